@@ -1,0 +1,237 @@
+//! The immutable picture that the terminal, the JSON and the HTML are all drawn from.
+
+use std::net::SocketAddr;
+use wirelap_events::{GroupId, Nanos, Pid, Probe, Segment};
+
+/// Everything known at one moment.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Snapshot {
+    /// The moment.
+    pub at: Nanos,
+    /// When observation began.
+    pub since: Nanos,
+    /// One row a middleware and broker, in a stable order.
+    pub groups: Vec<Group>,
+    /// How far the figures can be trusted.
+    pub trust: Trust,
+    /// What the user should know beside the figures, one sentence each.
+    pub notes: Vec<String>,
+}
+
+/// One row of the comparison.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Group {
+    /// Its identity; stable between snapshots.
+    pub id: GroupId,
+    /// The protocol, or the scenario's middleware name: `mqtt`, `zenoh-p2p`, `dds`, `tcp`.
+    pub middleware: String,
+    /// The broker's process name, if the messages pass one.
+    pub broker: Option<String>,
+    /// The server's or peer's address that names the row, if there is one.
+    pub endpoint: Option<SocketAddr>,
+    /// Messages so far.
+    pub messages: Counts,
+    /// Rate over the whole observation.
+    pub rate: Rate,
+    /// Rate over the last second.
+    pub rate_now: Rate,
+    /// Payload bytes of a message: median.
+    pub payload_bytes: u64,
+    /// One-way latency on the wire, send → read, all legs and dwell.
+    pub one_way: Summary,
+    /// The scheduling gap (wakeup + run queue, all legs).
+    pub sched_gap: Summary,
+    /// Where the time went, in the order of a message's life.
+    pub segments: Vec<SegmentStat>,
+    /// Where the bytes went.
+    pub overhead: Overhead,
+    /// The processes that took part.
+    pub processes: Vec<Process>,
+    /// The last seconds, oldest first; at most [`HISTORY_SECONDS`].
+    pub history: Vec<HistoryPoint>,
+    /// Share of delivered messages that were matched, 0..=1.
+    pub coverage: f64,
+    /// What the user should know about this row, one sentence each.
+    pub notes: Vec<String>,
+}
+
+/// Length of [`Group::history`].
+pub const HISTORY_SECONDS: usize = 120;
+
+/// Messages by what became of them. `sent ≥ matched`, `delivered ≥ matched`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Messages seen on their first leg (warm-up left out).
+    pub sent: u64,
+    /// Deliveries seen: last legs that were read.
+    pub delivered: u64,
+    /// Deliveries with every leg from first send to last read.
+    pub matched: u64,
+    /// Deliveries or sends that could not be joined: a gap, a truncation, an attach in mid-stream.
+    pub uncovered: u64,
+    /// Copies that the protocol marks as duplicates, or that repeat a stamp.
+    pub duplicates: u64,
+    /// Messages of the warm-up, not in the figures above.
+    pub warmup: u64,
+}
+
+/// Deliveries a second.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Rate {
+    /// Deliveries a second.
+    pub msg_per_s: f64,
+    /// Payload bits a second.
+    pub payload_bit_per_s: f64,
+}
+
+/// A distribution of times, untrimmed. All zero when `count` is 0.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Summary {
+    /// Samples.
+    pub count: u64,
+    /// Smallest.
+    pub min: Nanos,
+    /// Median.
+    pub p50: Nanos,
+    /// 90th percentile.
+    pub p90: Nanos,
+    /// 99th percentile.
+    pub p99: Nanos,
+    /// 99.9th percentile.
+    pub p999: Nanos,
+    /// Largest.
+    pub max: Nanos,
+}
+
+/// One segment of one leg over all matched messages.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SegmentStat {
+    /// 1 for the first leg. The broker's dwell counts to the leg after it.
+    pub leg: u8,
+    /// The segment.
+    pub segment: Segment,
+    /// Median of the messages that had it.
+    pub p50: Nanos,
+    /// 99th percentile of the messages that had it.
+    pub p99: Nanos,
+    /// Its part of the summed one-way latency, 0..=1. All rows of a group add up to 1.
+    pub share: f64,
+    /// Messages that had it.
+    pub count: u64,
+}
+
+/// Bytes on the device by what they were for. Together: all that the device carried for these flows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Overhead {
+    /// Application payload, each leg and copy counted.
+    pub payload: u64,
+    /// Protocol headers of frames that carry data.
+    pub protocol: u64,
+    /// Whole frames that carry none: sessions, subscriptions, acknowledgements, keep-alives, discovery.
+    pub control: u64,
+    /// Bytes of frames that could not be read.
+    pub opaque: u64,
+    /// TCP and UDP headers.
+    pub transport: u64,
+    /// IP headers.
+    pub network: u64,
+    /// Link headers.
+    pub link: u64,
+    /// Packets sent again, whole.
+    pub retransmitted: u64,
+    /// Deliveries that these bytes stand for.
+    pub deliveries: u64,
+    /// Packets counted.
+    pub packets: u64,
+}
+
+impl Overhead {
+    /// Every byte that the device carried.
+    pub fn total(&self) -> u64 {
+        self.payload
+            + self.protocol
+            + self.control
+            + self.opaque
+            + self.transport
+            + self.network
+            + self.link
+            + self.retransmitted
+    }
+
+    /// Bytes carried for each byte of payload delivered once a leg; `None` without payload.
+    pub fn ratio(&self) -> Option<f64> {
+        (self.payload > 0).then(|| self.total() as f64 / self.payload as f64)
+    }
+}
+
+/// A process that took part in a group's messages.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Process {
+    /// `publisher`, `broker`, `subscriber`, `peer` …, as far as its traffic tells.
+    pub role: String,
+    /// Its id.
+    pub pid: Pid,
+    /// Its name.
+    pub comm: String,
+    /// CPU time over wall time since the first snapshot, 1.0 = one core; `None` if it is gone.
+    pub cpu_share: Option<f64>,
+    /// Resident memory; `None` if it is gone.
+    pub rss_bytes: Option<u64>,
+}
+
+/// One second of a group's history.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct HistoryPoint {
+    /// Deliveries in that second.
+    pub delivered: u64,
+    /// Median one-way latency in that second; zero if nothing was delivered.
+    pub one_way_p50: Nanos,
+    /// 99th percentile in that second.
+    pub one_way_p99: Nanos,
+}
+
+/// How far the figures can be trusted.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Trust {
+    /// Matched over delivered, all groups, 0..=1; 1 when nothing was delivered.
+    pub coverage: f64,
+    /// Events that each probe had to throw away.
+    pub events_lost: Vec<ProbeLoss>,
+    /// Events taken in.
+    pub events: u64,
+    /// Payload bytes that were on the wire but not captured (snap length).
+    pub uncaptured_bytes: u64,
+    /// Bytes whose frames could not be found (gaps, mid-stream joins, unknown protocols on decoded flows).
+    pub undecoded_bytes: u64,
+    /// Flows and messages given up to keep memory bounded.
+    pub evicted: u64,
+    /// Share of the time during which events were reported: below 1 when sampling.
+    pub window_share: f64,
+    /// What the tracer itself used.
+    pub tracer: TracerCost,
+}
+
+impl Trust {
+    /// Events lost, all probes.
+    pub fn lost(&self) -> u64 {
+        self.events_lost.iter().map(|loss| loss.count).sum()
+    }
+}
+
+/// A probe's loss.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProbeLoss {
+    /// Which probe.
+    pub probe: Probe,
+    /// Events thrown away.
+    pub count: u64,
+}
+
+/// What the tracer itself used.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct TracerCost {
+    /// CPU time over wall time of wirelap's own process, 1.0 = one core.
+    pub cpu_share: f64,
+    /// Resident memory of wirelap's own process.
+    pub rss_bytes: u64,
+}

@@ -1,0 +1,96 @@
+//! What a decoder found in a flow's bytes.
+
+use crate::ByteRange;
+
+/// One protocol frame: an MQTT control packet, a Zenoh message in a batch, an RTPS submessage.
+///
+/// The frames of a decoded stretch lie end to end and do not overlap, so that their lengths add up to
+/// the bytes of that stretch. A batch header that belongs to no single message is a frame of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Frame<'a> {
+    /// The flow's bytes that it takes.
+    pub range: ByteRange,
+    /// What its specification calls it, e.g. `PUBLISH`.
+    pub name: &'static str,
+    /// What it is for.
+    pub class: Class,
+    /// How many of its bytes are application payload. The rest is protocol.
+    pub payload_bytes: u64,
+    /// The application message that is complete with this frame, if it completes one.
+    pub data: Option<Data<'a>>,
+}
+
+impl Frame<'_> {
+    /// Bytes that are not application payload.
+    pub fn header_bytes(&self) -> u64 {
+        self.range.len().saturating_sub(self.payload_bytes)
+    }
+}
+
+/// What a frame is for: the rows of the overhead ledger.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Class {
+    /// Carries application data, whole or in part, or frames it (batch headers, timestamps).
+    Data,
+    /// Opens or closes a session.
+    Session,
+    /// Declares, subscribes, expresses interest.
+    Subscribe,
+    /// Acknowledges, or asks for missing data.
+    Ack,
+    /// Says only that the peer is still there.
+    KeepAlive,
+    /// Finds peers and their endpoints.
+    Discovery,
+    /// Cannot be read: compressed, encrypted, or its bytes were not captured.
+    Opaque,
+    /// Anything else that is not application data.
+    Other,
+}
+
+impl Class {
+    /// The name in tables and JSON.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Class::Data => "data",
+            Class::Session => "session",
+            Class::Subscribe => "subscribe",
+            Class::Ack => "ack",
+            Class::KeepAlive => "keepalive",
+            Class::Discovery => "discovery",
+            Class::Opaque => "opaque",
+            Class::Other => "other",
+        }
+    }
+}
+
+/// One application message, complete.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Data<'a> {
+    /// From the first byte of its first frame to the last byte of its last. Equals the frame's range
+    /// unless the message was fragmented.
+    pub extent: ByteRange,
+    /// Its topic, subject or key expression as sent, after aliases were resolved. Empty when the
+    /// alias was declared before wirelap attached, or the protocol has none.
+    pub topic: &'a [u8],
+    /// Bytes of its payload, all fragments together.
+    pub payload_len: u64,
+    /// The first bytes of its payload, as many as were captured.
+    pub payload: &'a [u8],
+    /// The protocol's own identity for it, the same at every receiver, if it has one.
+    pub key: Option<GlobalKey>,
+    /// It may be a copy of one that was sent before (MQTT DUP).
+    pub duplicate: bool,
+    /// It was stored by the broker and does not stem from a publisher now (MQTT RETAIN).
+    pub retained: bool,
+}
+
+/// A message identity that survives every hop: RTPS writer GUID and sequence number, Kafka
+/// topic-partition and offset.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct GlobalKey {
+    /// Who wrote it.
+    pub origin: [u8; 16],
+    /// Its number there.
+    pub seq: u64,
+}

@@ -1,0 +1,35 @@
+//! The vocabulary of wirelap: what a probe saw, what a decoder found, what a message went through.
+//!
+//! No BPF, no I/O and no user interface here. Every other crate speaks in these words:
+//!
+//! | module | words | spoken by |
+//! |---|---|---|
+//! | [`units`] | [`Nanos`], [`Pid`], [`Tid`], … | everyone |
+//! | [`net`] | [`FlowKey`], [`SocketId`], [`Transport`] | everyone |
+//! | [`range`] | [`Seq`], [`Offset`], [`ByteRange`] | capture → correlate → protocols |
+//! | [`event`] | [`Event`]: one observation in the kernel | capture → correlate |
+//! | [`frame`] | [`Frame`]: one protocol frame in a flow's bytes | protocols → correlate |
+//! | [`stage`] | [`Stage`], [`Segment`] and how segments telescope | correlate → report, tui |
+//! | [`delivery`] | [`Leg`], [`Delivery`]: a message's whole life | correlate → report |
+//! | [`stamp`] | [`Stamp`]: the 8-byte header of our own workloads' payloads | workloads ↔ correlate |
+
+pub mod delivery;
+pub mod event;
+pub mod frame;
+pub mod net;
+pub mod range;
+pub mod stage;
+pub mod stamp;
+pub mod units;
+
+pub use delivery::{Delivery, GroupId, Hop, Leg, MAX_HOPS, MAX_LEGS, MessageId};
+pub use event::{
+    Body, Comm, Drop, Event, Lost, Origin, Packet, PacketHook, PacketId, Probe, Read, ReadKind,
+    Ready, ReadyKind, Retransmit, Send, SendKind, Socket, TaskId, TcpFields, Wake, tcp_flags,
+};
+pub use frame::{Class, Data, Frame, GlobalKey};
+pub use net::{FlowKey, NetNs, SocketId, Transport};
+pub use range::{ByteRange, Offset, Seq};
+pub use stage::{Segment, Segments, Stage, StageTimes};
+pub use stamp::Stamp;
+pub use units::{Cpu, IfIndex, Nanos, Pid, Tid};

@@ -1,0 +1,104 @@
+//! Positions in a flow's bytes.
+
+use std::fmt;
+
+/// A TCP sequence number as it stands in the kernel and on the wire: 32 bits, wrapping
+/// (RFC 9293 §3.4).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Seq(pub u32);
+
+impl Seq {
+    /// The sequence number `n` bytes later.
+    #[must_use]
+    pub fn plus(self, n: u32) -> Seq {
+        Seq(self.0.wrapping_add(n))
+    }
+
+    /// The signed distance from `other` to `self`, right while the two are within 2^31.
+    pub fn distance_from(self, other: Seq) -> i32 {
+        self.0.wrapping_sub(other.0).cast_signed()
+    }
+}
+
+/// A byte's position in one direction of a flow, unwrapped to 64 bits.
+///
+/// TCP: the first payload byte after the SYN is at [`Offset::START`] when the handshake was seen; a
+/// flow joined in mid-stream starts there with the first byte seen. Bytes from before the first one
+/// seen lie below it, which is why it is not 0.
+/// UDP: datagrams are laid end to end in the order in which they were sent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Offset(pub u64);
+
+impl Offset {
+    /// Where a flow starts: high enough that a whole sequence space fits below it.
+    pub const START: Offset = Offset(1 << 32);
+
+    /// The offset `n` bytes later.
+    #[must_use]
+    pub fn plus(self, n: u64) -> Offset {
+        Offset(self.0.saturating_add(n))
+    }
+}
+
+/// A half-open range of a flow's bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ByteRange {
+    /// The first byte.
+    pub start: Offset,
+    /// One past the last byte.
+    pub end: Offset,
+}
+
+impl ByteRange {
+    /// `len` bytes from `start`.
+    pub fn new(start: Offset, len: u64) -> ByteRange {
+        ByteRange { start, end: start.plus(len) }
+    }
+
+    /// Bytes in the range.
+    pub fn len(self) -> u64 {
+        self.end.0.saturating_sub(self.start.0)
+    }
+
+    /// Whether the range has no byte.
+    pub fn is_empty(self) -> bool {
+        self.len() == 0
+    }
+
+    /// Whether the byte at `offset` is inside.
+    pub fn contains(self, offset: Offset) -> bool {
+        self.start <= offset && offset < self.end
+    }
+
+    /// The position of the last byte; `start` for an empty range.
+    pub fn last(self) -> Offset {
+        Offset(self.end.0.saturating_sub(1).max(self.start.0))
+    }
+}
+
+impl fmt::Display for ByteRange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "[{}, {})", self.start.0, self.end.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sequence_numbers_wrap() {
+        let near_end = Seq(u32::MAX - 1);
+        assert_eq!(near_end.plus(4), Seq(2));
+        assert_eq!(Seq(2).distance_from(near_end), 4);
+        assert_eq!(near_end.distance_from(Seq(2)), -4);
+    }
+
+    #[test]
+    fn ranges_are_half_open() {
+        let range = ByteRange::new(Offset(10), 5);
+        assert!(range.contains(Offset(10)) && range.contains(range.last()));
+        assert!(!range.contains(range.end));
+        assert_eq!(ByteRange::new(Offset(3), 0).last(), Offset(3));
+    }
+}

@@ -1,0 +1,207 @@
+//! The stages of a leg and the segments between them.
+
+use crate::Nanos;
+
+/// A point in a leg's life, in order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum Stage {
+    /// The application hands the message to the client library (our workloads only).
+    Publish,
+    /// The message's first byte enters the kernel.
+    Send,
+    /// Entry of the socket send that brings its last byte.
+    Sent,
+    /// The packet with its last byte reaches the qdisc.
+    Queue,
+    /// … and is handed to the NIC queue.
+    Xmit,
+    /// … and is received at the other end.
+    Rx,
+    /// The receiving socket has all of it.
+    Ready,
+    /// The reading thread is woken.
+    Wakeup,
+    /// The reading thread runs.
+    Running,
+    /// Exit of the receive call that takes its last byte.
+    Read,
+    /// The application's callback runs (our workloads only).
+    Deliver,
+}
+
+impl Stage {
+    /// Every stage in order.
+    pub const ALL: [Stage; 11] = [
+        Stage::Publish,
+        Stage::Send,
+        Stage::Sent,
+        Stage::Queue,
+        Stage::Xmit,
+        Stage::Rx,
+        Stage::Ready,
+        Stage::Wakeup,
+        Stage::Running,
+        Stage::Read,
+        Stage::Deliver,
+    ];
+
+    /// The name in tables and JSON.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Stage::Publish => "publish",
+            Stage::Send => "send",
+            Stage::Sent => "sent",
+            Stage::Queue => "queue",
+            Stage::Xmit => "xmit",
+            Stage::Rx => "rx",
+            Stage::Ready => "ready",
+            Stage::Wakeup => "wakeup",
+            Stage::Running => "running",
+            Stage::Read => "read",
+            Stage::Deliver => "deliver",
+        }
+    }
+}
+
+/// The time between two neighbouring stages, or between two legs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum Segment {
+    /// Publish → send: the client library.
+    ClientTx,
+    /// Send → sent: the sender writes in parts.
+    Write,
+    /// Sent → queue: Nagle, congestion window, pacing.
+    SocketTx,
+    /// Queue → xmit.
+    Qdisc,
+    /// Xmit → rx.
+    Wire,
+    /// Rx → ready: the receiver's network stack, reordering included.
+    StackRx,
+    /// Ready → wakeup.
+    Wakeup,
+    /// Wakeup → running: the reading thread waits for a CPU.
+    RunQueue,
+    /// In a chain of threads: one runs until it wakes the next.
+    Handoff,
+    /// Ready → read by a thread that was not asleep: the application's own time.
+    Busy,
+    /// Running → read.
+    Read,
+    /// Read → deliver: the client library.
+    ClientRx,
+    /// One leg's read → the next leg's send: the broker.
+    BrokerDwell,
+}
+
+impl Segment {
+    /// Every segment, in the order of a message's life.
+    pub const ALL: [Segment; 13] = [
+        Segment::ClientTx,
+        Segment::Write,
+        Segment::SocketTx,
+        Segment::Qdisc,
+        Segment::Wire,
+        Segment::StackRx,
+        Segment::Wakeup,
+        Segment::RunQueue,
+        Segment::Handoff,
+        Segment::Busy,
+        Segment::Read,
+        Segment::ClientRx,
+        Segment::BrokerDwell,
+    ];
+
+    /// The name in tables and JSON.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Segment::ClientTx => "client_tx",
+            Segment::Write => "write",
+            Segment::SocketTx => "socket_tx",
+            Segment::Qdisc => "qdisc",
+            Segment::Wire => "wire",
+            Segment::StackRx => "stack_rx",
+            Segment::Wakeup => "wakeup",
+            Segment::RunQueue => "runqueue",
+            Segment::Handoff => "handoff",
+            Segment::Busy => "busy",
+            Segment::Read => "read",
+            Segment::ClientRx => "client_rx",
+            Segment::BrokerDwell => "broker_dwell",
+        }
+    }
+
+    /// Whether this time is the scheduler's: together these are the scheduling gap.
+    pub const fn is_sched_gap(self) -> bool {
+        matches!(self, Segment::Wakeup | Segment::RunQueue)
+    }
+}
+
+/// When a leg passed each stage; `None` for a stage that was not seen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StageTimes([Option<Nanos>; Stage::ALL.len()]);
+
+impl StageTimes {
+    /// When the stage was passed.
+    pub fn get(&self, stage: Stage) -> Option<Nanos> {
+        self.0[stage as usize]
+    }
+
+    /// Records a stage; a later call replaces an earlier one.
+    pub fn set(&mut self, stage: Stage, at: Nanos) {
+        self.0[stage as usize] = Some(at);
+    }
+
+    /// Forgets a stage.
+    pub fn clear(&mut self, stage: Stage) {
+        self.0[stage as usize] = None;
+    }
+
+    /// The stages that were seen, in order.
+    pub fn seen(&self) -> impl Iterator<Item = (Stage, Nanos)> + '_ {
+        Stage::ALL.into_iter().filter_map(|stage| Some((stage, self.get(stage)?)))
+    }
+
+    /// Whether time never runs backwards from one seen stage to the next.
+    pub fn is_monotonic(&self) -> bool {
+        let mut last = Nanos(0);
+        self.seen().all(|(_, at)| at >= std::mem::replace(&mut last, at))
+    }
+}
+
+/// Time spent in each segment of a leg. Absent is not the same as zero.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Segments([Option<Nanos>; Segment::ALL.len()]);
+
+impl Segments {
+    /// The time in a segment, if the leg had it.
+    pub fn get(&self, segment: Segment) -> Option<Nanos> {
+        self.0[segment as usize]
+    }
+
+    /// Adds time to a segment.
+    pub fn add(&mut self, segment: Segment, time: Nanos) {
+        let slot = &mut self.0[segment as usize];
+        *slot = Some(slot.unwrap_or_default() + time);
+    }
+
+    /// The segments that the leg had, in order.
+    pub fn iter(&self) -> impl Iterator<Item = (Segment, Nanos)> + '_ {
+        Segment::ALL.into_iter().filter_map(|segment| Some((segment, self.get(segment)?)))
+    }
+
+    /// All of them together.
+    pub fn sum(&self) -> Nanos {
+        self.iter().fold(Nanos(0), |sum, (_, time)| sum + time)
+    }
+
+    /// The scheduling gap: wakeup and run queue; `None` if the reader did not sleep.
+    pub fn sched_gap(&self) -> Option<Nanos> {
+        self.iter()
+            .filter(|(segment, _)| segment.is_sched_gap())
+            .map(|(_, time)| time)
+            .reduce(|a, b| a + b)
+    }
+}

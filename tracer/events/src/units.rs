@@ -1,0 +1,91 @@
+//! Newtypes for units and kernel identities.
+
+use std::fmt;
+use std::ops::{Add, Sub};
+
+/// Nanoseconds on the host's monotonic clock (`CLOCK_MONOTONIC`, `bpf_ktime_get_ns()`),
+/// or a difference of two such times.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Nanos(pub u64);
+
+impl Nanos {
+    /// The time from `earlier` to `self`, or `None` if `earlier` is later.
+    pub fn since(self, earlier: Nanos) -> Option<Nanos> {
+        self.0.checked_sub(earlier.0).map(Nanos)
+    }
+
+    /// Nanoseconds of whole milliseconds.
+    pub const fn from_millis(ms: u64) -> Nanos {
+        Nanos(ms * 1_000_000)
+    }
+
+    /// Seconds, for rates.
+    pub fn as_secs_f64(self) -> f64 {
+        self.0 as f64 / 1e9
+    }
+}
+
+/// Saturating: a sum of two times never wraps.
+impl Add for Nanos {
+    type Output = Nanos;
+    fn add(self, rhs: Nanos) -> Nanos {
+        Nanos(self.0.saturating_add(rhs.0))
+    }
+}
+
+/// Saturating: use [`Nanos::since`] where a negative difference must be noticed.
+impl Sub for Nanos {
+    type Output = Nanos;
+    fn sub(self, rhs: Nanos) -> Nanos {
+        Nanos(self.0.saturating_sub(rhs.0))
+    }
+}
+
+/// Shows the time with the unit that keeps three digits before the point.
+impl fmt::Display for Nanos {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            n if n < 1_000 => write!(f, "{n} ns"),
+            n if n < 1_000_000 => write!(f, "{:.1} µs", n as f64 / 1e3),
+            n if n < 1_000_000_000 => write!(f, "{:.1} ms", n as f64 / 1e6),
+            n => write!(f, "{:.2} s", n as f64 / 1e9),
+        }
+    }
+}
+
+/// A process (thread group) id in the initial pid namespace.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Pid(pub u32);
+
+/// A thread id in the initial pid namespace.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Tid(pub u32);
+
+/// A logical CPU number.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Cpu(pub u16);
+
+/// A network interface's index in its network namespace.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct IfIndex(pub u32);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn since_notices_a_negative_difference() {
+        assert_eq!(Nanos(5).since(Nanos(3)), Some(Nanos(2)));
+        assert_eq!(Nanos(3).since(Nanos(5)), None);
+        assert_eq!(Nanos(3) - Nanos(5), Nanos(0));
+    }
+
+    #[test]
+    fn display_picks_the_unit() {
+        let shown: Vec<_> = [999, 1_500, 22_000_000, 3_000_000_000]
+            .into_iter()
+            .map(|n| Nanos(n).to_string())
+            .collect();
+        assert_eq!(shown, ["999 ns", "1.5 µs", "22.0 ms", "3.00 s"]);
+    }
+}

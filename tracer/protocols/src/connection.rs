@@ -1,0 +1,105 @@
+//! What a protocol must be able to say.
+
+use wirelap_events::{ByteRange, Frame, Transport};
+
+/// One of the two ends of a conversation. Which of them is the client is for the protocol to find
+/// out; a flow joined in mid-stream does not tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Side {
+    /// The end that opened the conversation, or, joined in mid-stream, the one seen sending first.
+    A,
+    /// The other one.
+    B,
+}
+
+/// How sure a protocol is that some bytes are its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Recognition {
+    /// They are not.
+    No,
+    /// Too few bytes to tell.
+    NeedMore,
+    /// They could be; a known port decides.
+    Maybe,
+    /// They are: a magic number or a full first PDU says so.
+    Yes,
+}
+
+/// A protocol, as the registry lists it.
+pub trait Protocol: Sync {
+    /// Its name in tables, JSON and `--decode PORT=NAME`.
+    fn name(&self) -> &'static str;
+
+    /// The transports that it runs on.
+    fn transports(&self) -> &'static [Transport];
+
+    /// Ports that hint at it.
+    fn ports(&self, transport: Transport) -> &'static [u16];
+
+    /// Whether `head`, the first bytes seen of one direction of a flow (or a datagram), is this
+    /// protocol. `at_start` tells that the flow was seen from its first byte; otherwise `head` begins
+    /// at a packet boundary somewhere in mid-stream.
+    fn recognise(&self, transport: Transport, head: &[u8], at_start: bool) -> Recognition;
+
+    /// A decoder for one conversation, both directions.
+    fn connection(&self, transport: Transport) -> Box<dyn Connection>;
+}
+
+/// How long the PDU at the head of a direction's bytes is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PduLen {
+    /// At least this many bytes of it must be seen to tell; more than there were.
+    Need(usize),
+    /// This many bytes, header included; never 0.
+    Known(u64),
+    /// These bytes cannot start a PDU.
+    Invalid,
+}
+
+/// One PDU: a frame of a TCP stream as its length field cuts it, or a whole UDP datagram.
+#[derive(Clone, Copy, Debug)]
+pub struct Pdu<'a> {
+    /// Where it lies in the flow.
+    pub range: ByteRange,
+    /// Its first bytes, as many as were captured and kept; all of it when `bytes.len() == range.len()`.
+    pub bytes: &'a [u8],
+}
+
+impl Pdu<'_> {
+    /// Whether its end is missing.
+    pub fn is_truncated(&self) -> bool {
+        (self.bytes.len() as u64) < self.range.len()
+    }
+}
+
+/// Takes the frames that a decoder finds, in the order of the flow's bytes.
+pub trait FrameSink {
+    /// Takes one frame.
+    fn frame(&mut self, frame: &Frame<'_>);
+}
+
+impl<F: FnMut(&Frame<'_>)> FrameSink for F {
+    fn frame(&mut self, frame: &Frame<'_>) {
+        self(frame);
+    }
+}
+
+/// A decoder for one conversation. Holds what the two directions tell each other: versions, aliases,
+/// open fragments.
+pub trait Connection: Send {
+    /// The length of the PDU that starts with `head`. Only asked of TCP; a datagram is a PDU.
+    fn pdu_len(&self, side: Side, head: &[u8]) -> PduLen;
+
+    /// Whether a PDU is likely to start with `head`: asked at packet boundaries after a gap, when
+    /// nothing else tells where PDUs start. Stricter than [`Connection::pdu_len`].
+    fn resync(&self, side: Side, head: &[u8]) -> bool {
+        matches!(self.pdu_len(side, head), PduLen::Known(_))
+    }
+
+    /// Reads one PDU and hands its frames to `out`. The frames cover the PDU's whole range, end to
+    /// end; what cannot be read is a frame of class `Opaque`.
+    fn pdu(&mut self, side: Side, pdu: Pdu<'_>, out: &mut dyn FrameSink);
+
+    /// Bytes of this direction were missed: forget what depended on them (open fragments).
+    fn gap(&mut self, side: Side);
+}

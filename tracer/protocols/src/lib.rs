@@ -1,0 +1,12 @@
+//! Sans-I/O decoders: bytes in a flow → frames.
+//!
+//! A protocol is a folder here and one line in [`registry`]. It says how long a PDU is
+//! ([`Connection::pdu_len`]) and what is in it ([`Connection::pdu`]); cutting a flow into PDUs,
+//! skipping what was not captured and finding the way back after a gap is [`stream`]'s work, the same
+//! for all of them.
+//!
+//! Nothing here panics on any input, and nothing grows without bound.
+
+pub mod connection;
+
+pub use connection::{Connection, FrameSink, Pdu, PduLen, Protocol, Recognition, Side};

@@ -1,0 +1,223 @@
+//! The truth file: what a workload did and when, by its own clock.
+//!
+//! ```text
+//! "WLTRUTH1"                                              8 bytes
+//! then records of 24 bytes, little-endian:
+//! +------+--------+----------------+------------------------------+
+//! | kind | stream | flags (16 bit) |       sequence (32 bit)      |
+//! +------+--------+----------------+------------------------------+
+//! |              at: CLOCK_MONOTONIC, ns (64 bit)                  |
+//! +----------------------------------------------------------------+
+//! |              aux: see TruthKind (64 bit)                       |
+//! +----------------------------------------------------------------+
+//! ```
+//! Flags: bit 0 reply, bit 1 warm-up.
+
+use std::io::{self, Read, Write};
+use wirelap_events::{Nanos, Stamp};
+
+const MAGIC: &[u8; 8] = b"WLTRUTH1";
+const RECORD_BYTES: usize = 24;
+const REPLY: u16 = 1;
+const WARMUP: u16 = 2;
+
+/// What a record tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TruthKind {
+    /// The application handed the message to the library. `aux`: the intended send time (equal to `at`
+    /// when sent back to back).
+    Publish,
+    /// The application's callback got it. `aux`: 0.
+    Deliver,
+    /// A ping got its reply. `aux`: the round-trip time in ns.
+    RoundTrip,
+}
+
+/// One record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Truth {
+    /// What happened.
+    pub kind: TruthKind,
+    /// To which message.
+    pub stamp: Stamp,
+    /// When.
+    pub at: Nanos,
+    /// See [`TruthKind`].
+    pub aux: u64,
+}
+
+/// Why a truth file cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum TruthError {
+    /// The file is not a truth file.
+    #[error("not a wirelap truth file (it does not start with WLTRUTH1)")]
+    NotTruth,
+    /// A record has a kind that this version does not know.
+    #[error("record {index} of the truth file has the unknown kind {kind}")]
+    UnknownKind {
+        /// The record's number, from 0.
+        index: u64,
+        /// The kind found.
+        kind: u8,
+    },
+    /// The file could not be read.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
+/// Writes a truth file.
+pub struct TruthWriter<W: Write> {
+    out: W,
+}
+
+impl<W: Write> TruthWriter<W> {
+    /// Starts the file.
+    pub fn new(mut out: W) -> io::Result<Self> {
+        out.write_all(MAGIC)?;
+        Ok(TruthWriter { out })
+    }
+
+    /// Adds a record.
+    pub fn write(&mut self, truth: &Truth) -> io::Result<()> {
+        self.out.write_all(&encode(truth))
+    }
+
+    /// Flushes and gives back what was written to.
+    pub fn finish(mut self) -> io::Result<W> {
+        self.out.flush()?;
+        Ok(self.out)
+    }
+}
+
+/// Reads a truth file. A last record that was cut off is left out.
+pub struct TruthReader<R: Read> {
+    input: R,
+    index: u64,
+}
+
+impl<R: Read> TruthReader<R> {
+    /// Checks the file's first bytes.
+    pub fn new(mut input: R) -> Result<Self, TruthError> {
+        let mut magic = [0; 8];
+        if read_full(&mut input, &mut magic)? < magic.len() || magic != *MAGIC {
+            return Err(TruthError::NotTruth);
+        }
+        Ok(TruthReader { input, index: 0 })
+    }
+}
+
+impl<R: Read> Iterator for TruthReader<R> {
+    type Item = Result<Truth, TruthError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let mut record = [0; RECORD_BYTES];
+        match read_full(&mut self.input, &mut record) {
+            Err(error) => return Some(Err(error.into())),
+            Ok(got) if got < RECORD_BYTES => return None,
+            Ok(_) => {}
+        }
+        let index = self.index;
+        self.index += 1;
+        Some(decode(&record).map_err(|kind| TruthError::UnknownKind { index, kind }))
+    }
+}
+
+fn read_full(input: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
+    let mut got = 0;
+    while got < buffer.len() {
+        match input.read(&mut buffer[got..]) {
+            Ok(0) => break,
+            Ok(n) => got += n,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(got)
+}
+
+fn encode(truth: &Truth) -> [u8; RECORD_BYTES] {
+    let kind = match truth.kind {
+        TruthKind::Publish => 0,
+        TruthKind::Deliver => 1,
+        TruthKind::RoundTrip => 2,
+    };
+    let mut flags = 0;
+    if truth.stamp.reply {
+        flags |= REPLY;
+    }
+    if truth.stamp.warmup {
+        flags |= WARMUP;
+    }
+    let mut record = [0; RECORD_BYTES];
+    record[0] = kind;
+    record[1] = truth.stamp.stream;
+    record[2..4].copy_from_slice(&flags.to_le_bytes());
+    record[4..8].copy_from_slice(&truth.stamp.seq.to_le_bytes());
+    record[8..16].copy_from_slice(&truth.at.0.to_le_bytes());
+    record[16..24].copy_from_slice(&truth.aux.to_le_bytes());
+    record
+}
+
+/// The unknown kind is the error.
+fn decode(record: &[u8; RECORD_BYTES]) -> Result<Truth, u8> {
+    let kind = match record[0] {
+        0 => TruthKind::Publish,
+        1 => TruthKind::Deliver,
+        2 => TruthKind::RoundTrip,
+        other => return Err(other),
+    };
+    let word = |at: usize| {
+        let mut bytes = [0; 8];
+        bytes.copy_from_slice(&record[at..at + 8]);
+        u64::from_le_bytes(bytes)
+    };
+    let flags = u16::from_le_bytes([record[2], record[3]]);
+    let seq = u32::from_le_bytes([record[4], record[5], record[6], record[7]]);
+    let stamp =
+        Stamp { stream: record[1], seq, reply: flags & REPLY != 0, warmup: flags & WARMUP != 0 };
+    Ok(Truth { kind, stamp, at: Nanos(word(8)), aux: word(16) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample() -> Vec<Truth> {
+        let stamp = Stamp { stream: 5, seq: 0x0102_0304, reply: true, warmup: false };
+        [TruthKind::Publish, TruthKind::Deliver, TruthKind::RoundTrip]
+            .into_iter()
+            .map(|kind| Truth { kind, stamp, at: Nanos(u64::MAX - 1), aux: 9 })
+            .collect()
+    }
+
+    fn written() -> Vec<u8> {
+        let mut writer = TruthWriter::new(Vec::new()).unwrap();
+        sample().iter().for_each(|truth| writer.write(truth).unwrap());
+        writer.finish().unwrap()
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        let bytes = written();
+        let read: Result<Vec<_>, _> = TruthReader::new(&bytes[..]).unwrap().collect();
+        assert_eq!(read.unwrap(), sample());
+    }
+
+    #[test]
+    fn a_file_cut_anywhere_keeps_its_whole_records() {
+        let bytes = written();
+        for cut in MAGIC.len()..bytes.len() {
+            let read: Result<Vec<_>, _> = TruthReader::new(&bytes[..cut]).unwrap().collect();
+            assert_eq!(read.unwrap().len(), (cut - MAGIC.len()) / RECORD_BYTES);
+        }
+    }
+
+    #[test]
+    fn other_files_are_refused() {
+        assert!(matches!(TruthReader::new(&b"WLTR"[..]), Err(TruthError::NotTruth)));
+        let mut bytes = written();
+        bytes[MAGIC.len()] = 77;
+        let first = TruthReader::new(&bytes[..]).unwrap().next();
+        assert!(matches!(first, Some(Err(TruthError::UnknownKind { index: 0, kind: 77 }))));
+    }
+}
