@@ -8,5 +8,15 @@
 //! Nothing here panics on any input, and nothing grows without bound.
 
 pub mod connection;
+pub mod mqtt;
+pub mod plain;
+pub mod reader;
+pub mod recognise;
+pub mod registry;
+pub mod rtps;
+pub mod stream;
+pub mod zenoh;
 
 pub use connection::{Connection, FrameSink, Pdu, PduLen, Protocol, Recognition, Side};
+pub use reader::Reader;
+pub use registry::{by_name, registry};

@@ -1,0 +1,1 @@
+//! The framing of the plain TCP and UDP workloads.

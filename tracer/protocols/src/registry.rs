@@ -1,0 +1,15 @@
+//! Every protocol that wirelap can decode.
+
+use crate::Protocol;
+
+static REGISTRY: &[&dyn Protocol] = &[];
+
+/// Every protocol, the most telling first: of two that both say `Maybe`, the earlier one wins.
+pub fn registry() -> &'static [&'static dyn Protocol] {
+    REGISTRY
+}
+
+/// The protocol with this [`Protocol::name`], as in `--decode PORT=NAME`.
+pub fn by_name(name: &str) -> Option<&'static dyn Protocol> {
+    registry().iter().copied().find(|protocol| protocol.name() == name)
+}

@@ -1,0 +1,5 @@
+//! RTPS 2.x, the wire protocol of DDS.
+
+/// RTPS 2.x, the wire protocol of DDS.
+#[derive(Debug)]
+pub struct Rtps;

@@ -1,0 +1,1 @@
+//! Cuts one direction of a TCP flow into PDUs.
