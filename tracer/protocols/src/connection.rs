@@ -48,7 +48,8 @@ pub trait Protocol: Sync {
 /// How long the PDU at the head of a direction's bytes is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PduLen {
-    /// At least this many bytes of it must be seen to tell; more than there were.
+    /// At least this many bytes of it must be seen to tell; more than there were. It has at least
+    /// that many.
     Need(usize),
     /// This many bytes, header included; never 0.
     Known(u64),

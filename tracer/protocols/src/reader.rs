@@ -90,6 +90,7 @@ impl<'a> Reader<'a> {
 
     /// A reader over the next `len` bytes, or as many of them as there are.
     #[inline]
+    #[must_use]
     pub fn sub_up_to(&mut self, len: usize) -> Reader<'a> {
         let position = self.position;
         Reader { rest: self.take_up_to(len), position }

@@ -1,1 +1,131 @@
 //! Picks the protocol of a flow: content first, the ports as a hint.
+
+use crate::{Protocol, Recognition, registry};
+use wirelap_events::Transport;
+
+/// A protocol that still cannot tell after so many bytes never will.
+const ENOUGH_BYTES: usize = 1024;
+
+/// Which protocol a flow speaks.
+#[derive(Clone, Copy)]
+pub enum Choice {
+    /// This one.
+    Protocol(&'static dyn Protocol),
+    /// Ask again when there are more bytes (TCP), or with the next datagram (UDP).
+    NeedMore,
+    /// None that is known.
+    Unknown,
+}
+
+/// Chooses by `head`, the first bytes seen of one direction of a flow (or a datagram). `at_start`
+/// tells that the flow was seen from its first byte; otherwise `head` must begin at a packet
+/// boundary. `ports` are those of both ends.
+///
+/// Bytes that only one protocol can have sent decide, whatever the ports. If they could be
+/// several protocols', a well-known port picks among these; without one the answer is `Unknown`.
+pub fn choose(transport: Transport, head: &[u8], at_start: bool, ports: [u16; 2]) -> Choice {
+    choose_from(registry(), transport, head, at_start, ports)
+}
+
+fn choose_from(
+    protocols: &[&'static dyn Protocol],
+    transport: Transport,
+    head: &[u8],
+    at_start: bool,
+    ports: [u16; 2],
+) -> Choice {
+    let mut best: Option<(Recognition, bool, &'static dyn Protocol)> = None;
+    let mut need_more = false;
+    for &protocol in protocols.iter().filter(|p| p.transports().contains(&transport)) {
+        let found = protocol.recognise(transport, head, at_start);
+        let hinted = protocol.ports(transport).iter().any(|port| ports.contains(port));
+        match found {
+            Recognition::No => continue,
+            Recognition::NeedMore => {
+                need_more |= head.len() < ENOUGH_BYTES;
+                continue;
+            }
+            Recognition::Maybe if !hinted => continue,
+            Recognition::Maybe | Recognition::Yes => {}
+        }
+        if best.is_none_or(|(other, hint, _)| (found, hinted) > (other, hint)) {
+            best = Some((found, hinted, protocol));
+        }
+    }
+    match best {
+        Some((Recognition::Yes, _, protocol)) => Choice::Protocol(protocol),
+        _ if need_more => Choice::NeedMore,
+        Some((_, _, protocol)) => Choice::Protocol(protocol),
+        None => Choice::Unknown,
+    }
+}
+
+impl std::fmt::Debug for Choice {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Choice::Protocol(protocol) => write!(f, "Protocol({})", protocol.name()),
+            Choice::NeedMore => f.write_str("NeedMore"),
+            Choice::Unknown => f.write_str("Unknown"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Connection;
+
+    struct Says(&'static str, Recognition, &'static [u16]);
+
+    impl Protocol for Says {
+        fn name(&self) -> &'static str {
+            self.0
+        }
+        fn transports(&self) -> &'static [Transport] {
+            &[Transport::Tcp]
+        }
+        fn ports(&self, _: Transport) -> &'static [u16] {
+            self.2
+        }
+        fn recognise(&self, _: Transport, _: &[u8], _: bool) -> Recognition {
+            self.1
+        }
+        fn connection(&self, _: Transport) -> Box<dyn Connection> {
+            unreachable!("recognition opens no connection")
+        }
+    }
+
+    static YES: Says = Says("yes", Recognition::Yes, &[7]);
+    static OTHER_YES: Says = Says("other", Recognition::Yes, &[8]);
+    static MAYBE: Says = Says("maybe", Recognition::Maybe, &[9]);
+    static MORE: Says = Says("more", Recognition::NeedMore, &[]);
+
+    fn chosen(protocols: &[&'static dyn Protocol], head: &[u8], port: u16) -> String {
+        format!("{:?}", choose_from(protocols, Transport::Tcp, head, true, [40_000, port]))
+    }
+
+    #[test]
+    fn content_beats_ports() {
+        assert_eq!(chosen(&[&MAYBE, &MORE, &YES], b"", 9), "Protocol(yes)");
+    }
+
+    #[test]
+    fn ports_decide_between_equals() {
+        assert_eq!(chosen(&[&YES, &OTHER_YES], b"", 8), "Protocol(other)");
+        assert_eq!(chosen(&[&YES, &OTHER_YES], b"", 1), "Protocol(yes)");
+        assert_eq!(chosen(&[&MAYBE], b"", 9), "Protocol(maybe)");
+        assert_eq!(chosen(&[&MAYBE], b"", 1), "Unknown");
+    }
+
+    #[test]
+    fn waiting_for_more_has_an_end() {
+        assert_eq!(chosen(&[&MAYBE, &MORE], b"", 9), "NeedMore");
+        assert_eq!(chosen(&[&MAYBE, &MORE], &[0; ENOUGH_BYTES], 9), "Protocol(maybe)");
+    }
+
+    #[test]
+    fn other_transports_are_not_asked() {
+        let choice = choose_from(&[&YES], Transport::Udp, b"", true, [7, 7]);
+        assert!(matches!(choice, Choice::Unknown));
+    }
+}

@@ -1,1 +1,132 @@
 //! The framing of the plain TCP and UDP workloads.
+//!
+//! ```text
+//! TCP: +-----------------------+------------------------------+
+//!      | u32 length, BE        | payload, starts with a Stamp |   length counts the payload only
+//!      +-----------------------+------------------------------+
+//! UDP: one datagram is one payload
+//! ```
+
+use crate::{Connection, FrameSink, Pdu, PduLen, Protocol, Reader, Recognition, Side};
+use wirelap_events::stamp::STAMP_BYTES;
+use wirelap_events::{Class, Data, Frame, Stamp, Transport};
+
+/// The workloads' length-prefixed messages over TCP.
+#[derive(Debug)]
+pub struct PlainTcp;
+
+/// The workloads' datagrams.
+#[derive(Debug)]
+pub struct PlainUdp;
+
+/// The registry's entry for `tcp`.
+pub static TCP: PlainTcp = PlainTcp;
+
+/// The registry's entry for `udp`.
+pub static UDP: PlainUdp = PlainUdp;
+
+const LENGTH_BYTES: usize = 4;
+
+impl Protocol for PlainTcp {
+    fn name(&self) -> &'static str {
+        "tcp"
+    }
+
+    fn transports(&self) -> &'static [Transport] {
+        &[Transport::Tcp]
+    }
+
+    fn ports(&self, _: Transport) -> &'static [u16] {
+        &[]
+    }
+
+    fn recognise(&self, _: Transport, head: &[u8], _at_start: bool) -> Recognition {
+        let mut reader = Reader::new(head);
+        match reader.u32_be() {
+            None => Recognition::NeedMore,
+            Some(len) if (len as usize) < STAMP_BYTES => Recognition::No,
+            Some(_) => recognise_stamp(reader.peek_rest()),
+        }
+    }
+
+    fn connection(&self, _: Transport) -> Box<dyn Connection> {
+        Box::new(Plain { length_bytes: LENGTH_BYTES, name: "MESSAGE" })
+    }
+}
+
+impl Protocol for PlainUdp {
+    fn name(&self) -> &'static str {
+        "udp"
+    }
+
+    fn transports(&self) -> &'static [Transport] {
+        &[Transport::Udp]
+    }
+
+    fn ports(&self, _: Transport) -> &'static [u16] {
+        &[]
+    }
+
+    fn recognise(&self, _: Transport, head: &[u8], _at_start: bool) -> Recognition {
+        match recognise_stamp(head) {
+            // A datagram has no more to come.
+            Recognition::NeedMore => Recognition::No,
+            found => found,
+        }
+    }
+
+    fn connection(&self, _: Transport) -> Box<dyn Connection> {
+        Box::new(Plain { length_bytes: 0, name: "DATAGRAM" })
+    }
+}
+
+fn recognise_stamp(payload: &[u8]) -> Recognition {
+    let magic = Stamp { stream: 0, seq: 0, reply: false, warmup: false }.encode();
+    match (Stamp::decode(payload), magic.iter().zip(payload).take(3).all(|(a, b)| a == b)) {
+        (Some(_), _) => Recognition::Yes,
+        (None, true) if payload.len() < STAMP_BYTES => Recognition::NeedMore,
+        _ => Recognition::No,
+    }
+}
+
+/// Both framings: `length_bytes` in front of the payload. They have no state.
+struct Plain {
+    length_bytes: usize,
+    name: &'static str,
+}
+
+impl Connection for Plain {
+    fn pdu_len(&self, _: Side, head: &[u8]) -> PduLen {
+        match Reader::new(head).u32_be() {
+            None => PduLen::Need(LENGTH_BYTES),
+            Some(len) if (len as usize) < STAMP_BYTES => PduLen::Invalid,
+            Some(len) => PduLen::Known(u64::from(len) + LENGTH_BYTES as u64),
+        }
+    }
+
+    fn resync(&self, _: Side, head: &[u8]) -> bool {
+        TCP.recognise(Transport::Tcp, head, false) == Recognition::Yes
+    }
+
+    fn pdu(&mut self, _: Side, pdu: Pdu<'_>, out: &mut dyn FrameSink) {
+        let payload = pdu.bytes.get(self.length_bytes..).unwrap_or_default();
+        let payload_len = pdu.range.len().saturating_sub(self.length_bytes as u64);
+        out.frame(&Frame {
+            range: pdu.range,
+            name: self.name,
+            class: Class::Data,
+            payload_bytes: payload_len,
+            data: Some(Data {
+                extent: pdu.range,
+                topic: &[],
+                payload_len,
+                payload,
+                key: None,
+                duplicate: false,
+                retained: false,
+            }),
+        });
+    }
+
+    fn gap(&mut self, _: Side) {}
+}

@@ -1,1 +1,0 @@
-//! Cuts one direction of a TCP flow into PDUs.
