@@ -1,1 +1,37 @@
-//! Placeholder.
+//! What leaves the program: the JSON of a run and of `doctor`, their JSON Schemas, and the table on
+//! the terminal.
+//!
+//! | module | what |
+//! |---|---|
+//! | [`run`] | [`RunReport`], schema `wirelap/run/1` |
+//! | [`environment`] | the machine, the versions and the settings that a run was made with |
+//! | [`scenario`] | what a run was asked to do |
+//! | [`doctor`] | [`DoctorReport`], schema `wirelap/doctor/1` |
+//! | [`distribution`] | a mergeable distribution of times |
+//! | [`from_snapshot`] | conversions from the correlator's `Snapshot` |
+//! | [`grid`], [`table`], [`doctor_table`] | the same figures for people |
+//! | [`schema`] | the JSON Schemas, generated from the types |
+//! | [`write`] | JSON to a file, all or nothing |
+
+pub mod distribution;
+pub mod doctor;
+pub mod doctor_table;
+pub mod environment;
+pub mod from_snapshot;
+pub mod grid;
+pub mod human;
+pub mod run;
+pub mod scenario;
+pub mod schema;
+pub mod table;
+pub mod write;
+
+pub use distribution::{Distribution, Samples};
+pub use doctor::{Capability, DoctorReport, Observation};
+pub use environment::Environment;
+pub use run::{
+    GroundTruth, Hook, Latency, Messages, Overhead, PerMessageBytes, Process, Repetition, RttHalf,
+    RunReport, RunResult, SegmentRow, Throughput, TracerCost, Trust,
+};
+pub use scenario::{Kind, Pacing, Scenario};
+pub use write::{WriteError, write_json};

@@ -1,0 +1,165 @@
+//! Distributions of times: collected in a histogram, reported as quantiles.
+
+use hdrhistogram::Histogram;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use wirelap_correlate::Summary;
+use wirelap_events::Nanos;
+
+/// Longer times are counted as this one: an hour.
+const LONGEST_NS: u64 = 3_600_000_000_000;
+
+/// Quantiles are exact to this many digits.
+const DIGITS: u8 = 3;
+
+/// A distribution of times in nanoseconds, untrimmed. Quantiles are within 0.1 %; minimum and
+/// maximum are exact. All zero when `count` is 0.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Distribution {
+    /// Samples.
+    pub count: u64,
+    /// Smallest.
+    pub min: u64,
+    /// Median.
+    pub p50: u64,
+    /// 90th percentile.
+    pub p90: u64,
+    /// 99th percentile.
+    pub p99: u64,
+    /// 99.9th percentile.
+    pub p999: u64,
+    /// Largest.
+    pub max: u64,
+}
+
+impl From<Summary> for Distribution {
+    fn from(summary: Summary) -> Distribution {
+        Distribution {
+            count: summary.count,
+            min: summary.min.0,
+            p50: summary.p50.0,
+            p90: summary.p90.0,
+            p99: summary.p99.0,
+            p999: summary.p999.0,
+            max: summary.max.0,
+        }
+    }
+}
+
+/// Samples of a time. Its memory does not grow with their number, and adding one allocates nothing.
+#[derive(Clone, Debug)]
+pub struct Samples {
+    histogram: Histogram<u64>,
+    sum: u64,
+    min: u64,
+    max: u64,
+}
+
+impl Default for Samples {
+    fn default() -> Samples {
+        Samples::new()
+    }
+}
+
+impl Samples {
+    /// None yet.
+    ///
+    /// # Panics
+    /// Never: the histogram's bounds are constants that it accepts.
+    pub fn new() -> Samples {
+        #[expect(clippy::unwrap_used, reason = "constant bounds that are valid")]
+        let histogram = Histogram::new_with_bounds(1, LONGEST_NS, DIGITS).unwrap();
+        Samples { histogram, sum: 0, min: u64::MAX, max: 0 }
+    }
+
+    /// Adds a sample.
+    pub fn add(&mut self, time: Nanos) {
+        self.histogram.saturating_record(time.0);
+        self.sum = self.sum.saturating_add(time.0);
+        self.min = self.min.min(time.0);
+        self.max = self.max.max(time.0);
+    }
+
+    /// Adds all of another's samples.
+    pub fn merge(&mut self, other: &Samples) {
+        // Same bounds on both sides, so every value of one fits into the other.
+        let _ = self.histogram.add(&other.histogram);
+        self.sum = self.sum.saturating_add(other.sum);
+        self.min = self.min.min(other.min);
+        self.max = self.max.max(other.max);
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> u64 {
+        self.histogram.len()
+    }
+
+    /// All of them together, exact.
+    pub fn sum(&self) -> Nanos {
+        Nanos(self.sum)
+    }
+
+    /// A quantile in 0..=1, inside the exact minimum and maximum; 0 without samples.
+    pub fn quantile(&self, quantile: f64) -> Nanos {
+        if self.histogram.is_empty() {
+            return Nanos(0);
+        }
+        Nanos(self.histogram.value_at_quantile(quantile).clamp(self.min, self.max))
+    }
+
+    /// Their quantiles.
+    pub fn distribution(&self) -> Distribution {
+        if self.histogram.is_empty() {
+            return Distribution::default();
+        }
+        Distribution {
+            count: self.count(),
+            min: self.min,
+            p50: self.quantile(0.5).0,
+            p90: self.quantile(0.9).0,
+            p99: self.quantile(0.99).0,
+            p999: self.quantile(0.999).0,
+            max: self.max,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn samples(times: impl IntoIterator<Item = u64>) -> Samples {
+        let mut samples = Samples::new();
+        times.into_iter().for_each(|time| samples.add(Nanos(time)));
+        samples
+    }
+
+    #[test]
+    fn quantiles_are_within_a_thousandth() {
+        let d = samples((1..=100_000).map(|n| n * 10)).distribution();
+        for (got, want) in [(d.p50, 500_000), (d.p90, 900_000), (d.p99, 990_000), (d.p999, 999_000)]
+        {
+            assert!(u64::abs_diff(got, want) <= want / 1000, "{got} is not {want}");
+        }
+        assert_eq!((d.count, d.min, d.max), (100_000, 10, 1_000_000));
+    }
+
+    #[test]
+    fn merging_is_adding_all() {
+        let mut merged = samples([5, 7]);
+        merged.merge(&samples([1, 900]));
+        assert_eq!(merged.distribution(), samples([5, 7, 1, 900]).distribution());
+        assert_eq!(merged.sum(), Nanos(913));
+    }
+
+    #[test]
+    fn nothing_is_all_zero() {
+        assert_eq!(Samples::new().distribution(), Distribution::default());
+    }
+
+    #[test]
+    fn beyond_an_hour_only_the_maximum_is_exact() {
+        let d = samples([1, u64::MAX]).distribution();
+        assert_eq!((d.count, d.max), (2, u64::MAX));
+    }
+}

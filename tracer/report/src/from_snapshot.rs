@@ -1,0 +1,180 @@
+//! Conversions from the correlator's [`Snapshot`].
+
+use crate::{
+    Latency, Messages, Overhead, PerMessageBytes, Process, RunResult, SegmentRow, Throughput,
+    TracerCost, Trust,
+};
+use wirelap_correlate::{
+    Counts, Group, Overhead as Ledger, Process as Seen, Rate, SegmentStat, Snapshot,
+    Trust as Evidence,
+};
+use wirelap_events::Probe;
+
+/// Every row of a snapshot as a result, by the trace's own counts.
+pub fn results(snapshot: &Snapshot) -> Vec<RunResult> {
+    snapshot.groups.iter().map(|group| result(group, &snapshot.trust)).collect()
+}
+
+fn result(group: &Group, trust: &Evidence) -> RunResult {
+    RunResult {
+        middleware: group.middleware.clone(),
+        broker: group.broker.clone(),
+        payload_bytes: group.payload_bytes,
+        messages: group.messages.into(),
+        throughput: group.rate.into(),
+        latency: Latency { one_way_ns: group.one_way.into(), ..Latency::default() },
+        segments: group.segments.iter().map(SegmentRow::from).collect(),
+        sched_gap_ns: group.sched_gap.into(),
+        overhead: group.overhead.into(),
+        processes: group.processes.iter().map(Process::from).collect(),
+        trust: Trust { coverage: group.coverage, ..trust.into() },
+        notes: group.notes.clone(),
+        ..RunResult::default()
+    }
+}
+
+impl From<Counts> for Messages {
+    fn from(counts: Counts) -> Messages {
+        Messages {
+            sent: counts.sent,
+            delivered: counts.delivered,
+            matched: counts.matched,
+            uncovered: counts.uncovered,
+            duplicates: counts.duplicates,
+            warmup: counts.warmup,
+        }
+    }
+}
+
+impl From<Rate> for Throughput {
+    fn from(rate: Rate) -> Throughput {
+        Throughput { msg_per_s: rate.msg_per_s, payload_bit_per_s: rate.payload_bit_per_s }
+    }
+}
+
+impl From<&SegmentStat> for SegmentRow {
+    fn from(stat: &SegmentStat) -> SegmentRow {
+        SegmentRow {
+            leg: stat.leg,
+            segment: stat.segment.name().to_owned(),
+            p50_ns: stat.p50.0,
+            p99_ns: stat.p99.0,
+            share: stat.share,
+            total_ns: None,
+            count: stat.count,
+        }
+    }
+}
+
+impl From<Ledger> for Overhead {
+    fn from(ledger: Ledger) -> Overhead {
+        let each = |bytes: u64| match ledger.deliveries {
+            0 => 0.0,
+            deliveries => bytes as f64 / deliveries as f64,
+        };
+        Overhead {
+            per_message_bytes: PerMessageBytes {
+                payload: each(ledger.payload),
+                protocol: each(ledger.protocol),
+                control: each(ledger.control),
+                transport: each(ledger.transport),
+                network: each(ledger.network),
+                link: each(ledger.link),
+                retransmitted: each(ledger.retransmitted),
+                opaque: each(ledger.opaque),
+            },
+            ratio: ledger.ratio().unwrap_or_default(),
+            total_bytes: ledger.total(),
+            packets: ledger.packets,
+            deliveries: ledger.deliveries,
+        }
+    }
+}
+
+impl From<&Seen> for Process {
+    fn from(process: &Seen) -> Process {
+        Process {
+            role: process.role.clone(),
+            pid: process.pid.0,
+            name: process.comm.clone(),
+            cpu_share: process.cpu_share,
+            rss_bytes: process.rss_bytes,
+        }
+    }
+}
+
+impl From<&Evidence> for Trust {
+    fn from(trust: &Evidence) -> Trust {
+        let mut events_lost: std::collections::BTreeMap<String, u64> =
+            Probe::ALL.into_iter().map(|probe| (probe.name().to_owned(), 0)).collect();
+        for loss in &trust.events_lost {
+            *events_lost.entry(loss.probe.name().to_owned()).or_default() += loss.count;
+        }
+        Trust {
+            coverage: trust.coverage,
+            events_lost,
+            events: trust.events,
+            uncaptured_bytes: trust.uncaptured_bytes,
+            undecoded_bytes: trust.undecoded_bytes,
+            evicted: trust.evicted,
+            window_share: trust.window_share,
+            telescoping_violations: 0,
+            tracer: TracerCost {
+                cpu_share: trust.tracer.cpu_share,
+                rss_bytes: trust.tracer.rss_bytes,
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wirelap_correlate::ProbeLoss;
+
+    fn snapshot() -> Snapshot {
+        let ledger = Ledger {
+            payload: 1280,
+            protocol: 200,
+            control: 20,
+            transport: 640,
+            network: 400,
+            link: 280,
+            deliveries: 10,
+            packets: 20,
+            ..Ledger::default()
+        };
+        Snapshot {
+            groups: vec![Group {
+                middleware: "mqtt".into(),
+                broker: Some("mosquitto".into()),
+                messages: Counts { sent: 10, delivered: 10, matched: 9, ..Counts::default() },
+                overhead: ledger,
+                coverage: 0.9,
+                ..Group::default()
+            }],
+            trust: Evidence {
+                events_lost: vec![ProbeLoss { probe: Probe::Rx, count: 3 }],
+                window_share: 1.0,
+                ..Evidence::default()
+            },
+            ..Snapshot::default()
+        }
+    }
+
+    #[test]
+    fn bytes_add_up_to_the_devices() {
+        let overhead = results(&snapshot())[0].overhead;
+        let sum = overhead.per_message_bytes.total() * overhead.deliveries as f64;
+        assert!((sum - overhead.total_bytes as f64).abs() < 1e-6);
+        assert!((overhead.ratio - 2820.0 / 1280.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn every_probe_is_listed_and_losses_are_kept() {
+        let trust = &results(&snapshot())[0].trust;
+        assert_eq!(trust.events_lost.len(), Probe::ALL.len());
+        assert_eq!((trust.events_lost["rx"], trust.lost()), (3, 3));
+        assert!((trust.coverage - 0.9).abs() < 1e-12);
+    }
+}

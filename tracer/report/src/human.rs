@@ -1,0 +1,71 @@
+//! Numbers for people: three digits that matter, and the unit.
+
+use wirelap_events::Nanos;
+
+/// A time: `13.3 µs`; `–` for an absent one.
+pub fn time_ns(ns: Option<u64>) -> String {
+    ns.map_or_else(|| "–".into(), |ns| Nanos(ns).to_string())
+}
+
+/// Two times with one unit where they share it: `6.1/9.4 µs`; otherwise each with its own.
+pub fn time_pair_ns(pair: Option<(u64, u64)>) -> String {
+    let Some((a, b)) = pair else { return "–".into() };
+    let (a, b) = (Nanos(a).to_string(), Nanos(b).to_string());
+    match (a.split_once(' '), b.split_once(' ')) {
+        (Some((number, unit)), Some((_, other))) if unit == other => format!("{number}/{b}"),
+        _ => format!("{a}/{b}"),
+    }
+}
+
+/// A count in SI thousands: `1.21 M`.
+pub fn count(value: f64) -> String {
+    scaled(value, 1000.0, &["", " k", " M", " G", " T"])
+}
+
+/// Bytes in binary thousands: `1.21 MiB`.
+pub fn bytes(value: f64) -> String {
+    scaled(value, 1024.0, &[" B", " KiB", " MiB", " GiB", " TiB"])
+}
+
+fn scaled(value: f64, base: f64, units: &[&str]) -> String {
+    let mut value = value;
+    let mut units = units.iter();
+    let mut unit = units.next().copied().unwrap_or_default();
+    for next in units {
+        // 999.5 would be shown as 1000.
+        if value.abs() < base - 0.5 {
+            break;
+        }
+        value /= base;
+        unit = next;
+    }
+    let digits = match value.abs() {
+        v if v.fract() == 0.0 || v >= 99.95 => 0,
+        v if v >= 9.995 => 1,
+        _ => 2,
+    };
+    format!("{value:.digits$}{unit}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn three_digits_matter() {
+        let shown: Vec<_> = [0.0, 64.0, 99.97, 999.6, 1234.0, 12_345.0, 4_100_000.0]
+            .into_iter()
+            .map(count)
+            .collect();
+        assert_eq!(shown, ["0", "64", "100", "1.00 k", "1.23 k", "12.3 k", "4.10 M"]);
+        assert_eq!(bytes(64.0), "64 B");
+        assert_eq!(bytes(34.5 * 1024.0 * 1024.0), "34.5 MiB");
+    }
+
+    #[test]
+    fn a_pair_shares_its_unit() {
+        assert_eq!(time_pair_ns(Some((6_100, 9_400))), "6.1/9.4 µs");
+        assert_eq!(time_pair_ns(Some((900, 9_400))), "900 ns/9.4 µs");
+        assert_eq!(time_pair_ns(None), "–");
+    }
+}

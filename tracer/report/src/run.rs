@@ -1,0 +1,308 @@
+//! The JSON of a run: schema `wirelap/run/1`.
+//!
+//! Scripts rely on these names. Fields may be added; none may be renamed or removed without a new
+//! schema number. Units are in the names; the times inside a distribution are in the unit of the field that holds it.
+
+use crate::{Distribution, Environment, Scenario};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// The value of [`RunReport::schema`].
+pub const RUN_SCHEMA: &str = "wirelap/run/1";
+
+/// A whole run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RunReport {
+    /// Always `wirelap/run/1`.
+    pub schema: String,
+    /// The run was ended before all of it was measured, or something in it failed.
+    pub partial: bool,
+    /// The machine, the versions and the settings.
+    pub environment: Environment,
+    /// What the run was asked to do.
+    pub scenario: Scenario,
+    /// One for each middleware, broker and payload size; all repetitions taken together.
+    pub results: Vec<RunResult>,
+    /// The hook that each observation was made with.
+    pub hooks: Vec<Hook>,
+    /// What a reader should know beside the figures, one sentence each.
+    pub notes: Vec<String>,
+}
+
+/// The hook that an observation was made with.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Hook {
+    /// What is observed.
+    pub observation: String,
+    /// The hook that observes it; absent if nothing on this kernel does.
+    pub hook: Option<String>,
+}
+
+/// One middleware at one payload size.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RunResult {
+    /// The middleware's name on the command line, or the protocol that was found.
+    pub middleware: String,
+    /// The broker between publisher and subscriber; absent without one.
+    pub broker: Option<String>,
+    /// Bytes of a message's payload.
+    pub payload_bytes: u64,
+    /// The measurement was ended early, or something in it failed.
+    pub partial: bool,
+    /// Why it failed, in one sentence.
+    pub error: Option<String>,
+    /// Messages by what became of them.
+    pub messages: Messages,
+    /// Messages that got through, by time.
+    pub throughput: Throughput,
+    /// How long a message took.
+    pub latency: Latency,
+    /// Where the time went, in the order of a message's life.
+    pub segments: Vec<SegmentRow>,
+    /// Time between data being ready and its reader running, all legs of a message together. Only
+    /// messages with a reader that was asleep have one.
+    pub sched_gap_ns: Distribution,
+    /// Where the bytes went.
+    pub overhead: Overhead,
+    /// The processes that took part.
+    pub processes: Vec<Process>,
+    /// How far the figures can be trusted.
+    pub trust: Trust,
+    /// The trace against the workloads' own records; absent when they kept none.
+    pub ground_truth: Option<GroundTruth>,
+    /// Each repetition for itself, in the order in which they were run.
+    pub repetitions: Vec<Repetition>,
+    /// What a reader should know beside the figures, one sentence each.
+    pub notes: Vec<String>,
+}
+
+/// Messages by what became of them; warm-up left out. A round trip is two messages.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Messages {
+    /// Messages that were sent: the workloads' own count where there is one, otherwise the trace's.
+    pub sent: u64,
+    /// Messages that arrived: the workloads' own count where there is one, otherwise the trace's.
+    pub delivered: u64,
+    /// Deliveries that the trace followed from first send to last read.
+    pub matched: u64,
+    /// Deliveries that the trace did not follow from end to end.
+    pub uncovered: u64,
+    /// Messages that arrived more than once.
+    pub duplicates: u64,
+    /// Messages of the warm-up that the trace saw, in no other figure.
+    pub warmup: u64,
+}
+
+/// Messages that got through, by time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Throughput {
+    /// Deliveries a second.
+    pub msg_per_s: f64,
+    /// Payload bits a second.
+    pub payload_bit_per_s: f64,
+}
+
+/// How long a message took.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Latency {
+    /// On the wire: from the first byte's send to the exit of the receive call that took the last
+    /// byte, over all legs. Of a ping-pong: pings and replies together.
+    pub one_way_ns: Distribution,
+    /// Half the round trip by the pinging application's clock; absent unless pacing is ping-pong.
+    pub rtt_half_ns: Option<RttHalf>,
+    /// The pings alone; absent unless pacing is ping-pong.
+    pub request_one_way_ns: Option<Distribution>,
+    /// The replies alone; absent unless pacing is ping-pong.
+    pub reply_one_way_ns: Option<Distribution>,
+    /// From the application's publish to the application's callback, by the workloads' own clock;
+    /// absent without their records.
+    pub publish_to_deliver_ns: Option<Distribution>,
+    /// From a message's *intended* send time to the callback, so that a publisher that falls behind does not
+    /// hide the wait; absent unless pacing is a rate.
+    pub intended_to_deliver_ns: Option<Distribution>,
+}
+
+/// Half a round trip.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RttHalf {
+    /// Round trips.
+    pub count: u64,
+    /// Smallest; 0 if it is not known.
+    pub min: u64,
+    /// Median.
+    pub p50: u64,
+    /// 90th percentile.
+    pub p90: u64,
+    /// 99th percentile.
+    pub p99: u64,
+    /// 99.9th percentile.
+    pub p999: u64,
+    /// Largest.
+    pub max: u64,
+    /// Median after dropping the samples outside the 1st..99th percentile, as published comparisons do.
+    pub trimmed_p50: u64,
+}
+
+/// One segment of one leg over all matched messages.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SegmentRow {
+    /// 1 for the first leg. The broker's dwell counts to the leg after it.
+    pub leg: u8,
+    /// The segment's name.
+    pub segment: String,
+    /// Median of the messages that had it.
+    pub p50_ns: u64,
+    /// 99th percentile of the messages that had it.
+    pub p99_ns: u64,
+    /// Its part of the time from each message's first known stage to its last, 0..=1. The rows of a
+    /// result add up to 1.
+    pub share: f64,
+    /// All messages' time in it, exact; absent where only the share is known.
+    pub total_ns: Option<u64>,
+    /// Messages that had it.
+    pub count: u64,
+}
+
+/// Where the bytes went.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Overhead {
+    /// Bytes on the device for each delivered message. They add up to all that the device carried for
+    /// the flows of this result.
+    pub per_message_bytes: PerMessageBytes,
+    /// Bytes carried for each byte of payload carried; 0 when no payload was.
+    pub ratio: f64,
+    /// All bytes carried.
+    pub total_bytes: u64,
+    /// Packets carried.
+    pub packets: u64,
+    /// Deliveries that these bytes stand for, those of the warm-up included.
+    pub deliveries: u64,
+}
+
+/// Bytes on the device for each delivered message.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PerMessageBytes {
+    /// Application payload, each leg and copy counted.
+    pub payload: f64,
+    /// Protocol headers of frames that carry data.
+    pub protocol: f64,
+    /// Whole frames that carry none.
+    pub control: f64,
+    /// TCP and UDP headers.
+    pub transport: f64,
+    /// IP headers.
+    pub network: f64,
+    /// Link headers.
+    pub link: f64,
+    /// Packets that were sent again.
+    pub retransmitted: f64,
+    /// Frames that could not be read.
+    pub opaque: f64,
+}
+
+impl PerMessageBytes {
+    /// All of them together.
+    pub fn total(&self) -> f64 {
+        self.payload
+            + self.protocol
+            + self.control
+            + self.transport
+            + self.network
+            + self.link
+            + self.retransmitted
+            + self.opaque
+    }
+}
+
+/// A process that took part.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Process {
+    /// `pub`, `sub`, `ping`, `pong`, `broker`, or what its traffic tells.
+    pub role: String,
+    /// Its id, in the last repetition.
+    pub pid: u32,
+    /// Its name.
+    pub name: String,
+    /// CPU time over wall time, 1.0 = one core; mean of the repetitions.
+    pub cpu_share: Option<f64>,
+    /// The most resident memory that was seen.
+    pub rss_bytes: Option<u64>,
+}
+
+/// How far the figures can be trusted.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Trust {
+    /// Matched over delivered, 0..=1. When sampling: over the deliveries that the trace saw.
+    pub coverage: f64,
+    /// Events that had to be thrown away, by probe; probes that lost none are listed with 0.
+    pub events_lost: BTreeMap<String, u64>,
+    /// Events taken in.
+    pub events: u64,
+    /// Payload bytes on the wire that were not captured.
+    pub uncaptured_bytes: u64,
+    /// Bytes whose frames could not be found.
+    pub undecoded_bytes: u64,
+    /// Flows and messages that were given up to keep memory bounded.
+    pub evicted: u64,
+    /// Share of the time during which events were reported; below 1 when sampling.
+    pub window_share: f64,
+    /// Messages whose segments do not sum to their one-way latency to the nanosecond: always 0.
+    pub telescoping_violations: u64,
+    /// What the tracer itself used.
+    pub tracer: TracerCost,
+}
+
+impl Trust {
+    /// Events lost, all probes.
+    pub fn lost(&self) -> u64 {
+        self.events_lost.values().sum()
+    }
+}
+
+/// What the tracer itself used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TracerCost {
+    /// CPU time over wall time of wirelap's own process, 1.0 = one core.
+    pub cpu_share: f64,
+    /// Resident memory of wirelap's own process.
+    pub rss_bytes: u64,
+}
+
+/// The trace against what the workloads wrote down themselves.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct GroundTruth {
+    /// Messages that a publisher says it published.
+    pub published: u64,
+    /// Messages that a subscriber says it got.
+    pub delivered: u64,
+    /// Matched messages that both ends have a record of.
+    pub compared: u64,
+    /// Of those, the ones whose one-way latency on the wire is longer than publish → deliver.
+    pub violations: u64,
+    /// Of those, the ones that were sent before they were published or delivered before they were read.
+    pub order_violations: u64,
+    /// Messages that the trace delivered and the subscriber did not get: always 0.
+    pub unknown: u64,
+    /// The worst violation, by how much, in nanoseconds.
+    pub worst_violation_ns: u64,
+}
+
+/// One repetition.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Repetition {
+    /// 1 for the first.
+    pub number: u32,
+    /// Its place in the whole run, from 1.
+    pub position: u32,
+    /// It was ended early, or something in it failed.
+    pub partial: bool,
+    /// Messages by what became of them.
+    pub messages: Messages,
+    /// Messages that got through, by time.
+    pub throughput: Throughput,
+    /// One-way latency on the wire.
+    pub one_way_ns: Distribution,
+    /// Half the round trip; absent unless pacing is ping-pong.
+    pub rtt_half_ns: Option<RttHalf>,
+}

@@ -1,0 +1,190 @@
+//! A run on the terminal, at most 100 columns wide.
+//!
+//! ```text
+//! latency · ping-pong · 1000 round trips
+//!
+//! middleware  payload  1-way p50      p99    RTT/2   msg/s  data/msg  wire/msg  gap p50/p99
+//! ──────────  ───────  ─────────  ───────  ───────  ──────  ────────  ────────  ───────────
+//! tcp            64 B     9.0 µs  27.0 µs  11.9 µs  41.2 k      64 B     134 B   3.0/9.0 µs
+//!
+//! tcp: 2000 sent, 2000 delivered, 2000 followed end to end · no event lost · agrees with …
+//!   time: runqueue 41 % · wakeup 22 % · …
+//! ```
+
+use crate::grid::{Align, hang, lay_out};
+use crate::human;
+use crate::{Distribution, GroundTruth, Pacing, RunReport, RunResult, Scenario};
+
+const HEADINGS: [(&str, Align); 9] = [
+    ("middleware", Align::Left),
+    ("payload", Align::Right),
+    ("1-way p50", Align::Right),
+    ("p99", Align::Right),
+    ("RTT/2", Align::Right),
+    ("msg/s", Align::Right),
+    ("data/msg", Align::Right),
+    ("wire/msg", Align::Right),
+    ("gap p50/p99", Align::Right),
+];
+
+/// The whole report.
+pub fn render(report: &RunReport) -> String {
+    let mut out = title(&report.scenario);
+    out.push_str("\n\n");
+    let align: Vec<Align> = HEADINGS.iter().map(|(_, align)| *align).collect();
+    let mut rows = vec![HEADINGS.iter().map(|(name, _)| (*name).to_owned()).collect()];
+    rows.extend(report.results.iter().map(row));
+    out.push_str(&lay_out(&align, &rows));
+    out.push('\n');
+    for result in &report.results {
+        out.push_str(&result_lines(result));
+    }
+    if report.partial {
+        out.push_str(&hang("partial: ", "this run was not measured to its end"));
+    }
+    for note in &report.notes {
+        out.push_str(&hang("note: ", note));
+    }
+    out
+}
+
+fn title(scenario: &Scenario) -> String {
+    let mut parts = vec![scenario.kind.name().to_owned()];
+    parts.push(match (scenario.pacing, scenario.rate_msg_per_s) {
+        (Pacing::Rate, Some(rate)) => format!("{} msg/s", human::count(rate)),
+        (Pacing::Rate, None) => "at a rate".into(),
+        (Pacing::PingPong, _) => "ping-pong".into(),
+        (Pacing::BackToBack, _) => "back to back".into(),
+        (Pacing::Foreign, _) => "as observed".into(),
+    });
+    if let Some(messages) = scenario.messages {
+        parts.push(match scenario.pacing {
+            Pacing::PingPong => format!("{messages} round trips"),
+            _ => format!("{messages} messages"),
+        });
+    }
+    if let Some(seconds) = scenario.duration_s {
+        parts.push(format!("{seconds} s"));
+    }
+    if scenario.repeat > 1 {
+        parts.push(format!("{} repetitions in random order", scenario.repeat));
+    }
+    parts.join(" · ")
+}
+
+/// The name of a result's row.
+fn label(result: &RunResult) -> String {
+    match &result.broker {
+        Some(broker) => format!("{}/{broker}", result.middleware),
+        None => result.middleware.clone(),
+    }
+}
+
+fn row(result: &RunResult) -> Vec<String> {
+    let one_way = seen(&result.latency.one_way_ns);
+    let gap = seen(&result.sched_gap_ns);
+    let bytes = &result.overhead.per_message_bytes;
+    let each = |value: f64| match result.overhead.total_bytes {
+        0 => "–".to_owned(),
+        _ => human::bytes(value.round()),
+    };
+    vec![
+        label(result),
+        human::bytes(result.payload_bytes as f64),
+        human::time_ns(one_way.map(|d| d.p50)),
+        human::time_ns(one_way.map(|d| d.p99)),
+        human::time_ns(result.latency.rtt_half_ns.map(|rtt| rtt.trimmed_p50)),
+        human::count(result.throughput.msg_per_s),
+        each(bytes.payload),
+        each(bytes.total()),
+        human::time_pair_ns(gap.map(|d| (d.p50, d.p99))),
+    ]
+}
+
+fn seen(distribution: &Distribution) -> Option<&Distribution> {
+    (distribution.count > 0).then_some(distribution)
+}
+
+fn result_lines(result: &RunResult) -> String {
+    let head = format!("{}: ", label(result));
+    let mut out = hang(&head, &trust_line(result));
+    if let Some(line) = segments_line(result) {
+        out.push_str(&hang("  time: ", &line));
+    }
+    if let Some(error) = &result.error {
+        out.push_str(&hang("  failed: ", error));
+    }
+    for note in &result.notes {
+        out.push_str(&hang("  note: ", note));
+    }
+    out
+}
+
+/// How far a result can be trusted, in one sentence.
+pub fn trust_line(result: &RunResult) -> String {
+    let messages = &result.messages;
+    let trust = &result.trust;
+    let mut parts = vec![format!(
+        "{} sent, {} delivered, {} followed end to end",
+        messages.sent, messages.delivered, messages.matched
+    )];
+    parts.push(match trust.lost() {
+        0 => "no event lost".into(),
+        lost => format!("{lost} events lost ({})", losses(result)),
+    });
+    if trust.window_share < 0.999 {
+        parts.push(format!("sampled {:.0} % of the time", trust.window_share * 100.0));
+    }
+    let mut add = |count: u64, what: &str| {
+        if count > 0 {
+            parts.push(format!("{count} {what}"));
+        }
+    };
+    add(messages.duplicates, "duplicates");
+    add(trust.uncaptured_bytes, "payload bytes not captured");
+    add(trust.undecoded_bytes, "bytes not decoded");
+    add(trust.evicted, "flows or messages given up");
+    add(trust.telescoping_violations, "messages whose segments do not add up");
+    if let Some(truth) = &result.ground_truth {
+        parts.push(truth_part(truth));
+    }
+    parts.push(format!(
+        "tracer {:.2} cores, {}",
+        trust.tracer.cpu_share,
+        human::bytes(trust.tracer.rss_bytes as f64)
+    ));
+    parts.join(" · ")
+}
+
+fn losses(result: &RunResult) -> String {
+    let lost = result.trust.events_lost.iter().filter(|(_, count)| **count > 0);
+    lost.map(|(probe, count)| format!("{probe} {count}")).collect::<Vec<_>>().join(", ")
+}
+
+fn truth_part(truth: &GroundTruth) -> String {
+    match truth.violations + truth.order_violations + truth.unknown {
+        0 => format!("agrees with the workloads on all {} compared", truth.compared),
+        _ => format!(
+            "DISAGREES with the workloads: of {} compared, {} longer than publish → deliver (worst by {}), \
+             {} out of order, {} unknown",
+            truth.compared,
+            truth.violations,
+            human::time_ns(Some(truth.worst_violation_ns)),
+            truth.order_violations,
+            truth.unknown
+        ),
+    }
+}
+
+/// The segments that take a hundredth of the time or more, longest first.
+fn segments_line(result: &RunResult) -> Option<String> {
+    let legs = result.segments.iter().map(|row| row.leg).max()?;
+    let mut rows: Vec<_> = result.segments.iter().filter(|row| row.share >= 0.01).collect();
+    rows.sort_by(|a, b| b.share.total_cmp(&a.share));
+    let shown = rows.iter().take(6).map(|row| {
+        let leg = if legs > 1 { format!("{}.", row.leg) } else { String::new() };
+        format!("{leg}{} {:.0} %", row.segment, row.share * 100.0)
+    });
+    let line = shown.collect::<Vec<_>>().join(" · ");
+    (!line.is_empty()).then_some(line)
+}

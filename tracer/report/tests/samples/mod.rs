@@ -1,0 +1,142 @@
+//! A report with something in every place.
+
+use wirelap_report::{
+    Distribution, Environment, GroundTruth, Kind, Latency, Messages, Overhead, Pacing,
+    PerMessageBytes, Process, RttHalf, RunReport, RunResult, Scenario, SegmentRow, Throughput,
+    TracerCost, Trust,
+};
+
+/// Two middlewares, ping-pong; the second lost events and disagrees with the workloads.
+pub fn report() -> RunReport {
+    RunReport {
+        schema: wirelap_report::run::RUN_SCHEMA.into(),
+        partial: true,
+        environment: Environment {
+            kernel: "6.18.0".into(),
+            cpu_model: "A processor".into(),
+            cores: 2,
+            wirelap_version: "0.1.0".into(),
+            seed: 7,
+            started_at: "2026-11-20T10:00:00Z".into(),
+            ..Environment::default()
+        },
+        scenario: Scenario {
+            kind: Kind::Latency,
+            pacing: Pacing::PingPong,
+            middlewares: vec!["tcp".into(), "mqtt".into()],
+            payload_bytes: vec![64],
+            rate_msg_per_s: None,
+            messages: Some(1000),
+            duration_s: None,
+            warmup: 100,
+            repeat: 1,
+            pin: vec![],
+            order: vec!["mqtt 64 B #1".into(), "tcp 64 B #1".into()],
+        },
+        results: vec![tcp(), mqtt()],
+        hooks: vec![],
+        notes: vec!["stopped by Ctrl-C".into()],
+    }
+}
+
+fn distribution(unit: u64) -> Distribution {
+    Distribution {
+        count: 2000,
+        min: unit / 2,
+        p50: unit,
+        p90: unit * 2,
+        p99: unit * 3,
+        p999: unit * 8,
+        max: unit * 40,
+    }
+}
+
+fn trust(lost: u64) -> Trust {
+    Trust {
+        coverage: 1.0,
+        events_lost: [("rx".to_owned(), lost)].into(),
+        events: 60_000,
+        window_share: 1.0,
+        tracer: TracerCost { cpu_share: 0.21, rss_bytes: 36_000_000 },
+        ..Trust::default()
+    }
+}
+
+fn tcp() -> RunResult {
+    RunResult {
+        middleware: "tcp".into(),
+        payload_bytes: 64,
+        messages: Messages { sent: 2000, delivered: 2000, matched: 2000, ..Messages::default() },
+        throughput: Throughput { msg_per_s: 41_234.5, payload_bit_per_s: 21_112_064.0 },
+        latency: Latency {
+            one_way_ns: distribution(9_000),
+            rtt_half_ns: Some(RttHalf { p50: 12_000, trimmed_p50: 11_950, ..RttHalf::default() }),
+            ..Latency::default()
+        },
+        segments: vec![SegmentRow {
+            leg: 1,
+            segment: "wire".into(),
+            p50_ns: 400,
+            p99_ns: 900,
+            share: 1.0,
+            total_ns: Some(800_000),
+            count: 2000,
+        }],
+        sched_gap_ns: distribution(3_000),
+        overhead: Overhead {
+            per_message_bytes: PerMessageBytes {
+                payload: 64.0,
+                protocol: 4.0,
+                transport: 32.0,
+                network: 20.0,
+                link: 14.0,
+                ..PerMessageBytes::default()
+            },
+            ratio: 2.25,
+            total_bytes: 268_000,
+            packets: 2000,
+            deliveries: 2000,
+        },
+        processes: vec![Process {
+            role: "ping".into(),
+            pid: 4,
+            name: "wirelap-workload".into(),
+            cpu_share: Some(0.4),
+            rss_bytes: Some(4_000_000),
+        }],
+        trust: trust(0),
+        ground_truth: Some(GroundTruth {
+            published: 2000,
+            delivered: 2000,
+            compared: 2000,
+            ..GroundTruth::default()
+        }),
+        ..RunResult::default()
+    }
+}
+
+fn mqtt() -> RunResult {
+    RunResult {
+        middleware: "mqtt".into(),
+        broker: Some("mosquitto".into()),
+        partial: true,
+        error: Some("the broker (mosquitto, pid 77) was killed by signal 9".into()),
+        messages: Messages {
+            sent: 2000,
+            delivered: 1990,
+            matched: 1980,
+            uncovered: 10,
+            ..Messages::default()
+        },
+        ground_truth: Some(GroundTruth {
+            published: 2000,
+            delivered: 1990,
+            compared: 1980,
+            violations: 2,
+            worst_violation_ns: 700,
+            ..GroundTruth::default()
+        }),
+        trust: Trust { coverage: 0.995, ..trust(17) },
+        ..tcp()
+    }
+}
