@@ -25,6 +25,17 @@ pub enum Recognition {
     Yes,
 }
 
+/// How a protocol's messages travel from a publisher to a subscriber.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Topology {
+    /// Straight to the subscriber: one leg.
+    PeerToPeer,
+    /// Always through the server of the conversation: two legs.
+    Brokered,
+    /// Straight, or through a process that sends the message again: what is seen decides.
+    Either,
+}
+
 /// A protocol, as the registry lists it.
 pub trait Protocol: Sync {
     /// Its name in tables, JSON and `--decode PORT=NAME`.
@@ -40,6 +51,17 @@ pub trait Protocol: Sync {
     /// protocol. `at_start` tells that the flow was seen from its first byte; otherwise `head` begins
     /// at a packet boundary somewhere in mid-stream.
     fn recognise(&self, transport: Transport, head: &[u8], at_start: bool) -> Recognition;
+
+    /// How its messages travel.
+    fn topology(&self) -> Topology {
+        Topology::Either
+    }
+
+    /// The domain that a port belongs to, for protocols that compute their ports from one: it names
+    /// the row in place of a server's address.
+    fn domain(&self, _port: u16) -> Option<u32> {
+        None
+    }
 
     /// A decoder for one conversation, both directions.
     fn connection(&self, transport: Transport) -> Box<dyn Connection>;

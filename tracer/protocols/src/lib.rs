@@ -17,6 +17,6 @@ pub mod rtps;
 pub mod stream;
 pub mod zenoh;
 
-pub use connection::{Connection, FrameSink, Pdu, PduLen, Protocol, Recognition, Side};
+pub use connection::{Connection, FrameSink, Pdu, PduLen, Protocol, Recognition, Side, Topology};
 pub use reader::Reader;
 pub use registry::{by_name, registry};

@@ -7,7 +7,7 @@
 //! UDP: one datagram is one payload
 //! ```
 
-use crate::{Connection, FrameSink, Pdu, PduLen, Protocol, Reader, Recognition, Side};
+use crate::{Connection, FrameSink, Pdu, PduLen, Protocol, Reader, Recognition, Side, Topology};
 use wirelap_events::stamp::STAMP_BYTES;
 use wirelap_events::{Class, Data, Frame, Stamp, Transport};
 
@@ -49,6 +49,10 @@ impl Protocol for PlainTcp {
         }
     }
 
+    fn topology(&self) -> Topology {
+        Topology::PeerToPeer
+    }
+
     fn connection(&self, _: Transport) -> Box<dyn Connection> {
         Box::new(Plain { length_bytes: LENGTH_BYTES, name: "MESSAGE" })
     }
@@ -73,6 +77,10 @@ impl Protocol for PlainUdp {
             Recognition::NeedMore => Recognition::No,
             found => found,
         }
+    }
+
+    fn topology(&self) -> Topology {
+        Topology::PeerToPeer
     }
 
     fn connection(&self, _: Transport) -> Box<dyn Connection> {
