@@ -1,1 +1,24 @@
-//! Placeholder.
+//! The live screen: middlewares side by side, drawn from immutable [`Snapshot`]s.
+//!
+//! - [`run`] owns the terminal until the user leaves, and gives it back in every case;
+//! - [`plain`] says the same in lines, for an output that is no terminal;
+//! - [`App`] is the screen's state without a terminal: keys and snapshots go in, [`render`] draws it.
+//!
+//! [`Snapshot`]: wirelap_correlate::snapshot::Snapshot
+
+mod app;
+mod bars;
+mod columns;
+mod layout;
+mod plain;
+pub mod render;
+mod terminal;
+mod text;
+mod theme;
+mod words;
+
+pub use app::{Action, App, View};
+pub use columns::{Column, Sort};
+pub use plain::plain;
+pub use terminal::{Options, Outcome, TuiError, run};
+pub use theme::Theme;

@@ -1,0 +1,347 @@
+//! The comparison's columns: what each shows, how wide it is, how it sorts, which go first when the
+//! screen is narrow.
+
+use crate::text;
+use std::cmp::Ordering;
+use wirelap_correlate::snapshot::{Group, Summary};
+use wirelap_events::Nanos;
+
+/// A column of the comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Column {
+    /// Middleware, and what its messages pass: broker or endpoint.
+    Name,
+    /// Deliveries in the last second.
+    Rate,
+    /// Median one-way latency.
+    P50,
+    /// 99th percentile.
+    P99,
+    /// 99.9th percentile.
+    P999,
+    /// Largest.
+    Max,
+    /// Median scheduling gap.
+    GapP50,
+    /// 99th percentile of the scheduling gap.
+    GapP99,
+    /// Bytes beyond the payload, in percent of the payload.
+    Overhead,
+    /// Bytes on the device for a delivery.
+    BytesPerMessage,
+    /// Median payload.
+    Payload,
+    /// Deliveries so far.
+    Delivered,
+    /// Share of the deliveries that were matched.
+    Matched,
+}
+
+impl Column {
+    /// Every column, in the order on the screen.
+    pub const ALL: [Column; 13] = [
+        Column::Name,
+        Column::Rate,
+        Column::P50,
+        Column::P99,
+        Column::P999,
+        Column::Max,
+        Column::GapP50,
+        Column::GapP99,
+        Column::Overhead,
+        Column::BytesPerMessage,
+        Column::Payload,
+        Column::Delivered,
+        Column::Matched,
+    ];
+
+    /// The most important first: a narrow screen leaves out the last ones.
+    const BY_IMPORTANCE: [Column; 13] = [
+        Column::Name,
+        Column::P50,
+        Column::P99,
+        Column::Rate,
+        Column::Matched,
+        Column::GapP99,
+        Column::Overhead,
+        Column::Max,
+        Column::GapP50,
+        Column::BytesPerMessage,
+        Column::Payload,
+        Column::P999,
+        Column::Delivered,
+    ];
+
+    /// The column's heading.
+    pub const fn title(self) -> &'static str {
+        match self {
+            Column::Name => "MIDDLEWARE",
+            Column::Rate => "MSG/S",
+            Column::P50 => "P50",
+            Column::P99 => "P99",
+            Column::P999 => "P99.9",
+            Column::Max => "MAX",
+            Column::GapP50 => "GAP50",
+            Column::GapP99 => "GAP99",
+            Column::Overhead => "OVERHD",
+            Column::BytesPerMessage => "B/MSG",
+            Column::Payload => "PAYLOAD",
+            Column::Delivered => "DELIVERED",
+            Column::Matched => "MATCH",
+        }
+    }
+
+    /// The column in words, for the help and the line above the table.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Column::Name => "middleware, and the broker or endpoint",
+            Column::Rate => "messages delivered in the last second",
+            Column::P50 => "one-way latency on the wire, median",
+            Column::P99 => "… 99th percentile",
+            Column::P999 => "… 99.9th percentile",
+            Column::Max => "… largest",
+            Column::GapP50 => "scheduling gap (wakeup + run queue), median",
+            Column::GapP99 => "… 99th percentile",
+            Column::Overhead => "bytes beyond the payload, in % of it",
+            Column::BytesPerMessage => "bytes on the device per delivery",
+            Column::Payload => "payload bytes, median",
+            Column::Delivered => "messages delivered so far",
+            Column::Matched => "deliveries followed from first send to last read",
+        }
+    }
+
+    /// Columns that it takes, without the space before it. The name's is its least.
+    pub const fn width(self) -> u16 {
+        match self {
+            Column::Name => 14,
+            Column::Delivered => 9,
+            Column::Overhead | Column::Matched => 6,
+            _ => 7,
+        }
+    }
+
+    /// The cell's text.
+    pub fn cell(self, group: &Group) -> String {
+        match self {
+            Column::Name => name(group),
+            Column::Rate => text::number(group.rate_now.msg_per_s),
+            Column::P50 => time(&group.one_way, group.one_way.p50),
+            Column::P99 => time(&group.one_way, group.one_way.p99),
+            Column::P999 => time(&group.one_way, group.one_way.p999),
+            Column::Max => time(&group.one_way, group.one_way.max),
+            Column::GapP50 => time(&group.sched_gap, group.sched_gap.p50),
+            Column::GapP99 => time(&group.sched_gap, group.sched_gap.p99),
+            Column::Overhead => group.overhead.ratio().map_or(text::NONE.into(), overhead),
+            Column::BytesPerMessage => {
+                bytes_per_message(group).map_or(text::NONE.into(), text::number)
+            }
+            Column::Payload => text::number(group.payload_bytes as f64),
+            Column::Delivered => text::number(group.messages.delivered as f64),
+            Column::Matched if group.messages.delivered == 0 => text::NONE.into(),
+            Column::Matched => text::share(group.coverage).replace(' ', ""),
+        }
+    }
+
+    /// What the column sorts by; `None` sorts last in both directions.
+    fn key(self, group: &Group) -> Option<f64> {
+        let of = |summary: &Summary, time: Nanos| (summary.count > 0).then_some(time.0 as f64);
+        match self {
+            Column::Name => None,
+            Column::Rate => Some(group.rate_now.msg_per_s),
+            Column::P50 => of(&group.one_way, group.one_way.p50),
+            Column::P99 => of(&group.one_way, group.one_way.p99),
+            Column::P999 => of(&group.one_way, group.one_way.p999),
+            Column::Max => of(&group.one_way, group.one_way.max),
+            Column::GapP50 => of(&group.sched_gap, group.sched_gap.p50),
+            Column::GapP99 => of(&group.sched_gap, group.sched_gap.p99),
+            Column::Overhead => group.overhead.ratio(),
+            Column::BytesPerMessage => bytes_per_message(group),
+            Column::Payload => Some(group.payload_bytes as f64),
+            Column::Delivered => Some(group.messages.delivered as f64),
+            Column::Matched => (group.messages.delivered > 0).then_some(group.coverage),
+        }
+        .filter(|key| !key.is_nan())
+    }
+
+    /// The columns that fit into `width` with a space before each, in the order on the screen.
+    pub fn fitting(width: u16) -> Vec<Column> {
+        let mut left = width;
+        let mut chosen: Vec<Column> = Column::BY_IMPORTANCE
+            .into_iter()
+            .take_while(|column| {
+                let rest = left.checked_sub(column.width() + 1);
+                left = rest.unwrap_or(0);
+                rest.is_some()
+            })
+            .collect();
+        if chosen.is_empty() {
+            chosen.push(Column::Name);
+        }
+        chosen.sort_by_key(|column| Column::ALL.iter().position(|c| c == column));
+        chosen
+    }
+}
+
+fn time(summary: &Summary, time: Nanos) -> String {
+    if summary.count == 0 { text::NONE.into() } else { text::time(time) }
+}
+
+/// `+64%`, or `×12` from ten times the payload on.
+fn overhead(ratio: f64) -> String {
+    match ratio {
+        r if !r.is_finite() => text::NONE.into(),
+        r if r < 9.995 => format!("+{:.0}%", (r - 1.0).max(0.0) * 100.0),
+        r => format!("×{}", text::number(r).replace(' ', "")),
+    }
+}
+
+/// Bytes on the device for a delivery.
+pub fn bytes_per_message(group: &Group) -> Option<f64> {
+    let overhead = &group.overhead;
+    (overhead.deliveries > 0).then(|| overhead.total() as f64 / overhead.deliveries as f64)
+}
+
+/// `mqtt mosquitto`, `tcp 127.0.0.1:7`: the middleware and what tells this row from its neighbours.
+pub fn name(group: &Group) -> String {
+    let mut name = text::clean(&group.middleware);
+    if let Some(broker) = &group.broker {
+        name.push(' ');
+        name.push_str(&text::clean(broker));
+    }
+    if let Some(endpoint) = group.endpoint {
+        name.push(' ');
+        name.push_str(&endpoint.to_string());
+    }
+    name
+}
+
+/// The order of the rows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sort {
+    /// The column; `None` is the order in which the rows were found.
+    pub by: Option<Column>,
+    /// The other way round than the column's usual order.
+    pub reverse: bool,
+}
+
+impl Sort {
+    /// The next column to the right, or back to the order found after the last.
+    #[must_use]
+    pub fn next(self) -> Sort {
+        let by = match self.by {
+            None => Column::ALL.first(),
+            Some(column) => Column::ALL.iter().skip_while(|c| **c != column).nth(1),
+        };
+        Sort { by: by.copied(), reverse: false }
+    }
+
+    /// The next column to the left.
+    #[must_use]
+    pub fn previous(self) -> Sort {
+        let by = match self.by {
+            None => Column::ALL.last(),
+            Some(column) => Column::ALL.iter().take_while(|c| **c != column).last(),
+        };
+        Sort { by: by.copied(), reverse: false }
+    }
+
+    /// Whether the column now runs from large to small. Rates and deliveries usually do.
+    pub fn descends(self) -> bool {
+        matches!(self.by, Some(Column::Rate | Column::Delivered)) != self.reverse
+    }
+
+    /// The groups' indices in this order. Equal rows keep the order in which they were found.
+    pub fn order(self, groups: &[Group]) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..groups.len()).collect();
+        match self.by {
+            None if self.reverse => order.reverse(),
+            None => {}
+            Some(column) => {
+                order.sort_by(|&a, &b| self.compare(column, &groups[a], &groups[b]));
+            }
+        }
+        order
+    }
+
+    fn compare(self, column: Column, a: &Group, b: &Group) -> Ordering {
+        let direct =
+            |ordering: Ordering| if self.descends() { ordering.reverse() } else { ordering };
+        if column == Column::Name {
+            return direct(name(a).cmp(&name(b)));
+        }
+        match (column.key(a), column.key(b)) {
+            (Some(a), Some(b)) => direct(a.total_cmp(&b)),
+            (a, b) => a.is_none().cmp(&b.is_none()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn group(middleware: &str, rate: f64, p50: u64) -> Group {
+        let mut group = Group { middleware: middleware.into(), ..Group::default() };
+        group.rate_now.msg_per_s = rate;
+        group.one_way = Summary { count: p50.min(1), p50: Nanos(p50), ..Summary::default() };
+        group
+    }
+
+    fn groups() -> Vec<Group> {
+        vec![group("udp", 5.0, 30), group("mqtt", 9.0, 0), group("dds", 7.0, 20)]
+    }
+
+    #[test]
+    fn sorting_goes_through_every_column_and_back() {
+        let mut sort = Sort::default();
+        for column in Column::ALL {
+            sort = sort.next();
+            assert_eq!(sort.by, Some(column));
+        }
+        assert_eq!(sort.next(), Sort::default());
+        assert_eq!(Sort::default().previous().by, Some(Column::Matched));
+        assert_eq!(Sort { by: Some(Column::Name), reverse: true }.previous(), Sort::default());
+    }
+
+    #[test]
+    fn rates_descend_and_times_ascend_until_reversed() {
+        let order = |by, reverse| Sort { by: Some(by), reverse }.order(&groups());
+        assert_eq!(order(Column::Rate, false), [1, 2, 0]);
+        assert_eq!(order(Column::Rate, true), [0, 2, 1]);
+        assert_eq!(order(Column::P50, false), [2, 0, 1]);
+        assert_eq!(order(Column::Name, false), [2, 1, 0]);
+        assert_eq!(Sort { by: None, reverse: true }.order(&groups()), [2, 1, 0]);
+    }
+
+    #[test]
+    fn a_row_without_a_value_is_last_both_ways() {
+        assert_eq!(Sort { by: Some(Column::P50), reverse: true }.order(&groups()), [0, 2, 1]);
+    }
+
+    #[test]
+    fn a_narrow_screen_keeps_what_matters_most() {
+        assert_eq!(Column::fitting(0), [Column::Name]);
+        assert_eq!(Column::fitting(40), [Column::Name, Column::Rate, Column::P50, Column::P99]);
+        assert_eq!(Column::fitting(250), Column::ALL);
+        for width in 15..250 {
+            let used: u16 = Column::fitting(width).iter().map(|column| column.width() + 1).sum();
+            assert!(used <= width);
+        }
+    }
+
+    #[test]
+    fn cells_say_when_there_is_nothing() {
+        let group = Group::default();
+        for column in Column::ALL {
+            let cell = column.cell(&group);
+            assert!(["", "–", "0"].contains(&cell.as_str()), "{column:?}: {cell}");
+        }
+    }
+
+    #[test]
+    fn overhead_is_percent_then_times() {
+        assert_eq!(overhead(1.64), "+64%");
+        assert_eq!(overhead(1.0), "+0%");
+        assert_eq!(overhead(12.5), "×12.5");
+    }
+}

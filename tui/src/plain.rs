@@ -1,0 +1,97 @@
+//! The comparison as lines, for an output that is no terminal.
+
+use crate::columns::{self, Column};
+use crate::{text, words};
+use std::fmt::Write;
+use wirelap_correlate::snapshot::{Group, Snapshot};
+
+/// Segments named for each row.
+const TOP_SEGMENTS: usize = 4;
+
+/// The snapshot as a block of lines of at most `width` columns (at least 40 are assumed), without
+/// colours or control characters, ending with a newline:
+///
+/// ```text
+/// 00:00:12  matched 100 % · lost 0 events · traced 100 % of the time · tracer 3.2 % CPU, 48.0 MiB
+/// MIDDLEWARE            MSG/S     P50     P99 …
+/// mqtt mosquitto       2.00 k 48.1 µs  121 µs …
+///   time: 2 broker_dwell 41.0 %, 1 wakeup 12.2 %, …
+/// ! Lost 12 events, …
+/// ```
+pub fn plain(snapshot: &Snapshot, width: u16) -> String {
+    let width = width.max(crate::layout::MIN_WIDTH);
+    let mut out = String::new();
+    push(&mut out, &headline(snapshot), width);
+    if snapshot.groups.is_empty() {
+        for sentence in words::nothing_yet(snapshot) {
+            push_wrapped(&mut out, "", &sentence, width);
+        }
+    } else {
+        table(&mut out, &snapshot.groups, width);
+    }
+    for warning in words::warnings(snapshot) {
+        push_wrapped(&mut out, "! ", &warning, width);
+    }
+    out
+}
+
+fn headline(snapshot: &Snapshot) -> String {
+    let mut line = text::clock(snapshot.at - snapshot.since);
+    let mut separator = "  ";
+    let parts = words::trust_parts(snapshot).into_iter().map(|(part, _)| part);
+    for part in parts.chain([words::tracer(&snapshot.trust)]) {
+        let _ = write!(line, "{separator}{part}");
+        separator = " · ";
+    }
+    line
+}
+
+fn table(out: &mut String, groups: &[Group], width: u16) {
+    let columns = Column::fitting(width);
+    let fixed: u16 = columns.iter().skip(1).map(|column| column.width() + 1).sum();
+    let longest = groups.iter().map(|group| text::width(&columns::name(group))).max().unwrap_or(0);
+    let name_width = usize::from(width - fixed).min(longest.max(usize::from(Column::Name.width())));
+    let row = |cell: &dyn Fn(Column) -> String| {
+        let mut line = text::left(&cell(Column::Name), name_width);
+        for column in columns.iter().skip(1) {
+            line.push(' ');
+            line.push_str(&text::right(&cell(*column), usize::from(column.width())));
+        }
+        line
+    };
+    push(out, &row(&|column| column.title().into()), width);
+    for group in groups {
+        push(out, &row(&|column| column.cell(group)), width);
+        if let Some(time) = top_segments(group) {
+            push(out, &time, width);
+        }
+        for note in &group.notes {
+            push_wrapped(out, "  - ", note, width);
+        }
+    }
+}
+
+/// Where most of the time went: leg, segment, share.
+fn top_segments(group: &Group) -> Option<String> {
+    let mut segments: Vec<_> = group.segments.iter().filter(|stat| stat.share > 0.0).collect();
+    segments.sort_by(|a, b| b.share.total_cmp(&a.share));
+    let named: Vec<String> = segments
+        .into_iter()
+        .take(TOP_SEGMENTS)
+        .map(|stat| format!("{} {} {}", stat.leg, stat.segment.name(), text::share(stat.share)))
+        .collect();
+    (!named.is_empty()).then(|| format!("  time: {}", named.join(", ")))
+}
+
+fn push(out: &mut String, line: &str, width: u16) {
+    out.push_str(text::truncate(line, usize::from(width)).trim_end());
+    out.push('\n');
+}
+
+fn push_wrapped(out: &mut String, lead: &str, sentence: &str, width: u16) {
+    let room = usize::from(width).saturating_sub(lead.len());
+    for (index, line) in text::wrap(sentence, room).into_iter().enumerate() {
+        let lead = if index == 0 { lead.to_owned() } else { " ".repeat(lead.len()) };
+        push(out, &format!("{lead}{line}"), width);
+    }
+}

@@ -1,0 +1,202 @@
+//! Everything about the selected row.
+//!
+//! ```text
+//! ─ mqtt mosquitto 127.0.0.1:1883 ─────────────────────────────────────────────
+//! LEG SEGMENT          P50     P99   SHARE    p50 12.3 µs  ▁▂▁▃▁▁▂▁▁▁▂▁▁▂▁▁
+//!   1 socket_tx    1.20 µs 3.10 µs   9.1 %    msg/s 2.00 k ▇▇▇▆▇▇▇▇▇▇▇▇▇▇▇▇
+//!   1 wire         …                          messages  sent 1,000 delivered 1,000 …
+//!   2 broker_dwell …                          bytes a message …
+//! ```
+//! Below 76 columns the right part stands under the left.
+
+use crate::app::App;
+use crate::columns;
+use crate::layout::split_top;
+use crate::text;
+use crate::theme::{Theme, letter};
+use ratatui::Frame;
+use ratatui::layout::Rect;
+use ratatui::text::{Line, Span};
+use wirelap_correlate::snapshot::{Group, Overhead, Process, SegmentStat, Summary};
+
+/// Columns of the segment table with its margin.
+const SEGMENTS_WIDTH: u16 = 42;
+/// Least columns beside the segment table.
+const FACTS_WIDTH: u16 = 34;
+/// Columns of a fact's name.
+const LABEL: usize = 10;
+
+/// Draws the pane of the selected row.
+pub fn draw(frame: &mut Frame<'_>, area: Rect, app: &App, theme: Theme) {
+    let Some(group) = app.selected() else { return };
+    let (title, body) = split_top(area, 1);
+    super::rule(frame, title, &columns::name(group), theme);
+    if body.width < SEGMENTS_WIDTH + FACTS_WIDTH {
+        let mut all = facts(group, body.width, theme);
+        all.push(Line::default());
+        all.extend(segments(group, theme));
+        return super::lines(frame, body, all, app.scroll());
+    }
+    let left = Rect { width: SEGMENTS_WIDTH, ..body };
+    let right = Rect { x: body.x + SEGMENTS_WIDTH, width: body.width - SEGMENTS_WIDTH, ..body };
+    super::lines(frame, left, segments(group, theme), app.scroll());
+    super::lines(frame, right, facts(group, right.width, theme), app.scroll());
+}
+
+/// The segments leg by leg.
+fn segments(group: &Group, theme: Theme) -> Vec<Line<'static>> {
+    let head = format!(" {:<4}{:<14}{:>7} {:>7} {:>6}", "LEG", "SEGMENT", "P50", "P99", "SHARE");
+    let mut lines = vec![Line::styled(head, theme.dim())];
+    if group.segments.is_empty() {
+        lines.push(Line::raw("  no message followed to its end yet"));
+    }
+    lines.extend(group.segments.iter().map(|stat| segment(stat, theme)));
+    lines
+}
+
+fn segment(stat: &SegmentStat, theme: Theme) -> Line<'static> {
+    Line::from(vec![
+        Span::raw(format!(" {:>3} ", stat.leg)),
+        Span::styled(letter(stat.segment).to_string(), theme.segment(stat.segment)),
+        Span::raw(format!(
+            " {}{} {} {}",
+            text::left(stat.segment.name(), 12),
+            text::right(&text::time(stat.p50), 7),
+            text::right(&text::time(stat.p99), 7),
+            text::right(&text::share(stat.share), 6),
+        )),
+    ])
+}
+
+/// History, counts, latencies, bytes, processes and notes, the most telling first.
+fn facts(group: &Group, width: u16, theme: Theme) -> Vec<Line<'static>> {
+    let width = usize::from(width).saturating_sub(1);
+    let mut lines = history(group, width, theme);
+    let mut add = |label: &str, value: &str| lines.extend(fact(label, value, width, theme));
+    add("one-way", &summary(&group.one_way));
+    add("sched gap", &summary(&group.sched_gap));
+    add("messages", &counts(group));
+    add(
+        "rate",
+        &format!(
+            "{} msg/s now, {} msg/s overall; {}",
+            text::number(group.rate_now.msg_per_s),
+            text::number(group.rate.msg_per_s),
+            text::bit_rate(group.rate_now.payload_bit_per_s),
+        ),
+    );
+    for (index, line) in ledger(&group.overhead).iter().enumerate() {
+        add(if index == 0 { "bytes" } else { "" }, line);
+    }
+    for (index, process) in group.processes.iter().enumerate() {
+        add(if index == 0 { "processes" } else { "" }, &self::process(process));
+    }
+    for note in &group.notes {
+        add("note", note);
+    }
+    lines
+}
+
+/// A label and its value, wrapped beside it.
+fn fact(label: &str, value: &str, width: usize, theme: Theme) -> Vec<Line<'static>> {
+    let wrapped = text::wrap(value, width.saturating_sub(LABEL + 1));
+    let line = |(index, part): (usize, String)| {
+        let label = text::left(if index == 0 { label } else { "" }, LABEL);
+        Line::from(vec![Span::styled(label, theme.dim()), Span::raw(format!(" {part}"))])
+    };
+    wrapped.into_iter().enumerate().map(line).collect()
+}
+
+/// The last seconds: median latency and rate.
+fn history(group: &Group, width: usize, theme: Theme) -> Vec<Line<'static>> {
+    let columns = width.saturating_sub(LABEL + 10);
+    let line = |label: &str, now: String, spark: String| {
+        Line::from(vec![
+            Span::styled(text::left(label, LABEL), theme.dim()),
+            Span::raw(format!(" {} ", text::right(&now, 7))),
+            Span::styled(spark, theme.spark()),
+        ])
+    };
+    let latest = group.history.last();
+    let median =
+        latest.filter(|point| point.delivered > 0).map(|point| text::time(point.one_way_p50));
+    let medians = group.history.iter().map(|point| point.one_way_p50.0);
+    let rates = group.history.iter().map(|point| point.delivered);
+    vec![
+        line("p50 / s", median.unwrap_or(text::NONE.into()), text::sparkline(medians, columns)),
+        line("msg / s", text::number(group.rate_now.msg_per_s), text::sparkline(rates, columns)),
+    ]
+}
+
+fn summary(summary: &Summary) -> String {
+    if summary.count == 0 {
+        return text::NONE.into();
+    }
+    let named = [
+        ("min", summary.min),
+        ("p50", summary.p50),
+        ("p90", summary.p90),
+        ("p99", summary.p99),
+        ("p99.9", summary.p999),
+        ("max", summary.max),
+    ];
+    named.map(|(name, time)| text::unbroken(&format!("{name} {}", text::time(time)))).join(", ")
+}
+
+fn counts(group: &Group) -> String {
+    let messages = &group.messages;
+    let mut value = format!(
+        "sent {}, delivered {}, matched {}",
+        text::exact(messages.sent),
+        text::exact(messages.delivered),
+        text::exact(messages.matched),
+    );
+    let more = [
+        ("uncovered", messages.uncovered),
+        ("duplicates", messages.duplicates),
+        ("warm-up", messages.warmup),
+    ];
+    for (what, count) in more.into_iter().filter(|(_, count)| *count > 0) {
+        value.push_str(", ");
+        value.push_str(&text::unbroken(&format!("{what} {}", text::exact(count))));
+    }
+    value
+}
+
+/// Bytes a delivery, by what they were for.
+fn ledger(overhead: &Overhead) -> Vec<String> {
+    if overhead.deliveries == 0 {
+        return vec![text::NONE.into()];
+    }
+    let each = |bytes: u64| text::number(bytes as f64 / overhead.deliveries as f64);
+    let mut parts = vec![text::unbroken(&format!("payload {}", each(overhead.payload)))];
+    let rest = [
+        ("protocol", overhead.protocol),
+        ("control", overhead.control),
+        ("opaque", overhead.opaque),
+        ("transport", overhead.transport),
+        ("network", overhead.network),
+        ("link", overhead.link),
+        ("retransmitted", overhead.retransmitted),
+    ];
+    parts.extend(
+        rest.into_iter()
+            .filter(|(_, bytes)| *bytes > 0)
+            .map(|(what, bytes)| text::unbroken(&format!("{what} {}", each(bytes)))),
+    );
+    let packets = overhead.packets as f64 / overhead.deliveries as f64;
+    vec![
+        format!("{} a message in {} packets:", each(overhead.total()), text::number(packets)),
+        parts.join(" + "),
+    ]
+}
+
+fn process(process: &Process) -> String {
+    let usage = match (process.cpu_share, process.rss_bytes) {
+        (Some(cpu), Some(rss)) => format!("{} CPU, {}", text::cpu(cpu), text::bytes(rss)),
+        (Some(cpu), None) => format!("{} CPU", text::cpu(cpu)),
+        (None, Some(rss)) => text::bytes(rss),
+        (None, None) => "gone".into(),
+    };
+    format!("{} {} ({}): {usage}", process.role, process.comm, process.pid.0)
+}

@@ -1,0 +1,82 @@
+//! The first lines: what is watched for how long, what it costs, how far to trust it.
+
+use crate::app::App;
+use crate::layout::split_top;
+use crate::theme::Theme;
+use crate::{text, words};
+use ratatui::Frame;
+use ratatui::layout::Rect;
+use ratatui::text::{Line, Span};
+use ratatui::widgets::Paragraph;
+
+/// Name, elapsed time, state and the tracer's cost; below, where there is a second line, the trust
+/// summary.
+pub fn draw(frame: &mut Frame<'_>, area: Rect, app: &App, theme: Theme) {
+    let (first, second) = split_top(area, 1);
+    let snapshot = app.snapshot();
+    let mut spans = vec![
+        Span::styled(" wirelap", theme.heading()),
+        Span::raw(format!("  {}", text::clock(snapshot.at - snapshot.since))),
+    ];
+    if app.is_paused() {
+        spans.push(Span::raw("  "));
+        spans.push(Span::styled(" PAUSED ", theme.state()));
+    }
+    let line = Line::from(spans);
+    let used = line.width();
+    frame.render_widget(line, first);
+    let cost = words::tracer(&snapshot.trust);
+    let room = usize::from(area.width).saturating_sub(used + 1);
+    if text::width(&cost) < room {
+        let right = text::right(&cost, room);
+        let area = Rect {
+            x: first.x + crate::layout::count(used),
+            width: crate::layout::count(room),
+            ..first
+        };
+        frame.render_widget(Span::styled(right, theme.dim()), area);
+    }
+    if !second.is_empty() {
+        frame.render_widget(trust(app, second.width, theme), second);
+    }
+}
+
+/// As many parts of the trust summary as fit whole.
+fn trust(app: &App, width: u16, theme: Theme) -> Line<'static> {
+    let mut spans = vec![Span::raw(" ")];
+    let mut left = usize::from(width).saturating_sub(1);
+    for (part, warning) in words::trust_parts(app.snapshot()) {
+        let separator = if spans.len() > 1 { " · " } else { "" };
+        let part = if warning { format!("! {part}") } else { part };
+        let Some(rest) = left.checked_sub(text::width(separator) + text::width(&part)) else {
+            break;
+        };
+        left = rest;
+        spans.push(Span::styled(separator, theme.dim()));
+        spans.push(if warning { Span::styled(part, theme.warning()) } else { Span::raw(part) });
+    }
+    Line::from(spans)
+}
+
+/// The warnings, each already wrapped. When not all fit, the last line says how many more there are.
+pub fn draw_warnings(frame: &mut Frame<'_>, area: Rect, warnings: &[Vec<String>], theme: Theme) {
+    let height = usize::from(area.height);
+    let total: usize = warnings.iter().map(Vec::len).sum();
+    let mut lines: Vec<Line<'_>> = Vec::new();
+    for wrapped in warnings {
+        for (index, text) in wrapped.iter().enumerate() {
+            let lead = if index == 0 { " ! " } else { "   " };
+            lines.push(Line::styled(format!("{lead}{text}"), theme.warning()));
+        }
+    }
+    lines.truncate(height);
+    if total > height {
+        let cut = " … (? shows all)";
+        if let Some(last) = lines.last_mut() {
+            let room = usize::from(area.width).saturating_sub(text::width(cut));
+            let kept = text::truncate(&last.to_string(), room);
+            *last = Line::styled(format!("{kept}{cut}"), theme.warning());
+        }
+    }
+    frame.render_widget(Paragraph::new(lines), area);
+}

@@ -1,0 +1,90 @@
+//! What to do: the keys and the columns in words, every warning in full; and the empty screen.
+
+use crate::app::App;
+use crate::columns::Column;
+use crate::layout::split_top;
+use crate::theme::Theme;
+use crate::{text, words};
+use ratatui::Frame;
+use ratatui::layout::Rect;
+use ratatui::text::{Line, Span};
+
+/// The keys in the last line of the screen, the most important first.
+pub const FOOTER: [(&str, &str); 8] = [
+    ("q", "quit"),
+    ("?", "help"),
+    ("p", "pause"),
+    ("s", "sort"),
+    ("↑↓", "select"),
+    ("⏎", "details"),
+    ("r", "reverse"),
+    ("b", "bars"),
+];
+
+const KEYS: [(&str, &str); 9] = [
+    ("q  Ctrl-C", "quit; Esc closes a panel first"),
+    ("?  h", "this help"),
+    ("p  space", "pause: the picture stands still, tracing goes on"),
+    ("s S  > <", "sort by the next or previous column"),
+    ("r", "reverse the order"),
+    ("↑↓  j k", "select a row; Home and End go to the first and last"),
+    ("⏎  Tab", "everything about the selected row, and back"),
+    ("b", "bars: share of the time, or length by median latency"),
+    ("PgUp PgDn", "scroll this help and the details"),
+];
+
+/// The help in place of the body.
+pub fn draw(frame: &mut Frame<'_>, area: Rect, app: &App, theme: Theme) {
+    let (title, body) = split_top(area, 1);
+    super::rule(frame, title, "help", theme);
+    let mut lines: Vec<Line<'_>> = Vec::new();
+    let width = usize::from(body.width);
+    let warnings = words::warnings(app.snapshot());
+    for warning in &warnings {
+        push(&mut lines, "!", warning, (3, width), theme);
+    }
+    if !warnings.is_empty() {
+        lines.push(Line::default());
+    }
+    for (key, what) in KEYS {
+        push(&mut lines, key, what, (12, width), theme);
+    }
+    lines.push(Line::default());
+    for column in Column::ALL {
+        push(&mut lines, column.title(), column.words(), (12, width), theme);
+    }
+    super::lines(frame, body, lines, app.scroll());
+}
+
+/// A term and what it means, wrapped beside it. `(at, width)`: where the meaning starts, and the
+/// panel's width.
+fn push(
+    lines: &mut Vec<Line<'_>>,
+    term: &str,
+    meaning: &str,
+    (at, width): (usize, usize),
+    theme: Theme,
+) {
+    for (index, part) in text::wrap(meaning, width.saturating_sub(at + 1)).into_iter().enumerate() {
+        let term = if index == 0 { term } else { "" };
+        lines.push(Line::from(vec![
+            Span::styled(text::left(&format!(" {term}"), at), theme.heading()),
+            Span::raw(format!(" {part}")),
+        ]));
+    }
+}
+
+/// What to say while there is nothing to compare.
+pub fn draw_nothing_yet(frame: &mut Frame<'_>, area: Rect, app: &App, theme: Theme) {
+    let mut lines = vec![Line::default()];
+    for (index, sentence) in words::nothing_yet(app.snapshot()).iter().enumerate() {
+        for part in text::wrap(sentence, usize::from(area.width).saturating_sub(4)) {
+            let style = if index == 0 { theme.heading() } else { ratatui::style::Style::new() };
+            lines.push(Line::styled(format!("  {part}"), style));
+        }
+        if area.height > 15 {
+            lines.push(Line::default());
+        }
+    }
+    super::lines(frame, area, lines, 0);
+}

@@ -1,0 +1,127 @@
+//! Draws an [`App`]. Nothing here changes state.
+//!
+//! ```text
+//! ┌──────────────────────────────────────────────────────────────────────────────┐
+//! │ wirelap  00:01:23  PAUSED                        tracer 3.2 % CPU, 48.0 MiB  │ header.rs
+//! │ matched 100 % · lost 0 events · traced 100 % of the time · 1.2 M events      │
+//! │ ! Lost 12 events, the ring buffer was full (xmit 12): figures are of the …   │ warnings
+//! │ ─ middlewares ─ sorted by P50 ▲ ──────────────────────────────────────────── │ table.rs
+//! │   MIDDLEWARE          MSG/S    P50▲     P99     MAX   GAP50   GAP99 OVERHD …  │
+//! │ ▶ tcp 127.0.0.1:7    18.2 k 13.1 µs 25.0 µs  1.2 ms 5.10 µs 9.10 µs  +83% …   │
+//! │   mqtt mosquitto     2.00 k 48.1 µs  121 µs …                                │
+//! │ ─ where the time goes ─ share of the one-way latency ─────────────────────── │ stages.rs
+//! │ ▶ tcp 127.0.0.1:7    t   W    k      r             d                  13.1 µs │
+//! │   mqtt mosquitto     t  W   k    r      B                 t W  k r d  48.1 µs │
+//! │   t socket_tx  W wire  k wakeup  r runqueue  d read  B broker_dwell          │
+//! │ ─ tcp 127.0.0.1:7 ────────────────────────────────────────────────────────── │ details.rs
+//! │ LEG SEGMENT      P50     P99   SHARE        one-way p50 ▁▂▁▃▁▁▂              │
+//! │   1 socket_tx …                             rate        ▇▇▇▆▇▇▇              │
+//! │ q quit  ? help  p pause  s sort  r reverse  ↑↓ select  ⏎ details  b bars     │ footer
+//! └──────────────────────────────────────────────────────────────────────────────┘
+//! ```
+//! From 150 columns on, the details stand at the right of the table and the bars.
+
+mod details;
+mod header;
+mod help;
+mod stages;
+mod table;
+
+use crate::app::App;
+use crate::layout::{self, Content};
+use crate::theme::Theme;
+use crate::{text, words};
+use ratatui::Frame;
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+use ratatui::widgets::Paragraph;
+
+/// Draws the whole screen.
+pub fn screen(frame: &mut Frame<'_>, app: &App, theme: Theme) {
+    let area = frame.area();
+    if !layout::fits(area) {
+        return too_small(frame, area);
+    }
+    let warnings: Vec<Vec<String>> = words::warnings(app.snapshot())
+        .iter()
+        .map(|warning| text::wrap(warning, usize::from(area.width).saturating_sub(3)))
+        .collect();
+    let content = Content {
+        rows: app.rows().len(),
+        warnings: warnings.iter().map(Vec::len).sum(),
+        view: app.view(),
+    };
+    let plan = layout::plan(area, content);
+    header::draw(frame, plan.header, app, theme);
+    header::draw_warnings(frame, plan.warnings, &warnings, theme);
+    footer(frame, plan.footer, theme);
+    let top = plan.warnings.bottom();
+    let body = Rect { y: top, height: plan.footer.y - top, ..area };
+    if app.is_help() {
+        return help::draw(frame, body, app, theme);
+    }
+    if app.rows().len() == 0 {
+        return help::draw_nothing_yet(frame, body, app, theme);
+    }
+    if let Some(area) = plan.table {
+        table::draw(frame, area, app, theme);
+    }
+    if let Some(area) = plan.stages {
+        stages::draw(frame, area, app, theme);
+    }
+    if let Some(area) = plan.details {
+        details::draw(frame, area, app, theme);
+    }
+}
+
+fn too_small(frame: &mut Frame<'_>, area: Rect) {
+    let sentence = format!(
+        "wirelap needs {}×{} characters; this terminal has {}×{}. q quits.",
+        layout::MIN_WIDTH,
+        layout::MIN_HEIGHT,
+        area.width,
+        area.height
+    );
+    let lines = text::wrap(&sentence, usize::from(area.width));
+    frame.render_widget(Paragraph::new(lines.into_iter().map(Line::raw).collect::<Vec<_>>()), area);
+}
+
+/// The keys, as many as fit whole.
+fn footer(frame: &mut Frame<'_>, area: Rect, theme: Theme) {
+    let mut left = usize::from(area.width);
+    let mut spans = Vec::new();
+    for (key, what) in help::FOOTER {
+        let takes = text::width(key) + text::width(what) + 3;
+        let Some(rest) = left.checked_sub(takes) else { break };
+        left = rest;
+        spans.push(Span::styled(format!(" {key}"), theme.heading()));
+        spans.push(Span::raw(format!(" {what} ")));
+    }
+    frame.render_widget(Line::from(spans), area);
+}
+
+/// A panel's first line: its title in a rule.
+fn rule(frame: &mut Frame<'_>, area: Rect, title: &str, theme: Theme) {
+    let room = usize::from(area.width).saturating_sub(4);
+    let title = text::truncate(title, room);
+    let tail = "─".repeat(room.saturating_sub(text::width(&title)));
+    let line = Line::from(vec![
+        Span::styled("─ ", theme.dim()),
+        Span::styled(title, theme.heading()),
+        Span::styled(format!(" {tail}"), theme.dim()),
+    ]);
+    frame.render_widget(line, area);
+}
+
+/// Lines, each cut at the panel's edge, the first `scroll` left out as far as the rest fills the
+/// panel.
+fn lines(frame: &mut Frame<'_>, area: Rect, lines: Vec<Line<'_>>, scroll: u16) {
+    let hidden = layout::count(lines.len()).saturating_sub(area.height);
+    frame.render_widget(Paragraph::new(lines).scroll((scroll.min(hidden), 0)), area);
+}
+
+/// The mark before a row, and its style.
+fn marker(selected: bool, theme: Theme) -> Span<'static> {
+    if selected { Span::styled("▶ ", theme.heading()) } else { Span::styled("  ", Style::new()) }
+}

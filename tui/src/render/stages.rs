@@ -1,0 +1,105 @@
+//! Stacked bars of the segments, one a row, aligned so that the middlewares compare.
+//!
+//! ```text
+//! ─ where the time goes: share of the one-way latency ──────────
+//! ▶ tcp 127.0.0.1:7   t   W    k      r          d        13.1 µs
+//!   mqtt mosquitto    t  W  k    r      B         t W r d 48.1 µs
+//!   t socket_tx  W wire  k wakeup  r runqueue …
+//! ```
+//! A part starts with its segment's letter; without colours all its cells are that letter.
+
+use crate::app::App;
+use crate::bars::{self, Scale};
+use crate::columns;
+use crate::layout::{LEGEND_LINES, count, split_top, window};
+use crate::text;
+use crate::theme::{Theme, letter};
+use ratatui::Frame;
+use ratatui::layout::Rect;
+use ratatui::text::{Line, Span};
+use ratatui::widgets::Paragraph;
+use wirelap_correlate::snapshot::Group;
+use wirelap_events::{Nanos, Segment};
+
+/// Columns of the median at a bar's end, with the space before it.
+const MEDIAN: u16 = 8;
+
+/// Draws title, the bars of the rows around the selected one, and the legend.
+pub fn draw(frame: &mut Frame<'_>, area: Rect, app: &App, theme: Theme) {
+    let (title, rest) = split_top(area, 1);
+    let (body, legend) = split_top(rest, rest.height.saturating_sub(LEGEND_LINES));
+    let what = match app.scale() {
+        Scale::Share => "where the time goes: share of each one-way latency",
+        Scale::Time => "where the time goes: bars as long as the median latency",
+    };
+    super::rule(frame, title, what, theme);
+    let name_width = (area.width / 4).clamp(10, 32);
+    let bar_width = area.width.saturating_sub(name_width + 3 + MEDIAN);
+    let slowest = app.rows().map(|group| group.one_way.p50).max().unwrap_or_default();
+    let shown = window(app.rows().len(), app.position(), usize::from(body.height));
+    let rows: Vec<Line<'_>> = app
+        .rows()
+        .enumerate()
+        .skip(shown.start)
+        .take(shown.len())
+        .map(|(index, group)| {
+            let length = bars::length(app.scale(), group, slowest, bar_width);
+            let mut spans = vec![super::marker(index == app.position(), theme)];
+            spans.push(Span::raw(text::left(&columns::name(group), usize::from(name_width))));
+            spans.push(Span::raw(" "));
+            spans.extend(bar(group, length, theme));
+            spans.push(Span::raw(" ".repeat(usize::from(bar_width - length))));
+            spans.push(Span::raw(median(group)));
+            Line::from(spans)
+        })
+        .collect();
+    frame.render_widget(Paragraph::new(rows), body);
+    frame.render_widget(Paragraph::new(self::legend(app, legend.width, theme)), legend);
+}
+
+fn median(group: &Group) -> String {
+    let median = if group.one_way.count == 0 || group.one_way.p50 == Nanos(0) {
+        text::NONE.into()
+    } else {
+        text::time(group.one_way.p50)
+    };
+    text::right(&median, usize::from(MEDIAN))
+}
+
+/// The parts of a bar `length` cells long.
+pub fn bar(group: &Group, length: u16, theme: Theme) -> Vec<Span<'static>> {
+    let mut spans = Vec::new();
+    for (segment, cells) in bars::apportion(&group.segments, length) {
+        let cells = usize::from(cells);
+        let text = if theme.color {
+            text::left(&letter(segment).to_string(), cells)
+        } else {
+            letter(segment).to_string().repeat(cells)
+        };
+        spans.push(Span::styled(text, theme.segment(segment)));
+    }
+    spans
+}
+
+/// The segments that some row has, in the order of a message's life, over the legend's lines.
+fn legend(app: &App, width: u16, theme: Theme) -> Vec<Line<'static>> {
+    let present = |segment: &Segment| {
+        app.rows()
+            .any(|group| group.segments.iter().any(|s| s.segment == *segment && s.share > 0.0))
+    };
+    let mut lines = vec![vec![Span::raw("  ")]];
+    let mut left = width.saturating_sub(2);
+    for segment in Segment::ALL.into_iter().filter(present) {
+        let takes = count(segment.name().len() + 4);
+        if takes > left + 2 && lines.len() < usize::from(LEGEND_LINES) {
+            lines.push(vec![Span::raw("  ")]);
+            left = width.saturating_sub(2);
+        }
+        left = left.saturating_sub(takes);
+        if let Some(line) = lines.last_mut() {
+            line.push(Span::styled(letter(segment).to_string(), theme.segment(segment)));
+            line.push(Span::raw(format!(" {}  ", segment.name())));
+        }
+    }
+    lines.into_iter().map(Line::from).collect()
+}

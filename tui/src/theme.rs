@@ -1,0 +1,122 @@
+//! Colours and the letters that say the same without them.
+
+use ratatui::style::{Color, Modifier, Style};
+use wirelap_events::Segment;
+
+/// How things look. Meaning never hangs on colour alone: segments have letters, warnings a `!`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Theme {
+    /// Whether colours may be used; without them, bold, dim and reverse remain.
+    pub color: bool,
+}
+
+impl Theme {
+    /// Colours unless the environment says no: `NO_COLOR` set to anything but nothing
+    /// (<https://no-color.org>).
+    pub fn from_env() -> Theme {
+        Theme { color: std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()) }
+    }
+
+    fn colored(self, color: Color) -> Style {
+        if self.color { Style::new().fg(color) } else { Style::new() }
+    }
+
+    /// The program's name, the headings.
+    pub fn heading(self) -> Style {
+        self.colored(Color::Cyan).add_modifier(Modifier::BOLD)
+    }
+
+    /// What matters less.
+    pub fn dim(self) -> Style {
+        Style::new().add_modifier(Modifier::DIM)
+    }
+
+    /// What the user must not miss.
+    pub fn warning(self) -> Style {
+        self.colored(Color::Yellow).add_modifier(Modifier::BOLD)
+    }
+
+    /// The state after a key: paused.
+    pub fn state(self) -> Style {
+        Style::new().add_modifier(Modifier::REVERSED | Modifier::BOLD)
+    }
+
+    /// The selected row.
+    pub fn selected(self) -> Style {
+        Style::new().add_modifier(Modifier::REVERSED)
+    }
+
+    /// A history line.
+    pub fn spark(self) -> Style {
+        self.colored(Color::Cyan)
+    }
+
+    /// A segment's part of a bar.
+    pub fn segment(self, segment: Segment) -> Style {
+        if !self.color {
+            return Style::new();
+        }
+        Style::new().fg(Color::Black).bg(segment_color(segment))
+    }
+}
+
+/// From the 256-colour cube: light enough for black letters, neighbours far apart, the scheduler's
+/// two segments in reds, the broker's dwell in violet.
+fn segment_color(segment: Segment) -> Color {
+    Color::Indexed(match segment {
+        Segment::ClientTx => 252,
+        Segment::Write => 180,
+        Segment::SocketTx => 220,
+        Segment::Qdisc => 208,
+        Segment::Wire => 77,
+        Segment::StackRx => 80,
+        Segment::Wakeup => 217,
+        Segment::RunQueue => 203,
+        Segment::Handoff => 175,
+        Segment::Busy => 248,
+        Segment::Read => 111,
+        Segment::ClientRx => 255,
+        Segment::BrokerDwell => 141,
+    })
+}
+
+/// The letter that stands for a segment in a bar.
+pub const fn letter(segment: Segment) -> char {
+    match segment {
+        Segment::ClientTx => 'c',
+        Segment::Write => 'w',
+        Segment::SocketTx => 't',
+        Segment::Qdisc => 'q',
+        Segment::Wire => 'W',
+        Segment::StackRx => 's',
+        Segment::Wakeup => 'k',
+        Segment::RunQueue => 'r',
+        Segment::Handoff => 'h',
+        Segment::Busy => 'b',
+        Segment::Read => 'd',
+        Segment::ClientRx => 'C',
+        Segment::BrokerDwell => 'B',
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    #[test]
+    fn every_segment_has_a_letter_and_a_colour_of_its_own() {
+        let letters: HashSet<_> = Segment::ALL.into_iter().map(letter).collect();
+        let colors: HashSet<_> = Segment::ALL.into_iter().map(segment_color).collect();
+        assert_eq!(letters.len(), Segment::ALL.len());
+        assert_eq!(colors.len(), Segment::ALL.len());
+    }
+
+    #[test]
+    fn without_colour_no_style_has_any() {
+        let theme = Theme { color: false };
+        let styles =
+            [theme.heading(), theme.warning(), theme.spark(), theme.segment(Segment::Wire)];
+        assert!(styles.iter().all(|style| style.fg.is_none() && style.bg.is_none()));
+    }
+}

@@ -1,0 +1,163 @@
+//! How far the figures can be trusted, in words.
+
+use crate::text;
+use wirelap_correlate::snapshot::{Snapshot, Trust};
+
+/// The one-line summary, its parts from the most to the least important; `true` marks a warning.
+pub fn trust_parts(snapshot: &Snapshot) -> Vec<(String, bool)> {
+    let trust = &snapshot.trust;
+    let lost = trust.lost();
+    let delivered: u64 = snapshot.groups.iter().map(|group| group.messages.delivered).sum();
+    let matched = if delivered == 0 {
+        ("nothing delivered yet".into(), false)
+    } else {
+        (format!("matched {}", text::share(trust.coverage)), trust.coverage < 1.0)
+    };
+    vec![
+        matched,
+        (format!("lost {} events", text::exact(lost)), lost > 0),
+        (
+            format!("traced {} of the time", text::share(trust.window_share)),
+            trust.window_share < 1.0,
+        ),
+        (format!("{} events", text::number(trust.events as f64)), false),
+    ]
+}
+
+/// What wirelap itself costs: `tracer 3.2 % CPU, 48.0 MiB`.
+pub fn tracer(trust: &Trust) -> String {
+    format!(
+        "tracer {} CPU, {}",
+        text::cpu(trust.tracer.cpu_share),
+        text::bytes(trust.tracer.rss_bytes)
+    )
+}
+
+/// One sentence for each reason to read the figures with care, the gravest first, then the notes.
+pub fn warnings(snapshot: &Snapshot) -> Vec<String> {
+    let trust = &snapshot.trust;
+    let mut out = Vec::new();
+    if trust.lost() > 0 {
+        out.push(lost(trust));
+    }
+    let (delivered, uncovered) = snapshot
+        .groups
+        .iter()
+        .fold((0, 0), |(d, u), group| (d + group.messages.delivered, u + group.messages.uncovered));
+    if delivered > 0 && trust.coverage < 1.0 {
+        out.push(format!(
+            "Matched {} of the deliveries; {} messages could not be followed from end to end and are not in the latencies.",
+            text::share(trust.coverage),
+            text::exact(uncovered)
+        ));
+    }
+    if trust.window_share < 1.0 {
+        out.push(format!(
+            "Sampling: traced {} of the time; rates and bytes are of that time only.",
+            text::share(trust.window_share)
+        ));
+    }
+    let mut bytes = |count: u64, what: &str| {
+        if count > 0 {
+            out.push(format!("{} {what}", text::bytes(count)));
+        }
+    };
+    bytes(
+        trust.uncaptured_bytes,
+        "of payload were longer than the snap length and not looked into.",
+    );
+    bytes(
+        trust.undecoded_bytes,
+        "could not be decoded: a gap, or a connection joined in mid-stream.",
+    );
+    if trust.evicted > 0 {
+        out.push(format!(
+            "{} flows or messages were given up to keep memory bounded.",
+            text::exact(trust.evicted)
+        ));
+    }
+    out.extend(snapshot.notes.iter().map(|note| text::clean(note)));
+    out
+}
+
+fn lost(trust: &Trust) -> String {
+    let probes: Vec<String> = trust
+        .events_lost
+        .iter()
+        .filter(|loss| loss.count > 0)
+        .map(|loss| format!("{} {}", loss.probe.name(), text::exact(loss.count)))
+        .collect();
+    format!(
+        "Lost {} events, the ring buffer was full ({}): figures are of the rest.",
+        text::exact(trust.lost()),
+        probes.join(", ")
+    )
+}
+
+/// What to say, and to do, while no middleware has been seen.
+pub fn nothing_yet(snapshot: &Snapshot) -> Vec<String> {
+    let events = snapshot.trust.events;
+    let seen = if events == 0 {
+        "No event has come from the kernel: nothing sends, or the filters leave everything out."
+            .into()
+    } else {
+        format!(
+            "The probes work ({} events so far), but no message of a known protocol was among them.",
+            text::exact(events)
+        )
+    };
+    vec![
+        "No middleware traffic seen yet.".into(),
+        seen,
+        "Start a publisher and a subscriber on this host, or let wirelap bring its own: sudo wirelap live --on tcp,udp,mqtt,zenoh-p2p,dds".into(),
+        "Traffic that is not recognised by its content can be named: --decode PORT=PROTOCOL.".into(),
+        "Messages through shared memory never reach a socket and cannot be seen here.".into(),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wirelap_correlate::snapshot::{Group, ProbeLoss};
+    use wirelap_events::Probe;
+
+    fn whole() -> Snapshot {
+        let mut snapshot = Snapshot { groups: vec![Group::default()], ..Snapshot::default() };
+        snapshot.groups[0].messages.delivered = 1000;
+        snapshot.trust.coverage = 1.0;
+        snapshot.trust.window_share = 1.0;
+        snapshot
+    }
+
+    #[test]
+    fn a_whole_picture_has_no_warning() {
+        assert!(warnings(&whole()).is_empty());
+        assert!(trust_parts(&whole()).iter().all(|(_, warning)| !warning));
+    }
+
+    #[test]
+    fn loss_names_its_probes_and_comes_first() {
+        let mut snapshot = whole();
+        snapshot.trust.coverage = 0.9996;
+        snapshot.trust.events_lost = vec![
+            ProbeLoss { probe: Probe::Xmit, count: 1200 },
+            ProbeLoss { probe: Probe::Rx, count: 0 },
+            ProbeLoss { probe: Probe::Sched, count: 34 },
+        ];
+        let warnings = warnings(&snapshot);
+        assert!(
+            warnings[0]
+                .starts_with("Lost 1,234 events, the ring buffer was full (xmit 1,200, sched 34)")
+        );
+        assert!(warnings[1].starts_with("Matched 99.9 %"));
+        assert_eq!(warnings.len(), 2);
+    }
+
+    #[test]
+    fn an_idle_host_is_told_from_an_unknown_protocol() {
+        let mut snapshot = Snapshot::default();
+        assert!(nothing_yet(&snapshot)[1].starts_with("No event"));
+        snapshot.trust.events = 12_345;
+        assert!(nothing_yet(&snapshot)[1].contains("12,345 events"));
+    }
+}
