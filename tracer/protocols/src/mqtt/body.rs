@@ -1,0 +1,229 @@
+//! What stands in a packet after its fixed header (MQTT 3.1.1 §3, MQTT 5.0 §3).
+//!
+//! ```text
+//! PUBLISH      topic (u16 length, UTF-8) · packet id if QoS > 0 · [properties] · payload
+//! CONNECT      "MQTT" · level · flags · keep alive · [properties] · client id · will · user · password
+//! CONNACK      flags · reason · [properties]
+//! PUBACK …     packet id · [reason] · [properties]             (PUBREC, PUBREL, PUBCOMP alike)
+//! SUBSCRIBE    packet id · [properties] · (filter · options)+
+//! SUBACK       packet id · [properties] · reason+
+//! UNSUBSCRIBE  packet id · [properties] · filter+
+//! UNSUBACK     packet id · [properties] · [reason+]
+//! PINGREQ, PINGRESP            nothing
+//! DISCONNECT, AUTH             [reason] · [properties]
+//! ```
+//!
+//! `[ ]`: only in version 5. There, acks, DISCONNECT and AUTH may leave out trailing parts.
+
+use super::fields::{Fault, Fields, ensure};
+use super::header::{Header, Kind};
+use super::properties::{Owner, Properties};
+
+/// What of the protocol's versions changes the layout. 3.1 is read like 3.1.1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Version {
+    V3,
+    V5,
+}
+
+/// PUBLISH up to its payload (MQTT 5.0 §3.3.2).
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Publish<'a> {
+    /// Not checked, see [`is_topic_name`].
+    pub topic: &'a [u8],
+    pub alias: Option<u16>,
+    /// Whether there were properties other than none.
+    pub has_properties: bool,
+    /// What was captured of it.
+    pub payload: &'a [u8],
+    pub payload_len: usize,
+}
+
+impl<'a> Publish<'a> {
+    pub fn read(
+        header: &Header,
+        version: Version,
+        mut fields: Fields<'a>,
+    ) -> Result<Publish<'a>, Fault> {
+        let topic = fields.binary()?;
+        if header.qos() > 0 {
+            fields.packet_id()?;
+        }
+        let before = fields.left();
+        let properties = match version {
+            Version::V3 => Properties::default(),
+            Version::V5 => Properties::read(&mut fields, Owner::packet(Kind::Publish))?,
+        };
+        Ok(Publish {
+            topic,
+            alias: properties.topic_alias,
+            has_properties: before - fields.left() > 1,
+            payload: fields.captured_rest(),
+            payload_len: fields.left(),
+        })
+    }
+
+    /// Whether a client or broker that follows the specification could have sent this.
+    pub fn is_strict(&self) -> bool {
+        match self.topic {
+            [] => self.alias.is_some(),
+            topic => is_topic_name(topic),
+        }
+    }
+}
+
+/// UTF-8 without wildcards and control characters (MQTT 5.0 §4.7, §1.5.4).
+pub(super) fn is_topic_name(topic: &[u8]) -> bool {
+    std::str::from_utf8(topic)
+        .is_ok_and(|text| !text.chars().any(|c| c.is_control() || matches!(c, '+' | '#')))
+}
+
+/// The version that a CONNECT asks for (MQTT 5.0 §3.1.2.1, §3.1.2.2).
+///
+/// Bridges set the level's top bit (Mosquitto's `try_private`).
+pub(super) fn protocol(fields: &mut Fields<'_>) -> Result<Version, Fault> {
+    let name = fields.binary()?;
+    match (name, fields.u8()? & 0x7F) {
+        (b"MQIsdp", 3) | (b"MQTT", 4) => Ok(Version::V3),
+        (b"MQTT", 5) => Ok(Version::V5),
+        _ => Err(Fault::Malformed),
+    }
+}
+
+/// Reads every field of a packet in `version` (CONNECT says its own), down to the last byte.
+/// Returns what its properties say.
+pub(super) fn check(
+    header: &Header,
+    version: Version,
+    mut fields: Fields<'_>,
+) -> Result<Properties, Fault> {
+    let fields = &mut fields;
+    match header.kind {
+        Kind::Connect => connect(fields),
+        Kind::Connack => connack(version, fields),
+        Kind::Publish => Publish::read(header, version, *fields)
+            .and_then(|publish| ensure(publish.is_strict()))
+            .map(|()| Properties::default()),
+        Kind::Puback | Kind::Pubrec | Kind::Pubrel | Kind::Pubcomp => {
+            fields.packet_id()?;
+            trailer(header.kind, version, fields)
+        }
+        Kind::Subscribe => list(header.kind, version, fields, |fields| {
+            topic_filter(fields)?;
+            subscription_options(version, fields.u8()?)
+        }),
+        Kind::Suback => list(header.kind, version, fields, |fields| {
+            let code = fields.u8()?;
+            ensure(code <= 2 || code == 0x80 || (version == Version::V5 && is_failure(code)))
+        }),
+        Kind::Unsubscribe => list(header.kind, version, fields, topic_filter),
+        Kind::Unsuback if version == Version::V3 => {
+            fields.packet_id()?;
+            fields.end().map(|()| Properties::default())
+        }
+        Kind::Unsuback => list(header.kind, version, fields, |fields| {
+            let code = fields.u8()?;
+            ensure(matches!(code, 0 | 0x11) || is_failure(code))
+        }),
+        Kind::Pingreq | Kind::Pingresp => fields.end().map(|()| Properties::default()),
+        Kind::Disconnect => trailer(header.kind, version, fields),
+        Kind::Auth => {
+            ensure(version == Version::V5)?;
+            trailer(header.kind, version, fields)
+        }
+    }
+}
+
+/// MQTT 5.0 §3.1.
+fn connect(fields: &mut Fields<'_>) -> Result<Properties, Fault> {
+    let version = protocol(fields)?;
+    let flags = fields.u8()?;
+    let (will, will_qos) = (flags & 4 != 0, (flags >> 3) & 3);
+    ensure(flags & 1 == 0 && will_qos != 3 && (will || flags & 0x38 == 0))?;
+    fields.u16()?;
+    let properties = properties(Owner::packet(Kind::Connect), version, fields)?;
+    fields.string()?;
+    if will {
+        self::properties(Owner::WILL, version, fields)?;
+        fields.string()?;
+        fields.binary()?;
+    }
+    if flags & 0x80 != 0 {
+        fields.string()?;
+    }
+    if flags & 0x40 != 0 {
+        fields.binary()?;
+    }
+    fields.end().map(|()| properties)
+}
+
+/// MQTT 5.0 §3.2.
+fn connack(version: Version, fields: &mut Fields<'_>) -> Result<Properties, Fault> {
+    ensure(fields.u8()? <= 1)?;
+    let code = fields.u8()?;
+    ensure(match version {
+        Version::V3 => code <= 5,
+        Version::V5 => code == 0 || is_failure(code),
+    })?;
+    let properties = properties(Owner::packet(Kind::Connack), version, fields)?;
+    fields.end().map(|()| properties)
+}
+
+fn properties(
+    owner: Owner,
+    version: Version,
+    fields: &mut Fields<'_>,
+) -> Result<Properties, Fault> {
+    match version {
+        Version::V3 => Ok(Properties::default()),
+        Version::V5 => Properties::read(fields, owner),
+    }
+}
+
+/// Reason and properties, each of which may be left out (MQTT 5.0 §3.4.2, §3.14.2, §3.15.2).
+fn trailer(kind: Kind, version: Version, fields: &mut Fields<'_>) -> Result<Properties, Fault> {
+    if fields.left() == 0 {
+        return Ok(Properties::default());
+    }
+    ensure(version == Version::V5)?;
+    let code = fields.u8()?;
+    ensure(matches!(code, 0 | 4 | 0x10 | 0x18 | 0x19) || is_failure(code))?;
+    if fields.left() == 0 {
+        return Ok(Properties::default());
+    }
+    let properties = Properties::read(fields, Owner::packet(kind))?;
+    fields.end().map(|()| properties)
+}
+
+/// A packet id, properties, and at least one entry.
+fn list<'a>(
+    kind: Kind,
+    version: Version,
+    fields: &mut Fields<'a>,
+    mut entry: impl FnMut(&mut Fields<'a>) -> Result<(), Fault>,
+) -> Result<Properties, Fault> {
+    fields.packet_id()?;
+    let properties = properties(Owner::packet(kind), version, fields)?;
+    ensure(fields.left() > 0)?;
+    while fields.left() > 0 {
+        entry(fields)?;
+    }
+    Ok(properties)
+}
+
+fn topic_filter(fields: &mut Fields<'_>) -> Result<(), Fault> {
+    ensure(!fields.string()?.is_empty())
+}
+
+/// MQTT 3.1.1 §3.8.3; MQTT 5.0 §3.8.3.1.
+fn subscription_options(version: Version, options: u8) -> Result<(), Fault> {
+    ensure(match version {
+        Version::V3 => options <= 2,
+        Version::V5 => options & 0xC0 == 0 && options & 3 != 3 && options & 0x30 != 0x30,
+    })
+}
+
+/// MQTT 5.0 §2.4: the failures.
+fn is_failure(code: u8) -> bool {
+    (0x80..=0xA2).contains(&code)
+}

@@ -1,0 +1,170 @@
+//! The fixed header that starts every control packet (MQTT 3.1.1 §2.2, MQTT 5.0 §2.1).
+//!
+//! ```text
+//!   7   6   5   4   3   2   1   0
+//! +---------------+---------------+
+//! |  packet type  |     flags     |   flags: PUBLISH has DUP, QoS (2 bits), RETAIN
+//! +---------------+---------------+
+//! | remaining length, 1..4 bytes  |   7 bits a byte, lowest first; bit 7: another byte follows
+//! +-------------------------------+
+//! ```
+
+use crate::{PduLen, Reader};
+use wirelap_events::Class;
+
+/// The control packet types (MQTT 5.0 §2.1.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(super) enum Kind {
+    Connect = 1,
+    Connack,
+    Publish,
+    Puback,
+    Pubrec,
+    Pubrel,
+    Pubcomp,
+    Subscribe,
+    Suback,
+    Unsubscribe,
+    Unsuback,
+    Pingreq,
+    Pingresp,
+    Disconnect,
+    Auth,
+}
+
+const KINDS: [(Kind, &str, Class); 15] = [
+    (Kind::Connect, "CONNECT", Class::Session),
+    (Kind::Connack, "CONNACK", Class::Session),
+    (Kind::Publish, "PUBLISH", Class::Data),
+    (Kind::Puback, "PUBACK", Class::Ack),
+    (Kind::Pubrec, "PUBREC", Class::Ack),
+    (Kind::Pubrel, "PUBREL", Class::Ack),
+    (Kind::Pubcomp, "PUBCOMP", Class::Ack),
+    (Kind::Subscribe, "SUBSCRIBE", Class::Subscribe),
+    (Kind::Suback, "SUBACK", Class::Subscribe),
+    (Kind::Unsubscribe, "UNSUBSCRIBE", Class::Subscribe),
+    (Kind::Unsuback, "UNSUBACK", Class::Subscribe),
+    (Kind::Pingreq, "PINGREQ", Class::KeepAlive),
+    (Kind::Pingresp, "PINGRESP", Class::KeepAlive),
+    (Kind::Disconnect, "DISCONNECT", Class::Session),
+    (Kind::Auth, "AUTH", Class::Session),
+];
+
+/// A packet's fixed header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Header {
+    pub kind: Kind,
+    pub name: &'static str,
+    pub class: Class,
+    flags: u8,
+    /// Bytes of the packet after the fixed header.
+    pub remaining: u32,
+    /// Bytes of the fixed header.
+    pub bytes: usize,
+}
+
+impl Header {
+    /// Reads the header at the front of `head`; if there is none, whether more bytes could help.
+    pub fn read(head: &[u8]) -> Result<Header, PduLen> {
+        let mut reader = Reader::new(head);
+        let first = reader.u8().ok_or(PduLen::Need(2))?;
+        let (kind, flags) = (first >> 4, first & 0x0F);
+        let &(kind, name, class) =
+            usize::from(kind).checked_sub(1).and_then(|i| KINDS.get(i)).ok_or(PduLen::Invalid)?;
+        if !flags_are_valid(kind, flags) {
+            return Err(PduLen::Invalid);
+        }
+        let remaining = varint(&mut reader).map_err(|end| match end {
+            VarintError::Short => PduLen::Need(reader.position() + 1),
+            VarintError::Long => PduLen::Invalid,
+        })?;
+        Ok(Header { kind, name, class, flags, remaining, bytes: reader.position() })
+    }
+
+    /// Bytes of the whole packet.
+    pub fn packet_len(&self) -> u64 {
+        self.bytes as u64 + u64::from(self.remaining)
+    }
+
+    /// PUBLISH: 0, 1 or 2.
+    pub fn qos(&self) -> u8 {
+        (self.flags >> 1) & 3
+    }
+
+    /// PUBLISH: this may be a second delivery.
+    pub fn dup(&self) -> bool {
+        self.flags & 8 != 0
+    }
+
+    /// PUBLISH: sent by the broker, it was stored there.
+    pub fn retain(&self) -> bool {
+        self.flags & 1 != 0
+    }
+}
+
+/// MQTT 5.0 §2.1.3; for PUBLISH §3.3.1: 3 is no `QoS`, and `QoS` 0 has no DUP.
+fn flags_are_valid(kind: Kind, flags: u8) -> bool {
+    match kind {
+        Kind::Publish => !matches!(flags & 0x0E, 0x06 | 0x0E | 0x08),
+        Kind::Pubrel | Kind::Subscribe | Kind::Unsubscribe => flags == 2,
+        _ => flags == 0,
+    }
+}
+
+/// Why a variable byte integer has no value.
+pub(super) enum VarintError {
+    /// Its last byte is missing.
+    Short,
+    /// It has more than four bytes.
+    Long,
+}
+
+/// A variable byte integer (MQTT 5.0 §1.5.5).
+pub(super) fn varint(reader: &mut Reader<'_>) -> Result<u32, VarintError> {
+    let mut value = 0;
+    for shift in [0, 7, 14, 21] {
+        let byte = reader.u8().ok_or(VarintError::Short)?;
+        value |= u32::from(byte & 0x7F) << shift;
+        if byte & 0x80 == 0 {
+            return Ok(value);
+        }
+    }
+    Err(VarintError::Long)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn remaining_length_has_one_to_four_bytes() {
+        // The corners of MQTT 5.0 table 1-1.
+        for (bytes, value) in [
+            (&[0xC0, 0x00][..], 0),
+            (&[0xC0, 0x7F], 127),
+            (&[0xC0, 0x80, 0x01], 128),
+            (&[0xC0, 0xFF, 0x7F], 16_383),
+            (&[0xC0, 0x80, 0x80, 0x01], 16_384),
+            (&[0xC0, 0xFF, 0xFF, 0xFF, 0x7F], 268_435_455),
+        ] {
+            let header = Header::read(bytes).unwrap();
+            assert_eq!((header.remaining, header.bytes), (value, bytes.len()));
+            for cut in 0..bytes.len() {
+                assert_eq!(Header::read(&bytes[..cut]), Err(PduLen::Need((cut + 1).max(2))));
+            }
+        }
+        assert_eq!(Header::read(&[0xC0, 0xFF, 0xFF, 0xFF, 0x80]), Err(PduLen::Invalid));
+    }
+
+    #[test]
+    fn reserved_types_and_flags_are_refused() {
+        let valid: Vec<u8> = (0..=255).filter(|&b| Header::read(&[b, 0]).is_ok()).collect();
+        let publish = [0x30, 0x31, 0x32, 0x33, 0x34, 0x35, 0x3A, 0x3B, 0x3C, 0x3D];
+        let others =
+            [0x10, 0x20, 0x40, 0x50, 0x62, 0x70, 0x82, 0x90, 0xA2, 0xB0, 0xC0, 0xD0, 0xE0, 0xF0];
+        let mut expected = [&publish[..], &others].concat();
+        expected.sort_unstable();
+        assert_eq!(valid, expected);
+    }
+}

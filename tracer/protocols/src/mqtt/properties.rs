@@ -1,0 +1,211 @@
+//! Properties of MQTT 5.0 packets (§2.2.2).
+//!
+//! ```text
+//! +----------------+------+----------------+------+-- --+
+//! | length, varint | id 1 | value by its id | id 2 | …   |   the length counts ids and values
+//! +----------------+------+----------------+------+-- --+
+//! ```
+
+use super::fields::{Fault, Fields, ensure};
+use super::header::Kind;
+
+/// What a set of properties belongs to: a packet type, or the will inside CONNECT.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Owner(u8);
+
+impl Owner {
+    /// The will's properties; 0 is no packet type.
+    pub const WILL: Owner = Owner(0);
+
+    pub const fn packet(kind: Kind) -> Owner {
+        Owner(kind as u8)
+    }
+}
+
+/// The values that matter to a decoder.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Properties {
+    /// PUBLISH: stands for the topic name.
+    pub topic_alias: Option<u16>,
+    /// CONNECT, CONNACK: the highest alias that the other side may send.
+    pub topic_alias_maximum: Option<u16>,
+}
+
+const PUBLISH: u16 = 1 << Kind::Publish as u8 | 1;
+const SUBSCRIBE: u16 = 1 << Kind::Subscribe as u8;
+const CONNECT: u16 = 1 << Kind::Connect as u8;
+const CONNACK: u16 = 1 << Kind::Connack as u8;
+const DISCONNECT: u16 = 1 << Kind::Disconnect as u8;
+const AUTH: u16 = 1 << Kind::Auth as u8;
+const ACKS: u16 = 1 << Kind::Puback as u8
+    | 1 << Kind::Pubrec as u8
+    | 1 << Kind::Pubrel as u8
+    | 1 << Kind::Pubcomp as u8
+    | 1 << Kind::Suback as u8
+    | 1 << Kind::Unsuback as u8;
+
+/// Which owners may have a property, as bits by packet type (table 2-4). PUBLISH's are the will's
+/// too, but for the three that say otherwise.
+const fn owners(id: u8) -> u16 {
+    match id {
+        1..=3 | 8 | 9 => PUBLISH,
+        11 => PUBLISH & !1 | SUBSCRIBE,
+        17 => CONNECT | CONNACK | DISCONNECT,
+        18 | 19 | 26 | 36 | 37 | 40..=42 => CONNACK,
+        21 | 22 => CONNECT | CONNACK | AUTH,
+        23 | 25 => CONNECT,
+        24 => 1,
+        28 => CONNACK | DISCONNECT,
+        31 => CONNACK | ACKS | DISCONNECT | AUTH,
+        33 | 34 | 39 => CONNECT | CONNACK,
+        35 => PUBLISH & !1,
+        38 => {
+            PUBLISH
+                | SUBSCRIBE
+                | 1 << Kind::Unsubscribe as u8
+                | CONNECT
+                | CONNACK
+                | ACKS
+                | DISCONNECT
+                | AUTH
+        }
+        _ => 0,
+    }
+}
+
+impl Properties {
+    /// Reads the properties of `owner`, their length in front.
+    pub fn read(fields: &mut Fields<'_>, owner: Owner) -> Result<Properties, Fault> {
+        let len = fields.varint()?;
+        let mut inner = fields.sub(len as usize)?;
+        let mut found = Properties::default();
+        while inner.left() > 0 {
+            let id = inner.u8()?;
+            ensure(owners(id) & (1 << owner.0) != 0)?;
+            found.value(id, &mut inner)?;
+        }
+        Ok(found)
+    }
+
+    fn value(&mut self, id: u8, fields: &mut Fields<'_>) -> Result<(), Fault> {
+        match id {
+            1 | 23 | 25 | 36 | 37 | 40..=42 => ensure(fields.u8()? <= 1),
+            2 | 17 | 24 | 39 => fields.u32().map(drop),
+            3 | 8 | 18 | 21 | 26 | 28 | 31 => fields.string().map(drop),
+            9 | 22 => fields.binary().map(drop),
+            11 => ensure(fields.varint()? != 0),
+            19 => fields.u16().map(drop),
+            33 => ensure(fields.u16()? != 0),
+            34 => {
+                self.topic_alias_maximum = Some(fields.u16()?);
+                Ok(())
+            }
+            35 => {
+                let alias = fields.u16()?;
+                self.topic_alias = Some(alias);
+                ensure(alias != 0)
+            }
+            38 => fields.string().and_then(|_| fields.string()).map(drop),
+            _ => Err(Fault::Malformed),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PUBLISH: Owner = Owner::packet(Kind::Publish);
+
+    fn read(owner: Owner, bytes: &[u8]) -> Result<Properties, Fault> {
+        let mut fields = Fields::new(bytes, bytes.len());
+        let found = Properties::read(&mut fields, owner)?;
+        fields.end().map(|()| found)
+    }
+
+    /// Every property of table 2-4 with a value, and the owners that may have it.
+    const ALL: &[(&[u8], &[Owner])] = {
+        const fn of(kind: Kind) -> Owner {
+            Owner::packet(kind)
+        }
+        use Kind::{Auth, Connack, Connect, Disconnect, Publish, Suback, Subscribe, Unsubscribe};
+        &[
+            (&[1, 1], &[of(Publish), Owner::WILL]),
+            (&[2, 0, 0, 0, 9], &[of(Publish), Owner::WILL]),
+            (&[3, 0, 1, b'x'], &[of(Publish), Owner::WILL]),
+            (&[8, 0, 1, b'x'], &[of(Publish), Owner::WILL]),
+            (&[9, 0, 1, 0xFF], &[of(Publish), Owner::WILL]),
+            (&[11, 0x80, 0x01], &[of(Publish), of(Subscribe)]),
+            (&[17, 0, 0, 0, 9], &[of(Connect), of(Connack), of(Disconnect)]),
+            (&[18, 0, 1, b'x'], &[of(Connack)]),
+            (&[19, 0, 9], &[of(Connack)]),
+            (&[21, 0, 1, b'x'], &[of(Connect), of(Connack), of(Auth)]),
+            (&[22, 0, 1, 0xFF], &[of(Connect), of(Connack), of(Auth)]),
+            (&[23, 0], &[of(Connect)]),
+            (&[24, 0, 0, 0, 9], &[Owner::WILL]),
+            (&[25, 1], &[of(Connect)]),
+            (&[26, 0, 1, b'x'], &[of(Connack)]),
+            (&[28, 0, 1, b'x'], &[of(Connack), of(Disconnect)]),
+            (&[31, 0, 1, b'x'], &[of(Connack), of(Suback), of(Disconnect), of(Auth)]),
+            (&[33, 0, 9], &[of(Connect), of(Connack)]),
+            (&[34, 0, 9], &[of(Connect), of(Connack)]),
+            (&[35, 0, 9], &[of(Publish)]),
+            (&[36, 1], &[of(Connack)]),
+            (&[37, 1], &[of(Connack)]),
+            (
+                &[38, 0, 1, b'k', 0, 1, b'v'],
+                &[
+                    of(Connect),
+                    of(Connack),
+                    of(Publish),
+                    Owner::WILL,
+                    of(Subscribe),
+                    of(Suback),
+                    of(Unsubscribe),
+                    of(Disconnect),
+                    of(Auth),
+                ],
+            ),
+            (&[39, 0, 0, 0, 9], &[of(Connect), of(Connack)]),
+            (&[40, 1], &[of(Connack)]),
+            (&[41, 1], &[of(Connack)]),
+            (&[42, 1], &[of(Connack)]),
+        ]
+    };
+
+    #[test]
+    fn each_property_is_known_where_it_belongs_and_nowhere_else() {
+        let representatives = [1, 2, 3, 8, 9, 10, 14, 15, 0].map(Owner);
+        for &(property, owners) in ALL {
+            let bytes = [&[u8::try_from(property.len()).unwrap()], property].concat();
+            for owner in representatives {
+                let belongs = owners.iter().any(|o| o.0 == owner.0);
+                assert_eq!(read(owner, &bytes).is_ok(), belongs, "{property:?} in {owner:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_property_cut_by_its_own_length_is_malformed_and_by_the_capture_is_short() {
+        for &(property, owners) in ALL {
+            for cut in 1..property.len() {
+                let head = property.get(..cut).unwrap();
+                let wrong = [&[u8::try_from(cut).unwrap()], head].concat();
+                assert_eq!(read(owners[0], &wrong), Err(Fault::Malformed), "{wrong:?}");
+                let cut_short = [&[u8::try_from(property.len()).unwrap()], head].concat();
+                let mut fields = Fields::new(&cut_short, property.len() + 1);
+                let found = Properties::read(&mut fields, owners[0]);
+                assert_eq!(found, Err(Fault::Short), "{cut_short:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_alias_is_found_among_others() {
+        let bytes = [8, 1, 0, 35, 0x12, 0x34, 2, 0, 0, 0, 7];
+        assert_eq!(read(PUBLISH, &bytes), Err(Fault::Malformed));
+        let bytes = [10, 1, 0, 35, 0x12, 0x34, 2, 0, 0, 0, 7];
+        assert_eq!(read(PUBLISH, &bytes).unwrap().topic_alias, Some(0x1234));
+        assert_eq!(read(PUBLISH, &[3, 35, 0, 0]), Err(Fault::Malformed));
+    }
+}
