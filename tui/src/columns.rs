@@ -97,11 +97,11 @@ impl Column {
             Column::Name => "middleware, and the broker or endpoint",
             Column::Rate => "messages delivered in the last second",
             Column::P50 => "one-way latency on the wire, median",
-            Column::P99 => "… 99th percentile",
-            Column::P999 => "… 99.9th percentile",
-            Column::Max => "… largest",
+            Column::P99 => "… its 99th percentile",
+            Column::P999 => "… its 99.9th percentile",
+            Column::Max => "… its largest",
             Column::GapP50 => "scheduling gap (wakeup + run queue), median",
-            Column::GapP99 => "… 99th percentile",
+            Column::GapP99 => "… the gap's 99th percentile",
             Column::Overhead => "bytes beyond the payload, in % of it",
             Column::BytesPerMessage => "bytes on the device per delivery",
             Column::Payload => "payload bytes, median",
@@ -201,18 +201,28 @@ pub fn bytes_per_message(group: &Group) -> Option<f64> {
     (overhead.deliveries > 0).then(|| overhead.total() as f64 / overhead.deliveries as f64)
 }
 
-/// `mqtt mosquitto`, `tcp 127.0.0.1:7`: the middleware and what tells this row from its neighbours.
+/// `mqtt mosquitto 127.0.0.1:1883`: the middleware and what tells this row from its neighbours.
 pub fn name(group: &Group) -> String {
-    let mut name = text::clean(&group.middleware);
-    if let Some(broker) = &group.broker {
-        name.push(' ');
-        name.push_str(&text::clean(broker));
+    let endpoint = group.endpoint.map(|endpoint| endpoint.to_string());
+    let broker = group.broker.as_deref();
+    let parts = [Some(group.middleware.as_str()), broker, endpoint.as_deref()];
+    text::clean(&parts.into_iter().flatten().collect::<Vec<_>>().join(" "))
+}
+
+/// The most of [`name`] that `columns` hold: without the address, then without the port, then cut.
+pub fn short_name(group: &Group, columns: usize) -> String {
+    let full = name(group);
+    if text::width(&full) <= columns {
+        return full;
     }
-    if let Some(endpoint) = group.endpoint {
-        name.push(' ');
-        name.push_str(&endpoint.to_string());
-    }
-    name
+    let bare = name(&Group {
+        middleware: group.middleware.clone(),
+        broker: group.broker.clone(),
+        ..Group::default()
+    });
+    let port = group.endpoint.map(|endpoint| format!("{bare} :{}", endpoint.port()));
+    port.filter(|name| text::width(name) <= columns)
+        .unwrap_or_else(|| text::truncate(&bare, columns))
 }
 
 /// The order of the rows.
@@ -336,6 +346,21 @@ mod tests {
             let cell = column.cell(&group);
             assert!(["", "–", "0"].contains(&cell.as_str()), "{column:?}: {cell}");
         }
+    }
+
+    #[test]
+    fn a_long_name_loses_its_address_first() {
+        let endpoint = Some("127.0.0.1:1883".parse().unwrap());
+        let broker = Some("mosquitto".to_owned());
+        let group = Group { broker, endpoint, ..group("mqtt", 0.0, 0) };
+        let names = [29, 28, 19, 10].map(|columns| short_name(&group, columns));
+        let expected = [
+            "mqtt mosquitto 127.0.0.1:1883",
+            "mqtt mosquitto :1883",
+            "mqtt mosquitto",
+            "mqtt mosq…",
+        ];
+        assert_eq!(names, expected);
     }
 
     #[test]

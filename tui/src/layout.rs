@@ -14,7 +14,7 @@ const SIDE_BY_SIDE: u16 = 150;
 /// Least width of the details beside the comparison.
 const DETAILS_WIDTH: u16 = 78;
 /// Fewer lines than this are not worth a details pane below the bars.
-const DETAILS_LINES: u16 = 6;
+const DETAILS_LINES: u16 = 4;
 /// Lines of the bars' legend.
 pub const LEGEND_LINES: u16 = 2;
 

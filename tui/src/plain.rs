@@ -12,7 +12,7 @@ const TOP_SEGMENTS: usize = 4;
 /// colours or control characters, ending with a newline:
 ///
 /// ```text
-/// 00:00:12  matched 100 % · lost 0 events · traced 100 % of the time · tracer 3.2 % CPU, 48.0 MiB
+/// 00:00:12 matched 100 % · lost 0 events · traced 100 % of the time · tracer 3.2 % CPU, 48.0 MiB
 /// MIDDLEWARE            MSG/S     P50     P99 …
 /// mqtt mosquitto       2.00 k 48.1 µs  121 µs …
 ///   time: 2 broker_dwell 41.0 %, 1 wakeup 12.2 %, …
@@ -21,7 +21,7 @@ const TOP_SEGMENTS: usize = 4;
 pub fn plain(snapshot: &Snapshot, width: u16) -> String {
     let width = width.max(crate::layout::MIN_WIDTH);
     let mut out = String::new();
-    push(&mut out, &headline(snapshot), width);
+    push_wrapped(&mut out, "", &headline(snapshot), width);
     if snapshot.groups.is_empty() {
         for sentence in words::nothing_yet(snapshot) {
             push_wrapped(&mut out, "", &sentence, width);
@@ -37,10 +37,10 @@ pub fn plain(snapshot: &Snapshot, width: u16) -> String {
 
 fn headline(snapshot: &Snapshot) -> String {
     let mut line = text::clock(snapshot.at - snapshot.since);
-    let mut separator = "  ";
+    let mut separator = " ";
     let parts = words::trust_parts(snapshot).into_iter().map(|(part, _)| part);
     for part in parts.chain([words::tracer(&snapshot.trust)]) {
-        let _ = write!(line, "{separator}{part}");
+        let _ = write!(line, "{separator}{}", text::unbroken(&part));
         separator = " · ";
     }
     line
@@ -51,19 +51,20 @@ fn table(out: &mut String, groups: &[Group], width: u16) {
     let fixed: u16 = columns.iter().skip(1).map(|column| column.width() + 1).sum();
     let longest = groups.iter().map(|group| text::width(&columns::name(group))).max().unwrap_or(0);
     let name_width = usize::from(width - fixed).min(longest.max(usize::from(Column::Name.width())));
-    let row = |cell: &dyn Fn(Column) -> String| {
-        let mut line = text::left(&cell(Column::Name), name_width);
+    let row = |name: &str, cell: &dyn Fn(Column) -> String| {
+        let mut line = text::left(name, name_width);
         for column in columns.iter().skip(1) {
             line.push(' ');
             line.push_str(&text::right(&cell(*column), usize::from(column.width())));
         }
         line
     };
-    push(out, &row(&|column| column.title().into()), width);
+    push(out, &row(Column::Name.title(), &|column| column.title().into()), width);
     for group in groups {
-        push(out, &row(&|column| column.cell(group)), width);
+        let name = columns::short_name(group, name_width);
+        push(out, &row(&name, &|column| column.cell(group)), width);
         if let Some(time) = top_segments(group) {
-            push(out, &time, width);
+            push_wrapped(out, "  ", &time, width);
         }
         for note in &group.notes {
             push_wrapped(out, "  - ", note, width);
@@ -78,9 +79,12 @@ fn top_segments(group: &Group) -> Option<String> {
     let named: Vec<String> = segments
         .into_iter()
         .take(TOP_SEGMENTS)
-        .map(|stat| format!("{} {} {}", stat.leg, stat.segment.name(), text::share(stat.share)))
+        .map(|stat| {
+            let share = text::share(stat.share);
+            text::unbroken(&format!("{} {} {share}", stat.leg, stat.segment.name()))
+        })
         .collect();
-    (!named.is_empty()).then(|| format!("  time: {}", named.join(", ")))
+    (!named.is_empty()).then(|| format!("time: {}", named.join(", ")))
 }
 
 fn push(out: &mut String, line: &str, width: u16) {

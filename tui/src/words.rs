@@ -110,7 +110,7 @@ pub fn nothing_yet(snapshot: &Snapshot) -> Vec<String> {
         "No middleware traffic seen yet.".into(),
         seen,
         "Start a publisher and a subscriber on this host, or let wirelap bring its own: sudo wirelap live --on tcp,udp,mqtt,zenoh-p2p,dds".into(),
-        "Traffic that is not recognised by its content can be named: --decode PORT=PROTOCOL.".into(),
+        "Traffic that is not recognised by its content can be named: --decode\u{a0}PORT=PROTOCOL.".into(),
         "Messages through shared memory never reach a socket and cannot be seen here.".into(),
     ]
 }

@@ -20,32 +20,38 @@ use ratatui::text::{Line, Span};
 use wirelap_correlate::snapshot::{Group, Overhead, Process, SegmentStat, Summary};
 
 /// Columns of the segment table with its margin.
-const SEGMENTS_WIDTH: u16 = 42;
+const SEGMENTS_WIDTH: u16 = 44;
 /// Least columns beside the segment table.
 const FACTS_WIDTH: u16 = 34;
 /// Columns of a fact's name.
-const LABEL: usize = 10;
+const LABEL: usize = 9;
 
 /// Draws the pane of the selected row.
 pub fn draw(frame: &mut Frame<'_>, area: Rect, app: &App, theme: Theme) {
     let Some(group) = app.selected() else { return };
     let (title, body) = split_top(area, 1);
-    super::rule(frame, title, &columns::name(group), theme);
-    if body.width < SEGMENTS_WIDTH + FACTS_WIDTH {
-        let mut all = facts(group, body.width, theme);
-        all.push(Line::default());
-        all.extend(segments(group, theme));
-        return super::lines(frame, body, all, app.scroll());
+    let segments = segments(group, theme);
+    let beside = body.width >= SEGMENTS_WIDTH + FACTS_WIDTH;
+    let facts_width = if beside { body.width - SEGMENTS_WIDTH } else { body.width };
+    let mut facts = facts(group, facts_width, theme);
+    let longest =
+        if beside { facts.len().max(segments.len()) } else { facts.len() + segments.len() };
+    let heading = super::scroll_title(&columns::name(group), longest, body);
+    super::rule(frame, title, &heading, theme);
+    if beside {
+        let left = Rect { width: SEGMENTS_WIDTH, ..body };
+        let right = Rect { x: body.x + SEGMENTS_WIDTH, width: facts_width, ..body };
+        super::lines(frame, left, segments, app.scroll());
+        super::lines(frame, right, facts, app.scroll());
+    } else {
+        facts.extend(segments);
+        super::lines(frame, body, facts, app.scroll());
     }
-    let left = Rect { width: SEGMENTS_WIDTH, ..body };
-    let right = Rect { x: body.x + SEGMENTS_WIDTH, width: body.width - SEGMENTS_WIDTH, ..body };
-    super::lines(frame, left, segments(group, theme), app.scroll());
-    super::lines(frame, right, facts(group, right.width, theme), app.scroll());
 }
 
 /// The segments leg by leg.
 fn segments(group: &Group, theme: Theme) -> Vec<Line<'static>> {
-    let head = format!(" {:<4}{:<14}{:>7} {:>7} {:>6}", "LEG", "SEGMENT", "P50", "P99", "SHARE");
+    let head = format!(" {:<4}{:<15}{:>7} {:>7} {:>6}", "LEG", "SEGMENT", "P50", "P99", "SHARE");
     let mut lines = vec![Line::styled(head, theme.dim())];
     if group.segments.is_empty() {
         lines.push(Line::raw("  no message followed to its end yet"));
@@ -59,7 +65,7 @@ fn segment(stat: &SegmentStat, theme: Theme) -> Line<'static> {
         Span::raw(format!(" {:>3} ", stat.leg)),
         Span::styled(letter(stat.segment).to_string(), theme.segment(stat.segment)),
         Span::raw(format!(
-            " {}{} {} {}",
+            " {} {} {} {}",
             text::left(stat.segment.name(), 12),
             text::right(&text::time(stat.p50), 7),
             text::right(&text::time(stat.p99), 7),
@@ -198,5 +204,5 @@ fn process(process: &Process) -> String {
         (None, Some(rss)) => text::bytes(rss),
         (None, None) => "gone".into(),
     };
-    format!("{} {} ({}): {usage}", process.role, process.comm, process.pid.0)
+    format!("{} {} ({}): {}", process.role, process.comm, process.pid.0, text::unbroken(&usage))
 }

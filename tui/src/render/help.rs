@@ -36,7 +36,6 @@ const KEYS: [(&str, &str); 9] = [
 /// The help in place of the body.
 pub fn draw(frame: &mut Frame<'_>, area: Rect, app: &App, theme: Theme) {
     let (title, body) = split_top(area, 1);
-    super::rule(frame, title, "help", theme);
     let mut lines: Vec<Line<'_>> = Vec::new();
     let width = usize::from(body.width);
     let warnings = words::warnings(app.snapshot());
@@ -53,6 +52,7 @@ pub fn draw(frame: &mut Frame<'_>, area: Rect, app: &App, theme: Theme) {
     for column in Column::ALL {
         push(&mut lines, column.title(), column.words(), (12, width), theme);
     }
+    super::rule(frame, title, &super::scroll_title("help", lines.len(), body), theme);
     super::lines(frame, body, lines, app.scroll());
 }
 

@@ -103,7 +103,7 @@ fn footer(frame: &mut Frame<'_>, area: Rect, theme: Theme) {
 
 /// A panel's first line: its title in a rule.
 fn rule(frame: &mut Frame<'_>, area: Rect, title: &str, theme: Theme) {
-    let room = usize::from(area.width).saturating_sub(4);
+    let room = usize::from(area.width).saturating_sub(3);
     let title = text::truncate(title, room);
     let tail = "─".repeat(room.saturating_sub(text::width(&title)));
     let line = Line::from(vec![
@@ -112,6 +112,14 @@ fn rule(frame: &mut Frame<'_>, area: Rect, title: &str, theme: Theme) {
         Span::styled(format!(" {tail}"), theme.dim()),
     ]);
     frame.render_widget(line, area);
+}
+
+/// A panel's title, with the keys that move it when not all of its `lines` can be seen.
+fn scroll_title(title: &str, lines: usize, area: Rect) -> String {
+    if lines <= usize::from(area.height) {
+        return title.to_owned();
+    }
+    format!("{title} (PgUp PgDn: more)")
 }
 
 /// Lines, each cut at the panel's edge, the first `scroll` left out as far as the rest fills the

@@ -45,7 +45,10 @@ pub fn draw(frame: &mut Frame<'_>, area: Rect, app: &App, theme: Theme) {
         .map(|(index, group)| {
             let length = bars::length(app.scale(), group, slowest, bar_width);
             let mut spans = vec![super::marker(index == app.position(), theme)];
-            spans.push(Span::raw(text::left(&columns::name(group), usize::from(name_width))));
+            spans.push(Span::raw(text::left(
+                &columns::short_name(group, name_width.into()),
+                name_width.into(),
+            )));
             spans.push(Span::raw(" "));
             spans.extend(bar(group, length, theme));
             spans.push(Span::raw(" ".repeat(usize::from(bar_width - length))));

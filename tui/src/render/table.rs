@@ -7,7 +7,7 @@
 //! ```
 
 use crate::app::App;
-use crate::columns::Column;
+use crate::columns::{self, Column};
 use crate::layout::{split_top, window};
 use crate::text;
 use crate::theme::Theme;
@@ -77,15 +77,18 @@ fn headings(app: &App, columns: &[Column], name_width: usize, theme: Theme) -> L
 fn row(
     group: &Group,
     selected: bool,
-    columns: &[Column],
+    shown: &[Column],
     name_width: usize,
     theme: Theme,
 ) -> Line<'static> {
     let mut spans = vec![super::marker(selected, theme)];
-    for &column in columns {
+    for &column in shown {
         let doubtful =
             column == Column::Matched && group.messages.delivered > 0 && group.coverage < 1.0;
-        let mut text = column.cell(group);
+        let mut text = match column {
+            Column::Name => columns::short_name(group, name_width),
+            _ => column.cell(group),
+        };
         if doubtful && text::width(&text) < usize::from(column.width()) {
             text.insert(0, '!');
         }

@@ -1,0 +1,191 @@
+//! No size and no snapshot makes drawing fail.
+
+#![allow(missing_docs, reason = "a test")]
+#![allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "made-up figures")]
+
+mod synthetic;
+
+use crossterm::event::{KeyCode, KeyEvent};
+use proptest::prelude::*;
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
+use synthetic::shared;
+use wirelap_correlate::snapshot::{
+    Counts, Group, HistoryPoint, Overhead, ProbeLoss, Process, Rate, SegmentStat, Snapshot,
+    Summary, Trust,
+};
+use wirelap_events::{GroupId, Nanos, Pid, Probe, Segment};
+use wirelap_tui::{App, Theme, render};
+
+fn float() -> impl Strategy<Value = f64> {
+    prop_oneof![
+        -2.0..2.0f64,
+        0.0..1e12f64,
+        Just(f64::NAN),
+        Just(f64::INFINITY),
+        Just(f64::NEG_INFINITY),
+        Just(f64::MAX),
+    ]
+}
+
+fn count() -> impl Strategy<Value = u64> {
+    // Sums of a few must not overflow: counters of a lifetime are far below.
+    prop_oneof![Just(0), 0u64..1000, Just(u64::MAX >> 10)]
+}
+
+fn nanos() -> impl Strategy<Value = Nanos> {
+    prop_oneof![Just(0), 0u64..1_000_000, any::<u64>()].prop_map(Nanos)
+}
+
+prop_compose! {
+    fn summary()(count in count(), times in prop::array::uniform6(nanos())) -> Summary {
+        let [min, p50, p90, p99, p999, max] = times;
+        Summary { count, min, p50, p90, p99, p999, max }
+    }
+}
+
+prop_compose! {
+    fn segment()(
+        leg: u8, kind in prop::sample::select(&Segment::ALL[..]), p50 in nanos(), p99 in nanos(),
+        share in float(), count in count(),
+    ) -> SegmentStat {
+        SegmentStat { leg, segment: kind, p50, p99, share, count }
+    }
+}
+
+prop_compose! {
+    fn process()(
+        role in ".{0,30}", comm in any::<String>(), pid: u32,
+        cpu_share in prop::option::of(float()), rss_bytes in prop::option::of(any::<u64>()),
+    ) -> Process {
+        Process { role, pid: Pid(pid), comm, cpu_share, rss_bytes }
+    }
+}
+
+prop_compose! {
+    fn overhead()(bytes in prop::array::uniform10(count())) -> Overhead {
+        let [payload, protocol, control, opaque, transport, network, link, retransmitted, deliveries, packets] = bytes;
+        Overhead { payload, protocol, control, opaque, transport, network, link, retransmitted, deliveries, packets }
+    }
+}
+
+prop_compose! {
+    fn point()(delivered: u64, one_way_p50 in nanos(), one_way_p99 in nanos()) -> HistoryPoint {
+        HistoryPoint { delivered, one_way_p50, one_way_p99 }
+    }
+}
+
+prop_compose! {
+    fn group()(
+        id in 0u32..6, middleware in any::<String>(), broker in prop::option::of(".{0,60}"),
+        endpoint in prop::option::of(any::<std::net::SocketAddr>()), counts in prop::array::uniform6(count()),
+        rates in prop::array::uniform4(float()),
+    )(
+        one_way in summary(), sched_gap in summary(), overhead in overhead(), coverage in float(),
+        segments in prop::collection::vec(segment(), 0..30),
+        processes in prop::collection::vec(process(), 0..4),
+        history in prop::collection::vec(point(), 0..130),
+        notes in prop::collection::vec(".{0,200}", 0..3),
+        fixed in Just((id, middleware, broker, endpoint, counts, rates)),
+    ) -> Group {
+        let (id, middleware, broker, endpoint, counts, rates) = fixed;
+        let [sent, delivered, matched, uncovered, duplicates, warmup] = counts;
+        let [msg, bit, msg_now, bit_now] = rates;
+        Group {
+            id: GroupId(id), middleware, broker, endpoint,
+            messages: Counts { sent, delivered, matched, uncovered, duplicates, warmup },
+            rate: Rate { msg_per_s: msg, payload_bit_per_s: bit },
+            rate_now: Rate { msg_per_s: msg_now, payload_bit_per_s: bit_now },
+            payload_bytes: counts[0], one_way, sched_gap, segments, overhead, processes, history,
+            coverage, notes,
+        }
+    }
+}
+
+prop_compose! {
+    fn snapshot()(
+        at in nanos(), since in nanos(), groups in prop::collection::vec(group(), 0..6),
+        coverage in float(), window_share in float(), lost in count(), bytes in count(),
+        notes in prop::collection::vec(any::<String>(), 0..3),
+    ) -> Snapshot {
+        let trust = Trust {
+            coverage, window_share, events: bytes, uncaptured_bytes: bytes, undecoded_bytes: lost,
+            events_lost: vec![ProbeLoss { probe: Probe::Rx, count: lost }], evicted: bytes,
+            ..Trust::default()
+        };
+        Snapshot { at, since, groups, trust, notes }
+    }
+}
+
+fn key() -> impl Strategy<Value = KeyEvent> {
+    prop_oneof![
+        prop::sample::select("?hpsSrbjkGgz ".chars().collect::<Vec<_>>()).prop_map(KeyCode::Char),
+        prop::sample::select(vec![
+            KeyCode::Enter,
+            KeyCode::Esc,
+            KeyCode::PageDown,
+            KeyCode::PageUp
+        ]),
+    ]
+    .prop_map(Into::into)
+}
+
+/// Draws, and looks for characters that would steer a real terminal.
+fn draw(app: &App, width: u16, height: u16, theme: Theme) -> Result<(), TestCaseError> {
+    let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
+    terminal.draw(|frame| render::screen(frame, app, theme)).unwrap();
+    for cell in terminal.backend().buffer().content() {
+        prop_assert!(!cell.symbol().contains(char::is_control));
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 256, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_screen_of_any_snapshot_is_drawn(
+        snapshots in prop::collection::vec(snapshot(), 1..3),
+        keys in prop::collection::vec(key(), 0..12),
+        width in 0u16..=250, height in 0u16..=80, color: bool,
+    ) {
+        let mut app = App::new();
+        for snapshot in snapshots {
+            app.update(shared(snapshot));
+            for key in &keys {
+                app.on_key(*key);
+                draw(&app, width, height, Theme { color })?;
+            }
+        }
+        draw(&app, width, height, Theme { color })?;
+    }
+
+    #[test]
+    fn plain_lines_keep_to_their_width(snapshot in snapshot(), width in 0u16..=250) {
+        let text = wirelap_tui::plain(&snapshot, width);
+        prop_assert!(text.ends_with('\n'));
+        for line in text.lines() {
+            prop_assert!(!line.contains(char::is_control), "{:?}", line);
+            prop_assert!(unicode_width::UnicodeWidthStr::width(line) <= usize::from(width.max(40)));
+        }
+    }
+}
+
+#[test]
+fn every_size_is_drawn() {
+    for snapshot in [synthetic::many(40), synthetic::degraded(), synthetic::empty(0)] {
+        for keys in ["", "?", "\n"] {
+            let mut app = App::new();
+            app.update(shared(snapshot.clone()));
+            for key in keys.chars() {
+                let key = if key == '\n' { KeyCode::Enter } else { KeyCode::Char(key) };
+                app.on_key(key.into());
+            }
+            for width in (0..=250).step_by(3) {
+                for height in [0, 1, 9, 10, 13, 14, 24, 29, 30, 80] {
+                    draw(&app, width, height, Theme { color: true }).unwrap();
+                }
+            }
+        }
+    }
+}

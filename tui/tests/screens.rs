@@ -1,0 +1,116 @@
+//! The screen as text at three sizes, in every state.
+
+#![allow(missing_docs, reason = "a test")]
+#![allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "made-up figures")]
+
+mod synthetic;
+
+use crossterm::event::KeyCode;
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
+use ratatui::style::Color;
+use synthetic::shared;
+use wirelap_correlate::snapshot::Snapshot;
+use wirelap_tui::{App, Theme, render};
+
+const SIZES: [(u16, u16); 3] = [(80, 24), (120, 40), (200, 60)];
+const COLOR: Theme = Theme { color: true };
+
+fn app(snapshot: Snapshot, keys: &[KeyCode]) -> App {
+    let mut app = App::new();
+    app.update(shared(snapshot));
+    for key in keys {
+        app.on_key((*key).into());
+    }
+    app
+}
+
+fn terminal(app: &App, (width, height): (u16, u16), theme: Theme) -> Terminal<TestBackend> {
+    let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
+    terminal.draw(|frame| render::screen(frame, app, theme)).unwrap();
+    terminal
+}
+
+fn text(app: &App, size: (u16, u16)) -> String {
+    terminal(app, size, COLOR).backend().to_string()
+}
+
+/// Compares the screen at all three sizes with the stored ones.
+fn check(name: &str, app: &App) {
+    for (width, height) in SIZES {
+        insta::assert_snapshot!(format!("{name}-{width}x{height}"), text(app, (width, height)));
+    }
+}
+
+#[test]
+fn comparison() {
+    check("comparison", &app(synthetic::five(83), &[KeyCode::Down, KeyCode::Down]));
+}
+
+#[test]
+fn nothing_seen_yet() {
+    check("empty", &app(synthetic::empty(0), &[]));
+    let unknown = app(synthetic::empty(12_345), &[]);
+    assert!(text(&unknown, (80, 24)).contains("12,345 events"));
+}
+
+#[test]
+fn events_lost_and_messages_not_followed() {
+    check("degraded", &app(synthetic::degraded(), &[KeyCode::Down, KeyCode::Down]));
+}
+
+#[test]
+fn more_rows_than_lines() {
+    check("many", &app(synthetic::many(40), &[KeyCode::End, KeyCode::Up]));
+}
+
+#[test]
+fn details_of_a_brokered_row() {
+    let keys = [KeyCode::Down, KeyCode::Down, KeyCode::Enter];
+    check("details", &app(synthetic::five(83), &keys));
+}
+
+#[test]
+fn help() {
+    check("help", &app(synthetic::five(83), &[KeyCode::Char('?')]));
+}
+
+#[test]
+fn paused_and_sorted_with_time_bars() {
+    let keys = ['p', 's', 's', 's', 'r', 'b'].map(KeyCode::Char);
+    check("paused", &app(synthetic::five(83), &keys));
+}
+
+#[test]
+fn small_terminals() {
+    let app = app(synthetic::degraded(), &[]);
+    insta::assert_snapshot!("small-40x10", text(&app, (40, 10)));
+    insta::assert_snapshot!("too-small-30x6", text(&app, (30, 6)));
+}
+
+#[test]
+fn without_colour_letters_carry_the_bars() {
+    let app = app(synthetic::five(83), &[]);
+    let plain = terminal(&app, (80, 24), Theme { color: false });
+    let buffer = plain.backend().buffer();
+    let colored = buffer.content().iter().filter(|c| c.fg != Color::Reset || c.bg != Color::Reset);
+    assert_eq!(colored.count(), 0);
+    insta::assert_snapshot!("no-color-80x24", plain.backend().to_string());
+}
+
+#[test]
+fn losses_are_in_the_warning_colour() {
+    let app = app(synthetic::degraded(), &[]);
+    let drawn = terminal(&app, (80, 24), COLOR);
+    let buffer = drawn.backend().buffer();
+    let line = (0..80).map(|x| buffer[(x, 1)].symbol()).collect::<String>();
+    let at = line.chars().position(|c| c == 'l').expect("lost … events is in the second line");
+    assert_eq!(buffer[(u16::try_from(at).unwrap(), 1)].fg, Color::Yellow);
+}
+
+#[test]
+fn plain_lines() {
+    insta::assert_snapshot!("plain-100", wirelap_tui::plain(&synthetic::five(83), 100));
+    insta::assert_snapshot!("plain-degraded-80", wirelap_tui::plain(&synthetic::degraded(), 80));
+    insta::assert_snapshot!("plain-empty-60", wirelap_tui::plain(&synthetic::empty(0), 60));
+}
