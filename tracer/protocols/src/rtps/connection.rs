@@ -1,0 +1,254 @@
+//! The decoder of one conversation.
+
+use super::data::{Fragment, Sample};
+use super::entity::GuidPrefix;
+use super::fragments::{Added, Fragments, Key};
+use super::message::{HEADER_BYTES, Message, Step, Submessage};
+use super::parameters;
+use super::payload::Application;
+use super::submessage::{Content, Kind};
+use super::topics::Topics;
+use super::writers::Writers;
+use crate::{Connection, FrameSink, Pdu, PduLen, Reader, Side};
+use wirelap_events::{ByteRange, Class, Data, Frame, GlobalKey};
+
+/// Decodes the datagrams between two sockets.
+///
+/// A lost datagram makes no other one unreadable, and its fragments may be repaired later: a gap
+/// forgets nothing, and what stays incomplete makes room when others need it.
+#[derive(Debug)]
+pub struct RtpsConnection {
+    topics: Topics,
+    writers: Writers,
+    fragments: Fragments,
+}
+
+impl RtpsConnection {
+    /// A decoder that shares what it learns with all that have the same `topics`.
+    pub fn new(topics: Topics) -> RtpsConnection {
+        RtpsConnection { topics, writers: Writers::default(), fragments: Fragments::default() }
+    }
+}
+
+impl Connection for RtpsConnection {
+    fn pdu_len(&self, _side: Side, _head: &[u8]) -> PduLen {
+        PduLen::Invalid
+    }
+
+    fn pdu(&mut self, side: Side, pdu: Pdu<'_>, out: &mut dyn FrameSink) {
+        if pdu.range.is_empty() {
+            return;
+        }
+        let Some(message) = Message::read(pdu.bytes, pdu.range.len()) else {
+            return out.frame(&plain(pdu.range, "MALFORMED", Class::Opaque));
+        };
+        let header = ByteRange::new(pdu.range.start, HEADER_BYTES as u64);
+        out.frame(&plain(header, "RTPS", message_class(&message)));
+        let mut datagram = Datagram {
+            range: pdu.range,
+            side,
+            prefix: message.prefix,
+            framed: Framed { message, until: 0, class: Class::Other },
+        };
+        for step in message.steps() {
+            match step {
+                Step::Submessage(submessage) => self.submessage(&mut datagram, &submessage, out),
+                Step::Truncated { at } => {
+                    out.frame(&plain(datagram.from(at), "TRUNCATED", Class::Opaque));
+                }
+                Step::Malformed { at } => {
+                    out.frame(&plain(datagram.from(at), "MALFORMED", Class::Opaque));
+                }
+            }
+        }
+    }
+
+    fn gap(&mut self, _side: Side) {}
+}
+
+impl RtpsConnection {
+    fn submessage(
+        &mut self,
+        datagram: &mut Datagram,
+        submessage: &Submessage,
+        out: &mut dyn FrameSink,
+    ) {
+        let range = datagram.range_of(submessage);
+        let mut frame = plain(range, submessage.kind.name(), Class::Other);
+        match Content::of(submessage) {
+            Content::Framing => {
+                if submessage.kind == Kind::InfoSrc {
+                    datagram.prefix = source(submessage).unwrap_or(datagram.prefix);
+                }
+                frame.class = datagram.framed.class_after(submessage);
+            }
+            Content::Control(class) => frame.class = class,
+            Content::Publication(sample) => {
+                frame.class = Class::Discovery;
+                self.publication(&sample);
+            }
+            Content::Sample(sample) => return self.sample(datagram, &sample, frame, out),
+            Content::Fragment(fragment) => return self.fragment(datagram, &fragment, frame, out),
+        }
+        out.frame(&frame);
+    }
+
+    fn publication(&self, sample: &Sample) {
+        if let Some((guid, topic)) = parameters::endpoint_and_topic(sample.serialized.bytes) {
+            self.topics.learn(guid, topic);
+        }
+    }
+
+    fn sample(
+        &mut self,
+        datagram: &Datagram,
+        sample: &Sample,
+        frame: Frame<'static>,
+        out: &mut dyn FrameSink,
+    ) {
+        let mut frame: Frame = frame;
+        let serialized = sample.serialized;
+        let guid = sample.writer.of(datagram.prefix);
+        let writer = self.writers.of(guid);
+        let application = if serialized.encapsulated {
+            Application::find(serialized.bytes, serialized.len, &mut writer.shape)
+        } else {
+            Some(Application::everything(serialized.len))
+        };
+        let Some(application) = application else {
+            frame.class = Class::Opaque;
+            return out.frame(&frame);
+        };
+        let duplicate = writer.has_seen(sample.number);
+        writer.see(sample.number);
+        frame.class = Class::Data;
+        frame.payload_bytes = application.len;
+        frame.data = Some(Data {
+            extent: frame.range,
+            topic: writer.topic(&self.topics),
+            payload_len: application.len,
+            payload: application_bytes(serialized.bytes, application),
+            key: Some(GlobalKey { origin: guid, seq: sample.number }),
+            duplicate,
+            retained: false,
+        });
+        out.frame(&frame);
+    }
+
+    fn fragment(
+        &mut self,
+        datagram: &Datagram,
+        fragment: &Fragment,
+        frame: Frame<'static>,
+        out: &mut dyn FrameSink,
+    ) {
+        let mut frame: Frame = frame;
+        frame.class = Class::Data;
+        let guid = fragment.writer.of(datagram.prefix);
+        let writer = self.writers.of(guid);
+        // Fragments of a complete sample repair it at some reader: they bring no new payload.
+        if writer.has_seen(fragment.number) {
+            return out.frame(&frame);
+        }
+        let number = fragment.number;
+        let key = Key { side: datagram.side, guid, number };
+        match self.fragments.add(key, fragment, frame.range, &mut writer.shape) {
+            Added::Headless => frame.class = Class::Opaque,
+            Added::Part { payload_bytes } => frame.payload_bytes = payload_bytes,
+            Added::Whole { payload_bytes, sample } => {
+                writer.see(number);
+                frame.payload_bytes = payload_bytes;
+                frame.data = Some(Data {
+                    extent: sample.extent,
+                    topic: writer.topic(&self.topics),
+                    payload_len: sample.payload_len,
+                    payload: sample.payload,
+                    key: Some(GlobalKey { origin: guid, seq: number }),
+                    duplicate: false,
+                    retained: false,
+                });
+                return out.frame(&frame);
+            }
+        }
+        out.frame(&frame);
+    }
+}
+
+/// Where a submessage stands.
+struct Datagram<'a> {
+    range: ByteRange,
+    side: Side,
+    /// The participant that the submessages from here on are from.
+    prefix: GuidPrefix,
+    framed: Framed<'a>,
+}
+
+impl Datagram<'_> {
+    fn from(&self, at: u64) -> ByteRange {
+        ByteRange { start: self.range.start.plus(at), end: self.range.end }
+    }
+
+    fn range_of(&self, submessage: &Submessage) -> ByteRange {
+        ByteRange::new(self.range.start.plus(submessage.at), submessage.len)
+    }
+}
+
+/// Looks ahead for what framing frames. Remembers what it found, so that a datagram is walked once
+/// whatever is in it.
+struct Framed<'a> {
+    message: Message<'a>,
+    /// `class` holds for framing before this position in the datagram.
+    until: u64,
+    class: Class,
+}
+
+impl Framed<'_> {
+    /// The class of the first submessage after this one that is no framing.
+    fn class_after(&mut self, submessage: &Submessage) -> Class {
+        let from = submessage.at + submessage.len;
+        if from > self.until {
+            let mut contents = contents(&self.message, from);
+            let next = contents.find_map(|(at, content)| Some((at, content.class()?)));
+            (self.until, self.class) = next.unwrap_or((self.message.len, Class::Other));
+        }
+        self.class
+    }
+}
+
+/// What the message is for: data if it has any, or else what its first submessage is for.
+fn message_class(message: &Message) -> Class {
+    let mut first = None;
+    for class in contents(message, HEADER_BYTES as u64).filter_map(|(_, content)| content.class()) {
+        if class == Class::Data {
+            return class;
+        }
+        first = first.or(Some(class));
+    }
+    first.unwrap_or(Class::Other)
+}
+
+/// The submessages from a position on, each with its own.
+fn contents<'a>(message: &Message<'a>, from: u64) -> impl Iterator<Item = (u64, Content<'a>)> {
+    message.steps_from(from).filter_map(|step| match step {
+        Step::Submessage(submessage) => Some((submessage.at, Content::of(&submessage))),
+        Step::Truncated { .. } | Step::Malformed { .. } => None,
+    })
+}
+
+/// The participant that an `INFO_SRC` names (§9.4.5.10): after 4 unused bytes, version and vendor.
+fn source(submessage: &Submessage) -> Option<GuidPrefix> {
+    let mut body: Reader = submessage.body;
+    body.skip(8)?;
+    body.array()
+}
+
+fn application_bytes(serialized: &[u8], application: Application) -> &[u8] {
+    let index = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
+    let mut reader = Reader::new(serialized);
+    reader.take_up_to(index(application.skip));
+    reader.take_up_to(index(application.len))
+}
+
+fn plain(range: ByteRange, name: &'static str, class: Class) -> Frame<'static> {
+    Frame { range, name, class, payload_bytes: 0, data: None }
+}

@@ -1,0 +1,59 @@
+//! Parameter lists (DDSI-RTPS 2.5 §9.4.2.11): inline `QoS`, and the payload of discovery.
+
+use super::entity::Guid;
+use super::message::Order;
+use crate::Reader;
+
+const SENTINEL: u16 = 0x0001;
+const TOPIC_NAME: u16 = 0x0005;
+const ENDPOINT_GUID: u16 = 0x005a;
+
+/// PL_CDR in either byte order (§10.2.1.2).
+const PL_CDR_BE: [u8; 2] = [0, 2];
+const PL_CDR_LE: [u8; 2] = [0, 3];
+
+/// The next parameter; `None` at the sentinel.
+type Parameter<'a> = Option<(u16, Reader<'a>)>;
+
+fn next<'a>(reader: &mut Reader<'a>, order: Order) -> Option<Parameter<'a>> {
+    let id = order.u16(reader)?;
+    let len = order.u16(reader)?;
+    if id == SENTINEL {
+        return Some(None);
+    }
+    Some(Some((id, reader.sub(usize::from(len))?)))
+}
+
+/// Moves over a list and its sentinel; `None` if it has none.
+pub(super) fn skip(reader: &mut Reader, order: Order) -> Option<()> {
+    while next(reader, order)?.is_some() {}
+    Some(())
+}
+
+/// The endpoint and the topic that a discovery sample is about, if all of that was captured.
+pub(super) fn endpoint_and_topic(serialized: &[u8]) -> Option<(Guid, &[u8])> {
+    let mut reader = Reader::new(serialized);
+    let order = match reader.array::<2>()? {
+        PL_CDR_BE => Order::Big,
+        PL_CDR_LE => Order::Little,
+        _ => return None,
+    };
+    let _options = reader.array::<2>()?;
+    let (mut guid, mut topic) = (None, None);
+    while guid.is_none() || topic.is_none() {
+        let (id, mut value) = next(&mut reader, order)??;
+        match id {
+            ENDPOINT_GUID => guid = value.array(),
+            TOPIC_NAME => topic = string(&mut value, order),
+            _ => {}
+        }
+    }
+    Some((guid?, topic?))
+}
+
+/// A CDR string, without the NUL that its length counts in.
+fn string<'a>(reader: &mut Reader<'a>, order: Order) -> Option<&'a [u8]> {
+    let len = usize::try_from(order.u32(reader)?).ok()?;
+    let text = reader.take(len)?;
+    Some(text.strip_suffix(&[0]).unwrap_or(text))
+}

@@ -1,0 +1,175 @@
+//! Where in a serialized payload the application's bytes lie.
+//!
+//! ```text
+//! +---------------+---------------+---------------+-----------+---+
+//! |      encapsulation id     |E| |       options             | P |  E: little-endian, P: padding bytes
+//! +---------------+---------------+---------------+-----------+---+
+//! |  length of a lone octet sequence, if the body is one          |
+//! +---------------------------------------------------------------+
+//! |  application payload …                     … then P bytes     |
+//! +---------------------------------------------------------------+
+//! ```
+//!
+//! The encapsulation header is protocol (DDSI-RTPS 2.5 §10; the padding: DDS-XTypes 1.3 §7.6.3.1.2).
+//! So is a length that starts the body and equals what is left of it: the body is then one
+//! `sequence<octet>` or a string, and the application's bytes are its elements. In the delimited
+//! encodings of XCDR2 such a length may stand twice, the object's and the sequence's.
+//!
+//! The bytes alone tell this, and the first member of a structure may equal the number of bytes after
+//! it by chance. A writer has one type, so a single sample that starts otherwise settles it for all
+//! that follow: [`Shape`].
+
+use super::message::Order;
+use crate::Reader;
+
+/// Bytes of the encapsulation header.
+const ENCAPSULATION_BYTES: u64 = 4;
+
+/// Bytes of a length.
+const LENGTH_BYTES: u64 = 4;
+
+/// Alignment of a payload: there are fewer padding bytes than this.
+const ALIGNMENT: u64 = 4;
+
+/// What a writer's samples have shown of its type.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Shape {
+    /// All of them could be a lone sequence.
+    #[default]
+    Unsettled,
+    /// One of them was no lone sequence.
+    Structure,
+}
+
+/// The application's part of a serialized payload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Application {
+    /// Bytes before it.
+    pub skip: u64,
+    /// Bytes of it.
+    pub len: u64,
+}
+
+impl Application {
+    /// All of `total` bytes, as before their head was seen, or if it tells nothing.
+    pub(super) fn everything(total: u64) -> Application {
+        Application { skip: 0, len: total }
+    }
+
+    /// The application's part of a serialized payload of `total` bytes that starts with `head`, from
+    /// a writer of this `shape`. `None` if more of the head would have to be captured.
+    pub fn find(head: &[u8], total: u64, shape: &mut Shape) -> Option<Application> {
+        let Some(body) = total.checked_sub(ENCAPSULATION_BYTES) else {
+            return Some(Application::everything(total));
+        };
+        let mut reader = Reader::new(head);
+        let [id, kind, _, options] = reader.array()?;
+        let padding = u64::from(options & 3).min(body);
+        let whole = Application { skip: ENCAPSULATION_BYTES, len: body - padding };
+        if *shape == Shape::Structure {
+            return Some(whole);
+        }
+        let order = if kind & 1 == 1 { Order::Little } else { Order::Big };
+        let mut found = whole;
+        for _ in 0..lengths(id, kind) {
+            let Some(rest) = found.len.checked_sub(LENGTH_BYTES) else { break };
+            let length = u64::from(order.u32(&mut reader)?);
+            if !is_lone(length, rest, padding) {
+                break;
+            }
+            found = Application { skip: found.skip + LENGTH_BYTES, len: length };
+        }
+        if found == whole {
+            *shape = Shape::Structure;
+        }
+        Some(found)
+    }
+
+    /// How many of the serialized bytes `start..end` are the application's.
+    pub(super) fn within(self, start: u64, end: u64) -> u64 {
+        end.min(self.skip + self.len).saturating_sub(start.max(self.skip))
+    }
+}
+
+/// How many lengths may stand at the start of a body. D_CDR2 has two numbers: DDS-XTypes 1.3
+/// Table 60 and DDSI-RTPS 2.5 Table 10.3.
+fn lengths(id: u8, kind: u8) -> usize {
+    match (id, kind) {
+        (0, 0x08 | 0x09 | 0x14 | 0x15) => 2,
+        _ => 1,
+    }
+}
+
+/// Whether `length` covers the `rest` of the body. A sender that does not declare its padding may
+/// have padded nevertheless.
+fn is_lone(length: u64, rest: u64, padding: u64) -> bool {
+    let undeclared = if padding == 0 { ALIGNMENT - 1 } else { 0 };
+    rest.checked_sub(length).is_some_and(|left| left <= undeclared)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn find(head: &[u8], total: u64) -> Option<(u64, u64)> {
+        find_as(head, total, &mut Shape::default())
+    }
+
+    fn find_as(head: &[u8], total: u64, shape: &mut Shape) -> Option<(u64, u64)> {
+        Application::find(head, total, shape).map(|found| (found.skip, found.len))
+    }
+
+    #[test]
+    fn one_sample_settles_a_writers_shape() {
+        let mut shape = Shape::default();
+        let (like_a_sequence, unlike) = ([0, 1, 0, 0, 12, 0, 0, 0], [0, 1, 0, 0, 99, 0, 0, 0]);
+        assert_eq!(find_as(&like_a_sequence, 20, &mut shape), Some((8, 12)));
+        assert_eq!(shape, Shape::Unsettled);
+        assert_eq!(find_as(&unlike, 20, &mut shape), Some((4, 16)));
+        assert_eq!(shape, Shape::Structure);
+        assert_eq!(find_as(&like_a_sequence, 20, &mut shape), Some((4, 16)));
+    }
+
+    #[test]
+    fn a_structure_starts_after_the_encapsulation_header() {
+        assert_eq!(find(&[0, 1, 0, 0, 1, 0, 0, 0, 9, 9, 9, 9, 9], 64), Some((4, 60)));
+        assert_eq!(find(&[0, 1, 0, 3, 1, 0, 0, 0, 9, 9, 9, 9, 9], 64), Some((4, 57)));
+        assert_eq!(find(&[0, 1, 0, 0, 7], 5), Some((4, 1)));
+    }
+
+    #[test]
+    fn a_lone_sequence_starts_after_its_length() {
+        assert_eq!(find(&[0, 1, 0, 0, 8, 0, 0, 0], 16), Some((8, 8)));
+        assert_eq!(find(&[0, 0, 0, 0, 0, 0, 0, 8], 16), Some((8, 8)));
+        // Padded by two, declared or not.
+        assert_eq!(find(&[0, 1, 0, 2, 6, 0, 0, 0], 16), Some((8, 6)));
+        assert_eq!(find(&[0, 1, 0, 0, 6, 0, 0, 0], 16), Some((8, 6)));
+        // Too far from the end to be padding.
+        assert_eq!(find(&[0, 1, 0, 0, 4, 0, 0, 0], 16), Some((4, 12)));
+        assert_eq!(find(&[0, 1, 0, 1, 6, 0, 0, 0], 16), Some((4, 11)));
+        assert_eq!(find(&[0, 1, 0, 0, 0, 0, 0, 0], 8), Some((8, 0)));
+    }
+
+    #[test]
+    fn a_delimited_object_may_hold_a_lone_sequence() {
+        assert_eq!(find(&[0, 9, 0, 0, 12, 0, 0, 0, 8, 0, 0, 0], 20), Some((12, 8)));
+        assert_eq!(find(&[0, 0x15, 0, 0, 12, 0, 0, 0, 1, 0, 0, 0], 20), Some((8, 12)));
+        // Plain CDR has one length only.
+        assert_eq!(find(&[0, 1, 0, 0, 12, 0, 0, 0, 8, 0, 0, 0], 20), Some((8, 12)));
+    }
+
+    #[test]
+    fn too_little_captured_is_told_from_too_little_sent() {
+        assert_eq!(find(&[0, 1, 0], 3), Some((0, 3)));
+        assert_eq!(find(&[0, 1, 0], 16), None);
+        assert_eq!(find(&[0, 1, 0, 0, 8, 0, 0], 16), None);
+        assert_eq!(find(&[0, 1, 0, 0], 4), Some((4, 0)));
+        assert_eq!(find(&[], 0), Some((0, 0)));
+    }
+
+    #[test]
+    fn ranges_are_clipped_to_the_application() {
+        let found = Application { skip: 8, len: 10 };
+        assert_eq!((found.within(0, 12), found.within(12, 30), found.within(30, 40)), (4, 6, 0));
+    }
+}

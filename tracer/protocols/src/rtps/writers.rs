@@ -1,0 +1,198 @@
+//! Which samples of a writer were seen: tells a repair from the first transmission.
+
+use super::entity::Guid;
+use super::payload::Shape;
+use super::topics::Topics;
+use std::sync::Arc;
+
+/// The most writers of a conversation that are remembered; then the one silent for longest goes.
+const MAX_WRITERS: usize = 64;
+
+/// How many samples of each writer are remembered, back from its newest.
+const WINDOW: u64 = 2048;
+
+const WORD_BITS: u64 = u64::BITS as u64;
+
+/// A user writer.
+#[derive(Debug)]
+pub(super) struct Writer {
+    guid: Guid,
+    /// What its samples have shown of its type.
+    pub shape: Shape,
+    /// When it last wrote, in samples of the conversation.
+    used: u64,
+    newest: u64,
+    /// A bit for each of the last `WINDOW` numbers, at the number modulo `WINDOW`.
+    seen: [u64; (WINDOW / WORD_BITS) as usize],
+    topic: Option<Arc<[u8]>>,
+    /// The state of the topic table that `topic` is from.
+    topic_from: Option<u64>,
+}
+
+impl Writer {
+    fn new(guid: Guid) -> Writer {
+        Writer {
+            guid,
+            shape: Shape::default(),
+            used: 0,
+            newest: 0,
+            seen: [0; _],
+            topic: None,
+            topic_from: None,
+        }
+    }
+
+    /// Whether the sample may have been seen. One that is too old to be remembered may.
+    pub fn has_seen(&self, number: u64) -> bool {
+        match self.newest.checked_sub(number) {
+            None => false,
+            Some(age) if age >= WINDOW => true,
+            Some(_) => self.word(number) & bit(number) != 0,
+        }
+    }
+
+    /// Remembers the sample.
+    pub fn see(&mut self, number: u64) {
+        let news = number.saturating_sub(self.newest);
+        if news >= WINDOW {
+            self.seen.fill(0);
+        } else {
+            for between in self.newest.saturating_add(1)..number {
+                *self.word_mut(between) &= !bit(between);
+            }
+        }
+        self.newest = self.newest.max(number);
+        if self.newest - number < WINDOW {
+            *self.word_mut(number) |= bit(number);
+        }
+    }
+
+    /// The topic that it writes, as far as is known by now.
+    pub fn topic(&mut self, topics: &Topics) -> &[u8] {
+        let changes = topics.changes();
+        if self.topic_from != Some(changes) {
+            self.topic_from = Some(changes);
+            if let Some(topic) = topics.of(&self.guid) {
+                self.topic = Some(topic);
+            }
+        }
+        self.topic.as_deref().unwrap_or_default()
+    }
+
+    fn word(&self, number: u64) -> u64 {
+        self.seen[word_index(number)]
+    }
+
+    fn word_mut(&mut self, number: u64) -> &mut u64 {
+        &mut self.seen[word_index(number)]
+    }
+}
+
+/// Below `WINDOW / WORD_BITS`, whatever the number.
+fn word_index(number: u64) -> usize {
+    usize::try_from(number % WINDOW / WORD_BITS).unwrap_or_default()
+}
+
+fn bit(number: u64) -> u64 {
+    1 << (number % WORD_BITS)
+}
+
+/// The user writers of a conversation.
+#[derive(Debug, Default)]
+pub(super) struct Writers {
+    writers: Vec<Writer>,
+    clock: u64,
+}
+
+impl Writers {
+    /// The writer with this GUID, from now on if it is new.
+    pub fn of(&mut self, guid: Guid) -> &mut Writer {
+        self.clock += 1;
+        let index = self.place(guid);
+        let writer = &mut self.writers[index];
+        writer.used = self.clock;
+        writer
+    }
+
+    /// The index of this writer: where it is, or in the place of the one silent for longest.
+    fn place(&mut self, guid: Guid) -> usize {
+        if let Some(index) = self.writers.iter().position(|writer| writer.guid == guid) {
+            return index;
+        }
+        if self.writers.len() < MAX_WRITERS {
+            self.writers.push(Writer::new(guid));
+            return self.writers.len() - 1;
+        }
+        let silent = self.writers.iter().enumerate().min_by_key(|(_, writer)| writer.used);
+        let index = silent.map_or(0, |(index, _)| index);
+        self.writers[index] = Writer::new(guid);
+        index
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_repair_is_told_from_a_late_first_transmission() {
+        let mut writer = Writer::new([1; 16]);
+        for number in [1, 2, 4, 70] {
+            assert!(!writer.has_seen(number));
+            writer.see(number);
+        }
+        assert!([1, 2, 4, 70].iter().all(|&number| writer.has_seen(number)));
+        assert!([3, 5, 6, 69, 71].iter().all(|&number| !writer.has_seen(number)));
+        writer.see(3);
+        assert!(writer.has_seen(3) && !writer.has_seen(5));
+    }
+
+    #[test]
+    fn the_window_moves_on() {
+        let mut writer = Writer::new([1; 16]);
+        writer.see(5);
+        writer.see(WINDOW + 4);
+        assert!(writer.has_seen(5), "just inside");
+        assert!(!writer.has_seen(6));
+        writer.see(WINDOW + 5);
+        assert!(writer.has_seen(5), "too old to know");
+        assert!(!writer.has_seen(6));
+        // The place of 5 now is that of WINDOW + 5, and the next round starts clean.
+        assert!(writer.has_seen(WINDOW + 5) && !writer.has_seen(WINDOW + 6));
+        writer.see(10 * WINDOW + 6);
+        assert!(!writer.has_seen(10 * WINDOW + 5));
+        writer.see(u64::MAX);
+        writer.see(1);
+        assert!(writer.has_seen(u64::MAX) && writer.has_seen(1) && !writer.has_seen(u64::MAX - 1));
+    }
+
+    #[test]
+    fn it_agrees_with_a_set() {
+        let mut writer = Writer::new([1; 16]);
+        let mut set = std::collections::HashSet::new();
+        let (mut state, mut newest) = (7u64, 0);
+        for _ in 0..20_000 {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            let number = newest + 40 - (state >> 33) % 200.min(newest + 40);
+            let known = set.contains(&number) || newest.saturating_sub(number) >= WINDOW;
+            assert_eq!(writer.has_seen(number), known, "{number} of {newest}");
+            writer.see(number);
+            set.insert(number);
+            newest = newest.max(number);
+        }
+    }
+
+    #[test]
+    fn the_writer_silent_for_longest_goes() {
+        let mut writers = Writers::default();
+        let guid = |number: usize| (number as u128).to_be_bytes();
+        for number in 0..MAX_WRITERS {
+            writers.of(guid(number)).see(1);
+        }
+        assert!(writers.of(guid(0)).has_seen(1));
+        writers.of(guid(MAX_WRITERS)).see(1);
+        assert_eq!(writers.writers.len(), MAX_WRITERS);
+        assert!(writers.of(guid(0)).has_seen(1));
+        assert!(!writers.of(guid(1)).has_seen(1));
+    }
+}
