@@ -10,9 +10,9 @@ pub const MIN_WIDTH: u16 = 40;
 pub const MIN_HEIGHT: u16 = 10;
 
 /// From this width on, the details stand at the right of the comparison.
-const SIDE_BY_SIDE: u16 = 150;
+const SIDE_BY_SIDE: u16 = 161;
 /// Least width of the details beside the comparison.
-const DETAILS_WIDTH: u16 = 78;
+const DETAILS_WIDTH: u16 = 80;
 /// Fewer lines than this are not worth a details pane below the bars.
 const DETAILS_LINES: u16 = 4;
 /// Lines of the bars' legend.

@@ -6,7 +6,7 @@ use crossterm::cursor::{Hide, Show};
 use crossterm::event::{self, Event};
 use crossterm::execute;
 use crossterm::terminal::{
-    EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
+    Clear, ClearType, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
 };
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
@@ -77,7 +77,6 @@ pub fn run(
     }
     let screen = Screen::enter()?;
     let mut terminal = Terminal::new(CrosstermBackend::new(io::stdout()))?;
-    terminal.clear()?;
     drive(&mut terminal, &screen, options, source, should_stop)
 }
 
@@ -152,7 +151,8 @@ impl Screen {
         }));
         let screen = Screen { panicked, previous };
         enable_raw_mode()?;
-        execute!(io::stdout(), EnterAlternateScreen, Hide)?;
+        // Not `Terminal::clear`: that asks the terminal for its cursor and fails where none answers.
+        execute!(io::stdout(), EnterAlternateScreen, Clear(ClearType::All), Hide)?;
         Ok(screen)
     }
 }

@@ -19,7 +19,7 @@
 //! │ q quit  ? help  p pause  s sort  r reverse  ↑↓ select  ⏎ details  b bars     │ footer
 //! └──────────────────────────────────────────────────────────────────────────────┘
 //! ```
-//! From 150 columns on, the details stand at the right of the table and the bars.
+//! From 161 columns on, the details stand at the right of the table and the bars.
 
 mod details;
 mod header;

@@ -84,25 +84,30 @@ pub fn bar(group: &Group, length: u16, theme: Theme) -> Vec<Span<'static>> {
     spans
 }
 
-/// The segments that some row has, in the order of a message's life, over the legend's lines.
+/// The segments that some row has, in the order of a message's life, over the legend's lines; `…`
+/// where they do not suffice.
 fn legend(app: &App, width: u16, theme: Theme) -> Vec<Line<'static>> {
     let present = |segment: &Segment| {
         app.rows()
             .any(|group| group.segments.iter().any(|s| s.segment == *segment && s.share > 0.0))
     };
     let mut lines = vec![vec![Span::raw("  ")]];
-    let mut left = width.saturating_sub(2);
+    let room = width.saturating_sub(4);
+    let mut left = room;
     for segment in Segment::ALL.into_iter().filter(present) {
         let takes = count(segment.name().len() + 4);
         if takes > left + 2 && lines.len() < usize::from(LEGEND_LINES) {
             lines.push(vec![Span::raw("  ")]);
-            left = width.saturating_sub(2);
+            left = room;
+        }
+        let Some(line) = lines.last_mut() else { break };
+        if takes > left + 2 {
+            line.push(Span::raw("…"));
+            break;
         }
         left = left.saturating_sub(takes);
-        if let Some(line) = lines.last_mut() {
-            line.push(Span::styled(letter(segment).to_string(), theme.segment(segment)));
-            line.push(Span::raw(format!(" {}  ", segment.name())));
-        }
+        line.push(Span::styled(letter(segment).to_string(), theme.segment(segment)));
+        line.push(Span::raw(format!(" {}  ", segment.name())));
     }
     lines.into_iter().map(Line::from).collect()
 }

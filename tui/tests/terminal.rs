@@ -1,0 +1,145 @@
+//! The terminal is given back however the screen ends. Each case runs [`run`] in a child of its own
+//! on a pseudo-terminal that `script` (Debian: bsdutils) makes, and reads what the terminal got.
+
+#![allow(missing_docs, reason = "a test")]
+
+use std::io::Write;
+use std::process::{Command, Output, Stdio};
+use std::sync::Arc;
+use wirelap_correlate::snapshot::Snapshot;
+use wirelap_tui::{Options, Outcome, TuiError, run};
+
+const ENTER: &str = "\x1b[?1049h";
+const LEAVE: &str = "\x1b[?1049l";
+const SHOW_CURSOR: &str = "\x1b[?25h";
+
+/// Runs one of the `child_…` functions below on a pseudo-terminal with `keys` typed.
+fn on_terminal(child: &str, keys: &str) -> Output {
+    let test = std::env::current_exe().unwrap();
+    let command = format!("'{}' --exact {child} --ignored --nocapture", test.display());
+    let mut script = Command::new("script")
+        .args(["-qec", &command, "/dev/null"])
+        .env("RUST_BACKTRACE", "0")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("script is installed (Debian: bsdutils)");
+    let mut stdin = script.stdin.take().unwrap();
+    stdin.write_all(keys.as_bytes()).unwrap();
+    // Kept open: at its end `script` would hang up.
+    let output = script.wait_with_output().unwrap();
+    drop(stdin);
+    output
+}
+
+/// What was printed after the alternate screen had been left for the first time.
+fn after_leaving(output: &Output) -> String {
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let entered = text.find(ENTER).expect("the alternate screen was entered");
+    let left = text.find(LEAVE).expect("the alternate screen was left");
+    assert!(entered < left);
+    assert!(text[left..].contains(SHOW_CURSOR), "the cursor is shown again");
+    text[left..].to_owned()
+}
+
+/// Whether the child found its terminal cooked again.
+fn assert_cooked(after: &str) {
+    assert!(after.contains("raw mode: false"), "{after:?}");
+}
+
+fn say_mode() {
+    println!("raw mode: {}", crossterm::terminal::is_raw_mode_enabled().unwrap());
+}
+
+#[test]
+fn a_key_ends_the_screen() {
+    let output = on_terminal("child_until_key", "jq");
+    assert!(output.status.success());
+    assert_cooked(&after_leaving(&output));
+}
+
+#[test]
+#[ignore = "child of a_key_ends_the_screen"]
+fn child_until_key() {
+    let outcome = run(Options::default(), &mut Arc::<Snapshot>::default, &|| false);
+    assert!(matches!(outcome, Ok(Outcome::Quit)));
+    say_mode();
+}
+
+#[test]
+fn the_stop_flag_ends_the_screen() {
+    let output = on_terminal("child_until_stopped", "");
+    assert!(output.status.success());
+    assert_cooked(&after_leaving(&output));
+}
+
+#[test]
+#[ignore = "child of the_stop_flag_ends_the_screen"]
+fn child_until_stopped() {
+    let taken = std::cell::Cell::new(0);
+    let mut source = || {
+        taken.set(taken.get() + 1);
+        Arc::<Snapshot>::default()
+    };
+    let outcome = run(Options::default(), &mut source, &|| taken.get() > 1);
+    assert!(matches!(outcome, Ok(Outcome::Stopped)));
+    say_mode();
+}
+
+#[test]
+fn a_panic_is_told_on_the_restored_terminal() {
+    let output = on_terminal("child_panics", "");
+    let after = after_leaving(&output);
+    assert!(after.contains("the source failed"), "{after:?}");
+    assert_cooked(&after);
+}
+
+#[test]
+#[ignore = "child of a_panic_is_told_on_the_restored_terminal"]
+fn child_panics() {
+    let result = std::panic::catch_unwind(|| {
+        run(Options::default(), &mut || panic!("the source failed"), &|| false)
+    });
+    assert!(result.is_err());
+    say_mode();
+}
+
+#[test]
+fn another_threads_panic_ends_the_screen() {
+    let output = on_terminal("child_thread_panics", "");
+    assert!(output.status.success());
+    let after = after_leaving(&output);
+    assert!(after.contains("the tracer failed"), "{after:?}");
+    assert_cooked(&after);
+}
+
+#[test]
+#[ignore = "child of another_threads_panic_ends_the_screen"]
+fn child_thread_panics() {
+    let mut source = || {
+        let failed = std::thread::spawn(|| panic!("the tracer failed")).join();
+        assert!(failed.is_err());
+        Arc::<Snapshot>::default()
+    };
+    let outcome = run(Options::default(), &mut source, &|| false);
+    assert!(matches!(outcome, Err(TuiError::Panicked)));
+    say_mode();
+}
+
+#[test]
+fn without_a_terminal_nothing_is_changed() {
+    let output = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "child_without_terminal", "--ignored", "--nocapture"])
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    assert!(output.status.success());
+    assert!(!String::from_utf8_lossy(&output.stdout).contains('\x1b'));
+}
+
+#[test]
+#[ignore = "child of without_a_terminal_nothing_is_changed"]
+fn child_without_terminal() {
+    let outcome = run(Options::default(), &mut || unreachable!("not asked"), &|| false);
+    assert!(matches!(outcome, Err(TuiError::NotATerminal)));
+}
