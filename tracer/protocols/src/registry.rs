@@ -1,8 +1,8 @@
 //! Every protocol that wirelap can decode.
 
-use crate::{Protocol, mqtt, plain};
+use crate::{Protocol, mqtt, plain, rtps};
 
-static REGISTRY: &[&dyn Protocol] = &[&mqtt::PROTOCOL, &plain::TCP, &plain::UDP];
+static REGISTRY: &[&dyn Protocol] = &[&mqtt::PROTOCOL, &rtps::PROTOCOL, &plain::TCP, &plain::UDP];
 
 /// Every protocol, the most telling first: of two that both say `Maybe`, the earlier one wins.
 pub fn registry() -> &'static [&'static dyn Protocol] {

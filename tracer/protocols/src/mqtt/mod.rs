@@ -16,7 +16,7 @@ mod header;
 mod properties;
 mod version;
 
-use crate::{Connection, Protocol, Reader, Recognition};
+use crate::{Connection, Protocol, Reader, Recognition, Topology};
 use header::Kind;
 use version::Knowledge;
 use wirelap_events::Transport;
@@ -47,6 +47,10 @@ impl Protocol for Mqtt {
             Recognition::No => middle(head),
             found => found,
         }
+    }
+
+    fn topology(&self) -> Topology {
+        Topology::Brokered
     }
 
     fn connection(&self, _: Transport) -> Box<dyn Connection> {

@@ -82,10 +82,12 @@ fn judge(conn: &dyn Connection, side: Side, bytes: &[u8], missing: u64) -> Verdi
         let len = measure(conn, side, rest);
         if !conn.resync(side, rest) {
             // A PDU's first few bytes at the end of a chain contradict nothing.
-            return match len {
-                PduLen::Need(_) if whole >= 2 => Verdict::Chain(whole),
-                _ => Verdict::Other,
+            let is_cut = match len {
+                PduLen::Need(_) => true,
+                PduLen::Known(len) => len > rest.len() as u64,
+                PduLen::Invalid => false,
             };
+            return if is_cut && whole >= 2 { Verdict::Chain(whole) } else { Verdict::Other };
         }
         let PduLen::Known(len) = len else { return Verdict::Other };
         match rest.split_at_checked(to_usize(len)) {

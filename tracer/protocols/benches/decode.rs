@@ -1,0 +1,112 @@
+//! What a decoded message costs: `cargo bench -p wirelap-protocols`.
+//!
+//! Small messages are measured a message at a time and many to a packet, large ones whole in a
+//! super-packet and cut into segments that must be put together.
+
+use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use std::hint::black_box;
+use wirelap_events::{Frame, Offset, Stamp, Transport};
+use wirelap_protocols::stream::Stream;
+use wirelap_protocols::{Connection, Protocol, Side, by_name};
+
+/// A PUBLISH of `QoS` 0 with a stamped payload.
+fn publish(payload_len: usize, v5: bool) -> Vec<u8> {
+    let topic = b"wirelap/bench";
+    let mut body = vec![0, u8::try_from(topic.len()).unwrap()];
+    body.extend(topic);
+    body.extend(v5.then_some(0));
+    body.extend(stamped(payload_len));
+    let mut packet = vec![0x30];
+    let mut remaining = body.len();
+    while remaining > 0x7F {
+        packet.push(u8::try_from(remaining & 0x7F).unwrap() | 0x80);
+        remaining >>= 7;
+    }
+    packet.push(u8::try_from(remaining).unwrap());
+    packet.extend(body);
+    packet
+}
+
+fn plain(payload_len: usize) -> Vec<u8> {
+    let mut message = u32::try_from(payload_len).unwrap().to_be_bytes().to_vec();
+    message.extend(stamped(payload_len));
+    message
+}
+
+fn stamped(len: usize) -> Vec<u8> {
+    let mut payload = Stamp { stream: 1, seq: 7, reply: false, warmup: false }.encode().to_vec();
+    payload.resize(len, b'x');
+    payload
+}
+
+/// One direction of an endless flow.
+struct Flow {
+    conn: Box<dyn Connection>,
+    stream: Stream,
+    at: Offset,
+    messages: u64,
+}
+
+impl Flow {
+    fn new(protocol: &str, opening: &[u8]) -> Flow {
+        let protocol: &dyn Protocol = by_name(protocol).unwrap();
+        let stream = Stream::new(Side::A, false);
+        let conn = protocol.connection(Transport::Tcp);
+        let mut flow = Flow { conn, stream, at: Offset::START, messages: 0 };
+        flow.feed(opening);
+        flow
+    }
+
+    fn feed(&mut self, packet: &[u8]) {
+        let messages = &mut self.messages;
+        let mut sink = |frame: &Frame<'_>| {
+            *messages += u64::from(black_box(frame).data.is_some());
+        };
+        self.stream.feed(self.at, packet, 0, &mut *self.conn, &mut sink);
+        self.at = self.at.plus(packet.len() as u64);
+    }
+}
+
+const CONNECT_V311: &[u8] = b"\x10\x0c\0\x04MQTT\x04\x02\0\x3c\0\0";
+const CONNECT_V5: &[u8] = b"\x10\x0d\0\x04MQTT\x05\x02\0\x3c\0\0\0";
+
+fn small(c: &mut Criterion) {
+    let mut group = c.benchmark_group("64 B");
+    group.throughput(Throughput::Elements(1));
+    for (name, protocol, opening, message) in [
+        ("mqtt 3.1.1", "mqtt", CONNECT_V311, publish(64, false)),
+        ("mqtt 5", "mqtt", CONNECT_V5, publish(64, true)),
+        ("mqtt, CONNECT not seen", "mqtt", &[][..], publish(64, false)),
+        ("plain tcp", "tcp", &[][..], plain(64)),
+    ] {
+        let mut flow = Flow::new(protocol, opening);
+        group.bench_function(name, |b| b.iter(|| flow.feed(black_box(&message))));
+        assert_eq!(flow.stream.undecoded_bytes() + flow.stream.pending_bytes(), 0);
+    }
+    let batch = publish(64, false).repeat(700);
+    group.throughput(Throughput::Elements(700));
+    let mut flow = Flow::new("mqtt", CONNECT_V311);
+    group
+        .bench_function("mqtt 3.1.1, 700 in a packet", |b| b.iter(|| flow.feed(black_box(&batch))));
+    group.finish();
+}
+
+fn large(c: &mut Criterion) {
+    let mut group = c.benchmark_group("mqtt, large payloads");
+    for (payload, segment) in
+        [(60_000, 65_536), (200_000, 1448), (200_000, 65_536), (1 << 20, 65_536)]
+    {
+        let message = publish(payload, false);
+        group.throughput(Throughput::Bytes(message.len() as u64));
+        let mut flow = Flow::new("mqtt", CONNECT_V311);
+        let id = BenchmarkId::new(format!("{payload} B"), format!("packets of {segment}"));
+        group.bench_function(id, |b| {
+            b.iter(|| message.chunks(segment).for_each(|packet| flow.feed(black_box(packet))));
+        });
+        assert_eq!(flow.stream.undecoded_bytes(), 0);
+    }
+    group.finish();
+}
+
+criterion_group!(benches, small, large);
+criterion_main!(benches);
