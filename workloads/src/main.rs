@@ -1,2 +1,106 @@
-//! Placeholder.
-fn main() {}
+//! `wirelap-workload`: one role of one middleware in one process.
+//!
+//! `wirelap` starts these processes, but they are plain programs that can be run by hand. How they
+//! talk to whoever started them is in `wirelap-contract`. Inside:
+//!
+//! - `registry` maps a middleware's name to its folder (`tcp`, `udp`, `mqtt`, `zenoh`, `dds`);
+//! - each folder implements [`link::Family`] and [`link::Link`];
+//! - `drivers` has the roles (`publish`, `subscribe`, `ping`, `pong`), written once over [`link::Link`].
+
+mod clock;
+mod control;
+mod dds;
+mod drivers;
+mod guard;
+mod link;
+mod log;
+mod mqtt;
+mod own_sockets;
+mod pace;
+mod registry;
+mod rtt;
+mod tally;
+mod tcp;
+mod truth_log;
+mod udp;
+mod validate;
+mod zenoh;
+
+use anyhow::{Context, Result};
+use clap::Parser;
+use control::Control;
+use rustix::thread::CpuSet;
+use std::process::ExitCode;
+use wirelap_contract::{Done, Role, Spec};
+
+const EXAMPLES: &str = "\
+What it prints:
+  READY {json}   it can do its work; `pub` and `ping` then wait for the line GO on stdin
+  DONE {json}    it has done its work, got SIGTERM or SIGINT, or its stdin has ended
+Exit status: 0 done, 1 something went wrong (one line on stderr), 2 wrong usage.
+
+Examples:
+  wirelap-workload broker mqtt --endpoint 127.0.0.1:1883 --broker mosquitto
+  wirelap-workload sub mqtt --endpoint 127.0.0.1:1883 --messages 1000 --truth sub.truth
+  wirelap-workload pub mqtt --endpoint 127.0.0.1:1883 --messages 1000 --rate 2000 --qos 1
+  wirelap-workload pong zenoh-p2p --endpoint 127.0.0.1:7447
+  wirelap-workload ping zenoh-p2p --endpoint 127.0.0.1:7447 --messages 1000 --warmup 100";
+
+/// One publisher, subscriber, ping, pong or broker of one messaging middleware.
+#[derive(Parser)]
+#[command(name = "wirelap-workload", version, after_help = EXAMPLES)]
+struct Cli {
+    #[command(flatten)]
+    spec: Spec,
+}
+
+fn main() -> ExitCode {
+    if let Some(error) = guard::exec_if_asked() {
+        return complain(&error);
+    }
+    let spec = Cli::parse().spec;
+    match run(&spec) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => complain(&error),
+    }
+}
+
+/// One line, whatever is in the error.
+fn complain(error: &anyhow::Error) -> ExitCode {
+    let text = format!("{error:#}");
+    eprintln!("wirelap-workload: {}", text.split_whitespace().collect::<Vec<_>>().join(" "));
+    ExitCode::FAILURE
+}
+
+fn run(spec: &Spec) -> Result<()> {
+    let family = registry::family(spec.middleware);
+    validate::spec(spec, family)?;
+    if let Some(cpu) = spec.pin {
+        pin(cpu)?;
+    }
+    // A sleeper that is woken within 50 µs of its time (the default) is too coarse for pacing.
+    rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1))
+        .context("cannot set the timer slack")?;
+    let control = Control::start()?;
+    let done = match spec.role {
+        Role::Broker => {
+            stopped_is_fine(family.serve(spec, &control), &control).map(|()| Done::default())
+        }
+        _ => drivers::drive(spec, family, &control),
+    }?;
+    control::say(&done.to_line());
+    Ok(())
+}
+
+/// Being told to stop while something else goes wrong is being told to stop: whoever stops a
+/// workload usually stops its peer too.
+fn stopped_is_fine(result: Result<()>, control: &Control) -> Result<()> {
+    result.or_else(|error| if control.stopped() { Ok(()) } else { Err(error) })
+}
+
+fn pin(cpu: usize) -> Result<()> {
+    anyhow::ensure!(cpu < CpuSet::MAX_CPU, "--pin {cpu}: there is no such CPU");
+    let mut set = CpuSet::new();
+    set.set(cpu);
+    rustix::thread::sched_setaffinity(None, &set).with_context(|| format!("--pin {cpu}"))
+}

@@ -1,0 +1,110 @@
+//! `ping`: sends, waits for the reply, sends again.
+
+use super::{FLUSH, Run, intended_or};
+use crate::clock;
+use crate::link::{Handler, Link};
+use crate::pace::{Limit, Pace};
+use anyhow::{Result, bail};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+use wirelap_contract::Stamp;
+use wirelap_events::Nanos;
+
+/// A ping that has no reply after this time is lost.
+const LOST: Duration = Duration::from_secs(1);
+/// So many lost pings in a row end the run.
+const TOLERATED: u32 = 5;
+
+/// The ping that waits for its reply, and when it was published.
+#[derive(Clone, Default)]
+struct Outstanding(Arc<Mutex<Option<(Stamp, Nanos)>>>);
+
+impl Outstanding {
+    fn lock(&self) -> MutexGuard<'_, Option<(Stamp, Nanos)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn answered(&self) -> bool {
+        self.lock().is_none()
+    }
+}
+
+pub(super) fn run(run: &Run<'_>) -> Result<()> {
+    let outstanding = Outstanding::default();
+    let mut link = run.open(Some(handler(run, outstanding.clone())))?;
+    if !run.control.wait_for_go()? {
+        return Ok(());
+    }
+    let played = play(run, &mut *link, &outstanding);
+    run.control.check()?;
+    let flushed = link.flush(FLUSH);
+    link.close();
+    played.and(flushed)
+}
+
+fn play(run: &Run<'_>, link: &mut dyn Link, outstanding: &Outstanding) -> Result<()> {
+    let mut payload = run.payload();
+    let mut pace = Pace::start(run.spec.rate);
+    let mut limit = None;
+    let mut lost_in_a_row = 0;
+    for nth in 0.. {
+        let (stamp, seq) = run.next_stamp(nth);
+        if !stamp.warmup
+            && !limit
+                .get_or_insert_with(|| Limit::new(run.spec.messages, run.spec.seconds))
+                .allows(seq)
+        {
+            break;
+        }
+        let intended = pace.wait(run.control);
+        if run.control.interrupted() {
+            break;
+        }
+        let bytes = payload.stamped(stamp);
+        let at = clock::now();
+        *outstanding.lock() = Some((stamp, at));
+        link.publish(bytes)?;
+        run.log.lock().published(stamp, at, intended_or(intended, at));
+        lost_in_a_row = if wait(run, link, outstanding)? { 0 } else { lost_in_a_row + 1 };
+        if lost_in_a_row == TOLERATED {
+            bail!("{TOLERATED} pings in a row had no reply within {} s each", LOST.as_secs());
+        }
+    }
+    Ok(())
+}
+
+/// False if the reply did not come.
+fn wait(run: &Run<'_>, link: &mut dyn Link, outstanding: &Outstanding) -> Result<bool> {
+    let deadline = Instant::now() + LOST;
+    while !outstanding.answered() {
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Ok(false);
+        }
+        if run.control.interrupted() {
+            break;
+        }
+        link.poll(left)?;
+    }
+    Ok(true)
+}
+
+fn handler(run: &Run<'_>, outstanding: Outstanding) -> Handler {
+    let (log, control, stream) = (run.log.clone(), run.control.clone(), run.spec.stream);
+    Box::new(move |payload, _| {
+        let at = clock::now();
+        let Some(reply) = Stamp::decode(payload).filter(|stamp| stamp.reply) else { return };
+        if reply.stream != stream {
+            return;
+        }
+        let ping = Stamp { reply: false, ..reply };
+        log.lock().delivered(reply, at);
+        let mut waiting = outstanding.lock();
+        // A reply to a ping that was given up is delivered, but no round trip.
+        if let Some((_, published)) = waiting.take_if(|(stamp, _)| *stamp == ping) {
+            drop(waiting);
+            log.lock().answered(ping, at, at - published);
+            control.wake();
+        }
+    })
+}

@@ -1,0 +1,139 @@
+//! What a middleware's folder implements: a [`Family`] opens [`Link`]s.
+
+use crate::control::Control;
+use anyhow::{Result, bail};
+use std::collections::BTreeMap;
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::thread;
+use std::time::Duration;
+use wirelap_contract::{Role, Spec};
+
+/// Where messages go out.
+pub trait Outlet {
+    /// Hands a message to the library. Waits while the library's queues are full, so that no queue
+    /// grows without bound; fails when the peer or broker is gone, or when told to stop while waiting.
+    fn publish(&self, payload: &[u8]) -> Result<()>;
+}
+
+/// Gets each message that arrives, on whichever thread the library calls back, and may answer.
+pub type Handler = Box<dyn Fn(&[u8], &dyn Outlet) + Send + Sync>;
+
+/// An open end of a middleware: connected and matched, or listening and subscribed.
+pub trait Link: Outlet {
+    /// What READY tells about it.
+    fn facts(&self) -> Facts;
+
+    /// Lets messages come in, for up to `wait`. Libraries that call back from threads of their own
+    /// have nothing to do here: the handler wakes the main thread when it matters.
+    fn poll(&mut self, wait: Duration) -> Result<()> {
+        thread::park_timeout(wait);
+        Ok(())
+    }
+
+    /// Waits up to `limit` until everything that was published has been written out, and acknowledged where the
+    /// protocol acknowledges.
+    fn flush(&mut self, limit: Duration) -> Result<()>;
+
+    /// Leaves politely: what was flushed still reaches the other side.
+    fn close(self: Box<Self>) {}
+}
+
+/// One middleware.
+pub trait Family: Sync {
+    /// Its largest payload, in bytes.
+    fn max_payload(&self) -> usize;
+
+    /// Opens the end that `spec.role` needs. Returns when it is ready in the sense of READY. `handler` gets what
+    /// arrives; a `pub` has none.
+    fn open(
+        &self,
+        spec: &Spec,
+        handler: Option<Handler>,
+        control: &Control,
+    ) -> Result<Box<dyn Link>>;
+
+    /// Runs a broker, prints its READY, and returns when told to stop.
+    fn serve(&self, spec: &Spec, _control: &Control) -> Result<()> {
+        bail!("{} has no broker", spec.middleware.name())
+    }
+}
+
+/// What READY tells about a link.
+#[derive(Clone, Debug, Default)]
+pub struct Facts {
+    /// The address that it listens on or is connected to.
+    pub endpoint: String,
+    /// Versions of libraries.
+    pub versions: BTreeMap<String, String>,
+    /// Settings that bear on the figures.
+    pub settings: BTreeMap<String, String>,
+}
+
+impl Facts {
+    /// Facts about a link at `endpoint`.
+    pub fn at(endpoint: impl ToString) -> Facts {
+        Facts { endpoint: endpoint.to_string(), ..Facts::default() }
+    }
+
+    /// Adds a library's version.
+    pub fn version(mut self, library: &str, version: &str) -> Facts {
+        self.versions.insert(library.into(), version.into());
+        self
+    }
+
+    /// Adds a setting, by the library's own name.
+    pub fn setting(mut self, name: &str, value: impl ToString) -> Facts {
+        self.settings.insert(name.into(), value.to_string());
+        self
+    }
+}
+
+/// The two topics of a role: pings go out on the topic and their replies come back on another, so that nobody
+/// hears itself.
+pub struct Topics {
+    /// Where this role publishes, if it does.
+    pub outgoing: Option<String>,
+    /// What this role subscribes to, if it does.
+    pub incoming: Option<String>,
+}
+
+impl Topics {
+    /// The topics of `spec.role`.
+    pub fn of(spec: &Spec) -> Topics {
+        let there = Some(spec.topic.clone());
+        let back = Some(format!("{}/reply", spec.topic));
+        match spec.role {
+            Role::Broker => Topics { outgoing: None, incoming: None },
+            Role::Pub => Topics { outgoing: there, incoming: None },
+            Role::Sub => Topics { outgoing: None, incoming: there },
+            Role::Ping => Topics { outgoing: there, incoming: back },
+            Role::Pong => Topics { outgoing: back, incoming: there },
+        }
+    }
+}
+
+/// Whether the role waits for its peer at `--endpoint`, in a middleware without a broker.
+pub fn listens(role: Role) -> bool {
+    matches!(role, Role::Broker | Role::Sub | Role::Pong)
+}
+
+/// The address of HOST:PORT; the first one, if the host has several.
+pub fn resolve(endpoint: &str) -> Result<SocketAddr> {
+    match endpoint.to_socket_addrs().map(|mut found| found.next()) {
+        Ok(Some(address)) => Ok(address),
+        Ok(None) => bail!("--endpoint {endpoint}: the host has no address"),
+        Err(error) => bail!("--endpoint {endpoint}: {error}"),
+    }
+}
+
+/// An error about an address, in words that say what to do about it.
+pub fn explain(error: &std::io::Error, address: SocketAddr) -> anyhow::Error {
+    use std::io::ErrorKind as Kind;
+    match error.kind() {
+        Kind::AddrInUse => anyhow::anyhow!("{address} is already in use by another program"),
+        Kind::AddrNotAvailable => anyhow::anyhow!("{address} is not an address of this machine"),
+        Kind::PermissionDenied => anyhow::anyhow!("{address} may not be used without privileges"),
+        Kind::ConnectionRefused => anyhow::anyhow!("nobody listens on {address}"),
+        _ => anyhow::anyhow!("{address}: {error}"),
+    }
+}

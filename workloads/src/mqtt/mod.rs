@@ -1,0 +1,45 @@
+//! MQTT 3.1.1: `client` (rumqttc) for all roles, and two brokers to run: `rumqttd` (embedded, the
+//! default) and `mosquitto` (a child process).
+
+mod client;
+mod mosquitto;
+mod rumqttd;
+
+use crate::control::Control;
+use crate::link::{Family, Handler, Link};
+use anyhow::{Result, bail};
+use wirelap_contract::Spec;
+
+/// Largest packet in both directions: what MQTT's variable length can say, 256 MiB - 1.
+const MAX_PACKET: usize = 268_435_455;
+/// Largest payload: leaves room for the topic.
+const MAX_PAYLOAD: usize = MAX_PACKET - 70_000;
+/// QoS 1 and 2 messages on their way at once, on every hop. rumqttd has it built in for its
+/// subscribers, so the others are set to the same: more than a round trip on a local network needs.
+const IN_FLIGHT: u16 = 100;
+
+/// The middleware `mqtt`.
+pub struct Mqtt;
+
+impl Family for Mqtt {
+    fn max_payload(&self) -> usize {
+        MAX_PAYLOAD
+    }
+
+    fn open(
+        &self,
+        spec: &Spec,
+        handler: Option<Handler>,
+        control: &Control,
+    ) -> Result<Box<dyn Link>> {
+        client::open(spec, handler, control)
+    }
+
+    fn serve(&self, spec: &Spec, control: &Control) -> Result<()> {
+        match spec.broker.as_deref() {
+            None | Some("rumqttd") => rumqttd::serve(spec, control),
+            Some("mosquitto") => mosquitto::serve(spec, control),
+            Some(other) => bail!("--broker {other}: known brokers are rumqttd and mosquitto"),
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! Counting messages, each once.
+
+use wirelap_contract::{Done, Stamp};
+use wirelap_events::Nanos;
+
+const PAGE_BITS: u32 = 1 << 16;
+type Page = Box<[u64; (PAGE_BITS / 64) as usize]>;
+
+/// Counts what was sent and received, warm-up left out.
+#[derive(Default)]
+pub struct Tally {
+    done: Done,
+    seen: Seen,
+}
+
+impl Tally {
+    /// A message was handed to the library.
+    pub fn sent(&mut self, stamp: Stamp, at: Nanos) {
+        if !stamp.warmup {
+            self.done.sent += 1;
+            self.note(at);
+        }
+    }
+
+    /// A message arrived. Returns how many different ones did so far.
+    pub fn received(&mut self, stamp: Stamp, at: Nanos) -> u64 {
+        if !stamp.warmup {
+            if self.seen.insert(stamp) {
+                self.done.received += 1;
+                self.note(at);
+            } else {
+                self.done.duplicates += 1;
+            }
+        }
+        self.done.received
+    }
+
+    fn note(&mut self, at: Nanos) {
+        if self.done.first_ns == 0 {
+            self.done.first_ns = at.0;
+        }
+        self.done.last_ns = self.done.last_ns.max(at.0);
+    }
+
+    /// The counts so far.
+    pub fn done(&self) -> Done {
+        self.done.clone()
+    }
+}
+
+/// Which sequences of which streams have come: a bit each, in pages, so that dense sequences cost
+/// an allocation for every 65,536 messages.
+#[derive(Default)]
+struct Seen {
+    streams: Vec<Vec<Option<Page>>>,
+}
+
+impl Seen {
+    /// False if it was there already.
+    fn insert(&mut self, stamp: Stamp) -> bool {
+        let pages = at(&mut self.streams, usize::from(stamp.stream));
+        let page = at(pages, (stamp.seq / PAGE_BITS) as usize);
+        let page = page.get_or_insert_with(|| Box::new([0; (PAGE_BITS / 64) as usize]));
+        let bit = stamp.seq % PAGE_BITS;
+        let word = &mut page[(bit / 64) as usize];
+        let mask = 1 << (bit % 64);
+        let new = *word & mask == 0;
+        *word |= mask;
+        new
+    }
+}
+
+fn at<T: Default>(list: &mut Vec<T>, index: usize) -> &mut T {
+    if list.len() <= index {
+        list.resize_with(index + 1, T::default);
+    }
+    &mut list[index]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stamp(stream: u8, seq: u32, warmup: bool) -> Stamp {
+        Stamp { stream, seq, reply: false, warmup }
+    }
+
+    #[test]
+    fn each_message_counts_once_and_warmup_never() {
+        let mut tally = Tally::default();
+        for seq in [0, 1, 65_536, 1, u32::MAX, u32::MAX] {
+            tally.received(stamp(3, seq, false), Nanos(10 + u64::from(seq)));
+            tally.received(stamp(3, seq, true), Nanos(1));
+        }
+        assert_eq!(tally.received(stamp(4, 1, false), Nanos(12)), 5);
+        let done = tally.done();
+        assert_eq!((done.received, done.duplicates), (5, 2));
+        assert_eq!((done.first_ns, done.last_ns), (10, 10 + u64::from(u32::MAX)));
+    }
+
+    #[test]
+    fn sent_leaves_warmup_out() {
+        let mut tally = Tally::default();
+        tally.sent(stamp(0, 0, true), Nanos(5));
+        tally.sent(stamp(0, 0, false), Nanos(6));
+        assert_eq!(tally.done(), Done { sent: 1, first_ns: 6, last_ns: 6, ..Done::default() });
+    }
+}

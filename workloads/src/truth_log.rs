@@ -1,0 +1,81 @@
+//! Truth records, kept in memory during the run and written at its end.
+
+use anyhow::{Context, Result};
+use std::fs::File;
+use std::io::BufWriter;
+use std::path::Path;
+use wirelap_contract::{Spec, Truth, TruthWriter};
+
+const CHUNK: usize = 1 << 16;
+/// Most chunks that are made ready before the run: 16 Mi records, 512 MiB.
+const READY_CHUNKS: u64 = 256;
+
+/// The records, or nothing when no truth file was asked for.
+pub struct TruthLog {
+    file: Option<File>,
+    full: Vec<Vec<Truth>>,
+    current: Vec<Truth>,
+    spare: Vec<Vec<Truth>>,
+}
+
+impl TruthLog {
+    /// Creates the file at once, so that a wrong path is found before the run, and memory for the messages
+    /// that are expected. A run of unknown length gets more, 65,536 records at a time.
+    pub fn create(spec: &Spec) -> Result<TruthLog> {
+        let Some(path) = &spec.truth else {
+            return Ok(TruthLog { file: None, full: vec![], current: vec![], spare: vec![] });
+        };
+        let chunks = expected_records(spec).div_ceil(CHUNK as u64).clamp(1, READY_CHUNKS);
+        Ok(TruthLog {
+            file: Some(create(path)?),
+            full: Vec::new(),
+            current: Vec::with_capacity(CHUNK),
+            spare: (1..chunks).map(|_| Vec::with_capacity(CHUNK)).collect(),
+        })
+    }
+
+    /// Adds a record.
+    pub fn push(&mut self, truth: Truth) {
+        if self.file.is_none() {
+            return;
+        }
+        if self.current.len() == CHUNK {
+            let next = self.spare.pop().unwrap_or_else(|| Vec::with_capacity(CHUNK));
+            self.full.push(std::mem::replace(&mut self.current, next));
+        }
+        self.current.push(truth);
+    }
+
+    /// Writes the file. Further records are not kept.
+    pub fn write(&mut self) -> Result<()> {
+        let Some(file) = self.file.take() else {
+            return Ok(());
+        };
+        let records = self.full.iter().chain(std::iter::once(&self.current)).flatten();
+        let written = TruthWriter::new(BufWriter::new(file)).and_then(|mut writer| {
+            records.into_iter().try_for_each(|truth| writer.write(truth))?;
+            writer.finish().map(|_| ())
+        });
+        written.context("cannot write the truth file")
+    }
+}
+
+fn create(path: &Path) -> Result<File> {
+    File::create(path).with_context(|| format!("--truth {}", path.display()))
+}
+
+/// `ping` and `pong` make two or three records a message.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+fn expected_records(spec: &Spec) -> u64 {
+    use wirelap_contract::Role;
+    let by_time = match (spec.rate, spec.seconds) {
+        (Some(rate), Some(seconds)) => Some((rate * seconds) as u64),
+        _ => None,
+    };
+    let messages = spec.messages.or(by_time).unwrap_or(1 << 20) + spec.warmup;
+    match spec.role {
+        Role::Broker | Role::Pub | Role::Sub => messages,
+        Role::Pong => messages * 2,
+        Role::Ping => messages * 3,
+    }
+}

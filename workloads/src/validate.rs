@@ -1,0 +1,69 @@
+//! What the command line's types cannot say.
+
+use crate::link::Family;
+use anyhow::{Result, ensure};
+use wirelap_contract::{STAMP_BYTES, Spec};
+
+/// Sequences and counts have 32 bits in a stamp.
+const MAX_MESSAGES: u64 = 1 << 32;
+
+/// Refuses values that make no sense, with a sentence that names the limit.
+pub fn spec(spec: &Spec, family: &dyn Family) -> Result<()> {
+    let name = spec.middleware.name();
+    let (payload, largest) = (spec.payload, family.max_payload());
+    ensure!(
+        payload >= STAMP_BYTES,
+        "--payload {payload}: at least {STAMP_BYTES} bytes are needed for the message's stamp"
+    );
+    ensure!(payload <= largest, "--payload {payload}: {name} carries at most {largest} bytes");
+    ensure!(spec.qos <= 2, "--qos {}: MQTT has 0, 1 and 2", spec.qos);
+    ensure!(spec.stream < 64, "--stream {}: 0 to 63", spec.stream);
+    ensure!(spec.warmup <= MAX_MESSAGES, "--warmup {}: at most {MAX_MESSAGES}", spec.warmup);
+    if let Some(messages) = spec.messages {
+        ensure!(messages <= MAX_MESSAGES, "--messages {messages}: at most {MAX_MESSAGES}");
+    }
+    if let Some(rate) = spec.rate {
+        ensure!(rate.is_finite() && rate > 0.0, "--rate {rate}: must be more than 0");
+    }
+    if let Some(seconds) = spec.seconds {
+        ensure!((0.0..=1e9).contains(&seconds), "--seconds {seconds}: must be 0 or more");
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::registry;
+    use wirelap_contract::{Middleware, Role};
+
+    fn refused(change: impl FnOnce(&mut Spec)) -> String {
+        let mut changed = Spec::new(Role::Pub, Middleware::Udp);
+        change(&mut changed);
+        spec(&changed, registry::family(changed.middleware)).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn nonsense_is_refused_with_the_limit() {
+        assert!(refused(|spec| spec.payload = 7).contains("at least 8 bytes"));
+        assert!(refused(|spec| spec.payload = 65_508).contains("udp carries at most 65507"));
+        assert!(refused(|spec| spec.qos = 3).contains("0, 1 and 2"));
+        assert!(refused(|spec| spec.stream = 64).contains("0 to 63"));
+        assert!(refused(|spec| spec.rate = Some(0.0)).contains("more than 0"));
+        assert!(refused(|spec| spec.rate = Some(f64::NAN)).contains("more than 0"));
+        assert!(refused(|spec| spec.seconds = Some(-1.0)).contains("0 or more"));
+        assert!(refused(|spec| spec.messages = Some(1 << 33)).contains("at most 4294967296"));
+    }
+
+    #[test]
+    fn limits_themselves_are_fine() {
+        let edge = Spec {
+            payload: 65_507,
+            qos: 2,
+            stream: 63,
+            messages: Some(1 << 32),
+            ..Spec::new(Role::Pub, Middleware::Udp)
+        };
+        assert!(spec(&edge, registry::family(edge.middleware)).is_ok());
+    }
+}
