@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{Chunk, Player, check_everywhere, transcript};
+use common::{Chunk, Player, check_everywhere, packed, segments, transcript};
 use proptest::prelude::*;
 use wirelap_events::Transport;
 use wirelap_protocols::recognise::{Choice, choose};
@@ -98,6 +98,18 @@ fn for_each(mut check: impl FnMut(&dyn Protocol, Transport, &[Chunk])) {
     }
 }
 
+#[test]
+fn packing_loses_nothing() {
+    for_each(|_, transport, chunks| {
+        let (unpacked_transport, unpacked) = packed::unpack(&packed::pack(transport, chunks));
+        let bytes = |chunks: &[Chunk]| {
+            let packets = chunks.iter().filter(|chunk| !chunk.bytes.is_empty());
+            packets.map(|chunk| (chunk.side, chunk.bytes.clone())).collect::<Vec<_>>()
+        };
+        assert_eq!((unpacked_transport, bytes(&unpacked)), (transport, bytes(chunks)));
+    });
+}
+
 fn side() -> impl Strategy<Value = Side> {
     prop_oneof![Just(Side::A), Just(Side::B)]
 }
@@ -130,6 +142,18 @@ proptest! {
                 }
             }
         }
+    }
+
+    #[test]
+    fn any_segments_are_accounted_for(script in prop::collection::vec(any::<u8>(), 0..2000)) {
+        segments::play(&script);
+    }
+
+    #[test]
+    fn short_pdus_in_any_segments_are_accounted_for(
+        script in prop::collection::vec(0..24_u8, 0..2000),
+    ) {
+        segments::play(&script);
     }
 
     #[test]

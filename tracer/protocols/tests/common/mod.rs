@@ -5,6 +5,8 @@
 // Each test binary and fuzz target uses its own part of this.
 #![allow(dead_code)]
 
+pub mod packed;
+pub mod segments;
 pub mod transcript;
 
 use std::fmt::Write as _;
@@ -216,4 +218,23 @@ pub fn check_everywhere(
             assert_eq!(cut.found, whole.found, "{} depends on packets", protocol.name());
         }
     }
+}
+
+/// [`check_everywhere`] for what a fuzzer makes up, on one of the protocol's transports.
+pub fn check_packed(name: &str, packed: &[u8]) {
+    let protocol = wirelap_protocols::by_name(name).expect("a registered protocol");
+    let (transport, chunks) = packed::unpack(packed);
+    if !protocol.transports().contains(&transport) {
+        return;
+    }
+    for chunk in &chunks {
+        for at_start in [false, true] {
+            let _ = protocol.recognise(transport, &chunk.bytes, at_start);
+        }
+    }
+    let mut len = packed.len() % 7;
+    check_everywhere(protocol, transport, &chunks, || {
+        len = (len + 1) % 7;
+        len + 1
+    });
 }

@@ -13,9 +13,9 @@
 //! undecoded: 0                     bytes that must be in no frame, if not 0
 //! ```
 //!
-//! A `.bin` file is one packet of side A, with nothing expected: what fuzzing found.
+//! A `.bin` file is a [`packed`](super::packed) conversation with nothing expected: what fuzzing found.
 
-use super::Chunk;
+use super::{Chunk, packed};
 use std::path::{Path, PathBuf};
 use wirelap_events::Transport;
 use wirelap_protocols::{Protocol, Side};
@@ -35,7 +35,10 @@ pub struct Transcript {
 
 /// Every transcript of a protocol, in the order of their names.
 pub fn of(protocol: &dyn Protocol) -> Vec<Transcript> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus").join(protocol.name());
+    // The fuzz package, one level down, uses these too.
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let here = if here.ends_with("fuzz") { here.parent().unwrap() } else { here };
+    let folder = here.join("corpus").join(protocol.name());
     let entries =
         std::fs::read_dir(&folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display()));
     let mut paths: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
@@ -57,7 +60,7 @@ fn read(protocol: &dyn Protocol, path: &Path) -> Transcript {
     match path.extension().and_then(|e| e.to_str()) {
         Some("bin") => {
             transcript.recognised = false;
-            transcript.chunks.push(Chunk::whole(Side::A, &bytes));
+            (transcript.transport, transcript.chunks) = packed::unpack(&bytes);
         }
         Some("hex") => {
             transcript.frames = Some(Vec::new());
