@@ -1,0 +1,68 @@
+# The one task runner. `make live` and `make test` install what is missing, then do what they say.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.PHONY: help setup setup-build build live test bench fuzz fmt lint deny
+
+export PATH := $(HOME)/.cargo/bin:$(PATH)
+export CARGO_TARGET_DIR ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/wirelap/target
+TOOLS := $(CARGO_TARGET_DIR)/tools
+
+# Empty when already root, so that no sudo is needed there.
+SUDO := $(if $(filter 0,$(shell id -u)),,sudo -E)
+LIVE ?= tcp,udp,mqtt,zenoh-p2p,dds
+# Seconds for each fuzz target.
+FUZZ_SECONDS ?= 60
+
+# Every cargo call takes the same packages and features: with others, features of shared libraries
+# differ and half the tree is compiled again. For the same reason `build` compiles the tests too.
+WORKSPACE := --workspace --features wirelap-capture/privileged,wirelap/privileged
+TRIPLE = $(shell rustc -vV | sed -n 's/^host: //p' | tr a-z- A-Z_)
+PROBES := $(filter-out %/vmlinux.h,$(wildcard ebpf/probes/*.c ebpf/include/*.h))
+
+help: ## this list
+	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
+
+setup-build:
+	@.ci/setup build
+
+setup: ## install what building and testing need (apt)
+	@.ci/setup build test
+
+build: setup-build ## compile everything, tests included
+	cargo build $(WORKSPACE) --bins --tests --examples
+
+live: build ## compare the middlewares on this machine: LIVE=tcp,mqtt,…
+	$(SUDO) "$(CARGO_TARGET_DIR)/debug/wirelap" live --on $(LIVE)
+
+# Compiled as the user, run as root: probes can be attached only by root.
+test: setup build ## all tests, those that attach probes included
+	$(if $(SUDO),CARGO_TARGET_$(TRIPLE)_RUNNER="$(SUDO)") cargo test $(WORKSPACE) --no-fail-fast
+
+bench: setup build ## benchmarks of the decoders and the pipeline
+	cargo bench $(WORKSPACE) --profile dev --bench '*'
+
+fuzz: setup ## every fuzz target for FUZZ_SECONDS (needs rustup's nightly)
+	@.ci/tool cargo-fuzz "$(TOOLS)"
+	@for dir in $(wildcard */fuzz */*/fuzz); do \
+		for target in $$("$(TOOLS)/bin/cargo-fuzz" list --fuzz-dir "$$dir"); do \
+			echo "== $$dir $$target"; \
+			PATH="$(TOOLS)/bin:$$PATH" cargo +nightly fuzz run --fuzz-dir "$$dir" "$$target" -- -max_total_time=$(FUZZ_SECONDS); \
+		done; \
+	done
+
+fmt: ## format Rust and C
+	cargo fmt --all
+	clang-format -i $(PROBES)
+
+lint: setup-build ## formats and clippy
+	@.ci/setup lint
+	cargo fmt --all --check
+	clang-format --dry-run -Werror $(PROBES)
+	cargo clippy $(WORKSPACE) --all-targets -- -D warnings
+
+# Not `advisories`: their database is a git repository, and a check must not need one to be reachable.
+deny: ## licences, sources and bans of all dependencies
+	@.ci/tool cargo-deny "$(TOOLS)"
+	"$(TOOLS)/bin/cargo-deny" check licenses bans sources
