@@ -1,8 +1,9 @@
 //! Every protocol that wirelap can decode.
 
-use crate::{Protocol, mqtt, plain, rtps};
+use crate::{Protocol, mqtt, plain, rtps, zenoh};
 
-static REGISTRY: &[&dyn Protocol] = &[&mqtt::PROTOCOL, &rtps::PROTOCOL, &plain::TCP, &plain::UDP];
+static REGISTRY: &[&dyn Protocol] =
+    &[&mqtt::PROTOCOL, &zenoh::PROTOCOL, &rtps::PROTOCOL, &plain::TCP, &plain::UDP];
 
 /// Every protocol, the most telling first: of two that both say `Maybe`, the earlier one wins.
 pub fn registry() -> &'static [&'static dyn Protocol] {

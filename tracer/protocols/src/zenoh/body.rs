@@ -1,0 +1,214 @@
+//! What Push, Request and Response carry.
+//!
+//! ```text
+//! 1 PUT    5: timestamp     6: encoding     [timestamp] [encoding] extensions, z32 length, payload
+//! 2 DEL    5: timestamp                     [timestamp] extensions
+//! 3 QUERY  5: consolidation 6: parameters   [z64] [z64 length, text] extensions
+//! 4 REPLY  5: consolidation                 [z64] extensions, then PUT or DEL
+//! 5 ERR                     6: encoding     [encoding] extensions, z32 length, payload
+//!
+//! extensions   PUT, ERR: 1 source info, 2 shared memory (unit); PUT: 3 attachment
+//!              QUERY: 1 source info, 3 body (encoding, payload), 4 the body that follows is in shared memory
+//!
+//! source info  zid length (7..4) | zid | z32 entity | z32 SN
+//!
+//! shared       z32 slices, each z32 kind | z32 length | bytes; kind 0: the data themselves,
+//! memory       1: where the data lie in shared memory
+//! ```
+//!
+//! The payload of a message in shared memory is what travels: the slices' bytes, for a single slice
+//! without its kind and length. An attachment counts as protocol, not as payload.
+//!
+//! Source: zenoh-protocol and zenoh-codec 1.10, `src/zenoh` of each and `src/core/zbuf.rs`.
+
+use super::network::{Message, Payload};
+use super::wire::{Cursor, ExtBody, FLAG_Z, Read, Stop, id};
+use wirelap_events::{Class, GlobalKey};
+
+const FLAG_5: u8 = 0x20;
+const FLAG_6: u8 = 0x40;
+
+/// A body's names, with the payload in the message and in shared memory.
+type Names = [&'static str; 2];
+
+const PUT: Names = ["Put", "Put (shm)"];
+const QUERY: Names = ["Query", "Query (shm)"];
+const REPLY: Names = ["Reply", "Reply (shm)"];
+const ERR: Names = ["Err", "Err (shm)"];
+
+/// Reads what a Push carries.
+#[inline]
+pub fn push<'a>(at: &mut Cursor<'a>, message: &mut Message<'a>) -> Read<()> {
+    let header = at.u8()?;
+    match id(header) {
+        1 => put(at, header, PUT, message),
+        2 => del(at, header, "Del", message),
+        _ => Err(Stop::Malformed),
+    }
+}
+
+/// Reads what a Response carries.
+pub fn response<'a>(at: &mut Cursor<'a>, message: &mut Message<'a>) -> Read<()> {
+    let header = at.u8()?;
+    match id(header) {
+        4 => reply(at, header, message),
+        5 => {
+            if header & FLAG_6 != 0 {
+                at.encoding()?;
+            }
+            payload(at, header, ERR, message)
+        }
+        _ => Err(Stop::Malformed),
+    }
+}
+
+fn reply<'a>(at: &mut Cursor<'a>, header: u8, message: &mut Message<'a>) -> Read<()> {
+    if header & FLAG_5 != 0 {
+        at.z64()?;
+    }
+    at.exts(header, |_| Ok(()))?;
+    let header = at.u8()?;
+    match id(header) {
+        1 => put(at, header, REPLY, message),
+        2 => del(at, header, REPLY[0], message),
+        _ => Err(Stop::Malformed),
+    }
+}
+
+#[inline]
+fn put<'a>(at: &mut Cursor<'a>, header: u8, names: Names, message: &mut Message<'a>) -> Read<()> {
+    if header & FLAG_5 != 0 {
+        at.timestamp()?;
+    }
+    if header & FLAG_6 != 0 {
+        at.encoding()?;
+    }
+    payload(at, header, names, message)
+}
+
+/// The extensions and the payload, which PUT and ERR end with.
+#[inline]
+fn payload<'a>(
+    at: &mut Cursor<'a>,
+    header: u8,
+    names: Names,
+    message: &mut Message<'a>,
+) -> Read<()> {
+    let mut shared = false;
+    at.exts(header, |ext| {
+        match (ext.id, ext.body) {
+            (1, ExtBody::Buf(info)) => message.key = Some(source(info)?),
+            (2, ExtBody::Unit) => shared = true,
+            _ => {}
+        }
+        Ok(())
+    })?;
+    message.is(names[usize::from(shared)], Class::Data)?;
+    if shared {
+        return slices(at, message);
+    }
+    let len = at.z32()?.into();
+    carries(at, len, message)
+}
+
+/// The next `len` bytes are the application's.
+#[inline]
+fn carries<'a>(at: &mut Cursor<'a>, len: u64, message: &mut Message<'a>) -> Read<()> {
+    let (start, head) = (at.position(), at.head(len));
+    at.skip(len)?;
+    message.payload = Some(Payload { start, len, head });
+    Ok(())
+}
+
+fn slices<'a>(at: &mut Cursor<'a>, message: &mut Message<'a>) -> Read<()> {
+    let count = at.z32()?;
+    if count == 1 {
+        at.z32()?;
+        let len = at.z32()?.into();
+        return carries(at, len, message);
+    }
+    let mut all = *at;
+    for _ in 0..count {
+        at.z32()?;
+        let len = at.z32()?;
+        at.skip(len.into())?;
+    }
+    let len = at.position() - all.position();
+    carries(&mut all, len, message)
+}
+
+fn del(at: &mut Cursor<'_>, header: u8, name: &'static str, message: &mut Message<'_>) -> Read<()> {
+    if header & FLAG_5 != 0 {
+        at.timestamp()?;
+    }
+    at.exts(header, |ext| {
+        if let (1, ExtBody::Buf(info)) = (ext.id, ext.body) {
+            message.key = Some(source(info)?);
+        }
+        Ok(())
+    })?;
+    message.payload = Some(Payload { start: at.position(), len: 0, head: &[] });
+    message.is(name, Class::Data)
+}
+
+/// Reads what a Request carries.
+pub fn query<'a>(at: &mut Cursor<'a>, message: &mut Message<'a>) -> Read<()> {
+    let header = at.u8()?;
+    if id(header) != 3 {
+        return Err(Stop::Malformed);
+    }
+    message.is(QUERY[0], Class::Other)?;
+    if header & FLAG_5 != 0 {
+        at.z64()?;
+    }
+    if header & FLAG_6 != 0 {
+        let len = at.z64()?;
+        at.skip(len)?;
+    }
+    let (mut more, mut shared) = (header & FLAG_Z != 0, false);
+    while more {
+        let header = at.u8()?;
+        more = header & FLAG_Z != 0;
+        shared |= query_ext(at, header, shared, message)?;
+    }
+    Ok(())
+}
+
+/// Reads one extension of a QUERY; gives whether it says that the body is in shared memory. Such a
+/// body's slices count, not its extension's length, which leaves some of them out.
+fn query_ext<'a>(
+    at: &mut Cursor<'a>,
+    header: u8,
+    shared: bool,
+    message: &mut Message<'a>,
+) -> Read<bool> {
+    const BODY: u8 = 0x43;
+    if shared && header & 0x6F == BODY {
+        at.z32()?;
+        at.encoding()?;
+        message.is(QUERY[1], Class::Data)?;
+        slices(at, message)?;
+        return Ok(false);
+    }
+    let ext = at.ext(header)?;
+    match (ext.id, ext.body) {
+        (1, ExtBody::Buf(info)) => message.key = Some(source(info)?),
+        (3, ExtBody::Buf(mut value)) => {
+            value.encoding()?;
+            message.is(QUERY[0], Class::Data)?;
+            let len = value.remaining();
+            carries(&mut value, len, message)?;
+        }
+        (4, ExtBody::Unit) => return Ok(true),
+        _ => {}
+    }
+    Ok(false)
+}
+
+fn source(mut info: Cursor<'_>) -> Read<GlobalKey> {
+    let flags = info.u8()?;
+    let origin = info.zid(flags)?;
+    let entity = info.z32()?;
+    let sn = info.z32()?;
+    Ok(GlobalKey { origin, seq: u64::from(entity) << 32 | u64::from(sn) })
+}

@@ -1,0 +1,161 @@
+//! Whether bytes are Zenoh: reads without a conversation's memory, and strictly.
+
+use super::network;
+use super::transport::{Fragment, Message, VERSION};
+use super::wire::{Cursor, Stop, WireExpr};
+
+/// What some bytes tell, up to where they end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Evidence {
+    /// They are not Zenoh.
+    None,
+    /// Too few to tell.
+    Short,
+    /// Messages so short that other bytes can look the same.
+    Weak,
+    /// Ends with a fragment, which can be anything, but tells what comes next.
+    Fragment(Fragment),
+    /// A whole network message in a FRAME, a message with the protocol's version in it, or two
+    /// fragments in a row.
+    Strong,
+}
+
+impl Evidence {
+    /// What this and the batch after it tell together.
+    fn and(self, next: Evidence) -> Evidence {
+        match (self, next) {
+            (_, Evidence::None) => Evidence::None,
+            (Evidence::Fragment(this), Evidence::Fragment(next)) if this.more => {
+                match next.lane == this.lane && next.sn == this.sn.wrapping_add(1) {
+                    true => Evidence::Strong,
+                    false => Evidence::None,
+                }
+            }
+            (Evidence::Strong, _) | (_, Evidence::Strong) => Evidence::Strong,
+            (this, Evidence::Short) => this,
+            (_, next) => next,
+        }
+    }
+}
+
+/// Looks at bytes of a TCP stream that start with a batch's length. Every batch that they have must
+/// be Zenoh, and the last one may be cut.
+pub fn stream(head: &[u8]) -> Evidence {
+    let (mut found, mut rest) = first(head, false);
+    while found != Evidence::None && !rest.is_empty() {
+        let (next, after) = first(rest, false);
+        found = found.and(next);
+        rest = after;
+    }
+    found
+}
+
+/// Whether a batch is likely to start here, judged by it and the start of the next one. `compression`
+/// tells that compressed batches, of which only the header can be read, are expected.
+pub fn resync(head: &[u8], compression: bool) -> bool {
+    let (found, rest) = first(head, compression);
+    let found = match found {
+        Evidence::Fragment(_) if !rest.is_empty() => found.and(first(rest, compression).0),
+        found => found,
+    };
+    found != Evidence::None
+}
+
+/// Looks at the first batch; gives what comes after it.
+fn first(head: &[u8], compression: bool) -> (Evidence, &[u8]) {
+    let Some((len, body)) = head.split_first_chunk::<2>() else { return (Evidence::Short, &[]) };
+    let len = u16::from_le_bytes(*len);
+    let (bytes, rest) = body.split_at_checked(len.into()).unwrap_or((body, &[]));
+    let evidence = match bytes.first() {
+        Some(1) if compression => Evidence::Weak,
+        _ => batch(bytes, len.into()),
+    };
+    (evidence, rest)
+}
+
+/// Looks at a datagram.
+pub fn datagram(bytes: &[u8]) -> Evidence {
+    let len = bytes.len() as u64;
+    if Message::read_scouting(&mut Cursor::new(bytes, len)).is_ok() {
+        return Evidence::Strong;
+    }
+    match batch(bytes, len) {
+        Evidence::Short => Evidence::None,
+        found => found,
+    }
+}
+
+/// Looks at one batch of `len` bytes.
+fn batch(captured: &[u8], len: u64) -> Evidence {
+    let mut at = Cursor::new(captured, len);
+    if at.is_empty() {
+        return Evidence::None;
+    }
+    match at_message(&mut at) {
+        Err((Stop::Malformed, _)) => Evidence::None,
+        Ok(found) | Err((Stop::Cut, found)) => found,
+    }
+}
+
+type Found = Result<Evidence, (Stop, Evidence)>;
+
+fn at_message(at: &mut Cursor<'_>) -> Found {
+    skip_header(at);
+    let mut found = Evidence::Short;
+    while !at.is_empty() {
+        let message = Message::read(at).map_err(|stop| (stop, found))?;
+        let this = match message {
+            Message::Init { version: VERSION, .. } | Message::Join { version: VERSION } => {
+                Evidence::Strong
+            }
+            Message::Init { .. } | Message::Join { .. } => return Ok(Evidence::None),
+            Message::Fragment(fragment) => return Ok(of_fragment(at, fragment, found)),
+            Message::Frame { .. } => frame(at)?,
+            _ => Evidence::Weak,
+        };
+        found = if found == Evidence::Strong { found } else { this };
+    }
+    Ok(found)
+}
+
+/// A batch header says 0 where compression was agreed and not used. An OAM would look the same, which
+/// is not sent.
+fn skip_header(at: &mut Cursor<'_>) {
+    let mut next = *at;
+    if next.u8() == Ok(0) && !next.is_empty() {
+        *at = next;
+    }
+}
+
+/// A fragment fills its batch; nothing but what comes next confirms it.
+fn of_fragment(at: &Cursor<'_>, fragment: Fragment, before: Evidence) -> Evidence {
+    match before {
+        Evidence::Strong => Evidence::Strong,
+        _ if at.is_empty() && !fragment.dropped => Evidence::None,
+        _ => Evidence::Fragment(fragment),
+    }
+}
+
+/// The network messages of a FRAME, at least one.
+fn frame(at: &mut Cursor<'_>) -> Found {
+    let mut found = Evidence::Short;
+    loop {
+        match at.peek() {
+            Ok(header) if network::Message::starts_with(header) => {}
+            Err(Stop::Cut) => return Err((Stop::Cut, found)),
+            _ if found == Evidence::Strong => return Ok(found),
+            _ => return Ok(Evidence::None),
+        }
+        let mut message = network::Message::unread();
+        message.read(at).map_err(|stop| (stop, found))?;
+        if !is_key_expr(message.expr) {
+            return Err((Stop::Malformed, found));
+        }
+        found = Evidence::Strong;
+    }
+}
+
+/// Key expressions are text without control characters.
+fn is_key_expr(expr: WireExpr<'_>) -> bool {
+    str::from_utf8(expr.suffix).is_ok_and(|text| !text.chars().any(char::is_control))
+}

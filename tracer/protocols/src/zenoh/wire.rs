@@ -1,0 +1,251 @@
+//! The primitives that every Zenoh message is made of.
+//!
+//! ```text
+//! z64        7 bits a byte, least significant first, bit 7 set while more follow; a ninth byte has 8
+//! timestamp  z64 time (NTP64) | z64 id length, at most 16 | id
+//! encoding   z32 (id << 1 | has schema) | schema: z8 length, bytes
+//! wire expr  z16 scope | suffix: z16 length, bytes, if the message's N flag is set
+//! ```
+
+use crate::Reader;
+
+/// The flag that every header byte has: extensions follow.
+pub const FLAG_Z: u8 = 0x80;
+
+/// A header byte's message id, below the three flags.
+pub const fn id(header: u8) -> u8 {
+    header & 0x1F
+}
+
+/// Why reading stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// The next byte is there, but was not captured.
+    Cut,
+    /// The bytes are no such message.
+    Malformed,
+}
+
+/// What a read gives.
+pub type Read<T> = Result<T, Stop>;
+
+/// Reads a stretch of which only the first bytes may have been captured. Moving over bytes that were
+/// not captured is fine, looking at them is [`Stop::Cut`]; passing the end is [`Stop::Malformed`].
+#[derive(Clone, Copy, Debug)]
+pub struct Cursor<'a> {
+    captured: Reader<'a>,
+    /// Bytes moved over that were not captured.
+    beyond: u64,
+    end: u64,
+}
+
+impl<'a> Cursor<'a> {
+    /// At the front of `len` bytes, of which `captured` are there.
+    pub fn new(captured: &'a [u8], len: u64) -> Cursor<'a> {
+        Cursor { captured: Reader::new(captured), beyond: 0, end: len.max(captured.len() as u64) }
+    }
+
+    /// Bytes moved over so far, counted from the front of the outermost cursor.
+    pub fn position(&self) -> u64 {
+        self.captured.position() as u64 + self.beyond
+    }
+
+    /// Bytes up to the end, captured or not.
+    pub fn remaining(&self) -> u64 {
+        self.end.saturating_sub(self.position())
+    }
+
+    /// Whether the end is reached.
+    pub fn is_empty(&self) -> bool {
+        self.remaining() == 0
+    }
+
+    /// The captured bytes that come next, which stay.
+    pub fn captured(&self) -> &'a [u8] {
+        self.captured.peek_rest()
+    }
+
+    /// As many of the next `n` bytes as were captured; they stay.
+    pub fn head(&self, n: u64) -> &'a [u8] {
+        let rest = self.captured.peek_rest();
+        let n = usize::try_from(n).unwrap_or(usize::MAX).min(rest.len());
+        rest.get(..n).unwrap_or(rest)
+    }
+
+    fn stop(&self) -> Stop {
+        if self.is_empty() { Stop::Malformed } else { Stop::Cut }
+    }
+
+    /// The next byte, which stays.
+    #[inline]
+    pub fn peek(&self) -> Read<u8> {
+        self.captured.peek().ok_or_else(|| self.stop())
+    }
+
+    /// The next byte.
+    #[inline]
+    pub fn u8(&mut self) -> Read<u8> {
+        self.captured.u8().ok_or_else(|| self.stop())
+    }
+
+    /// A variable-length integer.
+    #[inline]
+    pub fn z64(&mut self) -> Read<u64> {
+        let mut value = 0;
+        for shift in (0..56).step_by(7) {
+            let byte = self.u8()?;
+            value |= u64::from(byte & 0x7F) << shift;
+            if byte & 0x80 == 0 {
+                return Ok(value);
+            }
+        }
+        Ok(value | u64::from(self.u8()?) << 56)
+    }
+
+    /// A variable-length integer of at most 32 bits.
+    #[inline]
+    pub fn z32(&mut self) -> Read<u32> {
+        u32::try_from(self.z64()?).map_err(|_| Stop::Malformed)
+    }
+
+    /// A variable-length integer of at most 16 bits.
+    #[inline]
+    pub fn z16(&mut self) -> Read<u16> {
+        u16::try_from(self.z64()?).map_err(|_| Stop::Malformed)
+    }
+
+    /// Moves over `n` bytes.
+    #[inline]
+    pub fn skip(&mut self, n: u64) -> Read<()> {
+        self.within(n).map(drop)
+    }
+
+    /// The next `n` bytes, all of them captured.
+    #[inline]
+    pub fn bytes(&mut self, n: u64) -> Read<&'a [u8]> {
+        if n > self.remaining() {
+            return Err(Stop::Malformed);
+        }
+        usize::try_from(n).ok().and_then(|n| self.captured.take(n)).ok_or(Stop::Cut)
+    }
+
+    /// A cursor over the next `n` bytes, which this one moves over.
+    #[inline]
+    pub fn within(&mut self, n: u64) -> Read<Cursor<'a>> {
+        if n > self.remaining() {
+            return Err(Stop::Malformed);
+        }
+        let (beyond, end) = (self.beyond, self.position() + n);
+        let captured = self.captured.sub_up_to(usize::try_from(n).unwrap_or(usize::MAX));
+        self.beyond += n - captured.remaining() as u64;
+        Ok(Cursor { captured, beyond, end })
+    }
+
+    /// Moves over a `ZenohId`, whose length less one is in the upper half of `flags`; gives its
+    /// bytes, padded with zeros.
+    pub fn zid(&mut self, flags: u8) -> Read<[u8; 16]> {
+        let bytes = self.bytes(1 + u64::from(flags >> 4))?;
+        let mut zid = [0; 16];
+        zid.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
+        Ok(zid)
+    }
+
+    /// Moves over a timestamp.
+    pub fn timestamp(&mut self) -> Read<()> {
+        self.z64()?;
+        match self.z64()? {
+            size @ 0..=16 => self.skip(size),
+            _ => Err(Stop::Malformed),
+        }
+    }
+
+    /// Moves over an encoding.
+    pub fn encoding(&mut self) -> Read<()> {
+        if self.z32()? & 1 == 1 {
+            match self.z64()? {
+                size @ 0..=255 => self.skip(size)?,
+                _ => return Err(Stop::Malformed),
+            }
+        }
+        Ok(())
+    }
+
+    /// A key expression as sent.
+    #[inline]
+    pub fn expr(&mut self, named: bool, by_sender: bool) -> Read<WireExpr<'a>> {
+        let scope = self.z16()?;
+        let suffix = match named {
+            true => {
+                let len = self.z16()?;
+                self.bytes(len.into())?
+            }
+            false => &[],
+        };
+        Ok(WireExpr { scope, suffix, by_sender })
+    }
+
+    /// Walks the extensions of a message with this header byte.
+    #[inline]
+    pub fn exts(&mut self, header: u8, mut visit: impl FnMut(Ext<'a>) -> Read<()>) -> Read<()> {
+        let mut more = header & FLAG_Z != 0;
+        while more {
+            let header = self.u8()?;
+            visit(self.ext(header)?)?;
+            more = header & FLAG_Z != 0;
+        }
+        Ok(())
+    }
+
+    /// The extension with this header byte, which was read. See [`Ext`].
+    pub fn ext(&mut self, header: u8) -> Read<Ext<'a>> {
+        let body = match header & 0x60 {
+            0x00 => ExtBody::Unit,
+            0x20 => ExtBody::Z64(self.z64()?),
+            0x40 => {
+                let len = self.z32()?;
+                ExtBody::Buf(self.within(len.into())?)
+            }
+            _ => return Err(Stop::Malformed),
+        };
+        Ok(Ext { id: header & 0x0F, body })
+    }
+}
+
+/// One extension. What is not known is skipped, mandatory or not: that bit is for peers.
+///
+/// ```text
+///   7   6   5   4   3   2   1   0
+/// +---+-------+---+---------------+
+/// | Z |  enc  | M |      id       |  enc: 0 unit, 1 z64, 2 buffer; Z: another one follows
+/// +---+-------+---+---------------+
+/// |  z64 value, or z32 length and bytes, or nothing
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Ext<'a> {
+    /// Its number, which means something only in its message.
+    pub id: u8,
+    /// Its value.
+    pub body: ExtBody<'a>,
+}
+
+/// An extension's value.
+#[derive(Clone, Copy, Debug)]
+pub enum ExtBody<'a> {
+    /// None.
+    Unit,
+    /// An integer.
+    Z64(u64),
+    /// Bytes.
+    Buf(Cursor<'a>),
+}
+
+/// A key expression as sent: a number that stands for a prefix, and the rest.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WireExpr<'a> {
+    /// The number; 0 for no prefix.
+    pub scope: u16,
+    /// The rest.
+    pub suffix: &'a [u8],
+    /// Whose number it is: declared by this message's sender, or by its receiver.
+    pub by_sender: bool,
+}
