@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-build build live test bench fuzz fmt lint deny
+.PHONY: help setup setup-build build live test bench fuzz fmt lint deny screenshot
 
 export PATH := $(HOME)/.cargo/bin:$(PATH)
 export CARGO_TARGET_DIR ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/wirelap/target
@@ -66,3 +66,6 @@ lint: setup-build ## formats and clippy
 deny: ## licences, sources and bans of all dependencies
 	@.ci/tool cargo-deny "$(TOOLS)"
 	"$(TOOLS)/bin/cargo-deny" check licenses bans sources
+
+screenshot: setup build ## draw docs/screenshot.svg anew, from a real run
+	.ci/screenshot docs/screenshot.svg --keys j -- $(SUDO) "$(CARGO_TARGET_DIR)/debug/wirelap" live --on $(LIVE)

@@ -129,8 +129,8 @@ fn history(group: &Group, width: usize, theme: Theme) -> Vec<Line<'static>> {
     let medians = group.history.iter().map(|point| point.one_way_p50.0);
     let rates = group.history.iter().map(|point| point.delivered);
     vec![
-        line("p50 / s", median.unwrap_or(text::NONE.into()), text::sparkline(medians, columns)),
-        line("msg / s", text::number(group.rate_now.msg_per_s), text::sparkline(rates, columns)),
+        line("p50 now", median.unwrap_or(text::NONE.into()), text::sparkline(medians, columns)),
+        line("msg/s now", text::number(group.rate_now.msg_per_s), text::sparkline(rates, columns)),
     ]
 }
 
