@@ -45,11 +45,11 @@ bench: setup build ## benchmarks of the decoders and the pipeline
 
 fuzz: setup ## every fuzz target for FUZZ_SECONDS (needs rustup's nightly)
 	@.ci/tool cargo-fuzz "$(TOOLS)"
-	@for dir in $(wildcard */fuzz */*/fuzz); do \
-		for target in $$("$(TOOLS)/bin/cargo-fuzz" list --fuzz-dir "$$dir"); do \
-			echo "== $$dir $$target"; \
-			PATH="$(TOOLS)/bin:$$PATH" cargo +nightly fuzz run --fuzz-dir "$$dir" "$$target" -- -max_total_time=$(FUZZ_SECONDS); \
-		done; \
+	@for file in $(wildcard */fuzz/fuzz_targets/*.rs */*/fuzz/fuzz_targets/*.rs); do \
+		dir=$${file%/fuzz_targets/*}; target=$$(basename "$$file" .rs); \
+		echo "== $$dir: $$target"; \
+		PATH="$(TOOLS)/bin:$$PATH" cargo +nightly fuzz run --fuzz-dir "$$dir" "$$target" -- \
+			-max_total_time=$(FUZZ_SECONDS); \
 	done
 
 fmt: ## format Rust and C
