@@ -7,6 +7,7 @@ use std::net::{SocketAddr, ToSocketAddrs};
 use std::thread;
 use std::time::Duration;
 use wirelap_contract::{Role, Spec};
+use wirelap_events::Nanos;
 
 /// Where messages go out.
 pub trait Outlet {
@@ -15,8 +16,9 @@ pub trait Outlet {
     fn publish(&self, payload: &[u8]) -> Result<()>;
 }
 
-/// Gets each message that arrives, on whichever thread the library calls back, and may answer.
-pub type Handler = Box<dyn Fn(&[u8], &dyn Outlet) + Send + Sync>;
+/// Gets each message that arrives, on whichever thread the library calls back, and may answer. The time is the
+/// clock's, read by the link before it does anything else with the message.
+pub type Handler = Box<dyn Fn(Nanos, &[u8], &dyn Outlet) + Send + Sync>;
 
 /// An open end of a middleware: connected and matched, or listening and subscribed.
 pub trait Link: Outlet {

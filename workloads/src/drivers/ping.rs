@@ -91,8 +91,7 @@ fn wait(run: &Run<'_>, link: &mut dyn Link, outstanding: &Outstanding) -> Result
 
 fn handler(run: &Run<'_>, outstanding: Outstanding) -> Handler {
     let (log, control, stream) = (run.log.clone(), run.control.clone(), run.spec.stream);
-    Box::new(move |payload, _| {
-        let at = clock::now();
+    Box::new(move |at, payload, _| {
         let Some(reply) = Stamp::decode(payload).filter(|stamp| stamp.reply) else { return };
         if reply.stream != stream {
             return;

@@ -23,8 +23,7 @@ pub(super) fn run(run: &Run<'_>) -> Result<()> {
 fn handler(run: &Run<'_>, complete: Arc<AtomicBool>) -> Handler {
     let (log, control, expected) = (run.log.clone(), run.control.clone(), run.spec.messages);
     let reply_bytes = Mutex::new(Vec::with_capacity(run.spec.payload));
-    Box::new(move |payload, outlet| {
-        let delivered = clock::now();
+    Box::new(move |delivered, payload, outlet| {
         let Some(ping) = Stamp::decode(payload).filter(|stamp| !stamp.reply) else { return };
         let reply = Stamp { reply: true, ..ping };
         let mut bytes = reply_bytes.lock().unwrap_or_else(PoisonError::into_inner);

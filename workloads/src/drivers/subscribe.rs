@@ -1,7 +1,6 @@
 //! `sub`: counts what arrives.
 
 use super::{POLL, Run};
-use crate::clock;
 use crate::link::Handler;
 use anyhow::Result;
 use std::sync::Arc;
@@ -21,8 +20,7 @@ pub(super) fn run(run: &Run<'_>) -> Result<()> {
 
 fn handler(run: &Run<'_>, complete: Arc<AtomicBool>) -> Handler {
     let (log, control, expected) = (run.log.clone(), run.control.clone(), run.spec.messages);
-    Box::new(move |payload, _| {
-        let at = clock::now();
+    Box::new(move |at, payload, _| {
         // Payloads of others on the same topic are none of our business.
         let Some(stamp) = Stamp::decode(payload) else { return };
         let count = log.lock().delivered(stamp, at);

@@ -2,6 +2,7 @@
 //! delivered.
 
 use super::{IN_FLIGHT, MAX_PACKET};
+use crate::clock;
 use crate::control::Control;
 use crate::link::{self, Facts, Handler, Link, Outlet, Topics};
 use anyhow::{Context, Result, anyhow, bail};
@@ -192,7 +193,7 @@ impl EventLoop {
         match event {
             Event::Incoming(Packet::Publish(message)) => {
                 if let Some(handler) = &self.handler {
-                    handler(&message.payload, &InLoopPublisher(&self.publisher));
+                    handler(clock::now(), &message.payload, &InLoopPublisher(&self.publisher));
                 }
             }
             Event::Incoming(Packet::ConnAck(_)) => match &self.incoming {

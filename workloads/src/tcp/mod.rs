@@ -8,6 +8,7 @@
 
 mod frames;
 
+use crate::clock;
 use crate::control::Control;
 use crate::link::{self, Facts, Family, Handler, Link, Outlet};
 use anyhow::{Context, Result, bail};
@@ -140,7 +141,7 @@ impl Link for TcpLink {
         };
         let handled = frames.drain(|payload| {
             if let Some(handler) = &self.handler {
-                handler(payload, wire);
+                handler(clock::now(), payload, wire);
             }
         });
         if let Err(length) = handled {

@@ -1,5 +1,6 @@
 //! Plain UDP, the baseline without middleware: a message a datagram, one thread.
 
+use crate::clock;
 use crate::control::Control;
 use crate::link::{self, Facts, Family, Handler, Link, Outlet};
 use anyhow::{Context, Result, bail};
@@ -118,7 +119,7 @@ impl Link for UdpLink {
             Ok((length, sender)) => {
                 self.wire.sender.set(Some(sender));
                 if let Some(handler) = &self.handler {
-                    handler(&self.buffer[..length], &self.wire);
+                    handler(clock::now(), &self.buffer[..length], &self.wire);
                 }
                 Ok(())
             }
