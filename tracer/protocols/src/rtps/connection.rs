@@ -12,6 +12,12 @@ use super::writers::Writers;
 use crate::{Connection, FrameSink, Pdu, PduLen, Reader, Side};
 use wirelap_events::{ByteRange, Class, Data, Frame, GlobalKey};
 
+/// The name of the rest of a datagram that was not captured.
+const TRUNCATED: &str = "TRUNCATED";
+
+/// The name of the rest of a datagram that is no submessage, or of one that is no RTPS.
+const MALFORMED: &str = "MALFORMED";
+
 /// Decodes the datagrams between two sockets.
 ///
 /// A lost datagram makes no other one unreadable, and its fragments may be repaired later: a gap
@@ -40,7 +46,8 @@ impl Connection for RtpsConnection {
             return;
         }
         let Some(message) = Message::read(pdu.bytes, pdu.range.len()) else {
-            return out.frame(&plain(pdu.range, "MALFORMED", Class::Opaque));
+            let name = if pdu.is_truncated() { TRUNCATED } else { MALFORMED };
+            return out.frame(&plain(pdu.range, name, Class::Opaque));
         };
         let header = ByteRange::new(pdu.range.start, HEADER_BYTES as u64);
         out.frame(&plain(header, "RTPS", message_class(&message)));
@@ -54,10 +61,10 @@ impl Connection for RtpsConnection {
             match step {
                 Step::Submessage(submessage) => self.submessage(&mut datagram, &submessage, out),
                 Step::Truncated { at } => {
-                    out.frame(&plain(datagram.from(at), "TRUNCATED", Class::Opaque));
+                    out.frame(&plain(datagram.from(at), TRUNCATED, Class::Opaque));
                 }
                 Step::Malformed { at } => {
-                    out.frame(&plain(datagram.from(at), "MALFORMED", Class::Opaque));
+                    out.frame(&plain(datagram.from(at), MALFORMED, Class::Opaque));
                 }
             }
         }
@@ -207,8 +214,7 @@ impl Framed<'_> {
     fn class_after(&mut self, submessage: &Submessage) -> Class {
         let from = submessage.at + submessage.len;
         if from > self.until {
-            let mut contents = contents(&self.message, from);
-            let next = contents.find_map(|(at, content)| Some((at, content.class()?)));
+            let next = classes(&self.message, from).next();
             (self.until, self.class) = next.unwrap_or((self.message.len, Class::Other));
         }
         self.class
@@ -218,7 +224,7 @@ impl Framed<'_> {
 /// What the message is for: data if it has any, or else what its first submessage is for.
 fn message_class(message: &Message) -> Class {
     let mut first = None;
-    for class in contents(message, HEADER_BYTES as u64).filter_map(|(_, content)| content.class()) {
+    for (_, class) in classes(message, HEADER_BYTES as u64) {
         if class == Class::Data {
             return class;
         }
@@ -227,11 +233,16 @@ fn message_class(message: &Message) -> Class {
     first.unwrap_or(Class::Other)
 }
 
-/// The submessages from a position on, each with its own.
-fn contents<'a>(message: &Message<'a>, from: u64) -> impl Iterator<Item = (u64, Content<'a>)> {
-    message.steps_from(from).filter_map(|step| match step {
-        Step::Submessage(submessage) => Some((submessage.at, Content::of(&submessage))),
-        Step::Truncated { .. } | Step::Malformed { .. } => None,
+/// Where, from a position on, the submessages that are no framing are, and what framing of them is
+/// for. It can be read even if what it frames cannot.
+fn classes(message: &Message, from: u64) -> impl Iterator<Item = (u64, Class)> {
+    message.steps_from(from).filter_map(|step| {
+        let Step::Submessage(submessage) = step else { return None };
+        let class = match Content::of(&submessage).class()? {
+            Class::Opaque => Class::Other,
+            class => class,
+        };
+        Some((submessage.at, class))
     })
 }
 

@@ -8,7 +8,7 @@ const SENTINEL: u16 = 0x0001;
 const TOPIC_NAME: u16 = 0x0005;
 const ENDPOINT_GUID: u16 = 0x005a;
 
-/// PL_CDR in either byte order (§10.2.1.2).
+/// `PL_CDR` in either byte order (§10.2.1.2).
 const PL_CDR_BE: [u8; 2] = [0, 2];
 const PL_CDR_LE: [u8; 2] = [0, 3];
 

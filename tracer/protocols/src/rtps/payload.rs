@@ -91,7 +91,7 @@ impl Application {
     }
 }
 
-/// How many lengths may stand at the start of a body. D_CDR2 has two numbers: DDS-XTypes 1.3
+/// How many lengths may stand at the start of a body. `D_CDR2` has two numbers: DDS-XTypes 1.3
 /// Table 60 and DDSI-RTPS 2.5 Table 10.3.
 fn lengths(id: u8, kind: u8) -> usize {
     match (id, kind) {

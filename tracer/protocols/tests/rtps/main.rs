@@ -1,0 +1,10 @@
+//! RTPS: composed messages byte by byte, fragments in any order, hostile bytes, and real traffic
+//! against tshark.
+
+mod captures;
+mod compose;
+mod fragments;
+mod hostile;
+mod messages;
+mod pcap;
+mod watch;
