@@ -1,7 +1,36 @@
 //! Events and frames → messages: flows, stages, legs, the overhead ledger, statistics, [`Snapshot`].
+//!
+//! ```text
+//!  Event ─▶ sockets, threads ──────────────┐
+//!     └──▶ flow: bytes in order ─▶ decoder ┼─▶ join: message found on a flow ─▶ Delivery ─▶ stats
+//!     └──▶ marks: who saw which byte when ─┘         (completed late, on purpose)  └▶ Snapshot
+//!     └──▶ ledger: bytes on the device
+//! ```
+//!
+//! A message is *found* when its last byte has passed the packet hook, and *complete* a while after it
+//! was read: only then are its stages looked up in the marks, so the order of events does not matter.
+//! Time is an argument everywhere; nothing here reads a clock or does I/O.
 
+mod build;
+mod calls;
+mod config;
+mod correlator;
+mod flow;
+mod join;
+mod ledger;
+mod leg;
+mod marks;
+mod packets;
+mod rows;
+mod settle;
 pub mod snapshot;
+mod sockets;
+mod stats;
+mod threads;
 
+pub use config::{Config, Label};
+pub use correlator::{Correlator, DeliverySink};
+pub use flow::{Limits, Piece, Reassembly};
 pub use snapshot::{
     Counts, Group, HistoryPoint, Overhead, ProbeLoss, Process, Rate, SegmentStat, Snapshot,
     Summary, TracerCost, Trust,

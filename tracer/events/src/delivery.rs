@@ -121,10 +121,12 @@ pub struct Delivery {
 }
 
 impl Delivery {
-    /// One-way latency on the wire: first seen stage from `send` on → last leg's `read`. `None`
-    /// when either end was not seen, or time ran backwards.
+    /// One-way latency on the wire: first leg's `send` → last leg's `read`. Where no hook tells of
+    /// sends (some kernels' UDP, a sender on another host), the first stage after it stands for it.
+    /// `None` when an end was not seen, or time ran backwards.
     pub fn one_way(&self) -> Option<Nanos> {
-        let sent = self.legs.first()?.times.get(Stage::Send)?;
+        let mut stages = self.legs.first()?.times.seen();
+        let (_, sent) = stages.find(|&(stage, _)| stage >= Stage::Send)?;
         self.legs.last()?.times.get(Stage::Read)?.since(sent)
     }
 
@@ -204,6 +206,22 @@ mod tests {
         assert_eq!(segments.get(Segment::Handoff), Some(Nanos(8)));
         assert_eq!(segments.get(Segment::Read), Some(Nanos(10)));
         assert_eq!(segments.sum(), Nanos(50));
+    }
+
+    #[test]
+    fn one_way_begins_at_the_first_stage_that_was_seen() {
+        let mut delivery = Delivery {
+            message: MessageId(1),
+            group: GroupId(0),
+            stamp: None,
+            payload_len: 64,
+            legs: [leg(&[(Stage::Publish, 1), (Stage::Xmit, 5), (Stage::Read, 9)], &[])]
+                .into_iter()
+                .collect(),
+        };
+        assert_eq!(delivery.one_way(), Some(Nanos(4)));
+        delivery.legs[0].times.clear(Stage::Read);
+        assert_eq!(delivery.one_way(), None);
     }
 
     #[test]

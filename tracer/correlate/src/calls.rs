@@ -1,0 +1,226 @@
+//! Sockets and the calls on them: send, ready, read.
+
+use crate::Correlator;
+use crate::flow::{Marks, Way};
+use crate::marks::Sending;
+use crate::sockets::Call;
+use wirelap_events::{
+    ByteRange, Cpu, Nanos, Offset, Origin, Probe, Read, ReadKind, Ready, ReadyKind, Send, SendKind,
+    Socket, SocketId, Transport,
+};
+use wirelap_protocols::Side;
+
+impl Correlator {
+    pub(crate) fn socket(&mut self, at: Nanos, socket: &Socket) {
+        let tx = match (socket.transport, socket.tx_flow()) {
+            (Transport::Tcp, Some(key)) => {
+                let present = self.flows.find(key).filter(|&way| self.takes(way, socket.id));
+                let way = present.unwrap_or_else(|| self.flows.add(key, at, &self.config));
+                self.bind(way, socket);
+                Some(way)
+            }
+            _ => None,
+        };
+        self.sockets.add(socket, tx);
+    }
+
+    /// Whether `socket` can be the sender on `way`: no other socket is.
+    fn takes(&self, way: Way, socket: SocketId) -> bool {
+        self.flows.flow(way).is_some_and(|flow| flow.sender.is_none_or(|sender| sender == socket))
+    }
+
+    fn bind(&mut self, way: Way, socket: &Socket) {
+        let Some(conversation) = self.flows.get_mut(way) else { return };
+        let other = way.back().side;
+        conversation.flow_mut(other).receiver = Some(socket.id);
+        match socket.origin {
+            Origin::Connected => conversation.server = Some(other),
+            Origin::Accepted => conversation.server = Some(way.side),
+            Origin::Existing | Origin::FirstSeen => {}
+        }
+        let flow = conversation.flow_mut(way.side);
+        flow.sender = Some(socket.id);
+        if flow.is_fresh()
+            && !flow.unwrap.is_based()
+            && let Some(next) = socket.tx_next
+        {
+            flow.boundary = flow.unwrap.offset(next);
+        }
+    }
+
+    pub(crate) fn closed(&mut self, at: Nanos, id: SocketId) {
+        let Some(entry) = self.sockets.get_mut(id) else { return };
+        entry.closed = Some(at);
+        if let Some(way) = entry.tx
+            && let Some(conversation) = self.flows.get_mut(way)
+        {
+            conversation.closed = true;
+        }
+    }
+
+    /// The way that a TCP socket sends on.
+    fn tx_way(&mut self, id: SocketId) -> Option<Way> {
+        let entry = self.sockets.get(id);
+        if entry.is_none() {
+            self.totals.unknown_sockets += 1;
+        }
+        entry?.tx
+    }
+
+    pub(crate) fn send(&mut self, at: Nanos, send: &Send) {
+        self.sockets.used_by(send.socket, send.task);
+        match send.kind {
+            SendKind::Stream { start, len } => {
+                let Some(way) = self.tx_way(send.socket) else { return };
+                let Some(flow) = self.flows.flow_mut(way) else { return };
+                let Some(start) = flow.unwrap.offset(start) else {
+                    self.totals.anomalies += 1;
+                    return;
+                };
+                flow.has_sends = true;
+                if let Marks::Tcp(marks) = &mut flow.marks {
+                    marks.send(ByteRange::new(start, u64::from(len)), at, send.task);
+                }
+            }
+            SendKind::Datagram { entered, .. } => self.datagram_sent(at, send, entered),
+        }
+    }
+
+    fn datagram_sent(&mut self, at: Nanos, send: &Send, entered: Option<Nanos>) {
+        let Some(entry) = self.sockets.get_mut(send.socket) else {
+            self.totals.unknown_sockets += 1;
+            return;
+        };
+        let sending = Sending { entered, task: send.task };
+        let flows = &mut self.flows;
+        entry.outbox.retain(|outgoing| {
+            let is_it = outgoing.tid == send.task.tid
+                && outgoing.left <= at
+                && entered.is_none_or(|entered| outgoing.left >= entered);
+            if is_it && let Some(flow) = flows.flow_mut(outgoing.way) {
+                flow.has_sends |= entered.is_some();
+                if let Marks::Udp(marks) = &mut flow.marks {
+                    marks.sent(outgoing.number, sending);
+                }
+            }
+            // Calls of one thread follow each other: what it sent earlier, no later call explains.
+            !is_it && (outgoing.tid != send.task.tid || outgoing.left > at)
+        });
+        entry.call(Call { entered, left: at, task: send.task });
+    }
+
+    pub(crate) fn ready(&mut self, at: Nanos, cpu: Cpu, ready: &Ready) {
+        match ready.kind {
+            ReadyKind::Stream(next) => {
+                let Some(way) = self.tx_way(ready.socket).map(Way::back) else { return };
+                let losses = self.lost[Probe::Ready as usize];
+                let Some(flow) = self.flows.flow_mut(way) else { return };
+                let Some(end) = flow.counter(next) else { return };
+                let certain = std::mem::replace(&mut flow.ready_losses, losses) == losses;
+                if let Marks::Tcp(marks) = &mut flow.marks {
+                    marks.ready(end, at, certain);
+                }
+                self.has_passed(at, way, end);
+            }
+            ReadyKind::Datagram(packet) => {
+                let known = packet.and_then(|packet| self.packets.get(&packet).copied());
+                let last = || self.received.get(usize::from(cpu.0)).copied().flatten();
+                let Some((way, number)) = known.or_else(last) else { return };
+                let Some(flow) = self.flows.flow_mut(way) else { return };
+                flow.receiver = Some(ready.socket);
+                if let Marks::Udp(marks) = &mut flow.marks {
+                    marks.ready(number, ready.socket, at);
+                }
+                if let Some(entry) = self.sockets.get_mut(ready.socket) {
+                    entry.put_in(way, number);
+                }
+            }
+        }
+    }
+
+    fn has_passed(&mut self, at: Nanos, way: Way, end: Offset) {
+        if self.flows.flow(way).is_some_and(|flow| flow.bytes.is_waiting()) {
+            self.passed(way, end);
+            self.sight_found(at, way);
+        }
+    }
+
+    pub(crate) fn read(&mut self, at: Nanos, read: &Read) {
+        self.sockets.used_by(read.socket, read.task);
+        match read.kind {
+            ReadKind::Stream { end, len } => {
+                let Some(way) = self.tx_way(read.socket).map(Way::back) else { return };
+                let Some(flow) = self.flows.flow_mut(way) else { return };
+                let Some(end) = flow.counter(end) else { return };
+                let start = Offset(end.0.saturating_sub(u64::from(len)));
+                if let Marks::Tcp(marks) = &mut flow.marks
+                    && len > 0
+                {
+                    let chain = self.threads.chain(read.task, at);
+                    marks.read(ByteRange { start, end }, at, read.task, chain);
+                }
+                self.has_passed(at, way, end);
+            }
+            ReadKind::Datagram { .. } => self.datagram_read(at, read),
+        }
+    }
+
+    fn datagram_read(&mut self, at: Nanos, read: &Read) {
+        let Some((way, number)) = self.datagram_of(read) else { return };
+        let Some(flow) = self.flows.flow_mut(way) else { return };
+        flow.receiver = Some(read.socket);
+        if let Marks::Udp(marks) = &mut flow.marks {
+            let chain = self.threads.chain(read.task, at);
+            marks.read(number, read.socket, at, read.task, chain);
+        }
+    }
+
+    /// Which datagram a read took: the named packet among those ready at its socket, else the first of
+    /// the named flow, else the first of the right length.
+    fn datagram_of(&mut self, read: &Read) -> Option<(Way, u64)> {
+        let ReadKind::Datagram { packet, flow, len } = read.kind else { return None };
+        let flows = &self.flows;
+        let fits = |&(way, number): &(Way, u64)| {
+            let Some(found) = flows.flow(way) else { return false };
+            let Marks::Udp(marks) = &found.marks else { return false };
+            let Some(datagram) = marks.get(number) else { return false };
+            match (packet, flow) {
+                (Some(packet), _) => datagram.id == packet,
+                (None, Some(key)) => found.key == key,
+                (None, None) => datagram.range.len() == u64::from(len),
+            }
+        };
+        let entry = self.sockets.get_mut(read.socket)?;
+        if let Some(index) = entry.inbox.iter().position(fits) {
+            // Datagrams are read in order: what was ready before is gone.
+            return entry.inbox.drain(..=index).next_back();
+        }
+        let known = packet.and_then(|packet| self.packets.get(&packet).copied());
+        known.filter(|&(way, _)| {
+            flow.is_none_or(|key| flows.flow(way).is_some_and(|found| found.key == key))
+        })
+    }
+
+    /// The process that sends on a way.
+    pub(crate) fn sender_of(&self, way: Way) -> Option<wirelap_events::Pid> {
+        let back = self.flows.flow(way.back()).and_then(|flow| flow.receiver);
+        let sender = self.flows.flow(way).and_then(|flow| flow.sender);
+        self.sockets.pid(sender.or(back))
+    }
+
+    /// The process that receives on a way.
+    pub(crate) fn receiver_of(&self, way: Way) -> Option<wirelap_events::Pid> {
+        let back = self.flows.flow(way.back()).and_then(|flow| flow.sender);
+        let receiver = self.flows.flow(way).and_then(|flow| flow.receiver);
+        self.sockets.pid(receiver.or(back))
+    }
+
+    /// The address that serves in a conversation.
+    pub(crate) fn server_address(&self, way: Way) -> Option<std::net::SocketAddr> {
+        let key = self.flows.get(way)?.flows[0].key;
+        Some(match self.flows.server(way)? {
+            Side::A => key.src,
+            Side::B => key.dst,
+        })
+    }
+}

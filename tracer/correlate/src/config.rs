@@ -1,0 +1,56 @@
+//! What the caller can set.
+
+use crate::flow::Limits;
+use wirelap_events::{Nanos, Pid};
+
+/// How messages are joined, and how much memory that may take.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// After a message was read, slower layers get this long to report.
+    pub hold: Nanos,
+    /// A message that is not complete after this time is given up.
+    pub patience: Nanos,
+    /// Protocols by port, whatever the content says: `--decode PORT=PROTO`.
+    pub decode: Vec<(u16, String)>,
+    /// Rows that the caller names.
+    pub labels: Vec<Label>,
+    /// Conversations kept at once; beyond, the longest idle ones are given up.
+    pub max_flows: usize,
+    /// Messages kept at once; beyond, the oldest are given up.
+    pub max_messages: usize,
+    /// Threads whose wakeups are remembered.
+    pub max_threads: usize,
+    /// Observations of one kind kept of one direction of a flow.
+    pub max_marks: usize,
+    /// What one direction of a flow may park behind a hole.
+    pub max_flow_bytes: Limits,
+}
+
+impl Default for Config {
+    fn default() -> Config {
+        Config {
+            hold: Nanos::from_millis(50),
+            patience: Nanos::from_millis(5_000),
+            decode: Vec::new(),
+            labels: Vec::new(),
+            max_flows: 16_384,
+            max_messages: 65_536,
+            max_threads: 16_384,
+            max_marks: 65_536,
+            max_flow_bytes: Limits::default(),
+        }
+    }
+}
+
+/// Names a row: traffic of these processes, or on these ports, belongs to it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Label {
+    /// The middleware's name in the row.
+    pub name: String,
+    /// The broker's name, if the caller knows it.
+    pub broker: Option<String>,
+    /// Ports of either end.
+    pub ports: Vec<u16>,
+    /// Processes of either end.
+    pub pids: Vec<Pid>,
+}

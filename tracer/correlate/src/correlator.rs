@@ -1,0 +1,159 @@
+//! Takes events in, hands deliveries out.
+
+use crate::config::{Config, Label};
+use crate::flow::{FlowTable, Found, Way};
+use crate::join::Messages;
+use crate::rows::Rows;
+use crate::sockets::Sockets;
+use crate::threads::Threads;
+use rustc_hash::FxHashMap;
+use wirelap_events::{Body, Delivery, Event, Nanos, PacketId, Probe};
+
+/// Takes deliveries as they become complete.
+pub trait DeliverySink {
+    /// Takes one delivery: matched from its first send to its last read.
+    fn delivery(&mut self, delivery: &Delivery);
+}
+
+impl<F: FnMut(&Delivery)> DeliverySink for F {
+    fn delivery(&mut self, delivery: &Delivery) {
+        self(delivery);
+    }
+}
+
+/// Joins events to messages.
+///
+/// Pure: the same events and ticks give the same deliveries and snapshots. Nothing here grows without
+/// bound, and what is given up for that is counted.
+pub struct Correlator {
+    pub(crate) config: Config,
+    pub(crate) flows: FlowTable,
+    pub(crate) sockets: Sockets,
+    pub(crate) threads: Threads,
+    pub(crate) messages: Messages,
+    pub(crate) rows: Rows,
+    /// UDP: the datagram that is in this packet's memory.
+    pub(crate) packets: FxHashMap<PacketId, (Way, u64)>,
+    /// UDP: the datagram last received on each CPU.
+    pub(crate) received: Vec<Option<(Way, u64)>>,
+    /// Conversations with legs or bytes that wait.
+    pub(crate) active: Vec<Way>,
+    pub(crate) now: Nanos,
+    pub(crate) since: Option<Nanos>,
+    pub(crate) swept: Nanos,
+    pub(crate) totals: Totals,
+    pub(crate) window: Window,
+    /// Events thrown away, by probe.
+    pub(crate) lost: [u64; Probe::ALL.len()],
+    /// Reused from event to event.
+    pub(crate) found: Vec<Found>,
+}
+
+/// Counters over everything.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Totals {
+    pub events: u64,
+    /// Times that had to be left out because they contradicted others.
+    pub anomalies: u64,
+    pub evicted: u64,
+    /// Of conversations that are no longer kept.
+    pub uncaptured: u64,
+    pub undecoded: u64,
+    pub mark_evictions: u64,
+    /// Payload bytes of conversations in no known protocol.
+    pub unknown_bytes: u64,
+    /// Events of sockets that never came into view.
+    pub unknown_sockets: u64,
+}
+
+/// Sampling: when events were reported.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Window {
+    /// Messages found before were interrupted.
+    pub cut: Nanos,
+    pub closed_since: Option<Nanos>,
+    pub closed_for: Nanos,
+}
+
+impl Correlator {
+    /// Nothing seen yet.
+    pub fn new(config: Config) -> Correlator {
+        Correlator {
+            flows: FlowTable::new(&config),
+            sockets: Sockets::default(),
+            threads: Threads::new(config.max_threads),
+            messages: Messages::new(config.max_messages, config.hold, config.patience),
+            rows: Rows::new(config.labels.clone()),
+            packets: FxHashMap::default(),
+            received: Vec::new(),
+            active: Vec::new(),
+            now: Nanos(0),
+            since: None,
+            swept: Nanos(0),
+            totals: Totals::default(),
+            window: Window::default(),
+            lost: [0; Probe::ALL.len()],
+            found: Vec::new(),
+            config,
+        }
+    }
+
+    /// Names a row from now on.
+    pub fn add_label(&mut self, label: Label) {
+        self.rows.add_label(label);
+    }
+
+    /// Takes one event in.
+    pub fn event(&mut self, event: &Event<'_>) {
+        let at = event.at;
+        self.totals.events += 1;
+        self.since.get_or_insert(at);
+        self.now = self.now.max(at);
+        match &event.body {
+            Body::Socket(socket) => self.socket(at, socket),
+            Body::Closed(socket) => self.closed(at, *socket),
+            Body::Send(send) => self.send(at, send),
+            Body::Read(read) => self.read(at, read),
+            Body::Ready(ready) => self.ready(at, event.cpu, ready),
+            Body::Packet(packet) => self.packet(at, event.cpu, packet),
+            Body::Wake(wake) => {
+                self.threads.wake(at, wake);
+                self.sockets.named(wake.previous, wake.previous_comm);
+            }
+            Body::Lost(lost) => self.lost[lost.probe as usize] += lost.count,
+            Body::Window(open) => self.window(at, *open),
+            // A packet sent again is recognised by its bytes; one thrown away, by never being read.
+            Body::Retransmit(_) | Body::Drop(_) => {}
+        }
+    }
+
+    fn window(&mut self, at: Nanos, open: bool) {
+        if !open {
+            self.window.closed_since.get_or_insert(at);
+            return;
+        }
+        let Some(closed) = self.window.closed_since.take() else { return };
+        self.window.closed_for = self.window.closed_for + (at - closed);
+        self.window.cut = at;
+        for conversation in self.flows.iter_mut() {
+            for flow in &mut conversation.flows {
+                flow.interrupted = true;
+            }
+        }
+    }
+
+    /// Hands out what is complete. `now` is the time up to which the caller has taken in all events:
+    /// its clock, read before the poll that emptied the ring buffer. Call it every few milliseconds.
+    pub fn tick(&mut self, now: Nanos, out: &mut dyn DeliverySink) {
+        self.now = self.now.max(now);
+        self.settle(out, false);
+        self.expire(false);
+        self.sweep();
+    }
+
+    /// Hands out everything that is still open, as far as it is known. For the end of a run.
+    pub fn finish(&mut self, out: &mut dyn DeliverySink) {
+        self.settle(out, true);
+        self.expire(true);
+    }
+}

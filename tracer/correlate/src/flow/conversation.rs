@@ -1,0 +1,206 @@
+//! Two directions and the decoder that reads them.
+
+use super::recognition::Attempts;
+use super::{Flow, Found, Identity, Piece};
+use crate::config::Config;
+use crate::ledger::Ledger;
+use rustc_hash::FxHasher;
+use std::hash::{Hash, Hasher};
+use wirelap_events::{ByteRange, Data, FlowKey, Frame, GroupId, Nanos, Stamp};
+use wirelap_protocols::stream::Stream;
+use wirelap_protocols::{Connection, FrameSink, Pdu, Protocol, Side};
+
+/// What is known of a conversation's protocol.
+pub enum State {
+    /// Nothing yet.
+    Undecided(Attempts),
+    /// It is read.
+    Decoding(&'static dyn Protocol, Box<dyn Connection>),
+    /// None that is known: its events cost as little as possible.
+    Ignored,
+}
+
+/// Both directions between two addresses.
+pub struct Conversation {
+    /// Never used for another conversation.
+    pub serial: u64,
+    /// The flow of [`Side::A`], then that of [`Side::B`].
+    pub flows: [Flow; 2],
+    pub state: State,
+    pub ledger: Ledger,
+    /// The end that accepted the conversation, once that is certain.
+    pub server: Option<Side>,
+    /// The last event.
+    pub seen: Nanos,
+    /// It is in the list of conversations with something that waits.
+    pub active: bool,
+    /// Both ends are gone: no packet is expected any more.
+    pub closed: bool,
+    /// Its row, and the state of the naming of rows in which that was found.
+    pub row: Option<(GroupId, u64)>,
+    /// Payload bytes that were not captured.
+    pub uncaptured: u64,
+}
+
+/// What a decoder hands over.
+struct Collector<'a> {
+    side: Side,
+    ledger: &'a mut Ledger,
+    found: &'a mut Vec<Found>,
+}
+
+impl FrameSink for Collector<'_> {
+    fn frame(&mut self, frame: &Frame<'_>) {
+        self.ledger.frame(frame);
+        if let Some(data) = &frame.data {
+            self.found.push(identify(self.side, data));
+        }
+    }
+}
+
+/// A message's identity: our workloads' stamp, the protocol's own key, or a digest of its content.
+fn identify(side: Side, data: &Data<'_>) -> Found {
+    const DIGESTED: usize = 64;
+    let stamp = Stamp::decode(data.payload);
+    let mut hasher = FxHasher::default();
+    match (stamp, data.key) {
+        (Some(stamp), _) => (data.topic, stamp).hash(&mut hasher),
+        (None, Some(key)) => key.hash(&mut hasher),
+        (None, None) => {
+            let head = data.payload.get(..DIGESTED).unwrap_or(data.payload);
+            (data.topic, data.payload_len, head).hash(&mut hasher);
+        }
+    }
+    Found {
+        side,
+        extent: data.extent,
+        identity: Identity { hash: hasher.finish(), exact: stamp.is_some() || data.key.is_some() },
+        stamp,
+        payload_len: data.payload_len,
+        copy: data.duplicate || data.retained,
+    }
+}
+
+impl Conversation {
+    /// A conversation whose [`Side::A`] sends on `key`.
+    pub fn new(serial: u64, key: FlowKey, now: Nanos, config: &Config) -> Conversation {
+        Conversation {
+            serial,
+            flows: [Flow::new(key, config), Flow::new(key.reversed(), config)],
+            state: State::Undecided(Attempts::default()),
+            ledger: Ledger::default(),
+            server: None,
+            seen: now,
+            active: false,
+            closed: false,
+            row: None,
+            uncaptured: 0,
+        }
+    }
+
+    pub fn flow(&self, side: Side) -> &Flow {
+        &self.flows[side as usize]
+    }
+
+    pub fn flow_mut(&mut self, side: Side) -> &mut Flow {
+        &mut self.flows[side as usize]
+    }
+
+    pub fn protocol(&self) -> Option<&'static dyn Protocol> {
+        match self.state {
+            State::Decoding(protocol, _) => Some(protocol),
+            State::Undecided(_) | State::Ignored => None,
+        }
+    }
+
+    /// Bytes that no frame was found in.
+    pub fn undecoded_bytes(&self) -> u64 {
+        self.flows.iter().filter_map(|flow| Some(flow.stream.as_ref()?.undecoded_bytes())).sum()
+    }
+
+    /// Payload of a packet, in any order.
+    pub fn packet(
+        &mut self,
+        side: Side,
+        range: ByteRange,
+        bytes: &[u8],
+        now: Nanos,
+        found: &mut Vec<Found>,
+    ) {
+        let missing = range.len().saturating_sub(bytes.len() as u64);
+        self.uncaptured += missing;
+        let flow = self.flow_mut(side);
+        let interrupted = std::mem::take(&mut flow.interrupted);
+        let skipped = match (flow.bytes.next(), flow.boundary.take()) {
+            // Found open: begin where a write begins, if that is in or after this packet.
+            (None, Some(boundary)) if boundary >= range.end => {
+                flow.boundary = Some(boundary);
+                return;
+            }
+            (None, Some(boundary)) => boundary.0.saturating_sub(range.start.0),
+            _ => 0,
+        };
+        let start = range.start.plus(skipped);
+        let skipped_bytes = usize::try_from(skipped).unwrap_or(usize::MAX).min(bytes.len());
+        let missing = missing.saturating_sub(skipped - skipped_bytes as u64);
+        let bytes = bytes.get(skipped_bytes..).unwrap_or_default();
+        self.reassemble(side, found, |flow, out| {
+            if interrupted {
+                flow.interrupt(out);
+                flow.resume_at(start, out);
+            }
+            flow.packet(start, bytes, missing, now, out);
+        });
+    }
+
+    /// Runs the reassembly of one side, reading what comes out.
+    pub fn reassemble(
+        &mut self,
+        side: Side,
+        found: &mut Vec<Found>,
+        step: impl FnOnce(&mut super::Reassembly, &mut dyn FnMut(Piece<'_>)),
+    ) {
+        let mut bytes = std::mem::take(&mut self.flow_mut(side).bytes);
+        step(&mut bytes, &mut |piece| self.piece(side, piece, found));
+        self.flow_mut(side).bytes = bytes;
+    }
+
+    /// The next bytes of one direction.
+    fn piece(&mut self, side: Side, piece: Piece<'_>, found: &mut Vec<Found>) {
+        match self.state {
+            State::Decoding(..) => self.read_piece(side, piece, found),
+            State::Undecided(_) => self.recognise_piece(side, piece, found),
+            State::Ignored => {}
+        }
+    }
+
+    pub(super) fn read_piece(&mut self, side: Side, piece: Piece<'_>, found: &mut Vec<Found>) {
+        let State::Decoding(_, connection) = &mut self.state else { return };
+        let flow = &mut self.flows[side as usize];
+        let mut out = Collector { side, ledger: &mut self.ledger, found };
+        let from_start = flow.isn.is_some();
+        let at = match piece {
+            Piece::Bytes { at, .. } | Piece::Gap { at, .. } => at,
+        };
+        let mid_stream = !from_start || at != wirelap_events::Offset::START;
+        let stream = flow.stream.get_or_insert_with(|| Stream::new(side, mid_stream));
+        match piece {
+            Piece::Bytes { at, bytes, missing } => {
+                stream.feed(at, bytes, missing, connection.as_mut(), &mut out);
+            }
+            Piece::Gap { at, len } => stream.gap(at, len, connection.as_mut(), &mut out),
+        }
+    }
+
+    /// A datagram, as far as it was captured.
+    pub fn datagram(&mut self, side: Side, range: ByteRange, bytes: &[u8], found: &mut Vec<Found>) {
+        self.uncaptured += range.len().saturating_sub(bytes.len() as u64);
+        if matches!(self.state, State::Undecided(_)) {
+            self.recognise_datagram(side, bytes);
+        }
+        if let State::Decoding(_, connection) = &mut self.state {
+            let mut out = Collector { side, ledger: &mut self.ledger, found };
+            connection.pdu(side, Pdu { range, bytes }, &mut out);
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! One direction of a conversation.
+
+use super::devices::Devices;
+use super::{Reassembly, Unwrap};
+use crate::config::Config;
+use crate::marks::{Path, TcpMarks, UdpMarks};
+use std::collections::VecDeque;
+use wirelap_events::tcp_flags;
+use wirelap_events::{ByteRange, FlowKey, Nanos, Offset, Seq, SocketId, TcpFields, Transport};
+use wirelap_protocols::stream::Stream;
+
+/// The marks of a flow.
+#[derive(Debug)]
+#[allow(clippy::large_enum_variant)] // One a flow, and most flows are TCP.
+pub enum Marks {
+    Tcp(TcpMarks),
+    Udp(UdpMarks),
+}
+
+impl Marks {
+    fn new(transport: Transport, limit: usize) -> Marks {
+        match transport {
+            Transport::Tcp => Marks::Tcp(TcpMarks::new(limit)),
+            Transport::Udp => Marks::Udp(UdpMarks::new(limit)),
+        }
+    }
+
+    pub fn read_at(&self, extent: ByteRange) -> Option<Nanos> {
+        match self {
+            Marks::Tcp(marks) => marks.read_at(extent),
+            Marks::Udp(marks) => marks.read_at(extent),
+        }
+    }
+
+    pub fn passed_at(&self, extent: ByteRange) -> Option<Nanos> {
+        match self {
+            Marks::Tcp(marks) => marks.passed_at(extent),
+            Marks::Udp(marks) => marks.passed_at(extent),
+        }
+    }
+
+    pub fn was_received(&self, extent: ByteRange) -> bool {
+        match self {
+            Marks::Tcp(marks) => marks.was_received(extent),
+            Marks::Udp(marks) => marks.was_received(extent),
+        }
+    }
+
+    pub fn readers(&self, extent: ByteRange) -> usize {
+        match self {
+            Marks::Tcp(_) => 1,
+            Marks::Udp(marks) => marks.readers(extent),
+        }
+    }
+
+    pub fn path(&self, extent: ByteRange, reader: usize) -> Path {
+        match self {
+            Marks::Tcp(marks) => marks.path(extent),
+            Marks::Udp(marks) => marks.path(extent, reader),
+        }
+    }
+
+    pub fn evicted(&self) -> u64 {
+        match self {
+            Marks::Tcp(marks) => marks.evicted(),
+            Marks::Udp(marks) => marks.evicted(),
+        }
+    }
+}
+
+/// One direction of a conversation.
+#[derive(Debug)]
+pub struct Flow {
+    pub key: FlowKey,
+    pub unwrap: Unwrap,
+    pub bytes: Reassembly,
+    pub marks: Marks,
+    pub devices: Devices,
+    /// The sending socket, once known.
+    pub sender: Option<SocketId>,
+    /// The receiving socket, once known; the last one that received, for a multicast flow.
+    pub receiver: Option<SocketId>,
+    /// Legs that wait for their stages: indices and serial numbers of the message table.
+    pub pending: VecDeque<(usize, u64)>,
+    /// The sequence number of the SYN.
+    pub isn: Option<Seq>,
+    /// Where the sender's next write begins, told when it was found open: a likely start of a PDU.
+    pub boundary: Option<Offset>,
+    /// One past the last byte, once a FIN was seen: the kernel's counters run one further.
+    pub end: Option<Offset>,
+    /// The bytes before were on the counting device.
+    pub counted_to: Offset,
+    /// Whether a send was ever seen: then a message without one is not complete.
+    pub has_sends: bool,
+    /// The loss count of the ready probe when this flow last reported ready.
+    pub ready_losses: u64,
+    /// Observation was interrupted since the last packet.
+    pub interrupted: bool,
+    /// The first bytes, kept until the protocol is known.
+    pub head: Head,
+    /// Cuts PDUs, once the protocol is known (TCP).
+    pub stream: Option<Stream>,
+}
+
+/// The first bytes of a direction, for recognition.
+#[derive(Debug, Default)]
+pub struct Head {
+    pub at: Offset,
+    pub bytes: Vec<u8>,
+    /// Bytes after those that were not captured.
+    pub missing: u64,
+    /// They are the flow's first bytes and no protocol knows them.
+    pub refused: bool,
+}
+
+impl Flow {
+    pub fn new(key: FlowKey, config: &Config) -> Flow {
+        Flow {
+            key,
+            unwrap: Unwrap::default(),
+            bytes: Reassembly::new(config.max_flow_bytes),
+            marks: Marks::new(key.transport, config.max_marks),
+            devices: Devices::default(),
+            sender: None,
+            receiver: None,
+            pending: VecDeque::new(),
+            isn: None,
+            boundary: None,
+            end: None,
+            counted_to: Offset(0),
+            has_sends: false,
+            ready_losses: 0,
+            interrupted: false,
+            head: Head::default(),
+            stream: None,
+        }
+    }
+
+    /// Whether nothing was carried yet.
+    pub fn is_fresh(&self) -> bool {
+        self.isn.is_none() && self.bytes.next().is_none() && self.counted_to == Offset(0)
+    }
+
+    /// The SYN with this sequence number opens this direction.
+    pub fn open(&mut self, isn: Seq) {
+        self.isn = Some(isn);
+        self.boundary = None;
+        self.unwrap = Unwrap::default();
+        self.unwrap.offset(isn.plus(1));
+        self.bytes.start_at(Offset::START);
+    }
+
+    /// Where a packet's payload lies; `None` for a sequence number that cannot be this flow's.
+    pub fn payload_range(&mut self, tcp: &TcpFields, len: u32) -> Option<ByteRange> {
+        let syn = u32::from(tcp.flags & tcp_flags::SYN != 0);
+        let range = ByteRange::new(self.unwrap.offset(tcp.seq.plus(syn))?, u64::from(len));
+        if tcp.flags & tcp_flags::FIN != 0 {
+            self.end = Some(range.end);
+        }
+        Some(range)
+    }
+
+    /// An offset from one of the kernel's counters, which count the FIN as a byte.
+    pub fn counter(&mut self, seq: Seq) -> Option<Offset> {
+        let offset = self.unwrap.offset(seq)?;
+        Some(self.end.map_or(offset, |end| offset.min(end)))
+    }
+}

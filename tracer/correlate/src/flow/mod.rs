@@ -1,0 +1,39 @@
+//! Flows: from packets to bytes in order, from bytes to messages found.
+
+mod conversation;
+mod devices;
+mod direction;
+mod reassembly;
+mod recognition;
+mod table;
+mod unwrap;
+
+pub use conversation::{Conversation, State};
+pub use direction::{Flow, Marks};
+pub use reassembly::{Limits, Piece, Reassembly};
+pub use table::{FlowTable, Node, Way};
+pub use unwrap::Unwrap;
+
+use wirelap_events::{ByteRange, Stamp};
+use wirelap_protocols::Side;
+
+/// A message that a decoder found in a flow.
+#[derive(Clone, Copy, Debug)]
+pub struct Found {
+    /// The sending end.
+    pub side: Side,
+    pub extent: ByteRange,
+    pub identity: Identity,
+    pub stamp: Option<Stamp>,
+    pub payload_len: u64,
+    /// The protocol says that it is, or may be, not the original.
+    pub copy: bool,
+}
+
+/// What makes a message the same on every flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Identity {
+    pub hash: u64,
+    /// Whether two messages with this identity are one: not so for a digest of the content.
+    pub exact: bool,
+}

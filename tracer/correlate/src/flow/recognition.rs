@@ -1,0 +1,141 @@
+//! Finding out what a conversation speaks.
+
+use super::{Conversation, Found, Piece, State};
+use wirelap_events::{Offset, Transport};
+use wirelap_protocols::recognise::{Choice, choose};
+use wirelap_protocols::{Protocol, Side};
+
+/// First bytes that are kept of one direction.
+const HEAD_BYTES: usize = 4096;
+
+/// A conversation joined in mid-stream may begin in the middle of a long message: it is asked again at
+/// this many packets.
+const PACKETS: u32 = 256;
+
+/// What has been tried.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Attempts {
+    packets: u32,
+}
+
+impl Conversation {
+    fn ports(&self) -> [u16; 2] {
+        let key = self.flows[0].key;
+        [key.src.port(), key.dst.port()]
+    }
+
+    /// The protocol is known.
+    pub fn decide(&mut self, protocol: &'static dyn Protocol) {
+        let transport = self.flows[0].key.transport;
+        self.state = State::Decoding(protocol, protocol.connection(transport));
+    }
+
+    pub(super) fn recognise_piece(&mut self, side: Side, piece: Piece<'_>, found: &mut Vec<Found>) {
+        let Piece::Bytes { at, bytes, missing } = piece else {
+            self.flow_mut(side).head.bytes.clear();
+            return;
+        };
+        let ports = self.ports();
+        let flow = self.flow_mut(side);
+        if flow.head.refused {
+            self.count_attempt();
+            return;
+        }
+        let head = &mut flow.head;
+        if head.bytes.is_empty() {
+            head.at = at;
+        }
+        let room = HEAD_BYTES.saturating_sub(head.bytes.len());
+        let kept = bytes.get(..room).unwrap_or(bytes);
+        head.bytes.extend_from_slice(kept);
+        head.missing = missing + (bytes.len() - kept.len()) as u64;
+        let at_start = flow.isn.is_some() && flow.head.at == Offset::START;
+        match choose(Transport::Tcp, &flow.head.bytes, at_start, ports) {
+            Choice::Protocol(protocol) => {
+                self.decide(protocol);
+                self.read_heads(side, piece, found);
+            }
+            Choice::NeedMore if flow.head.missing == 0 => {}
+            Choice::NeedMore | Choice::Unknown => self.refuse(side, at_start),
+        }
+    }
+
+    /// The head of `side` ends with the packet `last`, which may be longer than what was kept of it.
+    fn read_heads(&mut self, side: Side, last: Piece<'_>, found: &mut Vec<Found>) {
+        let other = if side == Side::A { Side::B } else { Side::A };
+        for side in [other, side] {
+            let head = std::mem::take(&mut self.flow_mut(side).head);
+            if !head.bytes.is_empty() {
+                let (at, bytes) = (head.at, head.bytes.as_slice());
+                let missing = head.missing;
+                // Bytes beyond the kept ones come with `last` when this is its side.
+                let missing = if head.refused { 0 } else { missing };
+                self.read_piece(side, Piece::Bytes { at, bytes, missing: 0 }, found);
+                let rest = at.plus(bytes.len() as u64);
+                if missing > 0 {
+                    self.read_rest(side, rest, missing, last, found);
+                }
+            }
+        }
+    }
+
+    /// What follows the kept head at `rest`: from the packet itself as far as it was captured.
+    fn read_rest(
+        &mut self,
+        side: Side,
+        rest: Offset,
+        missing: u64,
+        last: Piece<'_>,
+        found: &mut Vec<Found>,
+    ) {
+        if let Piece::Bytes { at, bytes, missing: uncaptured } = last
+            && let Some(skip) = rest.0.checked_sub(at.0)
+            && let Some(bytes) = usize::try_from(skip).ok().and_then(|skip| bytes.get(skip..))
+            && bytes.len() as u64 + uncaptured == missing
+        {
+            self.read_piece(side, Piece::Bytes { at: rest, bytes, missing: uncaptured }, found);
+        } else {
+            self.read_piece(side, Piece::Gap { at: rest, len: missing }, found);
+        }
+    }
+
+    fn refuse(&mut self, side: Side, at_start: bool) {
+        let flow = self.flow_mut(side);
+        flow.head.refused = at_start;
+        if !at_start {
+            flow.head.bytes.clear();
+        }
+        if self.flows.iter().all(|flow| flow.head.refused) {
+            self.ignore();
+        } else {
+            self.count_attempt();
+        }
+    }
+
+    fn count_attempt(&mut self) {
+        if let State::Undecided(attempts) = &mut self.state {
+            attempts.packets += 1;
+            if attempts.packets > PACKETS {
+                self.ignore();
+            }
+        }
+    }
+
+    /// Stops looking, and frees what was kept for it.
+    fn ignore(&mut self) {
+        self.state = State::Ignored;
+        for flow in &mut self.flows {
+            flow.head = super::direction::Head::default();
+        }
+    }
+
+    pub(super) fn recognise_datagram(&mut self, side: Side, bytes: &[u8]) {
+        let ports = self.ports();
+        let first = self.flow(side).head.at == Offset(0);
+        self.flow_mut(side).head.at = Offset::START;
+        match choose(Transport::Udp, bytes, first, ports) {
+            Choice::Protocol(protocol) => self.decide(protocol),
+            Choice::NeedMore | Choice::Unknown => self.count_attempt(),
+        }
+    }
+}

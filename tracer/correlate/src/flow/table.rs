@@ -1,0 +1,204 @@
+//! The conversations that are known.
+
+use super::{Conversation, Flow, State};
+use crate::config::Config;
+use rustc_hash::FxHashMap;
+use slab::Slab;
+use std::net::SocketAddr;
+use wirelap_events::{FlowKey, Nanos, NetNs, Pid, Seq};
+use wirelap_protocols::{Protocol, Side, by_name};
+
+/// One direction of one conversation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Way {
+    pub index: usize,
+    /// The conversation's serial number: an index may be used again.
+    pub serial: u64,
+    pub side: Side,
+}
+
+impl Way {
+    /// The other direction.
+    pub fn back(self) -> Way {
+        Way { side: other(self.side), ..self }
+    }
+}
+
+pub fn other(side: Side) -> Side {
+    match side {
+        Side::A => Side::B,
+        Side::B => Side::A,
+    }
+}
+
+/// Who is at an end of a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Node {
+    /// The process, if it is on this host and known.
+    pub pid: Option<Pid>,
+    pub addr: SocketAddr,
+    pub scope: NetNs,
+}
+
+impl Node {
+    /// Whether it is the same process, or the same address of a process that is not known (or has
+    /// several workers behind one address).
+    pub fn is(&self, other: &Node) -> bool {
+        (self.pid.is_some() && self.pid == other.pid)
+            || (self.addr == other.addr && self.scope == other.scope)
+    }
+}
+
+/// Every conversation.
+#[derive(Default)]
+pub struct FlowTable {
+    slab: Slab<Conversation>,
+    by_key: FxHashMap<FlowKey, Way>,
+    /// Conversations at each address: the address of many is a server's.
+    endpoints: FxHashMap<(SocketAddr, NetNs), u32>,
+    overrides: Vec<(u16, &'static dyn Protocol)>,
+    serial: u64,
+}
+
+impl FlowTable {
+    pub fn new(config: &Config) -> FlowTable {
+        let overrides =
+            config.decode.iter().filter_map(|(port, name)| Some((*port, by_name(name)?))).collect();
+        FlowTable { overrides, ..FlowTable::default() }
+    }
+
+    pub fn len(&self) -> usize {
+        self.slab.len()
+    }
+
+    pub fn get(&self, way: Way) -> Option<&Conversation> {
+        self.slab.get(way.index).filter(|found| found.serial == way.serial)
+    }
+
+    pub fn get_mut(&mut self, way: Way) -> Option<&mut Conversation> {
+        self.slab.get_mut(way.index).filter(|found| found.serial == way.serial)
+    }
+
+    pub fn flow(&self, way: Way) -> Option<&Flow> {
+        Some(self.get(way)?.flow(way.side))
+    }
+
+    pub fn flow_mut(&mut self, way: Way) -> Option<&mut Flow> {
+        Some(self.get_mut(way)?.flow_mut(way.side))
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = (Way, &Conversation)> {
+        self.slab.iter().map(|(index, conversation)| (way_of(index, conversation), conversation))
+    }
+
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Conversation> {
+        self.slab.iter_mut().map(|(_, conversation)| conversation)
+    }
+
+    pub fn find(&self, key: FlowKey) -> Option<Way> {
+        self.by_key.get(&key).copied()
+    }
+
+    /// A new conversation, in place of any older one between the same addresses: that one keeps the
+    /// sockets that are bound to it, but no new packets.
+    pub fn add(&mut self, key: FlowKey, now: Nanos, config: &Config) -> Way {
+        self.serial += 1;
+        let mut conversation = Conversation::new(self.serial, key, now, config);
+        let ports = [key.src.port(), key.dst.port()];
+        let transport = key.transport;
+        if let Some((_, protocol)) = self.overrides.iter().find(|(port, protocol)| {
+            ports.contains(port) && protocol.transports().contains(&transport)
+        }) {
+            conversation.decide(*protocol);
+        }
+        let way = Way { index: self.slab.insert(conversation), serial: self.serial, side: Side::A };
+        self.by_key.insert(key, way);
+        self.by_key.insert(key.reversed(), way.back());
+        for end in ends(key) {
+            *self.endpoints.entry(end).or_default() += 1;
+        }
+        way
+    }
+
+    /// A SYN: the conversation that it opens, which is the present one if nothing was carried yet or
+    /// the SYN is a copy.
+    pub fn open(&mut self, key: FlowKey, isn: Seq, now: Nanos, config: &Config) -> Way {
+        let present = self.find(key).filter(|&way| {
+            self.flow(way).is_some_and(|flow| flow.isn == Some(isn) || flow.is_fresh())
+        });
+        let way = present.unwrap_or_else(|| self.add(key, now, config));
+        if let Some(flow) = self.flow_mut(way)
+            && flow.isn.is_none()
+        {
+            flow.open(isn);
+        }
+        way
+    }
+
+    pub fn remove(&mut self, way: Way) -> Option<Conversation> {
+        self.get(way)?;
+        let gone = self.slab.try_remove(way.index)?;
+        let key = gone.flows[0].key;
+        for key in [key, key.reversed()] {
+            if self.by_key.get(&key).is_some_and(|w| w.serial == gone.serial) {
+                self.by_key.remove(&key);
+            }
+        }
+        for end in ends(key) {
+            if let Some(count) = self.endpoints.get_mut(&end) {
+                *count -= 1;
+                if *count == 0 {
+                    self.endpoints.remove(&end);
+                }
+            }
+        }
+        Some(gone)
+    }
+
+    /// The end that serves: the one that accepted the conversation; else the one at a port that the
+    /// user or the protocol names; else the one that talks to several; else the one at the lower port.
+    pub fn server(&self, way: Way) -> Option<Side> {
+        let conversation = self.get(way)?;
+        if conversation.server.is_some() {
+            return conversation.server;
+        }
+        let key = conversation.flows[0].key;
+        let known = |port: u16| {
+            self.overrides.iter().any(|&(p, _)| p == port)
+                || conversation
+                    .protocol()
+                    .is_some_and(|protocol| protocol.ports(key.transport).contains(&port))
+        };
+        let [a, b] = ends(key);
+        let rank = |end: (SocketAddr, NetNs)| {
+            let talks = self.endpoints.get(&end).copied().unwrap_or_default();
+            (known(end.0.port()), talks, u16::MAX - end.0.port())
+        };
+        Some(if rank(a) > rank(b) { Side::A } else { Side::B })
+    }
+
+    /// The conversations longest without an event: an eighth of all, at least one.
+    pub fn idlest(&self) -> Vec<Way> {
+        let mut all: Vec<_> = self.iter().map(|(way, conv)| (rank_idle(conv), way)).collect();
+        let count = (all.len() / 8).max(1).min(all.len());
+        if count < all.len() {
+            all.select_nth_unstable_by_key(count, |(seen, way)| (*seen, way.serial));
+        }
+        all.truncate(count);
+        all.sort_unstable_by_key(|(seen, way)| (*seen, way.serial));
+        all.into_iter().map(|(_, way)| way).collect()
+    }
+}
+
+/// Conversations that are not read go first.
+fn rank_idle(conversation: &Conversation) -> (bool, Nanos) {
+    (matches!(conversation.state, State::Decoding(..)), conversation.seen)
+}
+
+fn way_of(index: usize, conversation: &Conversation) -> Way {
+    Way { index, serial: conversation.serial, side: Side::A }
+}
+
+fn ends(key: FlowKey) -> [(SocketAddr, NetNs); 2] {
+    [(key.src, key.scope), (key.dst, key.scope)]
+}

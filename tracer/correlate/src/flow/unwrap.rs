@@ -1,0 +1,68 @@
+//! 32-bit sequence numbers → 64-bit offsets.
+
+use wirelap_events::{Offset, Seq};
+
+/// A jump of more than the largest receive window (RFC 7323 §2.3: 2^30 bytes) is no part of the
+/// flow that it claims to belong to.
+const FARTHEST: u32 = 1 << 30;
+
+/// Unwraps one direction's sequence numbers around the farthest byte seen so far.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Unwrap {
+    farthest: Option<(Seq, Offset)>,
+}
+
+impl Unwrap {
+    /// Whether any sequence number was seen.
+    pub fn is_based(&self) -> bool {
+        self.farthest.is_some()
+    }
+
+    /// The offset of `seq`. The first call makes it [`Offset::START`]. `None` when `seq` lies farther
+    /// from what was seen before than a window reaches.
+    pub fn offset(&mut self, seq: Seq) -> Option<Offset> {
+        let (near, at) = *self.farthest.get_or_insert((seq, Offset::START));
+        let distance = seq.distance_from(near);
+        if distance.unsigned_abs() > FARTHEST {
+            return None;
+        }
+        let offset = Offset(at.0.checked_add_signed(i64::from(distance))?);
+        if distance > 0 {
+            self.farthest = Some((seq, offset));
+        }
+        Some(offset)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn offsets_run_through_the_wrap() {
+        let mut unwrap = Unwrap::default();
+        let mut seq = Seq(u32::MAX - 5);
+        let mut expected = Offset::START;
+        for _ in 0..40 {
+            assert_eq!(unwrap.offset(seq), Some(expected));
+            seq = seq.plus(0x1FFF_FFFF);
+            expected = expected.plus(0x1FFF_FFFF);
+        }
+        assert!(expected.0 > Offset::START.0 + (4 << 32));
+    }
+
+    #[test]
+    fn bytes_before_the_first_seen_lie_below_the_start() {
+        let mut unwrap = Unwrap::default();
+        unwrap.offset(Seq(100));
+        assert_eq!(unwrap.offset(Seq(40)), Some(Offset(Offset::START.0 - 60)));
+    }
+
+    #[test]
+    fn a_jump_beyond_any_window_is_refused() {
+        let mut unwrap = Unwrap::default();
+        unwrap.offset(Seq(0));
+        assert_eq!(unwrap.offset(Seq(FARTHEST + 1)), None);
+        assert_eq!(unwrap.offset(Seq(10)), Some(Offset::START.plus(10)));
+    }
+}

@@ -1,0 +1,488 @@
+//! The messages that are open, and how a flow's message joins them.
+
+use super::index::Index;
+use crate::flow::{Identity, Node, Way};
+use rustc_hash::FxHashSet;
+use slab::Slab;
+use std::collections::VecDeque;
+use std::net::SocketAddr;
+use wirelap_events::{ByteRange, GroupId, Leg, MAX_LEGS, MessageId, Nanos, NetNs, Pid, Stamp};
+use wirelap_protocols::Topology;
+
+/// Messages of one content that are looked at for one that a flow could continue.
+const SEARCHED: usize = 256;
+
+/// Legs of one message that are looked at for the process that forwards it. The first leg is the one
+/// that almost always fits.
+const SEARCHED_LEGS: usize = 16;
+
+/// Processes that are known to forward.
+const FORWARDERS: usize = 65_536;
+
+/// A message as it was found on one flow.
+#[derive(Clone, Copy, Debug)]
+pub struct Sighting {
+    pub way: Way,
+    pub extent: ByteRange,
+    pub at: Nanos,
+    pub sender: Node,
+    pub receiver: Node,
+    /// The receiver is the conversation's server.
+    pub to_server: bool,
+    pub topology: Topology,
+    pub identity: Identity,
+    pub stamp: Option<Stamp>,
+    pub payload_len: u64,
+    pub row: GroupId,
+}
+
+/// A leg's index and serial number.
+pub type LegKey = (usize, u64);
+
+/// What a sighting turned out to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Joined {
+    /// A message that starts here.
+    New,
+    /// A leg from a server that no leg to it was seen of.
+    Orphan,
+    /// One more leg, or one more copy to someone else.
+    Leg,
+    /// Sent again on the same way.
+    Again,
+}
+
+/// One leg of an open message.
+#[derive(Debug)]
+pub struct LegState {
+    pub message: usize,
+    serial: u64,
+    pub parent: Option<usize>,
+    next: Option<usize>,
+    /// The leg that this one repeats.
+    again: Option<usize>,
+    pub way: Way,
+    pub extent: ByteRange,
+    pub at: Nanos,
+    sender: Node,
+    receiver: Node,
+    to_server: bool,
+    has_child: bool,
+    /// Its stages, once nothing more is expected.
+    pub leg: Option<Leg>,
+    /// Every stage that this kernel shows at its two ends was seen.
+    pub whole: bool,
+    /// Its reader is on another host.
+    pub is_remote: bool,
+    pub emitted: bool,
+}
+
+/// One open message.
+#[derive(Debug)]
+pub struct Message {
+    pub id: MessageId,
+    serial: u64,
+    identity: Identity,
+    pub stamp: Option<Stamp>,
+    pub payload_len: u64,
+    pub row: GroupId,
+    topology: Topology,
+    at: Nanos,
+    first: usize,
+    last: usize,
+    legs: u32,
+    open: u32,
+    is_orphan: bool,
+    overdue: bool,
+}
+
+/// What becomes of a message that is given up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Leftover {
+    /// Read by a subscriber, but not joined.
+    pub unjoined: u64,
+    /// Never seen to be read.
+    pub unread: u64,
+}
+
+/// Every open message.
+#[derive(Debug, Default)]
+pub struct Messages {
+    messages: Slab<Message>,
+    legs: Slab<LegState>,
+    index: Index,
+    /// By time of expiry: messages that may be done soon, and those that are given all patience.
+    soon: VecDeque<(Nanos, usize, u64)>,
+    late: VecDeque<(Nanos, usize, u64)>,
+    forwarding_pids: FxHashSet<Pid>,
+    forwarding_addrs: FxHashSet<(SocketAddr, NetNs)>,
+    serial: u64,
+    ids: u64,
+    limit: usize,
+    hold: Nanos,
+    patience: Nanos,
+}
+
+enum Relation {
+    Child(usize),
+    Copy,
+    /// The message is an orphan that started where the sighting leads.
+    Parent,
+}
+
+/// A message whose every leg is delivered is remembered for this many holds, for copies of it.
+const HOLDS_REMEMBERED: u64 = 10;
+
+impl Messages {
+    pub fn new(limit: usize, hold: Nanos, patience: Nanos) -> Messages {
+        Messages { limit, hold, patience, ..Messages::default() }
+    }
+
+    pub fn is_full(&self) -> bool {
+        self.messages.len() >= self.limit || self.legs.len() >= self.limit.saturating_mul(2)
+    }
+
+    pub fn leg(&self, key: LegKey) -> Option<&LegState> {
+        self.legs.get(key.0).filter(|leg| leg.serial == key.1)
+    }
+
+    pub fn message(&self, index: usize) -> Option<&Message> {
+        self.messages.get(index)
+    }
+
+    pub fn new_id(&mut self) -> MessageId {
+        self.ids += 1;
+        MessageId(self.ids)
+    }
+
+    /// Takes a sighting in.
+    pub fn sight(&mut self, sighting: Sighting) -> (LegKey, Joined) {
+        if sighting.identity.exact
+            && let Some(message) = self.index.on_way(sighting.identity, sighting.way)
+        {
+            return (self.add_again(message, sighting), Joined::Again);
+        }
+        match self.candidate(&sighting) {
+            Some((message, Relation::Child(parent))) => {
+                if sighting.topology == Topology::Either {
+                    self.learn_forwarder(parent);
+                }
+                self.legs[parent].has_child = true;
+                (self.add_leg(message, sighting, Some(parent)), Joined::Leg)
+            }
+            Some((message, Relation::Copy)) => (self.add_leg(message, sighting, None), Joined::Leg),
+            Some((message, Relation::Parent)) => (self.adopt(message, sighting), Joined::New),
+            None => self.add_message(sighting),
+        }
+    }
+
+    /// The message that a sighting belongs to. Of several with the same content, the oldest that is not
+    /// stale and that this way has not carried yet: messages do not overtake each other on a way.
+    fn candidate(&self, sighting: &Sighting) -> Option<(usize, Relation)> {
+        let carried = self.index.on_way(sighting.identity, sighting.way);
+        let mut best = None;
+        for index in self.index.newest(sighting.identity).take(SEARCHED) {
+            if carried == Some(index) {
+                break;
+            }
+            let Some(message) = self.messages.get(index) else { continue };
+            let is_stale = message.at + self.hold < sighting.at;
+            if is_stale && best.is_some() {
+                break;
+            }
+            if let Some(relation) = self.relation(message, sighting) {
+                best = Some((index, relation));
+            }
+        }
+        best
+    }
+
+    fn relation(&self, message: &Message, sighting: &Sighting) -> Option<Relation> {
+        if message.topology != sighting.topology {
+            return None;
+        }
+        if sighting.topology != Topology::PeerToPeer {
+            for index in self.legs_of(message).take(SEARCHED_LEGS) {
+                let leg = &self.legs[index];
+                let is_echo =
+                    leg.way.serial == sighting.way.serial && sighting.topology == Topology::Either;
+                if leg.receiver.is(&sighting.sender)
+                    && leg.again.is_none()
+                    && !is_echo
+                    && self.depth(index) < MAX_LEGS
+                {
+                    return Some(Relation::Child(index));
+                }
+            }
+        }
+        let first = &self.legs[message.first];
+        if message.is_orphan && first.sender.is(&sighting.receiver) {
+            return Some(Relation::Parent);
+        }
+        let elsewhere = first.way.serial != sighting.way.serial;
+        let may_copy = sighting.topology != Topology::Brokered || message.is_orphan;
+        (may_copy && elsewhere && first.sender.is(&sighting.sender)).then_some(Relation::Copy)
+    }
+
+    fn depth(&self, leg: usize) -> usize {
+        self.path(leg).count()
+    }
+
+    /// A leg and those before it, backwards.
+    pub fn path(&self, leg: usize) -> impl Iterator<Item = &LegState> {
+        std::iter::successors(self.legs.get(leg), |leg| self.legs.get(leg.parent?))
+    }
+
+    fn legs_of(&self, message: &Message) -> impl Iterator<Item = usize> + '_ {
+        std::iter::successors(Some(message.first), |&leg| self.legs.get(leg)?.next)
+    }
+
+    fn add_message(&mut self, sighting: Sighting) -> (LegKey, Joined) {
+        let is_orphan = sighting.topology == Topology::Brokered && !sighting.to_server;
+        self.serial += 1;
+        let id = self.new_id();
+        let index = self.messages.insert(Message {
+            id,
+            serial: self.serial,
+            identity: sighting.identity,
+            stamp: sighting.stamp,
+            payload_len: sighting.payload_len,
+            row: sighting.row,
+            topology: sighting.topology,
+            at: sighting.at,
+            first: usize::MAX,
+            last: usize::MAX,
+            legs: 0,
+            open: 0,
+            is_orphan,
+            overdue: false,
+        });
+        let soon = Nanos(self.hold.0.saturating_mul(HOLDS_REMEMBERED));
+        self.soon.push_back((sighting.at + soon, index, self.serial));
+        self.index.add(sighting.identity, index);
+        let key = self.add_leg(index, sighting, None);
+        (key, if is_orphan { Joined::Orphan } else { Joined::New })
+    }
+
+    fn add_leg(&mut self, message: usize, sighting: Sighting, parent: Option<usize>) -> LegKey {
+        self.serial += 1;
+        let serial = self.serial;
+        let index = self.legs.insert(LegState {
+            message,
+            serial,
+            parent,
+            next: None,
+            again: None,
+            way: sighting.way,
+            extent: sighting.extent,
+            at: sighting.at,
+            sender: sighting.sender,
+            receiver: sighting.receiver,
+            to_server: sighting.to_server,
+            has_child: false,
+            leg: None,
+            whole: false,
+            is_remote: false,
+            emitted: false,
+        });
+        let entry = &mut self.messages[message];
+        if entry.legs == 0 {
+            entry.first = index;
+        } else {
+            self.legs[entry.last].next = Some(index);
+        }
+        entry.last = index;
+        entry.legs += 1;
+        entry.open += 1;
+        self.index.add_way(sighting.identity, sighting.way, message);
+        (index, serial)
+    }
+
+    /// The same message on the same way: its read may be the one that counts.
+    fn add_again(&mut self, message: usize, sighting: Sighting) -> LegKey {
+        let original = self
+            .legs_of(&self.messages[message])
+            .find(|&leg| self.legs[leg].way == sighting.way && self.legs[leg].again.is_none());
+        let parent = original.and_then(|leg| self.legs[leg].parent);
+        let key = self.add_leg(message, sighting, parent);
+        self.legs[key.0].again = original;
+        key
+    }
+
+    /// The leg before an orphan's was found after it.
+    fn adopt(&mut self, message: usize, sighting: Sighting) -> LegKey {
+        let orphans: Vec<usize> = self.legs_of(&self.messages[message]).collect();
+        let key = self.add_leg(message, sighting, None);
+        for leg in orphans {
+            self.legs[leg].parent.get_or_insert(key.0);
+        }
+        self.legs[key.0].has_child = true;
+        let entry = &mut self.messages[message];
+        entry.is_orphan = false;
+        entry.row = sighting.row;
+        key
+    }
+
+    fn learn_forwarder(&mut self, leg: usize) {
+        let node = self.legs[leg].receiver;
+        if self.forwarding_addrs.len() < FORWARDERS {
+            self.forwarding_pids.extend(node.pid);
+            self.forwarding_addrs.insert((node.addr, node.scope));
+        }
+    }
+
+    /// Whether the message goes on from this leg's reader, as far as is known.
+    fn goes_on(&self, message: &Message, leg: &LegState) -> bool {
+        leg.has_child
+            || match message.topology {
+                Topology::PeerToPeer => false,
+                Topology::Brokered => leg.to_server,
+                Topology::Either => {
+                    let node = &leg.receiver;
+                    node.pid.is_some_and(|pid| self.forwarding_pids.contains(&pid))
+                        || self.forwarding_addrs.contains(&(node.addr, node.scope))
+                }
+            }
+    }
+
+    /// Everything that will be known of a leg is known. Calls `deliver` with each leg that now ends a
+    /// complete delivery.
+    pub fn complete(
+        &mut self,
+        key: LegKey,
+        leg: Leg,
+        whole: bool,
+        is_remote: bool,
+        deliver: &mut Vec<usize>,
+    ) {
+        let (mut index, _) = key;
+        let has_read = leg.times.get(wirelap_events::Stage::Read).is_some();
+        let state = &mut self.legs[index];
+        let message = state.message;
+        state.leg = Some(leg);
+        state.whole = whole;
+        state.is_remote = is_remote;
+        self.messages[message].open -= 1;
+        if let Some(original) = self.legs[index].again {
+            if !has_read || !self.replace(original, index) {
+                return;
+            }
+            index = original;
+        }
+        let message = &self.messages[message];
+        if message.is_orphan {
+            return;
+        }
+        let first = deliver.len();
+        if self.legs[index].has_child {
+            deliver.extend(self.legs_of(message).filter(|&leg| self.is_ready(message, leg)));
+        } else if self.is_ready(message, index) {
+            deliver.push(index);
+        }
+        for &leg in &deliver[first..] {
+            self.legs[leg].emitted = true;
+        }
+    }
+
+    /// The copy was read and the original was not: its stages from the queue on are the message's.
+    fn replace(&mut self, original: usize, copy: usize) -> bool {
+        use wirelap_events::Stage;
+        let Some(mut leg) = self.legs[copy].leg.clone() else { return false };
+        let whole = self.legs[copy].whole;
+        let state = &mut self.legs[original];
+        let Some(first) = &state.leg else { return false };
+        if state.emitted || first.times.get(Stage::Read).is_some() {
+            return false;
+        }
+        if let Some(send) = first.times.get(Stage::Send) {
+            leg.times.set(Stage::Send, send);
+        }
+        leg.sender = first.sender.or(leg.sender);
+        state.leg = Some(leg);
+        state.whole |= whole;
+        true
+    }
+
+    fn is_ready(&self, message: &Message, index: usize) -> bool {
+        let leg = &self.legs[index];
+        let was_read =
+            leg.leg.as_ref().is_some_and(|l| l.times.get(wirelap_events::Stage::Read).is_some());
+        was_read
+            && !leg.emitted
+            && leg.again.is_none()
+            && !self.goes_on(message, leg)
+            && self.path(index).all(|leg| leg.leg.is_some())
+    }
+
+    /// Gives up the next message whose time has come, and says what was left of it. With `force`, the
+    /// oldest one whatever its age. Returns `None` when there is none.
+    pub fn expire(&mut self, now: Nanos, force: bool) -> Option<(GroupId, bool, Leftover)> {
+        while let Some(&(at, index, serial)) = self.soon.front()
+            && (at <= now || (force && self.late.is_empty()))
+        {
+            self.soon.pop_front();
+            let Some(message) = self.messages.get(index).filter(|m| m.serial == serial) else {
+                continue;
+            };
+            let is_done = message.open == 0
+                && self.legs_of(message).all(|leg| {
+                    let leg = &self.legs[leg];
+                    leg.emitted || leg.again.is_some() || leg.is_remote
+                });
+            if is_done || (force && self.late.is_empty()) {
+                return Some(self.give_up(index));
+            }
+            self.late.push_back((message.at + self.patience + self.hold, index, serial));
+        }
+        while let Some(&(at, index, serial)) = self.late.front()
+            && (at <= now || force)
+        {
+            self.late.pop_front();
+            let patience = self.patience;
+            let Some(message) = self.messages.get_mut(index).filter(|m| m.serial == serial) else {
+                continue;
+            };
+            // A late leg has patience of its own.
+            if message.open > 0 && !message.overdue && !force {
+                message.overdue = true;
+                self.late.push_back((now + patience, index, serial));
+                continue;
+            }
+            return Some(self.give_up(index));
+        }
+        None
+    }
+
+    fn give_up(&mut self, index: usize) -> (GroupId, bool, Leftover) {
+        let mut left = Leftover::default();
+        let message = &self.messages[index];
+        let was_open = message.open > 0;
+        for leg in self.legs_of(message) {
+            let leg = &self.legs[leg];
+            let was_read = leg
+                .leg
+                .as_ref()
+                .is_some_and(|leg| leg.times.get(wirelap_events::Stage::Read).is_some());
+            let ends = !self.goes_on(message, leg);
+            if leg.emitted || leg.again.is_some() || leg.has_child || leg.is_remote {
+                continue;
+            }
+            left.unjoined += u64::from(was_read && ends);
+            left.unread += u64::from(!was_read);
+        }
+        let (identity, row) = (message.identity, message.row);
+        let legs: Option<usize> = Some(message.first);
+        let is_warmup = message.stamp.is_some_and(|stamp| stamp.warmup);
+        let mut next = legs;
+        while let Some(leg) = next.and_then(|leg| self.legs.try_remove(leg)) {
+            self.index.remove_way(identity, leg.way, index);
+            next = leg.next;
+        }
+        self.index.remove(identity, index);
+        self.messages.remove(index);
+        if is_warmup {
+            left = Leftover::default();
+        }
+        (row, was_open, left)
+    }
+}

@@ -1,0 +1,135 @@
+//! Marks over byte ranges, searchable by byte.
+
+use std::collections::VecDeque;
+use wirelap_events::{ByteRange, Offset};
+
+/// Something that happened to a range of a flow's bytes.
+pub trait Spanned {
+    /// The bytes.
+    fn range(&self) -> ByteRange;
+}
+
+/// Copies of a byte that are told apart: an original, a second device or a retransmission, and one
+/// for what is rarer.
+const LAYERS: usize = 3;
+
+/// Marks in order of their bytes. Almost all go to the first layer; a mark over bytes that have one
+/// already (a retransmission, a second device) goes to the next.
+#[derive(Debug)]
+pub struct Layers<M> {
+    layers: [VecDeque<M>; LAYERS],
+    /// The most marks in one layer.
+    limit: usize,
+    /// Nobody asks about bytes before this one any more.
+    floor: Offset,
+    /// Marks thrown away while their bytes were still of interest.
+    evicted: u64,
+}
+
+impl<M: Spanned> Layers<M> {
+    pub fn new(limit: usize) -> Layers<M> {
+        Layers {
+            layers: std::array::from_fn(|_| VecDeque::new()),
+            limit,
+            floor: Offset(0),
+            evicted: 0,
+        }
+    }
+
+    /// Adds a mark; one over no bytes is ignored.
+    pub fn push(&mut self, mark: M) {
+        let range = mark.range();
+        if range.is_empty() {
+            return;
+        }
+        let fits = |layer: &VecDeque<M>| layer.back().is_none_or(|l| l.range().end <= range.start);
+        let index = self.layers.iter().position(fits).unwrap_or(LAYERS - 1);
+        let layer = &mut self.layers[index];
+        // Only the last layer can still have marks in the way: the newest copy is the one that counts.
+        while layer.back().is_some_and(|last| last.range().end > range.start) {
+            layer.pop_back();
+        }
+        if layer.len() >= self.limit {
+            let oldest = layer.pop_front();
+            self.evicted += u64::from(oldest.is_some_and(|mark| mark.range().end > self.floor));
+        }
+        layer.push_back(mark);
+    }
+
+    /// The newest mark of the first layer.
+    pub fn last_mut(&mut self) -> Option<&mut M> {
+        self.layers[0].back_mut()
+    }
+
+    pub fn pop_last(&mut self) {
+        self.layers[0].pop_back();
+    }
+
+    /// Every mark over the byte at `at`.
+    pub fn covering(&self, at: Offset) -> impl Iterator<Item = &M> {
+        self.layers.iter().filter_map(move |layer| {
+            let index = layer.partition_point(|mark| mark.range().end <= at);
+            layer.get(index).filter(|mark| mark.range().contains(at))
+        })
+    }
+
+    /// Nobody asks about bytes before `floor` any more; marks before `below` are forgotten at once.
+    pub fn prune(&mut self, below: Offset, floor: Offset) {
+        self.floor = floor;
+        for layer in &mut self.layers {
+            while layer.front().is_some_and(|mark| mark.range().end <= below) {
+                layer.pop_front();
+            }
+        }
+    }
+
+    pub fn evicted(&self) -> u64 {
+        self.evicted
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, PartialEq, Clone, Copy)]
+    struct Mark(u64, u64, &'static str);
+
+    impl Spanned for Mark {
+        fn range(&self) -> ByteRange {
+            ByteRange::new(Offset(self.0), self.1)
+        }
+    }
+
+    fn names(layers: &Layers<Mark>, at: u64) -> Vec<&'static str> {
+        layers.covering(Offset(at)).map(|mark| mark.2).collect()
+    }
+
+    #[test]
+    fn every_copy_of_a_byte_is_found() {
+        let mut layers = Layers::new(8);
+        for mark in [Mark(0, 10, "a"), Mark(10, 10, "b"), Mark(0, 5, "a'"), Mark(20, 5, "c")] {
+            layers.push(mark);
+        }
+        layers.push(Mark(0, 2, "a''"));
+        layers.push(Mark(0, 3, "a'''"));
+        assert_eq!(names(&layers, 2), ["a", "a'", "a'''"]);
+        assert_eq!(names(&layers, 7), ["a"]);
+        assert_eq!(names(&layers, 24), ["c"]);
+        assert!(names(&layers, 25).is_empty());
+    }
+
+    #[test]
+    fn pruning_and_the_limit_forget_the_oldest() {
+        let mut layers = Layers::new(2);
+        for start in 0..3 {
+            layers.push(Mark(start * 10, 10, "m"));
+        }
+        assert_eq!(layers.evicted(), 1);
+        assert!(names(&layers, 5).is_empty());
+        layers.prune(Offset(20), Offset(20));
+        assert!(names(&layers, 15).is_empty());
+        assert_eq!(names(&layers, 25), ["m"]);
+        assert_eq!(layers.evicted(), 1);
+    }
+}

@@ -1,0 +1,34 @@
+//! What the hooks saw of a flow's bytes, searchable by byte.
+
+mod layers;
+mod tcp;
+mod udp;
+
+use crate::threads::Chain;
+pub use layers::{Layers, Spanned};
+pub use tcp::TcpMarks;
+pub use udp::{Sending, UdpMarks};
+use wirelap_events::{Nanos, SocketId, TaskId};
+
+/// Who read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Who {
+    pub task: TaskId,
+    /// Which socket, where a flow has several.
+    pub socket: Option<SocketId>,
+}
+
+/// Everything that was seen of a message on one flow, as the hooks told it.
+#[derive(Clone, Debug, Default)]
+pub struct Path {
+    pub send: Option<Nanos>,
+    pub sent: Option<Nanos>,
+    pub queue: Option<Nanos>,
+    pub xmit: Option<Nanos>,
+    pub rx: Option<Nanos>,
+    pub ready: Option<Nanos>,
+    pub read: Option<Nanos>,
+    pub sender: Option<TaskId>,
+    pub reader: Option<Who>,
+    pub chain: Chain,
+}

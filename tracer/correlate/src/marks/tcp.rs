@@ -1,0 +1,232 @@
+//! What happened to the bytes of one direction of a TCP connection.
+
+use super::{Layers, Path, Spanned, Who};
+use crate::threads::Chain;
+use wirelap_events::{ByteRange, Nanos, Offset, TaskId};
+
+#[derive(Clone, Copy, Debug)]
+struct SendMark {
+    range: ByteRange,
+    at: Nanos,
+    task: TaskId,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct XmitMark {
+    range: ByteRange,
+    queued: Option<Nanos>,
+    at: Nanos,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Mark {
+    range: ByteRange,
+    at: Nanos,
+}
+
+#[derive(Clone, Debug)]
+struct ReadMark {
+    range: ByteRange,
+    at: Nanos,
+    task: TaskId,
+    chain: Chain,
+}
+
+macro_rules! spanned {
+    ($($mark:ty),*) => {
+        $(impl Spanned for $mark {
+            fn range(&self) -> ByteRange {
+                self.range
+            }
+        })*
+    };
+}
+spanned!(SendMark, XmitMark, Mark, ReadMark);
+
+/// Sends are kept for messages of this many bytes, as far as [`SENDS`] reach.
+const LONGEST_MESSAGE: u64 = 64 << 20;
+
+/// The most sends that are kept.
+const SENDS: usize = 16_384;
+
+/// The marks of one direction.
+#[derive(Debug)]
+pub struct TcpMarks {
+    sends: Layers<SendMark>,
+    xmits: Layers<XmitMark>,
+    rxs: Layers<Mark>,
+    readies: Layers<Mark>,
+    reads: Layers<ReadMark>,
+    /// Everything before was reported ready.
+    ready_to: Offset,
+    /// Everything before was read, and when that was seen.
+    read_to: (Offset, Nanos),
+}
+
+impl TcpMarks {
+    pub fn new(limit: usize) -> TcpMarks {
+        TcpMarks {
+            sends: Layers::new(limit.min(SENDS)),
+            xmits: Layers::new(limit),
+            rxs: Layers::new(limit),
+            readies: Layers::new(limit),
+            reads: Layers::new(limit),
+            ready_to: Offset(0),
+            read_to: (Offset(0), Nanos(0)),
+        }
+    }
+
+    /// A thread asks to send `range`. Where a later send starts, an earlier one really ended.
+    pub fn send(&mut self, range: ByteRange, at: Nanos, task: TaskId) {
+        while let Some(last) = self.sends.last_mut()
+            && last.range.contains(range.start)
+        {
+            if last.range.start < range.start {
+                last.range.end = range.start;
+                break;
+            }
+            self.sends.pop_last();
+        }
+        self.sends.push(SendMark { range, at, task });
+    }
+
+    pub fn xmit(&mut self, range: ByteRange, queued: Option<Nanos>, at: Nanos) {
+        self.xmits.push(XmitMark { range, queued, at });
+    }
+
+    pub fn rx(&mut self, range: ByteRange, at: Nanos) {
+        self.rxs.push(Mark { range, at });
+    }
+
+    /// Everything before `end` is ready. `certain` is false when earlier reports may have been lost:
+    /// then this one tells nothing about the bytes before `end`.
+    pub fn ready(&mut self, end: Offset, at: Nanos, certain: bool) {
+        if end > self.ready_to {
+            let start = if certain { self.ready_to } else { end };
+            self.readies.push(Mark { range: ByteRange { start, end }, at });
+            self.ready_to = end;
+        }
+    }
+
+    pub fn read(&mut self, range: ByteRange, at: Nanos, task: TaskId, chain: Chain) {
+        self.reads.push(ReadMark { range, at, task, chain });
+        if range.end > self.read_to.0 {
+            self.read_to = (range.end, at);
+        }
+    }
+
+    /// When the last byte of `extent` was read.
+    pub fn read_at(&self, extent: ByteRange) -> Option<Nanos> {
+        self.reads.covering(extent.last()).map(|mark| mark.at).min()
+    }
+
+    /// When it was seen that the reader is past `extent`.
+    pub fn passed_at(&self, extent: ByteRange) -> Option<Nanos> {
+        (self.read_to.0 >= extent.end).then_some(self.read_to.1)
+    }
+
+    pub fn was_received(&self, extent: ByteRange) -> bool {
+        self.rxs.covering(extent.last()).next().is_some()
+    }
+
+    /// What was seen of `extent` on its way. Found backwards: of several copies of the last packet,
+    /// the one that made it counts.
+    pub fn path(&self, extent: ByteRange) -> Path {
+        let last = extent.last();
+        let read = self.reads.covering(last).min_by_key(|mark| mark.at);
+        let ready = self.readies.covering(last).map(|mark| mark.at).min();
+        let in_time = |at: Nanos, limit: Option<Nanos>| limit.is_none_or(|limit| at <= limit);
+        let arrived = ready.or(read.map(|mark| mark.at));
+        let rx = self.rxs.covering(last).map(|m| m.at).filter(|&at| in_time(at, arrived)).max();
+        let left = rx.or(arrived);
+        let xmits = self.xmits.covering(last).filter(|mark| in_time(mark.at, left));
+        let xmit = xmits.max_by_key(|mark| mark.at);
+        let send = self.sends.covering(extent.start).max_by_key(|mark| mark.range.start);
+        let sent = self.sends.covering(last).max_by_key(|mark| mark.range.start);
+        Path {
+            send: send.map(|mark| mark.at),
+            sent: sent.map(|mark| mark.at),
+            queue: xmit.and_then(|mark| mark.queued),
+            xmit: xmit.map(|mark| mark.at),
+            rx,
+            ready,
+            read: read.map(|mark| mark.at),
+            sender: send.map(|mark| mark.task),
+            reader: read.map(|mark| Who { task: mark.task, socket: None }),
+            chain: read.map(|mark| mark.chain.clone()).unwrap_or_default(),
+        }
+    }
+
+    /// Nobody asks about messages that end before `floor` any more. What is asked about sends is where
+    /// a message begins, which in a fragmented one is long before.
+    pub fn prune(&mut self, floor: Offset) {
+        self.sends.prune(Offset(floor.0.saturating_sub(LONGEST_MESSAGE)), floor);
+        self.xmits.prune(floor, floor);
+        self.rxs.prune(floor, floor);
+        self.readies.prune(floor, floor);
+        self.reads.prune(floor, floor);
+    }
+
+    pub fn evicted(&self) -> u64 {
+        let first = self.sends.evicted() + self.xmits.evicted() + self.rxs.evicted();
+        first + self.readies.evicted() + self.reads.evicted()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn range(start: u64, end: u64) -> ByteRange {
+        ByteRange { start: Offset(start), end: Offset(end) }
+    }
+
+    fn marks() -> TcpMarks {
+        TcpMarks::new(100)
+    }
+
+    #[test]
+    fn a_partial_write_ends_where_the_next_starts() {
+        let mut marks = marks();
+        marks.send(range(0, 100), Nanos(1), TaskId::default());
+        marks.send(range(40, 100), Nanos(5), TaskId::default());
+        let path = marks.path(range(0, 100));
+        assert_eq!((path.send, path.sent), (Some(Nanos(1)), Some(Nanos(5))));
+        assert_eq!(marks.path(range(39, 40)).sent, Some(Nanos(1)));
+    }
+
+    #[test]
+    fn a_write_that_took_nothing_does_not_count() {
+        let mut marks = marks();
+        marks.send(range(0, 100), Nanos(1), TaskId::default());
+        marks.send(range(0, 100), Nanos(9), TaskId::default());
+        assert_eq!(marks.path(range(0, 50)).send, Some(Nanos(9)));
+    }
+
+    #[test]
+    fn the_copy_that_made_it_counts() {
+        let mut marks = marks();
+        marks.xmit(range(0, 10), Some(Nanos(1)), Nanos(2));
+        marks.xmit(range(0, 10), Some(Nanos(50)), Nanos(51));
+        marks.xmit(range(0, 10), Some(Nanos(90)), Nanos(91));
+        marks.rx(range(0, 10), Nanos(60));
+        marks.rx(range(0, 10), Nanos(95));
+        marks.ready(Offset(10), Nanos(61), true);
+        let path = marks.path(range(0, 10));
+        assert_eq!((path.queue, path.xmit), (Some(Nanos(50)), Some(Nanos(51))));
+        assert_eq!((path.rx, path.ready), (Some(Nanos(60)), Some(Nanos(61))));
+    }
+
+    #[test]
+    fn lost_observations_do_not_borrow_their_neighbours() {
+        let mut marks = marks();
+        marks.send(range(20, 30), Nanos(5), TaskId::default());
+        marks.read(range(20, 30), Nanos(9), TaskId::default(), Chain::new());
+        marks.ready(Offset(10), Nanos(1), true);
+        marks.ready(Offset(30), Nanos(6), false);
+        let path = marks.path(range(10, 20));
+        assert_eq!((path.send, path.ready, path.read), (None, None, None));
+        assert_eq!(marks.passed_at(range(10, 20)), Some(Nanos(9)));
+        assert_eq!(marks.path(range(5, 10)).ready, Some(Nanos(1)));
+    }
+}

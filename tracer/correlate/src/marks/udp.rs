@@ -1,0 +1,268 @@
+//! What happened to the datagrams of one flow.
+
+use super::{Path, Who};
+use crate::threads::Chain;
+use std::collections::VecDeque;
+use wirelap_events::{ByteRange, IfIndex, Nanos, NetNs, Offset, PacketHook, PacketId, SocketId};
+use wirelap_events::{Packet, TaskId};
+
+/// Where and on which side of the stack a packet was seen.
+type Place = (PacketHook, NetNs, IfIndex);
+
+/// The call that sent a datagram.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sending {
+    /// Its entry, where a hook for that was found.
+    pub entered: Option<Nanos>,
+    pub task: TaskId,
+}
+
+/// One datagram.
+#[derive(Clone, Copy, Debug)]
+pub struct Datagram {
+    pub id: PacketId,
+    pub range: ByteRange,
+    first: Place,
+    last: Place,
+    pub queued: Option<Nanos>,
+    pub xmit: Option<Nanos>,
+    rx: Option<Nanos>,
+    sending: Option<Sending>,
+}
+
+/// A socket that got a datagram.
+#[derive(Clone, Debug)]
+struct Receipt {
+    number: u64,
+    socket: SocketId,
+    ready: Option<Nanos>,
+    read: Option<(Nanos, TaskId)>,
+    chain: Chain,
+}
+
+/// The datagrams of one flow, numbered and laid end to end in the order in which they were first seen.
+#[derive(Debug)]
+pub struct UdpMarks {
+    datagrams: VecDeque<Datagram>,
+    /// The number of the first of `datagrams`.
+    first: u64,
+    /// Where the next one starts.
+    next: Offset,
+    /// Sorted by number.
+    receipts: VecDeque<Receipt>,
+    /// The newest datagram that was read, and when.
+    read_to: Option<(u64, Nanos)>,
+    limit: usize,
+    /// Nobody asks about bytes before this one any more.
+    floor: Offset,
+    evicted: u64,
+}
+
+/// A packet that is still the same datagram after so long is another one in the same memory.
+const LONGEST_PATH: Nanos = Nanos::from_millis(1_000);
+
+/// Datagrams that may be under way at once between two hooks.
+const RECENT: usize = 64;
+
+impl UdpMarks {
+    pub fn new(limit: usize) -> UdpMarks {
+        UdpMarks {
+            datagrams: VecDeque::new(),
+            first: 0,
+            next: Offset::START,
+            receipts: VecDeque::new(),
+            read_to: None,
+            limit,
+            floor: Offset(0),
+            evicted: 0,
+        }
+    }
+
+    pub fn get(&self, number: u64) -> Option<&Datagram> {
+        self.datagrams.get(usize::try_from(number.checked_sub(self.first)?).ok()?)
+    }
+
+    fn get_mut(&mut self, number: u64) -> Option<&mut Datagram> {
+        self.datagrams.get_mut(usize::try_from(number.checked_sub(self.first)?).ok()?)
+    }
+
+    /// A datagram is seen for the first time. Returns its number and its bytes' place in the flow.
+    pub fn add(&mut self, packet: &Packet<'_>, at: Nanos) -> (u64, ByteRange) {
+        let place = (packet.hook, packet.netns, packet.device);
+        let range = ByteRange::new(self.next, u64::from(packet.payload_len));
+        self.next = range.end;
+        let is_xmit = packet.hook == PacketHook::Xmit;
+        if self.datagrams.len() >= self.limit {
+            self.evicted += u64::from(self.datagrams[0].range.end > self.floor);
+            self.pop();
+        }
+        self.datagrams.push_back(Datagram {
+            id: packet.id,
+            range,
+            first: place,
+            last: place,
+            queued: packet.queued.filter(|_| is_xmit),
+            xmit: is_xmit.then_some(at),
+            rx: (!is_xmit).then_some(at),
+            sending: None,
+        });
+        (self.first + self.datagrams.len() as u64 - 1, range)
+    }
+
+    /// Whether `packet`, in the same memory as datagram `number`, is that datagram at a later hook.
+    /// The first transmission and the last reception are kept.
+    pub fn again(&mut self, number: u64, packet: &Packet<'_>, at: Nanos) -> bool {
+        let place = (packet.hook, packet.netns, packet.device);
+        let was_read = self.was_read(number);
+        let Some(datagram) = self.get_mut(number) else { return false };
+        let seen = datagram.xmit.or(datagram.rx).unwrap_or_default();
+        let same = datagram.range.len() == u64::from(packet.payload_len)
+            && place != datagram.first
+            && place != datagram.last
+            && at.since(seen + LONGEST_PATH).is_none()
+            && !was_read;
+        if same {
+            datagram.last = place;
+            if packet.hook == PacketHook::Rx {
+                datagram.rx = Some(at);
+            }
+        }
+        same
+    }
+
+    pub fn sent(&mut self, number: u64, sending: Sending) {
+        if let Some(datagram) = self.get_mut(number) {
+            datagram.sending = Some(sending);
+        }
+    }
+
+    pub fn ready(&mut self, number: u64, socket: SocketId, at: Nanos) {
+        let receipt = self.receipt(number, socket);
+        receipt.ready.get_or_insert(at);
+    }
+
+    pub fn read(&mut self, number: u64, socket: SocketId, at: Nanos, task: TaskId, chain: Chain) {
+        let receipt = self.receipt(number, socket);
+        receipt.read = Some((at, task));
+        receipt.chain = chain;
+        if self.read_to.is_none_or(|(newest, _)| number > newest) {
+            self.read_to = Some((number, at));
+        }
+    }
+
+    fn receipt(&mut self, number: u64, socket: SocketId) -> &mut Receipt {
+        let from = self.receipts.partition_point(|receipt| receipt.number < number);
+        let to = self.receipts.partition_point(|receipt| receipt.number <= number);
+        let index = (from..to).find(|&i| self.receipts[i].socket == socket).unwrap_or_else(|| {
+            let new = Receipt { number, socket, ready: None, read: None, chain: Chain::new() };
+            self.receipts.insert(to, new);
+            to
+        });
+        &mut self.receipts[index]
+    }
+
+    fn receipts_of(&self, number: u64) -> impl Iterator<Item = &Receipt> {
+        let from = self.receipts.partition_point(|receipt| receipt.number < number);
+        self.receipts.range(from..).take_while(move |receipt| receipt.number == number)
+    }
+
+    fn was_read(&self, number: u64) -> bool {
+        self.receipts_of(number).any(|receipt| receipt.read.is_some())
+    }
+
+    /// The datagram with the byte at `at`.
+    fn number_of(&self, at: Offset) -> Option<u64> {
+        let index = self.datagrams.partition_point(|datagram| datagram.range.end <= at);
+        let datagram = self.datagrams.get(index)?;
+        datagram.range.contains(at).then_some(self.first + index as u64)
+    }
+
+    /// When the last of the sockets that got `extent`'s last byte has read it.
+    pub fn read_at(&self, extent: ByteRange) -> Option<Nanos> {
+        let number = self.number_of(extent.last())?;
+        let reads = self.receipts_of(number).map(|receipt| receipt.read.map(|(at, _)| at));
+        reads.reduce(|a, b| Some(a?.max(b?))).flatten()
+    }
+
+    /// When it was seen that the reader is past `extent`, which no socket got: it was thrown away.
+    pub fn passed_at(&self, extent: ByteRange) -> Option<Nanos> {
+        let Some(number) = self.number_of(extent.last()) else { return Some(Nanos(0)) };
+        let nobody = self.receipts_of(number).next().is_none();
+        self.read_to.filter(|&(newest, _)| nobody && newest > number).map(|(_, at)| at)
+    }
+
+    pub fn was_received(&self, extent: ByteRange) -> bool {
+        let datagram = self.number_of(extent.last()).and_then(|number| self.get(number));
+        datagram.is_some_and(|datagram| datagram.rx.is_some())
+    }
+
+    /// What was seen of `extent` on its way to its `index`-th reader.
+    pub fn path(&self, extent: ByteRange, index: usize) -> Path {
+        let first = self.number_of(extent.start).and_then(|number| self.get(number));
+        let number = self.number_of(extent.last());
+        let last = number.and_then(|number| self.get(number));
+        let sending = first.and_then(|datagram| datagram.sending);
+        let receipt = number.and_then(|number| self.receipts_of(number).nth(index));
+        Path {
+            send: sending.and_then(|sending| sending.entered),
+            sent: last.and_then(|datagram| datagram.sending?.entered),
+            queue: last.and_then(|datagram| datagram.queued),
+            xmit: last.and_then(|datagram| datagram.xmit),
+            rx: last.and_then(|datagram| datagram.rx),
+            ready: receipt.and_then(|receipt| receipt.ready),
+            read: receipt.and_then(|receipt| Some(receipt.read?.0)),
+            sender: sending.map(|sending| sending.task),
+            reader: receipt.and_then(|receipt| {
+                Some(Who { task: receipt.read?.1, socket: Some(receipt.socket) })
+            }),
+            chain: receipt.map(|receipt| receipt.chain.clone()).unwrap_or_default(),
+        }
+    }
+
+    /// How many sockets got `extent`'s last byte.
+    pub fn readers(&self, extent: ByteRange) -> usize {
+        self.number_of(extent.last()).map_or(0, |number| self.receipts_of(number).count())
+    }
+
+    /// The oldest datagram of `len` bytes that was sent within reach of `at` and not received: what
+    /// a packet is that was copied on its way.
+    pub fn unreceived(&self, len: u32, at: Nanos) -> Option<u64> {
+        let is_it = |datagram: &Datagram| {
+            datagram.rx.is_none()
+                && datagram.range.len() == u64::from(len)
+                && datagram.xmit.is_some_and(|xmit| at.since(xmit + LONGEST_PATH).is_none())
+        };
+        let recent = self.datagrams.len().saturating_sub(RECENT);
+        let index = self.datagrams.range(recent..).position(is_it)?;
+        Some(self.first + (recent + index) as u64)
+    }
+
+    fn pop(&mut self) {
+        self.datagrams.pop_front();
+        self.first += 1;
+        while self.receipts.front().is_some_and(|receipt| receipt.number < self.first) {
+            self.receipts.pop_front();
+        }
+    }
+
+    /// Nobody asks about messages that end before `floor` any more; datagrams before it that are older
+    /// than `limit` are forgotten.
+    pub fn prune(&mut self, floor: Offset, limit: Nanos) {
+        self.floor = floor;
+        while let Some(oldest) = self.datagrams.front()
+            && oldest.range.end <= floor
+            && oldest.xmit.or(oldest.rx).is_none_or(|at| at < limit)
+        {
+            self.pop();
+        }
+    }
+
+    /// Where the next datagram will start.
+    pub fn next(&self) -> Offset {
+        self.next
+    }
+
+    pub fn evicted(&self) -> u64 {
+        self.evicted
+    }
+}

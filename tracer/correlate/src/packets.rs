@@ -1,0 +1,229 @@
+//! Packets: bytes in order, marks, the ledger.
+
+use crate::Correlator;
+use crate::flow::{Flow, Marks, State, Way};
+use crate::marks::{Sending, UdpMarks};
+use crate::sockets::Outgoing;
+use wirelap_events::{
+    ByteRange, Cpu, Nanos, Packet, PacketHook, SocketId, TcpFields, Transport, tcp_flags,
+};
+
+/// CPUs whose last received datagram is remembered.
+const CPUS: usize = 4096;
+
+/// Packets in memory that are remembered; when there are more, those of flows that are gone go.
+const PACKETS: usize = 262_144;
+
+impl Correlator {
+    pub(crate) fn packet(&mut self, at: Nanos, cpu: Cpu, packet: &Packet<'_>) {
+        match (packet.flow.transport, &packet.tcp) {
+            (Transport::Tcp, Some(tcp)) => self.tcp_packet(at, packet, tcp),
+            (Transport::Tcp, None) => self.totals.anomalies += 1,
+            (Transport::Udp, _) => self.udp_packet(at, cpu, packet),
+        }
+    }
+
+    fn make_room(&mut self) {
+        if self.flows.len() < self.config.max_flows {
+            return;
+        }
+        for way in self.flows.idlest() {
+            self.totals.evicted += 1;
+            self.forget(way);
+        }
+    }
+
+    fn way_of(&mut self, at: Nanos, packet: &Packet<'_>) -> Way {
+        if let Some(way) = self.flows.find(packet.flow) {
+            return way;
+        }
+        self.make_room();
+        self.flows.add(packet.flow, at, &self.config)
+    }
+
+    fn tcp_packet(&mut self, at: Nanos, packet: &Packet<'_>, tcp: &TcpFields) {
+        let way = if tcp.flags & tcp_flags::SYN == 0 {
+            self.way_of(at, packet)
+        } else {
+            self.syn(at, packet, tcp)
+        };
+        let Some(conversation) = self.flows.get_mut(way) else { return };
+        conversation.seen = conversation.seen.max(at);
+        if tcp.flags & tcp_flags::RST != 0 {
+            conversation.closed = true;
+        }
+        if matches!(conversation.state, State::Ignored) {
+            self.totals.unknown_bytes += u64::from(packet.payload_len);
+            return;
+        }
+        let flow = conversation.flow_mut(way.side);
+        let Some(range) = flow.payload_range(tcp, packet.payload_len) else {
+            self.totals.anomalies += 1;
+            return;
+        };
+        let repeated = mark(flow, packet, range, at);
+        let sent_here = flow.devices.is_sent_here();
+        if let Some(repeated) = repeated {
+            conversation.ledger.packet(packet, repeated);
+        }
+        // The copy of a packet at its receiver usually comes without its bytes.
+        let tells_nothing = packet.payload.is_empty() && packet.hook == PacketHook::Rx && sent_here;
+        if !range.is_empty() && !tells_nothing {
+            conversation.packet(way.side, range, packet.payload, at, &mut self.found);
+        }
+        if tcp.flags & tcp_flags::ACK != 0 {
+            self.acknowledged(way.back(), tcp);
+        }
+        self.activate(way);
+        self.sight_found(at, way);
+    }
+
+    fn syn(&mut self, at: Nanos, packet: &Packet<'_>, tcp: &TcpFields) -> Way {
+        self.make_room();
+        let way = self.flows.open(packet.flow, tcp.seq, at, &self.config);
+        if let Some(conversation) = self.flows.get_mut(way) {
+            let is_reply = tcp.flags & tcp_flags::ACK != 0;
+            conversation.server = Some(if is_reply { way.side } else { way.back().side });
+        }
+        way
+    }
+
+    /// What the receiver has acknowledged and no packet was seen of will not be seen.
+    fn acknowledged(&mut self, way: Way, tcp: &TcpFields) {
+        let Some(flow) = self.flows.flow_mut(way) else { return };
+        if flow.bytes.is_waiting()
+            && let Some(upto) = flow.counter(tcp.ack)
+        {
+            self.passed(way, upto);
+        }
+    }
+
+    /// The receiver has everything before `upto`.
+    pub(crate) fn passed(&mut self, way: Way, upto: wirelap_events::Offset) {
+        if let Some(conversation) = self.flows.get_mut(way) {
+            conversation.reassemble(way.side, &mut self.found, |flow, out| flow.passed(upto, out));
+        }
+    }
+
+    fn udp_packet(&mut self, at: Nanos, cpu: Cpu, packet: &Packet<'_>) {
+        let known = self.packets.get(&packet.id).copied();
+        let way = self.way_of(at, packet);
+        let Some(conversation) = self.flows.get_mut(way) else { return };
+        conversation.seen = conversation.seen.max(at);
+        if matches!(conversation.state, State::Ignored) {
+            self.totals.unknown_bytes += u64::from(packet.payload_len);
+            return;
+        }
+        let flow = conversation.flow_mut(way.side);
+        let is_sent_here = flow.devices.is_sent_here();
+        let Marks::Udp(marks) = &mut flow.marks else { return };
+        let same = again(marks, known.filter(|&(w, _)| w == way), packet, at, is_sent_here);
+        let number = match same {
+            Some(number) => number,
+            None => {
+                let (number, range) = marks.add(packet, at);
+                flow.devices.counts(packet, packet.hook == PacketHook::Xmit);
+                conversation.ledger.packet(packet, 0);
+                conversation.datagram(way.side, range, packet.payload, &mut self.found);
+                self.remember(packet, way, number);
+                number
+            }
+        };
+        match (packet.hook, packet.socket) {
+            (PacketHook::Rx, _) => self.received_on(cpu, way, number),
+            (PacketHook::Xmit, Some(socket)) if same.is_none() => {
+                self.leaves(at, packet, socket, way, number);
+            }
+            (PacketHook::Xmit, _) => {}
+        }
+        self.activate(way);
+        self.sight_found(at, way);
+    }
+
+    fn remember(&mut self, packet: &Packet<'_>, way: Way, number: u64) {
+        if self.packets.len() >= PACKETS && !self.packets.contains_key(&packet.id) {
+            let flows = &self.flows;
+            self.packets.retain(|_, (way, number)| {
+                flows.flow(*way).is_some_and(
+                    |flow| matches!(&flow.marks, Marks::Udp(marks) if marks.get(*number).is_some()),
+                )
+            });
+            if self.packets.len() >= PACKETS {
+                self.packets.clear();
+                self.totals.evicted += 1;
+            }
+        }
+        self.packets.insert(packet.id, (way, number));
+    }
+
+    fn received_on(&mut self, cpu: Cpu, way: Way, number: u64) {
+        let cpu = usize::from(cpu.0).min(CPUS - 1);
+        if cpu >= self.received.len() {
+            self.received.resize(cpu + 1, None);
+        }
+        self.received[cpu] = Some((way, number));
+    }
+
+    /// A datagram leaves `socket`: its send call is reported later, or was before if a qdisc held it.
+    fn leaves(&mut self, at: Nanos, packet: &Packet<'_>, socket: SocketId, way: Way, number: u64) {
+        let left = packet.queued.unwrap_or(at);
+        let Some(flow) = self.flows.flow_mut(way) else { return };
+        flow.sender = Some(socket);
+        let Some(entry) = self.sockets.get_mut(socket) else { return };
+        let call = entry
+            .calls
+            .iter()
+            .find(|call| call.entered.is_some_and(|entered| entered <= left) && left <= call.left);
+        if let (Some(call), Marks::Udp(marks)) = (call, &mut flow.marks) {
+            marks.sent(number, Sending { entered: call.entered, task: call.task });
+        } else {
+            entry.put_out(Outgoing { way, number, tid: packet.task.tid, left });
+        }
+    }
+}
+
+/// Marks a TCP packet. `Some` with the bytes that were sent before, if it is to be counted here.
+fn mark(flow: &mut Flow, packet: &Packet<'_>, range: ByteRange, at: Nanos) -> Option<u64> {
+    let is_new = range.end > flow.counted_to && !range.is_empty();
+    let counts = flow.devices.counts(packet, is_new);
+    let Marks::Tcp(marks) = &mut flow.marks else { return None };
+    match packet.hook {
+        PacketHook::Xmit if counts => marks.xmit(range, packet.queued, at),
+        PacketHook::Xmit => {}
+        PacketHook::Rx => marks.rx(range, at),
+    }
+    if packet.hook == PacketHook::Xmit
+        && let Some(socket) = packet.socket
+    {
+        flow.sender.get_or_insert(socket);
+    }
+    if !counts {
+        return None;
+    }
+    let repeated = flow.counted_to.0.saturating_sub(range.start.0).min(range.len());
+    if is_new {
+        flow.counted_to = range.end;
+    }
+    Some(repeated)
+}
+
+/// The datagram that `packet` is, if it was seen before: by its memory, or, for a packet that was
+/// copied on its way, by its place in the order of its flow.
+fn again(
+    marks: &mut UdpMarks,
+    known: Option<(Way, u64)>,
+    packet: &Packet<'_>,
+    at: Nanos,
+    is_sent_here: bool,
+) -> Option<u64> {
+    if let Some((_, number)) = known
+        && marks.again(number, packet, at)
+    {
+        return Some(number);
+    }
+    if packet.hook == PacketHook::Xmit || !is_sent_here {
+        return None;
+    }
+    let number = marks.unreceived(packet.payload_len, at)?;
+    marks.again(number, packet, at).then_some(number)
+}

@@ -1,0 +1,163 @@
+//! Rows: which conversation belongs to which, and what they add up to.
+
+use crate::config::Label;
+use crate::snapshot::{Counts, Overhead};
+use crate::stats::RowStats;
+use rustc_hash::FxHashMap;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use wirelap_events::{FlowKey, GroupId, NetNs, Pid};
+use wirelap_protocols::{Protocol, Topology};
+
+/// What makes conversations one row.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum RowKey {
+    Label(usize),
+    /// The address that serves.
+    Server(&'static str, NetNs, SocketAddr),
+    /// The domain, for protocols that compute their ports from one.
+    Domain(&'static str, u32),
+    /// Beyond [`LIMIT`].
+    Rest,
+}
+
+/// What a process did in a row's messages.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Role {
+    pub publishes: bool,
+    pub forwards: bool,
+    pub subscribes: bool,
+}
+
+impl Role {
+    pub fn name(self) -> &'static str {
+        match (self.publishes, self.forwards, self.subscribes) {
+            (_, true, _) => "broker",
+            (true, false, true) => "peer",
+            (true, false, false) => "publisher",
+            (false, false, _) => "subscriber",
+        }
+    }
+}
+
+/// One row.
+#[derive(Debug)]
+pub struct Row {
+    pub middleware: String,
+    pub broker: Option<String>,
+    pub endpoint: Option<SocketAddr>,
+    /// The process that serves, once known.
+    pub server: Option<Pid>,
+    pub is_brokered: bool,
+    pub counts: Counts,
+    pub stats: RowStats,
+    /// Bytes of conversations that are no longer kept.
+    pub past: Overhead,
+    pub roles: FxHashMap<Pid, Role>,
+    /// Deliveries whose first seen stage is later than the send.
+    pub without_send: u64,
+    /// Legs that ended at another host.
+    pub to_remote: u64,
+    pub domain: Option<u32>,
+}
+
+/// Rows that are told apart; conversations beyond share one.
+const LIMIT: usize = 256;
+
+/// Processes that are listed in a row.
+pub const PROCESSES: usize = 256;
+
+/// Every row.
+#[derive(Debug, Default)]
+pub struct Rows {
+    labels: Vec<Label>,
+    keys: FxHashMap<RowKey, GroupId>,
+    rows: Vec<Row>,
+}
+
+impl Rows {
+    pub fn new(labels: Vec<Label>) -> Rows {
+        Rows { labels, ..Rows::default() }
+    }
+
+    pub fn add_label(&mut self, label: Label) {
+        self.labels.push(label);
+    }
+
+    pub fn labels(&self) -> usize {
+        self.labels.len()
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = (GroupId, &Row)> {
+        (0..).map(GroupId).zip(&self.rows)
+    }
+
+    pub fn get_mut(&mut self, id: GroupId) -> Option<&mut Row> {
+        self.rows.get_mut(id.0 as usize)
+    }
+
+    /// The row of a conversation. A label by process beats one by port.
+    pub fn row_of(
+        &mut self,
+        protocol: &'static dyn Protocol,
+        key: FlowKey,
+        server: SocketAddr,
+        pids: &[Pid],
+    ) -> GroupId {
+        let ports = [key.src.port(), key.dst.port()];
+        let by_pid = self.labels.iter().position(|l| l.pids.iter().any(|pid| pids.contains(pid)));
+        let label = by_pid.or_else(|| {
+            self.labels.iter().position(|l| l.ports.iter().any(|port| ports.contains(port)))
+        });
+        let domain = || ports.iter().find_map(|&port| protocol.domain(port));
+        let mut row_key = match (label, domain()) {
+            (Some(label), _) => RowKey::Label(label),
+            (None, Some(domain)) => RowKey::Domain(protocol.name(), domain),
+            (None, None) => RowKey::Server(protocol.name(), key.scope, normal(server)),
+        };
+        if self.rows.len() >= LIMIT && !self.keys.contains_key(&row_key) {
+            row_key = RowKey::Rest;
+        }
+        if let Some(&id) = self.keys.get(&row_key) {
+            return id;
+        }
+        let id = GroupId(u32::try_from(self.rows.len()).unwrap_or(u32::MAX));
+        self.rows.push(self.new_row(&row_key, protocol, server));
+        self.keys.insert(row_key, id);
+        id
+    }
+
+    fn new_row(&self, key: &RowKey, protocol: &dyn Protocol, server: SocketAddr) -> Row {
+        let label = match key {
+            RowKey::Label(index) => self.labels.get(*index),
+            _ => None,
+        };
+        let domain = match key {
+            RowKey::Domain(_, domain) => Some(*domain),
+            _ => None,
+        };
+        let name = if *key == RowKey::Rest { "other" } else { protocol.name() };
+        Row {
+            middleware: label.map_or_else(|| name.to_owned(), |label| label.name.clone()),
+            broker: label.and_then(|label| label.broker.clone()),
+            endpoint: (domain.is_none() && *key != RowKey::Rest).then_some(server),
+            server: None,
+            is_brokered: protocol.topology() == Topology::Brokered,
+            counts: Counts::default(),
+            stats: RowStats::new(),
+            past: Overhead::default(),
+            roles: FxHashMap::default(),
+            without_send: 0,
+            to_remote: 0,
+            domain,
+        }
+    }
+}
+
+/// One broker listens on both loopback addresses.
+fn normal(server: SocketAddr) -> SocketAddr {
+    if server.ip().is_loopback() {
+        SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), server.port())
+    } else {
+        server
+    }
+}

@@ -1,0 +1,85 @@
+//! A distribution of times or sizes.
+
+use crate::snapshot::Summary;
+use hdrhistogram::Histogram;
+use wirelap_events::Nanos;
+
+/// Untrimmed, with values rounded to three digits.
+#[derive(Debug)]
+pub struct Distribution {
+    /// `None` only if the histogram could not be made, which its fixed arguments rule out.
+    histogram: Option<Histogram<u64>>,
+    sum: u128,
+}
+
+impl Distribution {
+    pub fn new(digits: u8) -> Distribution {
+        Distribution { histogram: Histogram::new(digits).ok(), sum: 0 }
+    }
+
+    pub fn add(&mut self, value: u64) {
+        if let Some(histogram) = &mut self.histogram {
+            // Values the histogram cannot grow to (above 2^63) do not occur: times are differences.
+            let _ = histogram.record(value);
+        }
+        self.sum += u128::from(value);
+    }
+
+    pub fn count(&self) -> u64 {
+        self.histogram.as_ref().map_or(0, Histogram::len)
+    }
+
+    /// The sum of all values, exact.
+    pub fn sum(&self) -> u128 {
+        self.sum
+    }
+
+    /// The value below which this share of the values lies; 0 without values.
+    pub fn quantile(&self, share: f64) -> u64 {
+        self.histogram
+            .as_ref()
+            .filter(|h| !h.is_empty())
+            .map_or(0, |histogram| histogram.value_at_quantile(share).min(histogram.max()))
+    }
+
+    pub fn clear(&mut self) {
+        if let Some(histogram) = &mut self.histogram {
+            histogram.reset();
+        }
+        self.sum = 0;
+    }
+
+    pub fn summary(&self) -> Summary {
+        let Some(histogram) = self.histogram.as_ref().filter(|h| !h.is_empty()) else {
+            return Summary::default();
+        };
+        let at = |share| Nanos(self.quantile(share));
+        Summary {
+            count: histogram.len(),
+            min: Nanos(histogram.min()),
+            p50: at(0.5),
+            p90: at(0.9),
+            p99: at(0.99),
+            p999: at(0.999),
+            max: Nanos(histogram.max()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantiles_are_right_to_three_digits() {
+        let mut distribution = Distribution::new(3);
+        (1..=1000).for_each(|i| distribution.add(i * 1000));
+        let summary = distribution.summary();
+        let near = |a: Nanos, b: u64| a.0.abs_diff(b) <= b / 1000;
+        assert!(near(summary.p50, 500_000) && near(summary.p99, 990_000), "{summary:?}");
+        assert!(near(summary.max, 1_000_000) && near(summary.min, 1000));
+        assert_eq!(distribution.sum(), 500_500_000);
+        distribution.clear();
+        assert_eq!(distribution.summary(), Summary::default());
+    }
+}

@@ -1,0 +1,148 @@
+//! The last seconds.
+
+use super::Distribution;
+use crate::snapshot::{HISTORY_SECONDS, HistoryPoint, Rate};
+use std::collections::VecDeque;
+use wirelap_events::Nanos;
+
+/// The last second is cut into so many slots.
+const SLOTS: u64 = 10;
+
+const SECOND: u64 = 1_000_000_000;
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Slot {
+    deliveries: u64,
+    payload_bytes: u64,
+}
+
+/// Deliveries a second, by the time at which they were complete.
+#[derive(Debug)]
+pub struct History {
+    /// Whole seconds, the last one is `second - 1`.
+    points: VecDeque<HistoryPoint>,
+    /// The second that is being filled; `None` before the first delivery.
+    second: Option<u64>,
+    delivered: u64,
+    one_way: Distribution,
+    slots: [Slot; SLOTS as usize],
+    slot: u64,
+}
+
+impl History {
+    pub fn new() -> History {
+        History {
+            points: VecDeque::new(),
+            second: None,
+            delivered: 0,
+            one_way: Distribution::new(2),
+            slots: [Slot::default(); SLOTS as usize],
+            slot: 0,
+        }
+    }
+
+    pub fn add(&mut self, now: Nanos, payload_bytes: u64, one_way: Option<Nanos>) {
+        self.roll(now);
+        self.delivered += 1;
+        if let Some(one_way) = one_way {
+            self.one_way.add(one_way.0);
+        }
+        let slot = &mut self.slots[usize::try_from(self.slot % SLOTS).unwrap_or(0)];
+        slot.deliveries += 1;
+        slot.payload_bytes += payload_bytes;
+    }
+
+    fn roll(&mut self, now: Nanos) {
+        let slot = now.0 / (SECOND / SLOTS);
+        for passed in (self.slot + 1..=slot).rev().take(self.slots.len()) {
+            self.slots[usize::try_from(passed % SLOTS).unwrap_or(0)] = Slot::default();
+        }
+        self.slot = self.slot.max(slot);
+        let second = now.0 / SECOND;
+        let present = *self.second.get_or_insert(second);
+        if second <= present {
+            return;
+        }
+        self.points.push_back(self.present());
+        for _ in (present + 1..second).take(HISTORY_SECONDS) {
+            self.points.push_back(HistoryPoint::default());
+        }
+        while self.points.len() > HISTORY_SECONDS {
+            self.points.pop_front();
+        }
+        self.second = Some(second);
+        self.delivered = 0;
+        self.one_way.clear();
+    }
+
+    fn present(&self) -> HistoryPoint {
+        HistoryPoint {
+            delivered: self.delivered,
+            one_way_p50: Nanos(self.one_way.quantile(0.5)),
+            one_way_p99: Nanos(self.one_way.quantile(0.99)),
+        }
+    }
+
+    /// Whole seconds up to `now`, oldest first.
+    pub fn points(&self, now: Nanos) -> Vec<HistoryPoint> {
+        let mut points: Vec<_> = self.points.iter().copied().collect();
+        let second = now.0 / SECOND;
+        if let Some(present) = self.second.filter(|&present| present < second) {
+            points.push(self.present());
+            let idle = usize::try_from(second - present - 1).unwrap_or(usize::MAX);
+            points.extend(vec![HistoryPoint::default(); idle.min(HISTORY_SECONDS)]);
+        }
+        let old = points.len().saturating_sub(HISTORY_SECONDS);
+        points.split_off(old)
+    }
+
+    /// Over the last second: nine whole tenths and the one that is being filled.
+    pub fn rate_now(&self, now: Nanos) -> Rate {
+        let slot = now.0 / (SECOND / SLOTS);
+        let oldest = (slot + 1).saturating_sub(SLOTS);
+        let live =
+            (oldest..=self.slot).map(|s| self.slots[usize::try_from(s % SLOTS).unwrap_or(0)]);
+        let sum = live.take(self.slots.len()).fold(Slot::default(), |sum, slot| Slot {
+            deliveries: sum.deliveries + slot.deliveries,
+            payload_bytes: sum.payload_bytes + slot.payload_bytes,
+        });
+        let filled = now.0 % (SECOND / SLOTS);
+        let seconds = (SECOND - SECOND / SLOTS + filled) as f64 / SECOND as f64;
+        Rate {
+            msg_per_s: sum.deliveries as f64 / seconds,
+            payload_bit_per_s: sum.payload_bytes as f64 * 8.0 / seconds,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seconds_without_deliveries_are_points_too() {
+        let mut history = History::new();
+        for ms in [0, 500, 3_200] {
+            history.add(Nanos::from_millis(10_000 + ms), 8, Some(Nanos(70)));
+        }
+        let delivered = |ms| -> Vec<u64> {
+            let points = history.points(Nanos::from_millis(ms));
+            points.iter().map(|point| point.delivered).collect()
+        };
+        assert_eq!(delivered(13_900), [2, 0, 0]);
+        assert_eq!(delivered(15_000), [2, 0, 0, 1, 0]);
+        assert_eq!(delivered(900_000).len(), HISTORY_SECONDS);
+        assert_eq!(history.points(Nanos::from_millis(13_900))[0].one_way_p50, Nanos(70));
+    }
+
+    #[test]
+    fn the_present_rate_forgets() {
+        let mut history = History::new();
+        (0..1_000).for_each(|i| history.add(Nanos::from_millis(5_000 + i), 100, None));
+        let rate = history.rate_now(Nanos::from_millis(5_999));
+        assert!((rate.msg_per_s - 1_000.0).abs() < 2.0, "{rate:?}");
+        assert!((rate.payload_bit_per_s - 800_000.0).abs() < 1_600.0, "{rate:?}");
+        assert!(history.rate_now(Nanos::from_millis(6_450)).msg_per_s < 600.0);
+        assert_eq!(history.rate_now(Nanos::from_millis(60_000)), Rate::default());
+    }
+}

@@ -1,0 +1,113 @@
+//! The statistics of one row.
+
+use super::{Distribution, History};
+use crate::snapshot::{Rate, SegmentStat, Summary};
+use wirelap_events::{Delivery, MAX_LEGS, Nanos, Segment, Stage};
+
+/// Everything that is computed from a row's deliveries.
+#[derive(Debug)]
+pub struct RowStats {
+    pub one_way: Distribution,
+    pub sched_gap: Distribution,
+    pub payload: Distribution,
+    /// By leg and segment; made when first used.
+    segments: [[Option<Box<Distribution>>; Segment::ALL.len()]; MAX_LEGS],
+    pub history: History,
+    first: Option<Nanos>,
+    last: Nanos,
+    delivered: u64,
+    payload_bytes: u64,
+}
+
+impl RowStats {
+    pub fn new() -> RowStats {
+        RowStats {
+            one_way: Distribution::new(3),
+            sched_gap: Distribution::new(3),
+            payload: Distribution::new(3),
+            segments: std::array::from_fn(|_| std::array::from_fn(|_| None)),
+            history: History::new(),
+            first: None,
+            last: Nanos(0),
+            delivered: 0,
+            payload_bytes: 0,
+        }
+    }
+
+    /// A message was read at `read`, and known to be complete at `now`.
+    pub fn delivered(&mut self, now: Nanos, read: Nanos, payload: u64, one_way: Option<Nanos>) {
+        self.first = Some(self.first.map_or(read, |first| first.min(read)));
+        self.last = self.last.max(read);
+        self.delivered += 1;
+        self.payload_bytes += payload;
+        self.payload.add(payload);
+        self.history.add(now, payload, one_way);
+    }
+
+    /// A message was matched from first send to last read.
+    pub fn matched(&mut self, delivery: &Delivery, one_way: Nanos) {
+        self.one_way.add(one_way.0);
+        let mut gap: Option<Nanos> = None;
+        for (leg, segments) in delivery.segments() {
+            for (segment, time) in segments.iter() {
+                let slot = &mut self.segments[leg.min(MAX_LEGS - 1)][segment as usize];
+                slot.get_or_insert_with(|| Box::new(Distribution::new(2))).add(time.0);
+            }
+            gap = match (gap, segments.sched_gap()) {
+                (Some(a), Some(b)) => Some(a + b),
+                (a, b) => a.or(b),
+            };
+        }
+        if let Some(gap) = gap {
+            self.sched_gap.add(gap.0);
+        }
+    }
+
+    /// Between the first and the last delivery.
+    pub fn rate(&self) -> Rate {
+        let Some(span) = self.first.and_then(|first| self.last.since(first)) else {
+            return Rate::default();
+        };
+        if span == Nanos(0) {
+            return Rate::default();
+        }
+        // The first delivery opens the span, the others fill it.
+        let msg_per_s = (self.delivered - 1) as f64 / span.as_secs_f64();
+        let mean = self.payload_bytes as f64 / self.delivered as f64;
+        Rate { msg_per_s, payload_bit_per_s: msg_per_s * mean * 8.0 }
+    }
+
+    pub fn segments(&self) -> Vec<SegmentStat> {
+        let all = || {
+            self.segments.iter().enumerate().flat_map(|(leg, row)| {
+                Segment::ALL.into_iter().filter_map(move |segment| {
+                    Some((leg, segment, row[segment as usize].as_deref()?))
+                })
+            })
+        };
+        let total: u128 = all().map(|(_, _, distribution)| distribution.sum()).sum();
+        let share = |sum: u128| if total == 0 { 0.0 } else { sum as f64 / total as f64 };
+        let mut stats: Vec<_> = all()
+            .map(|(leg, segment, distribution)| SegmentStat {
+                leg: u8::try_from(leg + 1).unwrap_or(u8::MAX),
+                segment,
+                p50: Nanos(distribution.quantile(0.5)),
+                p99: Nanos(distribution.quantile(0.99)),
+                share: share(distribution.sum()),
+                count: distribution.count(),
+            })
+            .collect();
+        // The dwell lies before the leg that it counts to.
+        stats.sort_by_key(|s| (s.leg, s.segment != Segment::BrokerDwell, s.segment));
+        stats
+    }
+
+    pub fn one_way(&self) -> Summary {
+        self.one_way.summary()
+    }
+}
+
+/// When a delivery was read.
+pub fn read_at(delivery: &Delivery) -> Option<Nanos> {
+    delivery.legs.last()?.times.get(Stage::Read)
+}
