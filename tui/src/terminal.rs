@@ -51,7 +51,7 @@ pub enum TuiError {
     #[error("the program failed while the screen was shown")]
     Panicked,
     /// The terminal could not be read or written.
-    #[error("cannot use the terminal")]
+    #[error("cannot use the terminal: {0}")]
     Io(#[from] io::Error),
 }
 

@@ -3,8 +3,16 @@
 use crate::text;
 use wirelap_correlate::snapshot::{Snapshot, Trust};
 
+/// Whether this is the empty snapshot from before the first real one: it says nothing about trust.
+fn is_blank(snapshot: &Snapshot) -> bool {
+    snapshot.at == snapshot.since && snapshot.groups.is_empty()
+}
+
 /// The one-line summary, its parts from the most to the least important; `true` marks a warning.
 pub fn trust_parts(snapshot: &Snapshot) -> Vec<(String, bool)> {
+    if is_blank(snapshot) {
+        return vec![("starting".into(), false)];
+    }
     let trust = &snapshot.trust;
     let lost = trust.lost();
     let delivered: u64 = snapshot.groups.iter().map(|group| group.messages.delivered).sum();
@@ -51,7 +59,7 @@ pub fn warnings(snapshot: &Snapshot) -> Vec<String> {
             text::exact(uncovered)
         ));
     }
-    if trust.window_share < 1.0 {
+    if trust.window_share < 1.0 && !is_blank(snapshot) {
         out.push(format!(
             "Sampling: traced {} of the time; rates and bytes are of that time only.",
             text::share(trust.window_share)
@@ -96,6 +104,9 @@ fn lost(trust: &Trust) -> String {
 
 /// What to say, and to do, while no middleware has been seen.
 pub fn nothing_yet(snapshot: &Snapshot) -> Vec<String> {
+    if is_blank(snapshot) {
+        return vec!["Attaching to the kernel …".into()];
+    }
     let events = snapshot.trust.events;
     let seen = if events == 0 {
         "No event has come from the kernel: nothing sends, or the filters leave everything out."
@@ -119,7 +130,7 @@ pub fn nothing_yet(snapshot: &Snapshot) -> Vec<String> {
 mod tests {
     use super::*;
     use wirelap_correlate::snapshot::{Group, ProbeLoss};
-    use wirelap_events::Probe;
+    use wirelap_events::{Nanos, Probe};
 
     fn whole() -> Snapshot {
         let mut snapshot = Snapshot { groups: vec![Group::default()], ..Snapshot::default() };
@@ -154,8 +165,16 @@ mod tests {
     }
 
     #[test]
+    fn before_the_first_snapshot_nothing_is_claimed() {
+        let blank = Snapshot::default();
+        assert!(warnings(&blank).is_empty());
+        assert_eq!(trust_parts(&blank), [("starting".to_owned(), false)]);
+        assert_eq!(nothing_yet(&blank).len(), 1);
+    }
+
+    #[test]
     fn an_idle_host_is_told_from_an_unknown_protocol() {
-        let mut snapshot = Snapshot::default();
+        let mut snapshot = Snapshot { at: Nanos(1), ..Snapshot::default() };
         assert!(nothing_yet(&snapshot)[1].starts_with("No event"));
         snapshot.trust.events = 12_345;
         assert!(nothing_yet(&snapshot)[1].contains("12,345 events"));
