@@ -1,1 +1,30 @@
-//! Placeholder.
+//! Attaching the probes and reading what they report.
+//!
+//! | module | what |
+//! |---|---|
+//! | [`config`] | what to trace |
+//! | [`hooks`] | the observations, and the ways to make each |
+//! | `attach` | loads the object and attaches each observation's best way |
+//! | `object` | prepares the object for this kernel |
+//! | `percpu` | where the kernel's per-CPU variables are |
+//! | [`capture`] | the ring buffer, counters, windows, changes of the filter |
+//! | [`decode`] | a record's bytes → an [`Event`](wirelap_events::Event) |
+//! | `filter` | process trees and cgroups |
+//! | [`doctor`] | what this machine can do |
+
+mod attach;
+pub mod capture;
+pub mod config;
+pub mod decode;
+pub mod doctor;
+pub mod error;
+mod filter;
+pub mod hooks;
+mod object;
+mod percpu;
+
+pub use capture::{Capture, ProbeCounters};
+pub use config::Config;
+pub use doctor::Doctor;
+pub use error::{AttachError, CaptureError};
+pub use hooks::ChosenHook;

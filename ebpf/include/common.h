@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Maps, settings and helpers that every probe uses. */
+#ifndef WL_COMMON_H
+#define WL_COMMON_H
+
+/* Filled in by the loader before loading; the verifier then removes what cannot happen. */
+const volatile __u8 filter_ports = 0;
+const volatile __u8 filter_pids = 0;
+const volatile __u64 filter_cgroup = 0; /* id of the cgroup, 0: none */
+const volatile __u32 filter_cgroup_level = 0;
+const volatile __u32 own_tgid = 0; /* the process to leave out, 0: none */
+const volatile __u32 snap_bytes = 65536;
+/* Marking sleeping threads allocates in sched_waking: safe since 6.4 (bpf_mem_alloc). */
+const volatile __u8 mark_in_waking = 1;
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1 << 26);
+} ring SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, WL_PROBES);
+	__type(key, __u32);
+	__type(value, struct wl_counter);
+} counters SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct wl_settings);
+} settings SEC(".maps");
+
+/* Bit n % 64 of element n / 64 stands for port n. */
+struct port_bits {
+	__u64 wanted;  /* the user asked for it */
+	__u64 learned; /* a traced socket has it */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1024);
+	__type(key, __u32);
+	__type(value, struct port_bits);
+} ports SEC(".maps");
+
+/* Processes of the traced trees, by tgid. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 16384);
+	__type(key, __u32);
+	__type(value, __u8);
+} pids SEC(".maps");
+
+enum verdict { UNKNOWN = 0, TRACED = 1, IGNORED = 2 };
+
+/* What is known of a socket. A socket made by accept() starts with a copy of its listener's. */
+struct sock_state {
+	__u64 self;        /* whose state this is: tells a copy from the original */
+	__u64 cookie;
+	__u32 generation;  /* an IGNORED verdict holds for this filter … */
+	__u32 judged_tgid; /* … and this process */
+	__u32 owner_pid;
+	__u32 owner_tid;
+	__u8 owner_comm[16];
+	__u32 send_end; /* TCP: write_seq at the end of the send call in progress */
+	__u8 sending;   /* whether there is one */
+	__u8 verdict;
+	__u8 announced;
+	__u8 origin;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC | BPF_F_CLONE);
+	__type(key, int);
+	__type(value, struct sock_state);
+} sockets SEC(".maps");
+
+/* What is known of a thread. */
+struct task_state {
+	__u64 woken; /* time of a wakeup whose switch-in has not come yet, or 0 */
+	__u32 waker_pid;
+	__u32 waker_tid;
+	__u32 from_irq;
+	__u8 traced;  /* it has used a traced socket, or its process has and it was woken since */
+	__u8 process; /* group leaders: a thread of the process has used a traced socket */
+	__u16 sends_many; /* the system call in progress is sendmmsg */
+	__u64 entered;    /* entry of the send call in progress, or 0 */
+	__u64 packet;     /* skb->head of the datagram that it has copied out last, or 0 */
+	struct wl_flow flow; /* of that datagram */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct task_state);
+} tasks SEC(".maps");
+
+/* What a CPU did last. Softirqs interrupt tasks, so a reader checks that it is still about the same. */
+struct cpu_state {
+	__u64 queued_skb; /* the packet that reached a qdisc-less device last, 0 if it was taken */
+	__u64 queued_sock;
+	__u64 queued_at;
+	__u64 rx_head; /* skb->head of the UDP packet received last */
+	__u32 rx_port; /* and its destination port */
+	__u32 unused;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct cpu_state);
+} cpus SEC(".maps");
+
+static __always_inline struct cpu_state *this_cpu(void)
+{
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(&cpus, &zero);
+}
+
+static __always_inline struct wl_settings *get_settings(void)
+{
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(&settings, &zero);
+}
+
+static __always_inline bool is_open(void)
+{
+	struct wl_settings *s = get_settings();
+
+	return s && s->open;
+}
+
+static __always_inline void count_lost(__u32 probe)
+{
+	struct wl_counter *c = bpf_map_lookup_elem(&counters, &probe);
+
+	if (c)
+		c->lost++;
+}
+
+static __always_inline void count_filtered(__u32 probe)
+{
+	struct wl_counter *c = bpf_map_lookup_elem(&counters, &probe);
+
+	if (c)
+		c->filtered++;
+}
+
+/* Room for a record; a failure is counted. */
+#define reserve(type, probe)                                                   \
+	({                                                                     \
+		type *record_ = bpf_ringbuf_reserve(&ring, sizeof(type), 0);   \
+		if (!record_)                                                  \
+			count_lost(probe);                                     \
+		record_;                                                       \
+	})
+
+/* The reader polls: waking it for each record would cost more than the record. */
+#define submit(record) bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP)
+
+static __always_inline void fill_head(struct wl_head *head, __u64 at, __u8 kind, __u8 flags)
+{
+	head->at = at;
+	head->cpu = bpf_get_smp_processor_id();
+	head->kind = kind;
+	head->flags = flags;
+	head->captured = 0;
+}
+
+static __always_inline void fill_task(struct wl_task *out, struct task_struct *task)
+{
+	out->pid = task->tgid;
+	out->tid = task->pid;
+}
+
+static __always_inline bool has_filter(void)
+{
+	return filter_ports || filter_pids || filter_cgroup;
+}
+
+static __always_inline bool port_is(__u16 port, bool also_learned)
+{
+	__u32 index = port / 64;
+	struct port_bits *bits = bpf_map_lookup_elem(&ports, &index);
+
+	if (!bits)
+		return false;
+	return ((bits->wanted | (also_learned ? bits->learned : 0)) >> (port % 64)) & 1;
+}
+
+static __always_inline void learn_port(__u16 port)
+{
+	__u32 index = port / 64;
+	struct port_bits *bits = bpf_map_lookup_elem(&ports, &index);
+	__u64 bit = 1ull << (port % 64);
+
+	if (bits && !(bits->learned & bit))
+		__sync_fetch_and_or(&bits->learned, bit);
+}
+
+/* Whether packets of this flow are wanted; for those whose socket is not known. */
+static __always_inline bool flow_wanted(const struct wl_flow *flow)
+{
+	return !has_filter() || port_is(flow->sport, true) || port_is(flow->dport, true);
+}
+
+/* Whether the process is one that the filter by process or cgroup wants. */
+static __always_inline bool task_wanted(struct task_struct *task)
+{
+	if (filter_pids) {
+		__u32 tgid = task->tgid;
+
+		if (bpf_map_lookup_elem(&pids, &tgid))
+			return true;
+	}
+	return filter_cgroup && in_cgroup(task, filter_cgroup, filter_cgroup_level);
+}
+
+#endif

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * The one description of what the probes put into the ring buffer.
+ *
+ * build.rs reads the structs below, generates their field offsets for Rust, and has clang check each
+ * offset. So: only __u8, __u16, __u32, __u64, arrays of these, and structs declared above; one field a
+ * line; no bit-fields; no implicit padding.
+ */
+#ifndef WL_EVENTS_H
+#define WL_EVENTS_H
+
+/* The order is that of wirelap_events::Probe. */
+enum wl_probe {
+	WL_PROBE_SOCKET,
+	WL_PROBE_SEND,
+	WL_PROBE_READ,
+	WL_PROBE_READY,
+	WL_PROBE_XMIT,
+	WL_PROBE_RX,
+	WL_PROBE_SCHED,
+	WL_PROBE_RETRANSMIT,
+	WL_PROBE_DROP,
+	WL_PROBES,
+};
+
+enum wl_kind {
+	WL_SOCKET = 1,
+	WL_CLOSED = 2,
+	WL_SEND_STREAM = 3,
+	WL_SEND_DATAGRAM = 4,
+	WL_READ_STREAM = 5,
+	WL_READ_DATAGRAM = 6,
+	WL_READY_STREAM = 7,
+	WL_READY_DATAGRAM = 8,
+	WL_XMIT = 9,
+	WL_RX = 10,
+	WL_WAKE = 11,
+	WL_RETRANSMIT = 12,
+	WL_DROP = 13,
+};
+
+enum wl_origin {
+	WL_ORIGIN_EXISTING = 0,
+	WL_ORIGIN_CONNECTED = 1,
+	WL_ORIGIN_ACCEPTED = 2,
+	WL_ORIGIN_FIRST_SEEN = 3,
+};
+
+/* Bits of wl_head.flags. */
+enum wl_flag {
+	WL_HAS_SEQ = 1,  /* wl_socket: tx_next and rx_next are known */
+	WL_HAS_FLOW = 2, /* wl_read_datagram: flow is known */
+	WL_FROM_IRQ = 4, /* wl_wake: the wakeup came from an interrupt */
+};
+
+/* Times are CLOCK_MONOTONIC nanoseconds, 0 where unknown; lengths are bytes. */
+struct wl_head {
+	__u64 at;
+	__u16 cpu;
+	__u8 kind;
+	__u8 flags;
+	__u32 captured; /* wl_packet: payload bytes that follow the record; otherwise 0 */
+};
+
+struct wl_task {
+	__u32 pid;
+	__u32 tid;
+};
+
+/* IPv4 addresses take the first four bytes. Ports are in host order. */
+struct wl_flow {
+	__u8 src[16];
+	__u8 dst[16];
+	__u16 sport;
+	__u16 dport;
+	__u8 family;    /* 4 or 6 */
+	__u8 transport; /* 6 or 17, the IP protocol number */
+	__u16 unused;
+	__u32 netns;
+	__u32 unused2;
+};
+
+struct wl_socket {
+	struct wl_head head;
+	__u64 cookie;
+	struct wl_task task;
+	__u8 comm[16];
+	struct wl_flow flow; /* src is the socket's own side */
+	__u32 tx_next;
+	__u32 rx_next;
+	__u32 origin;
+	__u32 unused;
+};
+
+struct wl_closed {
+	struct wl_head head;
+	__u64 cookie;
+};
+
+struct wl_send {
+	struct wl_head head;
+	__u64 cookie;
+	struct wl_task task;
+	__u64 entered; /* datagrams */
+	__u32 start;   /* streams */
+	__u32 len;
+};
+
+struct wl_read_stream {
+	struct wl_head head;
+	__u64 cookie;
+	struct wl_task task;
+	__u32 end;
+	__u32 len;
+};
+
+struct wl_read_datagram {
+	struct wl_head head;
+	__u64 cookie;
+	struct wl_task task;
+	__u64 packet;
+	__u32 len;
+	__u32 unused;
+	struct wl_flow flow;
+};
+
+struct wl_ready {
+	struct wl_head head;
+	__u64 cookie;
+	__u64 packet;  /* datagrams */
+	__u32 rcv_nxt; /* streams */
+	__u32 unused;
+};
+
+struct wl_packet {
+	struct wl_head head;
+	__u64 id;
+	__u64 cookie;
+	struct wl_task task;
+	__u64 queued;
+	struct wl_flow flow; /* netns is that of the device */
+	__u32 device;
+	__u32 wire_bytes;
+	__u32 payload_len;
+	__u32 seq; /* TCP; otherwise it tells packets apart */
+	__u32 ack;
+	__u16 window;
+	__u16 queue;
+	__u16 segments;
+	__u16 link_header;
+	__u16 ip_header;
+	__u8 transport_header;
+	__u8 tcp_flags;
+};
+
+struct wl_wake {
+	struct wl_head head;
+	struct wl_task task;
+	struct wl_task waker;
+	__u64 woken;
+	__u32 previous;
+	__u32 unused;
+	__u8 previous_comm[16];
+};
+
+struct wl_retransmit {
+	struct wl_head head;
+	__u64 cookie;
+	__u32 start;
+	__u32 len;
+};
+
+struct wl_drop {
+	struct wl_head head;
+	__u32 reason;
+	__u32 len;
+	struct wl_flow flow;
+};
+
+/* The value of the map `counters`, one a probe and CPU. */
+struct wl_counter {
+	__u64 filtered;
+	__u64 lost;
+};
+
+/* The only value of the map `settings`. */
+struct wl_settings {
+	__u32 open;       /* 0: all probes pause */
+	__u32 generation; /* counts changes of the filter */
+};
+
+#endif

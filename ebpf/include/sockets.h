@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Which sockets are traced, and announcing each before its first event. */
+#ifndef WL_SOCKETS_H
+#define WL_SOCKETS_H
+
+static __always_inline bool is_inet(const struct sock *sk)
+{
+	__u16 family = sk->__sk_common.skc_family;
+	__u16 protocol = sk->sk_protocol;
+
+	return (family == AF_INET || family == AF_INET6) &&
+	       (protocol == IPPROTO_TCP || protocol == IPPROTO_UDP);
+}
+
+/* src is the socket's own side. */
+static __always_inline void fill_socket_flow(struct wl_flow *flow, struct sock *sk)
+{
+	__builtin_memset(flow, 0, sizeof(*flow));
+	flow->sport = sk->__sk_common.skc_num;
+	flow->dport = bpf_ntohs(sk->__sk_common.skc_dport);
+	flow->transport = sk->sk_protocol;
+	flow->netns = sk->__sk_common.skc_net.net->ns.inum;
+	if (sk->__sk_common.skc_family == AF_INET) {
+		flow->family = 4;
+		*(__be32 *)flow->src = sk->__sk_common.skc_rcv_saddr;
+		*(__be32 *)flow->dst = sk->__sk_common.skc_daddr;
+	} else {
+		flow->family = 6;
+		bpf_core_read(flow->src, 16, &sk->__sk_common.skc_v6_rcv_saddr);
+		bpf_core_read(flow->dst, 16, &sk->__sk_common.skc_v6_daddr);
+	}
+}
+
+static __always_inline void remember_owner(struct sock_state *state, struct task_struct *task)
+{
+	state->owner_pid = task->tgid;
+	state->owner_tid = task->pid;
+	bpf_core_read(state->owner_comm, sizeof(state->owner_comm), &task->group_leader->comm);
+}
+
+/*
+ * Decides whether a socket is traced. `owner` is a thread that uses it, or NULL where the current
+ * thread has nothing to do with it: then only its ports can speak for it.
+ */
+static __always_inline void judge(struct sock *sk, struct sock_state *state,
+				  struct task_struct *owner)
+{
+	struct wl_settings *s = get_settings();
+	__u32 generation = s ? s->generation : 0;
+	__u32 tgid = owner ? owner->tgid : 0;
+	bool wanted;
+
+	if (state->verdict == TRACED)
+		return;
+	if (state->verdict == IGNORED && state->generation == generation &&
+	    (!tgid || state->judged_tgid == tgid))
+		return;
+	wanted = !has_filter();
+	if (filter_ports)
+		wanted = wanted || port_is(sk->__sk_common.skc_num, false) ||
+			 port_is(bpf_ntohs(sk->__sk_common.skc_dport), false);
+	if (owner && !wanted)
+		wanted = task_wanted(owner);
+	if (own_tgid && tgid == own_tgid)
+		wanted = false;
+	if (!wanted && !owner)
+		return;
+	state->verdict = wanted ? TRACED : IGNORED;
+	state->generation = generation;
+	state->judged_tgid = tgid;
+	if (owner && wanted)
+		remember_owner(state, owner);
+}
+
+/* Whether its peer and its sequence numbers are settled. */
+static __always_inline bool is_presentable(const struct sock *sk)
+{
+	__u8 tcp_state = sk->__sk_common.skc_state;
+
+	return sk->sk_protocol == IPPROTO_UDP ||
+	       !(tcp_state == TCP_SYN_SENT || tcp_state == TCP_SYN_RECV ||
+		 tcp_state == TCP_LISTEN || tcp_state == TCP_CLOSE);
+}
+
+/*
+ * Whether the verifier trusts a pointer: it does where a tracepoint hands it out, not where it was read
+ * from a packet. Helpers that take sockets want the former.
+ */
+enum sock_pointer { TRUSTED_SOCK, READ_SOCK };
+
+/* A socket gets its cookie when somebody asks for it first, which needs a trusted pointer. */
+static __always_inline __u64 socket_cookie(struct sock *sk, enum sock_pointer pointer)
+{
+	if (pointer == TRUSTED_SOCK)
+		return bpf_get_socket_cookie(sk);
+	return BPF_CORE_READ(sk, __sk_common.skc_cookie.counter);
+}
+
+static __noinline int announce(struct sock *sk, struct sock_state *state, __u8 origin,
+			       enum sock_pointer pointer)
+{
+	struct tcp_sock *tcp = (void *)sk;
+	bool is_tcp = sk->sk_protocol == IPPROTO_TCP;
+	__u64 cookie = socket_cookie(sk, pointer);
+	struct wl_socket *out;
+
+	if (!cookie)
+		return 0;
+
+	/* Two CPUs may come here at once. */
+	if (__sync_lock_test_and_set(&state->cookie, 1) != 0)
+		return 0;
+	out = reserve(struct wl_socket, WL_PROBE_SOCKET);
+	if (!out) {
+		state->cookie = 0;
+		return 0;
+	}
+	fill_head(&out->head, bpf_ktime_get_ns(), WL_SOCKET, is_tcp ? WL_HAS_SEQ : 0);
+	out->cookie = cookie;
+	out->task.pid = state->owner_pid;
+	out->task.tid = state->owner_tid;
+	__builtin_memcpy(out->comm, state->owner_comm, sizeof(out->comm));
+	fill_socket_flow(&out->flow, sk);
+	out->tx_next = is_tcp ? BPF_CORE_READ(tcp, write_seq) : 0;
+	out->rx_next = is_tcp ? BPF_CORE_READ(tcp, copied_seq) : 0;
+	out->origin = origin;
+	out->unused = 0;
+	state->cookie = cookie;
+	state->announced = 1;
+	if (filter_pids || filter_cgroup)
+		learn_port(sk->__sk_common.skc_num);
+	submit(out);
+	return 0;
+}
+
+static __always_inline struct sock_state *state_of(struct sock *sk)
+{
+	struct sock_state *state =
+		bpf_sk_storage_get(&sockets, sk, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+
+	if (state && state->self != (__u64)sk) {
+		/* New, or the copy of a listener's: only its verdict and owner are inherited. */
+		if (state->verdict == IGNORED)
+			state->verdict = UNKNOWN;
+		state->self = (__u64)sk;
+		state->cookie = 0;
+		state->announced = 0;
+		state->sending = 0;
+		state->origin = WL_ORIGIN_FIRST_SEEN;
+	}
+	return state;
+}
+
+static __noinline int touch_slowly(struct sock *sk, struct sock_state *state,
+				   struct task_struct *owner, enum sock_pointer pointer)
+{
+	judge(sk, state, owner);
+	if (state->verdict == TRACED && is_presentable(sk)) {
+		if (owner && !state->owner_pid)
+			remember_owner(state, owner);
+		announce(sk, state, state->origin, pointer);
+	}
+	return 0;
+}
+
+/*
+ * The state of a socket that is traced, announced if it can be; NULL if it is not traced. A full
+ * ring leaves it unannounced: then its events are dropped and counted until there is room.
+ */
+static __always_inline struct sock_state *touch(struct sock *sk, struct task_struct *owner,
+						 enum sock_pointer pointer)
+{
+	struct sock_state *state = state_of(sk);
+
+	if (!state)
+		return NULL;
+	if (!state->announced)
+		touch_slowly(sk, state, owner, pointer);
+	return state->verdict == TRACED ? state : NULL;
+}
+
+/* The current thread has used a traced socket: its wakeups, and its process's, are traced. */
+static __always_inline struct task_state *mark_task(struct task_struct *task)
+{
+	struct task_state *state =
+		bpf_task_storage_get(&tasks, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+
+	if (state && !state->traced) {
+		struct task_struct *leader = task->group_leader;
+
+		state->traced = 1;
+		if (leader) {
+			struct task_state *process = bpf_task_storage_get(
+				&tasks, leader, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+
+			if (process)
+				process->process = 1;
+		}
+	}
+	return state;
+}
+
+#endif

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * The kernel types that the probes read, and only the fields that they read. CO-RE finds each
+ * field's real offset in the running kernel's BTF, so neither order nor size here mean anything.
+ * Types that differ between kernels are in core_fixes.h.
+ */
+#ifndef WL_VMLINUX_H
+#define WL_VMLINUX_H
+
+typedef unsigned char __u8;
+typedef signed char __s8;
+typedef unsigned short __u16;
+typedef short __s16;
+typedef unsigned int __u32;
+typedef int __s32;
+typedef unsigned long long __u64;
+typedef long long __s64;
+typedef __u16 __be16;
+typedef __u32 __be32;
+typedef __u64 __be64;
+typedef __u16 __sum16;
+typedef __u32 __wsum;
+typedef _Bool bool;
+
+#define NULL ((void *)0)
+#define true 1
+#define false 0
+
+/* include/uapi/linux/bpf.h */
+enum {
+	BPF_MAP_TYPE_HASH = 1,
+	BPF_MAP_TYPE_ARRAY = 2,
+	BPF_MAP_TYPE_PERCPU_ARRAY = 6,
+	BPF_MAP_TYPE_LRU_HASH = 9,
+	BPF_MAP_TYPE_SK_STORAGE = 24,
+	BPF_MAP_TYPE_RINGBUF = 27,
+	BPF_MAP_TYPE_TASK_STORAGE = 29,
+};
+enum { BPF_ANY = 0, BPF_F_NO_PREALLOC = 1, BPF_F_CLONE = 512 };
+enum { BPF_LOCAL_STORAGE_GET_F_CREATE = 1 };
+enum { BPF_RB_NO_WAKEUP = 1, BPF_RB_FORCE_WAKEUP = 2, BPF_RB_AVAIL_DATA = 0 };
+struct bpf_dynptr {
+	__u64 opaque[2];
+} __attribute__((aligned(8)));
+/* The context of cgroup/sock_release programs; the verifier rewrites its accesses, CO-RE must not. */
+struct bpf_sock {
+	__u32 bound_dev_if;
+	__u32 family;
+	__u32 type;
+	__u32 protocol;
+};
+
+/* include/linux/socket.h, include/net/tcp_states.h, include/uapi/linux/if_ether.h, …/in.h, …/if.h */
+enum { AF_INET = 2, AF_INET6 = 10 };
+enum { MSG_PEEK = 0x2, MSG_ERRQUEUE = 0x2000 };
+enum { TCP_ESTABLISHED = 1, TCP_SYN_SENT = 2, TCP_SYN_RECV = 3, TCP_CLOSE = 7, TCP_LISTEN = 10 };
+enum { ETH_P_IP = 0x0800, ETH_P_IPV6 = 0x86DD };
+enum { IPPROTO_TCP = 6, IPPROTO_UDP = 17 };
+enum { IFF_LOOPBACK = 0x8 };
+enum { TCQ_F_MQROOT = 0x8 }; /* include/net/sch_generic.h */
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct ns_common {
+	unsigned int inum;
+};
+
+struct net {
+	struct ns_common ns;
+};
+
+typedef struct {
+	struct net *net;
+} possible_net_t;
+
+struct in6_addr {
+	__u8 s6_bytes[16];
+};
+
+struct cookie_counter {
+	__s64 counter;
+};
+
+struct sock_common {
+	__be32 skc_daddr;
+	__be32 skc_rcv_saddr;
+	__be16 skc_dport;
+	__u16 skc_num;
+	unsigned short skc_family;
+	volatile unsigned char skc_state;
+	possible_net_t skc_net;
+	struct in6_addr skc_v6_daddr;
+	struct in6_addr skc_v6_rcv_saddr;
+	struct cookie_counter skc_cookie;
+};
+
+struct sock {
+	struct sock_common __sk_common;
+	__u16 sk_protocol;
+};
+
+struct tcp_sock {
+	__u32 write_seq;
+	__u32 copied_seq;
+	__u32 rcv_nxt;
+};
+
+struct socket {
+	struct sock *sk;
+};
+
+struct iov_iter {
+	unsigned long count;
+};
+
+struct msghdr {
+	struct iov_iter msg_iter;
+};
+
+struct Qdisc {
+	void *enqueue;
+	unsigned int flags;
+};
+
+struct net_device {
+	unsigned int flags;
+	int ifindex;
+	possible_net_t nd_net;
+	struct Qdisc *qdisc;
+};
+
+struct sk_buff {
+	struct net_device *dev;
+	struct sock *sk;
+	char cb[48];
+	unsigned int len;
+	unsigned int data_len;
+	__u16 queue_mapping;
+	__be16 protocol;
+	__u16 transport_header;
+	__u16 network_header;
+	__u16 mac_header;
+	unsigned int end;
+	unsigned char *head;
+	unsigned char *data;
+};
+
+struct skb_shared_info {
+	unsigned short gso_size;
+	unsigned short gso_segs;
+};
+
+struct tcp_skb_cb {
+	__u32 seq;
+	__u32 end_seq;
+};
+
+struct kernfs_node {
+	__u64 id;
+};
+
+struct cgroup {
+	int level;
+	struct kernfs_node *kn;
+};
+
+struct css_set {
+	struct cgroup *dfl_cgrp;
+};
+
+struct rq;
+
+struct cfs_rq {
+	struct rq *rq;
+};
+
+struct sched_entity {
+	struct cfs_rq *cfs_rq;
+};
+
+struct signal_live {
+	int counter;
+};
+
+struct signal_struct {
+	struct signal_live live;
+};
+
+struct task_struct {
+	int pid;
+	int tgid;
+	char comm[16];
+	struct sched_entity se;
+	struct task_struct *group_leader;
+	struct css_set *cgroups;
+	struct signal_struct *signal;
+};
+
+struct file;
+
+struct bpf_iter_meta;
+
+struct bpf_iter__task_file {
+	struct bpf_iter_meta *meta;
+	struct task_struct *task;
+	__u32 fd;
+	struct file *file;
+};
+
+enum skb_drop_reason {
+	SKB_CONSUMED = 1,
+	SKB_DROP_REASON_NOT_SPECIFIED = 2,
+};
+
+#pragma clang attribute pop
+
+#endif

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Segments sent again, and packets thrown away. */
+
+/* net/ipv4/tcp_output.c __tcp_retransmit_skb(). */
+SEC("tp_btf/tcp_retransmit_skb")
+int BPF_PROG(retransmit, struct sock *sk, struct sk_buff *skb)
+{
+	struct sock_state *state;
+	struct wl_retransmit *out;
+	struct tcp_skb_cb *cb = (void *)skb + bpf_core_field_offset(struct sk_buff, cb);
+	__u32 start = BPF_CORE_READ(cb, seq);
+
+	if (!is_open())
+		return 0;
+	state = touch(sk, NULL, TRUSTED_SOCK);
+	if (!state || !state->announced) {
+		count_filtered(WL_PROBE_RETRANSMIT);
+		return 0;
+	}
+	out = reserve(struct wl_retransmit, WL_PROBE_RETRANSMIT);
+	if (!out)
+		return 0;
+	fill_head(&out->head, bpf_ktime_get_ns(), WL_RETRANSMIT, 0);
+	out->cookie = state->cookie;
+	out->start = start;
+	out->len = skb->len;
+	submit(out);
+	return 0;
+}
+
+/* net/core/skbuff.c; the reason is there since 5.17 (c504e5c2f964). */
+SEC("tp_btf/kfree_skb")
+int BPF_PROG(packet_dropped, struct sk_buff *skb, void *location, unsigned int reason)
+{
+	struct wl_packet p = {};
+	struct wl_drop *out;
+	__s32 offset;
+
+	/* What is freed without a reason was, nearly always, used up and not lost. */
+	if (reason <= bpf_core_enum_value(enum skb_drop_reason, SKB_DROP_REASON_NOT_SPECIFIED))
+		return 0;
+	if (!is_open() || skb->network_header == 0xffff)
+		return 0;
+	offset = skb->network_header - data_offset(skb);
+	if (!parse_packet(skb, offset, &p))
+		return 0;
+	if (!flow_wanted(&p.flow)) {
+		count_filtered(WL_PROBE_DROP);
+		return 0;
+	}
+	out = reserve(struct wl_drop, WL_PROBE_DROP);
+	if (!out)
+		return 0;
+	fill_head(&out->head, bpf_ktime_get_ns(), WL_DROP, 0);
+	out->reason = reason;
+	out->len = p.payload_len;
+	out->flow = p.flow;
+	out->flow.netns = skb->dev ? skb->dev->nd_net.net->ns.inum : 0;
+	submit(out);
+	return 0;
+}

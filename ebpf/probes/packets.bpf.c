@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Packets on their way out and in. */
+
+/* When packets reached a real qdisc, by skb address: they may wait there and leave on another CPU. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 16384);
+	__type(key, __u64);
+	__type(value, __u64);
+} queued SEC(".maps");
+
+/*
+ * Packets whose payload was captured on the way out, so that a veth's other end need not capture it
+ * again. A collision costs a second copy, nothing else.
+ */
+#define SENT_SLOTS 4096
+#define SENT_NS 10000000
+
+struct sent_packet {
+	__u64 head;
+	__u64 at;
+	__u32 seq;
+	__u32 len;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, SENT_SLOTS);
+	__type(key, __u32);
+	__type(value, struct sent_packet);
+} sent_here SEC(".maps");
+
+static __always_inline struct sent_packet *sent_slot(const struct wl_packet *p)
+{
+	__u32 index = (p->seq * 0x9e3779b1u) >> 20;
+
+	return bpf_map_lookup_elem(&sent_here, &index);
+}
+
+static __always_inline void remember_sent(const struct wl_packet *p)
+{
+	struct sent_packet *slot = sent_slot(p);
+
+	if (!slot)
+		return;
+	slot->head = p->id;
+	slot->at = p->head.at;
+	slot->seq = p->seq;
+	slot->len = p->payload_len;
+}
+
+static __always_inline bool was_sent_here(const struct wl_packet *p)
+{
+	struct sent_packet *slot = sent_slot(p);
+
+	return slot && slot->head == p->id && slot->seq == p->seq &&
+	       slot->len == p->payload_len && p->head.at - slot->at < SENT_NS;
+}
+
+/* noqueue has no enqueue function (net/sched/sch_generic.c), and neither has mq, which has children. */
+static __always_inline bool has_qdisc(struct net_device *dev)
+{
+	struct Qdisc *qdisc = dev->qdisc;
+
+	return !qdisc || qdisc->enqueue || (qdisc->flags & TCQ_F_MQROOT);
+}
+
+static __always_inline bool is_ip(struct sk_buff *skb)
+{
+	return skb->protocol == bpf_htons(ETH_P_IP) || skb->protocol == bpf_htons(ETH_P_IPV6);
+}
+
+/* net/core/dev.c __dev_queue_xmit(): the packet reaches the qdisc. */
+SEC("tp_btf/net_dev_queue")
+int BPF_PROG(packet_queued, struct sk_buff *skb)
+{
+	__u64 key = (__u64)skb;
+	struct cpu_state *cpu;
+	__u64 now;
+
+	if (!is_open() || !is_ip(skb))
+		return 0;
+	now = bpf_ktime_get_ns();
+	if (has_qdisc(skb->dev)) {
+		bpf_map_update_elem(&queued, &key, &now, BPF_ANY);
+		return 0;
+	}
+	cpu = this_cpu();
+	if (!cpu)
+		return 0;
+	cpu->queued_skb = key;
+	cpu->queued_sock = (__u64)skb->sk;
+	cpu->queued_at = now;
+	return 0;
+}
+
+/* When this packet was queued, 0 if that is not known. */
+static __always_inline __u64 take_queued(struct sk_buff *skb, struct net_device *dev)
+{
+	__u64 key = (__u64)skb;
+	struct cpu_state *cpu;
+	__u64 *found, at;
+
+	if (has_qdisc(dev)) {
+		found = bpf_map_lookup_elem(&queued, &key);
+		if (!found)
+			return 0;
+		at = *found;
+		bpf_map_delete_elem(&queued, &key);
+		return at;
+	}
+	cpu = this_cpu();
+	if (!cpu || !cpu->queued_skb)
+		return 0;
+	if (cpu->queued_skb == key)
+		cpu->queued_skb = 0;
+	else if (!skb->sk || cpu->queued_sock != (__u64)skb->sk)
+		return 0; /* not even a segment of it */
+	return cpu->queued_at;
+}
+
+static __always_inline void describe(struct sk_buff *skb, struct net_device *dev,
+				     struct wl_packet *p, __u32 link_header)
+{
+	p->id = (__u64)skb->head;
+	p->flow.netns = dev->nd_net.net->ns.inum;
+	p->device = dev->ifindex;
+	/* The counters of a loopback device leave its (pretended) link header out. */
+	p->link_header = dev->flags & IFF_LOOPBACK ? 0 : link_header;
+	p->segments = count_segments(skb);
+}
+
+/* Whether a packet on its way out is wanted; fills in its socket if it has one that is announced. */
+static __always_inline bool is_wanted(struct sk_buff *skb, struct wl_packet *p,
+				      struct task_struct *task)
+{
+	struct sock *sk = skb->sk;
+	struct sock_state *state;
+
+	if (!sk || !is_inet(sk) || sk->__sk_common.skc_state == TCP_LISTEN)
+		return flow_wanted(&p->flow);
+	if (sk->__sk_common.skc_state == TCP_CLOSE && sk->sk_protocol == IPPROTO_TCP)
+		return flow_wanted(&p->flow); /* resets are sent on a socket of the kernel's own */
+	state = bpf_sk_storage_get(&sockets, sk, NULL, 0);
+	if (!state || !state->announced || state->self != (__u64)sk)
+		state = touch(sk, has_filter() && in_irq(task) ? NULL : task, READ_SOCK);
+	if (!state)
+		return !has_filter() && own_tgid != (__u32)task->tgid;
+	if (state->announced)
+		p->cookie = state->cookie;
+	return true;
+}
+
+/* net/core/dev.c xmit_one(): the packet is handed to the driver. */
+SEC("tp_btf/net_dev_start_xmit")
+int BPF_PROG(packet_xmit, struct sk_buff *skb, struct net_device *dev)
+{
+	struct task_struct *task;
+	struct wl_packet p = {};
+	__u32 link_header, headers;
+	__u64 queued_at;
+
+	if (!is_open() || !is_ip(skb))
+		return 0;
+	queued_at = take_queued(skb, dev);
+	/* skb->data is at the link header here. */
+	link_header = skb->network_header - data_offset(skb);
+	if (!parse_packet(skb, link_header, &p))
+		return 0;
+	task = bpf_get_current_task_btf();
+	if (!is_wanted(skb, &p, task)) {
+		count_filtered(WL_PROBE_XMIT);
+		return 0;
+	}
+	fill_head(&p.head, bpf_ktime_get_ns(), WL_XMIT, 0);
+	describe(skb, dev, &p, link_header);
+	fill_task(&p.task, task);
+	p.queued = queued_at;
+	p.queue = skb->queue_mapping;
+	p.wire_bytes = skb->len - link_header + p.link_header;
+	headers = link_header + p.ip_header + p.transport_header;
+	/* A forwarded packet's payload was captured where it came from. */
+	if (!skb->sk) {
+		emit_packet(skb, &p, headers, 0);
+		return 0;
+	}
+	if (!(dev->flags & IFF_LOOPBACK) && p.payload_len)
+		remember_sent(&p);
+	emit_packet(skb, &p, headers, p.payload_len);
+	return 0;
+}
+
+/*
+ * net/core/dev.c __netif_receive_skb_core(): a packet enters the stack, once for each device that it
+ * comes in on; loopback, veth, NAPI with and without GRO all pass here.
+ */
+SEC("tp_btf/netif_receive_skb")
+int BPF_PROG(packet_rx, struct sk_buff *skb)
+{
+	struct net_device *dev = skb->dev;
+	struct wl_packet p = {};
+	struct cpu_state *cpu;
+	__u32 payload = 0;
+
+	if (!is_open() || !is_ip(skb) || !parse_packet(skb, 0, &p))
+		return 0;
+	if (p.flow.transport == IPPROTO_UDP) {
+		cpu = this_cpu();
+		if (cpu) {
+			cpu->rx_head = (__u64)skb->head;
+			cpu->rx_port = p.flow.dport;
+		}
+	}
+	if (!flow_wanted(&p.flow)) {
+		count_filtered(WL_PROBE_RX);
+		return 0;
+	}
+	fill_head(&p.head, bpf_ktime_get_ns(), WL_RX, 0);
+	/* skb->data is at the IP header here. */
+	describe(skb, dev, &p, data_offset(skb) - skb->mac_header);
+	fill_task(&p.task, bpf_get_current_task_btf());
+	p.wire_bytes = skb->len + p.link_header;
+	if (!(dev->flags & IFF_LOOPBACK) && !was_sent_here(&p))
+		payload = p.payload_len;
+	emit_packet(skb, &p, p.ip_header + p.transport_header, payload);
+	return 0;
+}

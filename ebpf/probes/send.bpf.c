@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* A thread sends on a socket. */
+
+/*
+ * The entry of a TCP send. Comes once for each segment that one call fills, under the socket lock;
+ * write_seq plus what is left to copy is the same each time, which tells the first from the others.
+ */
+static __always_inline void send_stream(struct sock *sk, __u32 write_seq, __u32 left)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct sock_state *state;
+	struct wl_send *out;
+
+	state = touch(sk, task, TRUSTED_SOCK);
+	if (!state) {
+		count_filtered(WL_PROBE_SEND);
+		return;
+	}
+	if (state->sending && state->send_end == write_seq + left)
+		return;
+	mark_task(task);
+	if (!state->announced) {
+		count_lost(WL_PROBE_SEND);
+		return;
+	}
+	state->sending = 1;
+	state->send_end = write_seq + left;
+	out = reserve(struct wl_send, WL_PROBE_SEND);
+	if (!out)
+		return;
+	fill_head(&out->head, bpf_ktime_get_ns(), WL_SEND_STREAM, 0);
+	out->cookie = state->cookie;
+	fill_task(&out->task, task);
+	out->entered = 0;
+	out->start = write_seq;
+	out->len = left;
+	submit(out);
+}
+
+/* net/ipv4/tcp.c tcp_sendmsg_locked(), since 6.16. */
+SEC("tp_btf/tcp_sendmsg_locked")
+int BPF_PROG(send_tcp, struct sock *sk, struct msghdr *msg)
+{
+	struct tcp_sock *tcp;
+
+	if (!is_open())
+		return 0;
+	tcp = bpf_skc_to_tcp_sock(sk);
+	if (tcp)
+		send_stream(sk, tcp->write_seq, msg->msg_iter.count);
+	return 0;
+}
+
+/* The same function's entry, where tracing functions is possible. */
+SEC("fentry/tcp_sendmsg_locked")
+int BPF_PROG(send_tcp_fentry, struct sock *sk, struct msghdr *msg, unsigned long size)
+{
+	struct tcp_sock *tcp;
+
+	if (!is_open())
+		return 0;
+	tcp = bpf_skc_to_tcp_sock(sk);
+	if (tcp)
+		send_stream(sk, tcp->write_seq, size);
+	return 0;
+}
+
+static __always_inline void send_datagram(struct sock *sk, int sent)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	__u64 now = bpf_ktime_get_ns();
+	struct sock_state *state;
+	struct task_state *thread;
+	struct wl_send *out;
+	__u64 entered = 0;
+
+	state = touch(sk, task, TRUSTED_SOCK);
+	if (!state) {
+		count_filtered(WL_PROBE_SEND);
+		return;
+	}
+	thread = mark_task(task);
+	if (thread) {
+		entered = thread->entered;
+		thread->entered = thread->sends_many ? now : 0;
+	}
+	if (sent < 0)
+		return;
+	if (!state->announced) {
+		count_lost(WL_PROBE_SEND);
+		return;
+	}
+	out = reserve(struct wl_send, WL_PROBE_SEND);
+	if (!out)
+		return;
+	fill_head(&out->head, now, WL_SEND_DATAGRAM, 0);
+	out->cookie = state->cookie;
+	fill_task(&out->task, task);
+	out->entered = entered;
+	out->start = 0;
+	out->len = sent;
+	submit(out);
+}
+
+/* The exit of a send call. */
+static __always_inline void send_done(struct sock *sk, int sent)
+{
+	if (!is_open() || !is_inet(sk))
+		return;
+	if (sk->sk_protocol == IPPROTO_TCP) {
+		struct sock_state *state = bpf_sk_storage_get(&sockets, sk, NULL, 0);
+
+		if (state)
+			state->sending = 0;
+	} else {
+		send_datagram(sk, sent);
+	}
+}
+
+/* net/socket.c sock_sendmsg(), since 6.3. */
+SEC("tp_btf/sock_send_length")
+int BPF_PROG(send_exit, struct sock *sk, int ret, int flags)
+{
+	send_done(sk, ret);
+	return 0;
+}
+
+SEC("fexit/tcp_sendmsg")
+int BPF_PROG(send_exit_tcp, struct sock *sk, struct msghdr *msg, unsigned long size, int ret)
+{
+	send_done(sk, ret);
+	return 0;
+}
+
+SEC("fexit/udp_sendmsg")
+int BPF_PROG(send_exit_udp, struct sock *sk, struct msghdr *msg, unsigned long size, int ret)
+{
+	send_done(sk, ret);
+	return 0;
+}
+
+SEC("fexit/udpv6_sendmsg")
+int BPF_PROG(send_exit_udpv6, struct sock *sk, struct msghdr *msg, unsigned long size, int ret)
+{
+	send_done(sk, ret);
+	return 0;
+}
+
+/* Numbers of the system calls that send; they differ between architectures. */
+const volatile __u32 sys_sendto = 0, sys_sendmsg = 0, sys_sendmmsg = 0;
+const volatile __u32 sys_write = 0, sys_writev = 0, sys_io_uring_enter = 0;
+
+/*
+ * UDP has no tracepoint at a send's entry. The entry of the system call stands for it; the time is
+ * taken by sock_send_length. io_uring sends have none, so an older one must not be left over.
+ */
+SEC("tp_btf/sys_enter")
+int BPF_PROG(send_syscall, void *regs, long id)
+{
+	struct task_struct *task;
+	struct task_state *thread;
+	bool sends = id == sys_sendto || id == sys_sendmsg || id == sys_sendmmsg;
+
+	if (!sends && id != sys_write && id != sys_writev && id != sys_io_uring_enter)
+		return 0;
+	if (!is_open())
+		return 0;
+	task = bpf_get_current_task_btf();
+	if (sends)
+		thread = bpf_task_storage_get(&tasks, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	else
+		thread = bpf_task_storage_get(&tasks, task, NULL, 0);
+	if (!thread)
+		return 0;
+	thread->entered = id == sys_io_uring_enter ? 0 : bpf_ktime_get_ns();
+	thread->sends_many = id == sys_sendmmsg;
+	return 0;
+}
+
+static __always_inline void enter_datagram(void)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct task_state *thread;
+
+	if (!is_open())
+		return;
+	thread = bpf_task_storage_get(&tasks, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (!thread)
+		return;
+	thread->entered = bpf_ktime_get_ns();
+	thread->sends_many = 0;
+}
+
+SEC("fentry/udp_sendmsg")
+int BPF_PROG(send_udp_fentry, struct sock *sk)
+{
+	enter_datagram();
+	return 0;
+}
+
+SEC("fentry/udpv6_sendmsg")
+int BPF_PROG(send_udpv6_fentry, struct sock *sk)
+{
+	enter_datagram();
+	return 0;
+}

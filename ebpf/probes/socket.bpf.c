@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Sockets coming into view and closing. */
+
+/* net/ipv4/af_inet.c, inet_csk: every TCP state change. */
+SEC("tp_btf/inet_sock_set_state")
+int BPF_PROG(socket_state, struct sock *sk, int from, int to)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct sock_state *state;
+	bool own = to == TCP_SYN_SENT || to == TCP_LISTEN;
+
+	if (!(own || to == TCP_ESTABLISHED) || sk->sk_protocol != IPPROTO_TCP)
+		return 0;
+	state = state_of(sk);
+	if (!state)
+		return 0;
+	if (own) {
+		/* connect() and listen() run in their caller's context. */
+		judge(sk, state, task);
+		state->origin = WL_ORIGIN_CONNECTED;
+		return 0;
+	}
+	state->origin = from == TCP_SYN_SENT ? WL_ORIGIN_CONNECTED : WL_ORIGIN_ACCEPTED;
+	judge(sk, state, NULL);
+	if (is_open() && state->verdict == TRACED && !state->announced)
+		announce(sk, state, state->origin, TRUSTED_SOCK);
+	return 0;
+}
+
+static __always_inline void emit_closed(struct sock_state *state)
+{
+	struct wl_closed *out;
+
+	if (!state || !state->announced)
+		return;
+	state->announced = 0;
+	out = reserve(struct wl_closed, WL_PROBE_SOCKET);
+	if (!out)
+		return;
+	fill_head(&out->head, bpf_ktime_get_ns(), WL_CLOSED, 0);
+	out->cookie = state->cookie;
+	submit(out);
+}
+
+/* net/ipv4/tcp_ipv4.c tcp_v4_destroy_sock(): the last thing that happens to a TCP socket. */
+SEC("tp_btf/tcp_destroy_sock")
+int BPF_PROG(tcp_closed, struct sock *sk)
+{
+	struct sock_state *state = bpf_sk_storage_get(&sockets, sk, NULL, 0);
+
+	if (state && state->self == (__u64)sk)
+		emit_closed(state);
+	return 0;
+}
+
+/* net/ipv4/af_inet.c inet_release(): the only hook that sees a UDP socket close. */
+SEC("cgroup/sock_release")
+int udp_closed(struct bpf_sock *sk)
+{
+	if (sk->protocol == IPPROTO_UDP)
+		emit_closed(bpf_sk_storage_get(&sockets, sk, NULL, 0));
+	return 1;
+}
+
+/*
+ * net/ipv4/af_inet.c inet_create(): gives every new socket its cookie, so that the first packet of a UDP
+ * socket, which comes before the exit of its send, can be told to be its.
+ */
+SEC("cgroup/sock_create")
+int socket_created(struct bpf_sock *sk)
+{
+	bpf_get_socket_cookie(sk);
+	return 1;
+}
+
+/* Walks the open files of all processes once, to find the sockets that were open before. */
+SEC("iter/task_file")
+int existing_sockets(struct bpf_iter__task_file *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct file *file = ctx->file;
+	struct sock_state *state;
+	struct socket *socket;
+	struct sock *sk;
+
+	if (!task || !file)
+		return 0;
+	socket = bpf_sock_from_file(file);
+	if (!socket)
+		return 0;
+	sk = socket->sk;
+	if (!sk || !is_inet(sk))
+		return 0;
+	state = state_of(sk);
+	if (!state || state->announced)
+		return 0;
+	judge(sk, state, task);
+	if (state->verdict != TRACED)
+		return 0;
+	mark_task(task);
+	if (is_presentable(sk) && sk->__sk_common.skc_num)
+		announce(sk, state, WL_ORIGIN_EXISTING, TRUSTED_SOCK);
+	return 0;
+}

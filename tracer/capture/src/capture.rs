@@ -1,0 +1,304 @@
+//! The running capture.
+
+use crate::attach::{self, Attached};
+use crate::hooks::ChosenHook;
+use crate::{AttachError, CaptureError, Config, decode, filter};
+use aya::maps::{Array, HashMap, MapData, MapError, PerCpuArray, RingBuf};
+use aya::{Ebpf, Pod};
+use rustix::event::{PollFd, PollFlags, Timespec};
+use std::collections::VecDeque;
+use std::path::Path;
+use std::time::{Duration, Instant};
+use wirelap_events::{Body, Cpu, Event, Lost, Nanos, Pid, Probe};
+
+/// How often the ring is looked at while it is empty. The probes do not wake the reader: a wakeup
+/// would cost the traced program more than the record.
+const TICK: Duration = Duration::from_millis(1);
+/// The same after it has been empty for a while.
+const IDLE_TICK: Duration = Duration::from_millis(5);
+/// Empty ticks until it counts as idle.
+const IDLE_AFTER: u32 = 20;
+/// How often the counters of lost events are read.
+const LOSS_CHECK: Duration = Duration::from_millis(20);
+
+/// What a probe did since it was attached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProbeCounters {
+    /// The probe.
+    pub probe: Probe,
+    /// Events that [`Capture::poll`] has handed out.
+    pub emitted: u64,
+    /// Times that the probe ran for something the filter does not want.
+    pub filtered: u64,
+    /// Events lost because the ring buffer was full.
+    pub lost: u64,
+}
+
+/// Attached probes. Dropping it detaches everything; so does the end of the process, however it comes.
+pub struct Capture {
+    ring: RingBuf<MapData>,
+    ebpf: Ebpf,
+    hooks: Vec<ChosenHook>,
+    lists_existing: bool,
+    filtered: bool,
+    generation: u32,
+    open: bool,
+    emitted: [u64; Probe::ALL.len()],
+    lost: [u64; Probe::ALL.len()],
+    next_loss_check: Instant,
+    empty_ticks: u32,
+    /// Events that are made here and not by the probes, in order of their times.
+    pending: VecDeque<Event<'static>>,
+}
+
+impl Capture {
+    /// Loads the probes and attaches what this kernel offers.
+    ///
+    /// Sockets that are already open are listed in the first events.
+    ///
+    /// # Errors
+    /// [`AttachError`] says in a sentence what is missing and what to do.
+    pub fn attach(config: &Config) -> Result<Capture, AttachError> {
+        let Attached { mut ebpf, hooks, lists_existing } = attach::attach(config)?;
+        let ring = ebpf.take_map("ring").ok_or(CaptureError::NoMap("ring"))?;
+        let ring = RingBuf::try_from(ring).map_err(map_error("ring"))?;
+        let mut capture = Capture {
+            ring,
+            ebpf,
+            hooks,
+            lists_existing,
+            filtered: !config.ports.is_empty()
+                || !config.pids.is_empty()
+                || config.cgroup.is_some(),
+            generation: 0,
+            open: true,
+            emitted: [0; Probe::ALL.len()],
+            lost: [0; Probe::ALL.len()],
+            next_loss_check: Instant::now(),
+            empty_ticks: 0,
+            pending: VecDeque::new(),
+        };
+        for &port in &config.ports {
+            capture.want_port(port)?;
+        }
+        for &pid in &config.pids {
+            capture.want_tree(pid)?;
+        }
+        capture.list_existing()?;
+        capture.write_settings()?;
+        Ok(capture)
+    }
+
+    /// Takes what is in the ring buffer and calls `sink` for each event, in order. Waits up to
+    /// `timeout` if there is nothing. Returns the number of events.
+    ///
+    /// # Errors
+    /// [`CaptureError::Record`] on a record that cannot be read: the probes and this program do not
+    /// belong together. [`CaptureError::Wait`] and [`CaptureError::Map`] when the kernel refuses.
+    pub fn poll(
+        &mut self,
+        timeout: Duration,
+        sink: &mut dyn FnMut(&Event<'_>),
+    ) -> Result<usize, CaptureError> {
+        let deadline = Instant::now() + timeout;
+        loop {
+            let count = self.drain(sink)? + self.report_lost(sink)?;
+            let now = Instant::now();
+            if count > 0 {
+                self.empty_ticks = 0;
+                return Ok(count);
+            }
+            if now >= deadline {
+                return Ok(0);
+            }
+            self.empty_ticks = self.empty_ticks.saturating_add(1);
+            let tick = if self.empty_ticks > IDLE_AFTER { IDLE_TICK } else { TICK };
+            self.wait(tick.min(deadline - now))?;
+        }
+    }
+
+    /// What each probe did.
+    pub fn counters(&self) -> Vec<ProbeCounters> {
+        let sums = self.read_counters().unwrap_or_default();
+        Probe::ALL
+            .into_iter()
+            .map(|probe| {
+                let [filtered, lost] = sums[probe as usize];
+                ProbeCounters { probe, emitted: self.emitted[probe as usize], filtered, lost }
+            })
+            .collect()
+    }
+
+    /// Starts to follow a process and its children. With no filter so far, everything is followed
+    /// already and this changes nothing.
+    ///
+    /// # Errors
+    /// [`CaptureError::NoProcess`] when it does not run.
+    pub fn add_pid(&mut self, pid: Pid) -> Result<(), CaptureError> {
+        if !Path::new("/proc").join(pid.0.to_string()).exists() {
+            return Err(CaptureError::NoProcess(pid.0));
+        }
+        self.want_tree(pid)?;
+        self.filter_changed()
+    }
+
+    /// Starts to follow a port. With no filter so far, this changes nothing.
+    ///
+    /// # Errors
+    /// [`CaptureError::Map`] when the kernel refuses.
+    pub fn add_port(&mut self, port: u16) -> Result<(), CaptureError> {
+        self.want_port(port)?;
+        self.filter_changed()
+    }
+
+    /// Pauses (`false`) or resumes (`true`) all probes. [`Body::Window`] follows in the events, after
+    /// everything that came before it.
+    ///
+    /// # Errors
+    /// [`CaptureError::Map`] when the kernel refuses.
+    pub fn set_window(&mut self, open: bool) -> Result<(), CaptureError> {
+        if self.open == open {
+            return Ok(());
+        }
+        let opening = monotonic_now();
+        self.open = open;
+        self.write_settings()?;
+        let at = if open { opening } else { monotonic_now() };
+        self.pending.push_back(Event { at, cpu: Cpu(0), body: Body::Window(open) });
+        Ok(())
+    }
+
+    /// How each observation is made.
+    pub fn hooks(&self) -> &[ChosenHook] {
+        &self.hooks
+    }
+
+    /// Hands out what is in the ring now, with the pending events at their places.
+    fn drain(&mut self, sink: &mut dyn FnMut(&Event<'_>)) -> Result<usize, CaptureError> {
+        let mut count = 0;
+        while let Some(record) = self.ring.next() {
+            let event = decode::decode(&record)?;
+            while let Some(own) = self.pending.front().filter(|own| own.at < event.at) {
+                sink(own);
+                count += 1;
+                self.pending.pop_front();
+            }
+            if let Some(probe) = decode::probe_of(&event.body) {
+                self.emitted[probe as usize] += 1;
+            }
+            sink(&event);
+            count += 1;
+        }
+        for own in self.pending.drain(..) {
+            sink(&own);
+            count += 1;
+        }
+        Ok(count)
+    }
+
+    /// Hands out a [`Body::Lost`] for each probe that has lost more since the last one.
+    fn report_lost(&mut self, sink: &mut dyn FnMut(&Event<'_>)) -> Result<usize, CaptureError> {
+        let now = Instant::now();
+        if now < self.next_loss_check {
+            return Ok(0);
+        }
+        self.next_loss_check = now + LOSS_CHECK;
+        let sums = self.read_counters()?;
+        let mut count = 0;
+        for (probe, ([_, lost], reported)) in
+            Probe::ALL.into_iter().zip(sums.into_iter().zip(&mut self.lost))
+        {
+            let more = lost.saturating_sub(*reported);
+            if more > 0 {
+                *reported = lost;
+                let body = Body::Lost(Lost { probe, count: more });
+                sink(&Event { at: monotonic_now(), cpu: Cpu(0), body });
+                count += 1;
+            }
+        }
+        Ok(count)
+    }
+
+    /// Filtered and lost of each probe, summed over the CPUs.
+    fn read_counters(&self) -> Result<[[u64; 2]; Probe::ALL.len()], CaptureError> {
+        let map = self.ebpf.map("counters").ok_or(CaptureError::NoMap("counters"))?;
+        let map: PerCpuArray<_, [u64; 2]> =
+            PerCpuArray::try_from(map).map_err(map_error("counters"))?;
+        let mut sums = [[0; 2]; Probe::ALL.len()];
+        for (index, sum) in (0..).zip(&mut sums) {
+            let values = map.get(&index, 0).map_err(map_error("counters"))?;
+            for &[filtered, lost] in values.iter() {
+                sum[0] += filtered;
+                sum[1] += lost;
+            }
+        }
+        Ok(sums)
+    }
+
+    fn wait(&self, time: Duration) -> Result<(), CaptureError> {
+        let timeout = Timespec::try_from(time).ok();
+        let mut fds = [PollFd::new(&self.ring, PollFlags::IN)];
+        match rustix::event::poll(&mut fds, timeout.as_ref()) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
+            Err(error) => Err(CaptureError::Wait(error.into())),
+        }
+    }
+
+    fn want_port(&mut self, port: u16) -> Result<(), CaptureError> {
+        let (index, bit) = filter::port_bit(port);
+        let mut ports = array::<[u64; 2]>(&mut self.ebpf, "ports")?;
+        let [wanted, learned] = ports.get(&index, 0).map_err(map_error("ports"))?;
+        ports.set(index, [wanted | bit, learned], 0).map_err(map_error("ports"))
+    }
+
+    fn want_tree(&mut self, root: Pid) -> Result<(), CaptureError> {
+        let map = self.ebpf.map_mut("pids").ok_or(CaptureError::NoMap("pids"))?;
+        let mut pids: HashMap<_, u32, u8> = HashMap::try_from(map).map_err(map_error("pids"))?;
+        // The root first: from then on the probes add the children that it starts.
+        pids.insert(root.0, 1, 0).map_err(map_error("pids"))?;
+        for pid in filter::process_tree(root.0) {
+            pids.insert(pid, 1, 0).map_err(map_error("pids"))?;
+        }
+        Ok(())
+    }
+
+    /// Sockets that were not wanted are judged again.
+    fn filter_changed(&mut self) -> Result<(), CaptureError> {
+        if !self.filtered {
+            return Ok(());
+        }
+        self.generation = self.generation.wrapping_add(1);
+        self.write_settings()?;
+        self.list_existing()
+    }
+
+    fn list_existing(&mut self) -> Result<(), CaptureError> {
+        if self.lists_existing { attach::list_existing(&mut self.ebpf) } else { Ok(()) }
+    }
+
+    fn write_settings(&mut self) -> Result<(), CaptureError> {
+        let value = [u32::from(self.open), self.generation];
+        array::<[u32; 2]>(&mut self.ebpf, "settings")?
+            .set(0, value, 0)
+            .map_err(map_error("settings"))
+    }
+}
+
+fn array<'a, V: Pod>(
+    ebpf: &'a mut Ebpf,
+    name: &'static str,
+) -> Result<Array<&'a mut MapData, V>, CaptureError> {
+    let map = ebpf.map_mut(name).ok_or(CaptureError::NoMap(name))?;
+    Array::try_from(map).map_err(map_error(name))
+}
+
+fn map_error(map: &'static str) -> impl Fn(MapError) -> CaptureError {
+    move |source| CaptureError::Map { map, source: Box::new(source) }
+}
+
+/// `CLOCK_MONOTONIC`, the clock of the probes.
+fn monotonic_now() -> Nanos {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    let seconds = u64::try_from(now.tv_sec).unwrap_or_default();
+    Nanos(seconds * 1_000_000_000 + u64::try_from(now.tv_nsec).unwrap_or_default())
+}

@@ -1,0 +1,39 @@
+//! What to trace.
+
+use std::path::PathBuf;
+use wirelap_events::Pid;
+
+/// What to trace. An event passes when it matches any of the given filters (ports, processes or
+/// cgroup); with none given everything passes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// Local or remote ports; empty for all.
+    pub ports: Vec<u16>,
+    /// Roots of process trees: their children, present and future, follow. Empty for all.
+    pub pids: Vec<Pid>,
+    /// A cgroup v2 directory: processes in it and below it.
+    pub cgroup: Option<PathBuf>,
+    /// Payload bytes captured of each packet, at most 65,536.
+    pub snap_bytes: u32,
+    /// Bytes of the ring buffer: a power of two and a multiple of the page size.
+    pub ring_bytes: u32,
+    /// Whether to attach what only UDP needs: the entry of every system call of the host.
+    pub udp: bool,
+    /// Whether to leave out the sockets of this very process.
+    pub exclude_self: bool,
+}
+
+impl Default for Config {
+    /// Everything, whole packets, a ring of 64 MiB.
+    fn default() -> Config {
+        Config {
+            ports: Vec::new(),
+            pids: Vec::new(),
+            cgroup: None,
+            snap_bytes: 65_536,
+            ring_bytes: 64 << 20,
+            udp: true,
+            exclude_self: true,
+        }
+    }
+}

@@ -1,0 +1,292 @@
+//! From a record's bytes to an [`Event`]: copies and checks, and never looks at memory as a struct.
+//!
+//! Offsets come from `ebpf/include/events.h` through [`wirelap_ebpf::layout`].
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use wirelap_ebpf::layout::{self as l, wl_flow, wl_head, wl_task};
+use wirelap_events::{
+    Body, Comm, Cpu, Drop, Event, FlowKey, IfIndex, Nanos, NetNs, Origin, Packet, PacketHook,
+    PacketId, Pid, Probe, Read, ReadKind, Ready, ReadyKind, Retransmit, Send, SendKind, Seq,
+    Socket, SocketId, TaskId, TcpFields, Tid, Transport, Wake,
+};
+
+/// A record that is not laid out as `events.h` says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Malformed {
+    /// It ends too early.
+    #[error("a record of kind {kind} needs {needed} bytes and has {got}")]
+    Short {
+        /// `wl_head.kind`, 0 if not even that is there.
+        kind: u8,
+        /// Bytes needed.
+        needed: usize,
+        /// Bytes there.
+        got: usize,
+    },
+    /// Its kind is not one of `enum wl_kind`.
+    #[error("a record is of the unknown kind {0}")]
+    Kind(u8),
+    /// A field has a value that it cannot have.
+    #[error("a record of kind {kind} has {value} as its {field}")]
+    Value {
+        /// `wl_head.kind`.
+        kind: u8,
+        /// The field.
+        field: &'static str,
+        /// Its value.
+        value: u32,
+    },
+}
+
+/// A record's bytes, known to be as long as the struct that it is read as.
+#[derive(Clone, Copy)]
+struct Record<'a>(&'a [u8]);
+
+impl<'a> Record<'a> {
+    /// The first `needed` bytes.
+    fn checked(bytes: &'a [u8], kind: u8, needed: usize) -> Result<Record<'a>, Malformed> {
+        let got = bytes.len();
+        bytes.get(..needed).map(Record).ok_or(Malformed::Short { kind, needed, got })
+    }
+
+    /// Bytes of a field; zeros beyond the end, which [`Record::checked`] rules out.
+    fn bytes<const N: usize>(self, at: usize) -> [u8; N] {
+        self.0.get(at..).and_then(|rest| rest.first_chunk()).copied().unwrap_or([0; N])
+    }
+
+    fn u8(self, at: usize) -> u8 {
+        self.bytes::<1>(at)[0]
+    }
+
+    fn u16(self, at: usize) -> u16 {
+        u16::from_ne_bytes(self.bytes(at))
+    }
+
+    fn u32(self, at: usize) -> u32 {
+        u32::from_ne_bytes(self.bytes(at))
+    }
+
+    fn u64(self, at: usize) -> u64 {
+        u64::from_ne_bytes(self.bytes(at))
+    }
+
+    fn kind(self) -> u8 {
+        self.u8(wl_head::KIND)
+    }
+
+    fn flag(self, flag: u32) -> bool {
+        u32::from(self.u8(wl_head::FLAGS)) & flag != 0
+    }
+
+    fn socket(self, at: usize) -> SocketId {
+        SocketId(self.u64(at))
+    }
+
+    fn task(self, at: usize) -> TaskId {
+        TaskId { pid: Pid(self.u32(at + wl_task::PID)), tid: Tid(self.u32(at + wl_task::TID)) }
+    }
+
+    fn time(self, at: usize) -> Option<Nanos> {
+        Some(Nanos(self.u64(at))).filter(|time| time.0 != 0)
+    }
+
+    fn packet_id(self, at: usize) -> Option<PacketId> {
+        Some(PacketId(self.u64(at))).filter(|id| id.0 != 0)
+    }
+
+    fn invalid(self, field: &'static str, value: u8) -> Malformed {
+        Malformed::Value { kind: self.kind(), field, value: value.into() }
+    }
+
+    fn flow(self, at: usize) -> Result<RawFlow, Malformed> {
+        let family = self.u8(at + wl_flow::FAMILY);
+        let address = |at: usize| match family {
+            4 => Ok(IpAddr::from(Ipv4Addr::from(self.bytes::<4>(at)))),
+            6 => Ok(IpAddr::from(Ipv6Addr::from(self.bytes::<16>(at)))),
+            other => Err(self.invalid("address family", other)),
+        };
+        let transport = match self.u8(at + wl_flow::TRANSPORT) {
+            6 => Transport::Tcp,
+            17 => Transport::Udp,
+            other => return Err(self.invalid("transport protocol", other)),
+        };
+        Ok(RawFlow {
+            transport,
+            src: SocketAddr::new(address(at + wl_flow::SRC)?, self.u16(at + wl_flow::SPORT)),
+            dst: SocketAddr::new(address(at + wl_flow::DST)?, self.u16(at + wl_flow::DPORT)),
+            netns: NetNs(self.u32(at + wl_flow::NETNS)),
+        })
+    }
+}
+
+/// `struct wl_flow`.
+struct RawFlow {
+    transport: Transport,
+    src: SocketAddr,
+    dst: SocketAddr,
+    netns: NetNs,
+}
+
+impl RawFlow {
+    fn key(&self) -> FlowKey {
+        FlowKey::new(self.transport, self.src, self.dst, self.netns)
+    }
+}
+
+/// Reads one record.
+///
+/// # Errors
+/// [`Malformed`] when it is too short, of an unknown kind, or has an impossible value.
+pub fn decode(bytes: &[u8]) -> Result<Event<'_>, Malformed> {
+    let head = Record::checked(bytes, 0, wl_head::SIZE)?;
+    let kind = head.kind();
+    let sized = |size| Record::checked(bytes, kind, size);
+    let body = match u32::from(kind) {
+        l::WL_SOCKET => Body::Socket(socket(sized(l::wl_socket::SIZE)?)?),
+        l::WL_CLOSED => Body::Closed(sized(l::wl_closed::SIZE)?.socket(l::wl_closed::COOKIE)),
+        l::WL_SEND_STREAM | l::WL_SEND_DATAGRAM => Body::Send(send(sized(l::wl_send::SIZE)?)),
+        l::WL_READ_STREAM => Body::Read(read_stream(sized(l::wl_read_stream::SIZE)?)),
+        l::WL_READ_DATAGRAM => Body::Read(read_datagram(sized(l::wl_read_datagram::SIZE)?)?),
+        l::WL_READY_STREAM | l::WL_READY_DATAGRAM => Body::Ready(ready(sized(l::wl_ready::SIZE)?)),
+        l::WL_XMIT | l::WL_RX => Body::Packet(packet(bytes, sized(l::wl_packet::SIZE)?)?),
+        l::WL_WAKE => Body::Wake(wake(sized(l::wl_wake::SIZE)?)),
+        l::WL_RETRANSMIT => Body::Retransmit(retransmit(sized(l::wl_retransmit::SIZE)?)),
+        l::WL_DROP => Body::Drop(drop(sized(l::wl_drop::SIZE)?)?),
+        _ => return Err(Malformed::Kind(kind)),
+    };
+    Ok(Event { at: Nanos(head.u64(wl_head::AT)), cpu: Cpu(head.u16(wl_head::CPU)), body })
+}
+
+/// Which probe an event comes from; `None` for what the probes themselves do not send.
+pub(crate) fn probe_of(body: &Body<'_>) -> Option<Probe> {
+    Some(match body {
+        Body::Socket(_) | Body::Closed(_) => Probe::Socket,
+        Body::Send(_) => Probe::Send,
+        Body::Read(_) => Probe::Read,
+        Body::Ready(_) => Probe::Ready,
+        Body::Packet(Packet { hook: PacketHook::Xmit, .. }) => Probe::Xmit,
+        Body::Packet(Packet { hook: PacketHook::Rx, .. }) => Probe::Rx,
+        Body::Wake(_) => Probe::Sched,
+        Body::Retransmit(_) => Probe::Retransmit,
+        Body::Drop(_) => Probe::Drop,
+        Body::Lost(_) | Body::Window(_) => return None,
+    })
+}
+
+fn socket(r: Record<'_>) -> Result<Socket, Malformed> {
+    use l::wl_socket as f;
+    let flow = r.flow(f::FLOW)?;
+    let seq = |at| Some(Seq(r.u32(at))).filter(|_| r.flag(l::WL_HAS_SEQ));
+    let origin = match r.u32(f::ORIGIN) {
+        l::WL_ORIGIN_EXISTING => Origin::Existing,
+        l::WL_ORIGIN_CONNECTED => Origin::Connected,
+        l::WL_ORIGIN_ACCEPTED => Origin::Accepted,
+        l::WL_ORIGIN_FIRST_SEEN => Origin::FirstSeen,
+        value => return Err(Malformed::Value { kind: r.kind(), field: "origin", value }),
+    };
+    Ok(Socket {
+        id: r.socket(f::COOKIE),
+        netns: flow.netns,
+        transport: flow.transport,
+        local: flow.src,
+        remote: Some(flow.dst).filter(|peer| peer.port() != 0),
+        task: r.task(f::TASK),
+        comm: Comm(r.bytes(f::COMM)),
+        origin,
+        tx_next: seq(f::TX_NEXT),
+        rx_next: seq(f::RX_NEXT),
+    })
+}
+
+fn send(r: Record<'_>) -> Send {
+    use l::wl_send as f;
+    let len = r.u32(f::LEN);
+    let kind = if u32::from(r.kind()) == l::WL_SEND_STREAM {
+        SendKind::Stream { start: Seq(r.u32(f::START)), len }
+    } else {
+        SendKind::Datagram { len, entered: r.time(f::ENTERED) }
+    };
+    Send { socket: r.socket(f::COOKIE), task: r.task(f::TASK), kind }
+}
+
+fn read_stream(r: Record<'_>) -> Read {
+    use l::wl_read_stream as f;
+    let kind = ReadKind::Stream { end: Seq(r.u32(f::END)), len: r.u32(f::LEN) };
+    Read { socket: r.socket(f::COOKIE), task: r.task(f::TASK), kind }
+}
+
+fn read_datagram(r: Record<'_>) -> Result<Read, Malformed> {
+    use l::wl_read_datagram as f;
+    let flow = if r.flag(l::WL_HAS_FLOW) { Some(r.flow(f::FLOW)?.key()) } else { None };
+    let kind = ReadKind::Datagram { packet: r.packet_id(f::PACKET), flow, len: r.u32(f::LEN) };
+    Ok(Read { socket: r.socket(f::COOKIE), task: r.task(f::TASK), kind })
+}
+
+fn ready(r: Record<'_>) -> Ready {
+    use l::wl_ready as f;
+    let kind = if u32::from(r.kind()) == l::WL_READY_STREAM {
+        ReadyKind::Stream(Seq(r.u32(f::RCV_NXT)))
+    } else {
+        ReadyKind::Datagram(r.packet_id(f::PACKET))
+    };
+    Ready { socket: r.socket(f::COOKIE), kind }
+}
+
+fn packet<'a>(bytes: &'a [u8], r: Record<'_>) -> Result<Packet<'a>, Malformed> {
+    use l::wl_packet as f;
+    let captured = r.u32(wl_head::CAPTURED) as usize;
+    let needed = f::SIZE.saturating_add(captured);
+    let payload = bytes.get(f::SIZE..needed).ok_or(Malformed::Short {
+        kind: r.kind(),
+        needed,
+        got: bytes.len(),
+    })?;
+    let flow = r.flow(f::FLOW)?;
+    let is_xmit = u32::from(r.kind()) == l::WL_XMIT;
+    Ok(Packet {
+        hook: if is_xmit { PacketHook::Xmit } else { PacketHook::Rx },
+        flow: flow.key(),
+        id: PacketId(r.u64(f::ID)),
+        socket: Some(r.socket(f::COOKIE)).filter(|id| id.0 != 0),
+        task: r.task(f::TASK),
+        netns: flow.netns,
+        device: IfIndex(r.u32(f::DEVICE)),
+        queued: r.time(f::QUEUED),
+        queue: r.u16(f::QUEUE),
+        wire_bytes: r.u32(f::WIRE_BYTES),
+        link_header: r.u16(f::LINK_HEADER),
+        ip_header: r.u16(f::IP_HEADER),
+        transport_header: r.u8(f::TRANSPORT_HEADER).into(),
+        payload_len: r.u32(f::PAYLOAD_LEN),
+        segments: r.u16(f::SEGMENTS),
+        tcp: (flow.transport == Transport::Tcp).then(|| TcpFields {
+            seq: Seq(r.u32(f::SEQ)),
+            ack: Seq(r.u32(f::ACK)),
+            flags: r.u8(f::TCP_FLAGS),
+            window: r.u16(f::WINDOW),
+        }),
+        payload,
+    })
+}
+
+fn wake(r: Record<'_>) -> Wake {
+    use l::wl_wake as f;
+    Wake {
+        task: r.task(f::TASK),
+        woken: Nanos(r.u64(f::WOKEN)),
+        waker: r.task(f::WAKER),
+        from_irq: r.flag(l::WL_FROM_IRQ),
+        previous: Tid(r.u32(f::PREVIOUS)),
+        previous_comm: Comm(r.bytes(f::PREVIOUS_COMM)),
+    }
+}
+
+fn retransmit(r: Record<'_>) -> Retransmit {
+    use l::wl_retransmit as f;
+    Retransmit { socket: r.socket(f::COOKIE), start: Seq(r.u32(f::START)), len: r.u32(f::LEN) }
+}
+
+fn drop(r: Record<'_>) -> Result<Drop, Malformed> {
+    use l::wl_drop as f;
+    Ok(Drop { flow: r.flow(f::FLOW)?.key(), reason: r.u32(f::REASON), len: r.u32(f::LEN) })
+}

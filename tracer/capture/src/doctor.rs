@@ -1,0 +1,168 @@
+//! What this machine can do, without attaching anything and without root.
+
+use crate::hooks::{Attach, ChosenHook, OBSERVATIONS, Observation, Program, Refusal};
+use crate::object::Symbols;
+use aya::Btf;
+use aya_obj::btf::BtfKind;
+use std::fs;
+
+/// The kernel's description of its own types.
+pub(crate) const BTF_PATH: &str = "/sys/kernel/btf/vmlinux";
+
+/// The capabilities that attaching needs, with their numbers (include/uapi/linux/capability.h).
+const NEEDED: [(&str, u32); 3] = [("CAP_BPF", 39), ("CAP_PERFMON", 38), ("CAP_NET_ADMIN", 12)];
+
+/// What this machine can do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Doctor {
+    /// `uname -r`.
+    pub kernel: String,
+    /// `uname -m`.
+    pub architecture: String,
+    /// Whether the kernel describes its types, without which nothing works.
+    pub has_btf: bool,
+    /// The capabilities that this process lacks; with none missing it can attach.
+    pub missing_capabilities: Vec<&'static str>,
+    /// The clock behind `CLOCK_MONOTONIC` (`tsc`, `kvm-clock`, …); `None` if the kernel does not say.
+    pub clock_source: Option<String>,
+    /// Each observation and the hook that it would use, as far as the kernel's BTF tells.
+    pub observations: Vec<ChosenHook>,
+}
+
+/// Looks at this machine. Needs no privileges.
+pub fn examine() -> Doctor {
+    let uname = rustix::system::uname();
+    let btf = Btf::from_sys_fs().ok();
+    let mut observations: Vec<_> = OBSERVATIONS.iter().map(|o| expect(btf.as_ref(), o)).collect();
+    if let Some(btf) = &btf {
+        observations.push(payload_hook(Symbols::find(btf)));
+    }
+    Doctor {
+        kernel: uname.release().to_string_lossy().into_owned(),
+        architecture: uname.machine().to_string_lossy().into_owned(),
+        has_btf: btf.is_some(),
+        missing_capabilities: missing_capabilities(),
+        clock_source: fs::read_to_string(
+            "/sys/devices/system/clocksource/clocksource0/current_clocksource",
+        )
+        .ok()
+        .map(|name| name.trim().to_owned()),
+        observations,
+    }
+}
+
+/// The first way whose hooks this kernel has.
+fn expect(btf: Option<&Btf>, observation: &Observation) -> ChosenHook {
+    let mut chosen = ChosenHook::untried(observation);
+    for way in observation.ways {
+        match way.programs.iter().find_map(|program| missing(btf, program)) {
+            None => {
+                chosen.hook = Some(way.hook);
+                break;
+            }
+            Some(reason) => chosen.refused.push(Refusal { hook: way.hook, reason }),
+        }
+    }
+    chosen
+}
+
+/// Why a program cannot attach here, as far as that can be known without trying.
+fn missing(btf: Option<&Btf>, program: &Program) -> Option<String> {
+    let Some(btf) = btf else { return Some("the kernel has no BTF".into()) };
+    let has = |name: &str, kind| btf.id_by_type_name_kind(name, kind).is_ok();
+    match program.attach {
+        Attach::Tracepoint(name) => (!has(&format!("btf_trace_{name}"), BtfKind::Typedef))
+            .then(|| format!("this kernel has no tracepoint {name}")),
+        Attach::Entry(function) | Attach::Exit(function) => {
+            if !has(function, BtfKind::Func) {
+                Some(format!("this kernel has no function {function}"))
+            } else if !can_trace_functions() {
+                Some("this kernel cannot trace functions".into())
+            } else {
+                None
+            }
+        }
+        Attach::Cgroup => crate::filter::cgroup_root()
+            .is_none()
+            .then(|| "no cgroup v2 hierarchy is mounted".into()),
+        Attach::FileIterator => {
+            (!has("bpf_iter_task_file", BtfKind::Func)).then(|| "no such iterator".into())
+        }
+    }
+}
+
+/// fentry needs ftrace; kernels with it list `ftrace_caller` among their symbols.
+fn can_trace_functions() -> bool {
+    fs::read_to_string("/proc/kallsyms")
+        .is_ok_and(|symbols| symbols.lines().any(|line| line.ends_with(" ftrace_caller")))
+}
+
+/// How packets' payload is read.
+pub(crate) fn payload_hook(symbols: Symbols) -> ChosenHook {
+    let kfunc = "kfunc bpf_dynptr_from_skb";
+    let found = symbols.dynptr_from_skb.is_some();
+    ChosenHook {
+        observation: "payload",
+        hook: Some(if found { kfunc } else { "linear part of the packet" }),
+        without: "payload in page fragments is not captured: most of a TCP stream's",
+        remedy: "boot a kernel from 6.12 on",
+        refused: if found {
+            Vec::new()
+        } else {
+            vec![Refusal { hook: kfunc, reason: "this kernel does not have it".into() }]
+        },
+    }
+}
+
+/// The names of the capabilities that attaching needs and this process lacks.
+pub(crate) fn missing_capabilities() -> Vec<&'static str> {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let effective = parse_effective(&status).unwrap_or(0);
+    NEEDED.into_iter().filter(|(_, bit)| effective >> bit & 1 == 0).map(|(name, _)| name).collect()
+}
+
+/// `CapEff` of `/proc/PID/status` (proc(5)): a hexadecimal mask.
+fn parse_effective(status: &str) -> Option<u64> {
+    let mask = status.lines().find_map(|line| line.strip_prefix("CapEff:"))?;
+    u64::from_str_radix(mask.trim(), 16).ok()
+}
+
+/// Whether the running kernel is of this version or newer.
+pub(crate) fn kernel_at_least(major: u32, minor: u32) -> bool {
+    let uname = rustix::system::uname();
+    parse_version(&uname.release().to_string_lossy()).is_some_and(|found| found >= (major, minor))
+}
+
+fn parse_version(release: &str) -> Option<(u32, u32)> {
+    let mut parts = release.split(|c: char| !c.is_ascii_digit());
+    Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn capabilities_are_a_mask() {
+        assert_eq!(parse_effective("Name:\tx\nCapEff:\t000000c000001000\n"), Some(0xc0_0000_1000));
+        assert_eq!(parse_effective("Name:\tx\n"), None);
+    }
+
+    #[test]
+    fn versions_are_compared_as_numbers() {
+        assert_eq!(parse_version("6.18.44-fc-v657"), Some((6, 18)));
+        assert_eq!(parse_version("6.1.0-32-amd64"), Some((6, 1)));
+        assert!(parse_version("6.10").unwrap() > parse_version("6.4").unwrap());
+        assert_eq!(parse_version("unknown"), None);
+    }
+
+    #[test]
+    fn examining_needs_no_privileges_and_names_every_observation() {
+        let doctor = examine();
+        assert!(doctor.observations.len() >= OBSERVATIONS.len());
+        for observation in &doctor.observations {
+            assert!(observation.hook.is_some() || !observation.refused.is_empty());
+            assert!(!observation.remedy.is_empty() && !observation.without.is_empty());
+        }
+    }
+}

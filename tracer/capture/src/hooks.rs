@@ -1,0 +1,353 @@
+//! The observations that wirelap makes, and the ways to make each, best first.
+//!
+//! To add a way: write its program in `ebpf/probes/`, and name it in the table below.
+
+/// Where a program attaches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Attach {
+    /// A raw tracepoint with typed arguments (`tp_btf`).
+    Tracepoint(&'static str),
+    /// The entry of a kernel function.
+    Entry(&'static str),
+    /// The exit of a kernel function.
+    Exit(&'static str),
+    /// The opening or the close of a socket, in the root cgroup.
+    Cgroup,
+    /// A walk over the open files of all tasks.
+    FileIterator,
+}
+
+/// A program of the object and where it attaches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Program {
+    /// Its name in the object.
+    pub name: &'static str,
+    /// Where it attaches.
+    pub attach: Attach,
+}
+
+/// One way to make an observation: programs that must all attach.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Way {
+    /// What `wirelap doctor` calls it.
+    pub hook: &'static str,
+    /// Its programs.
+    pub programs: &'static [Program],
+}
+
+/// Something that wirelap observes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Observation {
+    /// Its name.
+    pub name: &'static str,
+    /// The ways to make it, best first.
+    pub ways: &'static [Way],
+    /// What is missing in the results without it.
+    pub without: &'static str,
+    /// What to do about it.
+    pub remedy: &'static str,
+    /// Whether nothing can be traced without it.
+    pub required: bool,
+    /// Whether only UDP needs it ([`crate::Config::udp`]).
+    pub udp_only: bool,
+}
+
+const fn tracepoint(name: &'static str, tracepoint: &'static str) -> Program {
+    Program { name, attach: Attach::Tracepoint(tracepoint) }
+}
+
+const fn entry(name: &'static str, function: &'static str) -> Program {
+    Program { name, attach: Attach::Entry(function) }
+}
+
+const fn exit(name: &'static str, function: &'static str) -> Program {
+    Program { name, attach: Attach::Exit(function) }
+}
+
+const NEWER: &str = "boot a newer kernel, or one that can trace functions (CONFIG_FUNCTION_TRACER)";
+
+/// Every observation, in the order in which they are attached.
+pub const OBSERVATIONS: &[Observation] = &[
+    Observation {
+        name: "connections",
+        ways: &[Way {
+            hook: "tracepoint inet_sock_set_state",
+            programs: &[tracepoint("socket_state", "inet_sock_set_state")],
+        }],
+        without: "connections are found at their first message, and their handshake is not theirs",
+        remedy: "boot a kernel from 4.16 on",
+        required: false,
+        udp_only: false,
+    },
+    Observation {
+        name: "sockets (UDP)",
+        ways: &[Way {
+            hook: "cgroup sock_create",
+            programs: &[Program { name: "socket_created", attach: Attach::Cgroup }],
+        }],
+        without: "the first packet of a UDP socket does not know its socket",
+        remedy: "mount cgroup v2 (mount -t cgroup2 none /sys/fs/cgroup)",
+        required: false,
+        udp_only: true,
+    },
+    Observation {
+        name: "close (TCP)",
+        ways: &[Way {
+            hook: "tracepoint tcp_destroy_sock",
+            programs: &[tracepoint("tcp_closed", "tcp_destroy_sock")],
+        }],
+        without: "closed TCP sockets are forgotten only when they have been silent for long",
+        remedy: "boot a kernel from 4.15 on",
+        required: false,
+        udp_only: false,
+    },
+    Observation {
+        name: "close (UDP)",
+        ways: &[Way {
+            hook: "cgroup sock_release",
+            programs: &[Program { name: "udp_closed", attach: Attach::Cgroup }],
+        }],
+        without: "closed UDP sockets are forgotten only when they have been silent for long",
+        remedy: "mount cgroup v2 (mount -t cgroup2 none /sys/fs/cgroup)",
+        required: false,
+        udp_only: true,
+    },
+    Observation {
+        name: "send (TCP)",
+        ways: &[
+            Way {
+                hook: "tracepoint tcp_sendmsg_locked",
+                programs: &[tracepoint("send_tcp", "tcp_sendmsg_locked")],
+            },
+            Way {
+                hook: "fentry tcp_sendmsg_locked",
+                programs: &[entry("send_tcp_fentry", "tcp_sendmsg_locked")],
+            },
+        ],
+        without: "TCP latencies begin at the packet instead of the send call",
+        remedy: NEWER,
+        required: false,
+        udp_only: false,
+    },
+    Observation {
+        name: "send, exit",
+        ways: &[
+            Way {
+                hook: "tracepoint sock_send_length",
+                programs: &[tracepoint("send_exit", "sock_send_length")],
+            },
+            Way {
+                hook: "fexit tcp_sendmsg, udp_sendmsg, udpv6_sendmsg",
+                programs: &[
+                    exit("send_exit_tcp", "tcp_sendmsg"),
+                    exit("send_exit_udp", "udp_sendmsg"),
+                    exit("send_exit_udpv6", "udpv6_sendmsg"),
+                ],
+            },
+        ],
+        without: "no UDP message has a send; a TCP send that is repeated after a partial write merges with the first",
+        remedy: NEWER,
+        required: false,
+        udp_only: false,
+    },
+    Observation {
+        name: "send (UDP), entry",
+        ways: &[
+            Way {
+                hook: "fentry udp_sendmsg, udpv6_sendmsg",
+                programs: &[
+                    entry("send_udp_fentry", "udp_sendmsg"),
+                    entry("send_udpv6_fentry", "udpv6_sendmsg"),
+                ],
+            },
+            Way {
+                hook: "tracepoint sys_enter",
+                programs: &[tracepoint("send_syscall", "sys_enter")],
+            },
+        ],
+        without: "UDP latencies begin at the packet instead of the send call",
+        remedy: NEWER,
+        required: false,
+        udp_only: true,
+    },
+    Observation {
+        name: "read",
+        ways: &[
+            Way {
+                hook: "tracepoint sock_recv_length",
+                programs: &[tracepoint("read_exit", "sock_recv_length")],
+            },
+            Way {
+                hook: "fexit tcp_recvmsg, udp_recvmsg, udpv6_recvmsg",
+                programs: &[
+                    exit("read_exit_tcp", "tcp_recvmsg"),
+                    exit("read_exit_udp", "udp_recvmsg"),
+                    exit("read_exit_udpv6", "udpv6_recvmsg"),
+                ],
+            },
+        ],
+        without: "latencies end at data ready instead of the read",
+        remedy: NEWER,
+        required: false,
+        udp_only: false,
+    },
+    Observation {
+        name: "read (UDP), which datagram",
+        ways: &[Way {
+            hook: "tracepoint skb_copy_datagram_iovec",
+            programs: &[tracepoint("read_copies", "skb_copy_datagram_iovec")],
+        }],
+        without: "UDP reads are matched to datagrams by their order",
+        remedy: NEWER,
+        required: false,
+        udp_only: true,
+    },
+    Observation {
+        name: "data ready",
+        ways: &[
+            Way {
+                hook: "tracepoint sk_data_ready",
+                programs: &[tracepoint("ready", "sk_data_ready")],
+            },
+            Way {
+                hook: "fentry sock_def_readable",
+                programs: &[entry("ready_fentry", "sock_def_readable")],
+            },
+        ],
+        without: "the receiver's network stack, its wakeup and its reading are one segment",
+        remedy: NEWER,
+        required: false,
+        udp_only: false,
+    },
+    Observation {
+        name: "packets out",
+        ways: &[Way {
+            hook: "tracepoint net_dev_start_xmit",
+            programs: &[tracepoint("packet_xmit", "net_dev_start_xmit")],
+        }],
+        without: "nothing can be traced",
+        remedy: "boot a kernel with CONFIG_NET and BTF",
+        required: true,
+        udp_only: false,
+    },
+    Observation {
+        name: "qdisc",
+        ways: &[Way {
+            hook: "tracepoint net_dev_queue",
+            programs: &[tracepoint("packet_queued", "net_dev_queue")],
+        }],
+        without: "the wait in the qdisc is part of the socket's segment",
+        remedy: NEWER,
+        required: false,
+        udp_only: false,
+    },
+    Observation {
+        name: "packets in",
+        ways: &[Way {
+            hook: "tracepoint netif_receive_skb",
+            programs: &[tracepoint("packet_rx", "netif_receive_skb")],
+        }],
+        without: "nothing can be traced",
+        remedy: "boot a kernel with CONFIG_NET and BTF",
+        required: true,
+        udp_only: false,
+    },
+    Observation {
+        name: "scheduling",
+        ways: &[Way {
+            hook: "tracepoints sched_waking, sched_switch",
+            programs: &[
+                tracepoint("task_woken", "sched_waking"),
+                tracepoint("task_switch", "sched_switch"),
+            ],
+        }],
+        without: "scheduling gaps are part of the reader's own time",
+        remedy: NEWER,
+        required: false,
+        udp_only: false,
+    },
+    Observation {
+        name: "process trees",
+        ways: &[Way {
+            hook: "tracepoints sched_process_fork, sched_process_exit",
+            programs: &[
+                tracepoint("task_forked", "sched_process_fork"),
+                tracepoint("task_exited", "sched_process_exit"),
+            ],
+        }],
+        without: "children that a traced process starts later are not followed",
+        remedy: NEWER,
+        required: false,
+        udp_only: false,
+    },
+    Observation {
+        name: "retransmissions",
+        ways: &[Way {
+            hook: "tracepoint tcp_retransmit_skb",
+            programs: &[tracepoint("retransmit", "tcp_retransmit_skb")],
+        }],
+        without: "retransmissions are told only by their sequence numbers",
+        remedy: NEWER,
+        required: false,
+        udp_only: false,
+    },
+    Observation {
+        name: "drops",
+        ways: &[Way {
+            hook: "tracepoint kfree_skb",
+            programs: &[tracepoint("packet_dropped", "kfree_skb")],
+        }],
+        without: "dropped packets have no reason",
+        remedy: "boot a kernel from 5.17 on",
+        required: false,
+        udp_only: false,
+    },
+    Observation {
+        name: "existing sockets",
+        ways: &[Way {
+            hook: "iterator task_file",
+            programs: &[Program { name: "existing_sockets", attach: Attach::FileIterator }],
+        }],
+        without: "sockets from before are found at their first message",
+        remedy: "boot a kernel from 5.11 on",
+        required: false,
+        udp_only: false,
+    },
+];
+
+/// An observation and how it is made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChosenHook {
+    /// The observation.
+    pub observation: &'static str,
+    /// The hook; `None` if there is none.
+    pub hook: Option<&'static str>,
+    /// What is missing without a hook.
+    pub without: &'static str,
+    /// What to do about it.
+    pub remedy: &'static str,
+    /// Why the ways before the chosen one (or all of them) were not taken.
+    pub refused: Vec<Refusal>,
+}
+
+/// A way that this kernel does not offer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// The way.
+    pub hook: &'static str,
+    /// What the kernel said, in one line.
+    pub reason: String,
+}
+
+impl ChosenHook {
+    /// An observation that has not been tried yet.
+    pub(crate) fn untried(observation: &Observation) -> ChosenHook {
+        ChosenHook {
+            observation: observation.name,
+            hook: None,
+            without: observation.without,
+            remedy: observation.remedy,
+            refused: Vec::new(),
+        }
+    }
+}

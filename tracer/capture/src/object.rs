@@ -1,0 +1,128 @@
+//! Preparing the compiled probes for this kernel: what the loader cannot resolve by itself.
+//!
+//! See `ebpf/include/core_fixes.h` for the places.
+
+use crate::percpu;
+use aya::Btf;
+use aya_obj::btf::BtfKind;
+use wirelap_ebpf::DYNPTR_FROM_SKB_MARKER;
+
+/// BPF instruction: opcode, registers (destination low, source high), offset, immediate.
+const INSN_BYTES: usize = 8;
+/// `call imm`
+const CALL: u8 = 0x85;
+/// `r0 = imm`
+const MOVE: u8 = 0xb7;
+/// `src_reg` of a call to a kernel function.
+const PSEUDO_KFUNC_CALL: u8 = 2;
+
+/// Where this kernel keeps `preempt_count`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PreemptCount {
+    /// Nobody knows.
+    Unknown,
+    /// In a per-CPU variable, so many bytes after the run queue of its CPU.
+    PerCpu(i32),
+    /// In `task_struct.thread_info`.
+    Task,
+}
+
+impl PreemptCount {
+    /// The values of the globals `preempt_count_in` and `preempt_count_distance`.
+    pub fn globals(self) -> (u8, i32) {
+        match self {
+            PreemptCount::Unknown => (0, 0),
+            PreemptCount::PerCpu(distance) => (1, distance),
+            PreemptCount::Task => (2, 0),
+        }
+    }
+}
+
+/// What this kernel offers beyond what CO-RE can find.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Symbols {
+    /// BTF id of the kfunc `bpf_dynptr_from_skb`, if tracing programs may call it.
+    pub dynptr_from_skb: Option<u32>,
+    /// Where `preempt_count` is.
+    pub preempt_count: PreemptCount,
+}
+
+impl Symbols {
+    /// Looks them up in the kernel's BTF.
+    pub fn find(btf: &Btf) -> Symbols {
+        Symbols {
+            dynptr_from_skb: btf
+                .id_by_type_name_kind("bpf_dynptr_from_skb", BtfKind::Func)
+                .ok()
+                .filter(|_| crate::doctor::kernel_at_least(6, 12)),
+            preempt_count: find_preempt_count(btf),
+        }
+    }
+}
+
+fn find_preempt_count(btf: &Btf) -> PreemptCount {
+    if cfg!(not(target_arch = "x86_64")) {
+        return PreemptCount::Task;
+    }
+    let offsets = percpu::offsets(&btf.to_bytes(), ["runqueues", "__preempt_count", "pcpu_hot"]);
+    match offsets {
+        [Some(from), Some(to), _] | [Some(from), None, Some(to)] => {
+            i32::try_from(i64::from(to) - i64::from(from))
+                .map_or(PreemptCount::Unknown, PreemptCount::PerCpu)
+        }
+        _ => PreemptCount::Unknown,
+    }
+}
+
+/// A copy of the object in which the marked calls go to this kernel's `bpf_dynptr_from_skb`; where it
+/// has none they become `r0 = -EOPNOTSUPP`.
+pub fn patch(object: &[u8], dynptr_from_skb: Option<u32>) -> Vec<u8> {
+    let mut out = object.to_vec();
+    for insn in out.chunks_exact_mut(INSN_BYTES) {
+        let (head, imm) = insn.split_at_mut(4);
+        if head == [CALL, PSEUDO_KFUNC_CALL << 4, 0, 0]
+            && imm == DYNPTR_FROM_SKB_MARKER.to_le_bytes()
+        {
+            if let Some(id) = dynptr_from_skb {
+                imm.copy_from_slice(&id.to_le_bytes());
+            } else {
+                head.copy_from_slice(&[MOVE, 0, 0, 0]);
+                imm.copy_from_slice(&(-libc::EOPNOTSUPP).to_le_bytes());
+            }
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn call() -> Vec<u8> {
+        [&[CALL, 0x20, 0, 0], &DYNPTR_FROM_SKB_MARKER.to_le_bytes()[..]].concat()
+    }
+
+    #[test]
+    fn a_call_gets_the_functions_id() {
+        assert_eq!(patch(&call(), Some(0x1234)), [CALL, 0x20, 0, 0, 0x34, 0x12, 0, 0]);
+    }
+
+    #[test]
+    fn a_missing_function_becomes_an_error_value() {
+        let patched = patch(&call(), None);
+        assert_eq!(patched[..4], [MOVE, 0, 0, 0]);
+        assert_eq!(i32::from_le_bytes(patched[4..].try_into().unwrap()), -libc::EOPNOTSUPP);
+    }
+
+    #[test]
+    fn the_compiled_probes_have_the_marker() {
+        let changed = |id: u32| {
+            patch(wirelap_ebpf::OBJECT, Some(id))
+                .chunks_exact(INSN_BYTES)
+                .filter(|insn| insn[0] == CALL && insn[4..] == id.to_le_bytes())
+                .count()
+        };
+        assert!(changed(0x0123_4567) > 0);
+        assert_eq!(changed(DYNPTR_FROM_SKB_MARKER), changed(0x0123_4567));
+    }
+}

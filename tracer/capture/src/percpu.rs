@@ -1,0 +1,142 @@
+//! Offsets of per-CPU variables, from the kernel's BTF.
+//!
+//! ```text
+//! header   magic u16 · version u8 · flags u8 · hdr_len u32 · type_off u32 · type_len u32 ·
+//!          str_off u32 · str_len u32
+//! type     name_off u32 · info u32 (vlen 0..16, kind 24..29) · size or type u32 · what the kind adds
+//! ```
+//! Source: Documentation/bpf/btf.rst. Unknown kinds end the walk: what was found before stays.
+
+const HEADER_BYTES: usize = 24;
+const KIND_DATASEC: u32 = 15;
+const KIND_VAR: u32 = 14;
+
+/// The offset of each named variable in the section `.data..percpu`.
+pub fn offsets<const N: usize>(btf: &[u8], names: [&str; N]) -> [Option<u32>; N] {
+    let mut found = [None; N];
+    let Some(blob) = Blob::new(btf) else { return found };
+    let mut ids = [None; N];
+    let mut id = 1;
+    let mut at = 0;
+    while let Some(item) = blob.item(at) {
+        if item.kind == KIND_VAR {
+            let name = blob.name(item.name);
+            if let Some(index) = names.iter().position(|wanted| Some(wanted.as_bytes()) == name) {
+                ids[index] = Some(id);
+            }
+        } else if item.kind == KIND_DATASEC && blob.name(item.name) == Some(b".data..percpu") {
+            for (wanted, offset) in ids.iter().zip(&mut found) {
+                *offset = wanted.and_then(|id| blob.offset_in(&item, id));
+            }
+        }
+        let Some(next) = item.next else { break };
+        at = next;
+        id += 1;
+    }
+    found
+}
+
+/// The two parts of BTF.
+struct Blob<'a> {
+    types: &'a [u8],
+    strings: &'a [u8],
+}
+
+/// One type.
+struct Item {
+    kind: u32,
+    name: u32,
+    entries: u32,
+    /// Where what the kind adds begins.
+    body: usize,
+    /// Where the next type begins; `None` if that is not known.
+    next: Option<usize>,
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_ne_bytes(*bytes.get(at..)?.first_chunk()?))
+}
+
+impl<'a> Blob<'a> {
+    fn new(btf: &'a [u8]) -> Option<Blob<'a>> {
+        let field = |index: usize| Some(u32_at(btf, 4 + index * 4)? as usize);
+        let (header, type_at, type_len) = (field(0)?, field(1)?, field(2)?);
+        let (string_at, string_len) = (field(3)?, field(4)?);
+        let body = btf.get(header.max(HEADER_BYTES)..)?;
+        Some(Blob {
+            types: body.get(type_at..)?.get(..type_len)?,
+            strings: body.get(string_at..)?.get(..string_len)?,
+        })
+    }
+
+    fn item(&self, at: usize) -> Option<Item> {
+        let info = u32_at(self.types, at + 4)?;
+        let entries = info & 0xffff;
+        let kind = (info >> 24) & 0x1f;
+        let body = at + 12;
+        let next = added_bytes(kind, entries as usize).map(|added| body + added);
+        Some(Item { kind, name: u32_at(self.types, at)?, entries, body, next })
+    }
+
+    fn name(&self, at: u32) -> Option<&'a [u8]> {
+        self.strings.get(at as usize..)?.split(|&byte| byte == 0).next()
+    }
+
+    /// The offset of a variable in a section: entries are type id, offset, size.
+    fn offset_in(&self, section: &Item, id: u32) -> Option<u32> {
+        (0..section.entries as usize)
+            .map(|index| section.body + index * 12)
+            .find(|&entry| u32_at(self.types, entry) == Some(id))
+            .and_then(|entry| u32_at(self.types, entry + 4))
+    }
+}
+
+/// Bytes that a kind adds to the common part.
+fn added_bytes(kind: u32, entries: usize) -> Option<usize> {
+    Some(match kind {
+        1 | 14 | 17 => 4,                            // int, var, decl tag
+        2 | 7 | 8 | 9 | 10 | 11 | 12 | 16 | 18 => 0, // pointers and the like, function, float, type tag
+        3 => 12,                                     // array
+        4 | 5 | 15 | 19 => entries * 12,             // struct, union, section, 64-bit enum
+        6 | 13 => entries * 8,                       // enum, function prototype
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An int, two variables and their section.
+    fn sample() -> Vec<u8> {
+        let strings = b"\0one\0two\0.data..percpu\0";
+        let kind = |kind: u32, entries: u32| kind << 24 | entries;
+        let types: Vec<u32> = [
+            &[0, kind(1, 0), 4, 0x20][..],
+            &[1, kind(14, 0), 1, 1],
+            &[5, kind(14, 0), 1, 1],
+            &[9, kind(15, 2), 64, 3, 0, 4, 2, 48, 4],
+        ]
+        .concat();
+        let type_len = u32::try_from(types.len() * 4).unwrap();
+        let header = [24, 0, type_len, type_len, u32::try_from(strings.len()).unwrap()];
+        let mut out = vec![0x9f, 0xeb, 1, 0];
+        out.extend(header.into_iter().chain(types).flat_map(u32::to_ne_bytes));
+        out.extend_from_slice(strings);
+        out
+    }
+
+    #[test]
+    fn variables_are_found_by_name() {
+        assert_eq!(offsets(&sample(), ["two", "one", "three"]), [Some(0), Some(48), None]);
+    }
+
+    #[test]
+    fn every_truncation_is_survived() {
+        let whole = sample();
+        for end in 0..whole.len() {
+            let found = offsets(&whole[..end], ["one", "two"]);
+            assert_eq!(found, [None, None], "{end}");
+        }
+    }
+}
