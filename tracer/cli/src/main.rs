@@ -1,2 +1,69 @@
-//! Placeholder.
-fn main() {}
+//! `wirelap`: where did the time and the bytes of this message go?
+//!
+//! | module | what |
+//! |---|---|
+//! | `args`, `quantity` | the command line |
+//! | `doctor`, `list`, `run`, `live` | the subcommands |
+//! | `catalogue` | the middlewares that can be run: one entry each |
+//! | `plan` → `trial` → `results` | a run: its trials in order, one of them, their outcomes pooled |
+//! | `cast`, `workload` | a middleware's processes, and a single one |
+//! | `tracer` | the thread that takes events out of the kernel |
+//! | `tally`, `compare` | what the deliveries add up to, and whether the workloads agree |
+
+mod args;
+mod cast;
+mod catalogue;
+mod compare;
+mod doctor;
+mod environment;
+mod failure;
+mod list;
+mod live;
+mod machine;
+mod output;
+mod plan;
+mod progress;
+mod quantity;
+mod results;
+mod run;
+mod signals;
+mod tally;
+mod tracer;
+mod trial;
+mod workload;
+
+use args::{Cli, Command};
+use clap::CommandFactory;
+use failure::Failure;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let cli = match args::parse() {
+        Ok(cli) => cli,
+        Err(status) => return status,
+    };
+    match obey(&cli.command) {
+        Ok(status) => status,
+        Err(failure) => {
+            eprintln!("wirelap: {failure}");
+            failure.exit_code()
+        }
+    }
+}
+
+fn obey(command: &Command) -> Result<ExitCode, Failure> {
+    match command {
+        Command::Doctor(args) => doctor::run(args),
+        Command::Live(args) => live::run(args),
+        Command::Run(args) => run::run(args),
+        Command::List(args) => list::run(args),
+        Command::Completions { shell } => completions(*shell),
+    }
+}
+
+fn completions(shell: clap_complete::Shell) -> Result<ExitCode, Failure> {
+    let mut text = Vec::new();
+    clap_complete::generate(shell, &mut Cli::command(), "wirelap", &mut text);
+    output::print(&String::from_utf8_lossy(&text))?;
+    Ok(ExitCode::SUCCESS)
+}

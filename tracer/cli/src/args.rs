@@ -1,0 +1,330 @@
+//! The command line.
+
+use crate::catalogue;
+use crate::quantity;
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+use std::time::Duration;
+use wirelap_contract::{LinkTransport, Middleware, Reliability};
+
+const EXAMPLES: &str = "\
+Examples:
+  wirelap doctor                                   what can be observed on this machine
+  sudo wirelap live                                watch the middlewares that are running here
+  sudo wirelap run latency --on tcp,mqtt,zenoh-p2p,dds
+  sudo wirelap run latency --on mqtt --broker mosquitto --rate 2000 --messages 100000 --json out.json
+  sudo wirelap run throughput --on zenoh-p2p,dds --payload 64,1K,64K --duration 10s
+
+Exit status: 0 fine, 1 what was measured failed, 2 wrong usage, 3 this machine cannot (with the remedy).";
+
+/// Where did the time and the bytes of this message go? Watches messaging middleware from the kernel.
+#[derive(Debug, Parser)]
+#[command(name = "wirelap", version, after_help = EXAMPLES, disable_help_subcommand = true)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Show what can be observed on this machine, with which hooks, and how to get what is missing
+    Doctor(DoctorArgs),
+    /// Watch the messages of what is running on this machine, side by side
+    Live(LiveArgs),
+    /// Measure middlewares against each other with workloads of our own
+    Run(RunArgs),
+    /// List the middlewares that can be run, their brokers and how to get them
+    List(ListArgs),
+    /// Print completions for a shell
+    Completions {
+        /// The shell.
+        #[arg(value_enum)]
+        shell: clap_complete::Shell,
+    },
+}
+
+/// `wirelap doctor`.
+#[derive(Debug, Args)]
+pub struct DoctorArgs {
+    /// Print JSON (schema wirelap/doctor/1) in place of the table
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `wirelap list`.
+#[derive(Debug, Args)]
+pub struct ListArgs {
+    /// Print JSON in place of the table
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// What `run` measures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum RunKind {
+    /// How long a message takes: ping-pong, or one way at a given --rate
+    Latency,
+    /// How many messages a second get through, back to back
+    Throughput,
+}
+
+/// Whether the workloads write down what they did, for comparison with the trace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum TruthCheck {
+    /// On for latency; off for throughput, where writing would slow the workloads
+    Auto,
+    /// On
+    On,
+    /// Off
+    Off,
+}
+
+/// What the workloads are told, wherever they are started.
+#[derive(Clone, Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "flags of a command line")]
+pub struct WorkloadArgs {
+    /// The broker of brokered middlewares: rumqttd (embedded, default), mosquitto, or the address of
+    /// one that runs already, e.g. mqtt://127.0.0.1:1883
+    #[arg(long, value_name = "NAME|URL")]
+    pub broker: Option<String>,
+
+    /// MQTT quality of service
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(0..=2), default_value_t = 0)]
+    pub qos: u8,
+
+    /// The transport under Zenoh
+    #[arg(long, value_enum, value_name = "TRANSPORT", default_value = "tcp")]
+    pub transport: LinkTransport,
+
+    /// Zenoh and DDS reliability [default: as published comparisons use it]
+    #[arg(long, value_enum, value_name = "RELIABILITY")]
+    pub reliability: Option<Reliability>,
+
+    /// Set TCP_NODELAY where the library allows it
+    #[arg(long, value_name = "BOOL", default_value_t = true, action = clap::ArgAction::Set)]
+    pub nodelay: bool,
+
+    /// The port that brokers and peers listen on [default: a free one]
+    #[arg(long, value_name = "PORT", default_value_t = 0)]
+    pub port: u16,
+
+    /// The DDS domain [default: a random one]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=232))]
+    pub domain: Option<u32>,
+
+    /// The network interface for DDS
+    #[arg(long, value_name = "NAME", default_value = "lo")]
+    pub interface: String,
+
+    /// CPUs for the sender, the receiver and the broker; one for all if only one is given
+    #[arg(long, value_name = "CPU,…", value_delimiter = ',')]
+    pub pin: Vec<usize>,
+}
+
+/// What the tracer is told.
+#[derive(Clone, Debug, Args)]
+pub struct TracerArgs {
+    /// Payload bytes captured of each packet
+    #[arg(long, value_name = "BYTES", value_parser = quantity::bytes_u32, default_value = "64K")]
+    pub snap: u32,
+
+    /// Ring buffer between kernel and wirelap, in bytes; rounded up to a power of two
+    #[arg(long, value_name = "BYTES", value_parser = quantity::bytes_u32, default_value = "64M")]
+    pub ring_size: u32,
+}
+
+/// `wirelap run`.
+#[derive(Clone, Debug, Args)]
+pub struct RunArgs {
+    /// What to measure
+    #[arg(value_enum)]
+    pub kind: RunKind,
+
+    /// The middlewares, separated by commas; `wirelap list` shows them
+    #[arg(long, value_name = "LIST", value_delimiter = ',', required = true, value_parser = catalogue::parse)]
+    pub on: Vec<Middleware>,
+
+    /// Payload sizes, at least 8 bytes; K and M are binary
+    #[arg(long, value_name = "BYTES,…", value_delimiter = ',', default_value = "64", value_parser = quantity::payload)]
+    pub payload: Vec<usize>,
+
+    /// Messages a second, sent at their intended times whatever happens; latency only [default: ping-pong]
+    #[arg(long, value_name = "MSG_PER_S", value_parser = quantity::rate)]
+    pub rate: Option<f64>,
+
+    /// Messages (round trips in a ping-pong) of each repetition [default: 10000 round trips]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=u64::from(u32::MAX)))]
+    pub messages: Option<u64>,
+
+    /// How long each repetition sends [default: 10s where messages are sent one way]
+    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
+    pub duration: Option<Duration>,
+
+    /// Messages before those that count
+    #[arg(long, value_name = "N", default_value_t = 1000)]
+    pub warmup: u64,
+
+    /// Repetitions, in random order across the middlewares
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000), default_value_t = 1)]
+    pub repeat: u32,
+
+    /// Seed of that order [default: random, and reported]
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+
+    /// Trace only a window out of every period, e.g. 50ms/500ms, or off [default: off for latency,
+    /// 50ms/500ms for throughput]
+    #[arg(long, value_name = "WINDOW/PERIOD|off", value_parser = quantity::sampling)]
+    pub sample: Option<quantity::Sampling>,
+
+    /// Compare the trace with the workloads' own records
+    #[arg(long, value_enum, value_name = "WHEN", default_value = "auto")]
+    pub truth_check: TruthCheck,
+
+    /// Write JSON (schema wirelap/run/1) to this file; - for stdout
+    #[arg(long, value_name = "FILE|-")]
+    pub json: Option<PathBuf>,
+
+    /// The workloads.
+    #[command(flatten, next_help_heading = "Workloads")]
+    pub workload: WorkloadArgs,
+
+    /// The tracer.
+    #[command(flatten, next_help_heading = "Tracer")]
+    pub tracer: TracerArgs,
+}
+
+/// `wirelap live`.
+#[derive(Clone, Debug, Args)]
+pub struct LiveArgs {
+    /// Also run these middlewares' workloads, all at once
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = catalogue::parse)]
+    pub on: Vec<Middleware>,
+
+    /// Messages a second of each workload that --on starts
+    #[arg(long, value_name = "MSG_PER_S", value_parser = quantity::rate, default_value = "1000")]
+    pub rate: f64,
+
+    /// Payload bytes of the workloads that --on starts
+    #[arg(long, value_name = "BYTES", default_value = "64", value_parser = quantity::payload)]
+    pub payload: usize,
+
+    /// Only sockets with these ports at either end
+    #[arg(long, value_name = "PORT,…", value_delimiter = ',')]
+    pub ports: Vec<u16>,
+
+    /// Only these processes and their children
+    #[arg(long = "pid", value_name = "PID,…", value_delimiter = ',')]
+    pub pids: Vec<u32>,
+
+    /// Only processes in this cgroup (a folder under /sys/fs/cgroup)
+    #[arg(long, value_name = "FOLDER")]
+    pub cgroup: Option<PathBuf>,
+
+    /// Take a port's traffic for this protocol, whatever it looks like, e.g. 11883=mqtt
+    #[arg(long, value_name = "PORT=PROTO", value_delimiter = ',', value_parser = quantity::decode)]
+    pub decode: Vec<(u16, String)>,
+
+    /// End by itself after this time
+    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
+    pub duration: Option<Duration>,
+
+    /// Plain lines, a block each second, even on a terminal
+    #[arg(long)]
+    pub plain: bool,
+
+    /// At the end, write JSON (schema wirelap/run/1) to this file; - for stdout
+    #[arg(long, value_name = "FILE|-")]
+    pub json: Option<PathBuf>,
+
+    /// The workloads.
+    #[command(flatten, next_help_heading = "Workloads")]
+    pub workload: WorkloadArgs,
+
+    /// The tracer.
+    #[command(flatten, next_help_heading = "Tracer")]
+    pub tracer: TracerArgs,
+}
+
+/// Parses this process's command line. `Err` is the exit status, when everything has been said.
+pub fn parse() -> Result<Cli, std::process::ExitCode> {
+    Cli::try_parse().map_err(|error| {
+        if error.use_stderr() {
+            eprintln!("wirelap: {}", sentence(&error));
+            return std::process::ExitCode::from(2);
+        }
+        // Help or version; a closed pipe is not worth a word.
+        let _ = error.print();
+        std::process::ExitCode::SUCCESS
+    })
+}
+
+/// clap's complaint as one paragraph without its "error:", and where to read on.
+pub fn sentence(error: &clap::Error) -> String {
+    let text = error.render().to_string();
+    let body = text.strip_prefix("error: ").unwrap_or(&text);
+    let complaint = body.split("\n\nUsage:").next().unwrap_or(body);
+    let complaint = complaint.split("\n\nFor more").next().unwrap_or(complaint);
+    let words: Vec<&str> = complaint.split_whitespace().collect();
+    format!("{} (see `wirelap --help`)", words.join(" "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    fn run(words: &str) -> Result<RunArgs, String> {
+        let words = format!("wirelap run {words}");
+        match Cli::try_parse_from(words.split(' ')).map(|cli| cli.command) {
+            Ok(Command::Run(args)) => Ok(args),
+            Ok(other) => panic!("{other:?} is not a run"),
+            Err(error) => Err(sentence(&error)),
+        }
+    }
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn lists_and_units_are_understood() {
+        let args = run(
+            "throughput --on tcp,dds --payload 8,1K --duration 1s500ms --sample 10ms/100ms --pin 0,1",
+        )
+        .unwrap();
+        assert_eq!(args.on, [Middleware::Tcp, Middleware::Dds]);
+        assert_eq!(args.payload, [8, 1024]);
+        assert_eq!(args.duration, Some(Duration::from_millis(1500)));
+        assert_eq!(args.workload.pin, [0, 1]);
+        assert!(matches!(args.sample, Some(quantity::Sampling::Windows { .. })));
+    }
+
+    #[test]
+    fn an_unknown_middleware_is_told_the_known_ones() {
+        let complaint = run("latency --on tcp,rabbitmq").unwrap_err();
+        for name in ["rabbitmq", "tcp", "udp", "mqtt", "zenoh-p2p", "dds"] {
+            assert!(complaint.contains(name), "{complaint}");
+        }
+        assert!(!complaint.contains('\n'));
+    }
+
+    #[test]
+    fn what_is_out_of_range_is_refused() {
+        for words in [
+            "latency",
+            "latency --on tcp --payload 7",
+            "latency --on tcp --rate 0",
+            "latency --on tcp --rate inf",
+            "latency --on tcp --qos 3",
+            "latency --on tcp --messages 0",
+            "latency --on tcp --sample 2s/1s",
+            "speed --on tcp",
+        ] {
+            assert!(run(words).is_err(), "{words} was accepted");
+        }
+    }
+}

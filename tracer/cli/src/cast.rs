@@ -1,0 +1,193 @@
+//! The processes of one middleware: broker, receiver, sender, started in this order, each named to the
+//! tracer before it opens a socket.
+
+use crate::machine::{self, Meter};
+use crate::plan::{Broker, Trial};
+use crate::tracer::Orders;
+use crate::workload::{Crew, Shop, Trouble};
+use std::collections::BTreeMap;
+use std::net::ToSocketAddrs;
+use wirelap_contract::{Done, Role};
+use wirelap_correlate::Label;
+use wirelap_events::Pid;
+
+/// A process that takes part.
+#[derive(Clone, Debug)]
+pub struct Part {
+    /// What it does.
+    pub role: Role,
+    /// Its id.
+    pub pid: u32,
+    /// Its name.
+    pub name: String,
+    /// What it uses.
+    pub meter: Option<Meter>,
+    /// What it said in the end.
+    pub done: Option<Done>,
+}
+
+/// The processes of one middleware. Dropping it stops them.
+pub struct Cast<'a> {
+    trial: &'a Trial,
+    orders: Orders,
+    parts: Vec<Part>,
+    /// The processes themselves.
+    pub crew: Crew<'a>,
+    /// The sender's number in the crew, once it is ready.
+    pub sender: usize,
+    /// The receiver's.
+    pub receiver: usize,
+}
+
+impl<'a> Cast<'a> {
+    /// Nobody yet.
+    pub fn new(
+        trial: &'a Trial,
+        shop: &'a Shop,
+        signals: &'a crate::signals::Signals,
+        orders: Orders,
+    ) -> Cast<'a> {
+        let crew = Crew::new(shop, signals);
+        Cast { trial, orders, parts: Vec::new(), crew, sender: 0, receiver: 0 }
+    }
+
+    /// Starts all processes and waits until they are ready; senders then wait for [`Cast::go`].
+    ///
+    /// # Errors
+    /// One of them does not get ready, or the user interrupts.
+    pub fn assemble(&mut self) -> Result<(), Trouble> {
+        let (sender, receiver) = self.trial.roles();
+        let broker = self.start_broker()?;
+        let own = self.own_address();
+        self.receiver = self.start(receiver, broker.as_deref().unwrap_or(&own))?;
+        let server = broker.unwrap_or_else(|| self.endpoint(self.receiver));
+        self.sender = self.start(sender, &server)?;
+        Ok(())
+    }
+
+    /// Lets the sender begin.
+    pub fn go(&mut self) {
+        for part in &mut self.parts {
+            part.meter = Meter::start(part.pid);
+        }
+        self.crew.go();
+    }
+
+    /// The middleware's name.
+    pub fn name(&self) -> &'static str {
+        self.trial.middleware.name()
+    }
+
+    /// What the sender said in the end.
+    pub fn sender_done(&self) -> Option<&Done> {
+        self.crew.child(self.sender).done.as_ref()
+    }
+
+    /// Whether the receiver has all that it was told to wait for.
+    pub fn is_receiver_done(&self) -> bool {
+        self.crew.child(self.receiver).done.is_some()
+    }
+
+    /// Looks at what the processes use.
+    pub fn look(&mut self) {
+        self.parts.iter_mut().filter_map(|part| part.meter.as_mut()).for_each(Meter::sample);
+    }
+
+    /// The processes that got ready, with what they said in the end.
+    pub fn parts(&self) -> Vec<Part> {
+        let done = self.crew.children().iter().map(|child| child.done.clone());
+        self.parts.iter().zip(done).map(|(part, done)| Part { done, ..part.clone() }).collect()
+    }
+
+    /// Versions, and settings with the role in front, as the processes told them.
+    pub fn told(&self) -> (BTreeMap<String, String>, BTreeMap<String, String>) {
+        let (mut versions, mut settings) = (BTreeMap::new(), BTreeMap::new());
+        for child in self.crew.children() {
+            let Some(ready) = &child.ready else { continue };
+            versions.extend(ready.versions.clone());
+            let role = role_name(child.role);
+            let own = ready.settings.iter().map(|(name, value)| (name, value.clone()));
+            settings.extend(own.map(|(name, value)| (format!("{role}.{name}"), value)));
+        }
+        (versions, settings)
+    }
+
+    /// The address of the broker; `None` without one.
+    fn start_broker(&mut self) -> Result<Option<String>, Trouble> {
+        match &self.trial.broker {
+            None => Ok(None),
+            Some(Broker::Own(_)) => {
+                let own = self.own_address();
+                let broker = self.start(Role::Broker, &own)?;
+                Ok(Some(self.endpoint(broker)))
+            }
+            Some(Broker::Running(address)) => {
+                self.follow(address);
+                Ok(Some(address.clone()))
+            }
+        }
+    }
+
+    fn own_address(&self) -> String {
+        format!("127.0.0.1:{}", self.trial.workload.port)
+    }
+
+    fn endpoint(&self, number: usize) -> String {
+        self.crew.child(number).ready.as_ref().map(|r| r.endpoint.clone()).unwrap_or_default()
+    }
+
+    /// Starts a process and waits until it is ready.
+    fn start(&mut self, role: Role, endpoint: &str) -> Result<usize, Trouble> {
+        let spec = self.trial.spec(role, endpoint);
+        let number = self.crew.start(spec, title(self.trial, role), self.trial.truth)?;
+        let first = self.crew.child(number).pid();
+        self.label(Vec::new(), vec![Pid(first)]);
+        self.crew.wait_ready(number)?;
+        let pid = self.crew.child(number).working_pid();
+        if pid != first {
+            self.label(Vec::new(), vec![Pid(pid)]);
+        }
+        let (name, meter) = (machine::name(pid), Meter::start(pid));
+        self.parts.push(Part { role, pid, name, meter, done: None });
+        if !matches!(role, Role::Ping | Role::Pub) {
+            self.follow(&self.endpoint(number));
+        }
+        Ok(number)
+    }
+
+    /// Traces an address's port and gives its traffic the trial's name.
+    fn follow(&self, address: &str) {
+        let address = address.rsplit_once('/').map_or(address, |(_, rest)| rest);
+        let known = address.to_socket_addrs().ok().and_then(|mut addresses| addresses.next());
+        if let Some(port) = known.map(|address| address.port()).filter(|&port| port != 0) {
+            self.orders.follow_port(port);
+            self.label(vec![port], Vec::new());
+        }
+    }
+
+    fn label(&self, ports: Vec<u16>, pids: Vec<Pid>) {
+        let broker = self.trial.broker.as_ref().map(|broker| broker.name().to_owned());
+        let name = self.trial.middleware.name().to_owned();
+        self.orders.label(Label { name, broker, ports, pids });
+    }
+}
+
+/// `the mqtt broker (mosquitto)`.
+fn title(trial: &Trial, role: Role) -> String {
+    let (name, role_name) = (trial.middleware.name(), role_name(role));
+    match (&trial.broker, role) {
+        (Some(broker), Role::Broker) => format!("the {name} broker ({})", broker.name()),
+        _ => format!("the {name} {role_name} workload"),
+    }
+}
+
+/// A role's name in messages and results.
+pub fn role_name(role: Role) -> &'static str {
+    match role {
+        Role::Broker => "broker",
+        Role::Pub => "pub",
+        Role::Sub => "sub",
+        Role::Ping => "ping",
+        Role::Pong => "pong",
+    }
+}

@@ -1,0 +1,227 @@
+//! `wirelap live`: watch what runs here, with workloads of our own beside it if asked for.
+
+use crate::args::{LiveArgs, WorkloadArgs};
+use crate::cast::Cast;
+use crate::environment;
+use crate::failure::Failure;
+use crate::output::{self, Json};
+use crate::plan::{self, Pacing, Trial};
+use crate::quantity::Sampling;
+use crate::run::{catch_signals, preflight, ring_bytes};
+use crate::signals::Signals;
+use crate::tracer::{Findings, Settings, Tracer};
+use crate::workload::{Shop, Trouble};
+use std::cell::RefCell;
+use std::io::IsTerminal;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+use wirelap_contract::Middleware;
+use wirelap_correlate::Snapshot;
+use wirelap_events::{Delivery, Pid};
+use wirelap_report::{Kind, RunReport, Scenario, from_snapshot, table};
+use wirelap_tui::{Options, plain};
+
+/// Between two blocks of plain lines.
+const BLOCK: Duration = Duration::from_secs(1);
+
+/// Columns of plain lines.
+const WIDTH: u16 = 100;
+
+/// Deliveries are in the snapshots already.
+type Discard = fn(&Delivery);
+
+/// Watches until the user leaves, a signal comes or the time is over.
+///
+/// # Errors
+/// Nothing can be watched, or a workload failed.
+pub fn run(args: &LiveArgs) -> Result<ExitCode, Failure> {
+    let trials = trials(args)?;
+    let json = Json::open(args.json.as_deref())?;
+    preflight(&trials)?;
+    let signals = catch_signals()?;
+    let shop = if trials.is_empty() { None } else { Some(Shop::open()?) };
+    let environment = environment::describe(0);
+    let tracer = Tracer::start(&settings(args), (|_| {}) as Discard)?;
+    let hooks = tracer.hooks().to_vec();
+    let mut casts = Vec::new();
+    if let Some(shop) = &shop {
+        casts = trials.iter().map(|trial| Cast::new(trial, shop, &signals, tracer.orders())).collect();
+    }
+    let troubled = start(&mut casts).and_then(|()| {
+        tracer.orders().begin(Sampling::Off);
+        watch(args, &tracer, &mut casts, &signals)
+    });
+    casts.iter_mut().for_each(|cast| cast.crew.stop());
+    let Findings { snapshot, error, .. } = tracer.end()?;
+    if !matches!(json, Json::No) {
+        let report = RunReport {
+            hooks,
+            environment: told(environment, &casts),
+            ..report(args, &snapshot, troubled.is_err() || error.is_some())
+        };
+        json.write(&report, &table::render(&report))?;
+    }
+    match (troubled, error) {
+        (Err(Trouble::Failed(failure)), _) => Err(failure),
+        (_, Some(error)) => Err(Failure::Measured(error)),
+        // Leaving by a signal is how one leaves.
+        (Ok(()) | Err(Trouble::Interrupted(_)), None) => Ok(ExitCode::SUCCESS),
+    }
+}
+
+/// The workloads that `--on` starts.
+fn trials(args: &LiveArgs) -> Result<Vec<Trial>, Failure> {
+    let on = plan::unique(&args.on);
+    if args.workload.port != 0 && on.len() > 1 {
+        return Err(Failure::Usage(
+            "one --port is not enough for several middlewares at once: leave it away".into(),
+        ));
+    }
+    if on.is_empty() && args.workload.broker.is_some() {
+        return Err(Failure::Usage("--broker is for the workloads of --on, which is missing".into()));
+    }
+    plan::check_workload(&args.workload, &on, &[args.payload])?;
+    on.into_iter().map(|middleware| trial(args, &args.workload, middleware)).collect()
+}
+
+fn trial(args: &LiveArgs, told: &WorkloadArgs, middleware: Middleware) -> Result<Trial, Failure> {
+    Ok(Trial {
+        middleware,
+        broker: plan::broker(middleware, told.broker.as_deref())?,
+        payload: args.payload,
+        repetition: 1,
+        pacing: Pacing::Rate(args.rate),
+        messages: None,
+        duration: None,
+        warmup: 0,
+        sampling: Sampling::Off,
+        truth: false,
+        workload: told.clone(),
+        domain: told.domain.unwrap_or_else(plan::random_domain),
+    })
+}
+
+fn settings(args: &LiveArgs) -> Settings {
+    let mut pids: Vec<Pid> = args.pids.iter().copied().map(Pid).collect();
+    let filtered = !(args.ports.is_empty() && pids.is_empty() && args.cgroup.is_none());
+    if filtered && !args.on.is_empty() {
+        // A filter for the rest of the machine does not hide our own workloads.
+        pids.push(Pid(std::process::id()));
+    }
+    Settings {
+        capture: wirelap_capture::Config {
+            ports: args.ports.clone(),
+            pids,
+            cgroup: args.cgroup.clone(),
+            snap_bytes: args.tracer.snap.min(65_536),
+            ring_bytes: ring_bytes(args.tracer.ring_size),
+            ..wirelap_capture::Config::default()
+        },
+        decode: args.decode.clone(),
+        drain: false,
+        publish: true,
+    }
+}
+
+fn start(casts: &mut [Cast<'_>]) -> Result<(), Trouble> {
+    casts.iter_mut().try_for_each(Cast::assemble)?;
+    casts.iter_mut().for_each(Cast::go);
+    Ok(())
+}
+
+/// Shows snapshots until it is time to stop.
+fn watch(
+    args: &LiveArgs,
+    tracer: &Tracer<Discard>,
+    casts: &mut [Cast<'_>],
+    signals: &Signals,
+) -> Result<(), Trouble> {
+    let end = args.duration.map(|time| Instant::now() + time);
+    let watched = RefCell::new((casts, None));
+    let should_stop = || {
+        let (casts, trouble) = &mut *watched.borrow_mut();
+        if trouble.is_none() {
+            *trouble = casts.iter_mut().find_map(|cast| cast.crew.listen().err());
+        }
+        let over = end.is_some_and(|end| Instant::now() >= end);
+        over || trouble.is_some() || signals.caught().is_some() || tracer.has_ended()
+    };
+    let to_stdout = matches!(args.json.as_deref(), Some(path) if path.as_os_str() == "-");
+    let screen = !args.plain
+        && !to_stdout
+        && std::io::stdout().is_terminal()
+        && std::io::stdin().is_terminal();
+    let shown = if screen {
+        let mut source = || tracer.latest();
+        wirelap_tui::run(Options::default(), &mut source, &should_stop).map(drop).map_err(|error| {
+            Failure::Machine(format!("{error}: try `wirelap live --plain`"))
+        })
+    } else {
+        lines(tracer, &should_stop, to_stdout)
+    };
+    drop(should_stop);
+    match watched.into_inner().1 {
+        Some(trouble) => Err(trouble),
+        None => shown.map_err(Trouble::Failed),
+    }
+}
+
+/// A block of lines each second.
+fn lines(
+    tracer: &Tracer<Discard>,
+    should_stop: &dyn Fn() -> bool,
+    to_stderr: bool,
+) -> Result<(), Failure> {
+    let mut printed = Instant::now();
+    while !should_stop() {
+        std::thread::sleep(Duration::from_millis(20));
+        if printed.elapsed() < BLOCK {
+            continue;
+        }
+        printed = Instant::now();
+        let text = format!("{}\n", plain(&tracer.latest(), WIDTH));
+        if to_stderr {
+            eprint!("{text}");
+        } else if output::print_unless_gone(&text)?.is_break() {
+            break;
+        }
+    }
+    Ok(())
+}
+
+fn told(
+    mut environment: wirelap_report::Environment,
+    casts: &[Cast<'_>],
+) -> wirelap_report::Environment {
+    for cast in casts {
+        let (versions, settings) = cast.told();
+        environment.versions.insert(cast.name().to_owned(), versions);
+        environment.settings.insert(cast.name().to_owned(), settings);
+    }
+    environment
+}
+
+fn report(args: &LiveArgs, snapshot: &Snapshot, partial: bool) -> RunReport {
+    let ours = !args.on.is_empty();
+    RunReport {
+        schema: wirelap_report::run::RUN_SCHEMA.to_owned(),
+        partial,
+        environment: wirelap_report::Environment::default(),
+        scenario: Scenario {
+            kind: Kind::Live,
+            pacing: wirelap_report::Pacing::Foreign,
+            middlewares: plan::unique(&args.on).iter().map(|on| on.name().to_owned()).collect(),
+            payload_bytes: if ours { vec![args.payload as u64] } else { vec![] },
+            rate_msg_per_s: ours.then_some(args.rate),
+            messages: None,
+            duration_s: Some((snapshot.at - snapshot.since).as_secs_f64()),
+            warmup: 0,
+            repeat: 1,
+            pin: vec![],
+            order: vec![],
+        },
+        results: from_snapshot::results(snapshot),
+        hooks: vec![],
+        notes: snapshot.notes.clone(),
+    }
+}

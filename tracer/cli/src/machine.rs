@@ -1,0 +1,144 @@
+//! This machine: its kernel, its processors, what processes use.
+
+use procfs::{Current, CurrentSI, WithCurrentSystemInfo};
+use std::fs;
+use std::time::Duration;
+use wirelap_events::Nanos;
+
+/// Logical CPUs.
+pub fn cpus() -> usize {
+    procfs::CpuInfo::current().map_or(1, |info| info.num_cores().max(1))
+}
+
+/// `uname -r`.
+pub fn kernel() -> String {
+    rustix::system::uname().release().to_string_lossy().into_owned()
+}
+
+/// The machine's name.
+pub fn hostname() -> Option<String> {
+    let name = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    (!name.is_empty()).then_some(name)
+}
+
+/// The processor's model name; empty where there is none.
+pub fn cpu_model() -> String {
+    let info = procfs::CpuInfo::current();
+    info.ok().and_then(|info| info.model_name(0).map(str::to_owned)).unwrap_or_default()
+}
+
+/// The frequency governor of CPU 0.
+pub fn governor() -> Option<String> {
+    line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
+}
+
+/// The kernel's clock source.
+pub fn clock_source() -> Option<String> {
+    line("/sys/devices/system/clocksource/clocksource0/current_clocksource")
+}
+
+/// Memory in bytes; 0 if unknown.
+pub fn memory_bytes() -> u64 {
+    procfs::Meminfo::current().map_or(0, |info| info.mem_total)
+}
+
+fn line(path: &str) -> Option<String> {
+    Some(fs::read_to_string(path).ok()?.trim().to_owned())
+}
+
+/// The monotonic clock that events carry.
+pub fn now() -> Nanos {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    let part = |value: i64| u64::try_from(value).unwrap_or(0);
+    Nanos(part(time.tv_sec) * 1_000_000_000 + part(time.tv_nsec))
+}
+
+/// What a process has used so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// CPU time, user and system.
+    pub cpu: Duration,
+    /// Resident memory; 0 once it has exited.
+    pub rss_bytes: u64,
+}
+
+/// A process's use; `None` once it is gone. One that has exited and was not waited for still tells
+/// its CPU time.
+pub fn usage(pid: u32) -> Option<Usage> {
+    let stat = procfs::process::Process::new(i32::try_from(pid).ok()?).ok()?.stat().ok()?;
+    let ticks = stat.utime + stat.stime;
+    let cpu = Duration::from_secs_f64(ticks as f64 / procfs::ticks_per_second() as f64);
+    Some(Usage { cpu, rss_bytes: stat.rss_bytes().get() })
+}
+
+/// A process's name; empty once it is gone.
+pub fn name(pid: u32) -> String {
+    line(&format!("/proc/{pid}/comm")).unwrap_or_default()
+}
+
+/// A process's use over a stretch of time.
+#[derive(Clone, Copy, Debug)]
+pub struct Meter {
+    pid: u32,
+    started: Nanos,
+    first: Usage,
+    last: Usage,
+    last_at: Nanos,
+    peak_rss: u64,
+}
+
+impl Meter {
+    /// Starts now; `None` if the process is gone.
+    pub fn start(pid: u32) -> Option<Meter> {
+        let (first, started) = (usage(pid)?, now());
+        let peak_rss = first.rss_bytes;
+        Some(Meter { pid, started, first, last: first, last_at: started, peak_rss })
+    }
+
+    /// The process.
+    pub fn pid(&self) -> u32 {
+        self.pid
+    }
+
+    /// Looks again.
+    pub fn sample(&mut self) {
+        if let Some(usage) = usage(self.pid) {
+            self.last = usage;
+            self.last_at = now();
+            self.peak_rss = self.peak_rss.max(usage.rss_bytes);
+        }
+    }
+
+    /// CPU time over wall time since the start, 1.0 = one core.
+    pub fn cpu_share(&self) -> f64 {
+        let wall = (self.last_at - self.started).as_secs_f64();
+        let used = self.last.cpu.saturating_sub(self.first.cpu).as_secs_f64();
+        if wall > 0.0 { used / wall } else { 0.0 }
+    }
+
+    /// The most resident memory that was seen.
+    pub fn peak_rss(&self) -> u64 {
+        self.peak_rss
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_process_uses_memory_and_time_passes() {
+        let before = now();
+        let mut meter = Meter::start(std::process::id()).unwrap();
+        meter.sample();
+        assert!(meter.peak_rss() > 0);
+        assert!(now() > before);
+        assert!(cpus() >= 1);
+        assert!(!name(std::process::id()).is_empty());
+    }
+
+    #[test]
+    fn a_process_that_never_was_has_no_meter() {
+        assert!(Meter::start(u32::MAX).is_none());
+    }
+}

@@ -1,0 +1,112 @@
+//! Quantities on the command line.
+
+use std::time::Duration;
+use wirelap_contract::STAMP_BYTES;
+
+/// When events are taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sampling {
+    /// Always.
+    Off,
+    /// For `open` out of every `every`.
+    Windows {
+        /// Length of a window.
+        open: Duration,
+        /// From the start of one to the start of the next.
+        every: Duration,
+    },
+}
+
+/// Bytes with an optional binary K, M or G.
+pub fn bytes(text: &str) -> Result<u64, String> {
+    let (digits, unit) = match text.to_ascii_uppercase().chars().last() {
+        Some('K') => (&text[..text.len() - 1], 1 << 10),
+        Some('M') => (&text[..text.len() - 1], 1 << 20),
+        Some('G') => (&text[..text.len() - 1], 1 << 30),
+        _ => (text, 1u64),
+    };
+    let wrong = || format!("`{text}` is not a number of bytes such as 64, 4K or 1M");
+    digits.parse::<u64>().ok().and_then(|n| n.checked_mul(unit)).ok_or_else(wrong)
+}
+
+/// Bytes that fit into 32 bits.
+pub fn bytes_u32(text: &str) -> Result<u32, String> {
+    u32::try_from(bytes(text)?).map_err(|_| format!("`{text}` is 4 GiB or more"))
+}
+
+/// The payload of a message.
+pub fn payload(text: &str) -> Result<usize, String> {
+    let size = usize::try_from(bytes(text)?).map_err(|_| format!("`{text}` is too large"))?;
+    if size < STAMP_BYTES {
+        return Err(format!("a payload has at least {STAMP_BYTES} bytes, its header"));
+    }
+    Ok(size)
+}
+
+/// Messages a second.
+pub fn rate(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(rate) if rate.is_finite() && rate > 0.0 => Ok(rate),
+        _ => Err(format!("`{text}` is not a rate above 0")),
+    }
+}
+
+/// `50ms/500ms` or `off`.
+pub fn sampling(text: &str) -> Result<Sampling, String> {
+    if text == "off" {
+        return Ok(Sampling::Off);
+    }
+    let wrong = || format!("`{text}` is neither `off` nor a window and a longer period: 50ms/500ms");
+    let (open, every) = text.split_once('/').ok_or_else(wrong)?;
+    let time = |text| humantime::parse_duration(text).map_err(|_| wrong());
+    let (open, every) = (time(open)?, time(every)?);
+    if open.is_zero() || every <= open {
+        return Err(wrong());
+    }
+    Ok(Sampling::Windows { open, every })
+}
+
+/// `PORT=PROTO`, for a protocol that there is a decoder of.
+pub fn decode(text: &str) -> Result<(u16, String), String> {
+    let (port, protocol) =
+        text.split_once('=').ok_or_else(|| format!("`{text}` is not PORT=PROTO"))?;
+    let port = port.parse().map_err(|_| format!("`{port}` is not a port"))?;
+    if wirelap_protocols::by_name(protocol).is_none() {
+        let known = wirelap_protocols::registry().iter().map(|protocol| protocol.name());
+        let known = known.collect::<Vec<_>>().join(", ");
+        return Err(format!("there is no decoder for `{protocol}`; known: {known}"));
+    }
+    Ok((port, protocol.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn units_are_binary() {
+        assert_eq!(bytes("64"), Ok(64));
+        assert_eq!(bytes("4k"), Ok(4096));
+        assert_eq!(bytes("1M"), Ok(1 << 20));
+        for wrong in ["", "K", "-1", "1.5K", "20000000000G", "é"] {
+            assert!(bytes(wrong).is_err(), "{wrong} was accepted");
+        }
+        assert!(bytes_u32("4G").is_err());
+    }
+
+    #[test]
+    fn a_window_is_shorter_than_its_period() {
+        assert_eq!(sampling("off"), Ok(Sampling::Off));
+        assert!(matches!(sampling("50ms/500ms"), Ok(Sampling::Windows { .. })));
+        for wrong in ["500ms/50ms", "0s/1s", "50ms", "x/y"] {
+            assert!(sampling(wrong).is_err(), "{wrong} was accepted");
+        }
+    }
+
+    #[test]
+    fn only_protocols_with_a_decoder_can_be_chosen() {
+        assert_eq!(decode("11883=mqtt"), Ok((11883, "mqtt".into())));
+        assert!(decode("11883=gopher").unwrap_err().contains("mqtt"));
+        assert!(decode("mqtt").is_err());
+    }
+}

@@ -1,0 +1,330 @@
+//! Outcomes of trials → results: the repetitions of one middleware and payload size pooled.
+
+use crate::cast::{Part, role_name};
+use crate::compare::Records;
+use crate::plan::{Broker, Pacing};
+use crate::quantity::Sampling;
+use crate::tally::SegmentTimes;
+use crate::trial::Outcome;
+use std::collections::BTreeMap;
+use wirelap_contract::{Done, Role};
+use wirelap_correlate::{Group, Overhead as Ledger};
+use wirelap_events::Nanos;
+use wirelap_report::{
+    GroundTruth, Latency, Messages, Process, Repetition, RttHalf, RunResult, Samples, Throughput,
+    Trust,
+};
+
+/// What makes two trials repetitions of each other.
+type Key = (&'static str, Option<String>, usize);
+
+fn key(outcome: &Outcome) -> Key {
+    let trial = &outcome.trial;
+    let broker = trial.broker.as_ref().map(|broker| broker.name().to_owned());
+    (trial.middleware.name(), broker, trial.payload)
+}
+
+/// One result for each middleware, broker and payload size, in the order of first appearance in
+/// `order`.
+pub fn pool(outcomes: &[Outcome], order: &[(&'static str, usize)]) -> Vec<RunResult> {
+    let mut groups: BTreeMap<Key, Vec<(u32, &Outcome)>> = BTreeMap::new();
+    for (position, outcome) in (1..).zip(outcomes) {
+        groups.entry(key(outcome)).or_default().push((position, outcome));
+    }
+    let mut groups: Vec<_> = groups.into_iter().collect();
+    let place = |(name, _, payload): &Key| order.iter().position(|at| at == &(*name, *payload));
+    groups.sort_by_key(|(key, _)| place(key));
+    groups.into_iter().map(|(key, repetitions)| result(key, &repetitions)).collect()
+}
+
+fn result((middleware, broker, payload): Key, repetitions: &[(u32, &Outcome)]) -> RunResult {
+    let all: Vec<&Outcome> = repetitions.iter().map(|(_, outcome)| *outcome).collect();
+    let each: Vec<Repetition> =
+        repetitions.iter().map(|&(position, outcome)| repetition(position, outcome)).collect();
+    let messages = each.iter().fold(Messages::default(), |sum, one| add(sum, one.messages));
+    let mut segments = SegmentTimes::default();
+    all.iter().for_each(|outcome| segments.merge(&outcome.tally.segments));
+    RunResult {
+        middleware: middleware.to_owned(),
+        broker,
+        payload_bytes: payload as u64,
+        partial: all.iter().any(|outcome| is_partial(outcome)),
+        error: all.iter().find_map(|outcome| outcome.error.clone()),
+        messages,
+        throughput: mean_throughput(&each),
+        latency: latency(&all),
+        segments: segments.rows(),
+        sched_gap_ns: merged(&all, |outcome| &outcome.tally.gap).distribution(),
+        overhead: ledger(&all).into(),
+        processes: processes(&all),
+        trust: trust(&all, messages),
+        ground_truth: ground_truth(&all),
+        repetitions: each,
+        notes: notes(&all),
+    }
+}
+
+/// The measurement did not reach its end.
+pub fn is_partial(outcome: &Outcome) -> bool {
+    outcome.error.is_some() || outcome.interrupted.is_some()
+}
+
+fn repetition(position: u32, outcome: &Outcome) -> Repetition {
+    let messages = messages(outcome);
+    Repetition {
+        number: outcome.trial.repetition,
+        position,
+        partial: is_partial(outcome),
+        messages,
+        throughput: throughput(outcome, messages.delivered),
+        one_way_ns: outcome.tally.one_way.distribution(),
+        rtt_half_ns: rtt_half(&[outcome]),
+    }
+}
+
+fn done(outcome: &Outcome, role: Role) -> Option<&Done> {
+    outcome.parts.iter().find(|part| part.role == role)?.done.as_ref()
+}
+
+/// The workloads' own counts; without them their records'; without those the trace's.
+fn messages(outcome: &Outcome) -> Messages {
+    let tally = &outcome.tally;
+    let seen = tally.matched + tally.unmatched;
+    let (sender, receiver) = outcome.trial.roles();
+    let (sender, receiver) = (done(outcome, sender), done(outcome, receiver));
+    let counts = sender.zip(receiver).map(|(sender, receiver)| match outcome.trial.pacing {
+        Pacing::PingPong => (sender.sent + receiver.sent, sender.received + receiver.received),
+        Pacing::Rate(_) | Pacing::BackToBack => (sender.sent, receiver.received),
+    });
+    let recorded = outcome.records.as_ref().map(|records| (records.published, records.delivered));
+    let (sent, delivered) = counts.or(recorded).unwrap_or((seen, seen));
+    Messages {
+        sent,
+        delivered,
+        matched: tally.matched,
+        uncovered: match outcome.trial.sampling {
+            Sampling::Off => delivered.saturating_sub(tally.matched),
+            Sampling::Windows { .. } => tally.unmatched,
+        },
+        duplicates: receiver.map_or(tally.duplicates, |done| done.duplicates),
+        warmup: tally.warmup,
+    }
+}
+
+fn add(a: Messages, b: Messages) -> Messages {
+    Messages {
+        sent: a.sent + b.sent,
+        delivered: a.delivered + b.delivered,
+        matched: a.matched + b.matched,
+        uncovered: a.uncovered + b.uncovered,
+        duplicates: a.duplicates + b.duplicates,
+        warmup: a.warmup + b.warmup,
+    }
+}
+
+/// From the receiver's first to its last message.
+fn throughput(outcome: &Outcome, delivered: u64) -> Throughput {
+    let by = match outcome.trial.pacing {
+        Pacing::PingPong => Role::Ping,
+        Pacing::Rate(_) | Pacing::BackToBack => Role::Sub,
+    };
+    let told = done(outcome, by).map(|done| (done.first_ns, done.last_ns));
+    let traced = outcome.tally.span.map(|(first, last)| (first.0, last.0));
+    let (first, last) = told.filter(|(first, _)| *first > 0).or(traced).unwrap_or_default();
+    let seconds = Nanos(last.saturating_sub(first)).as_secs_f64();
+    let msg_per_s = if seconds > 0.0 { delivered.saturating_sub(1) as f64 / seconds } else { 0.0 };
+    let bits = outcome.trial.payload as f64 * 8.0;
+    Throughput { msg_per_s, payload_bit_per_s: msg_per_s * bits }
+}
+
+fn mean_throughput(each: &[Repetition]) -> Throughput {
+    let mean = |of: fn(&Throughput) -> f64| {
+        each.iter().map(|one| of(&one.throughput)).sum::<f64>() / each.len().max(1) as f64
+    };
+    Throughput {
+        msg_per_s: mean(|one| one.msg_per_s),
+        payload_bit_per_s: mean(|one| one.payload_bit_per_s),
+    }
+}
+
+fn merged(all: &[&Outcome], of: impl Fn(&Outcome) -> &Samples) -> Samples {
+    let mut merged = Samples::new();
+    all.iter().for_each(|outcome| merged.merge(of(outcome)));
+    merged
+}
+
+fn latency(all: &[&Outcome]) -> Latency {
+    let pacing = all[0].trial.pacing;
+    let ping_pong = pacing == Pacing::PingPong;
+    let (mut actual, mut intended) = (Samples::new(), Samples::new());
+    for records in all.iter().filter_map(|outcome| outcome.records.as_ref()) {
+        let times = records.times();
+        actual.merge(&times.0);
+        intended.merge(&times.1);
+    }
+    let some = |samples: &Samples| (samples.count() > 0).then(|| samples.distribution());
+    Latency {
+        one_way_ns: merged(all, |outcome| &outcome.tally.one_way).distribution(),
+        rtt_half_ns: rtt_half(all),
+        request_one_way_ns: some(&merged(all, |o| &o.tally.requests)).filter(|_| ping_pong),
+        reply_one_way_ns: some(&merged(all, |o| &o.tally.replies)),
+        publish_to_deliver_ns: some(&actual),
+        intended_to_deliver_ns: some(&intended).filter(|_| matches!(pacing, Pacing::Rate(_))),
+    }
+}
+
+/// Half of all round trips; from the records where there are some, otherwise from what a single ping
+/// summed up itself.
+fn rtt_half(all: &[&Outcome]) -> Option<RttHalf> {
+    let recorded = |records: &Records| records.round_trips.clone();
+    let mut times: Vec<u64> =
+        all.iter().filter_map(|outcome| outcome.records.as_ref().map(recorded)).flatten().collect();
+    if !times.is_empty() {
+        times.sort_unstable();
+        return Some(half_of(&times));
+    }
+    let told = all.iter().filter_map(|outcome| done(outcome, Role::Ping)?.rtt);
+    told.min_by_key(|rtt| rtt.trimmed_p50_ns).map(|rtt| RttHalf {
+        count: rtt.count,
+        min: 0,
+        p50: rtt.p50_ns / 2,
+        p90: rtt.p90_ns / 2,
+        p99: rtt.p99_ns / 2,
+        p999: rtt.p999_ns / 2,
+        max: rtt.max_ns / 2,
+        trimmed_p50: rtt.trimmed_p50_ns / 2,
+    })
+}
+
+/// Sorted round trips, at least one.
+fn half_of(sorted: &[u64]) -> RttHalf {
+    let last = sorted.len() - 1;
+    let at = |share: f64| sorted[((last as f64 * share).round() as usize).min(last)] / 2;
+    // Outside the 1st..99th percentile is cut off; a short series keeps its middle.
+    let cut = sorted.len() / 100;
+    let kept = &sorted[cut..sorted.len() - cut];
+    RttHalf {
+        count: sorted.len() as u64,
+        min: at(0.0),
+        p50: at(0.5),
+        p90: at(0.9),
+        p99: at(0.99),
+        p999: at(0.999),
+        max: at(1.0),
+        trimmed_p50: kept[kept.len() / 2] / 2,
+    }
+}
+
+/// The rows of a trial's snapshot that are its own.
+fn groups(outcome: &Outcome) -> impl Iterator<Item = &Group> {
+    let name = outcome.trial.middleware.name();
+    outcome.snapshot.groups.iter().filter(move |group| group.middleware == name)
+}
+
+fn ledger(all: &[&Outcome]) -> Ledger {
+    let each = all.iter().flat_map(|outcome| groups(outcome)).map(|group| group.overhead);
+    each.fold(Ledger::default(), |sum, one| Ledger {
+        payload: sum.payload + one.payload,
+        protocol: sum.protocol + one.protocol,
+        control: sum.control + one.control,
+        opaque: sum.opaque + one.opaque,
+        transport: sum.transport + one.transport,
+        network: sum.network + one.network,
+        link: sum.link + one.link,
+        retransmitted: sum.retransmitted + one.retransmitted,
+        deliveries: sum.deliveries + one.deliveries,
+        packets: sum.packets + one.packets,
+    })
+}
+
+fn processes(all: &[&Outcome]) -> Vec<Process> {
+    let Some(last) = all.last() else { return Vec::new() };
+    let of_role = |role| {
+        let parts = all.iter().flat_map(|outcome| &outcome.parts);
+        parts.filter(move |part: &&Part| part.role == role).filter_map(|part| part.meter)
+    };
+    let process = |part: &Part| {
+        let shares: Vec<f64> = of_role(part.role).map(|meter| meter.cpu_share()).collect();
+        Process {
+            role: role_name(part.role).to_owned(),
+            pid: part.pid,
+            name: part.name.clone(),
+            cpu_share: (!shares.is_empty())
+                .then(|| shares.iter().sum::<f64>() / shares.len() as f64),
+            rss_bytes: of_role(part.role).map(|meter| meter.peak_rss()).max(),
+        }
+    };
+    last.parts.iter().map(process).collect()
+}
+
+fn trust(all: &[&Outcome], messages: Messages) -> Trust {
+    let mut sum = Trust::default();
+    for outcome in all {
+        let one = Trust::from(&outcome.snapshot.trust);
+        for (probe, lost) in one.events_lost {
+            *sum.events_lost.entry(probe).or_default() += lost;
+        }
+        sum.events += one.events;
+        sum.uncaptured_bytes += one.uncaptured_bytes;
+        sum.undecoded_bytes += one.undecoded_bytes;
+        sum.evicted += one.evicted;
+        sum.window_share += one.window_share / all.len() as f64;
+        sum.telescoping_violations += outcome.tally.telescoping_violations;
+        sum.tracer.cpu_share += one.tracer.cpu_share / all.len() as f64;
+        sum.tracer.rss_bytes = sum.tracer.rss_bytes.max(one.tracer.rss_bytes);
+    }
+    let sampled = all.iter().any(|outcome| outcome.trial.sampling != Sampling::Off);
+    let whole = if sampled { messages.matched + messages.uncovered } else { messages.delivered };
+    sum.coverage = if whole > 0 { messages.matched as f64 / whole as f64 } else { 1.0 };
+    sum
+}
+
+fn ground_truth(all: &[&Outcome]) -> Option<GroundTruth> {
+    all.iter().filter_map(|outcome| outcome.truth.clone()).reduce(|a, b| GroundTruth {
+        published: a.published + b.published,
+        delivered: a.delivered + b.delivered,
+        compared: a.compared + b.compared,
+        violations: a.violations + b.violations,
+        order_violations: a.order_violations + b.order_violations,
+        unknown: a.unknown + b.unknown,
+        worst_violation_ns: a.worst_violation_ns.max(b.worst_violation_ns),
+    })
+}
+
+fn notes(all: &[&Outcome]) -> Vec<String> {
+    let mut notes: Vec<String> = Vec::new();
+    if all.iter().any(|outcome| outcome.trial.sampling != Sampling::Off) {
+        notes.push(
+            "counts and msg/s are the workloads' own; times and bytes come from the sampled windows"
+                .into(),
+        );
+    }
+    if all.iter().any(|outcome| matches!(outcome.trial.broker, Some(Broker::Running(_)))) {
+        notes.push("the broker ran already: its version and settings are not known".into());
+    }
+    let told = all.iter().flat_map(|outcome| {
+        groups(outcome).flat_map(|group| &group.notes).chain(&outcome.snapshot.notes)
+    });
+    for note in told {
+        if !notes.contains(note) {
+            notes.push(note.clone());
+        }
+    }
+    notes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_trimmed_median_ignores_the_outer_percents() {
+        let mut times: Vec<u64> = (0..98).map(|_| 20).collect();
+        times.extend([2, 1_000_000]);
+        times.sort_unstable();
+        let half = half_of(&times);
+        assert_eq!((half.count, half.min, half.p50, half.trimmed_p50), (100, 1, 10, 10));
+        assert_eq!(half.max, 500_000);
+        assert_eq!(half_of(&[8]).trimmed_p50, 4);
+    }
+}

@@ -1,0 +1,206 @@
+//! `wirelap run`: one trial after the other, then a table and JSON.
+
+use crate::args::{RunArgs, RunKind, TracerArgs};
+use crate::environment;
+use crate::failure::Failure;
+use crate::output::Json;
+use crate::plan::{self, Broker, Pacing, Plan, Trial};
+use crate::progress::Progress;
+use crate::results;
+use crate::signals::Signals;
+use crate::tracer::{self, Settings};
+use crate::trial::{self, Context, Outcome};
+use crate::workload::Shop;
+use std::process::ExitCode;
+use wirelap_contract::{LinkTransport, Middleware};
+use wirelap_events::Pid;
+use wirelap_report::{Environment, Kind, RunReport, Scenario, table};
+
+/// Runs everything and reports.
+///
+/// # Errors
+/// Nothing could be measured, or the results could not be written.
+pub fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
+    let plan = plan::plan(args)?;
+    let json = Json::open(args.json.as_deref())?;
+    preflight(&plan.trials)?;
+    let signals = catch_signals()?;
+    let shop = Shop::open()?;
+    let environment = environment::describe(plan.seed);
+    let outcomes = measure(args, &plan, &shop, &signals)?;
+    let report = report(args, &plan, environment, &outcomes);
+    json.write(&report, &table::render(&report))?;
+    match verdict(&outcomes, plan.trials.len()) {
+        None => Ok(ExitCode::SUCCESS),
+        Some(complaint) => Err(Failure::Measured(complaint)),
+    }
+}
+
+/// Catches signals from now on.
+///
+/// # Errors
+/// The kernel does not let us.
+pub fn catch_signals() -> Result<Signals, Failure> {
+    Signals::catch().map_err(|error| Failure::Machine(format!("cannot catch signals: {error}")))
+}
+
+/// What must be there before anything is started.
+///
+/// # Errors
+/// Root, or a broker's program, is missing.
+pub fn preflight(trials: &[Trial]) -> Result<(), Failure> {
+    if !wirelap_capture::doctor::examine().missing_capabilities.is_empty() {
+        return Err(tracer::needs_root());
+    }
+    for trial in trials {
+        let Some(Broker::Own(name)) = trial.broker else { continue };
+        let known = trial.entry().brokers.iter().find(|broker| broker.name == name);
+        let Some((program, remedy)) = known.and_then(|b| Some((b.program?, b.remedy))) else {
+            continue;
+        };
+        if crate::list::find_program(program).is_none() {
+            return Err(Failure::Machine(format!("{program} is not installed: {remedy}")));
+        }
+    }
+    Ok(())
+}
+
+fn measure(
+    args: &RunArgs,
+    plan: &Plan,
+    shop: &Shop,
+    signals: &Signals,
+) -> Result<Vec<Outcome>, Failure> {
+    let progress = Progress::new(plan.trials.len());
+    let mut outcomes = Vec::new();
+    for (number, trial) in (1..).zip(&plan.trials) {
+        progress.begin(number, &trial.title());
+        let context = Context { shop, signals, settings: settings(&args.tracer, trial), progress: &progress };
+        let outcome = trial::run(&context, trial)?;
+        let stop = outcome.interrupted.is_some();
+        outcomes.push(outcome);
+        if stop {
+            break;
+        }
+    }
+    Ok(outcomes)
+}
+
+/// What the tracer of a trial is told: our own children and their ports, nothing else.
+fn settings(args: &TracerArgs, trial: &Trial) -> Settings {
+    let over_udp = match trial.middleware {
+        Middleware::Udp | Middleware::Dds => true,
+        Middleware::ZenohP2p => trial.workload.transport == LinkTransport::Udp,
+        Middleware::Tcp | Middleware::Mqtt => false,
+    };
+    Settings {
+        capture: wirelap_capture::Config {
+            pids: vec![Pid(std::process::id())],
+            snap_bytes: args.snap.min(65_536),
+            ring_bytes: ring_bytes(args.ring_size),
+            udp: over_udp,
+            ..wirelap_capture::Config::default()
+        },
+        decode: Vec::new(),
+        drain: true,
+        publish: false,
+    }
+}
+
+/// A size that the kernel takes: a power of two, at least a page, at most 1 GiB.
+pub fn ring_bytes(told: u32) -> u32 {
+    told.clamp(4096, 1 << 30).next_power_of_two()
+}
+
+fn report(
+    args: &RunArgs,
+    plan: &Plan,
+    mut environment: Environment,
+    outcomes: &[Outcome],
+) -> RunReport {
+    for outcome in outcomes {
+        let name = outcome.trial.middleware.name();
+        let versions = environment.versions.entry(name.to_owned()).or_default();
+        versions.extend(outcome.versions.clone());
+        let settings = environment.settings.entry(name.to_owned()).or_default();
+        settings.extend(outcome.settings.clone());
+    }
+    let order: Vec<_> = plan::unique(&args.on)
+        .iter()
+        .flat_map(|on| plan::unique(&args.payload).into_iter().map(|size| (on.name(), size)))
+        .collect();
+    let done = outcomes.iter().filter(|outcome| !results::is_partial(outcome)).count();
+    RunReport {
+        schema: wirelap_report::run::RUN_SCHEMA.to_owned(),
+        partial: done < plan.trials.len(),
+        environment,
+        scenario: scenario(args, plan),
+        results: results::pool(outcomes, &order),
+        hooks: outcomes.first().map(|outcome| outcome.hooks.clone()).unwrap_or_default(),
+        notes: notes(outcomes, plan.trials.len()),
+    }
+}
+
+fn scenario(args: &RunArgs, plan: &Plan) -> Scenario {
+    let first = &plan.trials[0];
+    let roles = ["sender", "receiver", "broker"];
+    let pin = match args.workload.pin.as_slice() {
+        [only] => roles.iter().map(|role| ((*role).to_owned(), *only)).collect(),
+        cpus => roles.iter().zip(cpus).map(|(role, cpu)| ((*role).to_owned(), *cpu)).collect(),
+    };
+    Scenario {
+        kind: match args.kind {
+            RunKind::Latency => Kind::Latency,
+            RunKind::Throughput => Kind::Throughput,
+        },
+        pacing: match first.pacing {
+            Pacing::PingPong => wirelap_report::Pacing::PingPong,
+            Pacing::Rate(_) => wirelap_report::Pacing::Rate,
+            Pacing::BackToBack => wirelap_report::Pacing::BackToBack,
+        },
+        middlewares: plan::unique(&args.on).iter().map(|on| on.name().to_owned()).collect(),
+        payload_bytes: plan::unique(&args.payload).iter().map(|&size| size as u64).collect(),
+        rate_msg_per_s: args.rate,
+        messages: first.messages,
+        duration_s: first.duration.map(|time| time.as_secs_f64()),
+        warmup: args.warmup,
+        repeat: args.repeat,
+        pin,
+        order: plan.trials.iter().map(Trial::title).collect(),
+    }
+}
+
+fn notes(outcomes: &[Outcome], planned: usize) -> Vec<String> {
+    let mut notes = Vec::new();
+    if let Some(signal) = outcomes.iter().find_map(|outcome| outcome.interrupted) {
+        let reached = outcomes.len();
+        notes.push(format!("stopped by {signal} in trial {reached} of {planned}"));
+    }
+    notes
+}
+
+/// What went wrong, in one sentence.
+fn verdict(outcomes: &[Outcome], planned: usize) -> Option<String> {
+    let failed: Vec<&Outcome> = outcomes.iter().filter(|outcome| outcome.error.is_some()).collect();
+    if let Some(first) = failed.first() {
+        let error = first.error.as_deref().unwrap_or_default();
+        let also = match failed.len() {
+            1 => String::new(),
+            n => format!(" ({n} of {planned} trials failed)"),
+        };
+        return Some(format!("{}: {error}{also}", first.trial.title()));
+    }
+    let signal = outcomes.iter().find_map(|outcome| outcome.interrupted)?;
+    Some(format!("stopped by {signal}; the results are partial"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_ring_has_a_size_that_the_kernel_takes() {
+        let sizes = [0, 5000, 1 << 16, u32::MAX].map(ring_bytes);
+        assert_eq!(sizes, [4096, 8192, 1 << 16, 1 << 30]);
+    }
+}

@@ -1,0 +1,303 @@
+//! What a trial's deliveries add up to: exact for each message where it can be compared with the
+//! workloads' records, in histograms everywhere else.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use wirelap_correlate::DeliverySink;
+use wirelap_events::{Delivery, MAX_LEGS, Nanos, Segment, Segments, Stage, Stamp};
+use wirelap_report::{Samples, SegmentRow};
+
+/// Streams times two directions.
+const LANES: usize = 128;
+
+/// The most messages of a lane whose times are kept one by one: 16 bytes each.
+const MOST_KEPT: usize = 1 << 24;
+
+/// When a message was first sent and last read; both 0 if it was not matched.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Slot {
+    /// First byte's send.
+    pub sent: Nanos,
+    /// Exit of the receive call that took its last byte.
+    pub read: Nanos,
+}
+
+/// The time of messages in each segment of each leg.
+#[derive(Clone, Debug, Default)]
+pub struct SegmentTimes([[Option<Box<Samples>>; Segment::ALL.len()]; MAX_LEGS]);
+
+impl SegmentTimes {
+    /// Adds a message's time.
+    pub fn add(&mut self, leg: usize, segment: Segment, time: Nanos) {
+        if let Some(legs) = self.0.get_mut(leg) {
+            legs[segment as usize].get_or_insert_default().add(time);
+        }
+    }
+
+    /// Adds all of another's.
+    pub fn merge(&mut self, other: &SegmentTimes) {
+        for (mine, theirs) in self.0.iter_mut().flatten().zip(other.0.iter().flatten()) {
+            if let Some(theirs) = theirs {
+                mine.get_or_insert_default().merge(theirs);
+            }
+        }
+    }
+
+    /// One row for each segment that some message had, in the order of a message's life.
+    pub fn rows(&self) -> Vec<SegmentRow> {
+        let all = || {
+            self.0.iter().enumerate().flat_map(|(leg, times)| {
+                life_order().filter_map(move |s| Some((leg, s, times[s as usize].as_deref()?)))
+            })
+        };
+        let whole: u128 = all().map(|(_, _, samples)| u128::from(samples.sum().0)).sum();
+        all()
+            .map(|(leg, segment, samples)| SegmentRow {
+                leg: u8::try_from(leg + 1).unwrap_or(u8::MAX),
+                segment: segment.name().to_owned(),
+                p50_ns: samples.quantile(0.5).0,
+                p99_ns: samples.quantile(0.99).0,
+                share: if whole > 0 { samples.sum().0 as f64 / whole as f64 } else { 0.0 },
+                total_ns: Some(samples.sum().0),
+                count: samples.count(),
+            })
+            .collect()
+    }
+}
+
+/// The dwell comes before the leg that it counts to.
+fn life_order() -> impl Iterator<Item = Segment> {
+    let dwell = std::iter::once(Segment::BrokerDwell);
+    dwell.chain(Segment::ALL.into_iter().filter(|&segment| segment != Segment::BrokerDwell))
+}
+
+/// What a trial's deliveries add up to.
+#[derive(Debug)]
+pub struct Tally {
+    lanes: Vec<Vec<Slot>>,
+    /// One-way latency of all messages, of the pings (or one-way messages) and of the replies.
+    pub one_way: Samples,
+    /// Of messages that are no replies.
+    pub requests: Samples,
+    /// Of replies.
+    pub replies: Samples,
+    /// The scheduling gap of each message that had one.
+    pub gap: Samples,
+    /// The time in each segment.
+    pub segments: SegmentTimes,
+    /// Messages followed from first send to last read.
+    pub matched: u64,
+    /// Deliveries that were not.
+    pub unmatched: u64,
+    /// Matched messages that came again.
+    pub duplicates: u64,
+    /// Messages of the warm-up.
+    pub warmup: u64,
+    /// Matched messages whose segments do not sum to their one-way latency.
+    pub telescoping_violations: u64,
+    /// Payload bytes of the matched messages.
+    pub payload_bytes: u64,
+    /// First send and last read of matched messages.
+    pub span: Option<(Nanos, Nanos)>,
+    progress: Arc<AtomicU64>,
+}
+
+impl Tally {
+    /// Nothing yet, with room for the messages that are expected. `progress` counts deliveries for
+    /// whoever waits for them.
+    pub fn new(expected: usize, progress: Arc<AtomicU64>) -> Tally {
+        let mut lanes: Vec<Vec<Slot>> = (0..LANES).map(|_| Vec::new()).collect();
+        for stamp in [request(0), Stamp { reply: true, ..request(0) }] {
+            lanes[lane(stamp)].reserve(expected.min(MOST_KEPT));
+        }
+        Tally {
+            lanes,
+            one_way: Samples::new(),
+            requests: Samples::new(),
+            replies: Samples::new(),
+            gap: Samples::new(),
+            segments: SegmentTimes::default(),
+            matched: 0,
+            unmatched: 0,
+            duplicates: 0,
+            warmup: 0,
+            telescoping_violations: 0,
+            payload_bytes: 0,
+            span: None,
+            progress,
+        }
+    }
+
+    /// The number of the last leg, from 0: the same for all messages of a trial.
+    pub fn last_leg(&self) -> usize {
+        self.segments.0.iter().rposition(|leg| leg.iter().any(Option::is_some)).unwrap_or_default()
+    }
+
+    /// Every matched message whose times were kept.
+    pub fn slots(&self) -> impl Iterator<Item = (Stamp, Slot)> + '_ {
+        self.lanes.iter().enumerate().flat_map(|(lane, slots)| {
+            slots.iter().enumerate().filter(|(_, slot)| **slot != Slot::default()).map(
+                move |(seq, &slot)| {
+                    // Lanes are numbered by `lane`, and `MOST_KEPT` bounds the sequence.
+                    let stream = u8::try_from(lane / 2).unwrap_or_default();
+                    let seq = u32::try_from(seq).unwrap_or_default();
+                    (Stamp { stream, seq, reply: lane % 2 == 1, warmup: false }, slot)
+                },
+            )
+        })
+    }
+
+    fn take(&mut self, delivery: &Delivery) {
+        let Some(stamp) = delivery.stamp else { return };
+        if stamp.warmup {
+            self.warmup += 1;
+            return;
+        }
+        self.progress.fetch_add(1, Ordering::Relaxed);
+        let last = delivery.legs.last().and_then(|leg| leg.times.get(Stage::Read));
+        let (Some(one_way), Some(read)) = (delivery.one_way(), last) else {
+            self.unmatched += 1;
+            return;
+        };
+        let slot = Slot { sent: read - one_way, read };
+        if !self.keep(stamp, slot) {
+            self.duplicates += 1;
+            return;
+        }
+        self.matched += 1;
+        self.payload_bytes += delivery.payload_len;
+        self.one_way.add(one_way);
+        if stamp.reply { &mut self.replies } else { &mut self.requests }.add(one_way);
+        self.span = Some(match self.span {
+            Some((first, last)) => (first.min(slot.sent), last.max(slot.read)),
+            None => (slot.sent, slot.read),
+        });
+        self.take_segments(delivery, one_way);
+    }
+
+    fn take_segments(&mut self, delivery: &Delivery, one_way: Nanos) {
+        let mut sum = Nanos(0);
+        let mut gap: Option<Nanos> = None;
+        for (leg, segments) in delivery.segments() {
+            sum = sum + segments.sum();
+            if let Some(waited) = Segments::sched_gap(&segments) {
+                gap = Some(gap.unwrap_or_default() + waited);
+            }
+            for (segment, time) in segments.iter() {
+                self.segments.add(leg, segment, time);
+            }
+        }
+        if sum != one_way {
+            self.telescoping_violations += 1;
+        }
+        if let Some(gap) = gap {
+            self.gap.add(gap);
+        }
+    }
+
+    /// Notes a message's times; false if it was there before.
+    fn keep(&mut self, stamp: Stamp, slot: Slot) -> bool {
+        let lane = &mut self.lanes[lane(stamp)];
+        let seq = stamp.seq as usize;
+        if seq >= MOST_KEPT {
+            return true;
+        }
+        if lane.len() <= seq {
+            lane.resize(seq + 1, Slot::default());
+        }
+        let fresh = lane[seq] == Slot::default();
+        if fresh {
+            lane[seq] = slot;
+        }
+        fresh
+    }
+}
+
+impl DeliverySink for Tally {
+    fn delivery(&mut self, delivery: &Delivery) {
+        self.take(delivery);
+    }
+}
+
+fn request(stream: u8) -> Stamp {
+    Stamp { stream, seq: 0, reply: false, warmup: false }
+}
+
+/// A stamp's stream is 6 bits wide on the wire.
+fn lane(stamp: Stamp) -> usize {
+    usize::from(stamp.stream % 64) * 2 + usize::from(stamp.reply)
+}
+
+#[cfg(test)]
+pub mod tests {
+    use super::*;
+    use wirelap_events::{FlowKey, GroupId, Leg, MessageId, NetNs, StageTimes, Transport};
+
+    /// A delivery over one leg with these stages.
+    pub fn delivery(stamp: Stamp, stages: &[(Stage, u64)]) -> Delivery {
+        let mut times = StageTimes::default();
+        for &(stage, at) in stages {
+            times.set(stage, Nanos(at));
+        }
+        let any = "127.0.0.1:1".parse().unwrap();
+        let leg = Leg {
+            flow: FlowKey::new(Transport::Tcp, any, any, NetNs(0)),
+            from: None,
+            to: None,
+            sender: None,
+            reader: None,
+            times,
+            chain: Default::default(),
+        };
+        Delivery {
+            message: MessageId(1),
+            group: GroupId(0),
+            stamp: Some(stamp),
+            payload_len: 64,
+            legs: [leg].into_iter().collect(),
+        }
+    }
+
+    fn stamp(seq: u32) -> Stamp {
+        Stamp { seq, ..request(0) }
+    }
+
+    #[test]
+    fn matched_unmatched_warmup_and_duplicates_are_told_apart() {
+        let mut tally = Tally::new(8, Arc::default());
+        let whole = [(Stage::Send, 10), (Stage::Ready, 20), (Stage::Read, 30)];
+        tally.delivery(&delivery(stamp(5), &whole));
+        tally.delivery(&delivery(stamp(5), &whole));
+        tally.delivery(&delivery(stamp(6), &[(Stage::Ready, 20), (Stage::Read, 30)]));
+        tally.delivery(&delivery(Stamp { warmup: true, ..stamp(5) }, &whole));
+        tally.delivery(&Delivery { stamp: None, ..delivery(stamp(7), &whole) });
+        assert_eq!((tally.matched, tally.unmatched), (1, 1));
+        assert_eq!((tally.duplicates, tally.warmup, tally.telescoping_violations), (1, 1, 0));
+        let slot = Slot { sent: Nanos(10), read: Nanos(30) };
+        assert_eq!(tally.slots().collect::<Vec<_>>(), [(stamp(5), slot)]);
+    }
+
+    #[test]
+    fn shares_add_up_to_one_and_totals_to_the_latency() {
+        let mut tally = Tally::new(8, Arc::default());
+        for seq in 0..100 {
+            let at = u64::from(seq) * 1000;
+            let reply = Stamp { reply: seq % 2 == 0, ..stamp(seq) };
+            let stages = [(Stage::Send, at), (Stage::Xmit, at + 30), (Stage::Read, at + 100)];
+            tally.delivery(&delivery(reply, &stages));
+        }
+        let rows = tally.segments.rows();
+        let shares: f64 = rows.iter().map(|row| row.share).sum();
+        assert!((shares - 1.0).abs() < 1e-12, "{shares}");
+        assert_eq!(rows.iter().filter_map(|row| row.total_ns).sum::<u64>(), tally.one_way.sum().0);
+        assert_eq!((tally.requests.count(), tally.replies.count()), (50, 50));
+    }
+
+    #[test]
+    fn a_stray_sequence_does_not_take_memory() {
+        let mut tally = Tally::new(8, Arc::default());
+        let stages = [(Stage::Send, 10), (Stage::Read, 30)];
+        tally.delivery(&delivery(stamp(u32::MAX), &stages));
+        assert_eq!((tally.matched, tally.slots().count()), (1, 0));
+    }
+}

@@ -1,0 +1,352 @@
+//! The thread that takes events out of the kernel and turns them into deliveries and snapshots.
+
+use crate::failure::Failure;
+use crate::machine::{self, Meter};
+use crate::quantity::Sampling;
+use std::collections::HashMap;
+use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+use wirelap_capture::{AttachError, Capture, CaptureError};
+use wirelap_correlate::{Correlator, DeliverySink, Label, ProbeLoss, Snapshot, TracerCost};
+use wirelap_events::Nanos;
+use wirelap_report::Hook;
+
+/// The longest wait for events before orders are looked at.
+const WAIT: Duration = Duration::from_millis(2);
+
+/// How often completed deliveries are handed out.
+const TICK: Duration = Duration::from_millis(2);
+
+/// How often a snapshot is published.
+const PUBLISH: Duration = Duration::from_millis(250);
+
+/// Without an event for this long, everything that the workloads caused has been taken in.
+const QUIET: Duration = Duration::from_millis(100);
+
+/// The end is not waited for longer than this.
+const DRAIN: Duration = Duration::from_secs(3);
+
+/// What is traced and how.
+#[derive(Clone, Debug, Default)]
+pub struct Settings {
+    /// What the kernel side does.
+    pub capture: wirelap_capture::Config,
+    /// Ports whose protocol the user knows.
+    pub decode: Vec<(u16, String)>,
+    /// At the end, wait until no event comes any more.
+    pub drain: bool,
+    /// Publish snapshots while tracing.
+    pub publish: bool,
+}
+
+/// An order to the thread.
+#[derive(Debug)]
+enum Order {
+    Port(u16),
+    Label(Label),
+    Begin(Sampling),
+    End,
+}
+
+/// Gives orders to a tracer's thread. A thread that has ended tells so by its findings, not here.
+#[derive(Clone, Debug)]
+pub struct Orders(Sender<Order>);
+
+impl Orders {
+    /// Follows a port too.
+    pub fn follow_port(&self, port: u16) {
+        self.give(Order::Port(port));
+    }
+
+    /// Names a row.
+    pub fn label(&self, label: Label) {
+        self.give(Order::Label(label));
+    }
+
+    /// The workloads begin: from here on the tracer's cost counts, and events are sampled.
+    pub fn begin(&self, sampling: Sampling) {
+        self.give(Order::Begin(sampling));
+    }
+
+    fn give(&self, order: Order) {
+        let _ = self.0.send(order);
+    }
+}
+
+/// What came of it all.
+#[derive(Debug)]
+pub struct Findings<S> {
+    /// Whom the deliveries were handed to.
+    pub sink: S,
+    /// The last picture.
+    pub snapshot: Snapshot,
+    /// Why tracing ended early, if it did.
+    pub error: Option<String>,
+}
+
+/// A running tracer. Dropping it detaches everything.
+pub struct Tracer<S> {
+    orders: Orders,
+    thread: Option<JoinHandle<Findings<S>>>,
+    latest: Arc<Mutex<Arc<Snapshot>>>,
+    hooks: Vec<Hook>,
+}
+
+impl<S: DeliverySink + Send + 'static> Tracer<S> {
+    /// Attaches the probes and starts the thread.
+    ///
+    /// # Errors
+    /// This machine does not let us; the failure says what to do.
+    pub fn start(settings: &Settings, sink: S) -> Result<Tracer<S>, Failure> {
+        let capture = Capture::attach(&settings.capture).map_err(|error| refused(&error))?;
+        let hooks = hooks(&capture);
+        let config = wirelap_correlate::Config {
+            decode: settings.decode.clone(),
+            ..wirelap_correlate::Config::default()
+        };
+        let latest = Arc::new(Mutex::new(Arc::new(Snapshot::default())));
+        let (orders, taken) = channel();
+        let work = Work {
+            capture,
+            correlator: Correlator::new(config),
+            sink,
+            orders: taken,
+            latest: Arc::clone(&latest),
+            meter: Meter::start(std::process::id()),
+            meters: HashMap::new(),
+            windows: None,
+            drain: settings.drain,
+            publish: settings.publish,
+        };
+        let thread = thread::Builder::new()
+            .name("capture".into())
+            .spawn(move || work.run())
+            .map_err(|error| Failure::Machine(format!("cannot start a thread: {error}")))?;
+        Ok(Tracer { orders: Orders(orders), thread: Some(thread), latest, hooks })
+    }
+
+    /// The hook that each observation is made with.
+    pub fn hooks(&self) -> &[Hook] {
+        &self.hooks
+    }
+
+    /// For whoever gives orders.
+    pub fn orders(&self) -> Orders {
+        self.orders.clone()
+    }
+
+    /// The newest published snapshot.
+    pub fn latest(&self) -> Arc<Snapshot> {
+        Arc::clone(&self.latest.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Whether the thread has ended by itself: tracing failed.
+    pub fn has_ended(&self) -> bool {
+        self.thread.as_ref().is_none_or(JoinHandle::is_finished)
+    }
+
+    /// Takes in what is still on its way, detaches and hands everything out.
+    ///
+    /// # Errors
+    /// The thread panicked.
+    pub fn end(mut self) -> Result<Findings<S>, Failure> {
+        self.orders.give(Order::End);
+        let lost = || Failure::Measured("the tracer failed; this is a defect of wirelap".into());
+        self.thread.take().ok_or_else(lost)?.join().map_err(|_| lost())
+    }
+}
+
+impl<S> Drop for Tracer<S> {
+    fn drop(&mut self) {
+        self.orders.give(Order::End);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Why attaching failed, with the command that would work.
+fn refused(error: &AttachError) -> Failure {
+    match error {
+        AttachError::NoPrivileges { .. } => needs_root(),
+        other => Failure::Machine(other.to_string()),
+    }
+}
+
+/// The sentence for everyone who is not root.
+pub fn needs_root() -> Failure {
+    Failure::Machine(
+        "attaching probes needs root (CAP_BPF, CAP_PERFMON, CAP_NET_ADMIN): run `sudo wirelap …`"
+            .into(),
+    )
+}
+
+/// Every so often, for a while.
+#[derive(Debug)]
+struct Windows {
+    open: Duration,
+    every: Duration,
+    began: Nanos,
+    is_open: bool,
+}
+
+impl Windows {
+    /// The state to change to, if it is time.
+    fn change(&mut self, now: Nanos) -> Option<bool> {
+        let phase = u128::from((now - self.began).0) % self.every.as_nanos().max(1);
+        let open = phase < self.open.as_nanos();
+        (open != self.is_open).then(|| {
+            self.is_open = open;
+            open
+        })
+    }
+}
+
+struct Work<S> {
+    capture: Capture,
+    correlator: Correlator,
+    sink: S,
+    orders: Receiver<Order>,
+    latest: Arc<Mutex<Arc<Snapshot>>>,
+    meter: Option<Meter>,
+    meters: HashMap<u32, Meter>,
+    windows: Option<Windows>,
+    drain: bool,
+    publish: bool,
+}
+
+impl<S: DeliverySink> Work<S> {
+    fn run(mut self) -> Findings<S> {
+        let error = self.trace().err().map(|error| error.to_string());
+        self.correlator.finish(&mut self.sink);
+        let snapshot = self.snapshot();
+        Findings { sink: self.sink, snapshot, error }
+    }
+
+    fn trace(&mut self) -> Result<(), CaptureError> {
+        let (mut ticked, mut published) = (Instant::now(), Instant::now());
+        while !self.obey()? {
+            // Whatever happened before this moment is in the ring buffer when it is emptied.
+            let now = machine::now();
+            self.poll()?;
+            if ticked.elapsed() >= TICK {
+                ticked = Instant::now();
+                self.correlator.tick(now, &mut self.sink);
+            }
+            if self.publish && published.elapsed() >= PUBLISH {
+                published = Instant::now();
+                let snapshot = Arc::new(self.snapshot());
+                *self.latest.lock().unwrap_or_else(PoisonError::into_inner) = snapshot;
+            }
+        }
+        if self.drain { self.take_the_rest() } else { Ok(()) }
+    }
+
+    /// Follows all orders that have come; true for the last one.
+    fn obey(&mut self) -> Result<bool, CaptureError> {
+        loop {
+            match self.orders.try_recv() {
+                Ok(Order::Port(port)) => self.capture.add_port(port)?,
+                Ok(Order::Label(label)) => self.correlator.add_label(label),
+                Ok(Order::Begin(sampling)) => self.begin(sampling),
+                Ok(Order::End) | Err(TryRecvError::Disconnected) => return Ok(true),
+                Err(TryRecvError::Empty) => break,
+            }
+        }
+        let windows = self.windows.as_mut();
+        if let Some(open) = windows.and_then(|windows| windows.change(machine::now())) {
+            self.capture.set_window(open)?;
+        }
+        Ok(false)
+    }
+
+    fn begin(&mut self, sampling: Sampling) {
+        self.meter = Meter::start(std::process::id());
+        if let Sampling::Windows { open, every } = sampling {
+            self.windows = Some(Windows { open, every, began: machine::now(), is_open: true });
+        }
+    }
+
+    fn poll(&mut self) -> Result<usize, CaptureError> {
+        let correlator = &mut self.correlator;
+        self.capture.poll(WAIT, &mut |event| correlator.event(event))
+    }
+
+    fn take_the_rest(&mut self) -> Result<(), CaptureError> {
+        let (began, mut last_event) = (Instant::now(), Instant::now());
+        while last_event.elapsed() < QUIET && began.elapsed() < DRAIN {
+            let now = machine::now();
+            if self.poll()? > 0 {
+                last_event = Instant::now();
+            }
+            self.correlator.tick(now, &mut self.sink);
+        }
+        Ok(())
+    }
+
+    /// The correlator's picture, with what only we know.
+    fn snapshot(&mut self) -> Snapshot {
+        let mut snapshot = self.correlator.snapshot(machine::now());
+        snapshot.trust.events_lost = self.losses();
+        snapshot.trust.tracer = self.own_cost();
+        let mut meters = std::mem::take(&mut self.meters);
+        for process in snapshot.groups.iter_mut().flat_map(|group| &mut group.processes) {
+            let Some(meter) = meter_of(&mut meters, process.pid.0) else { continue };
+            process.cpu_share = Some(meter.cpu_share());
+            process.rss_bytes = Some(meter.peak_rss());
+        }
+        self.meters = meters;
+        snapshot
+    }
+
+    fn losses(&self) -> Vec<ProbeLoss> {
+        let counters = self.capture.counters().into_iter();
+        counters.map(|counter| ProbeLoss { probe: counter.probe, count: counter.lost }).collect()
+    }
+
+    fn own_cost(&mut self) -> TracerCost {
+        let Some(meter) = &mut self.meter else { return TracerCost::default() };
+        meter.sample();
+        TracerCost { cpu_share: meter.cpu_share(), rss_bytes: meter.peak_rss() }
+    }
+}
+
+/// A process's meter, started when it is first asked for; bounded by the processes that a snapshot
+/// lists.
+fn meter_of(meters: &mut HashMap<u32, Meter>, pid: u32) -> Option<&mut Meter> {
+    if !meters.contains_key(&pid) {
+        meters.insert(pid, Meter::start(pid)?);
+    }
+    let meter = meters.get_mut(&pid)?;
+    meter.sample();
+    Some(meter)
+}
+
+fn hooks(capture: &Capture) -> Vec<Hook> {
+    let chosen = capture.hooks().iter();
+    chosen
+        .map(|chosen| Hook {
+            observation: chosen.observation.to_string(),
+            hook: chosen.hook.as_ref().map(ToString::to_string),
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_window_closes_and_opens_again() {
+        let second = Duration::from_secs(1);
+        let mut windows =
+            Windows { open: second, every: 2 * second, began: Nanos(5_000_000_000), is_open: true };
+        let changes: Vec<_> = [5.2, 5.9, 6.1, 6.9, 7.1, 7.2, 8.5]
+            .map(|at: f64| windows.change(Nanos((at * 1e9) as u64)))
+            .into();
+        let expected = [None, None, Some(false), None, Some(true), None, Some(false)];
+        assert_eq!(changes, expected);
+    }
+}

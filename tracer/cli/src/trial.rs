@@ -1,0 +1,194 @@
+//! One trial: start, measure, stop, whatever happens in between.
+
+use crate::cast::{Cast, Part};
+use crate::compare::{self, Records};
+use crate::failure::Failure;
+use crate::plan::{Pacing, Trial};
+use crate::progress::Progress;
+use crate::quantity::Sampling;
+use crate::signals::Signals;
+use crate::tally::Tally;
+use crate::tracer::{Findings, Settings, Tracer};
+use crate::workload::{Shop, Trouble};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+use wirelap_correlate::Snapshot;
+use wirelap_report::{GroundTruth, Hook};
+
+/// When the sender is done, the receiver is waited for as long as messages still arrive this often.
+const STALLED: Duration = Duration::from_secs(2);
+
+/// When all that was sent has been seen to arrive, the application gets this long to take it.
+const LAST_CALLBACK: Duration = Duration::from_millis(300);
+
+/// How often the processes' use is looked at.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// What all trials share.
+pub struct Context<'a> {
+    /// The workloads' program and folder.
+    pub shop: &'a Shop,
+    /// The user's wish to stop.
+    pub signals: &'a Signals,
+    /// What the tracer is told.
+    pub settings: Settings,
+    /// What the user sees meanwhile.
+    pub progress: &'a Progress,
+}
+
+/// What a trial yielded.
+#[derive(Debug)]
+pub struct Outcome {
+    /// The trial.
+    pub trial: Trial,
+    /// Why it did not reach its end, if it did not.
+    pub error: Option<String>,
+    /// The signal by which the user stopped it.
+    pub interrupted: Option<&'static str>,
+    /// What the trace saw.
+    pub tally: Tally,
+    /// The trace's last picture.
+    pub snapshot: Snapshot,
+    /// The hooks that were used.
+    pub hooks: Vec<Hook>,
+    /// The processes.
+    pub parts: Vec<Part>,
+    /// The workloads' own records.
+    pub records: Option<Records>,
+    /// The trace against them.
+    pub truth: Option<GroundTruth>,
+    /// Versions, as the processes told them.
+    pub versions: BTreeMap<String, String>,
+    /// Settings, as the processes told them.
+    pub settings: BTreeMap<String, String>,
+}
+
+/// Runs a trial to its end, or as far as it gets.
+///
+/// # Errors
+/// Nothing could be measured: the probes cannot be attached, or a program cannot be started.
+pub fn run(context: &Context<'_>, trial: &Trial) -> Result<Outcome, Failure> {
+    let counted = Arc::new(AtomicU64::new(0));
+    let expected = usize::try_from(trial.messages.unwrap_or(0)).unwrap_or(usize::MAX);
+    let tracer =
+        Tracer::start(&context.settings, Tally::new(expected, Arc::clone(&counted)))?;
+    let hooks = tracer.hooks().to_vec();
+    let mut cast = Cast::new(trial, context.shop, context.signals, tracer.orders());
+    let trouble = play(context, trial, &tracer, &mut cast, &counted).err();
+    cast.look();
+    cast.crew.stop();
+    let findings = tracer.end()?;
+    finish(trial, &cast, findings, hooks, trouble)
+}
+
+fn play(
+    context: &Context<'_>,
+    trial: &Trial,
+    tracer: &Tracer<Tally>,
+    cast: &mut Cast<'_>,
+    counted: &AtomicU64,
+) -> Result<(), Trouble> {
+    cast.assemble()?;
+    tracer.orders().begin(trial.sampling);
+    cast.go();
+    let mut looked = Instant::now();
+    let mut patience = Patience::new(trial);
+    loop {
+        cast.crew.listen()?;
+        if tracer.has_ended() {
+            return Err(Failure::Measured("the tracer ended early".into()).into());
+        }
+        let count = counted.load(Ordering::Relaxed);
+        if looked.elapsed() >= LOOK {
+            looked = Instant::now();
+            cast.look();
+            context.progress.messages(count);
+        }
+        if patience.is_over(cast, count) {
+            return Ok(());
+        }
+    }
+}
+
+/// Knows when nothing more is to be expected.
+struct Patience {
+    ping_pong: bool,
+    stalled: Duration,
+    count: u64,
+    moved: Instant,
+}
+
+impl Patience {
+    fn new(trial: &Trial) -> Patience {
+        // A sampled trace may see nothing for a whole period.
+        let stalled = match trial.sampling {
+            Sampling::Off => STALLED,
+            Sampling::Windows { every, .. } => STALLED.max(every * 2),
+        };
+        let ping_pong = trial.pacing == Pacing::PingPong;
+        Patience { ping_pong, stalled, count: 0, moved: Instant::now() }
+    }
+
+    /// `count` deliveries have been seen so far.
+    fn is_over(&mut self, cast: &Cast<'_>, count: u64) -> bool {
+        let Some(done) = cast.sender_done() else {
+            self.moved = Instant::now();
+            return false;
+        };
+        if self.ping_pong || cast.is_receiver_done() {
+            return true;
+        }
+        if count != std::mem::replace(&mut self.count, count) {
+            self.moved = Instant::now();
+        }
+        let enough = if count >= done.sent { LAST_CALLBACK } else { self.stalled };
+        self.moved.elapsed() > enough
+    }
+}
+
+/// Everything has been stopped: puts together what was found.
+fn finish(
+    trial: &Trial,
+    cast: &Cast<'_>,
+    findings: Findings<Tally>,
+    hooks: Vec<Hook>,
+    trouble: Option<Trouble>,
+) -> Result<Outcome, Failure> {
+    let Findings { sink: mut tally, snapshot, error } = findings;
+    let (interrupted, failed) = match trouble {
+        None => (None, None),
+        Some(Trouble::Interrupted(name)) => (Some(name), None),
+        Some(Trouble::Failed(Failure::Measured(what))) => (None, Some(what)),
+        Some(Trouble::Failed(failure)) => return Err(failure),
+    };
+    let (records, unread) = match read_records(trial, cast) {
+        Ok(records) => (records, None),
+        Err(error) => (None, Some(error)),
+    };
+    let truth = records.as_ref().map(|records| compare::compare(&mut tally, records));
+    let (versions, settings) = cast.told();
+    Ok(Outcome {
+        trial: trial.clone(),
+        error: error.or(failed).or(unread),
+        interrupted,
+        tally,
+        snapshot,
+        hooks,
+        parts: cast.parts(),
+        records,
+        truth,
+        versions,
+        settings,
+    })
+}
+
+fn read_records(trial: &Trial, cast: &Cast<'_>) -> Result<Option<Records>, String> {
+    if !trial.truth {
+        return Ok(None);
+    }
+    let files = cast.crew.children().iter().filter_map(|child| child.truth.as_ref());
+    // One that never got ready has none.
+    Records::read(files.filter(|file| file.exists())).map(Some)
+}

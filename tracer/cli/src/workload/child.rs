@@ -1,0 +1,219 @@
+//! One workload process: started, heard, stopped.
+
+use super::Shop;
+use crate::failure::Failure;
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
+use std::collections::VecDeque;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::PathBuf;
+use std::process::{Child as Process, ChildStdin, Command, ExitStatus, Stdio};
+use std::sync::mpsc::Sender;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use wirelap_contract::{Done, Ready, Role, Spec};
+
+/// Lines of its stderr that are kept.
+const LAST_WORDS: usize = 8;
+
+/// The longest line that is taken from it.
+const LONGEST_LINE: u64 = 1 << 20;
+
+/// What a workload says on stdout.
+#[derive(Debug)]
+pub enum Said {
+    /// It can do its work.
+    Ready(Ready),
+    /// It has done its work.
+    Done(Done),
+    /// Something that it must not say.
+    Nonsense(String),
+}
+
+/// A workload process. Dropping it kills it.
+#[derive(Debug)]
+pub struct Child {
+    /// What it does.
+    pub role: Role,
+    /// How it is called in messages: `the mqtt broker (mosquitto)`.
+    pub title: String,
+    /// Its READY, once it came.
+    pub ready: Option<Ready>,
+    /// Its DONE, once it came.
+    pub done: Option<Done>,
+    /// Where it writes the truth, if it does.
+    pub truth: Option<PathBuf>,
+    process: Process,
+    stdin: Option<ChildStdin>,
+    status: Option<ExitStatus>,
+    last_words: Arc<Mutex<VecDeque<String>>>,
+}
+
+impl Child {
+    /// Starts a process. What it says comes through `heard`, with `number` in front.
+    ///
+    /// # Errors
+    /// It cannot be executed.
+    pub fn start(
+        shop: &Shop,
+        spec: &Spec,
+        title: String,
+        number: usize,
+        heard: Sender<(usize, Said)>,
+    ) -> Result<Child, Failure> {
+        let mut process = command(shop, spec).spawn().map_err(|error| {
+            Failure::Machine(format!("cannot start {title}: {}: {error}", shop.program.display()))
+        })?;
+        let last_words = Arc::default();
+        if let Some(stdout) = process.stdout.take() {
+            thread::spawn(move || listen(stdout, number, &heard));
+        }
+        if let Some(stderr) = process.stderr.take() {
+            let last_words = Arc::clone(&last_words);
+            thread::spawn(move || remember(stderr, &last_words));
+        }
+        let stdin = process.stdin.take();
+        let (role, truth) = (spec.role, spec.truth.clone());
+        Ok(Child { role, title, ready: None, done: None, truth, process, stdin, status: None, last_words })
+    }
+
+    /// Its process id.
+    pub fn pid(&self) -> u32 {
+        self.process.id()
+    }
+
+    /// The id of the process that does the work: a broker may be a child of the one we started.
+    pub fn working_pid(&self) -> u32 {
+        self.ready.as_ref().map(|ready| ready.pid).filter(|&pid| pid != 0).unwrap_or(self.pid())
+    }
+
+    /// Lets a publisher begin. That it is already gone is noticed elsewhere.
+    pub fn go(&mut self) {
+        if let Some(stdin) = &mut self.stdin {
+            let _ = stdin.write_all(b"GO\n").and_then(|()| stdin.flush());
+        }
+    }
+
+    /// Tells it to end: its input ends, and a signal says the same.
+    pub fn ask_to_end(&mut self) {
+        self.stdin = None;
+        if !self.has_exited() {
+            self.signal(Signal::TERM);
+        }
+    }
+
+    /// Whether it has exited. It is left for [`Child::reap`], so that its CPU time can still be read.
+    pub fn has_exited(&self) -> bool {
+        if self.status.is_some() {
+            return true;
+        }
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        // An error means that there is no such child any more.
+        self.id().is_none_or(|id| !matches!(waitid(WaitId::Pid(id), options), Ok(None)))
+    }
+
+    /// Kills what is left of its process group and collects its status.
+    pub fn reap(&mut self) -> Option<ExitStatus> {
+        self.stdin = None;
+        if self.status.is_none() {
+            // Its own children are in its group and may outlive it.
+            self.signal(Signal::KILL);
+            self.status = self.process.wait().ok();
+        }
+        self.status
+    }
+
+    /// How it ended, for people: `ended with status 1 before it was ready: address in use`.
+    pub fn epitaph(&mut self, when: &str) -> String {
+        let status = self.reap();
+        let ending = match status.map(|status| (status.signal(), status.code())) {
+            Some((Some(signal), _)) => format!("was killed by signal {signal}"),
+            Some((None, Some(code))) => format!("ended with status {code}"),
+            _ => "ended".into(),
+        };
+        match self.last_word() {
+            Some(word) => format!("{ending} {when}: {word}"),
+            None => format!("{ending} {when}"),
+        }
+    }
+
+    /// The last line of its stderr, without the program's name.
+    fn last_word(&self) -> Option<String> {
+        let words = self.last_words.lock().unwrap_or_else(PoisonError::into_inner);
+        let own = words.iter().rev().find_map(|line| line.strip_prefix("wirelap-workload: "));
+        own.or(words.back().map(String::as_str)).map(|line| line.trim().to_owned())
+    }
+
+    fn id(&self) -> Option<Pid> {
+        Pid::from_raw(i32::try_from(self.process.id()).ok()?)
+    }
+
+    /// Only before it is waited for: afterwards its id can be another process's.
+    fn signal(&self, signal: Signal) {
+        if let Some(id) = self.id() {
+            let _ = kill_process_group(id, signal);
+        }
+    }
+}
+
+impl Drop for Child {
+    fn drop(&mut self) {
+        self.reap();
+    }
+}
+
+fn command(shop: &Shop, spec: &Spec) -> Command {
+    let mut command = Command::new(&shop.program);
+    command
+        .args(spec.to_args())
+        .current_dir("/")
+        .env("TMPDIR", shop.folder())
+        .env_remove("RUST_LOG")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        // A Ctrl-C on the terminal reaches us alone; we then stop the workloads in order.
+        .process_group(0);
+    if let Some(user) = shop.user {
+        command.uid(user.uid).gid(user.gid).env("HOME", shop.folder());
+    }
+    command
+}
+
+fn listen(stdout: impl Read, number: usize, heard: &Sender<(usize, Said)>) {
+    each_line(stdout, |line| {
+        let said = match (Ready::from_line(line), Done::from_line(line)) {
+            (Ok(Some(ready)), _) => Said::Ready(ready),
+            (_, Ok(Some(done))) => Said::Done(done),
+            (Err(error), _) | (_, Err(error)) => Said::Nonsense(error.to_string()),
+            // Libraries chat on stdout; that is nobody's business.
+            (Ok(None), Ok(None)) => return true,
+        };
+        heard.send((number, said)).is_ok()
+    });
+}
+
+fn remember(stderr: impl Read, last_words: &Mutex<VecDeque<String>>) {
+    each_line(stderr, |line| {
+        let mut words = last_words.lock().unwrap_or_else(PoisonError::into_inner);
+        if words.len() == LAST_WORDS {
+            words.pop_front();
+        }
+        words.push_back(line.to_owned());
+        true
+    });
+}
+
+/// Every line until the input ends or `take` says that it has enough.
+fn each_line(input: impl Read, mut take: impl FnMut(&str) -> bool) {
+    let mut input = BufReader::new(input);
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        match input.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut line) {
+            Ok(0) | Err(_) => return,
+            Ok(_) if !take(String::from_utf8_lossy(&line).trim_end()) => return,
+            Ok(_) => {}
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! Where workloads get what they need: their program and a folder of their own.
+
+use super::user::{self, User};
+use crate::failure::Failure;
+use std::env;
+use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use tempfile::TempDir;
+
+const PROGRAM: &str = "wirelap-workload";
+
+/// The program, the user and the folder of the workloads. The folder goes away with this.
+#[derive(Debug)]
+pub struct Shop {
+    /// The program that is started.
+    pub program: PathBuf,
+    /// Whom it is started as; `None` for ourselves.
+    pub user: Option<User>,
+    folder: TempDir,
+}
+
+impl Shop {
+    /// Finds the program and makes the folder.
+    ///
+    /// # Errors
+    /// The program is nowhere, or the temporary folder cannot be made.
+    pub fn open() -> Result<Shop, Failure> {
+        let found = find()?;
+        let user = user::for_workloads();
+        let make = || -> std::io::Result<Shop> {
+            let folder = tempfile::Builder::new().prefix("wirelap-").tempdir()?;
+            let reachable = user.is_none_or(|user| can_reach(&found, user));
+            let program = if reachable { found.clone() } else { folder.path().join(PROGRAM) };
+            if !reachable {
+                fs::copy(&found, &program)?;
+                fs::set_permissions(&program, fs::Permissions::from_mode(0o755))?;
+            }
+            user::give(folder.path(), user)?;
+            Ok(Shop { program, user, folder })
+        };
+        make().map_err(|error| {
+            let temp = env::temp_dir();
+            let temp = temp.display();
+            Failure::Machine(format!(
+                "cannot prepare a folder for the workloads under {temp}: {error}: set TMPDIR to a \
+                 folder with room"
+            ))
+        })
+    }
+
+    /// The folder, which belongs to the workloads' user.
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+}
+
+/// `$WIRELAP_WORKLOAD`, or the file beside our own program.
+fn find() -> Result<PathBuf, Failure> {
+    if let Some(told) = env::var_os("WIRELAP_WORKLOAD") {
+        let told = PathBuf::from(told);
+        return match told.is_file() {
+            true => Ok(told),
+            false => Err(Failure::Machine(format!(
+                "$WIRELAP_WORKLOAD names {}, which is no file",
+                told.display()
+            ))),
+        };
+    }
+    let beside = env::current_exe().map(|exe| exe.with_file_name(PROGRAM)).unwrap_or_default();
+    if beside.is_file() {
+        return Ok(beside);
+    }
+    Err(Failure::Machine(format!(
+        "there is no {PROGRAM} at {}: build it with `cargo build -p {PROGRAM}`, or name it in \
+         $WIRELAP_WORKLOAD",
+        beside.display()
+    )))
+}
+
+/// Whether the user may execute the file and search every folder above it. Answers no when in doubt,
+/// which only costs a copy.
+fn can_reach(program: &Path, user: User) -> bool {
+    let Ok(program) = program.canonicalize() else { return false };
+    program.ancestors().all(|path| {
+        fs::metadata(path).is_ok_and(|meta| {
+            let shift = match () {
+                () if meta.uid() == user.uid => 6,
+                () if meta.gid() == user.gid => 3,
+                () => 0,
+            };
+            meta.mode() >> shift & 0o1 != 0
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_closed_folder_is_out_of_reach() {
+        let folder = tempfile::tempdir().unwrap();
+        let program = folder.path().join("p");
+        fs::write(&program, "").unwrap();
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+        let stranger = User { uid: 4_000_000, gid: 4_000_000 };
+        assert!(!can_reach(&program, stranger), "a temporary folder is its owner's alone");
+        let owner = fs::metadata(&program).unwrap();
+        assert!(can_reach(&program, User { uid: owner.uid(), gid: owner.gid() }));
+        assert!(!can_reach(Path::new("/nonexistent"), stranger));
+    }
+}

@@ -1,0 +1,60 @@
+//! Workloads never run as root: as whom they run instead.
+
+use std::fs;
+use std::path::Path;
+
+/// An unprivileged user.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct User {
+    /// User id.
+    pub uid: u32,
+    /// Group id.
+    pub gid: u32,
+}
+
+/// Whom workloads run as when this process is root: whoever called sudo, otherwise `nobody`. `None`
+/// when this process is not root, so that there is nothing to give up.
+pub fn for_workloads() -> Option<User> {
+    rustix::process::geteuid().is_root().then(|| invoking().unwrap_or_else(nobody))
+}
+
+/// Whoever called sudo; `None` if that was root, or nobody did.
+pub fn invoking() -> Option<User> {
+    let id = |name| std::env::var(name).ok()?.parse::<u32>().ok().filter(|&id| id != 0);
+    Some(User { uid: id("SUDO_UID")?, gid: id("SUDO_GID")? })
+}
+
+fn nobody() -> User {
+    let passwd = fs::read_to_string("/etc/passwd").unwrap_or_default();
+    user_named(&passwd, "nobody").unwrap_or(User { uid: 65_534, gid: 65_534 })
+}
+
+/// passwd(5): name:password:uid:gid:…
+fn user_named(passwd: &str, name: &str) -> Option<User> {
+    passwd.lines().find_map(|line| {
+        let mut fields = line.split(':');
+        (fields.next()? == name).then_some(())?;
+        Some(User { uid: fields.nth(1)?.parse().ok()?, gid: fields.next()?.parse().ok()? })
+    })
+}
+
+/// Gives a file or folder to a user.
+pub fn give(path: &Path, user: Option<User>) -> std::io::Result<()> {
+    match user {
+        Some(user) => std::os::unix::fs::chown(path, Some(user.uid), Some(user.gid)),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_user_is_found_by_name() {
+        let passwd = "root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65533::/:/bin/false\n";
+        assert_eq!(user_named(passwd, "nobody"), Some(User { uid: 65_534, gid: 65_533 }));
+        assert_eq!(user_named(passwd, "body"), None);
+        assert_eq!(user_named("nobody:x", "nobody"), None);
+    }
+}
