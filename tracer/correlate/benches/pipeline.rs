@@ -1,1 +1,84 @@
-fn main() {}
+//! What one event costs: an MQTT stream through a broker, two legs a message, ticks included.
+
+use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
+use std::hint::black_box;
+use wirelap_correlate::{Config, Correlator};
+use wirelap_events::{Delivery, Nanos};
+
+#[allow(dead_code)] // The tests use all of it.
+#[path = "../tests/all/mqtt.rs"]
+mod mqtt;
+#[allow(dead_code)] // The tests use all of it.
+#[path = "../tests/all/world.rs"]
+mod world;
+
+use world::{Told, World, process};
+
+const MESSAGES: u32 = 20_000;
+
+/// Messages at 20,000 a second, 12 events each.
+fn traffic(payload: usize, per_send: u32) -> Vec<Told> {
+    let mut world = World::new();
+    let broker = process(10, "broker");
+    let to = "127.0.0.1:1883";
+    let mut publisher = world.connect(process(20, "pub"), "127.0.0.1:41000", broker, to);
+    let mut subscriber = world.connect(process(30, "sub"), "127.0.0.1:42000", broker, to);
+    for connection in [&mut publisher, &mut subscriber] {
+        world.message(&mut connection.up, mqtt::CONNECT);
+        world.message(&mut connection.down, mqtt::CONNACK);
+    }
+    for n in 0..MESSAGES / per_send {
+        let bytes: Vec<u8> = (0..per_send)
+            .flat_map(|m| {
+                let stamp = mqtt::stamp(n * per_send + m);
+                mqtt::publish("wirelap/data", &mqtt::payload(stamp, payload))
+            })
+            .collect();
+        world.message(&mut publisher.up, &bytes);
+        world.message(&mut subscriber.down, &bytes);
+        world.now += 36_000;
+    }
+    world.told
+}
+
+fn play(mut correlator: Correlator, told: &[Told]) -> u64 {
+    let mut deliveries = 0u64;
+    let mut ticked = Nanos(0);
+    for told in told {
+        let event = told.event();
+        correlator.event(&event);
+        if event.at > ticked + Nanos::from_millis(5) {
+            ticked = event.at;
+            correlator.tick(event.at, &mut |_: &Delivery| deliveries += 1);
+        }
+    }
+    correlator.finish(&mut |_: &Delivery| deliveries += 1);
+    deliveries
+}
+
+fn benches(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("mqtt, two legs");
+    for (name, payload, per_send) in
+        [("64 B, one a send", 64, 1), ("64 B, 20 a send", 64, 20), ("8 KiB, one a send", 8192, 1)]
+    {
+        let told = traffic(payload, per_send);
+        let messages = u64::from(MESSAGES / per_send * per_send);
+        assert_eq!(play(Correlator::new(Config::default()), &told), messages);
+        group.throughput(Throughput::Elements(told.len() as u64));
+        group.bench_function(name, |bencher| {
+            bencher.iter_batched(
+                || Correlator::new(Config::default()),
+                |correlator| black_box(play(correlator, &told)),
+                BatchSize::LargeInput,
+            );
+        });
+    }
+    group.finish();
+}
+
+criterion_group! {
+    name = pipeline;
+    config = Criterion::default().sample_size(10);
+    targets = benches
+}
+criterion_main!(pipeline);

@@ -15,7 +15,10 @@ impl Correlator {
         let tx = match (socket.transport, socket.tx_flow()) {
             (Transport::Tcp, Some(key)) => {
                 let present = self.flows.find(key).filter(|&way| self.takes(way, socket.id));
-                let way = present.unwrap_or_else(|| self.flows.add(key, at, &self.config));
+                let way = present.unwrap_or_else(|| {
+                    self.make_room();
+                    self.flows.add(key, at, &self.config)
+                });
                 self.bind(way, socket);
                 Some(way)
             }

@@ -23,7 +23,8 @@ impl Correlator {
         }
     }
 
-    fn make_room(&mut self) {
+    /// Forgets the conversations that matter least when there are too many.
+    pub(crate) fn make_room(&mut self) {
         if self.flows.len() < self.config.max_flows {
             return;
         }
@@ -79,9 +80,15 @@ impl Correlator {
     }
 
     fn syn(&mut self, at: Nanos, packet: &Packet<'_>, tcp: &TcpFields) -> Way {
-        self.make_room();
-        let way = self.flows.open(packet.flow, tcp.seq, at, &self.config);
+        let way = self.flows.opened_by(packet.flow, tcp.seq).unwrap_or_else(|| {
+            self.make_room();
+            self.flows.add(packet.flow, at, &self.config)
+        });
         if let Some(conversation) = self.flows.get_mut(way) {
+            let flow = conversation.flow_mut(way.side);
+            if flow.isn.is_none() {
+                flow.open(tcp.seq);
+            }
             let is_reply = tcp.flags & tcp_flags::ACK != 0;
             conversation.server = Some(if is_reply { way.side } else { way.back().side });
         }

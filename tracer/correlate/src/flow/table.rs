@@ -120,19 +120,12 @@ impl FlowTable {
         way
     }
 
-    /// A SYN: the conversation that it opens, which is the present one if nothing was carried yet or
-    /// the SYN is a copy.
-    pub fn open(&mut self, key: FlowKey, isn: Seq, now: Nanos, config: &Config) -> Way {
-        let present = self.find(key).filter(|&way| {
+    /// The conversation that a SYN belongs to: the present one if nothing was carried yet or the SYN is
+    /// a copy.
+    pub fn opened_by(&self, key: FlowKey, isn: Seq) -> Option<Way> {
+        self.find(key).filter(|&way| {
             self.flow(way).is_some_and(|flow| flow.isn == Some(isn) || flow.is_fresh())
-        });
-        let way = present.unwrap_or_else(|| self.add(key, now, config));
-        if let Some(flow) = self.flow_mut(way)
-            && flow.isn.is_none()
-        {
-            flow.open(isn);
-        }
-        way
+        })
     }
 
     pub fn remove(&mut self, way: Way) -> Option<Conversation> {
@@ -190,9 +183,9 @@ impl FlowTable {
     }
 }
 
-/// Conversations that are not read go first.
+/// Conversations that nothing is read from go first.
 fn rank_idle(conversation: &Conversation) -> (bool, Nanos) {
-    (matches!(conversation.state, State::Decoding(..)), conversation.seen)
+    (!matches!(conversation.state, State::Ignored), conversation.seen)
 }
 
 fn way_of(index: usize, conversation: &Conversation) -> Way {

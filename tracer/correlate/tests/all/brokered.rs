@@ -1,0 +1,254 @@
+//! Publisher → broker → subscriber.
+
+use crate::mqtt::{CONNACK, CONNECT, payload, publish, publish_with, stamp};
+use crate::world::{Connection, STEP, World, process, seen};
+use wirelap_correlate::{Config, Label};
+use wirelap_events::{Nanos, Pid, Segment, Stage, Stamp};
+
+const BROKER: &str = "127.0.0.1:1883";
+
+/// A broker, a publisher and subscribers, all connected.
+fn house(world: &mut World, subscribers: u32) -> (Connection, Vec<Connection>) {
+    let broker = process(10, "mosquitto");
+    let join = |world: &mut World, pid: u32, name| {
+        let from = format!("127.0.0.1:{}", 40_000 + pid);
+        let mut connection = world.connect(process(pid, name), &from, broker, BROKER);
+        world.message(&mut connection.up, CONNECT);
+        world.message(&mut connection.down, CONNACK);
+        connection
+    };
+    let publisher = join(world, 20, "pub");
+    let subscribers = (0..subscribers).map(|n| join(world, 30 + n, "sub")).collect();
+    (publisher, subscribers)
+}
+
+#[test]
+fn two_legs_with_every_stage() {
+    let mut world = World::new();
+    let (mut publisher, mut subscribers) = house(&mut world, 1);
+    let bytes = publish("t", &payload(stamp(0), 64));
+    let (sent, read) = world.message(&mut publisher.up, &bytes);
+    let (forwarded, arrived) = world.message(&mut subscribers[0].down, &bytes);
+    let played = world.play();
+    let [delivery] = played.deliveries.as_slice() else { panic!("{:?}", played.counts()) };
+    let (s, h) = (sent.0, STEP / 2);
+    let stages = |s: u64| {
+        vec![
+            (Stage::Send, s),
+            (Stage::Sent, s),
+            (Stage::Queue, s + h),
+            (Stage::Xmit, s + STEP),
+            (Stage::Rx, s + 2 * STEP),
+            (Stage::Ready, s + 3 * STEP),
+            (Stage::Wakeup, s + 3 * STEP + h),
+            (Stage::Running, s + 4 * STEP),
+            (Stage::Read, s + 6 * STEP),
+        ]
+    };
+    assert_eq!(seen(delivery, 0), stages(s));
+    assert_eq!(seen(delivery, 1), stages(forwarded.0));
+    assert_eq!(delivery.one_way(), arrived.since(sent));
+    let dwell = delivery.segments().nth(1).unwrap().1.get(Segment::BrokerDwell);
+    assert_eq!(dwell, forwarded.since(read));
+    assert_eq!(delivery.stamp, Some(stamp(0)));
+    assert_eq!(delivery.payload_len, 64);
+    assert_eq!(played.counts(), [1, 1, 1, 0]);
+    assert_eq!(delivery.legs[1].reader, Some(process(30, "").task));
+}
+
+#[test]
+fn the_row_names_the_broker_and_its_processes() {
+    let mut world = World::new();
+    let (mut publisher, mut subscribers) = house(&mut world, 1);
+    for n in 0..10 {
+        let bytes = publish("t", &payload(stamp(n), 64));
+        world.message(&mut publisher.up, &bytes);
+        world.message(&mut subscribers[0].down, &bytes);
+    }
+    let played = world.play();
+    let group = played.group();
+    assert_eq!((group.middleware.as_str(), group.broker.as_deref()), ("mqtt", Some("mosquitto")));
+    assert_eq!(group.endpoint, Some(BROKER.parse().unwrap()));
+    let roles: Vec<_> = group.processes.iter().map(|p| (p.pid.0, p.role.as_str())).collect();
+    assert_eq!(roles, [(10, "broker"), (20, "publisher"), (30, "subscriber")]);
+    assert_eq!(group.payload_bytes, 64);
+    assert_eq!(group.one_way.count, 10);
+    assert!((played.snapshot.trust.coverage - 1.0).abs() < 1e-9);
+    // 10 deliveries, 13 steps apart each.
+    let rate = 1e9 / (14 * STEP) as f64;
+    assert!((group.rate.msg_per_s - rate).abs() < 1.0, "{:?}", group.rate);
+}
+
+#[test]
+fn foreign_messages_are_matched_by_content_in_order() {
+    let mut world = World::new();
+    let (mut publisher, mut subscribers) = house(&mut world, 1);
+    let mut expected = Vec::new();
+    // The same content again and again, up to three under way at once.
+    for _ in 0..20 {
+        let bytes = publish("t", b"same");
+        let sent: Vec<_> = (0..3).map(|_| world.message(&mut publisher.up, &bytes).0).collect();
+        for sent in sent {
+            let (_, read) = world.message(&mut subscribers[0].down, &bytes);
+            expected.push(read.since(sent));
+        }
+    }
+    let played = world.play();
+    let found: Vec<_> = played.deliveries.iter().map(wirelap_events::Delivery::one_way).collect();
+    assert_eq!(found, expected);
+    assert_eq!(played.counts(), [60, 60, 60, 0]);
+}
+
+#[test]
+fn a_late_subscriber_gets_the_message_of_now_not_an_old_one() {
+    let mut world = World::new();
+    let (mut publisher, mut subscribers) = house(&mut world, 1);
+    let bytes = publish("t", b"same");
+    for _ in 0..3 {
+        world.message(&mut publisher.up, &bytes);
+        world.now += 500_000_000;
+    }
+    let (sent, _) = world.message(&mut publisher.up, &bytes);
+    let (_, read) = world.message(&mut subscribers[0].down, &bytes);
+    let played = world.play();
+    assert_eq!(played.deliveries[0].one_way(), read.since(sent));
+    assert_eq!(played.counts(), [4, 1, 1, 0]);
+}
+
+#[test]
+fn fan_out_to_a_hundred() {
+    let mut world = World::new();
+    let (mut publisher, mut subscribers) = house(&mut world, 100);
+    for n in 0..5 {
+        let bytes = publish("t", &payload(stamp(n), 8));
+        world.message(&mut publisher.up, &bytes);
+        for subscriber in &mut subscribers {
+            world.message(&mut subscriber.down, &bytes);
+        }
+    }
+    let played = world.play();
+    assert_eq!(played.counts(), [5, 500, 500, 0]);
+    let mut ids: Vec<_> = played.deliveries.iter().map(|d| d.message).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    assert_eq!(ids.len(), 5, "a message's deliveries share its id");
+    assert_eq!(played.group().overhead.deliveries, 500);
+}
+
+#[test]
+fn fan_in_of_two_publishers_with_the_same_stamps() {
+    let mut world = World::new();
+    let (mut first, mut subscribers) = house(&mut world, 1);
+    let broker = process(10, "mosquitto");
+    let mut second = world.connect(process(21, "pub"), "127.0.0.1:50000", broker, BROKER);
+    world.message(&mut second.up, CONNECT);
+    let mut expected = Vec::new();
+    for n in 0..10 {
+        for (publisher, topic) in [(&mut first, "a"), (&mut second, "b")] {
+            let bytes = publish(topic, &payload(stamp(n), 8));
+            let (sent, _) = world.message(&mut publisher.up, &bytes);
+            let (_, read) = world.message(&mut subscribers[0].down, &bytes);
+            expected.push(read.since(sent));
+        }
+    }
+    let played = world.play();
+    assert_eq!(played.counts(), [20, 20, 20, 0]);
+    assert!(played.deliveries.iter().map(wirelap_events::Delivery::one_way).eq(expected));
+}
+
+#[test]
+fn copies_and_stored_messages_are_not_matched() {
+    let mut world = World::new();
+    let (mut publisher, mut subscribers) = house(&mut world, 1);
+    let bytes = publish("t", &payload(stamp(0), 8));
+    world.message(&mut publisher.up, &bytes);
+    world.message(&mut subscribers[0].down, &bytes);
+    let retained = publish_with(0x31, "t", &payload(stamp(7), 8));
+    world.message(&mut subscribers[0].down, &retained);
+    // The stamp again on the same way.
+    world.message(&mut publisher.up, &bytes);
+    let played = world.play();
+    assert_eq!(played.counts(), [1, 1, 1, 0]);
+    assert_eq!(played.group().messages.duplicates, 2);
+}
+
+#[test]
+fn warm_up_is_only_counted() {
+    let mut world = World::new();
+    let (mut publisher, mut subscribers) = house(&mut world, 1);
+    let warm = Stamp { warmup: true, ..stamp(0) };
+    for stamp in [warm, stamp(0)] {
+        let bytes = publish("t", &payload(stamp, 8));
+        world.message(&mut publisher.up, &bytes);
+        world.message(&mut subscribers[0].down, &bytes);
+    }
+    let played = world.play();
+    assert_eq!(played.counts(), [1, 1, 1, 0]);
+    assert_eq!(played.group().messages.warmup, 1);
+    assert_eq!(played.group().one_way.count, 1);
+}
+
+#[test]
+fn a_delivery_whose_first_leg_was_not_seen_is_uncovered() {
+    let mut world = World::new();
+    let (_, mut subscribers) = house(&mut world, 1);
+    world.message(&mut subscribers[0].down, &publish("t", &payload(stamp(0), 8)));
+    assert_eq!(world.play().counts(), [0, 1, 0, 1]);
+}
+
+#[test]
+fn a_message_that_nobody_subscribed_to_is_sent_and_not_uncovered() {
+    let mut world = World::new();
+    let (mut publisher, _) = house(&mut world, 0);
+    world.message(&mut publisher.up, &publish("t", &payload(stamp(0), 8)));
+    assert_eq!(world.play().counts(), [1, 0, 0, 0]);
+}
+
+#[test]
+fn a_delivery_waits_for_its_hold_but_not_for_patience() {
+    let mut world = World::new();
+    let (mut publisher, mut subscribers) = house(&mut world, 1);
+    let bytes = publish("t", &payload(stamp(0), 8));
+    world.message(&mut publisher.up, &bytes);
+    world.message(&mut subscribers[0].down, &bytes);
+    assert_eq!(world.play().early.groups[0].messages.matched, 1);
+}
+
+#[test]
+fn labels_name_rows_by_process_and_port() {
+    let mut world = World::new();
+    let (mut publisher, mut subscribers) = house(&mut world, 1);
+    let bytes = publish("t", &payload(stamp(0), 8));
+    world.message(&mut publisher.up, &bytes);
+    world.message(&mut subscribers[0].down, &bytes);
+    let label = |pids: &[u32], ports: &[u16]| Label {
+        name: "ours".into(),
+        broker: Some("rumqttd".into()),
+        ports: ports.to_vec(),
+        pids: pids.iter().copied().map(Pid).collect(),
+    };
+    for label in [label(&[10], &[]), label(&[], &[1883])] {
+        let config = Config { labels: vec![label], ..Config::default() };
+        let played = crate::world::Played::new(config, &world.told);
+        let group = played.group();
+        assert_eq!(group.middleware, "ours");
+        assert_eq!(group.broker.as_deref(), Some("rumqttd"));
+        assert_eq!(played.counts(), [1, 1, 1, 0]);
+    }
+}
+
+#[test]
+fn a_broker_found_open_is_joined_in_mid_stream() {
+    let mut world = World::new();
+    let broker = process(10, "mosquitto");
+    let mut publisher = world.existing(process(20, "pub"), "127.0.0.1:41000", broker, BROKER);
+    let mut subscriber = world.existing(process(30, "sub"), "127.0.0.1:42000", broker, BROKER);
+    for n in 0..10 {
+        let bytes = publish("topic", &payload(stamp(n), 64));
+        world.message(&mut publisher.up, &bytes);
+        world.message(&mut subscriber.down, &bytes);
+    }
+    let played = world.play();
+    assert_eq!(played.counts(), [10, 10, 10, 0]);
+    assert!(played.deliveries.iter().all(|d| d.one_way() > Some(Nanos(0))));
+}

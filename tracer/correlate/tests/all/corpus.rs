@@ -1,0 +1,17 @@
+//! Replays what the fuzzer found worth keeping.
+
+#[path = "../../fuzz/script.rs"]
+mod script;
+
+use std::path::Path;
+
+#[test]
+fn the_corpus_of_the_reassembly() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus/reassembly");
+    let mut scripts = 0;
+    for entry in std::fs::read_dir(&folder).unwrap() {
+        script::run(&std::fs::read(entry.unwrap().path()).unwrap());
+        scripts += 1;
+    }
+    assert!(scripts >= 4, "the corpus is not there: {}", folder.display());
+}

@@ -1,0 +1,151 @@
+//! Events that are missing: uncovered, never guessed.
+
+use crate::mqtt::{plain, stamp};
+use crate::world::{Played, Told, World, process};
+use wirelap_correlate::Config;
+use wirelap_events::{Body, Lost, Nanos, PacketHook, Probe, Stage};
+
+const MESSAGES: u32 = 30;
+
+/// Messages from one process to another, and when each was sent and read.
+fn stream() -> (World, Vec<(Nanos, Nanos)>) {
+    let mut world = World::new();
+    let mut pair =
+        world.connect(process(1, "a"), "127.0.0.1:40000", process(2, "b"), "127.0.0.1:9000");
+    let times = (0..MESSAGES).map(|n| world.message(&mut pair.up, &plain(stamp(n), 100))).collect();
+    (world, times)
+}
+
+/// The `nth` event that `is_it` names, without which everything is played.
+fn without(world: &World, nth: usize, is_it: impl Fn(&Body<'_>) -> bool) -> Played {
+    let mut seen = 0;
+    let kept: Vec<Told> = world
+        .told
+        .iter()
+        .filter(|told| {
+            let hit = is_it(&told.event.body);
+            seen += usize::from(hit);
+            !(hit && seen == nth + 1)
+        })
+        .cloned()
+        .collect();
+    assert_eq!(kept.len() + 1, world.told.len());
+    Played::new(Config::default(), &kept)
+}
+
+/// Every delivery but message 10's is as if nothing was lost.
+fn assert_others_are_right(played: &Played, times: &[(Nanos, Nanos)]) {
+    for delivery in &played.deliveries {
+        let (sent, read) = times[delivery.stamp.unwrap().seq as usize];
+        assert_eq!(delivery.one_way(), read.since(sent), "{:?}", delivery.stamp);
+    }
+}
+
+#[test]
+fn a_lost_send_or_read_leaves_one_message_uncovered() {
+    let (world, times) = stream();
+    let send = without(&world, 10, |body| matches!(body, Body::Send(_)));
+    assert_eq!(send.counts(), [30, 30, 29, 1]);
+    assert_others_are_right(&send, &times);
+    let read = without(&world, 10, |body| matches!(body, Body::Read(_)));
+    assert_eq!(read.counts(), [30, 29, 29, 1]);
+    assert_others_are_right(&read, &times);
+}
+
+#[test]
+fn a_lost_mark_on_the_way_merges_two_segments() {
+    let (world, times) = stream();
+    let rx = |body: &Body<'_>| matches!(body, Body::Packet(packet) if packet.hook == PacketHook::Rx && packet.payload_len > 0);
+    let played = without(&world, 10, rx);
+    assert_eq!(played.counts(), [30, 30, 30, 0]);
+    assert_others_are_right(&played, &times);
+    let unseen: Vec<_> = played
+        .deliveries
+        .iter()
+        .filter(|delivery| delivery.legs[0].times.get(Stage::Rx).is_none())
+        .map(|delivery| delivery.stamp.unwrap().seq)
+        .collect();
+    assert_eq!(unseen, [10]);
+}
+
+#[test]
+fn a_lost_payload_is_one_message_that_was_never_found() {
+    let (world, times) = stream();
+    let xmit = |body: &Body<'_>| matches!(body, Body::Packet(packet) if packet.hook == PacketHook::Xmit && packet.payload_len > 0);
+    let played = without(&world, 10, xmit);
+    assert_eq!(played.counts(), [29, 29, 29, 0]);
+    assert_others_are_right(&played, &times);
+    assert_eq!(played.snapshot.trust.undecoded_bytes, 104);
+}
+
+#[test]
+fn a_lost_wakeup_looks_like_a_busy_reader() {
+    let (world, times) = stream();
+    let played = without(&world, 10, |body| matches!(body, Body::Wake(_)));
+    assert_eq!(played.counts(), [30, 30, 30, 0]);
+    assert_others_are_right(&played, &times);
+    assert_eq!(played.group().sched_gap.count, 29);
+}
+
+#[test]
+fn a_ready_after_lost_ones_tells_only_about_its_end() {
+    let (mut world, times) = stream();
+    let at = |nth: usize, world: &World| {
+        let is_ready = |told: &Told| matches!(told.event.body, Body::Ready(_));
+        let all = world.told.iter().enumerate().filter(|(_, told)| is_ready(told));
+        all.map(|(index, _)| index).nth(nth).unwrap()
+    };
+    let lost = Lost { probe: Probe::Ready, count: 1 };
+    let index = at(10, &world);
+    world.told[index].event.body = Body::Lost(lost);
+    let played = world.play();
+    assert_eq!(played.counts(), [30, 30, 30, 0]);
+    assert_others_are_right(&played, &times);
+    let unready = |seq: u32| {
+        let delivery = played.deliveries.iter().find(|d| d.stamp == Some(stamp(seq))).unwrap();
+        delivery.legs[0].times.get(Stage::Ready).is_none()
+    };
+    assert!(unready(10) && !unready(9) && !unready(12));
+    assert_eq!(played.snapshot.trust.events_lost[0].probe, Probe::Ready);
+}
+
+#[test]
+fn an_interruption_uncovers_what_it_cuts() {
+    let (mut world, times) = stream();
+    // Between the transmission of message 10 and its reading.
+    let sends = |world: &World| -> Vec<usize> {
+        let is_send = |told: &Told| matches!(told.event.body, Body::Send(_));
+        (0..world.told.len()).filter(|&index| is_send(&world.told[index])).collect()
+    };
+    let from = sends(&world)[10] + 2;
+    let to = sends(&world)[15] + 1;
+    let mut close = world.told[from].clone();
+    close.event.body = Body::Window(false);
+    let mut open = world.told[to].clone();
+    open.event.body = Body::Window(true);
+    world.told.splice(from..to, [close, open]);
+    let played = world.play();
+    // 10 was cut before it was read, 11 to 14 were not seen, 15's send was not.
+    assert_eq!(played.counts(), [26, 25, 24, 2]);
+    assert_others_are_right(&played, &times);
+    assert!(played.snapshot.trust.window_share < 1.0);
+}
+
+#[test]
+fn a_flood_of_messages_keeps_the_memory_bounded() {
+    let mut world = World::new();
+    let mut pair =
+        world.connect(process(1, "a"), "127.0.0.1:40000", process(2, "b"), "127.0.0.1:9000");
+    // Nobody reads: nothing can be completed.
+    for n in 0..500 {
+        let bytes = plain(stamp(n), 100);
+        let (start, len) = world.take(&mut pair.up, &bytes);
+        world.send(&pair.up, start, len);
+        world.xmit(&pair.up, start, &bytes);
+        world.rx(&pair.up, start, len);
+    }
+    let config = Config { max_messages: 100, ..Config::default() };
+    let played = Played::new(config, &world.told);
+    assert_eq!(played.counts(), [500, 0, 0, 500]);
+    assert_eq!(played.snapshot.trust.evicted, 400);
+}

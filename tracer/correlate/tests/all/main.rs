@@ -1,0 +1,12 @@
+//! Scenarios: events as the kernel would send them, and exactly what must come out.
+
+mod brokered;
+mod corpus;
+mod flows;
+mod loss;
+mod mqtt;
+mod peers;
+mod properties;
+mod reassembly;
+mod udp;
+mod world;

@@ -1,0 +1,237 @@
+//! Datagrams.
+
+use crate::mqtt::{payload, stamp};
+use crate::world::{IP, LINK, LO, Process, STEP, UDP, World, addr, process};
+use wirelap_events::{
+    Body, FlowKey, Nanos, Origin, Packet, PacketHook, PacketId, Read, ReadKind, Ready, ReadyKind,
+    Send, SendKind, Socket, SocketId, Stage, Transport,
+};
+
+/// A UDP socket and its owner.
+#[derive(Clone, Copy)]
+struct End {
+    id: SocketId,
+    owner: Process,
+}
+
+fn end(world: &mut World, owner: Process, local: &str) -> End {
+    let id = world.socket_id();
+    world.tell(
+        Body::Socket(Socket {
+            id,
+            netns: LO.0,
+            transport: Transport::Udp,
+            local: addr(local),
+            remote: None,
+            task: owner.task,
+            comm: owner.comm,
+            origin: Origin::FirstSeen,
+            tx_next: None,
+            rx_next: None,
+        }),
+        &[],
+    );
+    End { id, owner }
+}
+
+fn flow(from: &str, to: &str) -> FlowKey {
+    FlowKey::new(Transport::Udp, addr(from), addr(to), LO.0)
+}
+
+fn packet(
+    hook: PacketHook,
+    flow: FlowKey,
+    id: u64,
+    from: End,
+    len: u32,
+    now: u64,
+) -> Packet<'static> {
+    Packet {
+        hook,
+        flow,
+        id: PacketId(id),
+        socket: (hook == PacketHook::Xmit).then_some(from.id),
+        task: from.owner.task,
+        netns: LO.0,
+        device: LO.1,
+        queued: (hook == PacketHook::Xmit).then_some(Nanos(now + STEP / 2)),
+        queue: 0,
+        wire_bytes: u32::from(LINK + IP + UDP) + len,
+        link_header: LINK,
+        ip_header: IP,
+        transport_header: UDP,
+        payload_len: len,
+        segments: 1,
+        tcp: None,
+        payload: &[],
+    }
+}
+
+/// What the kernel tells of packets beyond the flow.
+#[derive(Clone, Copy)]
+struct Tells {
+    identity: bool,
+    entry: bool,
+}
+
+const ALL: Tells = Tells { identity: true, entry: true };
+
+/// One datagram to each of `to`. Returns when it was sent, and when each has read it.
+fn datagram(
+    world: &mut World,
+    flow: FlowKey,
+    id: u64,
+    from: End,
+    to: &[End],
+    bytes: &[u8],
+    tells: Tells,
+) -> (Nanos, Vec<Nanos>) {
+    let len = u32::try_from(bytes.len()).unwrap();
+    world.now += STEP;
+    let entered = Nanos(world.now);
+    let xmit = packet(PacketHook::Xmit, flow, id, from, len, world.now);
+    world.tell(Body::Packet(xmit), bytes);
+    world.tell(Body::Packet(packet(PacketHook::Rx, flow, id, from, len, 0)), &[]);
+    let name = tells.identity.then_some(PacketId(id));
+    for end in to {
+        let kind = ReadyKind::Datagram(name);
+        world.tell(Body::Ready(Ready { socket: end.id, kind }), &[]);
+    }
+    let kind = SendKind::Datagram { len, entered: tells.entry.then_some(entered) };
+    world.tell(Body::Send(Send { socket: from.id, task: from.owner.task, kind }), &[]);
+    let reads = to.iter().map(|end| {
+        let kind = ReadKind::Datagram { packet: name, flow: name.map(|_| flow), len };
+        world.tell(Body::Read(Read { socket: end.id, task: end.owner.task, kind }), &[])
+    });
+    (entered, reads.collect())
+}
+
+#[test]
+fn a_datagram_has_all_stages() {
+    let mut world = World::new();
+    let a = end(&mut world, process(1, "ping"), "127.0.0.1:5000");
+    let b = end(&mut world, process(2, "pong"), "127.0.0.1:6000");
+    let way = flow("127.0.0.1:5000", "127.0.0.1:6000");
+    let (sent, read) = datagram(&mut world, way, 77, a, &[b], &payload(stamp(0), 64), ALL);
+    let played = world.play();
+    assert_eq!(played.counts(), [1, 1, 1, 0]);
+    let delivery = &played.deliveries[0];
+    assert_eq!(delivery.one_way(), read[0].since(sent));
+    let stages: Vec<_> = delivery.legs[0].times.seen().map(|(stage, _)| stage).collect();
+    let expected =
+        [Stage::Send, Stage::Sent, Stage::Queue, Stage::Xmit, Stage::Rx, Stage::Ready, Stage::Read];
+    assert_eq!(stages, expected);
+    assert_eq!(delivery.legs[0].to, Some(b.id));
+    assert_eq!(played.group().overhead.total(), 64 + u64::from(LINK + IP + UDP));
+}
+
+#[test]
+fn packets_in_reused_memory_are_different_datagrams() {
+    let mut world = World::new();
+    let a = end(&mut world, process(1, "ping"), "127.0.0.1:5000");
+    let b = end(&mut world, process(2, "pong"), "127.0.0.1:6000");
+    let way = flow("127.0.0.1:5000", "127.0.0.1:6000");
+    let times: Vec<_> = (0..50)
+        .map(|n| datagram(&mut world, way, u64::from(n) % 2, a, &[b], &payload(stamp(n), 64), ALL))
+        .collect();
+    let played = world.play();
+    assert_eq!(played.counts(), [50, 50, 50, 0]);
+    for (delivery, (sent, read)) in played.deliveries.iter().zip(times) {
+        assert_eq!(delivery.one_way(), read[0].since(sent));
+    }
+}
+
+#[test]
+fn without_packet_identity_datagrams_are_read_in_order() {
+    let mut world = World::new();
+    let a = end(&mut world, process(1, "ping"), "127.0.0.1:5000");
+    let b = end(&mut world, process(2, "pong"), "127.0.0.1:6000");
+    let way = flow("127.0.0.1:5000", "127.0.0.1:6000");
+    let tells = Tells { identity: false, ..ALL };
+    let times: Vec<_> = (0..10)
+        .map(|n| datagram(&mut world, way, u64::from(n), a, &[b], &payload(stamp(n), 64), tells))
+        .collect();
+    let played = world.play();
+    assert_eq!(played.counts(), [10, 10, 10, 0]);
+    for (delivery, (sent, read)) in played.deliveries.iter().zip(times) {
+        assert_eq!(delivery.one_way(), read[0].since(sent));
+    }
+}
+
+#[test]
+fn without_the_entry_of_sends_the_latency_starts_at_the_queue() {
+    let mut world = World::new();
+    let a = end(&mut world, process(1, "ping"), "127.0.0.1:5000");
+    let b = end(&mut world, process(2, "pong"), "127.0.0.1:6000");
+    let way = flow("127.0.0.1:5000", "127.0.0.1:6000");
+    let tells = Tells { entry: false, ..ALL };
+    let (entered, read) = datagram(&mut world, way, 1, a, &[b], &payload(stamp(0), 64), tells);
+    let played = world.play();
+    assert_eq!(played.counts(), [1, 1, 1, 0]);
+    let delivery = &played.deliveries[0];
+    assert_eq!(delivery.one_way(), read[0].since(entered + Nanos(STEP / 2)));
+    assert_eq!(delivery.legs[0].sender, Some(a.owner.task));
+    assert!(played.group().notes[0].contains("send call was not seen"));
+}
+
+#[test]
+fn a_multicast_has_a_delivery_for_every_reader() {
+    let mut world = World::new();
+    let a = end(&mut world, process(1, "pub"), "10.0.0.1:5000");
+    let readers: Vec<_> =
+        (0..5).map(|n| end(&mut world, process(10 + n, "sub"), "0.0.0.0:7401")).collect();
+    let way = flow("10.0.0.1:5000", "239.255.0.1:7401");
+    let mut expected = Vec::new();
+    for n in 0..4 {
+        let bytes = payload(stamp(n), 64);
+        let (sent, reads) = datagram(&mut world, way, 9, a, &readers, &bytes, ALL);
+        expected.extend(reads.into_iter().map(|read| read.since(sent)));
+    }
+    let played = world.play();
+    assert_eq!(played.counts(), [4, 20, 20, 0]);
+    assert!(played.deliveries.iter().map(wirelap_events::Delivery::one_way).eq(expected));
+    assert_eq!(played.group().processes.len(), 6);
+}
+
+#[test]
+fn unicast_copies_are_one_message() {
+    let mut world = World::new();
+    let a = end(&mut world, process(1, "pub"), "127.0.0.1:5000");
+    let readers: Vec<_> = (0..3u32)
+        .map(|n| {
+            let local = format!("127.0.0.1:{}", 6000 + n);
+            (end(&mut world, process(10 + n, "sub"), &local), flow("127.0.0.1:5000", &local))
+        })
+        .collect();
+    let mut id = 0;
+    for n in 0..4 {
+        for (reader, way) in &readers {
+            id += 1;
+            datagram(&mut world, *way, id, a, &[*reader], &payload(stamp(n), 64), ALL);
+        }
+    }
+    let played = world.play();
+    let sum = |of: fn(&wirelap_correlate::Group) -> u64| {
+        played.snapshot.groups.iter().map(of).sum::<u64>()
+    };
+    assert_eq!(sum(|group| group.messages.sent), 4);
+    assert_eq!(sum(|group| group.messages.matched), 12);
+}
+
+#[test]
+fn a_datagram_that_no_socket_took_is_completed_by_its_copy() {
+    let mut world = World::new();
+    let a = end(&mut world, process(1, "pub"), "127.0.0.1:5000");
+    let b = end(&mut world, process(2, "sub"), "127.0.0.1:6000");
+    let way = flow("127.0.0.1:5000", "127.0.0.1:6000");
+    let bytes = payload(stamp(0), 64);
+    let (sent, _) = datagram(&mut world, way, 1, a, &[], &bytes, ALL);
+    datagram(&mut world, way, 2, a, &[b], &payload(stamp(1), 64), ALL);
+    world.now += 80_000_000;
+    let (_, read) = datagram(&mut world, way, 3, a, &[b], &bytes, ALL);
+    let played = world.play();
+    assert_eq!(played.counts(), [2, 2, 2, 0]);
+    assert_eq!(played.group().messages.duplicates, 1);
+    let late = played.deliveries.iter().find(|d| d.stamp == Some(stamp(0))).unwrap();
+    assert_eq!(late.one_way(), read[0].since(sent));
+}
