@@ -1,6 +1,7 @@
 //! The conversation with whoever started the process: READY and DONE out, GO and the end of stdin in, and
 //! the signals.
 
+use crate::link::Facts;
 use anyhow::{Context, Result};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -9,6 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
+use wirelap_contract::Ready;
 
 /// How long the process may take to finish after it was told to stop.
 const GRACE: Duration = Duration::from_secs(5);
@@ -21,6 +23,18 @@ pub fn say(line: &str) {
     let _ = writeln!(out, "{line}").and_then(|()| out.flush());
 }
 
+/// The error of whoever gives up because the process was told to stop.
+#[derive(Debug)]
+pub struct Stopped;
+
+impl std::fmt::Display for Stopped {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("told to stop")
+    }
+}
+
+impl std::error::Error for Stopped {}
+
 /// What the process was told, shared by all its threads.
 #[derive(Clone)]
 pub struct Control {
@@ -30,6 +44,7 @@ pub struct Control {
 struct Shared {
     interrupted: AtomicBool,
     go: AtomicBool,
+    ready: AtomicBool,
     stopped_at: OnceLock<Instant>,
     failure: Mutex<Option<anyhow::Error>>,
     main: Thread,
@@ -41,6 +56,7 @@ impl Control {
         let shared = Arc::new(Shared {
             interrupted: AtomicBool::new(false),
             go: AtomicBool::new(false),
+            ready: AtomicBool::new(false),
             stopped_at: OnceLock::new(),
             failure: Mutex::new(None),
             main: thread::current(),
@@ -114,6 +130,33 @@ impl Control {
             return Ok(());
         }
         self.failure().take().map_or(Ok(()), Err)
+    }
+
+    /// Prints READY.
+    pub fn say_ready(&self, pid: u32, facts: Facts) {
+        self.shared.ready.store(true, Ordering::Release);
+        let Facts { endpoint, versions, settings } = facts;
+        say(&Ready { pid, endpoint, versions, settings }.to_line());
+    }
+
+    /// Whether `error` may be passed over, because the process was told to stop. Whoever stops a
+    /// workload usually stops its peer too, so after READY everything may; what makes READY impossible
+    /// is told in any case.
+    pub fn excuses(&self, error: &anyhow::Error) -> bool {
+        self.stopped() && (self.shared.ready.load(Ordering::Acquire) || error.is::<Stopped>())
+    }
+
+    /// [`Control::wait_until`] for something that must come before READY: `late` is the error when it does not.
+    pub fn wait_or(
+        &self,
+        limit: Duration,
+        done: impl Fn() -> bool,
+        late: impl FnOnce() -> anyhow::Error,
+    ) -> Result<()> {
+        if self.wait_until(Some(Instant::now() + limit), done)? {
+            return Ok(());
+        }
+        Err(if self.stopped() { Stopped.into() } else { late() })
     }
 
     fn failure(&self) -> std::sync::MutexGuard<'_, Option<anyhow::Error>> {

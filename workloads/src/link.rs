@@ -3,6 +3,7 @@
 use crate::control::Control;
 use anyhow::{Result, bail};
 use std::collections::BTreeMap;
+use std::fmt;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::thread;
 use std::time::Duration;
@@ -73,7 +74,7 @@ pub struct Facts {
 
 impl Facts {
     /// Facts about a link at `endpoint`.
-    pub fn at(endpoint: impl ToString) -> Facts {
+    pub fn at(endpoint: impl fmt::Display) -> Facts {
         Facts { endpoint: endpoint.to_string(), ..Facts::default() }
     }
 
@@ -84,7 +85,7 @@ impl Facts {
     }
 
     /// Adds a setting, by the library's own name.
-    pub fn setting(mut self, name: &str, value: impl ToString) -> Facts {
+    pub fn setting(mut self, name: &str, value: impl fmt::Display) -> Facts {
         self.settings.insert(name.into(), value.to_string());
         self
     }

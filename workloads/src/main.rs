@@ -92,15 +92,14 @@ fn run(spec: &Spec) -> Result<()> {
     Ok(())
 }
 
-/// Being told to stop while something else goes wrong is being told to stop: whoever stops a
-/// workload usually stops its peer too.
 fn stopped_is_fine(result: Result<()>, control: &Control) -> Result<()> {
-    result.or_else(|error| if control.stopped() { Ok(()) } else { Err(error) })
+    result.or_else(|error| if control.excuses(&error) { Ok(()) } else { Err(error) })
 }
 
 fn pin(cpu: usize) -> Result<()> {
     anyhow::ensure!(cpu < CpuSet::MAX_CPU, "--pin {cpu}: there is no such CPU");
     let mut set = CpuSet::new();
     set.set(cpu);
-    rustix::thread::sched_setaffinity(None, &set).with_context(|| format!("--pin {cpu}"))
+    rustix::thread::sched_setaffinity(None, &set)
+        .with_context(|| format!("--pin {cpu}: there is no such CPU, or it may not be used"))
 }

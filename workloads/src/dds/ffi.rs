@@ -8,7 +8,7 @@
 //! | 0x00 | 0x01 | 0x00 | pad  | length u32 (LE)     | length octets | pad bytes |
 //! +------+------+------+------+---------------------+---------------+-----------+
 //! ```
-//! `pad` (0 to 3) fills up to a multiple of 4 and stands in the options, as XTypes 1.3, 7.6.3.1.2 has it.
+//! `pad` (0 to 3) fills up to a multiple of 4 and stands in the options, as DDS-XTypes 1.3, 7.6.3.1.2 has it.
 #![allow(unsafe_code)] // Cyclone DDS is a C library, and cyclors exports its functions as they are.
 
 use crate::clock;
@@ -21,7 +21,7 @@ use wirelap_events::Nanos;
 
 /// Encapsulation header and sequence length.
 const HEADER: usize = 8;
-const TAKE_AT_ONCE: usize = 32;
+const TAKE_AT_ONCE: u32 = 32;
 const TYPE_NAME: &CStr = c"wirelap::Octets";
 
 /// What Cyclone logged last: its return codes alone do not say what is wrong.
@@ -35,9 +35,9 @@ pub type OnMatch = Box<dyn Fn(u32) + Send + Sync>;
 /// The policies of a writer or reader.
 #[derive(Clone, Copy)]
 pub struct Qos {
-    /// RELIABLE, or BEST_EFFORT.
+    /// `RELIABLE`, or `BEST_EFFORT`.
     pub reliable: bool,
-    /// KEEP_ALL, or KEEP_LAST 1.
+    /// `KEEP_ALL`, or `KEEP_LAST` 1.
     pub keep_all: bool,
     /// How long a write may wait for a reader that is behind.
     pub max_blocking: Nanos,
@@ -81,7 +81,7 @@ struct Callbacks {
 }
 
 impl Participant {
-    /// Opens domain `domain` with the XML `config`, as CYCLONEDDS_URI would have it.
+    /// Opens domain `domain` with the XML `config`, as `CYCLONEDDS_URI` would have it.
     pub fn open(domain: u32, config: &str) -> Result<Participant> {
         let config = CString::new(config)?;
         // SAFETY: the sinks are functions that live as long as the program, and use no argument.
@@ -275,15 +275,16 @@ unsafe extern "C" fn data_available(reader: c::dds_entity_t, argument: *mut c_vo
     // SAFETY: Cyclone passes the listener's argument.
     let callbacks = unsafe { callbacks(argument) };
     loop {
-        let mut samples = [ptr::null_mut::<c::ddsi_serdata>(); TAKE_AT_ONCE];
+        let mut samples = [ptr::null_mut::<c::ddsi_serdata>(); TAKE_AT_ONCE as usize];
         // SAFETY: `dds_sample_info` is plain numbers and a bool, for which zero is a value.
-        let mut infos: [c::dds_sample_info_t; TAKE_AT_ONCE] = unsafe { std::mem::zeroed() };
+        let mut infos: [c::dds_sample_info_t; TAKE_AT_ONCE as usize] =
+            unsafe { std::mem::zeroed() };
         // SAFETY: both arrays have room for as many entries as are asked for.
         let taken = unsafe {
             c::dds_takecdr(
                 reader,
                 samples.as_mut_ptr(),
-                TAKE_AT_ONCE as u32,
+                TAKE_AT_ONCE,
                 infos.as_mut_ptr(),
                 c::DDS_ANY_STATE,
             )
@@ -299,7 +300,7 @@ unsafe extern "C" fn data_available(reader: c::dds_entity_t, argument: *mut c_vo
             // For this callback the next message begins when the last one is done.
             at = clock::now();
         }
-        if taken < TAKE_AT_ONCE {
+        if taken < TAKE_AT_ONCE as usize {
             return;
         }
     }

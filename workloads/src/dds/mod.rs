@@ -4,7 +4,7 @@ mod ffi;
 
 use crate::control::Control;
 use crate::link::{Facts, Family, Handler, Link, Outlet, Topics, listens};
-use anyhow::{Result, bail};
+use anyhow::{Result, anyhow, bail};
 use ffi::{OnMatch, Participant, Qos, WriteError, Writer};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -18,7 +18,7 @@ const MAX_BLOCKING: Nanos = Nanos::from_millis(100);
 /// A reader that takes nothing for this long is an error.
 const STUCK: Duration = Duration::from_secs(10);
 const MAX_PAYLOAD: usize = 64 << 20;
-/// The receive buffer that is asked for; the kernel gives at most net.core.rmem_max.
+/// The receive buffer that is asked for; the kernel gives at most `net.core.rmem_max`.
 const RECEIVE_BUFFER: &str = "4MiB";
 
 /// The middleware `dds`.
@@ -92,13 +92,12 @@ fn wait_for_match(
         Role::Ping => readers.any() && writers.any(),
         _ => true,
     };
-    if !control.wait_until(Some(Instant::now() + MATCH_LIMIT), matched)? {
-        bail!(
+    control.wait_or(MATCH_LIMIT, matched, || {
+        anyhow!(
             "DDS: nobody matched within {} s: have both sides the same --topic, --domain, --interface and --reliability?",
             MATCH_LIMIT.as_secs()
-        );
-    }
-    Ok(())
+        )
+    })
 }
 
 /// Multicast only where there may be somebody to hear it; without it, the peers that count their participant

@@ -5,13 +5,13 @@ mod pong;
 mod publish;
 mod subscribe;
 
-use crate::control::{self, Control};
-use crate::link::{Facts, Family, Handler, Link};
+use crate::control::Control;
+use crate::link::{Family, Handler, Link};
 use crate::log::SharedLog;
 use crate::stopped_is_fine;
 use anyhow::Result;
 use std::time::Duration;
-use wirelap_contract::{Done, Ready, Role, Spec, Stamp};
+use wirelap_contract::{Done, Role, Spec, Stamp};
 use wirelap_events::Nanos;
 
 /// How long a run's last messages may take to be written out and acknowledged.
@@ -45,7 +45,7 @@ pub fn drive(spec: &Spec, family: &dyn Family, control: &Control) -> Result<Done
 impl Run<'_> {
     fn open(&self, handler: Option<Handler>) -> Result<Box<dyn Link>> {
         let link = self.family.open(self.spec, handler, self.control)?;
-        say_ready(std::process::id(), link.facts());
+        self.control.say_ready(std::process::id(), link.facts());
         Ok(link)
     }
 
@@ -72,12 +72,6 @@ impl Run<'_> {
         let seq = if warmup { nth } else { nth - self.spec.warmup };
         (self.stamp(u32::try_from(seq).unwrap_or(u32::MAX), warmup), seq)
     }
-}
-
-/// Prints READY.
-pub fn say_ready(pid: u32, facts: Facts) {
-    let Facts { endpoint, versions, settings } = facts;
-    control::say(&Ready { pid, endpoint, versions, settings }.to_line());
 }
 
 /// A payload that is stamped again for each message.

@@ -11,7 +11,7 @@ use wirelap_contract::Stamp;
 use wirelap_events::Nanos;
 
 /// A ping that has no reply after this time is lost.
-const LOST: Duration = Duration::from_secs(1);
+const LOST: Duration = Duration::from_secs(2);
 /// So many lost pings in a row end the run.
 const TOLERATED: u32 = 5;
 

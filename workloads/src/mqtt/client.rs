@@ -6,18 +6,19 @@ use crate::clock;
 use crate::control::Control;
 use crate::link::{self, Facts, Handler, Link, Outlet, Topics};
 use anyhow::{Context, Result, anyhow, bail};
+use rumqttc::mqttbytes::Error as MqttError;
 use rumqttc::{Client, Connection, ConnectionError, Event, MqttOptions, Outgoing, Packet, QoS};
 use rumqttc::{StateError, SubscribeReasonCode};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use wirelap_contract::Spec;
 
 const CONNECT_LIMIT: Duration = Duration::from_secs(10);
 const DISCONNECT_LIMIT: Duration = Duration::from_secs(1);
-const KEEP_ALIVE: Duration = Duration::from_secs(60);
+const KEEP_ALIVE: Duration = Duration::from_mins(1);
 /// What may wait in the queue to the event loop: beyond it, `publish` blocks.
 const QUEUE_BYTES: usize = 4 << 20;
 const QUEUE_MESSAGES: usize = 256;
@@ -46,7 +47,7 @@ struct Progress {
     ready: AtomicBool,
     /// Messages handed to the queue.
     queued: AtomicU64,
-    /// Messages written out (QoS 0) or acknowledged to the end (QoS 1 and 2).
+    /// Messages written out (`QoS` 0) or acknowledged to the end (`QoS` 1 and 2).
     finished: AtomicU64,
     disconnected: AtomicBool,
 }
@@ -81,9 +82,9 @@ pub fn open(spec: &Spec, handler: Option<Handler>, control: &Control) -> Result<
         .context("cannot start a thread")?;
 
     let is_ready = || progress.ready.load(Ordering::Acquire);
-    if !control.wait_until(Some(Instant::now() + CONNECT_LIMIT), is_ready)? {
-        bail!("the broker at {address} did not answer within {} s", CONNECT_LIMIT.as_secs());
-    }
+    control.wait_or(CONNECT_LIMIT, is_ready, || {
+        anyhow!("the broker at {address} did not answer within {} s", CONNECT_LIMIT.as_secs())
+    })?;
     let facts = Facts::at(address)
         .version("rumqttc", env!("WIRELAP_RUMQTTC"))
         .setting("tcp_nodelay", spec.nodelay)
@@ -235,8 +236,11 @@ impl EventLoop {
             ConnectionError::Io(error) if !connected => {
                 link::explain(&error, address).context("the broker is unreachable")
             }
-            ConnectionError::MqttState(StateError::ConnectionAborted)
-            | ConnectionError::MqttState(StateError::Io(_))
+            ConnectionError::MqttState(
+                StateError::ConnectionAborted
+                | StateError::Io(_)
+                | StateError::Deserialization(MqttError::Io(_)),
+            )
             | ConnectionError::Io(_) => anyhow!("the broker at {address} closed the connection"),
             ConnectionError::ConnectionRefused(code) => {
                 anyhow!("the broker at {address} refused the connection: {code:?}")

@@ -14,7 +14,7 @@ use wirelap_contract::Spec;
 const MAX_PACKET: usize = 268_435_455;
 /// Largest payload: leaves room for the topic.
 const MAX_PAYLOAD: usize = MAX_PACKET - 70_000;
-/// QoS 1 and 2 messages on their way at once, on every hop. rumqttd has it built in for its
+/// `QoS` 1 and 2 messages on their way at once, on every hop. rumqttd has it built in for its
 /// subscribers, so the others are set to the same: more than a round trip on a local network needs.
 const IN_FLIGHT: u16 = 100;
 

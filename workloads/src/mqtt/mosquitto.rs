@@ -2,7 +2,6 @@
 
 use super::IN_FLIGHT;
 use crate::control::Control;
-use crate::drivers::say_ready;
 use crate::guard;
 use crate::link::{self, Facts};
 use anyhow::{Context, Result, anyhow, bail};
@@ -36,7 +35,7 @@ pub fn serve(spec: &Spec, control: &Control) -> Result<()> {
     if !broker.wait_until_it_listens(address, control)? {
         return Ok(());
     }
-    say_ready(broker.child.id(), facts(spec, address, &program));
+    control.say_ready(broker.child.id(), facts(spec, address, &program));
     loop {
         broker.check("ended by itself")?;
         if control.wait_until(Some(Instant::now() + TICK), || control.stopped())? {

@@ -2,7 +2,6 @@
 
 use super::{IN_FLIGHT, MAX_PACKET};
 use crate::control::Control;
-use crate::drivers::say_ready;
 use crate::link::{self, Facts};
 use crate::own_sockets::{self, Waiting};
 use anyhow::{Context, Result, anyhow, bail};
@@ -36,7 +35,7 @@ pub fn serve(spec: &Spec, control: &Control) -> Result<()> {
     // rumqttd has no option for it, but Linux gives an accepted socket the setting of its listener
     // (net/ipv4/tcp_minisocks.c copies the whole socket). Without it QoS 1 meets Nagle and delayed ACKs.
     set_tcp_nodelay(&waiting.socket, spec.nodelay).context("cannot set TCP_NODELAY")?;
-    say_ready(std::process::id(), facts(spec, waiting.address));
+    control.say_ready(std::process::id(), facts(spec, waiting.address));
     drop(waiting);
     control.wait_until(None, || ended.load(Ordering::Acquire))?;
     if ended.load(Ordering::Acquire) && !control.stopped() {

@@ -90,8 +90,10 @@ mod tests {
 
     #[test]
     fn pieces_of_any_size_make_the_same_frames() {
-        let payloads: Vec<Vec<u8>> =
-            [0, 1, 8, 300_000, 64, 600_000, 3].iter().map(|&n| vec![n as u8; n]).collect();
+        let payloads: Vec<Vec<u8>> = [0_usize, 1, 8, 300_000, 64, 600_000, 3]
+            .iter()
+            .map(|&n| vec![n.to_le_bytes()[0]; n])
+            .collect();
         let stream: Vec<u8> = payloads
             .iter()
             .flat_map(|p| [&u32::try_from(p.len()).unwrap().to_be_bytes()[..], p].concat())

@@ -13,7 +13,7 @@ use wirelap_contract::Spec;
 
 /// What an IPv4 packet of 65,535 bytes leaves after the IP and UDP headers.
 const MAX_PAYLOAD: usize = 65_507;
-/// The receive buffer that is asked for; the kernel gives at most net.core.rmem_max.
+/// The receive buffer that is asked for; the kernel gives at most `net.core.rmem_max`.
 const RECEIVE_BUFFER: usize = 4 << 20;
 /// How often a blocked call looks whether the run is over.
 const TICK: Duration = Duration::from_millis(100);

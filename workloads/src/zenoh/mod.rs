@@ -8,7 +8,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use std::net::{SocketAddr, TcpListener, UdpSocket};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use wirelap_contract::{LinkTransport, Reliability, Role, Spec};
 use zenoh::pubsub::{Publisher, Subscriber};
 use zenoh::qos::CongestionControl;
@@ -178,13 +178,12 @@ impl ZenohOutlet {
 fn wait_for_match(outlet: Option<&ZenohOutlet>, control: &Control) -> Result<()> {
     let Some(outlet) = outlet else { return Ok(()) };
     let matched = || outlet.matched.load(Ordering::Acquire);
-    if !control.wait_until(Some(Instant::now() + MATCH_LIMIT), matched)? {
-        bail!(
+    control.wait_or(MATCH_LIMIT, matched, || {
+        anyhow!(
             "no subscriber within {} s: do both sides have the same --topic?",
             MATCH_LIMIT.as_secs()
-        );
-    }
-    Ok(())
+        )
+    })
 }
 
 fn subscribe(

@@ -1,0 +1,213 @@
+//! How workloads end: told to, or because something is wrong. Nothing of them stays behind.
+
+mod common;
+
+use common::{Case, Failure, Workload, eventually, is_gone, sleeps};
+use std::io::Write;
+use std::net::{TcpListener, TcpStream, UdpSocket};
+use wirelap_contract::{LinkTransport, Middleware, Role, Spec};
+
+fn every_middleware() -> Vec<Case> {
+    vec![
+        Case::of(Middleware::Tcp),
+        Case::of(Middleware::Udp),
+        Case::mqtt("rumqttd", 1),
+        Case::mqtt("mosquitto", 0),
+        Case::zenoh(LinkTransport::Tcp),
+        Case::of(Middleware::Dds),
+    ]
+}
+
+/// A pair in the middle of a run without an end.
+fn running(case: &mut Case) -> (Option<Workload>, Workload, Workload) {
+    case.base.messages = None;
+    case.base.rate = Some(1_000.0);
+    let broker = case.start_broker();
+    let subscriber = case.start_listener(Role::Sub, None);
+    let mut publisher = Workload::start(&case.role(Role::Pub));
+    let before = sleeps(publisher.pid());
+    publisher.go();
+    // A paced publisher sleeps once a message, and the first of them are warm-up.
+    eventually("messages are sent", || sleeps(publisher.pid()) > before + 100);
+    (broker, subscriber, publisher)
+}
+
+/// A publisher that is told to stop still gets rid of what it has published.
+#[test]
+fn signals_end_a_run_with_done() {
+    for (mut case, signal) in every_middleware().into_iter().zip(["TERM", "INT"].iter().cycle()) {
+        let (broker, subscriber, publisher) = running(&mut case);
+        publisher.signal(signal);
+        let published = publisher.done();
+        assert!(published.sent > 0);
+        subscriber.signal("TERM");
+        let received = subscriber.done();
+        assert!(received.received > 0 && received.received <= published.sent);
+        if let Some(broker) = broker {
+            broker.signal("TERM");
+            broker.done();
+        }
+    }
+}
+
+#[test]
+fn the_end_of_stdin_ends_every_role() {
+    for mut case in every_middleware() {
+        let (broker, mut subscriber, mut publisher) = running(&mut case);
+        publisher.close_stdin();
+        assert!(publisher.done().sent > 0);
+        subscriber.close_stdin();
+        subscriber.done();
+        if let Some(mut broker) = broker {
+            let served_by = broker.ready.pid;
+            broker.close_stdin();
+            broker.done();
+            assert!(is_gone(served_by));
+        }
+    }
+}
+
+#[test]
+fn ping_and_pong_wait_and_end_with_stdin() {
+    for mut case in every_middleware() {
+        let _broker = case.start_broker();
+        let mut pong = case.start_listener(Role::Pong, None);
+        let mut ping = Workload::start(&case.role(Role::Ping));
+        ping.close_stdin();
+        assert_eq!(ping.done().sent, 0);
+        pong.close_stdin();
+        pong.done();
+    }
+}
+
+#[test]
+fn a_killed_workload_takes_its_broker_with_it() {
+    let broker = Case::mqtt("mosquitto", 0).start_broker().unwrap();
+    let child = broker.ready.pid;
+    assert_ne!(child, broker.pid());
+    assert!(!is_gone(child));
+    broker.signal("KILL");
+    eventually("mosquitto is gone", || is_gone(child));
+}
+
+#[test]
+fn a_broker_that_dies_is_told_by_everyone() {
+    for name in ["rumqttd", "mosquitto"] {
+        let mut case = Case::mqtt(name, 1);
+        let (broker, subscriber, publisher) = running(&mut case);
+        broker.unwrap().signal("KILL");
+        for end in [subscriber, publisher] {
+            let endpoint = &case.base.endpoint;
+            assert_sentence(&end.failure(), &["the broker", endpoint, "closed the connection"]);
+        }
+    }
+}
+
+/// Exit status 1 and one line that has all the words.
+fn assert_sentence(failure: &Failure, words: &[&str]) {
+    let lines: Vec<&str> = failure.stderr.lines().collect();
+    assert_eq!((failure.code, lines.len()), (Some(1), 1), "{failure:?}");
+    assert!(lines[0].starts_with("wirelap-workload: "), "{failure:?}");
+    for word in words {
+        assert!(lines[0].contains(word), "{word:?} is not in {failure:?}");
+    }
+}
+
+fn refusal(spec: &Spec) -> Failure {
+    match Workload::try_start(spec) {
+        Ok(workload) => panic!("{spec:?} is ready: {:?}", workload.ready),
+        Err(failure) => failure,
+    }
+}
+
+#[test]
+fn a_port_in_use_is_named() {
+    let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
+    let udp = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let tcp = tcp.local_addr().map(|address| (tcp, address.to_string())).unwrap();
+    let udp = udp.local_addr().map(|address| (udp, address.to_string())).unwrap();
+    let broker = |name: &str| Spec {
+        broker: Some(name.into()),
+        ..Spec::new(Role::Broker, Middleware::Mqtt)
+    };
+    let cases = [
+        (Spec::new(Role::Sub, Middleware::Tcp), &tcp.1),
+        (Spec::new(Role::Pong, Middleware::Udp), &udp.1),
+        (Spec::new(Role::Sub, Middleware::ZenohP2p), &tcp.1),
+        (Case::zenoh(LinkTransport::Udp).role(Role::Sub), &udp.1),
+        (broker("rumqttd"), &tcp.1),
+        (broker("mosquitto"), &tcp.1),
+    ];
+    for (spec, endpoint) in cases {
+        let failure = refusal(&Spec { endpoint: endpoint.clone(), ..spec });
+        assert_sentence(&failure, &[endpoint, "already in use"]);
+    }
+}
+
+#[test]
+fn nobody_at_the_endpoint_is_named() {
+    // Bound and not listening: connections are refused, and nobody else gets the port.
+    let taken = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let endpoint = taken.local_addr().unwrap().to_string();
+    for middleware in [Middleware::Tcp, Middleware::Mqtt, Middleware::ZenohP2p] {
+        let spec = Spec { endpoint: endpoint.clone(), ..Spec::new(Role::Pub, middleware) };
+        assert_sentence(&refusal(&spec), &["nobody listens on", &endpoint]);
+    }
+}
+
+#[test]
+fn wrong_values_are_named() {
+    let plain = || Spec::new(Role::Broker, Middleware::Mqtt);
+    let cases = [
+        (Spec { payload: 7, ..plain() }, "--payload 7: at least 8 bytes"),
+        (Spec { qos: 3, ..plain() }, "--qos 3"),
+        (
+            Spec { broker: Some("nano".into()), ..plain() },
+            "known brokers are rumqttd and mosquitto",
+        ),
+        (Spec { endpoint: "127.0.0.1".into(), ..plain() }, "--endpoint 127.0.0.1"),
+        (Spec { pin: Some(1023), ..plain() }, "--pin 1023: there is no such CPU"),
+        (Spec::new(Role::Broker, Middleware::Tcp), "tcp has no broker"),
+        (Spec { payload: 65_508, ..Spec::new(Role::Pub, Middleware::Udp) }, "at most 65507"),
+        (
+            Spec { truth: Some("/nowhere/truth".into()), ..Spec::new(Role::Sub, Middleware::Tcp) },
+            "--truth /nowhere/truth",
+        ),
+        (
+            Spec { interface: "nowhere".into(), ..Case::of(Middleware::Dds).role(Role::Sub) },
+            "nowhere",
+        ),
+        (
+            Spec { topic: "/a//b".into(), ..Spec::new(Role::Sub, Middleware::ZenohP2p) },
+            "--topic /a//b",
+        ),
+    ];
+    for (spec, words) in cases {
+        assert_sentence(&refusal(&spec), &[words]);
+    }
+}
+
+/// A broker that takes the connection and never answers.
+#[test]
+fn stopping_before_ready_is_no_error() {
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let endpoint = silent.local_addr().unwrap().to_string();
+    let publisher = Workload::spawn(&Spec { endpoint, ..Spec::new(Role::Pub, Middleware::Mqtt) });
+    let (_connection, _) = silent.accept().unwrap();
+    publisher.signal("TERM");
+    assert_eq!(publisher.done().sent, 0);
+}
+
+#[test]
+fn garbage_costs_only_its_own_connection() {
+    let mut case = Case::of(Middleware::Tcp);
+    let subscriber = case.start_listener(Role::Sub, None);
+    let mut garbage = TcpStream::connect(&subscriber.ready.endpoint).unwrap();
+    garbage.write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap();
+    let mut publisher = Workload::start(&case.role(Role::Pub));
+    publisher.go();
+    assert_eq!(publisher.done().sent, 500);
+    let (done, complaint) = subscriber.done_and_stderr();
+    assert_eq!(done.received, 500);
+    assert!(complaint.contains("announced a message of 1195725856 bytes"), "{complaint}");
+}

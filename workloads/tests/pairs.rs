@@ -1,0 +1,136 @@
+//! Two processes and every middleware: what one says it sent, the other says it got.
+
+mod common;
+
+use common::{Case, Workload, expected_stamps, records};
+use std::path::Path;
+use wirelap_contract::{LinkTransport, Middleware, Role, Spec, TruthKind};
+use wirelap_events::Nanos;
+
+/// Publishes and subscribes; each message must come exactly once and not before it was sent.
+fn one_way(mut case: Case) {
+    let folder = tempfile::tempdir().unwrap();
+    let (sent, got) = (folder.path().join("pub"), folder.path().join("sub"));
+    let broker = case.start_broker();
+    let subscriber = case.start_listener(Role::Sub, Some(&got));
+    let mut publisher =
+        Workload::start(&Spec { truth: Some(sent.clone()), ..case.role(Role::Pub) });
+    publisher.go();
+    let (published, received) = (publisher.done(), subscriber.done());
+    let messages = case.base.messages.unwrap();
+    assert_eq!((published.sent, published.received), (messages, 0));
+    assert_eq!((received.received, received.duplicates), (messages, 0));
+    assert!(published.first_ns <= received.first_ns && received.first_ns <= received.last_ns);
+    assert_same_messages(&case.base, &sent, &got);
+    if let Some(mut broker) = broker {
+        broker.close_stdin();
+        broker.done();
+    }
+}
+
+fn assert_same_messages(spec: &Spec, sent: &Path, got: &Path) {
+    let published = records(sent, TruthKind::Publish);
+    let delivered = records(got, TruthKind::Deliver);
+    let expected = expected_stamps(spec, false);
+    assert_eq!(published.len(), expected.len());
+    assert_eq!(delivered.len(), expected.len());
+    for stamp in expected {
+        let (publish, deliver) = (published[&stamp], delivered[&stamp]);
+        assert!(publish.at <= deliver.at, "{publish:?} {deliver:?}");
+        assert!(publish.aux <= publish.at.0, "sent before its intended time: {publish:?}");
+    }
+}
+
+/// Every ping is answered, and both sides tell the same story.
+fn round_trips(mut case: Case) {
+    let folder = tempfile::tempdir().unwrap();
+    let (here, there) = (folder.path().join("ping"), folder.path().join("pong"));
+    let broker = case.start_broker();
+    let pong = case.start_listener(Role::Pong, Some(&there));
+    let mut ping = Workload::start(&Spec { truth: Some(here.clone()), ..case.role(Role::Ping) });
+    ping.go();
+    let (ping, pong) = (ping.done(), pong.done());
+    let messages = case.base.messages.unwrap();
+    assert_eq!((ping.sent, ping.received, ping.duplicates), (messages, messages, 0));
+    assert_eq!((pong.sent, pong.received, pong.duplicates), (messages, messages, 0));
+    let rtt = ping.rtt.unwrap();
+    assert_eq!(rtt.count, messages);
+    assert!(rtt.p50_ns <= rtt.p99_ns && rtt.p99_ns <= rtt.max_ns && rtt.p50_ns > 0);
+    assert_same_messages(&case.base, &here, &there);
+    assert_round_trips(&case.base, &here, &there);
+    drop(broker);
+}
+
+fn assert_round_trips(spec: &Spec, here: &Path, there: &Path) {
+    let pings = records(here, TruthKind::Publish);
+    let round_trips = records(here, TruthKind::RoundTrip);
+    let replies = records(there, TruthKind::Publish);
+    let answers = records(here, TruthKind::Deliver);
+    assert_eq!(round_trips.len(), pings.len());
+    for (ping, reply) in expected_stamps(spec, false).iter().zip(expected_stamps(spec, true)) {
+        let (published, trip) = (pings[ping], round_trips[ping]);
+        assert_eq!(Nanos(trip.aux), trip.at - published.at);
+        assert_eq!(answers[&reply].at, trip.at);
+        assert!(published.at <= replies[&reply].at && replies[&reply].at <= trip.at);
+    }
+}
+
+macro_rules! pairs {
+    ($($name:ident: $case:expr;)*) => {
+        mod pub_sub { $(#[test] fn $name() { super::one_way($case); })* use super::*; }
+        mod ping_pong { $(#[test] fn $name() { super::round_trips($case); })* use super::*; }
+    };
+}
+
+pairs! {
+    tcp: Case::of(Middleware::Tcp);
+    tcp_smallest: Case::of(Middleware::Tcp).payload(8, 500);
+    tcp_1_mb: Case::of(Middleware::Tcp).payload(1_000_000, 20);
+    udp: Case::of(Middleware::Udp).rate(5_000.0);
+    udp_largest: Case::of(Middleware::Udp).payload(65_507, 50).rate(500.0);
+    rumqttd_qos_0: Case::mqtt("rumqttd", 0);
+    rumqttd_qos_1: Case::mqtt("rumqttd", 1);
+    rumqttd_qos_2: Case::mqtt("rumqttd", 2);
+    rumqttd_1_mb: Case::mqtt("rumqttd", 0).payload(1_000_000, 20);
+    mosquitto_qos_0: Case::mqtt("mosquitto", 0);
+    mosquitto_qos_1: Case::mqtt("mosquitto", 1);
+    mosquitto_qos_2: Case::mqtt("mosquitto", 2).payload(8, 500);
+    mosquitto_1_mb: Case::mqtt("mosquitto", 1).payload(1_000_000, 20);
+    zenoh_tcp: Case::zenoh(LinkTransport::Tcp);
+    zenoh_tcp_4_mb: Case::zenoh(LinkTransport::Tcp).payload(4_000_000, 10);
+    zenoh_udp: Case::zenoh(LinkTransport::Udp).rate(2_000.0);
+    dds: Case::of(Middleware::Dds);
+    dds_odd_size: Case::of(Middleware::Dds).payload(9, 500);
+    dds_200_kb: Case::of(Middleware::Dds).payload(200_000, 20);
+}
+
+/// The intended times are the schedule's, whatever the real ones were.
+#[test]
+fn a_rate_makes_a_schedule() {
+    let mut case = Case::of(Middleware::Tcp).rate(2_000.0);
+    case.base.messages = Some(400);
+    let folder = tempfile::tempdir().unwrap();
+    let sent = folder.path().join("pub");
+    let subscriber = case.start_listener(Role::Sub, None);
+    let mut publisher =
+        Workload::start(&Spec { truth: Some(sent.clone()), ..case.role(Role::Pub) });
+    publisher.go();
+    publisher.done();
+    subscriber.done();
+    let published = records(&sent, TruthKind::Publish);
+    let intended: Vec<u64> =
+        expected_stamps(&case.base, false).iter().map(|stamp| published[stamp].aux).collect();
+    assert!(intended.windows(2).all(|pair| pair[1] - pair[0] == 500_000), "{intended:?}");
+}
+
+/// `--seconds` ends a publisher that has no count.
+#[test]
+fn seconds_end_a_publisher() {
+    let mut case = Case::of(Middleware::Tcp).rate(1_000.0);
+    case.base.messages = None;
+    let _subscriber = case.start_listener(Role::Sub, None);
+    let mut publisher = Workload::start(&Spec { seconds: Some(0.2), ..case.role(Role::Pub) });
+    publisher.go();
+    let published = publisher.done();
+    assert!((1..=200).contains(&published.sent), "{published:?}");
+}
