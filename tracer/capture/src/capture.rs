@@ -34,6 +34,10 @@ pub struct ProbeCounters {
     pub lost: u64,
 }
 
+/// The most events of one [`Capture::poll`], give or take a few: a caller is never kept from its other
+/// work by events that come as fast as they are taken.
+pub const MAX_BATCH: usize = 8192;
+
 /// Attached probes. Dropping it detaches everything; so does the end of the process, however it comes.
 pub struct Capture {
     ring: RingBuf<MapData>,
@@ -90,7 +94,8 @@ impl Capture {
     }
 
     /// Takes what is in the ring buffer and calls `sink` for each event, in order. Waits up to
-    /// `timeout` if there is nothing. Returns the number of events.
+    /// `timeout` if there is nothing. Returns the number of events; [`MAX_BATCH`] or more of them mean
+    /// that the ring buffer may not be empty yet.
     ///
     /// # Errors
     /// [`CaptureError::Record`] on a record that cannot be read: the probes and this program do not
@@ -176,7 +181,8 @@ impl Capture {
     /// Hands out what is in the ring now, with the pending events at their places.
     fn drain(&mut self, sink: &mut dyn FnMut(&Event<'_>)) -> Result<usize, CaptureError> {
         let mut count = 0;
-        while let Some(record) = self.ring.next() {
+        while count < MAX_BATCH {
+            let Some(record) = self.ring.next() else { break };
             let event = decode::decode(&record)?;
             while let Some(own) = self.pending.front().filter(|own| own.at < event.at) {
                 sink(own);
@@ -188,6 +194,9 @@ impl Capture {
             }
             sink(&event);
             count += 1;
+        }
+        if count >= MAX_BATCH {
+            return Ok(count);
         }
         for own in self.pending.drain(..) {
             sink(&own);

@@ -23,7 +23,7 @@ pub mod hooks;
 mod object;
 mod percpu;
 
-pub use capture::{Capture, ProbeCounters};
+pub use capture::{Capture, MAX_BATCH, ProbeCounters};
 pub use config::Config;
 pub use doctor::Doctor;
 pub use error::{AttachError, CaptureError};
