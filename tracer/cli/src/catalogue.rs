@@ -23,9 +23,6 @@ pub struct Entry {
     pub about: &'static str,
     /// Its brokers, the default first; none for peer to peer.
     pub brokers: &'static [Broker],
-    /// It listens on a port that is known beforehand or told by READY; otherwise it is followed by
-    /// its processes alone.
-    pub has_port: bool,
     /// The most payload that one message can have.
     pub max_payload: usize,
     /// The library's settings that published comparisons use, for a way of pacing.
@@ -41,7 +38,6 @@ pub const CATALOGUE: &[Entry] = &[
         middleware: Middleware::Tcp,
         about: "plain TCP, length-prefixed messages; the baseline",
         brokers: &[],
-        has_port: true,
         max_payload: UNLIMITED,
         published: as_is,
     },
@@ -49,7 +45,6 @@ pub const CATALOGUE: &[Entry] = &[
         middleware: Middleware::Udp,
         about: "plain UDP, one message a datagram; the baseline",
         brokers: &[],
-        has_port: true,
         // 65,535 less the IPv4 and UDP headers.
         max_payload: 65_507,
         published: as_is,
@@ -65,7 +60,6 @@ pub const CATALOGUE: &[Entry] = &[
                 remedy: "apt-get install mosquitto",
             },
         ],
-        has_port: true,
         // MQTT 5.0 §2.1.4: what the remaining length can say.
         max_payload: 268_435_455 - 64,
         published: as_is,
@@ -74,7 +68,6 @@ pub const CATALOGUE: &[Entry] = &[
         middleware: Middleware::ZenohP2p,
         about: "Zenoh, peer to peer",
         brokers: &[],
-        has_port: true,
         max_payload: UNLIMITED,
         published: |spec, pacing| {
             spec.reliability = match pacing {
@@ -87,7 +80,6 @@ pub const CATALOGUE: &[Entry] = &[
         middleware: Middleware::Dds,
         about: "DDS, peer to peer (Cyclone DDS)",
         brokers: &[],
-        has_port: false,
         max_payload: UNLIMITED,
         published: |spec, pacing| {
             spec.reliability = Reliability::Reliable;

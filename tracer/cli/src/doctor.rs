@@ -32,7 +32,8 @@ pub fn run(args: &DoctorArgs) -> Result<ExitCode, Failure> {
 /// kernel's type information promises.
 fn tried(doctor: &Doctor) -> (Vec<ChosenHook>, Vec<String>) {
     if !doctor.missing_capabilities.is_empty() {
-        let note = "as root, doctor also tries to attach each hook; here it only looks the hooks up";
+        let note =
+            "as root, doctor also tries to attach each hook; here it only looks the hooks up";
         return (doctor.observations.clone(), vec![note.into()]);
     }
     // A port that nobody uses: the trial sees no traffic.
@@ -44,7 +45,11 @@ fn tried(doctor: &Doctor) -> (Vec<ChosenHook>, Vec<String>) {
 
 fn report(doctor: &Doctor, observations: &[ChosenHook], mut notes: Vec<String>) -> DoctorReport {
     if !doctor.has_btf {
-        notes.insert(0, "without BTF nothing can be attached: boot a kernel with CONFIG_DEBUG_INFO_BTF=y".into());
+        notes.insert(
+            0,
+            "without BTF nothing can be attached: boot a kernel with CONFIG_DEBUG_INFO_BTF=y"
+                .into(),
+        );
     }
     let held = |name: &&str| !doctor.missing_capabilities.contains(name);
     DoctorReport {

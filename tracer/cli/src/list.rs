@@ -102,7 +102,9 @@ fn version(program: PathBuf) -> Option<String> {
     let output = Command::new(program).arg("-h").stdin(Stdio::null()).output().ok()?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let line = text.lines().find(|line| line.contains("version"))?;
-    line.split_whitespace().find(|word| word.starts_with(|c: char| c.is_ascii_digit())).map(Into::into)
+    line.split_whitespace()
+        .find(|word| word.starts_with(|c: char| c.is_ascii_digit()))
+        .map(Into::into)
 }
 
 #[cfg(test)]
@@ -118,7 +120,12 @@ mod tests {
                 about: "b",
                 roles: vec![],
                 brokers: vec![
-                    BrokerRow { name: "own", installed: true, version: None, how_to_get: "built in" },
+                    BrokerRow {
+                        name: "own",
+                        installed: true,
+                        version: None,
+                        how_to_get: "built in",
+                    },
                     BrokerRow { name: "x", installed: false, version: None, how_to_get: "get x" },
                     BrokerRow {
                         name: "y",

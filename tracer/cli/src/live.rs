@@ -45,7 +45,8 @@ pub fn run(args: &LiveArgs) -> Result<ExitCode, Failure> {
     let hooks = tracer.hooks().to_vec();
     let mut casts = Vec::new();
     if let Some(shop) = &shop {
-        casts = trials.iter().map(|trial| Cast::new(trial, shop, &signals, tracer.orders())).collect();
+        casts =
+            trials.iter().map(|trial| Cast::new(trial, shop, &signals, tracer.orders())).collect();
     }
     let troubled = start(&mut casts).and_then(|()| {
         tracer.orders().begin(Sampling::Off);
@@ -78,7 +79,9 @@ fn trials(args: &LiveArgs) -> Result<Vec<Trial>, Failure> {
         ));
     }
     if on.is_empty() && args.workload.broker.is_some() {
-        return Err(Failure::Usage("--broker is for the workloads of --on, which is missing".into()));
+        return Err(Failure::Usage(
+            "--broker is for the workloads of --on, which is missing".into(),
+        ));
     }
     plan::check_workload(&args.workload, &on, &[args.payload])?;
     on.into_iter().map(|middleware| trial(args, &args.workload, middleware)).collect()
@@ -153,13 +156,12 @@ fn watch(
         && std::io::stdin().is_terminal();
     let shown = if screen {
         let mut source = || tracer.latest();
-        wirelap_tui::run(Options::default(), &mut source, &should_stop).map(drop).map_err(|error| {
-            Failure::Machine(format!("{error}: try `wirelap live --plain`"))
-        })
+        wirelap_tui::run(Options::default(), &mut source, &should_stop)
+            .map(drop)
+            .map_err(|error| Failure::Machine(format!("{error}: try `wirelap live --plain`")))
     } else {
         lines(tracer, &should_stop, to_stdout)
     };
-    drop(should_stop);
     match watched.into_inner().1 {
         Some(trouble) => Err(trouble),
         None => shown.map_err(Trouble::Failed),

@@ -1,6 +1,6 @@
 //! This machine: its kernel, its processors, what processes use.
 
-use procfs::{Current, CurrentSI, WithCurrentSystemInfo};
+use procfs::{Current, WithCurrentSystemInfo};
 use std::fs;
 use std::time::Duration;
 use wirelap_events::Nanos;
@@ -93,11 +93,6 @@ impl Meter {
         let (first, started) = (usage(pid)?, now());
         let peak_rss = first.rss_bytes;
         Some(Meter { pid, started, first, last: first, last_at: started, peak_rss })
-    }
-
-    /// The process.
-    pub fn pid(&self) -> u32 {
-        self.pid
     }
 
     /// Looks again.

@@ -189,7 +189,8 @@ pub fn unique<T: Copy + PartialEq>(list: &[T]) -> Vec<T> {
 fn check(args: &RunArgs) -> Result<(), Failure> {
     if args.kind == RunKind::Throughput && args.rate.is_some() {
         return Err(Failure::Usage(
-            "throughput is sent back to back: leave --rate away, or measure `latency --rate`".into(),
+            "throughput is sent back to back: leave --rate away, or measure `latency --rate`"
+                .into(),
         ));
     }
     if args.duration.is_some_and(|time| time.is_zero()) {
@@ -236,10 +237,8 @@ fn trial(
         (RunKind::Latency, None) => Pacing::PingPong,
     };
     let (messages, duration) = end(args, pacing);
-    let windows = Sampling::Windows {
-        open: Duration::from_millis(50),
-        every: Duration::from_millis(500),
-    };
+    let windows =
+        Sampling::Windows { open: Duration::from_millis(50), every: Duration::from_millis(500) };
     let one_way = pacing == Pacing::BackToBack;
     Ok(Trial {
         middleware,

@@ -56,7 +56,8 @@ pub fn sampling(text: &str) -> Result<Sampling, String> {
     if text == "off" {
         return Ok(Sampling::Off);
     }
-    let wrong = || format!("`{text}` is neither `off` nor a window and a longer period: 50ms/500ms");
+    let wrong =
+        || format!("`{text}` is neither `off` nor a window and a longer period: 50ms/500ms");
     let (open, every) = text.split_once('/').ok_or_else(wrong)?;
     let time = |text| humantime::parse_duration(text).map_err(|_| wrong());
     let (open, every) = (time(open)?, time(every)?);

@@ -222,19 +222,37 @@ fn groups(outcome: &Outcome) -> impl Iterator<Item = &Group> {
 }
 
 fn ledger(all: &[&Outcome]) -> Ledger {
-    let each = all.iter().flat_map(|outcome| groups(outcome)).map(|group| group.overhead);
-    each.fold(Ledger::default(), |sum, one| Ledger {
-        payload: sum.payload + one.payload,
-        protocol: sum.protocol + one.protocol,
-        control: sum.control + one.control,
-        opaque: sum.opaque + one.opaque,
-        transport: sum.transport + one.transport,
-        network: sum.network + one.network,
-        link: sum.link + one.link,
-        retransmitted: sum.retransmitted + one.retransmitted,
-        deliveries: sum.deliveries + one.deliveries,
-        packets: sum.packets + one.packets,
+    all.iter().fold(Ledger::default(), |sum, outcome| {
+        let own = groups(outcome).map(|group| group.overhead).fold(Ledger::default(), plus);
+        plus(sum, Ledger { deliveries: deliveries_of_bytes(outcome, own.payload), ..own })
     })
+}
+
+fn plus(a: Ledger, b: Ledger) -> Ledger {
+    Ledger {
+        payload: a.payload + b.payload,
+        protocol: a.protocol + b.protocol,
+        control: a.control + b.control,
+        opaque: a.opaque + b.opaque,
+        transport: a.transport + b.transport,
+        network: a.network + b.network,
+        link: a.link + b.link,
+        retransmitted: a.retransmitted + b.retransmitted,
+        deliveries: a.deliveries + b.deliveries,
+        packets: a.packets + b.packets,
+    }
+}
+
+/// The deliveries that a trial's bytes stand for. The bytes of the warm-up are among them, and so are
+/// its messages. A window cuts messages at both of its ends: there, the payload itself is counted.
+fn deliveries_of_bytes(outcome: &Outcome, payload: u64) -> u64 {
+    match outcome.trial.sampling {
+        Sampling::Off => messages(outcome).delivered + outcome.tally.warmup,
+        Sampling::Windows { .. } => {
+            let legs = outcome.tally.last_leg() as u64 + 1;
+            payload / (legs * outcome.trial.payload as u64).max(1)
+        }
+    }
 }
 
 fn processes(all: &[&Outcome]) -> Vec<Process> {

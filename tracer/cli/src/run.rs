@@ -75,7 +75,8 @@ fn measure(
     let mut outcomes = Vec::new();
     for (number, trial) in (1..).zip(&plan.trials) {
         progress.begin(number, &trial.title());
-        let context = Context { shop, signals, settings: settings(&args.tracer, trial), progress: &progress };
+        let context =
+            Context { shop, signals, settings: settings(&args.tracer, trial), progress: &progress };
         let outcome = trial::run(&context, trial)?;
         let stop = outcome.interrupted.is_some();
         outcomes.push(outcome);

@@ -8,7 +8,7 @@ use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
-use wirelap_capture::{AttachError, Capture, CaptureError};
+use wirelap_capture::{AttachError, Capture, CaptureError, MAX_BATCH};
 use wirelap_correlate::{Correlator, DeliverySink, Label, ProbeLoss, Snapshot, TracerCost};
 use wirelap_events::Nanos;
 use wirelap_report::Hook;
@@ -228,12 +228,10 @@ impl<S: DeliverySink> Work<S> {
     fn trace(&mut self) -> Result<(), CaptureError> {
         let (mut ticked, mut published) = (Instant::now(), Instant::now());
         while !self.obey()? {
-            // Whatever happened before this moment is in the ring buffer when it is emptied.
-            let now = machine::now();
-            self.poll()?;
+            let (_, until) = self.poll()?;
             if ticked.elapsed() >= TICK {
                 ticked = Instant::now();
-                self.correlator.tick(now, &mut self.sink);
+                self.correlator.tick(until, &mut self.sink);
             }
             if self.publish && published.elapsed() >= PUBLISH {
                 published = Instant::now();
@@ -269,19 +267,27 @@ impl<S: DeliverySink> Work<S> {
         }
     }
 
-    fn poll(&mut self) -> Result<usize, CaptureError> {
+    /// Takes events in. Returns their number, and the time up to which all have been taken.
+    fn poll(&mut self) -> Result<(usize, Nanos), CaptureError> {
         let correlator = &mut self.correlator;
-        self.capture.poll(WAIT, &mut |event| correlator.event(event))
+        let before = machine::now();
+        let mut last = Nanos(0);
+        let count = self.capture.poll(WAIT, &mut |event| {
+            last = last.max(event.at);
+            correlator.event(event);
+        })?;
+        // An emptied ring buffer had all that happened before; with a backlog, the last event tells.
+        Ok((count, if count < MAX_BATCH { before } else { last.min(before) }))
     }
 
     fn take_the_rest(&mut self) -> Result<(), CaptureError> {
         let (began, mut last_event) = (Instant::now(), Instant::now());
         while last_event.elapsed() < QUIET && began.elapsed() < DRAIN {
-            let now = machine::now();
-            if self.poll()? > 0 {
+            let (count, until) = self.poll()?;
+            if count > 0 {
                 last_event = Instant::now();
             }
-            self.correlator.tick(now, &mut self.sink);
+            self.correlator.tick(until, &mut self.sink);
         }
         Ok(())
     }

@@ -72,8 +72,7 @@ pub struct Outcome {
 pub fn run(context: &Context<'_>, trial: &Trial) -> Result<Outcome, Failure> {
     let counted = Arc::new(AtomicU64::new(0));
     let expected = usize::try_from(trial.messages.unwrap_or(0)).unwrap_or(usize::MAX);
-    let tracer =
-        Tracer::start(&context.settings, Tally::new(expected, Arc::clone(&counted)))?;
+    let tracer = Tracer::start(&context.settings, Tally::new(expected, Arc::clone(&counted)))?;
     let hooks = tracer.hooks().to_vec();
     let mut cast = Cast::new(trial, context.shop, context.signals, tracer.orders());
     let trouble = play(context, trial, &tracer, &mut cast, &counted).err();

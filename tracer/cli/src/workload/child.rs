@@ -74,7 +74,17 @@ impl Child {
         }
         let stdin = process.stdin.take();
         let (role, truth) = (spec.role, spec.truth.clone());
-        Ok(Child { role, title, ready: None, done: None, truth, process, stdin, status: None, last_words })
+        Ok(Child {
+            role,
+            title,
+            ready: None,
+            done: None,
+            truth,
+            process,
+            stdin,
+            status: None,
+            last_words,
+        })
     }
 
     /// Its process id.

@@ -175,7 +175,9 @@ impl<'a> Crew<'a> {
             self.children[number].ask_to_end();
             self.wait_for_end(number);
         }
-        self.children.iter_mut().for_each(|child| drop(child.reap()));
+        for child in &mut self.children {
+            child.reap();
+        }
         while let Ok(heard) = self.heard.recv_timeout(Duration::ZERO) {
             let _ = self.take(heard);
         }
