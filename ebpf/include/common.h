@@ -87,9 +87,7 @@ struct task_state {
 	__u8 traced;  /* it has used a traced socket, or its process has and it was woken since */
 	__u8 process; /* group leaders: a thread of the process has used a traced socket */
 	__u16 sends_many; /* the system call in progress is sendmmsg */
-	__u64 entered;    /* entry of the send call in progress, or 0 */
-	__u64 packet;     /* skb->head of the datagram that it has copied out last, or 0 */
-	struct wl_flow flow; /* of that datagram */
+	__u64 entered; /* entry of the send call in progress, or 0 */
 };
 
 struct {
@@ -104,9 +102,11 @@ struct cpu_state {
 	__u64 queued_skb; /* the packet that reached a qdisc-less device last, 0 if it was taken */
 	__u64 queued_sock;
 	__u64 queued_at;
-	__u64 rx_head; /* skb->head of the UDP packet received last */
-	__u32 rx_port; /* and its destination port */
-	__u32 unused;
+	__u64 rx_head; /* the packet received last: its skb->head … */
+	__u32 rx_netns;
+	__u16 rx_port; /* … and destination port */
+	__u8 rx_transport;
+	__u8 unused;
 };
 
 struct {

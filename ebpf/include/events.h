@@ -49,8 +49,7 @@ enum wl_origin {
 /* Bits of wl_head.flags. */
 enum wl_flag {
 	WL_HAS_SEQ = 1,  /* wl_socket: tx_next and rx_next are known */
-	WL_HAS_FLOW = 2, /* wl_read_datagram: flow is known */
-	WL_FROM_IRQ = 4, /* wl_wake: the wakeup came from an interrupt */
+	WL_FROM_IRQ = 2, /* wl_wake: the wakeup came from an interrupt */
 };
 
 /* Times are CLOCK_MONOTONIC nanoseconds, 0 where unknown; lengths are bytes. */
@@ -106,22 +105,13 @@ struct wl_send {
 	__u32 len;
 };
 
-struct wl_read_stream {
+struct wl_read {
 	struct wl_head head;
 	__u64 cookie;
 	struct wl_task task;
-	__u32 end;
+	__u64 packet; /* datagrams */
+	__u32 end;    /* streams */
 	__u32 len;
-};
-
-struct wl_read_datagram {
-	struct wl_head head;
-	__u64 cookie;
-	struct wl_task task;
-	__u64 packet;
-	__u32 len;
-	__u32 unused;
-	struct wl_flow flow;
 };
 
 struct wl_ready {

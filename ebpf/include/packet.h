@@ -6,6 +6,11 @@
 /* Room for an IPv6 header and a TCP header without options. */
 #define HEADER_BYTES 60
 
+static __always_inline bool is_ip(struct sk_buff *skb)
+{
+	return skb->protocol == bpf_htons(ETH_P_IP) || skb->protocol == bpf_htons(ETH_P_IPV6);
+}
+
 /* From skb->head to skb->data. In 64 bits: the verifier knows that both are pointers. */
 static __always_inline __s32 data_offset(struct sk_buff *skb)
 {

@@ -94,9 +94,18 @@ struct sock_common {
 	struct cookie_counter skc_cookie;
 };
 
+struct sk_buff_head {
+	__u32 qlen;
+};
+
 struct sock {
 	struct sock_common __sk_common;
+	struct sk_buff_head sk_receive_queue;
 	__u16 sk_protocol;
+};
+
+struct udp_sock {
+	struct sk_buff_head reader_queue;
 };
 
 struct tcp_sock {

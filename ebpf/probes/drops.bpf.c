@@ -28,6 +28,20 @@ int BPF_PROG(retransmit, struct sock *sk, struct sk_buff *skb)
 	return 0;
 }
 
+/* Where a packet that is being thrown away was: the stack has often forgotten its device already. */
+static __always_inline __u32 netns_of(struct sk_buff *skb)
+{
+	struct cpu_state *cpu = this_cpu();
+	struct sock *sk;
+
+	if (cpu && cpu->rx_head == (__u64)skb->head)
+		return cpu->rx_netns;
+	sk = skb->sk;
+	if (sk)
+		return sk->__sk_common.skc_net.net->ns.inum;
+	return skb->dev ? skb->dev->nd_net.net->ns.inum : 0;
+}
+
 /* net/core/skbuff.c; the reason is there since 5.17 (c504e5c2f964). */
 SEC("tp_btf/kfree_skb")
 int BPF_PROG(packet_dropped, struct sk_buff *skb, void *location, unsigned int reason)
@@ -39,7 +53,7 @@ int BPF_PROG(packet_dropped, struct sk_buff *skb, void *location, unsigned int r
 	/* What is freed without a reason was, nearly always, used up and not lost. */
 	if (reason <= bpf_core_enum_value(enum skb_drop_reason, SKB_DROP_REASON_NOT_SPECIFIED))
 		return 0;
-	if (!is_open() || skb->network_header == 0xffff)
+	if (!is_open() || skb->network_header == 0xffff || !is_ip(skb))
 		return 0;
 	offset = skb->network_header - data_offset(skb);
 	if (!parse_packet(skb, offset, &p))
@@ -55,7 +69,7 @@ int BPF_PROG(packet_dropped, struct sk_buff *skb, void *location, unsigned int r
 	out->reason = reason;
 	out->len = p.payload_len;
 	out->flow = p.flow;
-	out->flow.netns = skb->dev ? skb->dev->nd_net.net->ns.inum : 0;
+	out->flow.netns = netns_of(skb);
 	submit(out);
 	return 0;
 }

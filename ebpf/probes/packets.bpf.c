@@ -65,11 +65,6 @@ static __always_inline bool has_qdisc(struct net_device *dev)
 	return !qdisc || qdisc->enqueue || (qdisc->flags & TCQ_F_MQROOT);
 }
 
-static __always_inline bool is_ip(struct sk_buff *skb)
-{
-	return skb->protocol == bpf_htons(ETH_P_IP) || skb->protocol == bpf_htons(ETH_P_IPV6);
-}
-
 /* net/core/dev.c __dev_queue_xmit(): the packet reaches the qdisc. */
 SEC("tp_btf/net_dev_queue")
 int BPF_PROG(packet_queued, struct sk_buff *skb)
@@ -202,15 +197,17 @@ int BPF_PROG(packet_rx, struct sk_buff *skb)
 	struct cpu_state *cpu;
 	__u32 payload = 0;
 
-	if (!is_open() || !is_ip(skb) || !parse_packet(skb, 0, &p))
+	if (!is_ip(skb) || !parse_packet(skb, 0, &p))
 		return 0;
-	if (p.flow.transport == IPPROTO_UDP) {
-		cpu = this_cpu();
-		if (cpu) {
-			cpu->rx_head = (__u64)skb->head;
-			cpu->rx_port = p.flow.dport;
-		}
+	cpu = this_cpu();
+	if (cpu) {
+		cpu->rx_head = (__u64)skb->head;
+		cpu->rx_port = p.flow.dport;
+		cpu->rx_transport = p.flow.transport;
+		cpu->rx_netns = dev->nd_net.net->ns.inum;
 	}
+	if (!is_open())
+		return 0;
 	if (!flow_wanted(&p.flow)) {
 		count_filtered(WL_PROBE_RX);
 		return 0;

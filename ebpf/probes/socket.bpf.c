@@ -63,13 +63,29 @@ int udp_closed(struct bpf_sock *sk)
 }
 
 /*
- * net/ipv4/af_inet.c inet_create(): gives every new socket its cookie, so that the first packet of a UDP
+ * net/ipv4/af_inet.c inet_create(): who opens the socket, and its cookie, so that the first packet of a UDP
  * socket, which comes before the exit of its send, can be told to be its.
  */
 SEC("cgroup/sock_create")
 int socket_created(struct bpf_sock *sk)
 {
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct sock_state *state;
+
+	if ((sk->family != AF_INET && sk->family != AF_INET6) ||
+	    (sk->protocol != IPPROTO_TCP && sk->protocol != IPPROTO_UDP))
+		return 1;
 	bpf_get_socket_cookie(sk);
+	state = bpf_sk_storage_get(&sockets, sk, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (!state)
+		return 1;
+	state->self = (__u64)sk;
+	state->origin = WL_ORIGIN_FIRST_SEEN;
+	remember_owner(state, task);
+	if (own_tgid && own_tgid == (__u32)task->tgid)
+		state->verdict = IGNORED;
+	else if (task_wanted(task))
+		state->verdict = TRACED;
 	return 1;
 }
 

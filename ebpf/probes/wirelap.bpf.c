@@ -16,6 +16,8 @@
 #include "packet.h"
 #include "sockets.h"
 
+#include "datagrams.h"
+
 #include "drops.bpf.c"
 #include "packets.bpf.c"
 #include "read.bpf.c"

@@ -145,8 +145,7 @@ pub fn decode(bytes: &[u8]) -> Result<Event<'_>, Malformed> {
         l::WL_SOCKET => Body::Socket(socket(sized(l::wl_socket::SIZE)?)?),
         l::WL_CLOSED => Body::Closed(sized(l::wl_closed::SIZE)?.socket(l::wl_closed::COOKIE)),
         l::WL_SEND_STREAM | l::WL_SEND_DATAGRAM => Body::Send(send(sized(l::wl_send::SIZE)?)),
-        l::WL_READ_STREAM => Body::Read(read_stream(sized(l::wl_read_stream::SIZE)?)),
-        l::WL_READ_DATAGRAM => Body::Read(read_datagram(sized(l::wl_read_datagram::SIZE)?)?),
+        l::WL_READ_STREAM | l::WL_READ_DATAGRAM => Body::Read(read(sized(l::wl_read::SIZE)?)),
         l::WL_READY_STREAM | l::WL_READY_DATAGRAM => Body::Ready(ready(sized(l::wl_ready::SIZE)?)),
         l::WL_XMIT | l::WL_RX => Body::Packet(packet(bytes, sized(l::wl_packet::SIZE)?)?),
         l::WL_WAKE => Body::Wake(wake(sized(l::wl_wake::SIZE)?)),
@@ -209,17 +208,15 @@ fn send(r: Record<'_>) -> Send {
     Send { socket: r.socket(f::COOKIE), task: r.task(f::TASK), kind }
 }
 
-fn read_stream(r: Record<'_>) -> Read {
-    use l::wl_read_stream as f;
-    let kind = ReadKind::Stream { end: Seq(r.u32(f::END)), len: r.u32(f::LEN) };
+fn read(r: Record<'_>) -> Read {
+    use l::wl_read as f;
+    let len = r.u32(f::LEN);
+    let kind = if u32::from(r.kind()) == l::WL_READ_STREAM {
+        ReadKind::Stream { end: Seq(r.u32(f::END)), len }
+    } else {
+        ReadKind::Datagram { packet: r.packet_id(f::PACKET), flow: None, len }
+    };
     Read { socket: r.socket(f::COOKIE), task: r.task(f::TASK), kind }
-}
-
-fn read_datagram(r: Record<'_>) -> Result<Read, Malformed> {
-    use l::wl_read_datagram as f;
-    let flow = if r.flag(l::WL_HAS_FLOW) { Some(r.flow(f::FLOW)?.key()) } else { None };
-    let kind = ReadKind::Datagram { packet: r.packet_id(f::PACKET), flow, len: r.u32(f::LEN) };
-    Ok(Read { socket: r.socket(f::COOKIE), task: r.task(f::TASK), kind })
 }
 
 fn ready(r: Record<'_>) -> Ready {

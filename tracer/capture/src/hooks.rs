@@ -80,15 +80,15 @@ pub const OBSERVATIONS: &[Observation] = &[
         udp_only: false,
     },
     Observation {
-        name: "sockets (UDP)",
+        name: "sockets",
         ways: &[Way {
             hook: "cgroup sock_create",
             programs: &[Program { name: "socket_created", attach: Attach::Cgroup }],
         }],
-        without: "the first packet of a UDP socket does not know its socket",
+        without: "a UDP socket's first packet does not know its socket, nor a socket its process before it sends or reads",
         remedy: "mount cgroup v2 (mount -t cgroup2 none /sys/fs/cgroup)",
         required: false,
-        udp_only: true,
+        udp_only: false,
     },
     Observation {
         name: "close (TCP)",
@@ -190,17 +190,6 @@ pub const OBSERVATIONS: &[Observation] = &[
         remedy: NEWER,
         required: false,
         udp_only: false,
-    },
-    Observation {
-        name: "read (UDP), which datagram",
-        ways: &[Way {
-            hook: "tracepoint skb_copy_datagram_iovec",
-            programs: &[tracepoint("read_copies", "skb_copy_datagram_iovec")],
-        }],
-        without: "UDP reads are matched to datagrams by their order",
-        remedy: NEWER,
-        required: false,
-        udp_only: true,
     },
     Observation {
         name: "data ready",
