@@ -253,7 +253,8 @@ pub struct Packet<'a> {
     pub queue: u16,
     /// All its bytes as the device counts them, link header included.
     pub wire_bytes: u32,
-    /// Bytes of its link header (14 for Ethernet and loopback).
+    /// Bytes of its link header, as far as the device counts them: 14 for Ethernet, 0 for loopback,
+    /// whose counters leave it out.
     pub link_header: u16,
     /// Bytes of its IP header, options and extension headers included.
     pub ip_header: u16,
