@@ -5,9 +5,9 @@
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use std::hint::black_box;
-use wirelap_events::{Frame, Offset, Stamp, Transport};
+use wirelap_events::{ByteRange, Frame, Offset, Stamp, Transport};
 use wirelap_protocols::stream::Stream;
-use wirelap_protocols::{Connection, Protocol, Side, by_name};
+use wirelap_protocols::{Connection, Pdu, Protocol, Side, by_name};
 
 /// A PUBLISH of `QoS` 0 with a stamped payload.
 fn publish(payload_len: usize, v5: bool) -> Vec<u8> {
@@ -108,5 +108,71 @@ fn large(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, small, large);
+/// An RTPS message with `INFO_TS` and a submessage of a user writer, and the place of its number.
+fn rtps(id: u8, fields: &[u8], serialized: &[u8]) -> (Vec<u8>, usize) {
+    let mut message = b"RTPS\x02\x01\x01\x10............\x09\x01\x08\0........".to_vec();
+    let len = u16::try_from(20 + fields.len() + serialized.len()).unwrap();
+    message.extend([id, 0x05 & !(u8::from(id == 0x16) << 2)]);
+    message.extend(len.to_le_bytes());
+    message.extend([0, 0, 16 + u8::try_from(fields.len()).unwrap(), 0, 0, 0, 0, 0, 0, 0, 11, 2]);
+    message.extend([0; 8]);
+    let number = message.len() - 4;
+    message.extend(fields);
+    message.extend(serialized);
+    (message, number)
+}
+
+/// A lone octet sequence with a stamp, encapsulated.
+fn octets(payload_len: usize) -> Vec<u8> {
+    let mut serialized = vec![0, 1, 0, 0];
+    serialized.extend(u32::try_from(payload_len).unwrap().to_le_bytes());
+    serialized.extend(stamped(payload_len));
+    serialized
+}
+
+/// A sample of RTPS in as few messages as Cyclone DDS sends: whole, or ten fragments to a message.
+fn rtps_sample(payload_len: usize) -> Vec<(Vec<u8>, usize)> {
+    const FRAGMENT: usize = 1344;
+    let serialized = octets(payload_len);
+    if serialized.len() < 10 * FRAGMENT {
+        return vec![rtps(0x15, &[], &serialized)];
+    }
+    let fragments = serialized.chunks(10 * FRAGMENT).enumerate().map(|(index, part)| {
+        let mut fields = u32::try_from(10 * index + 1).unwrap().to_le_bytes().to_vec();
+        for number in [part.len().div_ceil(FRAGMENT), FRAGMENT] {
+            fields.extend(u16::try_from(number).unwrap().to_le_bytes());
+        }
+        fields.extend(u32::try_from(serialized.len()).unwrap().to_le_bytes());
+        rtps(0x16, &fields, part)
+    });
+    fragments.collect()
+}
+
+fn dds(c: &mut Criterion) {
+    let mut group = c.benchmark_group("dds");
+    group.throughput(Throughput::Elements(1));
+    for payload_len in [64, 200_000] {
+        let mut datagrams = rtps_sample(payload_len);
+        let mut conn = by_name("dds").unwrap().connection(Transport::Udp);
+        let (mut at, mut number, mut samples) = (Offset::START, 0_u32, 0_u32);
+        group.bench_function(BenchmarkId::from_parameter(format!("{payload_len} B")), |b| {
+            b.iter(|| {
+                number += 1;
+                for (bytes, place) in &mut datagrams {
+                    bytes[*place..*place + 4].copy_from_slice(&number.to_le_bytes());
+                    let range = ByteRange::new(at, bytes.len() as u64);
+                    let pdu = Pdu { range, bytes: black_box(bytes) };
+                    conn.pdu(Side::A, pdu, &mut |frame: &Frame<'_>| {
+                        samples += u32::from(black_box(frame).data.is_some_and(|d| !d.duplicate));
+                    });
+                    at = range.end;
+                }
+            });
+        });
+        assert_eq!(samples, number);
+    }
+    group.finish();
+}
+
+criterion_group!(benches, small, large, dds);
 criterion_main!(benches);
