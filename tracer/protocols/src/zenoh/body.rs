@@ -103,7 +103,7 @@ fn payload<'a>(
         }
         Ok(())
     })?;
-    message.is(names[usize::from(shared)], Class::Data)?;
+    message.is(names[usize::from(shared)], Class::Data);
     if shared {
         return slices(at, message);
     }
@@ -148,7 +148,8 @@ fn del(at: &mut Cursor<'_>, header: u8, name: &'static str, message: &mut Messag
         Ok(())
     })?;
     message.payload = Some(Payload { start: at.position(), len: 0, head: &[] });
-    message.is(name, Class::Data)
+    message.is(name, Class::Data);
+    Ok(())
 }
 
 /// Reads what a Request carries.
@@ -157,7 +158,7 @@ pub fn query<'a>(at: &mut Cursor<'a>, message: &mut Message<'a>) -> Read<()> {
     if id(header) != 3 {
         return Err(Stop::Malformed);
     }
-    message.is(QUERY[0], Class::Other)?;
+    message.is(QUERY[0], Class::Other);
     if header & FLAG_5 != 0 {
         at.z64()?;
     }
@@ -186,7 +187,7 @@ fn query_ext<'a>(
     if shared && header & 0x6F == BODY {
         at.z32()?;
         at.encoding()?;
-        message.is(QUERY[1], Class::Data)?;
+        message.is(QUERY[1], Class::Data);
         slices(at, message)?;
         return Ok(false);
     }
@@ -195,7 +196,7 @@ fn query_ext<'a>(
         (1, ExtBody::Buf(info)) => message.key = Some(source(info)?),
         (3, ExtBody::Buf(mut value)) => {
             value.encoding()?;
-            message.is(QUERY[0], Class::Data)?;
+            message.is(QUERY[0], Class::Data);
             let len = value.remaining();
             carries(&mut value, len, message)?;
         }

@@ -199,7 +199,7 @@ impl Shape {
 
 /// Whether `next` follows `last` in a counter of 7, 14, 28 or 63 bits: which of them is agreed at the
 /// start, and all wrap to 0 after a number of all ones.
-fn follows(last: u64, next: u64) -> bool {
+pub(super) fn follows(last: u64, next: u64) -> bool {
     let plus = last.wrapping_add(1);
     next == plus || next == 0 && plus.is_power_of_two()
 }

@@ -1,19 +1,21 @@
 //! Zenoh 1.x over TCP and UDP.
 //!
-//! [`wire`] reads the primitives, [`transport`], [`network`] and [`body`] the three layers of
-//! messages, none of which remembers anything. [`session`] walks batches with what it remembers:
-//! [`keys`] for key expressions, [`fragments`] for messages in parts. [`survey`] says whether bytes
-//! are Zenoh.
+//! `wire` reads the primitives; `transport` (and `scouting`), `network` and `body` read the three
+//! layers of messages and remember nothing. `session` is what a conversation remembers, with `keys`
+//! for key expressions and `fragments` for messages in parts; `batch` walks a batch with it. `survey`
+//! says whether bytes are Zenoh.
 //!
 //! Frames: a FRAME's header is a frame of its own, with the batch's length if it comes first, and of
 //! the class of the message after it; each network message is a frame; each FRAGMENT, header
 //! included, is one, and the last one has the message. Where compression is used the whole batch is
 //! one opaque frame.
 
+mod batch;
 mod body;
 mod fragments;
 mod keys;
 mod network;
+mod scouting;
 mod session;
 mod survey;
 mod transport;
@@ -54,23 +56,28 @@ impl Protocol for Zenoh {
     }
 
     fn recognise(&self, transport: Transport, head: &[u8], at_start: bool) -> Recognition {
-        match (transport, head) {
-            (Transport::Udp, _) => recognition(survey::datagram(head)),
-            (Transport::Tcp, _) if !at_start => recognition(survey::stream(head)),
-            // Both ends start with an INIT.
-            (Transport::Tcp, &[_, _, header, version, ..]) => {
-                let starts = wire::id(header) == 1 && version == transport::VERSION;
-                match survey::stream(head) {
-                    found if starts && found != Evidence::None => Recognition::Yes,
-                    _ => Recognition::No,
-                }
-            }
-            (Transport::Tcp, _) => Recognition::NeedMore,
+        match transport {
+            Transport::Udp => recognition(survey::datagram(head)),
+            Transport::Tcp if at_start => starts(head),
+            Transport::Tcp => recognition(survey::stream(head)),
         }
     }
 
     fn connection(&self, transport: Transport) -> Box<dyn Connection> {
         Box::new(Session::new(transport == Transport::Tcp))
+    }
+}
+
+/// Whether a TCP flow starts with these bytes: both of its ends do with an INIT.
+fn starts(head: &[u8]) -> Recognition {
+    let (header, version) = (head.get(2), head.get(3));
+    let contradicted = header.is_some_and(|header| wire::id(*header) != 1)
+        || version.is_some_and(|version| *version != transport::VERSION);
+    match survey::stream(head) {
+        _ if contradicted => Recognition::No,
+        Evidence::None => Recognition::No,
+        _ if version.is_none() => Recognition::NeedMore,
+        _ => Recognition::Yes,
     }
 }
 

@@ -110,7 +110,8 @@ impl<'a> Message<'a> {
             0x1A => {
                 at.z32()?;
                 at.exts(header, |_| Ok(()))?;
-                self.is("ResponseFinal", Class::Other)
+                self.is("ResponseFinal", Class::Other);
+                Ok(())
             }
             0x1E => self.declare(at, header),
             0x19 => self.interest(at, header),
@@ -119,17 +120,17 @@ impl<'a> Message<'a> {
                     OAM_LINK_STATE => Class::Discovery,
                     _ => Class::Other,
                 };
-                self.is("OAM", class)
+                self.is("OAM", class);
+                Ok(())
             }
             _ => Err(Stop::Malformed),
         }
     }
 
-    /// Sets what it is. Never fails; in this form it can end a reading function.
-    pub(super) fn is(&mut self, name: &'static str, class: Class) -> Read<()> {
+    /// Sets what it is.
+    pub(super) fn is(&mut self, name: &'static str, class: Class) {
         self.name = name;
         self.class = class;
-        Ok(())
     }
 
     #[inline]
@@ -148,7 +149,8 @@ impl<'a> Message<'a> {
             }
         }
         at.exts(header, |_| Ok(()))?;
-        self.is("Interest", Class::Subscribe)
+        self.is("Interest", Class::Subscribe);
+        Ok(())
     }
 
     fn declare(&mut self, at: &mut Cursor<'a>, header: u8) -> Read<()> {
@@ -184,6 +186,7 @@ impl<'a> Message<'a> {
             _ => return Err(Stop::Malformed),
         };
         at.exts(header, |_| Ok(()))?;
-        self.is(name, Class::Subscribe)
+        self.is(name, Class::Subscribe);
+        Ok(())
     }
 }

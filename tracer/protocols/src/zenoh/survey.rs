@@ -1,6 +1,8 @@
 //! Whether bytes are Zenoh: reads without a conversation's memory, and strictly.
 
+use super::fragments::follows;
 use super::network;
+use super::scouting;
 use super::transport::{Fragment, Message, VERSION};
 use super::wire::{Cursor, Stop, WireExpr};
 
@@ -26,10 +28,8 @@ impl Evidence {
         match (self, next) {
             (_, Evidence::None) => Evidence::None,
             (Evidence::Fragment(this), Evidence::Fragment(next)) if this.more => {
-                match next.lane == this.lane && next.sn == this.sn.wrapping_add(1) {
-                    true => Evidence::Strong,
-                    false => Evidence::None,
-                }
+                let in_row = next.lane == this.lane && follows(this.sn, next.sn);
+                if in_row { Evidence::Strong } else { Evidence::None }
             }
             (Evidence::Strong, _) | (_, Evidence::Strong) => Evidence::Strong,
             (this, Evidence::Short) => this,
@@ -76,7 +76,7 @@ fn first(head: &[u8], compression: bool) -> (Evidence, &[u8]) {
 /// Looks at a datagram.
 pub fn datagram(bytes: &[u8]) -> Evidence {
     let len = bytes.len() as u64;
-    if Message::read_scouting(&mut Cursor::new(bytes, len)).is_ok() {
+    if scouting::read(&mut Cursor::new(bytes, len)).is_ok() {
         return Evidence::Strong;
     }
     match batch(bytes, len) {

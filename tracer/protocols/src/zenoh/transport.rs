@@ -22,7 +22,7 @@
 //! ```
 //!
 //! Source: the Zenoh 1.x protocol as implemented by zenoh-protocol and zenoh-codec 1.10,
-//! `src/transport` and `src/scouting` of each.
+//! `src/transport` of each.
 
 use super::wire::{Cursor, ExtBody, Read, Stop, id};
 use wirelap_events::Class;
@@ -166,7 +166,10 @@ impl Message {
             5 => {
                 let sn = at.z64()?;
                 let mut priority = Lane::DEFAULT_PRIORITY;
-                at.exts(header, |ext| qos(&mut priority, ext.id, ext.body))?;
+                at.exts(header, |ext| {
+                    qos(&mut priority, ext.id, ext.body);
+                    Ok(())
+                })?;
                 Ok(Message::Frame { lane: Lane::new(header & FLAG_5 != 0, priority), sn })
             }
             6 => fragment(at, header),
@@ -174,53 +177,12 @@ impl Message {
             _ => Err(Stop::Malformed),
         }
     }
-
-    /// Reads a scouting message, which is a datagram of its own. Their ids are those of INIT and
-    /// OPEN; only reading all of it tells.
-    ///
-    /// ```text
-    /// 1 SCOUT               version, zid length (7..4) has zid (3) roles sought (2..0), [zid]
-    /// 2 HELLO 5: locators   version, zid length (7..4) role (1..0), zid, [z64 count, locators: z8 length, bytes]
-    /// ```
-    pub fn read_scouting(at: &mut Cursor<'_>) -> Read<Message> {
-        let header = at.u8()?;
-        if header & FLAG_6 != 0 || at.u8()? != VERSION {
-            return Err(Stop::Malformed);
-        }
-        let flags = at.u8()?;
-        let message = match id(header) {
-            1 if header & FLAG_5 == 0 && flags & 0x08 != 0 => {
-                at.zid(flags)?;
-                Message::Scout
-            }
-            1 if header & FLAG_5 == 0 && flags >> 4 == 0 => Message::Scout,
-            2 if flags & 0x0F < 3 => {
-                at.zid(flags)?;
-                if header & FLAG_5 != 0 {
-                    locators(at)?;
-                }
-                Message::Hello
-            }
-            _ => return Err(Stop::Malformed),
-        };
-        at.exts(header, |_| Ok(()))?;
-        if at.is_empty() { Ok(message) } else { Err(Stop::Malformed) }
-    }
 }
 
-fn locators(at: &mut Cursor<'_>) -> Read<()> {
-    for _ in 0..at.z64()? {
-        let len = at.z64()?;
-        at.skip(len)?;
-    }
-    Ok(())
-}
-
-fn qos(priority: &mut u8, ext: u8, body: ExtBody<'_>) -> Read<()> {
+fn qos(priority: &mut u8, ext: u8, body: ExtBody<'_>) {
     if let (1, ExtBody::Z64(value)) = (ext, body) {
         *priority = (value & 7) as u8;
     }
-    Ok(())
 }
 
 fn fragment(at: &mut Cursor<'_>, header: u8) -> Read<Message> {
@@ -231,7 +193,7 @@ fn fragment(at: &mut Cursor<'_>, header: u8) -> Read<Message> {
         match (ext.id, ext.body) {
             (2, ExtBody::Unit) => first = true,
             (3, ExtBody::Unit) => dropped = true,
-            _ => qos(&mut priority, ext.id, ext.body)?,
+            _ => qos(&mut priority, ext.id, ext.body),
         }
         Ok(())
     })?;

@@ -174,13 +174,8 @@ impl<'a> Cursor<'a> {
     #[inline]
     pub fn expr(&mut self, named: bool, by_sender: bool) -> Read<WireExpr<'a>> {
         let scope = self.z16()?;
-        let suffix = match named {
-            true => {
-                let len = self.z16()?;
-                self.bytes(len.into())?
-            }
-            false => &[],
-        };
+        let len = if named { self.z16()? } else { 0 };
+        let suffix = self.bytes(len.into())?;
         Ok(WireExpr { scope, suffix, by_sender })
     }
 
