@@ -50,13 +50,9 @@ impl Connection for RtpsConnection {
             return out.frame(&plain(pdu.range, name, Class::Opaque));
         };
         let header = ByteRange::new(pdu.range.start, HEADER_BYTES as u64);
-        out.frame(&plain(header, "RTPS", message_class(&message)));
-        let mut datagram = Datagram {
-            range: pdu.range,
-            side,
-            prefix: message.prefix,
-            framed: Framed { message, until: 0, class: Class::Other },
-        };
+        let (class, framed) = Framed::new(message);
+        out.frame(&plain(header, "RTPS", class));
+        let mut datagram = Datagram { range: pdu.range, side, prefix: message.prefix, framed };
         for step in message.steps() {
             match step {
                 Step::Submessage(submessage) => self.submessage(&mut datagram, &submessage, out),
@@ -209,7 +205,17 @@ struct Framed<'a> {
     class: Class,
 }
 
-impl Framed<'_> {
+impl<'a> Framed<'a> {
+    /// What the whole message is for, data if it has any, or else what its first submessage is for;
+    /// and a look ahead to that one.
+    fn new(message: Message<'a>) -> (Class, Framed<'a>) {
+        let mut classes = classes(&message, HEADER_BYTES as u64);
+        let (until, class) = classes.next().unwrap_or((message.len, Class::Other));
+        let is_data = class == Class::Data || classes.any(|(_, class)| class == Class::Data);
+        let whole = if is_data { Class::Data } else { class };
+        (whole, Framed { message, until, class })
+    }
+
     /// The class of the first submessage after this one that is no framing.
     fn class_after(&mut self, submessage: &Submessage) -> Class {
         let from = submessage.at + submessage.len;
@@ -219,18 +225,6 @@ impl Framed<'_> {
         }
         self.class
     }
-}
-
-/// What the message is for: data if it has any, or else what its first submessage is for.
-fn message_class(message: &Message) -> Class {
-    let mut first = None;
-    for (_, class) in classes(message, HEADER_BYTES as u64) {
-        if class == Class::Data {
-            return class;
-        }
-        first = first.or(Some(class));
-    }
-    first.unwrap_or(Class::Other)
 }
 
 /// Where, from a position on, the submessages that are no framing are, and what framing of them is
