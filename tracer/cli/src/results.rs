@@ -107,8 +107,13 @@ fn messages(outcome: &Outcome) -> Messages {
             Sampling::Windows { .. } => tally.unmatched,
         },
         duplicates: receiver.map_or(tally.duplicates, |done| done.duplicates),
-        warmup: tally.warmup,
+        warmup: warmup(outcome),
     }
+}
+
+/// The correlator keeps messages of the warm-up to itself, and counts them.
+fn warmup(outcome: &Outcome) -> u64 {
+    groups(outcome).map(|group| group.messages.warmup).sum()
 }
 
 fn add(a: Messages, b: Messages) -> Messages {
@@ -247,7 +252,7 @@ fn plus(a: Ledger, b: Ledger) -> Ledger {
 /// its messages. A window cuts messages at both of its ends: there, the payload itself is counted.
 fn deliveries_of_bytes(outcome: &Outcome, payload: u64) -> u64 {
     match outcome.trial.sampling {
-        Sampling::Off => messages(outcome).delivered + outcome.tally.warmup,
+        Sampling::Off => messages(outcome).delivered + warmup(outcome),
         Sampling::Windows { .. } => {
             let legs = outcome.tally.last_leg() as u64 + 1;
             payload / (legs * outcome.trial.payload as u64).max(1)

@@ -29,7 +29,9 @@ impl Shop {
         let found = find()?;
         let user = user::for_workloads();
         let make = || -> std::io::Result<Shop> {
-            let folder = tempfile::Builder::new().prefix("wirelap-").tempdir()?;
+            let private = fs::Permissions::from_mode(0o700);
+            let folder =
+                tempfile::Builder::new().prefix("wirelap-").permissions(private).tempdir()?;
             let reachable = user.is_none_or(|user| can_reach(&found, user));
             let program = if reachable { found.clone() } else { folder.path().join(PROGRAM) };
             if !reachable {
@@ -101,11 +103,12 @@ mod tests {
     #[test]
     fn a_closed_folder_is_out_of_reach() {
         let folder = tempfile::tempdir().unwrap();
+        fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o700)).unwrap();
         let program = folder.path().join("p");
         fs::write(&program, "").unwrap();
         fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
         let stranger = User { uid: 4_000_000, gid: 4_000_000 };
-        assert!(!can_reach(&program, stranger), "a temporary folder is its owner's alone");
+        assert!(!can_reach(&program, stranger), "the folder is its owner's alone");
         let owner = fs::metadata(&program).unwrap();
         assert!(can_reach(&program, User { uid: owner.uid(), gid: owner.gid() }));
         assert!(!can_reach(Path::new("/nonexistent"), stranger));

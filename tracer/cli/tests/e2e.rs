@@ -1,0 +1,284 @@
+//! The whole program against real brokers and a real kernel. Needs root, BTF, mosquitto and
+//! `wirelap-workload`, and fails without them: `cargo test -p wirelap --features privileged`.
+#![cfg(feature = "privileged")]
+
+#[path = "e2e/bench.rs"]
+mod bench;
+
+use bench::{Bench, lock};
+use rustix::process::Signal;
+use serde_json::Value;
+use std::net::TcpListener;
+use std::time::Duration;
+
+/// Enough for anything here, on a busy machine.
+const LONG: Duration = Duration::from_secs(120);
+
+/// Every message was sent, delivered and followed; none contradicts the workloads.
+fn assert_flawless(result: &Value, messages: u64) {
+    let name = &result["middleware"];
+    let count = |pointer: &str| result.pointer(pointer).and_then(Value::as_u64);
+    for pointer in ["/messages/sent", "/messages/delivered", "/messages/matched"] {
+        assert_eq!(count(pointer), Some(messages), "{name} {pointer}");
+    }
+    assert_eq!(count("/ground_truth/compared"), Some(messages), "{name}");
+    for pointer in [
+        "/messages/uncovered",
+        "/trust/telescoping_violations",
+        "/ground_truth/violations",
+        "/ground_truth/order_violations",
+        "/ground_truth/unknown",
+    ] {
+        assert_eq!(count(pointer), Some(0), "{name} {pointer}");
+    }
+    assert_eq!(lost(result), 0, "{name}");
+    assert_eq!(count("/latency/one_way_ns/count"), Some(messages), "{name}");
+    let segments = result["segments"].as_array().unwrap();
+    let shares: f64 = segments.iter().filter_map(|row| row["share"].as_f64()).sum();
+    assert!((shares - 1.0).abs() < 1e-9, "{name}: shares add up to {shares}");
+}
+
+/// Every message's segments, and the workloads' own stretches before and after, add up to what the
+/// workloads measured: over all messages, to the nanosecond.
+fn assert_telescopes(result: &Value) {
+    let total = |keep: &dyn Fn(&str) -> bool| -> u64 {
+        let rows = result["segments"].as_array().unwrap().iter();
+        let kept = rows.filter(|row| keep(row["segment"].as_str().unwrap()));
+        kept.filter_map(|row| row["total_ns"].as_u64()).sum()
+    };
+    let count = result["messages"]["matched"].as_u64().unwrap();
+    let wire = total(&|name| !name.starts_with("client_"));
+    let mean = wire / count.max(1);
+    let (min, max) =
+        (&result["latency"]["one_way_ns"]["min"], &result["latency"]["one_way_ns"]["max"]);
+    assert!(mean >= min.as_u64().unwrap() && mean <= max.as_u64().unwrap());
+    assert!(total(&|_| true) >= wire);
+}
+
+fn lost(result: &Value) -> u64 {
+    let probes = result["trust"]["events_lost"].as_object().unwrap();
+    probes.values().filter_map(Value::as_u64).sum()
+}
+
+#[test]
+fn round_trips_of_every_middleware_are_followed_exactly() {
+    let _alone = lock();
+    let bench = Bench::new();
+    let words = "run latency --on tcp,udp,mqtt,zenoh-p2p,dds --messages 500 --warmup 50 --seed 1";
+    let ended = bench.wirelap(words).json().end(LONG);
+    assert_eq!(ended.status, Some(0), "{}", ended.stderr);
+    let report = bench.report();
+    assert_eq!(report["schema"], "wirelap/run/1");
+    assert_eq!(report["partial"], false);
+    let results = report["results"].as_array().unwrap();
+    let names: Vec<_> = results.iter().map(|result| result["middleware"].clone()).collect();
+    assert_eq!(names, ["tcp", "udp", "mqtt", "zenoh-p2p", "dds"]);
+    for result in results {
+        assert_flawless(result, 1000);
+        assert_telescopes(result);
+        assert_eq!(result["latency"]["rtt_half_ns"]["count"], 500);
+    }
+    bench.assert_clean();
+}
+
+#[test]
+fn one_way_messages_through_mosquitto_and_without_a_broker() {
+    let _alone = lock();
+    let bench = Bench::new();
+    let words =
+        "run latency --on mqtt,tcp,dds --broker mosquitto --rate 2000 --messages 2000 --repeat 2";
+    let ended = bench.wirelap(words).json().end(LONG);
+    assert_eq!(ended.status, Some(0), "{}", ended.stderr);
+    let report = bench.report();
+    for result in report["results"].as_array().unwrap() {
+        assert_flawless(result, 4000);
+        assert_eq!(result["repetitions"].as_array().unwrap().len(), 2);
+    }
+    let mqtt = &report["results"][0];
+    assert_eq!(mqtt["broker"], "mosquitto");
+    let legs = mqtt["segments"].as_array().unwrap().iter().filter_map(|row| row["leg"].as_u64());
+    assert_eq!(legs.max(), Some(2));
+    let payload = mqtt["overhead"]["per_message_bytes"]["payload"].as_f64().unwrap();
+    assert!((payload - 128.0).abs() < 0.5, "64 bytes on each of two legs, not {payload}");
+    bench.assert_clean();
+}
+
+#[test]
+fn eight_bytes_exactly_once_and_large_payloads() {
+    let _alone = lock();
+    for (words, messages) in [
+        ("run latency --on mqtt --payload 8 --qos 2 --rate 500 --messages 500", 500),
+        ("run latency --on dds --payload 200K --rate 50 --messages 100", 100),
+        ("run latency --on zenoh-p2p --payload 1M --rate 20 --messages 50", 50),
+    ] {
+        let bench = Bench::new();
+        let ended = bench.wirelap(words).json().end(LONG);
+        assert_eq!(ended.status, Some(0), "{words}: {}", ended.stderr);
+        assert_flawless(&bench.report()["results"][0], messages);
+    }
+}
+
+#[test]
+fn an_unknown_middleware_is_a_usage_error_that_lists_the_known() {
+    let ended = Bench::new().wirelap("run latency --on carrier-pigeon").end(LONG);
+    assert_eq!(ended.status, Some(2));
+    assert_eq!(ended.stderr.lines().count(), 1, "{}", ended.stderr);
+    assert!(ended.stderr.starts_with("wirelap: "));
+    for name in ["carrier-pigeon", "tcp", "udp", "mqtt", "zenoh-p2p", "dds"] {
+        assert!(ended.stderr.contains(name), "{name} is missing in {}", ended.stderr);
+    }
+}
+
+#[test]
+fn without_root_one_sentence_says_what_to_do() {
+    let bench = Bench::new();
+    for words in ["run latency --on tcp", "live --plain"] {
+        let ended = bench.wirelap(words).as_nobody().end(LONG);
+        assert_eq!(ended.status, Some(3), "{}", ended.stderr);
+        assert_eq!(ended.stderr.lines().count(), 1, "{}", ended.stderr);
+        assert!(ended.stderr.contains("needs root") && ended.stderr.contains("sudo wirelap"));
+    }
+    let ended = bench.wirelap("doctor").as_nobody().end(LONG);
+    assert_eq!(ended.status, Some(0), "{}", ended.stderr);
+    assert!(ended.stdout.contains("as root, doctor also tries"));
+}
+
+#[test]
+fn a_port_in_use_is_told() {
+    let _alone = lock();
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port();
+    for on in ["tcp", "mqtt", "mqtt --broker mosquitto"] {
+        let bench = Bench::new();
+        let ended = bench.wirelap(&format!("run latency --on {on} --port {port}")).json().end(LONG);
+        assert_eq!(ended.status, Some(1), "{on}: {}", ended.stderr);
+        assert!(ended.stderr.to_lowercase().contains("in use"), "{on}: {}", ended.stderr);
+        assert_eq!(bench.report()["partial"], true);
+        bench.assert_clean();
+    }
+}
+
+#[test]
+fn a_broker_killed_in_mid_run_is_named() {
+    let _alone = lock();
+    let bench = Bench::new();
+    let words = "run latency --on mqtt --broker mosquitto --rate 5000 --duration 60s";
+    let run = bench.wirelap(words).json().start();
+    bench.until_messages_flow(&run, LONG);
+    run.kill_descendant("mosquitto");
+    let ended = run.end(LONG);
+    assert_eq!(ended.status, Some(1), "{}", ended.stderr);
+    let last = ended.stderr.lines().last().unwrap_or_default();
+    assert!(last.starts_with("wirelap: ") && last.contains("mosquitto"), "{}", ended.stderr);
+    let report = bench.report();
+    assert_eq!(report["partial"], true);
+    assert!(report["results"][0]["messages"]["matched"].as_u64() > Some(0));
+    bench.assert_clean();
+}
+
+#[test]
+fn a_workload_killed_in_mid_run_is_named() {
+    let _alone = lock();
+    let bench = Bench::new();
+    let run = bench.wirelap("run latency --on tcp --rate 5000 --duration 60s").json().start();
+    bench.until_messages_flow(&run, LONG);
+    run.kill_descendant("sub");
+    let ended = run.end(LONG);
+    assert_eq!(ended.status, Some(1), "{}", ended.stderr);
+    assert!(ended.stderr.contains("tcp"), "{}", ended.stderr);
+    assert_eq!(bench.report()["partial"], true);
+    bench.assert_clean();
+}
+
+#[test]
+fn a_signal_leaves_a_valid_partial_report_and_no_process() {
+    let _alone = lock();
+    for signal in [Signal::INT, Signal::TERM, Signal::HUP] {
+        let bench = Bench::new();
+        let words = "run latency --on mqtt,tcp --rate 5000 --duration 60s";
+        let run = bench.wirelap(words).json().start();
+        bench.until_messages_flow(&run, LONG);
+        let descendants = run.descendants();
+        assert!(descendants.len() >= 2);
+        run.signal(signal);
+        let ended = run.end(LONG);
+        assert_eq!(ended.status, Some(1), "{}", ended.stderr);
+        assert!(ended.stderr.contains("stopped by"), "{}", ended.stderr);
+        let report = bench.report();
+        assert_eq!(report["partial"], true);
+        assert!(report["results"][0]["messages"]["matched"].as_u64() > Some(0));
+        assert_eq!(bench::alive(&descendants), Vec::<u32>::new());
+        bench.assert_clean();
+    }
+}
+
+#[test]
+fn a_tiny_ring_buffer_loses_events_counts_them_and_ends() {
+    let _alone = lock();
+    let bench = Bench::new();
+    let words = "run throughput --on tcp --payload 4K --messages 20000 --sample off --ring-size 4K";
+    let ended = bench.wirelap(words).json().end(LONG);
+    assert_eq!(ended.status, Some(0), "{}", ended.stderr);
+    let report = bench.report();
+    let result = &report["results"][0];
+    assert!(lost(result) > 0);
+    assert!(ended.stdout.contains("events lost"), "{}", ended.stdout);
+    assert_eq!(result["messages"]["sent"], 20_000);
+    assert_eq!(result["messages"]["delivered"], 20_000);
+    assert!(result["messages"]["uncovered"].as_u64() > Some(0));
+    bench.assert_clean();
+}
+
+#[test]
+fn throughput_is_sampled_in_windows() {
+    let _alone = lock();
+    let bench = Bench::new();
+    let ended = bench.wirelap("run throughput --on tcp,mqtt --duration 2s").json().end(LONG);
+    assert_eq!(ended.status, Some(0), "{}", ended.stderr);
+    for result in bench.report()["results"].as_array().unwrap() {
+        assert_eq!(result["messages"]["sent"], result["messages"]["delivered"]);
+        assert!(result["messages"]["matched"].as_u64() > Some(0));
+        assert!(result["throughput"]["msg_per_s"].as_f64() > Some(100.0));
+        let share = result["trust"]["window_share"].as_f64().unwrap();
+        assert!(share > 0.02 && share < 0.9, "{share}");
+    }
+}
+
+#[test]
+fn json_on_stdout_is_alone_there() {
+    let _alone = lock();
+    let ended = Bench::new().wirelap("run latency --on udp --messages 100 --json -").end(LONG);
+    assert_eq!(ended.status, Some(0), "{}", ended.stderr);
+    let report: Value = serde_json::from_str(&ended.stdout).unwrap();
+    assert_eq!(report["results"][0]["middleware"], "udp");
+    assert!(ended.stderr.contains("udp"));
+}
+
+#[test]
+fn a_file_that_cannot_be_written_is_told() {
+    let _alone = lock();
+    let bench = Bench::new();
+    let ended = bench.wirelap("run latency --on udp --messages 100 --json /dev/full").end(LONG);
+    assert_eq!(ended.status, Some(1));
+    assert!(ended.stderr.contains("/dev/full: No space left"), "{}", ended.stderr);
+    let ended = bench.wirelap("run latency --on udp --json /nonexistent/x.json").end(LONG);
+    assert_eq!(ended.status, Some(2));
+    assert!(ended.stderr.contains("/nonexistent/x.json: No such file"), "{}", ended.stderr);
+}
+
+#[test]
+fn live_shows_its_own_workloads_and_stops_them() {
+    let _alone = lock();
+    let bench = Bench::new();
+    let ended =
+        bench.wirelap("live --plain --on tcp,mqtt --rate 500 --duration 5s").json().end(LONG);
+    assert_eq!(ended.status, Some(0), "{}", ended.stderr);
+    assert!(ended.stdout.contains("mqtt") && ended.stdout.contains("tcp"), "{}", ended.stdout);
+    let report = bench.report();
+    for name in ["tcp", "mqtt"] {
+        let results = report["results"].as_array().unwrap();
+        let row = results.iter().find(|row| row["middleware"] == name).unwrap();
+        assert!(row["messages"]["matched"].as_u64() > Some(100), "{name}: {row}");
+    }
+    bench.assert_clean();
+}

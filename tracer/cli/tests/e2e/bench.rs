@@ -1,0 +1,220 @@
+//! Starts `wirelap` in a folder of its own and looks at what it leaves behind.
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+static ALONE: Mutex<()> = Mutex::new(());
+
+/// Measurements on the same cores at once disturb each other.
+pub fn lock() -> MutexGuard<'static, ()> {
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// `$WIRELAP_WORKLOAD`, or the program beside `wirelap`.
+fn workload() -> PathBuf {
+    let beside = PathBuf::from(env!("CARGO_BIN_EXE_wirelap")).with_file_name("wirelap-workload");
+    let program = std::env::var_os("WIRELAP_WORKLOAD").map_or(beside, PathBuf::from);
+    let path = program.display();
+    assert!(program.is_file(), "{path} is missing: cargo build -p wirelap-workload");
+    program
+}
+
+/// Asks again and again until there is an answer.
+pub fn poll<T>(what: &str, time: Duration, mut ask: impl FnMut() -> Option<T>) -> T {
+    let deadline = Instant::now() + time;
+    loop {
+        if let Some(answer) = ask() {
+            return answer;
+        }
+        assert!(Instant::now() < deadline, "{what} did not happen within {time:?}");
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// A folder for temporary files and one for results.
+pub struct Bench {
+    temp: TempDir,
+    out: TempDir,
+}
+
+impl Bench {
+    pub fn new() -> Bench {
+        let bench = Bench { temp: TempDir::new().unwrap(), out: TempDir::new().unwrap() };
+        for folder in [&bench.temp, &bench.out] {
+            fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
+        }
+        bench
+    }
+
+    /// A command line, words separated by spaces.
+    pub fn wirelap(&self, words: &str) -> Call {
+        // Where an unprivileged user can reach it too.
+        let program = self.out.path().join("wirelap");
+        if !program.exists() {
+            fs::copy(env!("CARGO_BIN_EXE_wirelap"), &program).unwrap();
+        }
+        let mut command = Command::new(program);
+        command
+            .args(words.split(' '))
+            .env("TMPDIR", self.temp.path())
+            .env("WIRELAP_WORKLOAD", workload())
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        Call { command, json: self.json() }
+    }
+
+    fn json(&self) -> PathBuf {
+        self.out.path().join("out.json")
+    }
+
+    pub fn report(&self) -> Value {
+        serde_json::from_slice(&fs::read(self.json()).expect("a report")).expect("valid JSON")
+    }
+
+    /// Until a workload has written down a few hundred messages.
+    pub fn until_messages_flow(&self, run: &Running, time: Duration) {
+        let has_records = |folder: PathBuf| {
+            let files = fs::read_dir(folder).into_iter().flatten().flatten();
+            let mut truths = files.filter(|f| f.file_name().to_string_lossy().starts_with("truth"));
+            truths.any(|file| file.metadata().is_ok_and(|meta| meta.len() > 8192))
+        };
+        poll("traffic", time, || {
+            assert!(run.is_running(), "wirelap ended before there was traffic");
+            let folders = fs::read_dir(self.temp.path()).unwrap().flatten();
+            folders.map(|folder| folder.path()).any(has_records).then_some(())
+        });
+    }
+
+    /// No temporary file is left.
+    pub fn assert_clean(&self) {
+        let left: Vec<_> = fs::read_dir(self.temp.path()).unwrap().flatten().collect();
+        assert!(left.is_empty(), "left behind: {left:?}");
+    }
+}
+
+/// A command line that has not been started.
+pub struct Call {
+    command: Command,
+    json: PathBuf,
+}
+
+impl Call {
+    pub fn json(mut self) -> Call {
+        self.command.arg("--json").arg(&self.json);
+        self
+    }
+
+    pub fn as_nobody(mut self) -> Call {
+        self.command.uid(65_534).gid(65_534);
+        self
+    }
+
+    pub fn start(mut self) -> Running {
+        let mut child = self.command.spawn().unwrap();
+        let (stdout, stderr) = (child.stdout.take().unwrap(), child.stderr.take().unwrap());
+        let read = |mut from: Box<dyn std::io::Read + Send>| {
+            thread::spawn(move || {
+                let mut text = Vec::new();
+                from.read_to_end(&mut text).unwrap();
+                String::from_utf8(text).unwrap()
+            })
+        };
+        let readers = [read(Box::new(stdout)), read(Box::new(stderr))];
+        Running { child, readers }
+    }
+
+    pub fn end(self, time: Duration) -> Ended {
+        self.start().end(time)
+    }
+}
+
+/// A running wirelap.
+pub struct Running {
+    child: Child,
+    readers: [thread::JoinHandle<String>; 2],
+}
+
+/// What came of it.
+pub struct Ended {
+    pub status: Option<i32>,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl Running {
+    pub fn is_running(&self) -> bool {
+        state(self.child.id()).is_some_and(|state| state != 'Z')
+    }
+
+    pub fn signal(&self, signal: Signal) {
+        kill(self.child.id(), signal);
+    }
+
+    /// Its children, their children, and so on.
+    pub fn descendants(&self) -> Vec<u32> {
+        let mut found = vec![self.child.id()];
+        let mut next = 0;
+        while let Some(&parent) = found.get(next) {
+            found.extend(processes().into_iter().filter(|&pid| parent_of(pid) == Some(parent)));
+            next += 1;
+        }
+        found.remove(0);
+        found
+    }
+
+    /// Kills the descendant with this program name or first argument.
+    pub fn kill_descendant(&self, name: &str) {
+        let found = self.descendants().into_iter().find(|pid| {
+            let cmdline = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+            let words: Vec<_> = cmdline.split(|&b| b == 0).map(String::from_utf8_lossy).collect();
+            let program = words.first().is_some_and(|word| word.rsplit('/').next() == Some(name));
+            program || words.get(1).is_some_and(|word| word == name)
+        });
+        kill(found.unwrap_or_else(|| panic!("no descendant {name}")), Signal::KILL);
+    }
+
+    pub fn end(mut self, time: Duration) -> Ended {
+        let status = poll("the end of wirelap", time, || self.child.try_wait().unwrap());
+        let [stdout, stderr] = self.readers.map(|reader| reader.join().unwrap());
+        Ended { status: status.code(), stdout, stderr }
+    }
+}
+
+/// Those of the processes that still run.
+pub fn alive(pids: &[u32]) -> Vec<u32> {
+    pids.iter().copied().filter(|&pid| state(pid).is_some_and(|state| state != 'Z')).collect()
+}
+
+fn kill(pid: u32, signal: Signal) {
+    kill_process(Pid::from_raw(i32::try_from(pid).unwrap()).unwrap(), signal).unwrap();
+}
+
+fn processes() -> Vec<u32> {
+    let entries = fs::read_dir("/proc").unwrap().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
+}
+
+/// proc_pid_stat(5): state and parent follow the name in parentheses.
+fn stat(pid: u32) -> Option<(char, u32)> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
+    Some((fields.next()?.chars().next()?, fields.next()?.parse().ok()?))
+}
+
+fn state(pid: u32) -> Option<char> {
+    stat(pid).map(|(state, _)| state)
+}
+
+fn parent_of(pid: u32) -> Option<u32> {
+    stat(pid).map(|(_, parent)| parent)
+}
