@@ -75,6 +75,9 @@ impl Ready {
     }
 
     /// Reads the line; `None` if it is another kind of line.
+    ///
+    /// # Errors
+    /// If its JSON is not right.
     pub fn from_line(line: &str) -> Result<Option<Ready>, LineError> {
         from_line(Self::WORD, line)
     }
@@ -90,6 +93,9 @@ impl Done {
     }
 
     /// Reads the line; `None` if it is another kind of line.
+    ///
+    /// # Errors
+    /// If its JSON is not right.
     pub fn from_line(line: &str) -> Result<Option<Done>, LineError> {
         from_line(Self::WORD, line)
     }

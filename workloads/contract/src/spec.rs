@@ -131,7 +131,7 @@ pub struct Spec {
     #[arg(long, default_value_t = 0)]
     pub qos: u8,
 
-    /// Set TCP_NODELAY on the sockets that the library opens.
+    /// Set `TCP_NODELAY` on the sockets that the library opens.
     #[arg(long, default_value_t = true, action = clap::ArgAction::Set)]
     pub nodelay: bool,
 
@@ -193,7 +193,7 @@ impl Spec {
 
     /// The arguments that make this spec again when parsed.
     pub fn to_args(&self) -> Vec<OsString> {
-        let mut args: Vec<OsString> = vec![value_name(self.role), value_name(self.middleware)];
+        let mut args: Vec<OsString> = vec![value_name(&self.role), value_name(&self.middleware)];
         let mut flag = |name: &str, value: OsString| args.extend([name.into(), value]);
         flag("--endpoint", self.endpoint.clone().into());
         flag("--topic", self.topic.clone().into());
@@ -202,9 +202,9 @@ impl Spec {
         flag("--stream", self.stream.to_string().into());
         flag("--qos", self.qos.to_string().into());
         flag("--nodelay", self.nodelay.to_string().into());
-        flag("--transport", value_name(self.transport));
-        flag("--reliability", value_name(self.reliability));
-        flag("--history", value_name(self.history));
+        flag("--transport", value_name(&self.transport));
+        flag("--reliability", value_name(&self.reliability));
+        flag("--history", value_name(&self.history));
         flag("--interface", self.interface.clone().into());
         flag("--domain", self.domain.to_string().into());
         let mut option = |name: &str, value: Option<OsString>| {
@@ -222,7 +222,7 @@ impl Spec {
     }
 }
 
-fn value_name<V: ValueEnum>(value: V) -> OsString {
+fn value_name<V: ValueEnum>(value: &V) -> OsString {
     value.to_possible_value().map(|v| v.get_name().into()).unwrap_or_default()
 }
 
@@ -265,7 +265,7 @@ mod tests {
     #[test]
     fn names_are_the_command_lines() {
         for middleware in Middleware::value_variants() {
-            assert_eq!(value_name(*middleware), middleware.name());
+            assert_eq!(value_name(middleware), middleware.name());
         }
     }
 }

@@ -72,17 +72,26 @@ pub struct TruthWriter<W: Write> {
 
 impl<W: Write> TruthWriter<W> {
     /// Starts the file.
+    ///
+    /// # Errors
+    /// If it cannot be written.
     pub fn new(mut out: W) -> io::Result<Self> {
         out.write_all(MAGIC)?;
         Ok(TruthWriter { out })
     }
 
     /// Adds a record.
+    ///
+    /// # Errors
+    /// If it cannot be written.
     pub fn write(&mut self, truth: &Truth) -> io::Result<()> {
         self.out.write_all(&encode(truth))
     }
 
     /// Flushes and gives back what was written to.
+    ///
+    /// # Errors
+    /// If it cannot be written.
     pub fn finish(mut self) -> io::Result<W> {
         self.out.flush()?;
         Ok(self.out)
@@ -97,6 +106,9 @@ pub struct TruthReader<R: Read> {
 
 impl<R: Read> TruthReader<R> {
     /// Checks the file's first bytes.
+    ///
+    /// # Errors
+    /// If it is no truth file, or cannot be read.
     pub fn new(mut input: R) -> Result<Self, TruthError> {
         let mut magic = [0; 8];
         if read_full(&mut input, &mut magic)? < magic.len() || magic != *MAGIC {

@@ -4,10 +4,12 @@ mod ffi;
 
 use crate::control::Control;
 use crate::link::{Facts, Family, Handler, Link, Outlet, Topics, listens};
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Result, anyhow, bail, ensure};
 use ffi::{OnMatch, Participant, Qos, WriteError, Writer};
-use std::sync::Arc;
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
 use std::time::{Duration, Instant};
 use wirelap_contract::{History, Reliability, Role, Spec};
 use wirelap_events::Nanos;
@@ -17,6 +19,9 @@ const MATCH_LIMIT: Duration = Duration::from_secs(10);
 const MAX_BLOCKING: Nanos = Nanos::from_millis(100);
 /// A reader that takes nothing for this long is an error.
 const STUCK: Duration = Duration::from_secs(10);
+/// Replies that may wait, and how often they are tried again.
+const MAX_BACKLOG: usize = 1024;
+const RETRY: Duration = Duration::from_micros(200);
 const MAX_PAYLOAD: usize = 64 << 20;
 /// The receive buffer that is asked for; the kernel gives at most `net.core.rmem_max`.
 const RECEIVE_BUFFER: &str = "4MiB";
@@ -41,6 +46,7 @@ impl Family for Dds {
         let outlet = match &topics.outgoing {
             Some(topic) => Some(DdsOutlet {
                 writer: participant.writer(topic, qos(spec), readers.watch(control))?,
+                backlog: (spec.role == Role::Pong).then(Arc::default),
                 control: control.clone(),
                 readers: readers.clone(),
                 needs_reader: !listens(spec.role),
@@ -130,7 +136,8 @@ fn qos(spec: &Spec) -> Qos {
     Qos {
         reliable: spec.reliability == Reliability::Reliable,
         keep_all: spec.history == History::KeepAll,
-        max_blocking: MAX_BLOCKING,
+        // A pong writes on the receive thread, which must not wait for what it receives itself.
+        max_blocking: if spec.role == Role::Pong { Nanos(0) } else { MAX_BLOCKING },
     }
 }
 
@@ -155,6 +162,8 @@ struct DdsLink {
 #[derive(Clone)]
 struct DdsOutlet {
     writer: Writer,
+    /// Replies that the writer did not take at once, for the main thread to write.
+    backlog: Option<Arc<Mutex<VecDeque<Vec<u8>>>>>,
     control: Control,
     readers: Matched,
     /// Writing to nobody is an error: only for the side that waited for its peer.
@@ -173,6 +182,45 @@ impl Outlet for Nowhere {
 
 impl Outlet for DdsOutlet {
     fn publish(&self, payload: &[u8]) -> Result<()> {
+        let Some(mut backlog) = self.backlog() else {
+            return self.write_patiently(payload);
+        };
+        if backlog.is_empty() {
+            match self.writer.write(payload) {
+                Ok(()) => return Ok(()),
+                Err(WriteError::Other(error)) => return Err(error),
+                // Too much is unacknowledged, and the acknowledgement waits to be received.
+                Err(WriteError::Timeout) => {}
+            }
+        }
+        ensure!(backlog.len() < MAX_BACKLOG, "{MAX_BACKLOG} replies are waiting to be written");
+        backlog.push_back(payload.to_vec());
+        self.control.wake();
+        Ok(())
+    }
+}
+
+impl DdsOutlet {
+    fn backlog(&self) -> Option<MutexGuard<'_, VecDeque<Vec<u8>>>> {
+        Some(self.backlog.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Writes what is waiting. Later replies queue up behind it, so their order stays.
+    fn write_backlog(&self) -> Result<()> {
+        loop {
+            // Not held during the write: the receive thread may want to add to it.
+            let Some(payload) = self.backlog().and_then(|queue| queue.front().cloned()) else {
+                return Ok(());
+            };
+            self.write_patiently(&payload)?;
+            if let Some(mut backlog) = self.backlog() {
+                backlog.pop_front();
+            }
+        }
+    }
+
+    /// Waits for readers that are behind.
+    fn write_patiently(&self, payload: &[u8]) -> Result<()> {
         let mut stuck_since = None;
         loop {
             if self.needs_reader && !self.readers.any() {
@@ -187,6 +235,9 @@ impl Outlet for DdsOutlet {
                 Err(WriteError::Timeout) => {
                     if stuck_since.get_or_insert_with(Instant::now).elapsed() > STUCK {
                         bail!("the subscriber has taken nothing for {} s", STUCK.as_secs());
+                    }
+                    if self.backlog.is_some() {
+                        thread::sleep(RETRY);
                     }
                 }
             }
@@ -208,7 +259,15 @@ impl Link for DdsLink {
         self.facts.clone()
     }
 
+    fn poll(&mut self, wait: Duration) -> Result<()> {
+        thread::park_timeout(wait);
+        self.outlet.as_ref().map_or(Ok(()), DdsOutlet::write_backlog)
+    }
+
     fn flush(&mut self, limit: Duration) -> Result<()> {
+        if let Some(outlet) = &self.outlet {
+            outlet.write_backlog()?;
+        }
         // Best effort is written to the socket by the time that `publish` returns.
         let Some(outlet) = self.outlet.as_ref().filter(|outlet| outlet.reliable) else {
             return Ok(());

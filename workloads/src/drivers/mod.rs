@@ -12,7 +12,6 @@ use crate::stopped_is_fine;
 use anyhow::Result;
 use std::time::Duration;
 use wirelap_contract::{Done, Role, Spec, Stamp};
-use wirelap_events::Nanos;
 
 /// How long a run's last messages may take to be written out and acknowledged.
 const FLUSH: Duration = Duration::from_secs(30);
@@ -61,17 +60,6 @@ impl Run<'_> {
         });
         Payload(bytes.collect())
     }
-
-    fn stamp(&self, seq: u32, warmup: bool) -> Stamp {
-        Stamp { stream: self.spec.stream, seq, reply: false, warmup }
-    }
-
-    /// The stamps of a run in order: warm-up first, each with a sequence from 0.
-    fn next_stamp(&self, nth: u64) -> (Stamp, u64) {
-        let warmup = nth < self.spec.warmup;
-        let seq = if warmup { nth } else { nth - self.spec.warmup };
-        (self.stamp(u32::try_from(seq).unwrap_or(u32::MAX), warmup), seq)
-    }
 }
 
 /// A payload that is stamped again for each message.
@@ -84,9 +72,4 @@ impl Payload {
         self.0[..stamp.len()].copy_from_slice(&stamp);
         &self.0
     }
-}
-
-/// The time of a message that has no schedule is the time at which it was sent.
-fn intended_or(intended: Option<Nanos>, at: Nanos) -> Nanos {
-    intended.unwrap_or(at)
 }

@@ -1,9 +1,9 @@
 //! `ping`: sends, waits for the reply, sends again.
 
-use super::{FLUSH, Run, intended_or};
+use super::{FLUSH, Run};
 use crate::clock;
 use crate::link::{Handler, Link};
-use crate::pace::{Limit, Pace};
+use crate::pace::{Due, Schedule};
 use anyhow::{Result, bail};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -44,27 +44,14 @@ pub(super) fn run(run: &Run<'_>) -> Result<()> {
 
 fn play(run: &Run<'_>, link: &mut dyn Link, outstanding: &Outstanding) -> Result<()> {
     let mut payload = run.payload();
-    let mut pace = Pace::start(run.spec.rate);
-    let mut limit = None;
+    let mut schedule = Schedule::start(run.spec);
     let mut lost_in_a_row = 0;
-    for nth in 0.. {
-        let (stamp, seq) = run.next_stamp(nth);
-        if !stamp.warmup
-            && !limit
-                .get_or_insert_with(|| Limit::new(run.spec.messages, run.spec.seconds))
-                .allows(seq)
-        {
-            break;
-        }
-        let intended = pace.wait(run.control);
-        if run.control.interrupted() {
-            break;
-        }
+    while let Some(Due { stamp, intended }) = schedule.next(run.control) {
         let bytes = payload.stamped(stamp);
         let at = clock::now();
         *outstanding.lock() = Some((stamp, at));
         link.publish(bytes)?;
-        run.log.lock().published(stamp, at, intended_or(intended, at));
+        run.log.lock().published(stamp, at, intended.unwrap_or(at));
         lost_in_a_row = if wait(run, link, outstanding)? { 0 } else { lost_in_a_row + 1 };
         if lost_in_a_row == TOLERATED {
             bail!("{TOLERATED} pings in a row had no reply within {} s each", LOST.as_secs());

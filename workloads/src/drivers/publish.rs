@@ -1,9 +1,9 @@
 //! `pub`: sends at a rate or back to back.
 
-use super::{FLUSH, Run, intended_or};
+use super::{FLUSH, Run};
 use crate::clock;
 use crate::link::Link;
-use crate::pace::{Limit, Pace};
+use crate::pace::{Due, Schedule};
 use anyhow::Result;
 
 pub(super) fn run(run: &Run<'_>) -> Result<()> {
@@ -21,26 +21,12 @@ pub(super) fn run(run: &Run<'_>) -> Result<()> {
 
 fn send(run: &Run<'_>, link: &dyn Link) -> Result<()> {
     let mut payload = run.payload();
-    let mut pace = Pace::start(run.spec.rate);
-    let mut limit = None;
-    for nth in 0.. {
-        let (stamp, seq) = run.next_stamp(nth);
-        // `--seconds` begin with the first message that counts.
-        if !stamp.warmup
-            && !limit
-                .get_or_insert_with(|| Limit::new(run.spec.messages, run.spec.seconds))
-                .allows(seq)
-        {
-            break;
-        }
-        let intended = pace.wait(run.control);
-        if run.control.interrupted() {
-            break;
-        }
+    let mut schedule = Schedule::start(run.spec);
+    while let Some(Due { stamp, intended }) = schedule.next(run.control) {
         let bytes = payload.stamped(stamp);
         let at = clock::now();
         link.publish(bytes)?;
-        run.log.lock().published(stamp, at, intended_or(intended, at));
+        run.log.lock().published(stamp, at, intended.unwrap_or(at));
     }
     Ok(())
 }
