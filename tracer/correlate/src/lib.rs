@@ -23,9 +23,11 @@ mod marks;
 mod packets;
 mod rows;
 mod settle;
+mod sighting;
 pub mod snapshot;
 mod sockets;
 mod stats;
+mod sweep;
 mod threads;
 
 pub use config::{Config, Label};

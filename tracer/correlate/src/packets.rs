@@ -125,16 +125,15 @@ impl Correlator {
         let is_sent_here = flow.devices.is_sent_here();
         let Marks::Udp(marks) = &mut flow.marks else { return };
         let same = again(marks, known.filter(|&(w, _)| w == way), packet, at, is_sent_here);
-        let number = match same {
-            Some(number) => number,
-            None => {
-                let (number, range) = marks.add(packet, at);
-                flow.devices.counts(packet, packet.hook == PacketHook::Xmit);
-                conversation.ledger.packet(packet, 0);
-                conversation.datagram(way.side, range, packet.payload, &mut self.found);
-                self.remember(packet, way, number);
-                number
-            }
+        let number = if let Some(number) = same {
+            number
+        } else {
+            let (number, range) = marks.add(packet, at);
+            flow.devices.counts(packet, packet.hook == PacketHook::Xmit);
+            conversation.ledger.packet(packet, 0);
+            conversation.datagram(way.side, range, packet.payload, &mut self.found);
+            self.remember(packet, way, number);
+            number
         };
         match (packet.hook, packet.socket) {
             (PacketHook::Rx, _) => self.received_on(cpu, way, number),

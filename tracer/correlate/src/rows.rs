@@ -71,7 +71,7 @@ pub const PROCESSES: usize = 256;
 pub struct Rows {
     labels: Vec<Label>,
     keys: FxHashMap<RowKey, GroupId>,
-    rows: Vec<Row>,
+    all: Vec<Row>,
 }
 
 impl Rows {
@@ -88,11 +88,11 @@ impl Rows {
     }
 
     pub fn iter(&self) -> impl Iterator<Item = (GroupId, &Row)> {
-        (0..).map(GroupId).zip(&self.rows)
+        (0..).map(GroupId).zip(&self.all)
     }
 
     pub fn get_mut(&mut self, id: GroupId) -> Option<&mut Row> {
-        self.rows.get_mut(id.0 as usize)
+        self.all.get_mut(id.0 as usize)
     }
 
     /// The row of a conversation. A label by process beats one by port.
@@ -114,14 +114,14 @@ impl Rows {
             (None, Some(domain)) => RowKey::Domain(protocol.name(), domain),
             (None, None) => RowKey::Server(protocol.name(), key.scope, normal(server)),
         };
-        if self.rows.len() >= LIMIT && !self.keys.contains_key(&row_key) {
+        if self.all.len() >= LIMIT && !self.keys.contains_key(&row_key) {
             row_key = RowKey::Rest;
         }
         if let Some(&id) = self.keys.get(&row_key) {
             return id;
         }
-        let id = GroupId(u32::try_from(self.rows.len()).unwrap_or(u32::MAX));
-        self.rows.push(self.new_row(&row_key, protocol, server));
+        let id = GroupId(u32::try_from(self.all.len()).unwrap_or(u32::MAX));
+        self.all.push(self.new_row(&row_key, protocol, server));
         self.keys.insert(row_key, id);
         id
     }

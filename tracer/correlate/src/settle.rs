@@ -1,16 +1,13 @@
-//! From messages found to deliveries handed out.
+//! From legs to deliveries handed out.
 
 use crate::correlator::DeliverySink;
-use crate::flow::{Conversation, Found, Marks, Node, State, Way};
-use crate::join::{Joined, LegKey, LegState, Sighting};
+use crate::flow::{Flow, Way};
+use crate::join::{Leftover, LegKey, LegState};
+use crate::rows::{PROCESSES, Role};
 use crate::stats::read_at;
 use crate::{Correlator, leg};
 use arrayvec::ArrayVec;
-use wirelap_events::{Delivery, GroupId, Leg, MAX_LEGS, Nanos, Offset, Pid, Stage, Stamp};
-use wirelap_protocols::Topology;
-
-/// How long a sweep is put off.
-const SWEEP: Nanos = Nanos::from_millis(1_000);
+use wirelap_events::{Delivery, GroupId, Leg, MAX_LEGS, Nanos, Pid, Stage, Stamp};
 
 /// A delivery on its way out.
 struct Ready {
@@ -19,93 +16,10 @@ struct Ready {
     whole: bool,
 }
 
+/// What a process is seen to do.
+type Deed = fn(&mut Role);
+
 impl Correlator {
-    /// Takes in the messages that the decoder of a conversation has just found.
-    pub(crate) fn sight_found(&mut self, at: Nanos, way: Way) {
-        if self.found.is_empty() {
-            return;
-        }
-        let mut found = std::mem::take(&mut self.found);
-        for found in found.drain(..) {
-            // What was held back by a hole, or kept for recognition, may belong to either side.
-            self.sight(at, Way { side: found.side, ..way }, found);
-        }
-        self.found = found;
-    }
-
-    fn sight(&mut self, at: Nanos, way: Way, found: Found) {
-        let Some(row) = self.row_of(way) else { return };
-        let is_warmup = found.stamp.is_some_and(|stamp| stamp.warmup);
-        if found.copy {
-            if let Some(row) = self.rows.get_mut(row) {
-                row.counts.duplicates += 1;
-            }
-            return;
-        }
-        let Some(sighting) = self.sighting(at, way, &found, row) else { return };
-        if self.messages.is_full()
-            && let Some((row, was_open, left)) = self.messages.expire(self.now, true)
-        {
-            self.totals.evicted += u64::from(was_open);
-            self.count_leftover(row, left);
-        }
-        let (key, joined) = self.messages.sight(sighting);
-        if let Some(flow) = self.flows.flow_mut(way) {
-            flow.pending.push_back(key);
-        }
-        let Some(row) = self.rows.get_mut(row) else { return };
-        match joined {
-            Joined::New if is_warmup => row.counts.warmup += 1,
-            Joined::New => row.counts.sent += 1,
-            Joined::Again => row.counts.duplicates += 1,
-            Joined::Leg | Joined::Orphan => {}
-        }
-    }
-
-    fn sighting(&self, at: Nanos, way: Way, found: &Found, row: GroupId) -> Option<Sighting> {
-        let conversation = self.flows.get(way)?;
-        let key = conversation.flow(way.side).key;
-        let topology = conversation.protocol()?.topology();
-        let node = |pid, addr| Node { pid, addr, scope: key.scope };
-        Some(Sighting {
-            way,
-            extent: found.extent,
-            at,
-            sender: node(self.sender_of(way), key.src),
-            receiver: node(self.receiver_of(way), key.dst),
-            to_server: topology == Topology::Brokered && self.flows.server(way)? != way.side,
-            topology,
-            identity: found.identity,
-            stamp: found.stamp,
-            payload_len: found.payload_len,
-            row,
-        })
-    }
-
-    /// The row of a conversation, once its protocol is known.
-    pub(crate) fn row_of(&mut self, way: Way) -> Option<GroupId> {
-        let conversation = self.flows.get(way)?;
-        let protocol = conversation.protocol()?;
-        let state = self.sockets.learned + self.rows.labels() as u64;
-        if let Some((row, known)) = conversation.row
-            && known == state
-        {
-            return Some(row);
-        }
-        let key = conversation.flows[0].key;
-        let pids = [self.sender_of(way), self.receiver_of(way)];
-        let pids: ArrayVec<Pid, 2> = pids.into_iter().flatten().collect();
-        let server = self.server_address(way)?;
-        let row = self.rows.row_of(protocol, key, server, &pids);
-        let serves = self.flows.server(way).map(|side| Way { side, ..way });
-        let server_pid = serves.and_then(|way| self.sender_of(way));
-        if let Some(row) = self.rows.get_mut(row) {
-            row.server = row.server.or(server_pid);
-        }
-        self.flows.get_mut(way)?.row = Some((row, state));
-        Some(row)
-    }
-
     /// The conversation has something that waits.
     pub(crate) fn activate(&mut self, way: Way) {
         if let Some(conversation) = self.flows.get_mut(way)
@@ -123,8 +37,7 @@ impl Correlator {
                 self.settle_flow(way, out, all);
             }
             let Some(conversation) = self.flows.get_mut(way) else { return false };
-            let is_waiting =
-                |flow: &crate::flow::Flow| !flow.pending.is_empty() || flow.bytes.is_waiting();
+            let is_waiting = |flow: &Flow| !flow.pending.is_empty() || flow.bytes.is_waiting();
             conversation.active = conversation.flows.iter().any(is_waiting);
             conversation.active
         });
@@ -265,8 +178,7 @@ impl Correlator {
         let pid = |task: Option<wirelap_events::TaskId>, socket| {
             task.map(|task| task.pid).filter(|&pid| pid != Pid(0)).or(self.sockets.pid(socket))
         };
-        let mut roles: ArrayVec<(Pid, fn(&mut crate::rows::Role)), { 2 * MAX_LEGS }> =
-            ArrayVec::new();
+        let mut roles: ArrayVec<(Pid, Deed), { 2 * MAX_LEGS }> = ArrayVec::new();
         for (index, leg) in delivery.legs.iter().enumerate() {
             let is_last = index + 1 == delivery.legs.len();
             if let Some(pid) = pid(leg.sender, leg.from) {
@@ -284,7 +196,7 @@ impl Correlator {
         }
         let Some(row) = self.rows.get_mut(delivery.group) else { return };
         for (pid, note) in roles {
-            if row.roles.len() < crate::rows::PROCESSES || row.roles.contains_key(&pid) {
+            if row.roles.len() < PROCESSES || row.roles.contains_key(&pid) {
                 note(row.roles.entry(pid).or_default());
             }
         }
@@ -297,67 +209,10 @@ impl Correlator {
         }
     }
 
-    fn count_leftover(&mut self, row: GroupId, left: crate::join::Leftover) {
+    pub(crate) fn count_leftover(&mut self, row: GroupId, left: Leftover) {
         if let Some(row) = self.rows.get_mut(row) {
             row.counts.delivered += left.unjoined;
             row.counts.uncovered += left.unjoined + left.unread;
-        }
-    }
-
-    /// Forgets the marks that nobody will ask for.
-    fn prune(&mut self, way: Way) {
-        let patience = self.now - Nanos(self.config.hold.0.saturating_mul(10));
-        let first = self.flows.flow(way).and_then(|flow| flow.pending.front()).copied();
-        let first = first.and_then(|key| self.messages.leg(key)).map(|leg| leg.extent.start);
-        let Some(flow) = self.flows.flow_mut(way) else { return };
-        match &mut flow.marks {
-            Marks::Tcp(marks) => {
-                let next = flow.bytes.next().unwrap_or(Offset(0));
-                let open = flow.stream.as_ref().map_or(u64::MAX, |stream| stream.pending_bytes());
-                let decoded = Offset(next.0.saturating_sub(open));
-                marks.prune(first.map_or(decoded, |first| first.min(decoded)));
-            }
-            Marks::Udp(marks) => {
-                let next = marks.next();
-                marks.prune(first.map_or(next, |first| first.min(next)), patience);
-            }
-        }
-    }
-
-    /// Once a second: forgets what is closed.
-    pub(crate) fn sweep(&mut self) {
-        if self.now < self.swept + SWEEP {
-            return;
-        }
-        self.swept = self.now;
-        let limit = self.now - self.config.patience;
-        let is_over = |conversation: &Conversation| {
-            conversation.closed && !conversation.active && conversation.seen < limit
-        };
-        let over: Vec<Way> = self
-            .flows
-            .iter()
-            .filter(|(_, conversation)| is_over(conversation))
-            .map(|(way, _)| way)
-            .collect();
-        for way in over {
-            self.forget(way);
-        }
-        self.sockets.sweep(limit);
-    }
-
-    /// Forgets a conversation; what it added up to stays.
-    pub(crate) fn forget(&mut self, way: Way) {
-        let row = self.row_of(way);
-        let Some(gone) = self.flows.remove(way) else { return };
-        self.totals.undecoded += gone.undecoded_bytes();
-        self.totals.mark_evictions +=
-            gone.flows.iter().map(|flow| flow.marks.evicted()).sum::<u64>();
-        if matches!(gone.state, State::Decoding(..)) {
-            self.totals.uncaptured += gone.uncaptured;
-        }
-        if let Some(row) = row.and_then(|row| self.rows.get_mut(row)) {
-            crate::ledger::add(&mut row.past, &gone.ledger.overhead());
         }
     }
 }

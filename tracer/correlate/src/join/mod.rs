@@ -9,7 +9,10 @@
 //!                          └──────leg 2'─▶ subscriber      another one
 //! ```
 
+mod expiry;
 mod index;
+mod open;
 mod table;
 
-pub use table::{Joined, Leftover, LegKey, LegState, Messages, Sighting};
+pub use open::{Joined, Leftover, LegKey, LegState, Sighting};
+pub use table::Messages;

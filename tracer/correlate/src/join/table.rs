@@ -1,12 +1,12 @@
 //! The messages that are open, and how a flow's message joins them.
 
 use super::index::Index;
-use crate::flow::{Identity, Node, Way};
+use super::open::{Joined, LegKey, LegState, Message, Sighting};
 use rustc_hash::FxHashSet;
 use slab::Slab;
 use std::collections::VecDeque;
 use std::net::SocketAddr;
-use wirelap_events::{ByteRange, GroupId, Leg, MAX_LEGS, MessageId, Nanos, NetNs, Pid, Stamp};
+use wirelap_events::{Leg, MAX_LEGS, MessageId, Nanos, NetNs, Pid, Stage};
 use wirelap_protocols::Topology;
 
 /// Messages of one content that are looked at for one that a flow could continue.
@@ -19,108 +19,22 @@ const SEARCHED_LEGS: usize = 16;
 /// Processes that are known to forward.
 const FORWARDERS: usize = 65_536;
 
-/// A message as it was found on one flow.
-#[derive(Clone, Copy, Debug)]
-pub struct Sighting {
-    pub way: Way,
-    pub extent: ByteRange,
-    pub at: Nanos,
-    pub sender: Node,
-    pub receiver: Node,
-    /// The receiver is the conversation's server.
-    pub to_server: bool,
-    pub topology: Topology,
-    pub identity: Identity,
-    pub stamp: Option<Stamp>,
-    pub payload_len: u64,
-    pub row: GroupId,
-}
-
-/// A leg's index and serial number.
-pub type LegKey = (usize, u64);
-
-/// What a sighting turned out to be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Joined {
-    /// A message that starts here.
-    New,
-    /// A leg from a server that no leg to it was seen of.
-    Orphan,
-    /// One more leg, or one more copy to someone else.
-    Leg,
-    /// Sent again on the same way.
-    Again,
-}
-
-/// One leg of an open message.
-#[derive(Debug)]
-pub struct LegState {
-    pub message: usize,
-    serial: u64,
-    pub parent: Option<usize>,
-    next: Option<usize>,
-    /// The leg that this one repeats.
-    again: Option<usize>,
-    pub way: Way,
-    pub extent: ByteRange,
-    pub at: Nanos,
-    sender: Node,
-    receiver: Node,
-    to_server: bool,
-    has_child: bool,
-    /// Its stages, once nothing more is expected.
-    pub leg: Option<Leg>,
-    /// Every stage that this kernel shows at its two ends was seen.
-    pub whole: bool,
-    /// Its reader is on another host.
-    pub is_remote: bool,
-    pub emitted: bool,
-}
-
-/// One open message.
-#[derive(Debug)]
-pub struct Message {
-    pub id: MessageId,
-    serial: u64,
-    identity: Identity,
-    pub stamp: Option<Stamp>,
-    pub payload_len: u64,
-    pub row: GroupId,
-    topology: Topology,
-    at: Nanos,
-    first: usize,
-    last: usize,
-    legs: u32,
-    open: u32,
-    is_orphan: bool,
-    overdue: bool,
-}
-
-/// What becomes of a message that is given up.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Leftover {
-    /// Read by a subscriber, but not joined.
-    pub unjoined: u64,
-    /// Never seen to be read.
-    pub unread: u64,
-}
-
 /// Every open message.
 #[derive(Debug, Default)]
 pub struct Messages {
-    messages: Slab<Message>,
-    legs: Slab<LegState>,
-    index: Index,
+    pub(super) open: Slab<Message>,
+    pub(super) legs: Slab<LegState>,
+    pub(super) index: Index,
     /// By time of expiry: messages that may be done soon, and those that are given all patience.
-    soon: VecDeque<(Nanos, usize, u64)>,
-    late: VecDeque<(Nanos, usize, u64)>,
+    pub(super) soon: VecDeque<(Nanos, usize, u64)>,
+    pub(super) late: VecDeque<(Nanos, usize, u64)>,
     forwarding_pids: FxHashSet<Pid>,
     forwarding_addrs: FxHashSet<(SocketAddr, NetNs)>,
     serial: u64,
     ids: u64,
     limit: usize,
-    hold: Nanos,
-    patience: Nanos,
+    pub(super) hold: Nanos,
+    pub(super) patience: Nanos,
 }
 
 enum Relation {
@@ -139,7 +53,7 @@ impl Messages {
     }
 
     pub fn is_full(&self) -> bool {
-        self.messages.len() >= self.limit || self.legs.len() >= self.limit.saturating_mul(2)
+        self.open.len() >= self.limit || self.legs.len() >= self.limit.saturating_mul(2)
     }
 
     pub fn leg(&self, key: LegKey) -> Option<&LegState> {
@@ -147,7 +61,7 @@ impl Messages {
     }
 
     pub fn message(&self, index: usize) -> Option<&Message> {
-        self.messages.get(index)
+        self.open.get(index)
     }
 
     pub fn new_id(&mut self) -> MessageId {
@@ -185,7 +99,7 @@ impl Messages {
             if carried == Some(index) {
                 break;
             }
-            let Some(message) = self.messages.get(index) else { continue };
+            let Some(message) = self.open.get(index) else { continue };
             let is_stale = message.at + self.hold < sighting.at;
             if is_stale && best.is_some() {
                 break;
@@ -233,7 +147,7 @@ impl Messages {
         std::iter::successors(self.legs.get(leg), |leg| self.legs.get(leg.parent?))
     }
 
-    fn legs_of(&self, message: &Message) -> impl Iterator<Item = usize> + '_ {
+    pub(super) fn legs_of(&self, message: &Message) -> impl Iterator<Item = usize> + '_ {
         std::iter::successors(Some(message.first), |&leg| self.legs.get(leg)?.next)
     }
 
@@ -241,7 +155,7 @@ impl Messages {
         let is_orphan = sighting.topology == Topology::Brokered && !sighting.to_server;
         self.serial += 1;
         let id = self.new_id();
-        let index = self.messages.insert(Message {
+        let index = self.open.insert(Message {
             id,
             serial: self.serial,
             identity: sighting.identity,
@@ -285,7 +199,7 @@ impl Messages {
             is_remote: false,
             emitted: false,
         });
-        let entry = &mut self.messages[message];
+        let entry = &mut self.open[message];
         if entry.legs == 0 {
             entry.first = index;
         } else {
@@ -301,7 +215,7 @@ impl Messages {
     /// The same message on the same way: its read may be the one that counts.
     fn add_again(&mut self, message: usize, sighting: Sighting) -> LegKey {
         let original = self
-            .legs_of(&self.messages[message])
+            .legs_of(&self.open[message])
             .find(|&leg| self.legs[leg].way == sighting.way && self.legs[leg].again.is_none());
         let parent = original.and_then(|leg| self.legs[leg].parent);
         let key = self.add_leg(message, sighting, parent);
@@ -311,13 +225,13 @@ impl Messages {
 
     /// The leg before an orphan's was found after it.
     fn adopt(&mut self, message: usize, sighting: Sighting) -> LegKey {
-        let orphans: Vec<usize> = self.legs_of(&self.messages[message]).collect();
+        let orphans: Vec<usize> = self.legs_of(&self.open[message]).collect();
         let key = self.add_leg(message, sighting, None);
         for leg in orphans {
             self.legs[leg].parent.get_or_insert(key.0);
         }
         self.legs[key.0].has_child = true;
-        let entry = &mut self.messages[message];
+        let entry = &mut self.open[message];
         entry.is_orphan = false;
         entry.row = sighting.row;
         key
@@ -332,7 +246,7 @@ impl Messages {
     }
 
     /// Whether the message goes on from this leg's reader, as far as is known.
-    fn goes_on(&self, message: &Message, leg: &LegState) -> bool {
+    pub(super) fn goes_on(&self, message: &Message, leg: &LegState) -> bool {
         leg.has_child
             || match message.topology {
                 Topology::PeerToPeer => false,
@@ -356,20 +270,20 @@ impl Messages {
         deliver: &mut Vec<usize>,
     ) {
         let (mut index, _) = key;
-        let has_read = leg.times.get(wirelap_events::Stage::Read).is_some();
+        let has_read = leg.times.get(Stage::Read).is_some();
         let state = &mut self.legs[index];
         let message = state.message;
         state.leg = Some(leg);
         state.whole = whole;
         state.is_remote = is_remote;
-        self.messages[message].open -= 1;
+        self.open[message].open -= 1;
         if let Some(original) = self.legs[index].again {
             if !has_read || !self.replace(original, index) {
                 return;
             }
             index = original;
         }
-        let message = &self.messages[message];
+        let message = &self.open[message];
         if message.is_orphan {
             return;
         }
@@ -386,7 +300,6 @@ impl Messages {
 
     /// The copy was read and the original was not: its stages from the queue on are the message's.
     fn replace(&mut self, original: usize, copy: usize) -> bool {
-        use wirelap_events::Stage;
         let Some(mut leg) = self.legs[copy].leg.clone() else { return false };
         let whole = self.legs[copy].whole;
         let state = &mut self.legs[original];
@@ -405,84 +318,11 @@ impl Messages {
 
     fn is_ready(&self, message: &Message, index: usize) -> bool {
         let leg = &self.legs[index];
-        let was_read =
-            leg.leg.as_ref().is_some_and(|l| l.times.get(wirelap_events::Stage::Read).is_some());
+        let was_read = leg.was_read();
         was_read
             && !leg.emitted
             && leg.again.is_none()
             && !self.goes_on(message, leg)
             && self.path(index).all(|leg| leg.leg.is_some())
-    }
-
-    /// Gives up the next message whose time has come, and says what was left of it. With `force`, the
-    /// oldest one whatever its age. Returns `None` when there is none.
-    pub fn expire(&mut self, now: Nanos, force: bool) -> Option<(GroupId, bool, Leftover)> {
-        while let Some(&(at, index, serial)) = self.soon.front()
-            && (at <= now || (force && self.late.is_empty()))
-        {
-            self.soon.pop_front();
-            let Some(message) = self.messages.get(index).filter(|m| m.serial == serial) else {
-                continue;
-            };
-            let is_done = message.open == 0
-                && self.legs_of(message).all(|leg| {
-                    let leg = &self.legs[leg];
-                    leg.emitted || leg.again.is_some() || leg.is_remote
-                });
-            if is_done || (force && self.late.is_empty()) {
-                return Some(self.give_up(index));
-            }
-            self.late.push_back((message.at + self.patience + self.hold, index, serial));
-        }
-        while let Some(&(at, index, serial)) = self.late.front()
-            && (at <= now || force)
-        {
-            self.late.pop_front();
-            let patience = self.patience;
-            let Some(message) = self.messages.get_mut(index).filter(|m| m.serial == serial) else {
-                continue;
-            };
-            // A late leg has patience of its own.
-            if message.open > 0 && !message.overdue && !force {
-                message.overdue = true;
-                self.late.push_back((now + patience, index, serial));
-                continue;
-            }
-            return Some(self.give_up(index));
-        }
-        None
-    }
-
-    fn give_up(&mut self, index: usize) -> (GroupId, bool, Leftover) {
-        let mut left = Leftover::default();
-        let message = &self.messages[index];
-        let was_open = message.open > 0;
-        for leg in self.legs_of(message) {
-            let leg = &self.legs[leg];
-            let was_read = leg
-                .leg
-                .as_ref()
-                .is_some_and(|leg| leg.times.get(wirelap_events::Stage::Read).is_some());
-            let ends = !self.goes_on(message, leg);
-            if leg.emitted || leg.again.is_some() || leg.has_child || leg.is_remote {
-                continue;
-            }
-            left.unjoined += u64::from(was_read && ends);
-            left.unread += u64::from(!was_read);
-        }
-        let (identity, row) = (message.identity, message.row);
-        let legs: Option<usize> = Some(message.first);
-        let is_warmup = message.stamp.is_some_and(|stamp| stamp.warmup);
-        let mut next = legs;
-        while let Some(leg) = next.and_then(|leg| self.legs.try_remove(leg)) {
-            self.index.remove_way(identity, leg.way, index);
-            next = leg.next;
-        }
-        self.index.remove(identity, index);
-        self.messages.remove(index);
-        if is_warmup {
-            left = Leftover::default();
-        }
-        (row, was_open, left)
     }
 }

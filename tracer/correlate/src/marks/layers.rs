@@ -17,7 +17,7 @@ const LAYERS: usize = 3;
 /// already (a retransmission, a second device) goes to the next.
 #[derive(Debug)]
 pub struct Layers<M> {
-    layers: [VecDeque<M>; LAYERS],
+    stacked: [VecDeque<M>; LAYERS],
     /// The most marks in one layer.
     limit: usize,
     /// Nobody asks about bytes before this one any more.
@@ -29,7 +29,7 @@ pub struct Layers<M> {
 impl<M: Spanned> Layers<M> {
     pub fn new(limit: usize) -> Layers<M> {
         Layers {
-            layers: std::array::from_fn(|_| VecDeque::new()),
+            stacked: std::array::from_fn(|_| VecDeque::new()),
             limit,
             floor: Offset(0),
             evicted: 0,
@@ -43,8 +43,8 @@ impl<M: Spanned> Layers<M> {
             return;
         }
         let fits = |layer: &VecDeque<M>| layer.back().is_none_or(|l| l.range().end <= range.start);
-        let index = self.layers.iter().position(fits).unwrap_or(LAYERS - 1);
-        let layer = &mut self.layers[index];
+        let index = self.stacked.iter().position(fits).unwrap_or(LAYERS - 1);
+        let layer = &mut self.stacked[index];
         // Only the last layer can still have marks in the way: the newest copy is the one that counts.
         while layer.back().is_some_and(|last| last.range().end > range.start) {
             layer.pop_back();
@@ -58,16 +58,16 @@ impl<M: Spanned> Layers<M> {
 
     /// The newest mark of the first layer.
     pub fn last_mut(&mut self) -> Option<&mut M> {
-        self.layers[0].back_mut()
+        self.stacked[0].back_mut()
     }
 
     pub fn pop_last(&mut self) {
-        self.layers[0].pop_back();
+        self.stacked[0].pop_back();
     }
 
     /// Every mark over the byte at `at`.
     pub fn covering(&self, at: Offset) -> impl Iterator<Item = &M> {
-        self.layers.iter().filter_map(move |layer| {
+        self.stacked.iter().filter_map(move |layer| {
             let index = layer.partition_point(|mark| mark.range().end <= at);
             layer.get(index).filter(|mark| mark.range().contains(at))
         })
@@ -76,7 +76,7 @@ impl<M: Spanned> Layers<M> {
     /// Nobody asks about bytes before `floor` any more; marks before `below` are forgotten at once.
     pub fn prune(&mut self, below: Offset, floor: Offset) {
         self.floor = floor;
-        for layer in &mut self.layers {
+        for layer in &mut self.stacked {
             while layer.front().is_some_and(|mark| mark.range().end <= below) {
                 layer.pop_front();
             }

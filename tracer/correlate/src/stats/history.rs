@@ -6,9 +6,12 @@ use std::collections::VecDeque;
 use wirelap_events::Nanos;
 
 /// The last second is cut into so many slots.
-const SLOTS: u64 = 10;
+const SLOTS: usize = 10;
 
 const SECOND: u64 = 1_000_000_000;
+
+/// Length of a slot.
+const TENTH: u64 = SECOND / SLOTS as u64;
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Slot {
@@ -25,7 +28,7 @@ pub struct History {
     second: Option<u64>,
     delivered: u64,
     one_way: Distribution,
-    slots: [Slot; SLOTS as usize],
+    slots: [Slot; SLOTS],
     slot: u64,
 }
 
@@ -36,7 +39,7 @@ impl History {
             second: None,
             delivered: 0,
             one_way: Distribution::new(2),
-            slots: [Slot::default(); SLOTS as usize],
+            slots: [Slot::default(); SLOTS],
             slot: 0,
         }
     }
@@ -47,15 +50,15 @@ impl History {
         if let Some(one_way) = one_way {
             self.one_way.add(one_way.0);
         }
-        let slot = &mut self.slots[usize::try_from(self.slot % SLOTS).unwrap_or(0)];
+        let slot = &mut self.slots[slot_of(self.slot)];
         slot.deliveries += 1;
         slot.payload_bytes += payload_bytes;
     }
 
     fn roll(&mut self, now: Nanos) {
-        let slot = now.0 / (SECOND / SLOTS);
+        let slot = now.0 / TENTH;
         for passed in (self.slot + 1..=slot).rev().take(self.slots.len()) {
-            self.slots[usize::try_from(passed % SLOTS).unwrap_or(0)] = Slot::default();
+            self.slots[slot_of(passed)] = Slot::default();
         }
         self.slot = self.slot.max(slot);
         let second = now.0 / SECOND;
@@ -98,21 +101,25 @@ impl History {
 
     /// Over the last second: nine whole tenths and the one that is being filled.
     pub fn rate_now(&self, now: Nanos) -> Rate {
-        let slot = now.0 / (SECOND / SLOTS);
-        let oldest = (slot + 1).saturating_sub(SLOTS);
-        let live =
-            (oldest..=self.slot).map(|s| self.slots[usize::try_from(s % SLOTS).unwrap_or(0)]);
+        let slot = now.0 / TENTH;
+        let oldest = (slot + 1).saturating_sub(SLOTS as u64);
+        let live = (oldest..=self.slot).map(|s| self.slots[slot_of(s)]);
         let sum = live.take(self.slots.len()).fold(Slot::default(), |sum, slot| Slot {
             deliveries: sum.deliveries + slot.deliveries,
             payload_bytes: sum.payload_bytes + slot.payload_bytes,
         });
-        let filled = now.0 % (SECOND / SLOTS);
-        let seconds = (SECOND - SECOND / SLOTS + filled) as f64 / SECOND as f64;
+        let filled = now.0 % TENTH;
+        let seconds = (SECOND - TENTH + filled) as f64 / SECOND as f64;
         Rate {
             msg_per_s: sum.deliveries as f64 / seconds,
             payload_bit_per_s: sum.payload_bytes as f64 * 8.0 / seconds,
         }
     }
+}
+
+/// Where a tenth of a second has its slot.
+fn slot_of(tenth: u64) -> usize {
+    usize::try_from(tenth % SLOTS as u64).unwrap_or(0)
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ pub fn publish(topic: &str, payload: &[u8]) -> Vec<u8> {
     publish_with(0x30, topic, payload)
 }
 
-/// `first` is the fixed header's first byte: QoS 0 only, with or without RETAIN and DUP.
+/// `first` is the fixed header's first byte: `QoS` 0 only, with or without RETAIN and DUP.
 pub fn publish_with(first: u8, topic: &str, payload: &[u8]) -> Vec<u8> {
     let mut left = 2 + topic.len() + payload.len();
     let mut bytes = vec![first];

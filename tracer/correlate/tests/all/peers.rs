@@ -49,7 +49,7 @@ fn a_message_in_parts_is_sent_when_its_first_byte_is_and_there_when_its_last_is(
     let mut world = World::new();
     let mut pair = pair(&mut world);
     let bytes = plain(stamp(0), 3000);
-    let (start, _) = world.take(&mut pair.up, &bytes);
+    let (start, _) = pair.up.advance(bytes.len());
     let way = pair.up;
     let mut sends = Vec::new();
     for (n, part) in (0u32..).zip(bytes.chunks(1000)) {
@@ -80,7 +80,7 @@ fn super_packets_on_the_way_out_and_small_ones_on_the_way_in() {
     let mut world = World::new();
     let mut pair = pair(&mut world);
     let bytes: Vec<u8> = (0..30).flat_map(|n| plain(stamp(n), 1000)).collect();
-    let (start, len) = world.take(&mut pair.up, &bytes);
+    let (start, len) = pair.up.advance(bytes.len());
     let way = pair.up;
     world.send(&way, start, len);
     world.xmit(&way, start, &bytes);
@@ -105,7 +105,7 @@ fn the_thread_that_polls_wakes_the_thread_that_reads() {
     let mut pair = pair(&mut world);
     let thread = |tid| TaskId { pid: Pid(2), tid: Tid(tid) };
     let bytes = plain(stamp(0), 16);
-    let (start, len) = world.take(&mut pair.up, &bytes);
+    let (start, len) = pair.up.advance(bytes.len());
     let mut way = pair.up;
     world.send(&way, start, len);
     world.xmit(&way, start, &bytes);
@@ -136,7 +136,7 @@ fn a_copy_that_is_sent_again_counts_by_the_one_that_arrived() {
     let mut world = World::new();
     let mut pair = pair(&mut world);
     let bytes = plain(stamp(0), 100);
-    let (start, len) = world.take(&mut pair.up, &bytes);
+    let (start, len) = pair.up.advance(bytes.len());
     let way = pair.up;
     let sent = world.send(&way, start, len);
     world.xmit(&way, start, &bytes);

@@ -62,7 +62,8 @@ pub struct Way {
 }
 
 impl Way {
-    fn advance(&mut self, len: usize) -> (Seq, u32) {
+    /// Takes the next bytes without telling anything: where they start, and how many.
+    pub fn advance(&mut self, len: usize) -> (Seq, u32) {
         let len = u32::try_from(len).unwrap();
         let start = self.next;
         self.next = start.plus(len);
@@ -270,11 +271,6 @@ impl World {
         self.wake(way.to.1.task, None);
         self.now += STEP;
         (sent, self.read(&way, way.next, len))
-    }
-
-    /// Takes the next bytes of a way without telling anything.
-    pub fn take(&mut self, way: &mut Way, bytes: &[u8]) -> (Seq, u32) {
-        way.advance(bytes.len())
     }
 
     /// Plays everything that was told.

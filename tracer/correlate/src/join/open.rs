@@ -1,0 +1,99 @@
+//! Messages and legs that are open.
+
+use crate::flow::{Identity, Node, Way};
+use wirelap_events::{ByteRange, GroupId, Leg, MessageId, Nanos, Stage, Stamp};
+use wirelap_protocols::Topology;
+
+/// A message as it was found on one flow.
+#[derive(Clone, Copy, Debug)]
+pub struct Sighting {
+    pub way: Way,
+    pub extent: ByteRange,
+    pub at: Nanos,
+    pub sender: Node,
+    pub receiver: Node,
+    /// The receiver is the conversation's server.
+    pub to_server: bool,
+    pub topology: Topology,
+    pub identity: Identity,
+    pub stamp: Option<Stamp>,
+    pub payload_len: u64,
+    pub row: GroupId,
+}
+
+/// A leg's index and serial number.
+pub type LegKey = (usize, u64);
+
+/// What a sighting turned out to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Joined {
+    /// A message that starts here.
+    New,
+    /// A leg from a server that no leg to it was seen of.
+    Orphan,
+    /// One more leg, or one more copy to someone else.
+    Leg,
+    /// Sent again on the same way.
+    Again,
+}
+
+/// One leg of an open message.
+#[derive(Debug)]
+#[allow(clippy::struct_excessive_bools)] // Facts that do not depend on each other.
+pub struct LegState {
+    pub message: usize,
+    pub(super) serial: u64,
+    pub parent: Option<usize>,
+    pub(super) next: Option<usize>,
+    /// The leg that this one repeats.
+    pub(super) again: Option<usize>,
+    pub way: Way,
+    pub extent: ByteRange,
+    pub at: Nanos,
+    pub(super) sender: Node,
+    pub(super) receiver: Node,
+    pub(super) to_server: bool,
+    pub(super) has_child: bool,
+    /// Its stages, once nothing more is expected.
+    pub leg: Option<Leg>,
+    /// Every stage that this kernel shows at its two ends was seen.
+    pub whole: bool,
+    /// Its reader is on another host.
+    pub is_remote: bool,
+    pub emitted: bool,
+}
+
+/// One open message.
+#[derive(Debug)]
+pub struct Message {
+    pub id: MessageId,
+    pub(super) serial: u64,
+    pub(super) identity: Identity,
+    pub stamp: Option<Stamp>,
+    pub payload_len: u64,
+    pub row: GroupId,
+    pub(super) topology: Topology,
+    pub(super) at: Nanos,
+    pub(super) first: usize,
+    pub(super) last: usize,
+    pub(super) legs: u32,
+    pub(super) open: u32,
+    pub(super) is_orphan: bool,
+    pub(super) overdue: bool,
+}
+
+/// What becomes of a message that is given up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Leftover {
+    /// Read by a subscriber, but not joined.
+    pub unjoined: u64,
+    /// Never seen to be read.
+    pub unread: u64,
+}
+
+impl LegState {
+    /// Whether it is known when it was read.
+    pub fn was_read(&self) -> bool {
+        self.leg.as_ref().is_some_and(|leg| leg.times.get(Stage::Read).is_some())
+    }
+}

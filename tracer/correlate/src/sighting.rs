@@ -1,0 +1,96 @@
+//! From a decoder's findings to open messages.
+
+use crate::Correlator;
+use crate::flow::{Found, Node, Way};
+use crate::join::{Joined, Sighting};
+use arrayvec::ArrayVec;
+use wirelap_events::{GroupId, Nanos, Pid};
+use wirelap_protocols::Topology;
+
+impl Correlator {
+    /// Takes in the messages that the decoder of a conversation has just found.
+    pub(crate) fn sight_found(&mut self, at: Nanos, way: Way) {
+        if self.found.is_empty() {
+            return;
+        }
+        let mut found = std::mem::take(&mut self.found);
+        for found in found.drain(..) {
+            // What was held back by a hole, or kept for recognition, may belong to either side.
+            self.sight(at, Way { side: found.side, ..way }, found);
+        }
+        self.found = found;
+    }
+
+    fn sight(&mut self, at: Nanos, way: Way, found: Found) {
+        let Some(row) = self.row_of(way) else { return };
+        let is_warmup = found.stamp.is_some_and(|stamp| stamp.warmup);
+        if found.copy {
+            if let Some(row) = self.rows.get_mut(row) {
+                row.counts.duplicates += 1;
+            }
+            return;
+        }
+        let Some(sighting) = self.sighting(at, way, &found, row) else { return };
+        if self.messages.is_full()
+            && let Some((row, was_open, left)) = self.messages.expire(self.now, true)
+        {
+            self.totals.evicted += u64::from(was_open);
+            self.count_leftover(row, left);
+        }
+        let (key, joined) = self.messages.sight(sighting);
+        if let Some(flow) = self.flows.flow_mut(way) {
+            flow.pending.push_back(key);
+        }
+        let Some(row) = self.rows.get_mut(row) else { return };
+        match joined {
+            Joined::New if is_warmup => row.counts.warmup += 1,
+            Joined::New => row.counts.sent += 1,
+            Joined::Again => row.counts.duplicates += 1,
+            Joined::Leg | Joined::Orphan => {}
+        }
+    }
+
+    fn sighting(&self, at: Nanos, way: Way, found: &Found, row: GroupId) -> Option<Sighting> {
+        let conversation = self.flows.get(way)?;
+        let key = conversation.flow(way.side).key;
+        let topology = conversation.protocol()?.topology();
+        let node = |pid, addr| Node { pid, addr, scope: key.scope };
+        Some(Sighting {
+            way,
+            extent: found.extent,
+            at,
+            sender: node(self.sender_of(way), key.src),
+            receiver: node(self.receiver_of(way), key.dst),
+            to_server: topology == Topology::Brokered && self.flows.server(way)? != way.side,
+            topology,
+            identity: found.identity,
+            stamp: found.stamp,
+            payload_len: found.payload_len,
+            row,
+        })
+    }
+
+    /// The row of a conversation, once its protocol is known.
+    pub(crate) fn row_of(&mut self, way: Way) -> Option<GroupId> {
+        let conversation = self.flows.get(way)?;
+        let protocol = conversation.protocol()?;
+        let state = self.sockets.learned + self.rows.labels() as u64;
+        if let Some((row, known)) = conversation.row
+            && known == state
+        {
+            return Some(row);
+        }
+        let key = conversation.flows[0].key;
+        let pids = [self.sender_of(way), self.receiver_of(way)];
+        let pids: ArrayVec<Pid, 2> = pids.into_iter().flatten().collect();
+        let server = self.server_address(way)?;
+        let row = self.rows.row_of(protocol, key, server, &pids);
+        let serves = self.flows.server(way).map(|side| Way { side, ..way });
+        let server_pid = serves.and_then(|way| self.sender_of(way));
+        if let Some(row) = self.rows.get_mut(row) {
+            row.server = row.server.or(server_pid);
+        }
+        self.flows.get_mut(way)?.row = Some((row, state));
+        Some(row)
+    }
+}
