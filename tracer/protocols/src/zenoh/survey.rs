@@ -4,7 +4,7 @@ use super::fragments::follows;
 use super::network;
 use super::scouting;
 use super::transport::{Fragment, Message, VERSION};
-use super::wire::{Cursor, Stop, WireExpr};
+use super::wire::{Cursor, Stop, WireExpr, id};
 
 /// What some bytes tell, up to where they end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,9 +27,15 @@ impl Evidence {
     fn and(self, next: Evidence) -> Evidence {
         match (self, next) {
             (_, Evidence::None) => Evidence::None,
-            (Evidence::Fragment(this), Evidence::Fragment(next)) if this.more => {
-                let in_row = next.lane == this.lane && follows(this.sn, next.sn);
-                if in_row { Evidence::Strong } else { Evidence::None }
+            (Evidence::Fragment(this), Evidence::Fragment(next)) => {
+                if next.lane == this.lane && follows(this.sn, next.sn) {
+                    Evidence::Strong
+                } else if this.more || !next.first {
+                    // Lanes can take turns, but random bytes look like that far more often.
+                    Evidence::None
+                } else {
+                    Evidence::Fragment(next)
+                }
             }
             (Evidence::Strong, _) | (_, Evidence::Strong) => Evidence::Strong,
             (this, Evidence::Short) => this,
@@ -54,11 +60,21 @@ pub fn stream(head: &[u8]) -> Evidence {
 /// tells that compressed batches, of which only the header can be read, are expected.
 pub fn resync(head: &[u8], compression: bool) -> bool {
     let (found, rest) = first(head, compression);
-    let found = match found {
-        Evidence::Fragment(_) if !rest.is_empty() => found.and(first(rest, compression).0),
-        found => found,
-    };
-    found != Evidence::None
+    match found {
+        Evidence::None => false,
+        Evidence::Short => may_be_cut(head, compression),
+        Evidence::Fragment(_) if !rest.is_empty() => match first(rest, compression).0 {
+            Evidence::Short => may_be_cut(rest, compression),
+            next => found.and(next) != Evidence::None,
+        },
+        Evidence::Weak | Evidence::Fragment(_) | Evidence::Strong => true,
+    }
+}
+
+/// Whether a batch is of the kind that is long enough to be cut by a packet's end: one of FRAMEs and
+/// FRAGMENTs.
+fn may_be_cut(head: &[u8], compression: bool) -> bool {
+    head.get(2).is_none_or(|header| compression || matches!(id(*header), 5 | 6))
 }
 
 /// Looks at the first batch; gives what comes after it.
@@ -131,6 +147,8 @@ fn skip_header(at: &mut Cursor<'_>) {
 fn of_fragment(at: &Cursor<'_>, fragment: Fragment, before: Evidence) -> Evidence {
     match before {
         Evidence::Strong => Evidence::Strong,
+        // Only FRAMEs share a batch with a fragment.
+        Evidence::Weak => Evidence::None,
         _ if at.is_empty() && !fragment.dropped => Evidence::None,
         _ => Evidence::Fragment(fragment),
     }
