@@ -38,6 +38,12 @@ static __always_inline void remember_owner(struct sock_state *state, struct task
 	bpf_core_read(state->owner_comm, sizeof(state->owner_comm), &task->group_leader->comm);
 }
 
+/* Whether the socket is of this program, which is left out. */
+static __always_inline bool is_own(const struct sock_state *state)
+{
+	return own_tgid && state->owner_pid == own_tgid;
+}
+
 /*
  * Decides whether a socket is traced. `owner` is a thread that uses it, or NULL where the current
  * thread has nothing to do with it: then only its ports can speak for it.
@@ -52,6 +58,10 @@ static __always_inline void judge(struct sock *sk, struct sock_state *state,
 
 	if (state->verdict == TRACED)
 		return;
+	if (is_own(state)) {
+		state->verdict = IGNORED;
+		return;
+	}
 	if (state->verdict == IGNORED && state->generation == generation &&
 	    (!tgid || state->judged_tgid == tgid))
 		return;
@@ -61,15 +71,13 @@ static __always_inline void judge(struct sock *sk, struct sock_state *state,
 			 port_is(bpf_ntohs(sk->__sk_common.skc_dport), false);
 	if (owner && !wanted)
 		wanted = task_wanted(owner);
-	if (own_tgid && tgid == own_tgid)
-		wanted = false;
 	if (!wanted && !owner)
 		return;
-	state->verdict = wanted ? TRACED : IGNORED;
+	if (owner && (wanted || tgid == own_tgid))
+		remember_owner(state, owner);
+	state->verdict = wanted && !is_own(state) ? TRACED : IGNORED;
 	state->generation = generation;
 	state->judged_tgid = tgid;
-	if (owner && wanted)
-		remember_owner(state, owner);
 }
 
 /* Whether its peer and its sequence numbers are settled. */

@@ -57,6 +57,7 @@ enum { TCP_ESTABLISHED = 1, TCP_SYN_SENT = 2, TCP_SYN_RECV = 3, TCP_CLOSE = 7, T
 enum { ETH_P_IP = 0x0800, ETH_P_IPV6 = 0x86DD };
 enum { IPPROTO_TCP = 6, IPPROTO_UDP = 17 };
 enum { IFF_LOOPBACK = 0x8 };
+enum { RCV_SHUTDOWN = 1 }; /* include/net/sock.h */
 enum { TCQ_F_MQROOT = 0x8 }; /* include/net/sch_generic.h */
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
@@ -101,6 +102,7 @@ struct sk_buff_head {
 struct sock {
 	struct sock_common __sk_common;
 	struct sk_buff_head sk_receive_queue;
+	__u8 sk_shutdown;
 	__u16 sk_protocol;
 };
 

@@ -10,6 +10,67 @@ struct {
 } queued SEC(".maps");
 
 /*
+ * A packet of many segments may be cut up between the qdisc and the driver (by TBF, or for a device
+ * that cannot). The segments are new skbs; their sequence numbers tell whose they are.
+ */
+#define CUT_PACKETS 16
+
+struct cut_packets {
+	__u32 next;
+	__u32 unused;
+	struct {
+		__u64 at;
+		__u32 seq;
+		__u32 len;
+	} packets[CUT_PACKETS];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct cut_packets);
+} cut_packets SEC(".maps");
+
+static __always_inline void remember_queued(struct sk_buff *skb, __u64 now)
+{
+	struct sock *sk = skb->sk;
+	struct cut_packets *cut;
+	struct wl_packet p = {};
+	__u32 slot;
+
+	if (!sk || count_segments(skb) < 2 ||
+	    !parse_packet(skb, skb->network_header - data_offset(skb), &p) ||
+	    p.flow.transport != IPPROTO_TCP)
+		return;
+	cut = bpf_sk_storage_get(&cut_packets, sk, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (!cut)
+		return;
+	slot = cut->next++ % CUT_PACKETS;
+	cut->packets[slot].at = now;
+	cut->packets[slot].seq = p.seq;
+	cut->packets[slot].len = p.payload_len;
+}
+
+/* When the packet that this one was cut from was queued, 0 if that is not known. */
+static __always_inline __u64 find_queued(struct sk_buff *skb, const struct wl_packet *p)
+{
+	struct sock *sk = skb->sk;
+	struct cut_packets *cut;
+	int slot;
+
+	if (!sk || p->flow.transport != IPPROTO_TCP)
+		return 0;
+	cut = bpf_sk_storage_get(&cut_packets, sk, NULL, 0);
+	if (!cut)
+		return 0;
+	for (slot = 0; slot < CUT_PACKETS; slot++)
+		if (p->seq - cut->packets[slot].seq < cut->packets[slot].len)
+			return cut->packets[slot].at;
+	return 0;
+}
+
+/*
  * Packets whose payload was captured on the way out, so that a veth's other end need not capture it
  * again. A collision costs a second copy, nothing else.
  */
@@ -78,6 +139,7 @@ int BPF_PROG(packet_queued, struct sk_buff *skb)
 	now = bpf_ktime_get_ns();
 	if (has_qdisc(skb->dev)) {
 		bpf_map_update_elem(&queued, &key, &now, BPF_ANY);
+		remember_queued(skb, now);
 		return 0;
 	}
 	cpu = this_cpu();
@@ -140,7 +202,7 @@ static __always_inline bool is_wanted(struct sk_buff *skb, struct wl_packet *p,
 	if (!state || !state->announced || state->self != (__u64)sk)
 		state = touch(sk, has_filter() && in_irq(task) ? NULL : task, READ_SOCK);
 	if (!state)
-		return !has_filter() && own_tgid != (__u32)task->tgid;
+		return false;
 	if (state->announced)
 		p->cookie = state->cookie;
 	return true;
@@ -170,7 +232,7 @@ int BPF_PROG(packet_xmit, struct sk_buff *skb, struct net_device *dev)
 	fill_head(&p.head, bpf_ktime_get_ns(), WL_XMIT, 0);
 	describe(skb, dev, &p, link_header);
 	fill_task(&p.task, task);
-	p.queued = queued_at;
+	p.queued = queued_at ? queued_at : find_queued(skb, &p);
 	p.queue = skb->queue_mapping;
 	p.wire_bytes = skb->len - link_header + p.link_header;
 	headers = link_header + p.ip_header + p.transport_header;

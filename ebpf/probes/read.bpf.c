@@ -1,6 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* A thread has read from a socket. */
 
+/* copied_seq without the FIN, which a read that meets it takes with the last data. */
+static __always_inline __u32 end_of_data(struct sock *sk, struct tcp_sock *tcp)
+{
+	__u32 end = tcp->copied_seq;
+
+	if ((sk->sk_shutdown & RCV_SHUTDOWN) && end == tcp->rcv_nxt)
+		return end - 1;
+	return end;
+}
+
 static __always_inline void emit_read(struct sock *sk, struct sock_state *state,
 				      struct task_struct *task, __u32 len, __u64 packet)
 {
@@ -19,7 +29,7 @@ static __always_inline void emit_read(struct sock *sk, struct sock_state *state,
 		struct tcp_sock *tcp = bpf_skc_to_tcp_sock(sk);
 
 		if (tcp)
-			out->end = tcp->copied_seq;
+			out->end = end_of_data(sk, tcp);
 	}
 	submit(out);
 }

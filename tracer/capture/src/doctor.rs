@@ -1,7 +1,8 @@
-//! What this machine can do, without attaching anything and without root.
+//! What this machine can do, with and without root.
 
 use crate::hooks::{Attach, ChosenHook, OBSERVATIONS, Observation, Program, Refusal};
 use crate::object::Symbols;
+use crate::{Config, attach};
 use aya::Btf;
 use aya_obj::btf::BtfKind;
 use std::fs;
@@ -25,18 +26,21 @@ pub struct Doctor {
     pub missing_capabilities: Vec<&'static str>,
     /// The clock behind `CLOCK_MONOTONIC` (`tsc`, `kvm-clock`, …); `None` if the kernel does not say.
     pub clock_source: Option<String>,
-    /// Each observation and the hook that it would use, as far as the kernel's BTF tells.
+    /// Each observation and the hook that it uses, or would use as far as the kernel's BTF tells.
     pub observations: Vec<ChosenHook>,
+    /// Why attaching was not possible, in a sentence with the remedy; `None` if it was.
+    pub refused: Option<String>,
 }
 
-/// Looks at this machine. Needs no privileges.
+/// Looks at this machine. With the capabilities that attaching needs it attaches everything for a moment,
+/// which is the only sure way to know; without, it tells what the kernel's BTF tells.
 pub fn examine() -> Doctor {
     let uname = rustix::system::uname();
     let btf = Btf::from_sys_fs().ok();
-    let mut observations: Vec<_> = OBSERVATIONS.iter().map(|o| expect(btf.as_ref(), o)).collect();
-    if let Some(btf) = &btf {
-        observations.push(payload_hook(Symbols::find(btf)));
-    }
+    let (observations, refused) = match attach::attach(&trial()) {
+        Ok(attached) => (attached.hooks, None),
+        Err(error) => (expect_all(btf.as_ref()), Some(error.to_string())),
+    };
     Doctor {
         kernel: uname.release().to_string_lossy().into_owned(),
         architecture: uname.machine().to_string_lossy().into_owned(),
@@ -48,7 +52,22 @@ pub fn examine() -> Doctor {
         .ok()
         .map(|name| name.trim().to_owned()),
         observations,
+        refused,
     }
+}
+
+/// What is attached to find out: paused, with the smallest ring.
+fn trial() -> Config {
+    let ring_bytes = u32::try_from(rustix::param::page_size()).unwrap_or(4096);
+    Config { ring_bytes, ..Config::default() }
+}
+
+fn expect_all(btf: Option<&Btf>) -> Vec<ChosenHook> {
+    let mut observations: Vec<_> = OBSERVATIONS.iter().map(|o| expect(btf, o)).collect();
+    if let Some(btf) = btf {
+        observations.push(payload_hook(Symbols::find(btf)));
+    }
+    observations
 }
 
 /// The first way whose hooks this kernel has.

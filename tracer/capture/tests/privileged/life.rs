@@ -1,0 +1,135 @@
+//! A capture's life: windows, a full ring, and nothing left behind.
+
+use crate::support::{Seen, V4, connect, everything, in_own_netns};
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::{Read as _, Write as _};
+use std::net::UdpSocket;
+use std::time::{Duration, Instant};
+use wirelap_capture::{AttachError, Capture, Config, doctor};
+use wirelap_events::{Body, Probe};
+
+#[test]
+fn every_event_that_a_full_ring_loses_is_counted() {
+    const SENDS: u64 = 3_000;
+    in_own_netns(|netns| {
+        let config = Config { ring_bytes: 1 << 16, ports: vec![4_999], ..everything() };
+        let mut capture = Capture::attach(&config).unwrap();
+        let mut seen = Seen::new(netns);
+        let socket = UdpSocket::bind((V4, 4_999)).unwrap();
+        for _ in 0..SENDS {
+            // Nobody reads the ring meanwhile.
+            socket.send_to(&[1; 100], (V4, 4_999)).unwrap();
+            socket.recv(&mut [0; 100]).unwrap();
+        }
+        let expected = [Probe::Send, Probe::Read, Probe::Ready, Probe::Xmit, Probe::Rx];
+        seen.collect(&mut capture, "the count of lost events", |seen| {
+            expected.iter().all(|probe| seen.lost.get(probe).is_some_and(|&lost| lost > 0))
+        });
+        let counters = capture.counters();
+        for probe in expected {
+            let found = counters.iter().find(|counters| counters.probe == probe).unwrap();
+            assert_eq!(found.emitted + found.lost, SENDS, "{found:?}");
+            assert_eq!(found.lost, seen.lost[&probe]);
+            assert!(found.emitted > 0);
+        }
+        // And it goes on.
+        socket.send_to(&[1; 100], (V4, 4_999)).unwrap();
+        let sends = seen.sends(seen.socket_at(4_999).id).len();
+        seen.collect(&mut capture, "the next send", |seen| {
+            seen.sends(seen.socket_at(4_999).id).len() == sends + 1
+        });
+    });
+}
+
+#[test]
+fn a_closed_window_reports_nothing_and_an_open_one_everything() {
+    in_own_netns(|netns| {
+        let mut capture = Capture::attach(&everything()).unwrap();
+        let mut seen = Seen::new(netns);
+        let (mut near, mut far) = connect(V4);
+        let mut talk = |times| {
+            for _ in 0..times {
+                near.write_all(&[1; 10]).unwrap();
+                far.read_exact(&mut [0; 10]).unwrap();
+            }
+        };
+        talk(3);
+        capture.set_window(false).unwrap();
+        capture.set_window(false).unwrap();
+        talk(5);
+        capture.set_window(true).unwrap();
+        talk(7);
+        drop((near, far));
+        seen.collect(&mut capture, "the end of both sockets", |seen| seen.closed() == 2);
+        let order: Vec<_> = seen
+            .events
+            .iter()
+            .filter_map(|(event, _)| match event.body {
+                Body::Send(_) => Some('s'),
+                Body::Window(open) => Some(if open { 'o' } else { 'c' }),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(order.iter().collect::<String>(), "sssco".to_owned() + "sssssss");
+    });
+}
+
+/// Ids of the BPF programs and links that this process holds.
+fn held() -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    for entry in fs::read_dir("/proc/self/fdinfo").unwrap().flatten() {
+        // A descriptor of another test's thread may be gone already.
+        let text = fs::read_to_string(entry.path()).unwrap_or_default();
+        found.extend(
+            text.lines().filter(|line| line.starts_with("link_id:")).map(ToOwned::to_owned),
+        );
+    }
+    found
+}
+
+#[test]
+fn nothing_is_left_attached() {
+    let before = held();
+    let capture = Capture::attach(&everything()).unwrap();
+    let hooks = capture.hooks().len();
+    let attached: BTreeSet<_> = held().difference(&before).cloned().collect();
+    assert!(attached.len() >= hooks / 2, "{attached:?}");
+    drop(capture);
+    // Other tests attach at the same time, with other links.
+    let exists = |line: &String| {
+        let id = line.trim_start_matches("link_id:").trim().to_owned();
+        std::process::Command::new("bpftool").args(["link", "show", "id", &id]).output().is_ok_and(
+            |output| {
+                output.status.success()
+                    && String::from_utf8_lossy(&output.stdout)
+                        .contains(&format!("pids {}", std::process::id()))
+            },
+        )
+    };
+    let own: Vec<_> = attached.difference(&held()).cloned().collect();
+    assert!(!own.is_empty());
+    let deadline = Instant::now() + Duration::from_secs(10);
+    while own.iter().any(exists) {
+        assert!(Instant::now() < deadline, "still attached: {own:?}");
+    }
+}
+
+#[test]
+fn what_cannot_be_attached_is_refused_in_a_sentence() {
+    let odd = Config { ring_bytes: 5_000, ..everything() };
+    assert!(matches!(Capture::attach(&odd), Err(AttachError::BadRingSize(5_000))));
+    let nowhere = Config { cgroup: Some("/proc".into()), ..everything() };
+    assert!(matches!(Capture::attach(&nowhere), Err(AttachError::BadCgroup { .. })));
+}
+
+#[test]
+fn the_doctor_expects_the_hooks_that_are_then_chosen() {
+    let capture = Capture::attach(&everything()).unwrap();
+    let doctor = doctor::examine();
+    assert_eq!(doctor.missing_capabilities, [""; 0]);
+    for chosen in capture.hooks() {
+        let expected = doctor.observations.iter().find(|o| o.observation == chosen.observation);
+        assert_eq!(expected.unwrap().hook, chosen.hook, "{}", chosen.observation);
+    }
+}

@@ -1,0 +1,12 @@
+//! Tests that attach probes to this kernel: `cargo test -p wirelap-capture --features privileged`, as
+//! root. Without root they fail.
+//!
+//! Each works in network namespaces of its own, makes its own traffic and counts exactly.
+
+mod filter;
+mod life;
+mod packets;
+mod raw;
+mod support;
+mod tcp;
+mod udp;

@@ -1,0 +1,53 @@
+//! System calls that have no safe wrapper.
+#![allow(unsafe_code, reason = "namespaces, sendmmsg and MSG_ZEROCOPY have no safe wrapper")]
+
+use std::net::{TcpStream, UdpSocket};
+use std::os::fd::AsRawFd as _;
+
+/// Moves this thread into a new network namespace.
+pub fn unshare_network() -> rustix::io::Result<()> {
+    // SAFETY: only the network namespace is unshared: no descriptor table and no file system state
+    // that other threads rely on.
+    unsafe { rustix::thread::unshare_unsafe(rustix::thread::UnshareFlags::NEWNET) }
+}
+
+/// Sends `count` datagrams of 16 bytes in one system call. Returns how many were sent.
+pub fn send_many(socket: &UdpSocket, count: usize) -> usize {
+    let mut bytes = [1_u8; 16];
+    let mut part = libc::iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: bytes.len() };
+    // SAFETY: all-zero is a valid mmsghdr: null pointers and zero lengths.
+    let mut header: libc::mmsghdr = unsafe { std::mem::zeroed() };
+    header.msg_hdr.msg_iov = &raw mut part;
+    header.msg_hdr.msg_iovlen = 1;
+    let mut headers = vec![header; count];
+    let length = u32::try_from(count).unwrap();
+    // SAFETY: `headers` has `length` entries; each points at `part`, and that at `bytes`; all live
+    // until after the call.
+    let sent = unsafe { libc::sendmmsg(socket.as_raw_fd(), headers.as_mut_ptr(), length, 0) };
+    usize::try_from(sent).expect("sendmmsg")
+}
+
+/// Sets `SO_ZEROCOPY`.
+pub fn enable_zero_copy(stream: &TcpStream) {
+    let one: libc::c_int = 1;
+    // SAFETY: the option's value is an int of the size given.
+    let result = unsafe {
+        libc::setsockopt(
+            stream.as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_ZEROCOPY,
+            (&raw const one).cast(),
+            u32::try_from(size_of::<libc::c_int>()).unwrap(),
+        )
+    };
+    assert_eq!(result, 0);
+}
+
+/// Sends with `MSG_ZEROCOPY`. Returns how many bytes were sent.
+pub fn send_zero_copy(stream: &TcpStream, bytes: &[u8]) -> usize {
+    let flags = libc::MSG_ZEROCOPY;
+    // SAFETY: the pointer and length are of one slice. The kernel may read it later; callers keep it
+    // unchanged until the peer has read everything.
+    let sent = unsafe { libc::send(stream.as_raw_fd(), bytes.as_ptr().cast(), bytes.len(), flags) };
+    usize::try_from(sent).expect("send")
+}

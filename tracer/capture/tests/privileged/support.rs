@@ -1,0 +1,245 @@
+//! A private network namespace, and what was seen in it.
+
+use std::collections::HashMap;
+use std::fs;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, TcpListener, TcpStream};
+use std::os::unix::fs::MetadataExt;
+use std::process::Command;
+use std::thread;
+use std::time::{Duration, Instant};
+use wirelap_capture::{Capture, Config};
+use wirelap_events::{
+    Body, Event, NetNs, Packet, PacketHook, Probe, Read, ReadKind, Ready, Send, SendKind, Seq,
+    Socket, SocketId,
+};
+
+pub const V4: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+pub const V6: IpAddr = IpAddr::V6(Ipv6Addr::LOCALHOST);
+
+/// How long to wait for what must come.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Runs `work` on a thread in a network namespace of its own, with only a loopback device.
+pub fn in_own_netns<T: std::marker::Send + 'static>(
+    work: impl FnOnce(NetNs) -> T + std::marker::Send + 'static,
+) -> T {
+    let thread = thread::spawn(|| {
+        enter_new_netns();
+        ip("link set lo up");
+        work(current_netns())
+    });
+    match thread.join() {
+        Ok(result) => result,
+        Err(panic) => std::panic::resume_unwind(panic),
+    }
+}
+
+/// Moves this thread, and the threads and processes that it starts, into a new namespace.
+pub fn enter_new_netns() {
+    crate::raw::unshare_network().expect("these tests need root");
+}
+
+pub fn current_netns() -> NetNs {
+    let inode = fs::metadata("/proc/thread-self/ns/net").unwrap().ino();
+    NetNs(u32::try_from(inode).unwrap())
+}
+
+/// Runs `ip` in this thread's namespace.
+pub fn ip(arguments: &str) {
+    let status = Command::new("ip").args(arguments.split(' ')).status().unwrap();
+    assert!(status.success(), "ip {arguments}");
+}
+
+/// Everything, this process included, in a ring that is large enough for any test.
+pub fn everything() -> Config {
+    Config { exclude_self: false, ..Config::default() }
+}
+
+/// What was seen in one namespace, in order.
+pub struct Seen {
+    netns: NetNs,
+    pub sockets: HashMap<SocketId, Socket>,
+    /// Events with their payload taken out.
+    pub events: Vec<(Event<'static>, Vec<u8>)>,
+    /// Of all namespaces.
+    pub lost: HashMap<Probe, u64>,
+}
+
+impl Seen {
+    pub fn new(netns: NetNs) -> Seen {
+        Seen { netns, sockets: HashMap::new(), events: Vec::new(), lost: HashMap::new() }
+    }
+
+    /// Polls until `done`, and once more. Panics when that takes too long.
+    pub fn collect(&mut self, capture: &mut Capture, what: &str, done: impl Fn(&Seen) -> bool) {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let was_done = done(self);
+            capture.poll(Duration::from_millis(10), &mut |event| self.add(event)).unwrap();
+            if was_done {
+                return;
+            }
+            assert!(Instant::now() < deadline, "{what} did not come: {:#?}", self.events);
+        }
+    }
+
+    /// Polls for two namespaces until both ends of a connection are closed.
+    pub fn collect_both(&mut self, other: &mut Seen, capture: &mut Capture) {
+        let deadline = Instant::now() + PATIENCE;
+        let mut rounds = 0;
+        while rounds < 2 {
+            rounds += usize::from(self.closed() > 0 && other.closed() > 0);
+            let mut both = |event: &Event<'_>| {
+                self.add(event);
+                other.add(event);
+            };
+            capture.poll(Duration::from_millis(10), &mut both).unwrap();
+            assert!(Instant::now() < deadline, "the connection does not end");
+        }
+    }
+
+    fn add(&mut self, event: &Event<'_>) {
+        let mut payload = Vec::new();
+        let body = match event.body {
+            Body::Socket(socket) => {
+                if socket.netns == self.netns {
+                    self.sockets.insert(socket.id, socket);
+                }
+                Body::Socket(socket)
+            }
+            Body::Packet(packet) => {
+                payload.extend_from_slice(packet.payload);
+                Body::Packet(Packet { payload: &[], ..packet })
+            }
+            Body::Lost(lost) => {
+                *self.lost.entry(lost.probe).or_default() += lost.count;
+                Body::Lost(lost)
+            }
+            Body::Send(body) => Body::Send(body),
+            Body::Read(body) => Body::Read(body),
+            Body::Ready(body) => Body::Ready(body),
+            Body::Wake(body) => Body::Wake(body),
+            Body::Closed(body) => Body::Closed(body),
+            Body::Retransmit(body) => Body::Retransmit(body),
+            Body::Drop(body) => Body::Drop(body),
+            Body::Window(body) => Body::Window(body),
+        };
+        if self.is_here(&body) {
+            self.events.push((Event { at: event.at, cpu: event.cpu, body }, payload));
+        }
+    }
+
+    fn is_here(&self, body: &Body<'_>) -> bool {
+        match body {
+            Body::Socket(socket) => socket.netns == self.netns,
+            Body::Packet(packet) => packet.netns == self.netns,
+            Body::Closed(id)
+            | Body::Send(Send { socket: id, .. })
+            | Body::Read(Read { socket: id, .. })
+            | Body::Ready(Ready { socket: id, .. }) => self.sockets.contains_key(id),
+            Body::Wake(wake) => wake.task.pid.0 == std::process::id(),
+            _ => true,
+        }
+    }
+
+    pub fn sends(&self, of: SocketId) -> Vec<Send> {
+        let send = |body| if let Body::Send(send) = body { Some(send) } else { None };
+        self.bodies(send).filter(|send| send.socket == of).collect()
+    }
+
+    pub fn reads(&self, of: SocketId) -> Vec<Read> {
+        let read = |body| if let Body::Read(read) = body { Some(read) } else { None };
+        self.bodies(read).filter(|read| read.socket == of).collect()
+    }
+
+    pub fn readies(&self, of: SocketId) -> Vec<Ready> {
+        let ready = |body| if let Body::Ready(ready) = body { Some(ready) } else { None };
+        self.bodies(ready).filter(|ready| ready.socket == of).collect()
+    }
+
+    pub fn packets(&self, hook: PacketHook) -> impl Iterator<Item = (Packet<'static>, &[u8])> {
+        self.events.iter().filter_map(move |(event, payload)| match event.body {
+            Body::Packet(packet) if packet.hook == hook => Some((packet, payload.as_slice())),
+            _ => None,
+        })
+    }
+
+    pub fn closed(&self) -> usize {
+        self.bodies(|body| if let Body::Closed(id) = body { Some(id) } else { None }).count()
+    }
+
+    fn bodies<T>(&self, pick: impl Fn(Body<'static>) -> Option<T>) -> impl Iterator<Item = T> {
+        self.events.iter().filter_map(move |(event, _)| pick(event.body))
+    }
+
+    /// The socket with this local port. Panics if it was not announced exactly once.
+    pub fn socket_at(&self, port: u16) -> Socket {
+        let found: Vec<_> = self.sockets.values().filter(|s| s.local.port() == port).collect();
+        assert_eq!(found.len(), 1, "sockets at {port}: {found:?}");
+        let announced = self
+            .bodies(|body| if let Body::Socket(socket) = body { Some(socket.id) } else { None })
+            .filter(|&id| id == found[0].id)
+            .count();
+        assert_eq!(announced, 1, "{:?}", found[0]);
+        *found[0]
+    }
+
+    /// The stream that left a port, put together from the packets' payload by sequence number.
+    pub fn stream_from(&self, port: u16, start: Seq) -> Vec<u8> {
+        let mut stream = Vec::new();
+        for (packet, payload) in self.packets(PacketHook::Xmit) {
+            let is_data = packet.payload_len > 0 && packet.flow.src.port() == port;
+            let (Some(tcp), true) = (packet.tcp, is_data) else { continue };
+            assert_eq!(packet.payload_len as usize, payload.len(), "{packet:?}");
+            let at = usize::try_from(tcp.seq.distance_from(start)).unwrap_or(0);
+            stream.resize(stream.len().max(at + payload.len()), 0);
+            stream[at..at + payload.len()].copy_from_slice(payload);
+        }
+        stream
+    }
+}
+
+/// Start and length of a stream's send.
+pub fn sent(send: &Send) -> (Seq, u32) {
+    match send.kind {
+        SendKind::Stream { start, len } => (start, len),
+        SendKind::Datagram { .. } => panic!("{send:?} is no stream's"),
+    }
+}
+
+/// Start and length of a stream's read.
+pub fn taken(read: &Read) -> (Seq, u32) {
+    match read.kind {
+        ReadKind::Stream { end, len } => (Seq(end.0.wrapping_sub(len)), len),
+        ReadKind::Datagram { .. } => panic!("{read:?} is no stream's"),
+    }
+}
+
+/// Panics unless the ranges follow each other without gap or overlap, from `start` over `bytes`.
+pub fn assert_covers(ranges: impl IntoIterator<Item = (Seq, u32)>, start: Seq, bytes: usize) {
+    let mut at = start;
+    for (from, len) in ranges {
+        assert_eq!(from, at, "a range does not begin where the last one ended");
+        at = from.plus(len);
+    }
+    assert_eq!(at.distance_from(start), i32::try_from(bytes).unwrap());
+}
+
+/// Two ends of a TCP connection: who connected, who accepted.
+pub fn connect(address: IpAddr) -> (TcpStream, TcpStream) {
+    let listener = TcpListener::bind((address, 0)).unwrap();
+    let near = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    near.set_nodelay(true).unwrap();
+    let far = listener.accept().unwrap().0;
+    far.set_nodelay(true).unwrap();
+    (near, far)
+}
+
+pub fn port(stream: &TcpStream) -> u16 {
+    stream.local_addr().unwrap().port()
+}
+
+/// Bytes in which every position is told from its neighbours.
+pub fn pattern(len: usize) -> Vec<u8> {
+    (0..len).map(|i| u8::try_from((i * 31 + i / 251) % 256).unwrap()).collect()
+}
