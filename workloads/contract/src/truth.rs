@@ -204,7 +204,9 @@ mod tests {
 
     fn written() -> Vec<u8> {
         let mut writer = TruthWriter::new(Vec::new()).unwrap();
-        sample().iter().for_each(|truth| writer.write(truth).unwrap());
+        for truth in &sample() {
+            writer.write(truth).unwrap();
+        }
         writer.finish().unwrap()
     }
 

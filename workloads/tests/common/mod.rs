@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use wirelap_contract::{Done, History, LinkTransport, Middleware, Ready, Role, Spec, Stamp};
 use wirelap_contract::{Truth, TruthKind, TruthReader};
 
-pub const LIMIT: Duration = Duration::from_secs(60);
+pub const LIMIT: Duration = Duration::from_mins(1);
 
 /// A running workload. Killed when dropped.
 pub struct Workload {
@@ -201,7 +201,7 @@ impl Case {
     pub fn start_broker(&mut self) -> Option<Workload> {
         let broker = Some(self.broker?.to_owned());
         let workload = Workload::start(&Spec { broker, ..self.role(Role::Broker) });
-        self.base.endpoint = workload.ready.endpoint.clone();
+        self.base.endpoint.clone_from(&workload.ready.endpoint);
         Some(workload)
     }
 
@@ -210,7 +210,7 @@ impl Case {
         let truth = truth.map(Path::to_owned);
         let workload = Workload::start(&Spec { truth, ..self.role(role) });
         if self.broker.is_none() && !workload.ready.endpoint.is_empty() {
-            self.base.endpoint = workload.ready.endpoint.clone();
+            self.base.endpoint.clone_from(&workload.ready.endpoint);
         }
         workload
     }
