@@ -36,7 +36,9 @@ pub fn unpack(packed: &[u8]) -> (Transport, Vec<Chunk>) {
 pub fn pack(transport: Transport, chunks: &[Chunk]) -> Vec<u8> {
     let mut packed = Vec::new();
     for chunk in chunks {
-        for piece in chunk.bytes.chunks(usize::from(u16::MAX)) {
+        // An empty packet is a packet.
+        let (first, rest) = chunk.bytes.split_at(chunk.bytes.len().min(usize::from(u16::MAX)));
+        for piece in std::iter::once(first).chain(rest.chunks(usize::from(u16::MAX))) {
             let side = if chunk.side == Side::B { SIDE_B } else { 0 };
             packed.push(side | if transport == Transport::Udp { UDP } else { 0 });
             packed.extend(u16::try_from(piece.len()).unwrap_or(u16::MAX).to_be_bytes());

@@ -13,7 +13,8 @@
 //! undecoded: 0                     bytes that must be in no frame, if not 0
 //! ```
 //!
-//! A `.bin` file is a [`packed`](super::packed) conversation with nothing expected: what fuzzing found.
+//! With nothing expected, and as fuzzing finds them: a `.bin` file is a [`packed`](super::packed)
+//! conversation, a `.fuzz` file has one on each line in hex.
 
 use super::{Chunk, packed};
 use std::path::{Path, PathBuf};
@@ -43,36 +44,56 @@ pub fn of(protocol: &dyn Protocol) -> Vec<Transcript> {
         std::fs::read_dir(&folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display()));
     let mut paths: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
     paths.sort();
-    paths.iter().map(|path| read(protocol, path)).collect()
+    paths.iter().flat_map(|path| read(protocol, path)).collect()
 }
 
-fn read(protocol: &dyn Protocol, path: &Path) -> Transcript {
+fn read(protocol: &dyn Protocol, path: &Path) -> Vec<Transcript> {
     let bytes = std::fs::read(path).unwrap();
+    match path.extension().and_then(|e| e.to_str()) {
+        Some("bin") => vec![found(path, &bytes)],
+        Some("fuzz") => hex_lines(&bytes).iter().map(|packed| found(path, packed)).collect(),
+        Some("hex") => vec![written(protocol, path, &bytes)],
+        _ => panic!("{}: neither .hex nor .bin nor .fuzz", path.display()),
+    }
+}
+
+/// A packed conversation that a fuzzer made up.
+fn found(path: &Path, packed: &[u8]) -> Transcript {
+    let (transport, chunks) = packed::unpack(packed);
+    Transcript {
+        path: path.to_owned(),
+        transport,
+        mid_stream: false,
+        recognised: false,
+        chunks,
+        frames: None,
+        undecoded: 0,
+    }
+}
+
+/// A transcript in words.
+fn written(protocol: &dyn Protocol, path: &Path, bytes: &[u8]) -> Transcript {
     let mut transcript = Transcript {
         path: path.to_owned(),
         transport: protocol.transports()[0],
         mid_stream: false,
         recognised: true,
         chunks: Vec::new(),
-        frames: None,
+        frames: Some(Vec::new()),
         undecoded: 0,
     };
-    match path.extension().and_then(|e| e.to_str()) {
-        Some("bin") => {
-            transcript.recognised = false;
-            (transcript.transport, transcript.chunks) = packed::unpack(&bytes);
-        }
-        Some("hex") => {
-            transcript.frames = Some(Vec::new());
-            for (number, line) in String::from_utf8(bytes).unwrap().lines().enumerate() {
-                transcript
-                    .line(line)
-                    .unwrap_or_else(|| panic!("{}:{}: {line}", path.display(), number + 1));
-            }
-        }
-        _ => panic!("{}: neither .hex nor .bin", path.display()),
+    for (number, line) in std::str::from_utf8(bytes).unwrap().lines().enumerate() {
+        transcript
+            .line(line)
+            .unwrap_or_else(|| panic!("{}:{}: {line}", path.display(), number + 1));
     }
     transcript
+}
+
+/// A file of byte strings in hex, one a line, with comments.
+pub fn hex_lines(bytes: &[u8]) -> Vec<Vec<u8>> {
+    let lines = std::str::from_utf8(bytes).unwrap().lines();
+    lines.filter(|line| !line.starts_with('#')).map(|line| hex(line).unwrap()).collect()
 }
 
 impl Transcript {
