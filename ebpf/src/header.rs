@@ -79,14 +79,14 @@ impl Header {
         let mut parsed = Struct { name: name.to_owned(), fields: Vec::new(), size: 0, align: 1 };
         for line in lines {
             if line == "};" {
-                if parsed.size % parsed.align != 0 {
+                if !parsed.size.is_multiple_of(parsed.align) {
                     return Err(format!("events.h: struct {name} ends with implicit padding"));
                 }
                 self.structs.push(parsed);
                 return Ok(());
             }
             let (size, align, field) = self.parse_field(line)?;
-            if parsed.size % align != 0 {
+            if !parsed.size.is_multiple_of(align) {
                 return Err(format!("events.h: implicit padding before {name}.{field}"));
             }
             parsed.fields.push(Field { name: field, offset: parsed.size, size });
