@@ -211,7 +211,9 @@ fn two_threads_that_write_to_one_socket_share_its_bytes_exactly() {
         let total = WRITES * (100 + 37);
         let mut buffer = vec![0; total];
         far.read_exact(&mut buffer).unwrap();
-        writers.into_iter().for_each(|writer| writer.join().unwrap());
+        for writer in writers {
+            writer.join().unwrap();
+        }
         drop((near, far));
         seen.collect(&mut capture, "the end of both sockets", |seen| seen.closed() == 2);
 

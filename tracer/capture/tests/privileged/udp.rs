@@ -1,4 +1,4 @@
-//! UDP: sends, which datagram a read takes, SO_REUSEPORT, sendmmsg.
+//! UDP: sends, which datagram a read takes, shared ports, sendmmsg.
 
 use crate::raw;
 use crate::support::{Seen, V4, V6, everything, in_own_netns, pattern};

@@ -1,0 +1,201 @@
+//! What tracing costs the traced: a ping-pong with and without probes, in turn, in one run.
+//!
+//! `chrt -f 10 cost [--rounds N] [--messages N] [--bytes N]`, as root. Both ends run on CPU 0; the reader of
+//! the ring on CPU 1. Prints medians over the rounds.
+
+use rustix::thread::{CpuSet, sched_setaffinity};
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream, UdpSocket};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+use wirelap_capture::{Capture, Config};
+
+type Error = Box<dyn std::error::Error>;
+
+/// What is attached during a block of round trips.
+#[derive(Clone, Copy, PartialEq)]
+enum State {
+    /// Nothing.
+    Off,
+    /// All probes, window closed.
+    Paused,
+    /// What TCP needs.
+    Tcp,
+    /// All probes.
+    All,
+}
+
+const STATES: [(State, &str); 4] = [
+    (State::Off, "not traced"),
+    (State::Paused, "attached, window closed"),
+    (State::Tcp, "traced, --no-udp"),
+    (State::All, "traced"),
+];
+
+/// One block: nanoseconds and records of a round trip.
+#[derive(Clone, Copy)]
+struct Block {
+    nanos: f64,
+    records: f64,
+}
+
+fn main() -> Result<(), Error> {
+    let (mut rounds, mut messages, mut bytes) = (25, 4_000, 64);
+    let mut args = std::env::args().skip(1);
+    while let Some(arg) = args.next() {
+        let value = args.next().ok_or("an argument needs a value")?.parse()?;
+        match arg.as_str() {
+            "--rounds" => rounds = value,
+            "--messages" => messages = value,
+            "--bytes" => bytes = value,
+            other => return Err(format!("unknown argument {other}").into()),
+        }
+    }
+    println!("{rounds} rounds of {messages} round trips of {bytes} bytes in each state\n");
+    println!(
+        "| ping-pong | state | ns a round trip | added | records a round trip | ns a record |"
+    );
+    println!("|---|---|---:|---:|---:|---:|");
+    report("TCP", rounds, &mut || tcp(messages, bytes))?;
+    report("UDP", rounds, &mut || udp(messages, bytes))
+}
+
+/// A run of one block: how long a round trip took.
+type Run<'a> = &'a mut dyn FnMut() -> Result<f64, Error>;
+
+fn report(name: &str, rounds: usize, run: Run<'_>) -> Result<(), Error> {
+    let mut blocks: [Vec<Block>; STATES.len()] = Default::default();
+    for round in 0..rounds {
+        // Another order each time, so that drift hits all states alike.
+        for turn in 0..STATES.len() {
+            let index = (turn + round) % STATES.len();
+            blocks[index].push(block(STATES[index].0, run)?);
+        }
+    }
+    let off = blocks[0].clone();
+    for ((_, state), blocks) in STATES.iter().zip(&blocks) {
+        let nanos = median(blocks.iter().map(|block| block.nanos));
+        let added = median(blocks.iter().zip(&off).map(|(on, off)| on.nanos - off.nanos));
+        let records = median(blocks.iter().map(|block| block.records));
+        let each = if records >= 1.0 { format!("{:.0}", added / records) } else { "".into() };
+        println!("| {name} | {state} | {nanos:.0} | {added:.0} | {records:.1} | {each} |");
+    }
+    Ok(())
+}
+
+fn median(values: impl Iterator<Item = f64>) -> f64 {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or_default()
+}
+
+fn block(state: State, run: Run<'_>) -> Result<Block, Error> {
+    if state == State::Off {
+        return Ok(Block { nanos: run()?, records: 0.0 });
+    }
+    let config = Config { udp: state != State::Tcp, exclude_self: false, ..Config::default() };
+    let mut capture = Capture::attach(&config)?;
+    if state == State::Paused {
+        capture.set_window(false)?;
+    }
+    let stop = Arc::new(AtomicBool::new(false));
+    let reader = thread::spawn({
+        let stop = Arc::clone(&stop);
+        move || -> Result<usize, String> {
+            pin(1).map_err(|error| error.to_string())?;
+            let mut records = 0;
+            while !stop.load(Ordering::Relaxed) {
+                records += capture
+                    .poll(Duration::from_millis(10), &mut |_| {})
+                    .map_err(|error| error.to_string())?;
+            }
+            let lost: u64 = capture.counters().iter().map(|counters| counters.lost).sum();
+            if lost > 0 { Err(format!("{lost} events were lost")) } else { Ok(records) }
+        }
+    });
+    let nanos = run();
+    stop.store(true, Ordering::Relaxed);
+    let records = reader.join().map_err(|_| "the reader panicked")??;
+    Ok(Block { nanos: nanos?, records: records as f64 / MEASURED.with(std::cell::Cell::get) })
+}
+
+thread_local! {
+    /// Round trips of the last block, to divide its records by.
+    static MEASURED: std::cell::Cell<f64> = const { std::cell::Cell::new(1.0) };
+}
+
+fn pin(cpu: usize) -> rustix::io::Result<()> {
+    let mut set = CpuSet::new();
+    set.set(cpu);
+    sched_setaffinity(None, &set)
+}
+
+/// Times `messages` round trips after a tenth as many that warm up.
+fn time(messages: usize, mut round_trip: impl FnMut() -> Result<(), Error>) -> Result<f64, Error> {
+    let warm_up = messages / 10;
+    for _ in 0..warm_up {
+        round_trip()?;
+    }
+    let start = Instant::now();
+    for _ in 0..messages {
+        round_trip()?;
+    }
+    MEASURED.with(|measured| measured.set((messages + warm_up) as f64));
+    Ok(start.elapsed().as_secs_f64() * 1e9 / messages as f64)
+}
+
+fn tcp(messages: usize, bytes: usize) -> Result<f64, Error> {
+    let listener = TcpListener::bind("127.0.0.1:0")?;
+    let mut near = TcpStream::connect(listener.local_addr()?)?;
+    let mut far = listener.accept()?.0;
+    near.set_nodelay(true)?;
+    far.set_nodelay(true)?;
+    let pong = thread::spawn(move || {
+        let mut buffer = vec![0; bytes];
+        let pinned = pin(0);
+        // Ends when the other end closes.
+        while pinned.is_ok() && far.read_exact(&mut buffer).is_ok() {
+            if far.write_all(&buffer).is_err() {
+                break;
+            }
+        }
+    });
+    pin(0)?;
+    let mut buffer = vec![0; bytes];
+    let nanos = time(messages, || {
+        near.write_all(&buffer)?;
+        Ok(near.read_exact(&mut buffer)?)
+    });
+    drop(near);
+    pong.join().map_err(|_| "the pong panicked")?;
+    nanos
+}
+
+fn udp(messages: usize, bytes: usize) -> Result<f64, Error> {
+    let near = UdpSocket::bind("127.0.0.1:0")?;
+    let far = UdpSocket::bind("127.0.0.1:0")?;
+    near.connect(far.local_addr()?)?;
+    far.connect(near.local_addr()?)?;
+    let pong = thread::spawn(move || {
+        let mut buffer = vec![0; bytes + 1];
+        let pinned = pin(0);
+        // A datagram of another length ends it.
+        while pinned.is_ok() && far.recv(&mut buffer).is_ok_and(|len| len == bytes) {
+            if far.send(&buffer[..bytes]).is_err() {
+                break;
+            }
+        }
+    });
+    pin(0)?;
+    let mut buffer = vec![0; bytes];
+    let nanos = time(messages, || {
+        near.send(&buffer)?;
+        near.recv(&mut buffer)?;
+        Ok(())
+    });
+    near.send(&buffer[1..])?;
+    pong.join().map_err(|_| "the pong panicked")?;
+    nanos
+}
