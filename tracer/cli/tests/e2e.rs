@@ -162,14 +162,15 @@ fn a_port_in_use_is_told() {
 fn a_broker_killed_in_mid_run_is_named() {
     let _alone = lock();
     let bench = Bench::new();
-    let words = "run latency --on mqtt --broker mosquitto --rate 5000 --duration 60s";
+    let words = "run latency --on mqtt --broker mosquitto --warmup 0 --rate 2000 --duration 60s";
     let run = bench.wirelap(words).json().start();
     bench.until_messages_flow(&run, LONG);
     run.kill_descendant("mosquitto");
     let ended = run.end(LONG);
     assert_eq!(ended.status, Some(1), "{}", ended.stderr);
     let last = ended.stderr.lines().last().unwrap_or_default();
-    assert!(last.starts_with("wirelap: ") && last.contains("mosquitto"), "{}", ended.stderr);
+    assert!(last.starts_with("wirelap: "), "{}", ended.stderr);
+    assert!(last.contains("the mqtt broker (mosquitto) (pid "), "{}", ended.stderr);
     let report = bench.report();
     assert_eq!(report["partial"], true);
     assert!(report["results"][0]["messages"]["matched"].as_u64() > Some(0));
@@ -180,7 +181,8 @@ fn a_broker_killed_in_mid_run_is_named() {
 fn a_workload_killed_in_mid_run_is_named() {
     let _alone = lock();
     let bench = Bench::new();
-    let run = bench.wirelap("run latency --on tcp --rate 5000 --duration 60s").json().start();
+    let run =
+        bench.wirelap("run latency --on tcp --warmup 0 --rate 2000 --duration 60s").json().start();
     bench.until_messages_flow(&run, LONG);
     run.kill_descendant("sub");
     let ended = run.end(LONG);
@@ -195,7 +197,7 @@ fn a_signal_leaves_a_valid_partial_report_and_no_process() {
     let _alone = lock();
     for signal in [Signal::INT, Signal::TERM, Signal::HUP] {
         let bench = Bench::new();
-        let words = "run latency --on mqtt,tcp --rate 5000 --duration 60s";
+        let words = "run latency --on mqtt,tcp --warmup 0 --rate 2000 --duration 60s";
         let run = bench.wirelap(words).json().start();
         bench.until_messages_flow(&run, LONG);
         let descendants = run.descendants();

@@ -17,6 +17,9 @@ const END: Duration = Duration::from_secs(3);
 /// How long the last words of a process that has exited may take through the pipe.
 const LAST_WORDS: Duration = Duration::from_millis(100);
 
+/// How long the death of a broker may take to come to light after its clients'.
+const BROKER_DEATH: Duration = Duration::from_millis(500);
+
 /// How often signals and deaths are looked for.
 const LOOK: Duration = Duration::from_millis(10);
 
@@ -121,9 +124,12 @@ impl<'a> Crew<'a> {
 
     fn look_for_deaths(&mut self) -> Result<(), Trouble> {
         let dead = |child: &Child| child.done.is_none() && child.has_exited();
-        let Some(number) = self.children.iter().position(dead) else { return Ok(()) };
+        let Some(mut number) = self.children.iter().position(dead) else { return Ok(()) };
         // What it said last may still be on its way through the pipe.
         self.hear_out(number, LAST_WORDS)?;
+        if self.children[number].done.is_none() {
+            number = self.first_cause(number);
+        }
         let child = &mut self.children[number];
         if child.done.is_some() {
             return Ok(());
@@ -132,6 +138,22 @@ impl<'a> Crew<'a> {
         let when = if child.ready.is_some() { "in mid-run" } else { "before it was ready" };
         let epitaph = child.epitaph(when);
         Err(Failure::Measured(format!("{} (pid {pid}) {epitaph}", child.title)).into())
+    }
+
+    /// A client of a broker that dies may notice before we do: then the broker is to be named.
+    fn first_cause(&mut self, dead: usize) -> usize {
+        let broker = self.children.iter().position(|child| child.role == Role::Broker);
+        let Some(broker) = broker.filter(|&broker| broker != dead) else { return dead };
+        let deadline = Instant::now() + BROKER_DEATH;
+        while Instant::now() < deadline {
+            if self.children[broker].has_exited() {
+                return broker;
+            }
+            if let Ok(heard) = self.heard.recv_timeout(LOOK) {
+                let _ = self.take(heard);
+            }
+        }
+        dead
     }
 
     /// Listens until a process is done, or for a time.

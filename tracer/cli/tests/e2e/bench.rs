@@ -81,17 +81,13 @@ impl Bench {
         serde_json::from_slice(&fs::read(self.json()).expect("a report")).expect("valid JSON")
     }
 
-    /// Until a workload has written down a few hundred messages.
+    /// Until the sender has slept between messages a few hundred times.
     pub fn until_messages_flow(&self, run: &Running, time: Duration) {
-        let has_records = |folder: PathBuf| {
-            let files = fs::read_dir(folder).into_iter().flatten().flatten();
-            let mut truths = files.filter(|f| f.file_name().to_string_lossy().starts_with("truth"));
-            truths.any(|file| file.metadata().is_ok_and(|meta| meta.len() > 8192))
-        };
         poll("traffic", time, || {
             assert!(run.is_running(), "wirelap ended before there was traffic");
-            let folders = fs::read_dir(self.temp.path()).unwrap().flatten();
-            folders.map(|folder| folder.path()).any(has_records).then_some(())
+            let sender =
+                run.descendants().into_iter().find(|&pid| words_of(pid).contains(&"pub".into()));
+            sender.filter(|&pid| sleeps(pid) > 500).map(drop)
         });
     }
 
@@ -174,9 +170,8 @@ impl Running {
 
     /// Kills the descendant with this program name or first argument.
     pub fn kill_descendant(&self, name: &str) {
-        let found = self.descendants().into_iter().find(|pid| {
-            let cmdline = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-            let words: Vec<_> = cmdline.split(|&b| b == 0).map(String::from_utf8_lossy).collect();
+        let found = self.descendants().into_iter().find(|&pid| {
+            let words = words_of(pid);
             let program = words.first().is_some_and(|word| word.rsplit('/').next() == Some(name));
             program || words.get(1).is_some_and(|word| word == name)
         });
@@ -213,6 +208,22 @@ fn stat(pid: u32) -> Option<(char, u32)> {
 
 fn state(pid: u32) -> Option<char> {
     stat(pid).map(|(state, _)| state)
+}
+
+fn words_of(pid: u32) -> Vec<String> {
+    let cmdline = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    cmdline.split(|&b| b == 0).map(|word| String::from_utf8_lossy(word).into_owned()).collect()
+}
+
+/// How often a process's threads have gone to sleep by themselves.
+fn sleeps(pid: u32) -> u64 {
+    let threads = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    let status = threads.filter_map(|t| fs::read_to_string(t.path().join("status")).ok());
+    let count = |status: String| -> Option<u64> {
+        let line = status.lines().find_map(|l| l.strip_prefix("voluntary_ctxt_switches:"))?;
+        line.trim().parse().ok()
+    };
+    status.filter_map(count).sum()
 }
 
 fn parent_of(pid: u32) -> Option<u32> {
