@@ -15,3 +15,10 @@ fn the_corpus_of_the_reassembly() {
     }
     assert!(scripts >= 4, "the corpus is not there: {}", folder.display());
 }
+
+proptest::proptest! {
+    #[test]
+    fn any_script_of_packets(script in proptest::collection::vec(proptest::num::u8::ANY, 0..600)) {
+        script::run(&script);
+    }
+}
