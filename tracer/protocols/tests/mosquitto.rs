@@ -80,7 +80,13 @@ fn every_packet_of_a_real_session_is_what_tshark_says() {
 
 /// One publisher and one subscriber.
 fn exchange(port: u16, version: &str, qos: &str) {
-    let subscriber = broker::Subscriber::start(port, &["-V", version, "-q", qos, "-t", "test/#"]);
+    let mut args = vec!["-V", version, "-q", qos, "-t", "test/#"];
+    if version == "mqttv5" {
+        // With its default of 20, mosquitto 2.0.11's subscriber now and then takes its own broker's
+        // QoS 2 pipelining for an error and leaves.
+        args.extend(["-D", "connect", "receive-maximum", "1000"]);
+    }
+    let subscriber = broker::Subscriber::start(port, &args);
     let lines: String = (0..MESSAGES).map(|n| "x".repeat(n * 5000 / MESSAGES) + "\n").collect();
     let to = ["-V", version, "-q", qos, "-t", "test/lines", "-l"];
     run("mosquitto_pub", port, &to, lines.as_bytes());
