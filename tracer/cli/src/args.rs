@@ -83,10 +83,9 @@ pub enum TruthCheck {
 
 /// What the workloads are told, wherever they are started.
 #[derive(Clone, Debug, Args)]
-#[expect(clippy::struct_excessive_bools, reason = "flags of a command line")]
 pub struct WorkloadArgs {
     /// The broker of brokered middlewares: rumqttd (embedded, default), mosquitto, or the address of
-    /// one that runs already, e.g. mqtt://127.0.0.1:1883
+    /// one that runs already, e.g. `mqtt://127.0.0.1:1883`
     #[arg(long, value_name = "NAME|URL")]
     pub broker: Option<String>,
 
@@ -102,7 +101,7 @@ pub struct WorkloadArgs {
     #[arg(long, value_enum, value_name = "RELIABILITY")]
     pub reliability: Option<Reliability>,
 
-    /// Set TCP_NODELAY where the library allows it
+    /// Set `TCP_NODELAY` where the library allows it
     #[arg(long, value_name = "BOOL", default_value_t = true, action = clap::ArgAction::Set)]
     pub nodelay: bool,
 

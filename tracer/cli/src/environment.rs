@@ -1,6 +1,7 @@
 //! The environment of a run, as it goes into the JSON.
 
 use crate::machine;
+use std::collections::BTreeMap;
 use std::time::SystemTime;
 use wirelap_report::Environment;
 
@@ -15,8 +16,8 @@ pub fn describe(seed: u64) -> Environment {
         memory_bytes: machine::memory_bytes(),
         hostname: machine::hostname(),
         wirelap_version: env!("CARGO_PKG_VERSION").to_owned(),
-        versions: Default::default(),
-        settings: Default::default(),
+        versions: BTreeMap::default(),
+        settings: BTreeMap::default(),
         seed,
         command_line: std::env::args_os().map(|a| a.to_string_lossy().into_owned()).collect(),
         started_at: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),

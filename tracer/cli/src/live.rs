@@ -6,6 +6,7 @@ use crate::environment;
 use crate::failure::Failure;
 use crate::output::{self, Json};
 use crate::plan::{self, Pacing, Trial};
+use crate::privileges;
 use crate::quantity::Sampling;
 use crate::run::{catch_signals, preflight, ring_bytes};
 use crate::signals::Signals;
@@ -40,6 +41,7 @@ pub fn run(args: &LiveArgs) -> Result<ExitCode, Failure> {
     preflight(&trials)?;
     let signals = catch_signals()?;
     let shop = if trials.is_empty() { None } else { Some(Shop::open()?) };
+    privileges::shed();
     let environment = environment::describe(0);
     let tracer = Tracer::start(&settings(args), (|_| {}) as Discard)?;
     let hooks = tracer.hooks().to_vec();
@@ -52,7 +54,9 @@ pub fn run(args: &LiveArgs) -> Result<ExitCode, Failure> {
         tracer.orders().begin(Sampling::Off);
         watch(args, &tracer, &mut casts, &signals)
     });
-    casts.iter_mut().for_each(|cast| cast.crew.stop());
+    for cast in &mut casts {
+        cast.crew.stop();
+    }
     let Findings { snapshot, error, .. } = tracer.end()?;
     if !matches!(json, Json::No) {
         let report = RunReport {

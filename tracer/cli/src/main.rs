@@ -22,6 +22,7 @@ mod live;
 mod machine;
 mod output;
 mod plan;
+mod privileges;
 mod progress;
 mod quantity;
 mod results;

@@ -92,7 +92,7 @@ impl<'a> Json<'a> {
             }
             Json::File(path) => {
                 // The file first: it must be there even if nobody reads the text.
-                let written = write_json(path, report).map_err(failed);
+                let written = write_json(path, report).map_err(|error| failed(&error));
                 print(text)?;
                 written?;
                 // Root's file in a user's folder would be in the way; that it stays so is no harm.
@@ -105,6 +105,6 @@ impl<'a> Json<'a> {
     }
 }
 
-fn failed(error: WriteError) -> Failure {
+fn failed(error: &WriteError) -> Failure {
     Failure::Measured(format!("{error}: make room, or name another file"))
 }

@@ -90,7 +90,7 @@ impl Trial {
         let mut spec = Spec::new(role, self.middleware);
         (self.entry().published)(&mut spec, self.pacing);
         let told = &self.workload;
-        spec.endpoint = endpoint.to_owned();
+        endpoint.clone_into(&mut spec.endpoint);
         if let (Role::Broker, Some(Broker::Own(name))) = (role, &self.broker) {
             spec.broker = Some((*name).to_owned());
         }

@@ -43,7 +43,9 @@ fn result((middleware, broker, payload): Key, repetitions: &[(u32, &Outcome)]) -
         repetitions.iter().map(|&(position, outcome)| repetition(position, outcome)).collect();
     let messages = each.iter().fold(Messages::default(), |sum, one| add(sum, one.messages));
     let mut segments = SegmentTimes::default();
-    all.iter().for_each(|outcome| segments.merge(&outcome.tally.segments));
+    for outcome in &all {
+        segments.merge(&outcome.tally.segments);
+    }
     RunResult {
         middleware: middleware.to_owned(),
         broker,
@@ -154,7 +156,9 @@ fn mean_throughput(each: &[Repetition]) -> Throughput {
 
 fn merged(all: &[&Outcome], of: impl Fn(&Outcome) -> &Samples) -> Samples {
     let mut merged = Samples::new();
-    all.iter().for_each(|outcome| merged.merge(of(outcome)));
+    for outcome in all {
+        merged.merge(of(outcome));
+    }
     merged
 }
 
@@ -204,18 +208,18 @@ fn rtt_half(all: &[&Outcome]) -> Option<RttHalf> {
 /// Sorted round trips, at least one.
 fn half_of(sorted: &[u64]) -> RttHalf {
     let last = sorted.len() - 1;
-    let at = |share: f64| sorted[((last as f64 * share).round() as usize).min(last)] / 2;
+    let at = |per_mille: usize| sorted[(last * per_mille).div_ceil(1000)] / 2;
     // Outside the 1st..99th percentile is cut off; a short series keeps its middle.
     let cut = sorted.len() / 100;
     let kept = &sorted[cut..sorted.len() - cut];
     RttHalf {
         count: sorted.len() as u64,
-        min: at(0.0),
-        p50: at(0.5),
-        p90: at(0.9),
-        p99: at(0.99),
-        p999: at(0.999),
-        max: at(1.0),
+        min: at(0),
+        p50: at(500),
+        p90: at(900),
+        p99: at(990),
+        p999: at(999),
+        max: at(1000),
         trimmed_p50: kept[kept.len() / 2] / 2,
     }
 }

@@ -5,6 +5,7 @@ use crate::environment;
 use crate::failure::Failure;
 use crate::output::Json;
 use crate::plan::{self, Broker, Pacing, Plan, Trial};
+use crate::privileges;
 use crate::progress::Progress;
 use crate::results;
 use crate::signals::Signals;
@@ -26,6 +27,7 @@ pub fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
     preflight(&plan.trials)?;
     let signals = catch_signals()?;
     let shop = Shop::open()?;
+    privileges::shed();
     let environment = environment::describe(plan.seed);
     let outcomes = measure(args, &plan, &shop, &signals)?;
     let report = report(args, &plan, environment, &outcomes);

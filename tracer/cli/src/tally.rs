@@ -227,6 +227,7 @@ fn lane(stamp: Stamp) -> usize {
 #[cfg(test)]
 pub mod tests {
     use super::*;
+    use arrayvec::ArrayVec;
     use wirelap_events::{FlowKey, GroupId, Leg, MessageId, NetNs, StageTimes, Transport};
 
     /// A delivery over one leg with these stages.
@@ -243,7 +244,7 @@ pub mod tests {
             sender: None,
             reader: None,
             times,
-            chain: Default::default(),
+            chain: ArrayVec::default(),
         };
         Delivery {
             message: MessageId(1),

@@ -4,6 +4,7 @@ use crate::failure::Failure;
 use crate::machine::{self, Meter};
 use crate::quantity::Sampling;
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -322,10 +323,10 @@ impl<S: DeliverySink> Work<S> {
 /// A process's meter, started when it is first asked for; bounded by the processes that a snapshot
 /// lists.
 fn meter_of(meters: &mut HashMap<u32, Meter>, pid: u32) -> Option<&mut Meter> {
-    if !meters.contains_key(&pid) {
-        meters.insert(pid, Meter::start(pid)?);
-    }
-    let meter = meters.get_mut(&pid)?;
+    let meter = match meters.entry(pid) {
+        Entry::Occupied(known) => known.into_mut(),
+        Entry::Vacant(new) => new.insert(Meter::start(pid)?),
+    };
     meter.sample();
     Some(meter)
 }
@@ -349,8 +350,8 @@ mod tests {
         let second = Duration::from_secs(1);
         let mut windows =
             Windows { open: second, every: 2 * second, began: Nanos(5_000_000_000), is_open: true };
-        let changes: Vec<_> = [5.2, 5.9, 6.1, 6.9, 7.1, 7.2, 8.5]
-            .map(|at: f64| windows.change(Nanos((at * 1e9) as u64)))
+        let changes: Vec<_> = [5200, 5900, 6100, 6900, 7100, 7200, 8500]
+            .map(|at| windows.change(Nanos::from_millis(at)))
             .into();
         let expected = [None, None, Some(false), None, Some(true), None, Some(false)];
         assert_eq!(changes, expected);

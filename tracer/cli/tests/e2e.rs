@@ -12,7 +12,7 @@ use std::net::TcpListener;
 use std::time::Duration;
 
 /// Enough for anything here, on a busy machine.
-const LONG: Duration = Duration::from_secs(120);
+const LONG: Duration = Duration::from_mins(2);
 
 /// Every message was sent, delivered and followed; none contradicts the workloads.
 fn assert_flawless(result: &Value, messages: u64) {
@@ -133,12 +133,12 @@ fn an_unknown_middleware_is_a_usage_error_that_lists_the_known() {
 fn without_root_one_sentence_says_what_to_do() {
     let bench = Bench::new();
     for words in ["run latency --on tcp", "live --plain"] {
-        let ended = bench.wirelap(words).as_nobody().end(LONG);
+        let ended = bench.wirelap(words).by_nobody().end(LONG);
         assert_eq!(ended.status, Some(3), "{}", ended.stderr);
         assert_eq!(ended.stderr.lines().count(), 1, "{}", ended.stderr);
         assert!(ended.stderr.contains("needs root") && ended.stderr.contains("sudo wirelap"));
     }
-    let ended = bench.wirelap("doctor").as_nobody().end(LONG);
+    let ended = bench.wirelap("doctor").by_nobody().end(LONG);
     assert_eq!(ended.status, Some(0), "{}", ended.stderr);
     assert!(ended.stdout.contains("as root, doctor also tries"));
 }
@@ -164,7 +164,7 @@ fn a_broker_killed_in_mid_run_is_named() {
     let bench = Bench::new();
     let words = "run latency --on mqtt --broker mosquitto --warmup 0 --rate 2000 --duration 60s";
     let run = bench.wirelap(words).json().start();
-    bench.until_messages_flow(&run, LONG);
+    Bench::until_messages_flow(&run, LONG);
     run.kill_descendant("mosquitto");
     let ended = run.end(LONG);
     assert_eq!(ended.status, Some(1), "{}", ended.stderr);
@@ -183,7 +183,7 @@ fn a_workload_killed_in_mid_run_is_named() {
     let bench = Bench::new();
     let run =
         bench.wirelap("run latency --on tcp --warmup 0 --rate 2000 --duration 60s").json().start();
-    bench.until_messages_flow(&run, LONG);
+    Bench::until_messages_flow(&run, LONG);
     run.kill_descendant("sub");
     let ended = run.end(LONG);
     assert_eq!(ended.status, Some(1), "{}", ended.stderr);
@@ -199,7 +199,7 @@ fn a_signal_leaves_a_valid_partial_report_and_no_process() {
         let bench = Bench::new();
         let words = "run latency --on mqtt,tcp --warmup 0 --rate 2000 --duration 60s";
         let run = bench.wirelap(words).json().start();
-        bench.until_messages_flow(&run, LONG);
+        Bench::until_messages_flow(&run, LONG);
         let descendants = run.descendants();
         assert!(descendants.len() >= 2);
         run.signal(signal);

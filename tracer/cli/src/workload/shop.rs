@@ -61,13 +61,11 @@ impl Shop {
 fn find() -> Result<PathBuf, Failure> {
     if let Some(told) = env::var_os("WIRELAP_WORKLOAD") {
         let told = PathBuf::from(told);
-        return match told.is_file() {
-            true => Ok(told),
-            false => Err(Failure::Machine(format!(
-                "$WIRELAP_WORKLOAD names {}, which is no file",
-                told.display()
-            ))),
-        };
+        if told.is_file() {
+            return Ok(told);
+        }
+        let told = told.display();
+        return Err(Failure::Machine(format!("$WIRELAP_WORKLOAD names {told}, which is no file")));
     }
     let beside = env::current_exe().map(|exe| exe.with_file_name(PROGRAM)).unwrap_or_default();
     if beside.is_file() {

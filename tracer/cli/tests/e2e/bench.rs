@@ -82,7 +82,7 @@ impl Bench {
     }
 
     /// Until the sender has slept between messages a few hundred times.
-    pub fn until_messages_flow(&self, run: &Running, time: Duration) {
+    pub fn until_messages_flow(run: &Running, time: Duration) {
         poll("traffic", time, || {
             assert!(run.is_running(), "wirelap ended before there was traffic");
             let sender =
@@ -110,7 +110,7 @@ impl Call {
         self
     }
 
-    pub fn as_nobody(mut self) -> Call {
+    pub fn by_nobody(mut self) -> Call {
         self.command.uid(65_534).gid(65_534);
         self
     }
@@ -199,7 +199,7 @@ fn processes() -> Vec<u32> {
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
 }
 
-/// proc_pid_stat(5): state and parent follow the name in parentheses.
+/// `proc_pid_stat(5)`: state and parent follow the name in parentheses.
 fn stat(pid: u32) -> Option<(char, u32)> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
