@@ -70,8 +70,8 @@ pub trait Protocol: Sync {
 /// How long the PDU at the head of a direction's bytes is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PduLen {
-    /// At least this many bytes of it must be seen to tell; more than there were. It has at least
-    /// that many.
+    /// At least this many bytes of it must be seen to tell; more than there were. Asking for
+    /// more than it has delays it until the next one starts.
     Need(usize),
     /// This many bytes, header included; never 0.
     Known(u64),

@@ -201,24 +201,35 @@ impl Stream {
         conn: &mut dyn Connection,
         out: &mut dyn FrameSink,
     ) -> &'b [u8] {
-        let (head, tail) = split_up_to(rest, need.saturating_sub(self.buffer.len()));
+        let before = self.buffer.len();
+        let start = Offset(self.next.unwrap_or_default().0.saturating_sub(before as u64));
+        let (head, tail) = split_up_to(rest, need.saturating_sub(before));
         self.buffer.extend_from_slice(head);
-        self.advance(head.len() as u64);
         if self.buffer.len() < need {
+            self.advance(head.len() as u64);
             return tail;
         }
-        let have = self.buffer.len() as u64;
         match measure(conn, self.side, &self.buffer) {
-            PduLen::Known(len) if len >= have => {
-                let start = Offset(self.next.unwrap_or_default().0.saturating_sub(have));
+            PduLen::Known(len) if len >= before as u64 => {
+                // Where a shorter PDU could not be told before, the rest is the next one's.
+                self.buffer.truncate(to_usize(len));
+                let (taken, tail) = split_up_to(rest, self.buffer.len() - before);
+                self.advance(taken.len() as u64);
                 let range = ByteRange::new(start, len);
                 self.state = State::Body { range, cut: false, guess: false };
-                if len == have {
+                if self.left_of(range) == 0 {
                     self.deliver(range, conn, out);
                 }
+                return tail;
             }
-            PduLen::Need(need) => self.state = State::Head { need },
-            PduLen::Known(_) | PduLen::Invalid => self.lose(conn),
+            PduLen::Need(need) => {
+                self.advance(head.len() as u64);
+                self.state = State::Head { need };
+            }
+            PduLen::Known(_) | PduLen::Invalid => {
+                self.advance(head.len() as u64);
+                self.lose(conn);
+            }
         }
         tail
     }

@@ -20,6 +20,8 @@ impl Connection for Worst {
             [5, ..] => PduLen::Need(head.len() + 40),
             [6, ..] => PduLen::Known(1),
             [7, ..] => PduLen::Known(KEPT_BYTES as u64 + 3),
+            [8, ..] if head.len() < 5 => PduLen::Need(5),
+            [8, ..] => PduLen::Known(3),
             [_] => PduLen::Need(2),
             [_, len, ..] => PduLen::Known(u64::from(len).max(2)),
         }
