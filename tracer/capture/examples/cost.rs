@@ -79,7 +79,7 @@ fn report(name: &str, rounds: usize, run: Run<'_>) -> Result<(), Error> {
         let nanos = median(blocks.iter().map(|block| block.nanos));
         let added = median(blocks.iter().zip(&off).map(|(on, off)| on.nanos - off.nanos));
         let records = median(blocks.iter().map(|block| block.records));
-        let each = if records >= 1.0 { format!("{:.0}", added / records) } else { "".into() };
+        let each = if records >= 1.0 { format!("{:.0}", added / records) } else { String::new() };
         println!("| {name} | {state} | {nanos:.0} | {added:.0} | {records:.1} | {each} |");
     }
     Ok(())
