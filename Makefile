@@ -17,7 +17,7 @@ FUZZ_SECONDS ?= 60
 
 # Every cargo call takes the same packages and features: with others, features of shared libraries
 # differ and half the tree is compiled again. For the same reason `build` compiles the tests too.
-WORKSPACE := --workspace --features wirelap-capture/privileged,wirelap/privileged
+WORKSPACE := --workspace --features wirelap-capture/privileged,wirelap/privileged,wirelap-protocols/e2e
 TRIPLE = $(shell rustc -vV | sed -n 's/^host: //p' | tr a-z- A-Z_)
 PROBES := $(filter-out %/vmlinux.h,$(wildcard ebpf/probes/*.c ebpf/include/*.h))
 
