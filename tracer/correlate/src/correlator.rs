@@ -21,6 +21,9 @@ impl<F: FnMut(&Delivery)> DeliverySink for F {
     }
 }
 
+/// Between two ticks of [`Correlator::take`].
+const TICK: Nanos = Nanos::from_millis(5);
+
 /// Joins events to messages.
 ///
 /// Pure: the same events and ticks give the same deliveries and snapshots. Nothing here grows without
@@ -41,6 +44,7 @@ pub struct Correlator {
     pub(crate) now: Nanos,
     pub(crate) since: Option<Nanos>,
     pub(crate) swept: Nanos,
+    ticked: Nanos,
     pub(crate) totals: Totals,
     pub(crate) window: Window,
     /// Events thrown away, by probe.
@@ -90,6 +94,7 @@ impl Correlator {
             now: Nanos(0),
             since: None,
             swept: Nanos(0),
+            ticked: Nanos(0),
             totals: Totals::default(),
             window: Window::default(),
             lost: [0; Probe::ALL.len()],
@@ -127,6 +132,15 @@ impl Correlator {
         }
     }
 
+    /// Takes one event in, and ticks by the events' own clock. For a source that hands over many at
+    /// once: a batch that spans longer than the messages in it can be kept would lose them otherwise.
+    pub fn take(&mut self, event: &Event<'_>, out: &mut dyn DeliverySink) {
+        if event.at >= self.ticked + TICK {
+            self.tick(event.at, out);
+        }
+        self.event(event);
+    }
+
     fn window(&mut self, at: Nanos, open: bool) {
         if !open {
             self.window.closed_since.get_or_insert(at);
@@ -146,6 +160,7 @@ impl Correlator {
     /// its clock, read before the poll that emptied the ring buffer. Call it every few milliseconds.
     pub fn tick(&mut self, now: Nanos, out: &mut dyn DeliverySink) {
         self.now = self.now.max(now);
+        self.ticked = self.now;
         self.settle(out, false);
         self.expire(false);
         self.sweep();

@@ -2,8 +2,8 @@
 
 use crate::mqtt::{plain, stamp};
 use crate::world::{Played, Told, World, process};
-use wirelap_correlate::Config;
-use wirelap_events::{Body, Lost, Nanos, PacketHook, Probe, Stage};
+use wirelap_correlate::{Config, Correlator};
+use wirelap_events::{Body, Delivery, Lost, Nanos, PacketHook, Probe, Stage};
 
 const MESSAGES: u32 = 30;
 
@@ -129,6 +129,27 @@ fn an_interruption_uncovers_what_it_cuts() {
     assert_eq!(played.counts(), [26, 25, 24, 2]);
     assert_others_are_right(&played, &times);
     assert!(played.snapshot.trust.window_share < 1.0);
+}
+
+#[test]
+fn a_long_batch_is_settled_while_it_is_taken_in() {
+    let (mut world, _) = stream();
+    let mut pair =
+        world.connect(process(1, "a"), "127.0.0.1:40001", process(2, "b"), "127.0.0.1:9000");
+    for n in 0..2_000 {
+        world.message(&mut pair.up, &plain(stamp(n), 100));
+        world.now += 1_000_000;
+    }
+    // Room for a tenth of a second.
+    let config = Config { max_messages: 100, ..Config::default() };
+    let mut correlator = Correlator::new(config);
+    let mut deliveries = 0;
+    for told in &world.told {
+        correlator.take(&told.event(), &mut |_: &Delivery| deliveries += 1);
+    }
+    correlator.finish(&mut |_: &Delivery| deliveries += 1);
+    assert_eq!(deliveries, 2_030);
+    assert_eq!(correlator.snapshot(Nanos(0)).trust.evicted, 0);
 }
 
 #[test]
