@@ -2,6 +2,7 @@
 
 use crate::catalogue;
 use crate::quantity;
+use clap::error::ErrorKind;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -250,6 +251,10 @@ pub struct LiveArgs {
 /// Parses this process's command line. `Err` is the exit status, when everything has been said.
 pub fn parse() -> Result<Cli, std::process::ExitCode> {
     Cli::try_parse().map_err(|error| {
+        if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+            eprint!("{}", error.render());
+            return std::process::ExitCode::from(2);
+        }
         if error.use_stderr() {
             eprintln!("wirelap: {}", sentence(&error));
             return std::process::ExitCode::from(2);
