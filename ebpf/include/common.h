@@ -64,8 +64,10 @@ struct sock_state {
 	__u32 owner_pid;
 	__u32 owner_tid;
 	__u8 owner_comm[16];
-	__u32 send_end; /* TCP: write_seq at the end of the send call in progress */
-	__u8 sending;   /* whether there is one */
+	__u64 send_from; /* TCP: where the last send call's buffer, or its array of parts, begins … */
+	__u64 send_to;   /* … and where the array ends; the same for a single buffer */
+	__u32 send_end;  /* and write_seq at that call's end */
+	__u8 sending;    /* whether there was one */
 	__u8 verdict;
 	__u8 announced;
 	__u8 origin;
@@ -99,9 +101,6 @@ struct {
 
 /* What a CPU did last. Softirqs interrupt tasks, so a reader checks that it is still about the same. */
 struct cpu_state {
-	__u64 queued_skb; /* the packet that reached a qdisc-less device last, 0 if it was taken */
-	__u64 queued_sock;
-	__u64 queued_at;
 	__u64 rx_head; /* the packet received last: its skb->head … */
 	__u32 rx_netns;
 	__u16 rx_port; /* … and destination port */

@@ -4,6 +4,12 @@
 #define WL_CORE_FIXES_H
 
 /*
+ * Since 6.17 the verifier lets programs load from the kernel's untyped pointers directly, as it does from
+ * typed ones (f2362a57aeff); before, only through a helper call.
+ */
+const volatile __u8 direct_loads = 0;
+
+/*
  * bpf_dynptr_from_skb() is a kfunc, allowed in tracing programs since 6.12. The loader (aya) cannot
  * resolve kfuncs, so the call is written as raw bytes with a marker where the function's BTF id
  * belongs. The capture crate replaces the marker before loading; on kernels without the function it

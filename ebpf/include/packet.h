@@ -37,6 +37,13 @@ static __always_inline bool read_skb(struct sk_buff *skb, __s32 offset, void *ou
 			return bpf_dynptr_read(out, 40, &bytes, offset, 0) == 0;
 		return bpf_dynptr_read(out, len, &bytes, offset, 0) == 0;
 	}
+	if (direct_loads) {
+		__s32 at;
+
+		for (at = 0; at < len; at += 4)
+			*(__u32 *)(out + at) = *(__u32 *)(skb->data + offset + at);
+		return true;
+	}
 	return bpf_probe_read_kernel(out, len, skb->data + offset) == 0;
 }
 
@@ -137,7 +144,7 @@ static __always_inline bool parse_packet(struct sk_buff *skb, __s32 offset, stru
 static __always_inline __u16 count_segments(struct sk_buff *skb)
 {
 	struct skb_shared_info *shared = (void *)(skb->head + skb->end);
-	__u16 segments = BPF_CORE_READ(shared, gso_segs);
+	__u16 segments = direct_loads ? shared->gso_segs : BPF_CORE_READ(shared, gso_segs);
 
 	return segments ? segments : 1;
 }

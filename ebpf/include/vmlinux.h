@@ -120,8 +120,16 @@ struct socket {
 	struct sock *sk;
 };
 
+enum iter_type {
+	ITER_UBUF,
+};
+
 struct iov_iter {
+	__u8 iter_type;
+	unsigned long iov_offset;
+	void *ubuf; /* or the array of parts */
 	unsigned long count;
+	unsigned long nr_segs;
 };
 
 struct msghdr {

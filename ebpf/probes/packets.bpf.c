@@ -126,54 +126,36 @@ static __always_inline bool has_qdisc(struct net_device *dev)
 	return !qdisc || qdisc->enqueue || (qdisc->flags & TCQ_F_MQROOT);
 }
 
-/* net/core/dev.c __dev_queue_xmit(): the packet reaches the qdisc. */
+/*
+ * net/core/dev.c __dev_queue_xmit(): the packet reaches the qdisc. Attached only once a packet has passed
+ * a device that has one.
+ */
 SEC("tp_btf/net_dev_queue")
 int BPF_PROG(packet_queued, struct sk_buff *skb)
 {
 	__u64 key = (__u64)skb;
-	struct cpu_state *cpu;
 	__u64 now;
 
-	if (!is_open() || !is_ip(skb))
+	if (!has_qdisc(skb->dev) || !is_ip(skb) || !is_open())
 		return 0;
 	now = bpf_ktime_get_ns();
-	if (has_qdisc(skb->dev)) {
-		bpf_map_update_elem(&queued, &key, &now, BPF_ANY);
-		remember_queued(skb, now);
-		return 0;
-	}
-	cpu = this_cpu();
-	if (!cpu)
-		return 0;
-	cpu->queued_skb = key;
-	cpu->queued_sock = (__u64)skb->sk;
-	cpu->queued_at = now;
+	bpf_map_update_elem(&queued, &key, &now, BPF_ANY);
+	remember_queued(skb, now);
 	return 0;
 }
 
-/* When this packet was queued, 0 if that is not known. */
-static __always_inline __u64 take_queued(struct sk_buff *skb, struct net_device *dev)
+/* When this packet reached the qdisc, 0 if that is not known. */
+static __always_inline __u64 take_queued(struct sk_buff *skb, const struct wl_packet *p)
 {
 	__u64 key = (__u64)skb;
-	struct cpu_state *cpu;
-	__u64 *found, at;
+	__u64 *found = bpf_map_lookup_elem(&queued, &key);
+	__u64 at;
 
-	if (has_qdisc(dev)) {
-		found = bpf_map_lookup_elem(&queued, &key);
-		if (!found)
-			return 0;
-		at = *found;
-		bpf_map_delete_elem(&queued, &key);
-		return at;
-	}
-	cpu = this_cpu();
-	if (!cpu || !cpu->queued_skb)
-		return 0;
-	if (cpu->queued_skb == key)
-		cpu->queued_skb = 0;
-	else if (!skb->sk || cpu->queued_sock != (__u64)skb->sk)
-		return 0; /* not even a segment of it */
-	return cpu->queued_at;
+	if (!found)
+		return find_queued(skb, p);
+	at = *found;
+	bpf_map_delete_elem(&queued, &key);
+	return at;
 }
 
 static __always_inline void describe(struct sk_buff *skb, struct net_device *dev,
@@ -215,11 +197,9 @@ int BPF_PROG(packet_xmit, struct sk_buff *skb, struct net_device *dev)
 	struct task_struct *task;
 	struct wl_packet p = {};
 	__u32 link_header, headers;
-	__u64 queued_at;
 
 	if (!is_open() || !is_ip(skb))
 		return 0;
-	queued_at = take_queued(skb, dev);
 	/* skb->data is at the link header here. */
 	link_header = skb->network_header - data_offset(skb);
 	if (!parse_packet(skb, link_header, &p))
@@ -232,7 +212,8 @@ int BPF_PROG(packet_xmit, struct sk_buff *skb, struct net_device *dev)
 	fill_head(&p.head, bpf_ktime_get_ns(), WL_XMIT, 0);
 	describe(skb, dev, &p, link_header);
 	fill_task(&p.task, task);
-	p.queued = queued_at ? queued_at : find_queued(skb, &p);
+	/* Without a qdisc it is handed on at once. */
+	p.queued = has_qdisc(dev) ? take_queued(skb, &p) : p.head.at;
 	p.queue = skb->queue_mapping;
 	p.wire_bytes = skb->len - link_header + p.link_header;
 	headers = link_header + p.ip_header + p.transport_header;

@@ -2,10 +2,40 @@
 /* A thread sends on a socket. */
 
 /*
- * The entry of a TCP send. Comes once for each segment that one call fills, under the socket lock;
- * write_seq plus what is left to copy is the same each time, which tells the first from the others.
+ * Whether the tracepoint comes again in the call that it has come in before. It comes for each segment that
+ * a call fills, under the socket lock, and write_seq plus what is left to copy is the same each time. It is
+ * also the same when the rest of a partial write is sent, but that call begins at its buffer's start.
  */
-static __always_inline void send_stream(struct sock *sk, __u32 write_seq, __u32 left)
+static __always_inline bool is_same_send(struct sock_state *state, struct msghdr *msg, __u32 end)
+{
+	__u64 part;
+
+	if (!msg || !state->sending || state->send_end != end)
+		return false;
+	if (msg->msg_iter.iov_offset)
+		return true;
+	/* A later one of several parts? */
+	part = (__u64)BPF_CORE_READ(msg, msg_iter.ubuf);
+	return part > state->send_from && part <= state->send_to;
+}
+
+static __always_inline void begin_send(struct sock_state *state, struct msghdr *msg, __u32 end)
+{
+	__u64 part_bytes = 16; /* struct iovec, struct bio_vec and struct kvec alike */
+
+	if (!msg)
+		return;
+	if (msg->msg_iter.iter_type == bpf_core_enum_value(enum iter_type, ITER_UBUF))
+		part_bytes = 0;
+	state->send_from = (__u64)msg->msg_iter.ubuf;
+	state->send_to = state->send_from + msg->msg_iter.nr_segs * part_bytes;
+	state->send_end = end;
+	state->sending = 1;
+}
+
+/* The entry of a TCP send. */
+static __always_inline void send_stream(struct sock *sk, struct msghdr *msg, __u32 write_seq,
+					__u32 left)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct sock_state *state;
@@ -16,15 +46,14 @@ static __always_inline void send_stream(struct sock *sk, __u32 write_seq, __u32 
 		count_filtered(WL_PROBE_SEND);
 		return;
 	}
-	if (state->sending && state->send_end == write_seq + left)
+	if (is_same_send(state, msg, write_seq + left))
 		return;
 	mark_task(task);
 	if (!state->announced) {
 		count_lost(WL_PROBE_SEND);
 		return;
 	}
-	state->sending = 1;
-	state->send_end = write_seq + left;
+	begin_send(state, msg, write_seq + left);
 	out = reserve(struct wl_send, WL_PROBE_SEND);
 	if (!out)
 		return;
@@ -47,7 +76,7 @@ int BPF_PROG(send_tcp, struct sock *sk, struct msghdr *msg)
 		return 0;
 	tcp = bpf_skc_to_tcp_sock(sk);
 	if (tcp)
-		send_stream(sk, tcp->write_seq, msg->msg_iter.count);
+		send_stream(sk, msg, tcp->write_seq, msg->msg_iter.count);
 	return 0;
 }
 
@@ -61,7 +90,7 @@ int BPF_PROG(send_tcp_fentry, struct sock *sk, struct msghdr *msg, unsigned long
 		return 0;
 	tcp = bpf_skc_to_tcp_sock(sk);
 	if (tcp)
-		send_stream(sk, tcp->write_seq, size);
+		send_stream(sk, NULL, tcp->write_seq, size);
 	return 0;
 }
 
@@ -102,31 +131,16 @@ static __always_inline void send_datagram(struct sock *sk, int sent)
 	submit(out);
 }
 
-/* The exit of a send call. */
+/* The exit of a send call: UDP's sends are reported here, with their length. */
 static __always_inline void send_done(struct sock *sk, int sent)
 {
-	if (!is_open() || !is_inet(sk))
-		return;
-	if (sk->sk_protocol == IPPROTO_TCP) {
-		struct sock_state *state = bpf_sk_storage_get(&sockets, sk, NULL, 0);
-
-		if (state)
-			state->sending = 0;
-	} else {
+	if (sk->sk_protocol == IPPROTO_UDP && is_open() && is_inet(sk))
 		send_datagram(sk, sent);
-	}
 }
 
 /* net/socket.c sock_sendmsg(), since 6.3. */
 SEC("tp_btf/sock_send_length")
 int BPF_PROG(send_exit, struct sock *sk, int ret, int flags)
-{
-	send_done(sk, ret);
-	return 0;
-}
-
-SEC("fexit/tcp_sendmsg")
-int BPF_PROG(send_exit_tcp, struct sock *sk, struct msghdr *msg, unsigned long size, int ret)
 {
 	send_done(sk, ret);
 	return 0;

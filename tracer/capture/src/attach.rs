@@ -1,12 +1,9 @@
 //! Loading the object and attaching each observation's best way.
 
-use crate::hooks::{Attach, ChosenHook, OBSERVATIONS, Observation, Program, Refusal, Way};
+use crate::hooks::{Attach, ChosenHook, OBSERVATIONS, Observation, Program, Refusal, Way, When};
 use crate::object::{self, Symbols};
 use crate::{AttachError, CaptureError, Config, doctor, filter};
-use aya::programs::{
-    BtfTracePoint, CgroupAttachMode, CgroupSock, FEntry, FExit, Iter, Program as Loaded,
-    ProgramError,
-};
+use aya::programs::{CgroupAttachMode, Iter, Program as Loaded, ProgramError};
 use aya::{Btf, Ebpf, EbpfError, EbpfLoader};
 use std::error::Error;
 use std::fs::File;
@@ -16,8 +13,10 @@ use std::io::Read;
 pub(crate) struct Attached {
     pub ebpf: Ebpf,
     pub hooks: Vec<ChosenHook>,
-    /// Name of the loaded iterator program over existing sockets, if there is one.
+    /// Whether there is a program that lists existing sockets.
     pub lists_existing: bool,
+    /// What is loaded but not attached yet.
+    pub later: Vec<(When, &'static Way)>,
 }
 
 pub(crate) fn attach(config: &Config) -> Result<Attached, AttachError> {
@@ -26,8 +25,10 @@ pub(crate) fn attach(config: &Config) -> Result<Attached, AttachError> {
     let symbols = Symbols::find(&btf);
     let mut ebpf = load(config, &btf, symbols)?;
     let mut hooks = Vec::with_capacity(OBSERVATIONS.len() + 1);
-    for observation in OBSERVATIONS.iter().filter(|o| config.udp || !o.udp_only) {
-        let chosen = choose(&mut ebpf, &btf, observation);
+    let mut later = Vec::new();
+    let wanted = |o: &&Observation| config.udp || !matches!(o.when, When::Udp | When::DatagramSent);
+    for observation in OBSERVATIONS.iter().filter(wanted) {
+        let chosen = choose(&mut ebpf, &btf, observation, &mut later);
         if observation.required && chosen.hook.is_none() {
             let reason = chosen.refused.into_iter().next_back().map(|r| r.reason);
             return Err(AttachError::NothingAttached {
@@ -40,7 +41,7 @@ pub(crate) fn attach(config: &Config) -> Result<Attached, AttachError> {
     hooks.push(doctor::payload_hook(symbols));
     let lists_existing =
         hooks.iter().any(|h| h.observation == "existing sockets" && h.hook.is_some());
-    Ok(Attached { ebpf, hooks, lists_existing })
+    Ok(Attached { ebpf, hooks, lists_existing, later })
 }
 
 fn check(config: &Config) -> Result<(), AttachError> {
@@ -108,6 +109,7 @@ impl Globals {
                 ("filter_pids", u8::from(!config.pids.is_empty())),
                 ("have_skb_dynptr", u8::from(symbols.dynptr_from_skb.is_some())),
                 ("preempt_count_in", preempt_count_in),
+                ("direct_loads", u8::from(doctor::kernel_at_least(6, 17))),
                 ("mark_in_waking", u8::from(doctor::kernel_at_least(6, 4))),
             ],
             words: vec![
@@ -139,16 +141,28 @@ impl Globals {
     }
 }
 
-/// Attaches the first way that the kernel takes.
-fn choose(ebpf: &mut Ebpf, btf: &Btf, observation: &Observation) -> ChosenHook {
+/// Takes the first way that the kernel takes: loads it, and attaches it unless it is for later.
+fn choose(
+    ebpf: &mut Ebpf,
+    btf: &Btf,
+    observation: &Observation,
+    later: &mut Vec<(When, &'static Way)>,
+) -> ChosenHook {
     let mut chosen = ChosenHook::untried(observation);
     for way in observation.ways {
-        match attach_way(ebpf, btf, way) {
+        let is_later = observation.when.is_later();
+        let loaded = load_way(ebpf, btf, way);
+        let attached = loaded.and_then(|()| if is_later { Ok(()) } else { attach_way(ebpf, way) });
+        match attached {
             Ok(()) => {
                 chosen.hook = Some(way.hook);
+                if is_later {
+                    later.push((observation.when, way));
+                }
                 break;
             }
             Err(reason) => {
+                unload_way(ebpf, way);
                 tracing::debug!(observation = observation.name, hook = way.hook, reason, "refused");
                 chosen.refused.push(Refusal { hook: way.hook, reason });
             }
@@ -157,17 +171,24 @@ fn choose(ebpf: &mut Ebpf, btf: &Btf, observation: &Observation) -> ChosenHook {
     chosen
 }
 
-fn attach_way(ebpf: &mut Ebpf, btf: &Btf, way: &Way) -> Result<(), String> {
-    for (index, program) in way.programs.iter().enumerate() {
-        if let Err(reason) = attach_program(ebpf, btf, program) {
-            // All or nothing: half a way would report halves.
-            for attached in &way.programs[..=index] {
-                unload(ebpf, attached.name);
-            }
-            return Err(reason);
-        }
+fn load_way(ebpf: &mut Ebpf, btf: &Btf, way: &Way) -> Result<(), String> {
+    way.programs.iter().try_for_each(|program| load_program(find(ebpf, program)?, program, btf))
+}
+
+/// Attaches the programs of a way that has been loaded.
+pub(crate) fn attach_way(ebpf: &mut Ebpf, way: &Way) -> Result<(), String> {
+    way.programs.iter().try_for_each(|program| attach_program(find(ebpf, program)?))
+}
+
+/// All or nothing: half a way would report halves.
+fn unload_way(ebpf: &mut Ebpf, way: &Way) {
+    for program in way.programs {
+        unload(ebpf, program.name);
     }
-    Ok(())
+}
+
+fn find<'a>(ebpf: &'a mut Ebpf, program: &Program) -> Result<&'a mut Loaded, String> {
+    ebpf.program_mut(program.name).ok_or_else(|| "the object has no such program".to_owned())
 }
 
 fn unload(ebpf: &mut Ebpf, name: &str) {
@@ -182,48 +203,32 @@ fn unload(ebpf: &mut Ebpf, name: &str) {
     };
 }
 
-fn attach_program(ebpf: &mut Ebpf, btf: &Btf, program: &Program) -> Result<(), String> {
-    let loaded = ebpf.program_mut(program.name).ok_or("the object has no such program")?;
-    let result = match program.attach {
-        Attach::Tracepoint(name) => attach_tracepoint(loaded, name, btf),
-        Attach::Entry(function) => attach_entry(loaded, function, btf),
-        Attach::Exit(function) => attach_exit(loaded, function, btf),
-        Attach::Cgroup => return attach_cgroup(loaded),
-        Attach::FileIterator => load_iterator(loaded, btf),
-    };
-    result.map_err(|error| explain(&error))
+fn load_program(loaded: &mut Loaded, program: &Program, btf: &Btf) -> Result<(), String> {
+    match (loaded, program.attach) {
+        (Loaded::BtfTracePoint(loaded), Attach::Tracepoint(name)) => loaded.load(name, btf),
+        (Loaded::FEntry(loaded), Attach::Entry(function)) => loaded.load(function, btf),
+        (Loaded::FExit(loaded), Attach::Exit(function)) => loaded.load(function, btf),
+        (Loaded::CgroupSock(loaded), Attach::Cgroup) => loaded.load(),
+        (Loaded::Iter(loaded), Attach::FileIterator) => loaded.load("task_file", btf),
+        _ => return Err("the object's program is of another kind".to_owned()),
+    }
+    .map_err(|error| explain(&error))
 }
 
-fn attach_tracepoint(program: &mut Loaded, name: &str, btf: &Btf) -> Result<(), ProgramError> {
-    let program: &mut BtfTracePoint = program.try_into()?;
-    program.load(name, btf)?;
-    program.attach().map(drop)
-}
-
-fn attach_entry(program: &mut Loaded, function: &str, btf: &Btf) -> Result<(), ProgramError> {
-    let program: &mut FEntry = program.try_into()?;
-    program.load(function, btf)?;
-    program.attach().map(drop)
-}
-
-fn attach_exit(program: &mut Loaded, function: &str, btf: &Btf) -> Result<(), ProgramError> {
-    let program: &mut FExit = program.try_into()?;
-    program.load(function, btf)?;
-    program.attach().map(drop)
-}
-
-/// The iterator is attached anew for each walk.
-fn load_iterator(program: &mut Loaded, btf: &Btf) -> Result<(), ProgramError> {
-    let program: &mut Iter = program.try_into()?;
-    program.load("task_file", btf)
-}
-
-fn attach_cgroup(program: &mut Loaded) -> Result<(), String> {
-    let root = filter::cgroup_root().ok_or("no cgroup v2 hierarchy is mounted")?;
-    let root = File::open(&root).map_err(|error| format!("{}: {error}", root.display()))?;
-    let program: &mut CgroupSock = program.try_into().map_err(|e: ProgramError| explain(&e))?;
-    program.load().map_err(|error| explain(&error))?;
-    program.attach(root, CgroupAttachMode::Single).map(drop).map_err(|error| explain(&error))
+fn attach_program(loaded: &mut Loaded) -> Result<(), String> {
+    match loaded {
+        Loaded::BtfTracePoint(loaded) => loaded.attach().map(drop),
+        Loaded::FEntry(loaded) => loaded.attach().map(drop),
+        Loaded::FExit(loaded) => loaded.attach().map(drop),
+        Loaded::CgroupSock(loaded) => {
+            let root = filter::cgroup_root().ok_or("no cgroup v2 hierarchy is mounted")?;
+            let root = File::open(&root).map_err(|error| format!("{}: {error}", root.display()))?;
+            loaded.attach(root, CgroupAttachMode::Single).map(drop)
+        }
+        // An iterator is attached anew for each walk.
+        _ => Ok(()),
+    }
+    .map_err(|error| explain(&error))
 }
 
 /// One line: the error with its causes, and the end of the verifier's log if there is one.

@@ -1,7 +1,7 @@
 //! The running capture.
 
 use crate::attach::{self, Attached};
-use crate::hooks::ChosenHook;
+use crate::hooks::{ChosenHook, Way, When};
 use crate::{AttachError, CaptureError, Config, decode, filter};
 use aya::maps::{Array, HashMap, MapData, MapError, PerCpuArray, RingBuf};
 use aya::{Ebpf, Pod};
@@ -9,7 +9,9 @@ use rustix::event::{PollFd, PollFlags, Timespec};
 use std::collections::VecDeque;
 use std::path::Path;
 use std::time::{Duration, Instant};
-use wirelap_events::{Body, Cpu, Event, Lost, Nanos, Pid, Probe};
+use wirelap_events::{
+    Body, Cpu, Event, Lost, Nanos, Packet, PacketHook, Pid, Probe, Send, SendKind,
+};
 
 /// How often the ring is looked at while it is empty. The probes do not wake the reader: a wakeup
 /// would cost the traced program more than the record.
@@ -35,8 +37,9 @@ pub struct ProbeCounters {
 }
 
 /// The most events of one [`Capture::poll`], give or take a few: a caller is never kept from its other
-/// work by events that come as fast as they are taken.
-pub const MAX_BATCH: usize = 8192;
+/// work by events that come as fast as they are taken. One event can carry 64 KiB of payload with
+/// thousands of messages in it, so this is small.
+pub const MAX_BATCH: usize = 256;
 
 /// Attached probes. Dropping it detaches everything; so does the end of the process, however it comes.
 pub struct Capture {
@@ -44,6 +47,7 @@ pub struct Capture {
     ebpf: Ebpf,
     hooks: Vec<ChosenHook>,
     lists_existing: bool,
+    later: Vec<(When, &'static Way)>,
     filtered: bool,
     generation: u32,
     open: bool,
@@ -63,7 +67,7 @@ impl Capture {
     /// # Errors
     /// [`AttachError`] says in a sentence what is missing and what to do.
     pub fn attach(config: &Config) -> Result<Capture, AttachError> {
-        let Attached { mut ebpf, hooks, lists_existing } = attach::attach(config)?;
+        let Attached { mut ebpf, hooks, lists_existing, later } = attach::attach(config)?;
         let ring = ebpf.take_map("ring").ok_or(CaptureError::NoMap("ring"))?;
         let ring = RingBuf::try_from(ring).map_err(map_error("ring"))?;
         let mut capture = Capture {
@@ -71,6 +75,7 @@ impl Capture {
             ebpf,
             hooks,
             lists_existing,
+            later,
             filtered: !config.ports.is_empty()
                 || !config.pids.is_empty()
                 || config.cgroup.is_some(),
@@ -180,10 +185,22 @@ impl Capture {
 
     /// Hands out what is in the ring now, with the pending events at their places.
     fn drain(&mut self, sink: &mut dyn FnMut(&Event<'_>)) -> Result<usize, CaptureError> {
+        let mut needs = Needs::default();
+        let count = self.hand_out(sink, &mut needs)?;
+        self.attach_later(needs);
+        Ok(count)
+    }
+
+    fn hand_out(
+        &mut self,
+        sink: &mut dyn FnMut(&Event<'_>),
+        needs: &mut Needs,
+    ) -> Result<usize, CaptureError> {
         let mut count = 0;
         while count < MAX_BATCH {
             let Some(record) = self.ring.next() else { break };
             let event = decode::decode(&record)?;
+            needs.add(&event);
             while let Some(own) = self.pending.front().filter(|own| own.at < event.at) {
                 sink(own);
                 count += 1;
@@ -203,6 +220,23 @@ impl Capture {
             count += 1;
         }
         Ok(count)
+    }
+
+    /// Attaches what was left for later and is needed now.
+    fn attach_later(&mut self, needs: Needs) {
+        let ebpf = &mut self.ebpf;
+        self.later.retain(|&(when, way)| {
+            let is_needed = match when {
+                When::QdiscSeen => needs.qdisc,
+                When::DatagramSent => needs.datagram,
+                When::Always | When::Udp => false,
+            };
+            if is_needed && let Err(reason) = attach::attach_way(ebpf, way) {
+                // Its observation stays unseen, as on a kernel without the hook.
+                tracing::warn!(hook = way.hook, reason, "cannot be attached");
+            }
+            !is_needed
+        });
     }
 
     /// Hands out a [`Body::Lost`] for each probe that has lost more since the last one.
@@ -290,6 +324,25 @@ impl Capture {
         array::<[u32; 2]>(&mut self.ebpf, "settings")?
             .set(0, value, 0)
             .map_err(map_error("settings"))
+    }
+}
+
+/// What was seen that needs a hook which is not attached yet.
+#[derive(Clone, Copy, Default)]
+struct Needs {
+    qdisc: bool,
+    datagram: bool,
+}
+
+impl Needs {
+    fn add(&mut self, event: &Event<'_>) {
+        match event.body {
+            Body::Packet(Packet { hook: PacketHook::Xmit, queued: None, .. }) => self.qdisc = true,
+            Body::Send(Send { kind: SendKind::Datagram { entered: None, .. }, .. }) => {
+                self.datagram = true;
+            }
+            _ => {}
+        }
     }
 }
 

@@ -17,7 +17,8 @@ pub struct Config {
     pub snap_bytes: u32,
     /// Bytes of the ring buffer: a power of two and a multiple of the page size.
     pub ring_bytes: u32,
-    /// Whether to attach what only UDP needs: the entry of every system call of the host.
+    /// Whether to attach what only UDP needs: the exit of every send, and (once a traced socket has sent
+    /// a datagram) the entry of every system call of the host.
     pub udp: bool,
     /// Whether to leave out the sockets of this very process.
     pub exclude_self: bool,

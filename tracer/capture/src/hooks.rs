@@ -35,6 +35,27 @@ pub struct Way {
     pub programs: &'static [Program],
 }
 
+/// When an observation's programs are attached. Each attached hook costs something at every event of the
+/// host, whether it is traced or not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum When {
+    /// From the start.
+    Always,
+    /// With [`crate::Config::udp`].
+    Udp,
+    /// With [`crate::Config::udp`], once a traced socket has sent a datagram.
+    DatagramSent,
+    /// Once a traced packet has passed a device with a qdisc.
+    QdiscSeen,
+}
+
+impl When {
+    /// Whether this waits for something to be seen.
+    pub(crate) fn is_later(self) -> bool {
+        matches!(self, When::DatagramSent | When::QdiscSeen)
+    }
+}
+
 /// Something that wirelap observes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Observation {
@@ -48,8 +69,8 @@ pub struct Observation {
     pub remedy: &'static str,
     /// Whether nothing can be traced without it.
     pub required: bool,
-    /// Whether only UDP needs it ([`crate::Config::udp`]).
-    pub udp_only: bool,
+    /// When it is attached.
+    pub when: When,
 }
 
 const fn tracepoint(name: &'static str, tracepoint: &'static str) -> Program {
@@ -77,7 +98,7 @@ pub const OBSERVATIONS: &[Observation] = &[
         without: "connections are found at their first message, and their handshake is not theirs",
         remedy: "boot a kernel from 4.16 on",
         required: false,
-        udp_only: false,
+        when: When::Always,
     },
     Observation {
         name: "sockets",
@@ -88,7 +109,7 @@ pub const OBSERVATIONS: &[Observation] = &[
         without: "a UDP socket's first packet does not know its socket, nor a socket its process before it sends or reads",
         remedy: "mount cgroup v2 (mount -t cgroup2 none /sys/fs/cgroup)",
         required: false,
-        udp_only: false,
+        when: When::Always,
     },
     Observation {
         name: "close (TCP)",
@@ -99,7 +120,7 @@ pub const OBSERVATIONS: &[Observation] = &[
         without: "closed TCP sockets are forgotten only when they have been silent for long",
         remedy: "boot a kernel from 4.15 on",
         required: false,
-        udp_only: false,
+        when: When::Always,
     },
     Observation {
         name: "close (UDP)",
@@ -110,7 +131,7 @@ pub const OBSERVATIONS: &[Observation] = &[
         without: "closed UDP sockets are forgotten only when they have been silent for long",
         remedy: "mount cgroup v2 (mount -t cgroup2 none /sys/fs/cgroup)",
         required: false,
-        udp_only: true,
+        when: When::Udp,
     },
     Observation {
         name: "send (TCP)",
@@ -127,28 +148,27 @@ pub const OBSERVATIONS: &[Observation] = &[
         without: "TCP latencies begin at the packet instead of the send call",
         remedy: NEWER,
         required: false,
-        udp_only: false,
+        when: When::Always,
     },
     Observation {
-        name: "send, exit",
+        name: "send (UDP)",
         ways: &[
             Way {
                 hook: "tracepoint sock_send_length",
                 programs: &[tracepoint("send_exit", "sock_send_length")],
             },
             Way {
-                hook: "fexit tcp_sendmsg, udp_sendmsg, udpv6_sendmsg",
+                hook: "fexit udp_sendmsg, udpv6_sendmsg",
                 programs: &[
-                    exit("send_exit_tcp", "tcp_sendmsg"),
                     exit("send_exit_udp", "udp_sendmsg"),
                     exit("send_exit_udpv6", "udpv6_sendmsg"),
                 ],
             },
         ],
-        without: "no UDP message has a send; a TCP send that is repeated after a partial write merges with the first",
+        without: "UDP messages have no send: their latencies begin at the packet",
         remedy: NEWER,
         required: false,
-        udp_only: false,
+        when: When::Udp,
     },
     Observation {
         name: "send (UDP), entry",
@@ -168,7 +188,7 @@ pub const OBSERVATIONS: &[Observation] = &[
         without: "UDP latencies begin at the packet instead of the send call",
         remedy: NEWER,
         required: false,
-        udp_only: true,
+        when: When::DatagramSent,
     },
     Observation {
         name: "read",
@@ -189,7 +209,7 @@ pub const OBSERVATIONS: &[Observation] = &[
         without: "latencies end at data ready instead of the read",
         remedy: NEWER,
         required: false,
-        udp_only: false,
+        when: When::Always,
     },
     Observation {
         name: "data ready",
@@ -206,7 +226,7 @@ pub const OBSERVATIONS: &[Observation] = &[
         without: "the receiver's network stack, its wakeup and its reading are one segment",
         remedy: NEWER,
         required: false,
-        udp_only: false,
+        when: When::Always,
     },
     Observation {
         name: "packets out",
@@ -217,7 +237,7 @@ pub const OBSERVATIONS: &[Observation] = &[
         without: "nothing can be traced",
         remedy: "boot a kernel with CONFIG_NET and BTF",
         required: true,
-        udp_only: false,
+        when: When::Always,
     },
     Observation {
         name: "qdisc",
@@ -228,7 +248,7 @@ pub const OBSERVATIONS: &[Observation] = &[
         without: "the wait in the qdisc is part of the socket's segment",
         remedy: NEWER,
         required: false,
-        udp_only: false,
+        when: When::QdiscSeen,
     },
     Observation {
         name: "packets in",
@@ -239,7 +259,7 @@ pub const OBSERVATIONS: &[Observation] = &[
         without: "nothing can be traced",
         remedy: "boot a kernel with CONFIG_NET and BTF",
         required: true,
-        udp_only: false,
+        when: When::Always,
     },
     Observation {
         name: "scheduling",
@@ -253,7 +273,7 @@ pub const OBSERVATIONS: &[Observation] = &[
         without: "scheduling gaps are part of the reader's own time",
         remedy: NEWER,
         required: false,
-        udp_only: false,
+        when: When::Always,
     },
     Observation {
         name: "process trees",
@@ -267,7 +287,7 @@ pub const OBSERVATIONS: &[Observation] = &[
         without: "children that a traced process starts later are not followed",
         remedy: NEWER,
         required: false,
-        udp_only: false,
+        when: When::Always,
     },
     Observation {
         name: "retransmissions",
@@ -278,7 +298,7 @@ pub const OBSERVATIONS: &[Observation] = &[
         without: "retransmissions are told only by their sequence numbers",
         remedy: NEWER,
         required: false,
-        udp_only: false,
+        when: When::Always,
     },
     Observation {
         name: "drops",
@@ -289,7 +309,7 @@ pub const OBSERVATIONS: &[Observation] = &[
         without: "dropped packets have no reason",
         remedy: "boot a kernel from 5.17 on",
         required: false,
-        udp_only: false,
+        when: When::Always,
     },
     Observation {
         name: "existing sockets",
@@ -300,7 +320,7 @@ pub const OBSERVATIONS: &[Observation] = &[
         without: "sockets from before are found at their first message",
         remedy: "boot a kernel from 5.11 on",
         required: false,
-        udp_only: false,
+        when: When::Always,
     },
 ];
 

@@ -120,10 +120,16 @@ fn across_veth(settings: &'static [&'static str], bytes: usize) -> (Seen, Seen) 
         go.send(()).unwrap();
         told.recv().unwrap();
         let mut stream = TcpStream::connect((Ipv4Addr::new(10, 9, 0, 2), 7777)).unwrap();
+        // From the handshake on the hook at the qdisc is attached, if there is a qdisc.
+        near.collect_both(&mut far, &mut capture, |near, _| {
+            near.packets(PacketHook::Xmit).count() > 1
+        });
         stream.write_all(&pattern(bytes)).unwrap();
         drop(stream);
         far_thread.join().unwrap();
-        near.collect_both(&mut far, &mut capture);
+        near.collect_both(&mut far, &mut capture, |near, far| {
+            near.closed() > 0 && far.closed() > 0
+        });
         (near, far)
     })
 }

@@ -7,7 +7,7 @@ use std::os::unix::fs::MetadataExt;
 use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
-use wirelap_capture::{Capture, Config};
+use wirelap_capture::{Capture, Config, MAX_BATCH};
 use wirelap_events::{
     Body, Event, NetNs, Packet, PacketHook, Probe, Read, ReadKind, Ready, Send, SendKind, Seq,
     Socket, SocketId,
@@ -50,6 +50,16 @@ pub fn ip(arguments: &str) {
     assert!(status.success(), "ip {arguments}");
 }
 
+/// Sends a datagram to itself, so that the hooks which wait for one are attached. Its socket stays open.
+pub fn warm_up(seen: &mut Seen, capture: &mut Capture) -> std::net::UdpSocket {
+    let socket = std::net::UdpSocket::bind((V4, 0)).unwrap();
+    let at = socket.local_addr().unwrap();
+    socket.send_to(&[0], at).unwrap();
+    seen.collect(capture, "the first datagram", |seen| !seen.sends_at(at.port()).is_empty());
+    seen.forget();
+    socket
+}
+
 /// Everything, this process included, in a ring that is large enough for any test.
 pub fn everything() -> Config {
     Config { exclude_self: false, ..Config::default() }
@@ -70,31 +80,37 @@ impl Seen {
         Seen { netns, sockets: HashMap::new(), events: Vec::new(), lost: HashMap::new() }
     }
 
-    /// Polls until `done`, and once more. Panics when that takes too long.
+    /// Polls until `done`, and what is in the ring then. Panics when that takes too long.
     pub fn collect(&mut self, capture: &mut Capture, what: &str, done: impl Fn(&Seen) -> bool) {
         let deadline = Instant::now() + PATIENCE;
         loop {
             let was_done = done(self);
-            capture.poll(Duration::from_millis(10), &mut |event| self.add(event)).unwrap();
-            if was_done {
+            let wait = Duration::from_millis(10);
+            let count = capture.poll(wait, &mut |event| self.add(event)).unwrap();
+            if was_done && count < MAX_BATCH {
                 return;
             }
             assert!(Instant::now() < deadline, "{what} did not come: {:#?}", self.events);
         }
     }
 
-    /// Polls for two namespaces until both ends of a connection are closed.
-    pub fn collect_both(&mut self, other: &mut Seen, capture: &mut Capture) {
+    /// The same for two namespaces at once.
+    pub fn collect_both(
+        &mut self,
+        other: &mut Seen,
+        capture: &mut Capture,
+        done: impl Fn(&Seen, &Seen) -> bool,
+    ) {
         let deadline = Instant::now() + PATIENCE;
-        let mut rounds = 0;
-        while rounds < 2 {
-            rounds += usize::from(self.closed() > 0 && other.closed() > 0);
+        let (mut was_done, mut count) = (false, MAX_BATCH);
+        while !was_done || count >= MAX_BATCH {
+            was_done = done(self, other);
             let mut both = |event: &Event<'_>| {
                 self.add(event);
                 other.add(event);
             };
-            capture.poll(Duration::from_millis(10), &mut both).unwrap();
-            assert!(Instant::now() < deadline, "the connection does not end");
+            count = capture.poll(Duration::from_millis(10), &mut both).unwrap();
+            assert!(Instant::now() < deadline, "what should happen does not");
         }
     }
 
@@ -145,6 +161,16 @@ impl Seen {
     pub fn sends(&self, of: SocketId) -> Vec<Send> {
         let send = |body| if let Body::Send(send) = body { Some(send) } else { None };
         self.bodies(send).filter(|send| send.socket == of).collect()
+    }
+
+    fn sends_at(&self, port: u16) -> Vec<Send> {
+        let id = self.sockets.values().find(|socket| socket.local.port() == port).map(|s| s.id);
+        id.map(|id| self.sends(id)).unwrap_or_default()
+    }
+
+    /// Forgets what was seen so far.
+    pub fn forget(&mut self) {
+        self.events.clear();
     }
 
     pub fn reads(&self, of: SocketId) -> Vec<Read> {

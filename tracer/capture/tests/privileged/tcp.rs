@@ -263,6 +263,53 @@ fn a_send_that_waits_for_room_is_one_send() {
 }
 
 #[test]
+fn the_rest_of_a_partial_write_is_a_send_of_its_own() {
+    const BYTES: usize = 4 << 20;
+    in_own_netns(|netns| {
+        let mut capture = Capture::attach(&everything()).unwrap();
+        let mut seen = Seen::new(netns);
+        let (mut near, mut far) = connect(V4);
+        let near_port = port(&near);
+        let bytes = pattern(BYTES);
+        near.set_nonblocking(true).unwrap();
+        let reader = thread::spawn(move || {
+            let mut received = Vec::new();
+            far.read_to_end(&mut received).unwrap();
+            received
+        });
+        let mut calls = Vec::new();
+        let mut at = 0;
+        while at < BYTES {
+            // Only calls that moved bytes are sends; others find no room.
+            match near.write(&bytes[at..]) {
+                Ok(len) => {
+                    calls.push((at, BYTES - at));
+                    at += len;
+                }
+                Err(error) => assert_eq!(error.kind(), std::io::ErrorKind::WouldBlock),
+            }
+        }
+        drop(near);
+        assert!(reader.join().unwrap() == bytes);
+        seen.collect(&mut capture, "the end of both sockets", |seen| seen.closed() == 2);
+
+        assert!(calls.len() > 1, "the first write took everything");
+        let socket = seen.socket_at(near_port);
+        let mut sends: Vec<_> = seen.sends(socket.id).iter().map(sent).collect();
+        // A call that finds no room enters the kernel too, at the same place as the next one.
+        sends.dedup();
+        let expected: Vec<_> = calls
+            .into_iter()
+            .map(|(at, len)| {
+                let at = u32::try_from(at).unwrap();
+                (socket.tx_next.unwrap().plus(at), u32::try_from(len).unwrap())
+            })
+            .collect();
+        assert_eq!(sends, expected);
+    });
+}
+
+#[test]
 fn a_connection_from_before_is_announced_with_its_place_in_the_stream() {
     in_own_netns(|netns| {
         let (mut near, mut far) = connect(V4);

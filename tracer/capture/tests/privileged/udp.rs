@@ -1,7 +1,7 @@
 //! UDP: sends, which datagram a read takes, shared ports, sendmmsg.
 
 use crate::raw;
-use crate::support::{Seen, V4, V6, everything, in_own_netns, pattern};
+use crate::support::{Seen, V4, V6, everything, in_own_netns, pattern, warm_up};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, UdpSocket};
 use std::os::fd::OwnedFd;
@@ -18,6 +18,7 @@ fn datagrams(address: IpAddr) {
     in_own_netns(move |netns| {
         let mut capture = Capture::attach(&everything()).unwrap();
         let mut seen = Seen::new(netns);
+        let _first = warm_up(&mut seen, &mut capture);
         let reader = UdpSocket::bind((address, 0)).unwrap();
         let sender = UdpSocket::bind((address, 0)).unwrap();
         let (to, from) = (port(&reader), port(&sender));
@@ -174,6 +175,7 @@ fn each_datagram_of_a_sendmmsg_has_its_own_time() {
     in_own_netns(|netns| {
         let mut capture = Capture::attach(&everything()).unwrap();
         let mut seen = Seen::new(netns);
+        let _first = warm_up(&mut seen, &mut capture);
         let reader = UdpSocket::bind((V4, 0)).unwrap();
         let sender = UdpSocket::bind((V4, 0)).unwrap();
         sender.connect(reader.local_addr().unwrap()).unwrap();
