@@ -24,6 +24,9 @@ impl<F: FnMut(&Delivery)> DeliverySink for F {
 /// Between two ticks of [`Correlator::take`].
 const TICK: Nanos = Nanos::from_millis(5);
 
+/// … when the room for messages runs out.
+const TICK_PRESSED: Nanos = Nanos::from_millis(1);
+
 /// Joins events to messages.
 ///
 /// Pure: the same events and ticks give the same deliveries and snapshots. Nothing here grows without
@@ -135,7 +138,8 @@ impl Correlator {
     /// Takes one event in, and ticks by the events' own clock. For a source that hands over many at
     /// once: a batch that spans longer than the messages in it can be kept would lose them otherwise.
     pub fn take(&mut self, event: &Event<'_>, out: &mut dyn DeliverySink) {
-        if event.at >= self.ticked + TICK {
+        let due = if self.messages.is_pressed() { TICK_PRESSED } else { TICK };
+        if event.at >= self.ticked + due {
             self.tick(event.at, out);
         }
         self.event(event);
@@ -144,11 +148,11 @@ impl Correlator {
     fn window(&mut self, at: Nanos, open: bool) {
         if !open {
             self.window.closed_since.get_or_insert(at);
+            self.window.cut = at;
             return;
         }
         let Some(closed) = self.window.closed_since.take() else { return };
         self.window.closed_for = self.window.closed_for + (at - closed);
-        self.window.cut = at;
         for conversation in self.flows.iter_mut() {
             for flow in &mut conversation.flows {
                 flow.interrupted = true;

@@ -2,12 +2,12 @@
 
 use crate::correlator::DeliverySink;
 use crate::flow::{Flow, Way};
-use crate::join::{Leftover, LegKey, LegState};
+use crate::join::{GivenUp, LegKey, LegState};
 use crate::rows::{PROCESSES, Role};
 use crate::stats::read_at;
 use crate::{Correlator, leg};
 use arrayvec::ArrayVec;
-use wirelap_events::{Delivery, GroupId, Leg, MAX_LEGS, Nanos, Pid, Stage, Stamp};
+use wirelap_events::{Delivery, Leg, MAX_LEGS, Nanos, Pid, Stage, Stamp};
 
 /// A delivery on its way out.
 struct Ready {
@@ -70,9 +70,15 @@ impl Correlator {
         self.prune(way);
     }
 
+    /// How long slower layers get to report: less when the room for messages runs out, as a message
+    /// that is given up tells nothing at all. Events are late by microseconds, not milliseconds.
+    fn hold(&self) -> Nanos {
+        if self.messages.is_pressed() { Nanos(self.config.hold.0 / 10) } else { self.config.hold }
+    }
+
     /// Whether nothing more is expected of a leg.
     fn is_settled(&self, leg: &LegState) -> bool {
-        let hold = self.config.hold;
+        let hold = self.hold();
         let held = |since: Nanos| since + hold <= self.now;
         let Some(flow) = self.flows.flow(leg.way) else { return true };
         if let Some(read) = flow.marks.read_at(leg.extent) {
@@ -204,15 +210,17 @@ impl Correlator {
 
     /// Gives up the messages whose time has come.
     pub(crate) fn expire(&mut self, all: bool) {
-        while let Some((row, _, left)) = self.messages.expire(self.now, all) {
-            self.count_leftover(row, left);
+        while let Some(gone) =
+            if all { self.messages.force() } else { self.messages.expire(self.now) }
+        {
+            self.count_leftover(&gone);
         }
     }
 
-    pub(crate) fn count_leftover(&mut self, row: GroupId, left: Leftover) {
-        if let Some(row) = self.rows.get_mut(row) {
-            row.counts.delivered += left.unjoined;
-            row.counts.uncovered += left.unjoined + left.unread;
+    pub(crate) fn count_leftover(&mut self, gone: &GivenUp) {
+        if let Some(row) = self.rows.get_mut(gone.row) {
+            row.counts.delivered += gone.left.unjoined;
+            row.counts.uncovered += gone.left.unjoined + gone.left.unread;
         }
     }
 }

@@ -32,10 +32,10 @@ impl Correlator {
         }
         let Some(sighting) = self.sighting(at, way, &found, row) else { return };
         if self.messages.is_full()
-            && let Some((row, was_open, left)) = self.messages.expire(self.now, true)
+            && let Some(gone) = self.messages.force()
         {
-            self.totals.evicted += u64::from(was_open);
-            self.count_leftover(row, left);
+            self.totals.evicted += u64::from(gone.was_open);
+            self.count_leftover(&gone);
         }
         let (key, joined) = self.messages.sight(sighting);
         if let Some(flow) = self.flows.flow_mut(way) {

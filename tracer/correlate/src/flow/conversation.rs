@@ -6,7 +6,7 @@ use crate::config::Config;
 use crate::ledger::Ledger;
 use rustc_hash::FxHasher;
 use std::hash::{Hash, Hasher};
-use wirelap_events::{ByteRange, Data, FlowKey, Frame, GroupId, Nanos, Stamp};
+use wirelap_events::{ByteRange, Data, FlowKey, Frame, GroupId, Nanos, Offset, Stamp};
 use wirelap_protocols::stream::Stream;
 use wirelap_protocols::{Connection, FrameSink, Pdu, Protocol, Side};
 
@@ -40,6 +40,8 @@ pub struct Conversation {
     pub row: Option<(GroupId, u64)>,
     /// Payload bytes that were not captured.
     pub uncaptured: u64,
+    /// Undecoded bytes that passed while observation was paused.
+    paused: u64,
 }
 
 /// What a decoder hands over.
@@ -95,6 +97,7 @@ impl Conversation {
             closed: false,
             row: None,
             uncaptured: 0,
+            paused: 0,
         }
     }
 
@@ -113,9 +116,11 @@ impl Conversation {
         }
     }
 
-    /// Bytes that no frame was found in.
+    /// Bytes that no frame was found in, those of a pause on purpose left out.
     pub fn undecoded_bytes(&self) -> u64 {
-        self.flows.iter().filter_map(|flow| Some(flow.stream.as_ref()?.undecoded_bytes())).sum()
+        let streams = self.flows.iter().filter_map(|flow| flow.stream.as_ref());
+        let all: u64 = streams.map(Stream::undecoded_bytes).sum();
+        all.saturating_sub(self.paused)
     }
 
     /// Payload of a packet, in any order.
@@ -144,13 +149,22 @@ impl Conversation {
         let skipped_bytes = usize::try_from(skipped).unwrap_or(usize::MAX).min(bytes.len());
         let missing = missing.saturating_sub(skipped - skipped_bytes as u64);
         let bytes = bytes.get(skipped_bytes..).unwrap_or_default();
+        if interrupted {
+            self.resume(side, start, found);
+        }
         self.reassemble(side, found, |flow, out| {
-            if interrupted {
-                flow.interrupt(out);
-                flow.resume_at(start, out);
-            }
             flow.packet(start, bytes, missing, now, out);
         });
+    }
+
+    /// Goes on at `at` after a pause on purpose: the bytes in between are nobody's failure.
+    fn resume(&mut self, side: Side, at: Offset, found: &mut Vec<Found>) {
+        let before = self.undecoded_bytes();
+        self.reassemble(side, found, |flow, out| {
+            flow.interrupt(out);
+            flow.resume_at(at, out);
+        });
+        self.paused += self.undecoded_bytes().saturating_sub(before);
     }
 
     /// Runs the reassembly of one side, reading what comes out.
@@ -182,7 +196,7 @@ impl Conversation {
         let at = match piece {
             Piece::Bytes { at, .. } | Piece::Gap { at, .. } => at,
         };
-        let mid_stream = !from_start || at != wirelap_events::Offset::START;
+        let mid_stream = !from_start || at != Offset::START;
         let stream = flow.stream.get_or_insert_with(|| Stream::new(side, mid_stream));
         match piece {
             Piece::Bytes { at, bytes, missing } => {

@@ -1,42 +1,35 @@
 //! Giving up messages whose time has come.
 
-use super::open::Leftover;
+use super::open::{GivenUp, Leftover, Message};
 use super::table::Messages;
-use wirelap_events::{GroupId, Nanos};
+use slab::Slab;
+use std::collections::VecDeque;
+use wirelap_events::Nanos;
 
 impl Messages {
-    /// Gives up the next message whose time has come, and says what was left of it. With `force`, the
-    /// oldest one whatever its age. Returns `None` when there is none.
-    pub fn expire(&mut self, now: Nanos, force: bool) -> Option<(GroupId, bool, Leftover)> {
-        while let Some(&(at, index, serial)) = self.soon.front()
-            && (at <= now || (force && self.late.is_empty()))
+    /// Gives up the next message whose time has come, and says what was left of it. `None` when there
+    /// is none.
+    pub fn expire(&mut self, now: Nanos) -> Option<GivenUp> {
+        while let Some((at, index)) = self.first_soon()
+            && at <= now
         {
             self.soon.pop_front();
-            let Some(message) = self.open.get(index).filter(|m| m.serial == serial) else {
-                continue;
-            };
-            let is_done = message.open == 0
-                && self.legs_of(message).all(|leg| {
-                    let leg = &self.legs[leg];
-                    leg.emitted || leg.again.is_some() || leg.is_remote
-                });
-            if is_done || (force && self.late.is_empty()) {
+            if self.is_done(index) {
                 return Some(self.give_up(index));
             }
-            self.late.push_back((message.at + self.patience + self.hold, index, serial));
+            let message = &self.open[index];
+            let expires = message.at + self.patience + self.hold;
+            self.late.push_back((expires, index, message.serial));
         }
-        while let Some(&(at, index, serial)) = self.late.front()
-            && (at <= now || force)
+        while let Some((at, index)) = self.first_late()
+            && at <= now
         {
             self.late.pop_front();
-            let patience = self.patience;
-            let Some(message) = self.open.get_mut(index).filter(|m| m.serial == serial) else {
-                continue;
-            };
+            let message = &mut self.open[index];
             // A late leg has patience of its own.
-            if message.open > 0 && !message.overdue && !force {
+            if message.open > 0 && !message.overdue {
                 message.overdue = true;
-                self.late.push_back((now + patience, index, serial));
+                self.late.push_back((now + self.patience, index, message.serial));
                 continue;
             }
             return Some(self.give_up(index));
@@ -44,7 +37,40 @@ impl Messages {
         None
     }
 
-    fn give_up(&mut self, index: usize) -> (GroupId, bool, Leftover) {
+    /// Gives up the message that matters least: one that is only remembered for its copies, else the
+    /// oldest. `None` when there is none.
+    pub fn force(&mut self) -> Option<GivenUp> {
+        let soon = self.first_soon();
+        let late = self.first_late();
+        let index = match (soon, late) {
+            (Some((_, soon)), Some(_)) if self.is_done(soon) => soon,
+            (_, Some((_, late))) => late,
+            (soon, None) => soon?.1,
+        };
+        Some(self.give_up(index))
+    }
+
+    /// The first of the messages that may be done soon, and when that is to be looked at. Drops the
+    /// entries of those that are gone.
+    fn first_soon(&mut self) -> Option<(Nanos, usize)> {
+        first(&mut self.soon, &self.open)
+    }
+
+    fn first_late(&mut self) -> Option<(Nanos, usize)> {
+        first(&mut self.late, &self.open)
+    }
+
+    /// Whether every leg was delivered, or cannot be.
+    fn is_done(&self, index: usize) -> bool {
+        let message = &self.open[index];
+        message.open == 0
+            && self.legs_of(message).all(|leg| {
+                let leg = &self.legs[leg];
+                leg.emitted || leg.again.is_some() || leg.is_remote
+            })
+    }
+
+    fn give_up(&mut self, index: usize) -> GivenUp {
         let mut left = Leftover::default();
         let message = &self.open[index];
         let was_open = message.open > 0;
@@ -70,6 +96,20 @@ impl Messages {
         if is_warmup {
             left = Leftover::default();
         }
-        (row, was_open, left)
+        GivenUp { row, was_open, left }
     }
+}
+
+/// The first entry whose message is still open.
+fn first(
+    queue: &mut VecDeque<(Nanos, usize, u64)>,
+    open: &Slab<Message>,
+) -> Option<(Nanos, usize)> {
+    while let Some(&(at, index, serial)) = queue.front() {
+        if open.get(index).is_some_and(|message| message.serial == serial) {
+            return Some((at, index));
+        }
+        queue.pop_front();
+    }
+    None
 }

@@ -14,5 +14,5 @@ mod index;
 mod open;
 mod table;
 
-pub use open::{Joined, Leftover, LegKey, LegState, Sighting};
+pub use open::{GivenUp, Joined, LegKey, LegState, Sighting};
 pub use table::Messages;

@@ -91,6 +91,15 @@ pub struct Leftover {
     pub unread: u64,
 }
 
+/// A message that is no longer kept.
+#[derive(Clone, Copy, Debug)]
+pub struct GivenUp {
+    pub row: GroupId,
+    /// Some of its legs were not complete.
+    pub was_open: bool,
+    pub left: Leftover,
+}
+
 impl LegState {
     /// Whether it is known when it was read.
     pub fn was_read(&self) -> bool {

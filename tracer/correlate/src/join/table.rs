@@ -56,6 +56,11 @@ impl Messages {
         self.open.len() >= self.limit || self.legs.len() >= self.limit.saturating_mul(2)
     }
 
+    /// Whether most of the room is taken.
+    pub fn is_pressed(&self) -> bool {
+        self.open.len() >= self.limit / 4 * 3 || self.legs.len() >= self.limit / 2 * 3
+    }
+
     pub fn leg(&self, key: LegKey) -> Option<&LegState> {
         self.legs.get(key.0).filter(|leg| leg.serial == key.1)
     }

@@ -129,6 +129,7 @@ fn an_interruption_uncovers_what_it_cuts() {
     assert_eq!(played.counts(), [26, 25, 24, 2]);
     assert_others_are_right(&played, &times);
     assert!(played.snapshot.trust.window_share < 1.0);
+    assert_eq!(played.snapshot.trust.undecoded_bytes, 0, "a pause is no failure to decode");
 }
 
 #[test]
