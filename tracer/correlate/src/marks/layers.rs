@@ -83,6 +83,16 @@ impl<M: Spanned> Layers<M> {
         }
     }
 
+    /// Of the marks below the floor, keeps only so many that there are `count` in a layer.
+    pub fn trim(&mut self, count: usize) {
+        let floor = self.floor;
+        for layer in &mut self.stacked {
+            while layer.len() > count && layer.front().is_some_and(|m| m.range().end <= floor) {
+                layer.pop_front();
+            }
+        }
+    }
+
     pub fn evicted(&self) -> u64 {
         self.evicted
     }
@@ -131,5 +141,16 @@ mod tests {
         assert!(names(&layers, 15).is_empty());
         assert_eq!(names(&layers, 25), ["m"]);
         assert_eq!(layers.evicted(), 1);
+    }
+
+    #[test]
+    fn trimming_takes_only_what_lies_below_the_floor() {
+        let mut layers = Layers::new(100);
+        (0..10).for_each(|start| layers.push(Mark(start * 10, 10, "m")));
+        layers.prune(Offset(0), Offset(50));
+        layers.trim(2);
+        assert!(names(&layers, 49).is_empty());
+        assert_eq!(names(&layers, 50), ["m"]);
+        assert_eq!(layers.evicted(), 0);
     }
 }

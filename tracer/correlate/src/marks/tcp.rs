@@ -46,7 +46,7 @@ spanned!(SendMark, XmitMark, Mark, ReadMark);
 /// Sends are kept for messages of this many bytes, as far as [`SENDS`] reach.
 const LONGEST_MESSAGE: u64 = 64 << 20;
 
-/// The most sends that are kept.
+/// The most sends that are kept for messages that may still begin long before they end.
 const SENDS: usize = 16_384;
 
 /// The marks of one direction.
@@ -66,7 +66,7 @@ pub struct TcpMarks {
 impl TcpMarks {
     pub fn new(limit: usize) -> TcpMarks {
         TcpMarks {
-            sends: Layers::new(limit.min(SENDS)),
+            sends: Layers::new(limit),
             xmits: Layers::new(limit),
             rxs: Layers::new(limit),
             readies: Layers::new(limit),
@@ -161,6 +161,7 @@ impl TcpMarks {
     /// a message begins, which in a fragmented one is long before.
     pub fn prune(&mut self, floor: Offset) {
         self.sends.prune(Offset(floor.0.saturating_sub(LONGEST_MESSAGE)), floor);
+        self.sends.trim(SENDS);
         self.xmits.prune(floor, floor);
         self.rxs.prune(floor, floor);
         self.readies.prune(floor, floor);
