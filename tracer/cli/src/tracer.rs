@@ -46,7 +46,8 @@ pub struct Settings {
 #[derive(Debug)]
 enum Order {
     Port(u16),
-    Label(Label),
+    /// And whom to tell when it holds.
+    Label(Label, Sender<()>),
     Begin(Sampling),
     End,
 }
@@ -61,9 +62,12 @@ impl Orders {
         self.give(Order::Port(port));
     }
 
-    /// Names a row.
+    /// Names a row. Returns once the name holds: traffic from now on is in that row.
     pub fn label(&self, label: Label) {
-        self.give(Order::Label(label));
+        let (done, wait) = channel();
+        self.give(Order::Label(label, done));
+        // An error means that the thread has ended, which is told elsewhere.
+        let _ = wait.recv();
     }
 
     /// The workloads begin: from here on the tracer's cost counts, and events are sampled.
@@ -248,7 +252,10 @@ impl<S: DeliverySink> Work<S> {
         loop {
             match self.orders.try_recv() {
                 Ok(Order::Port(port)) => self.capture.add_port(port)?,
-                Ok(Order::Label(label)) => self.correlator.add_label(label),
+                Ok(Order::Label(label, done)) => {
+                    self.correlator.add_label(label);
+                    let _ = done.send(());
+                }
                 Ok(Order::Begin(sampling)) => self.begin(sampling),
                 Ok(Order::End) | Err(TryRecvError::Disconnected) => return Ok(true),
                 Err(TryRecvError::Empty) => break,
@@ -270,12 +277,12 @@ impl<S: DeliverySink> Work<S> {
 
     /// Takes events in. Returns their number, and the time up to which all have been taken.
     fn poll(&mut self) -> Result<(usize, Nanos), CaptureError> {
-        let correlator = &mut self.correlator;
+        let (correlator, sink) = (&mut self.correlator, &mut self.sink);
         let before = machine::now();
         let mut last = Nanos(0);
         let count = self.capture.poll(WAIT, &mut |event| {
             last = last.max(event.at);
-            correlator.event(event);
+            correlator.take(event, sink);
         })?;
         // An emptied ring buffer had all that happened before; with a backlog, the last event tells.
         Ok((count, if count < MAX_BATCH { before } else { last.min(before) }))
