@@ -108,7 +108,7 @@ impl Broker {
         if let Some((user, group)) = user {
             command.uid(user).gid(group);
         }
-        command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
+        command.stdin(config_pipe(config, user)?).stdout(Stdio::null()).stderr(Stdio::piped());
         let mut child = command.spawn().context("cannot start mosquitto")?;
         let last_words = Arc::new(Mutex::new(String::new()));
         if let Some(stderr) = child.stderr.take() {
@@ -120,17 +120,7 @@ impl Broker {
             };
             thread::Builder::new().name("mosquitto".into()).spawn(listen)?;
         }
-        let stdin = child.stdin.take();
-        let broker = Broker { child, last_words };
-        if let Some(mut stdin) = stdin {
-            if let Some((user, group)) = user {
-                // It opens the pipe by its name, for which it must own it.
-                fchown(&stdin, Some(user), Some(group)).context("cannot hand over a pipe")?;
-            }
-            // If it is dead already, that is found out below.
-            let _ = stdin.write_all(config.as_bytes());
-        }
-        Ok(broker)
+        Ok(Broker { child, last_words })
     }
 
     /// False when told to stop.
@@ -177,6 +167,17 @@ impl Drop for Broker {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// A pipe that holds the configuration, which is far smaller than a pipe's buffer. The broker opens
+/// it by its name, for which it must own it before it starts.
+fn config_pipe(config: &str, owner: Option<(u32, u32)>) -> Result<Stdio> {
+    let (reader, mut writer) = std::io::pipe().context("cannot make a pipe")?;
+    if let Some((user, group)) = owner {
+        fchown(&reader, Some(user), Some(group)).context("cannot hand over a pipe")?;
+    }
+    writer.write_all(config.as_bytes()).context("cannot hand over the configuration")?;
+    Ok(reader.into())
 }
 
 /// Whom to run it as, when this process is root.
