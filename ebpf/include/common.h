@@ -10,8 +10,6 @@ const volatile __u64 filter_cgroup = 0; /* id of the cgroup, 0: none */
 const volatile __u32 filter_cgroup_level = 0;
 const volatile __u32 own_tgid = 0; /* the process to leave out, 0: none */
 const volatile __u32 snap_bytes = 65536;
-/* Marking sleeping threads allocates in sched_waking: safe since 6.4 (bpf_mem_alloc). */
-const volatile __u8 mark_in_waking = 1;
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);

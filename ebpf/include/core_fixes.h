@@ -16,6 +16,8 @@ const volatile __u8 direct_loads = 0;
  * turns the instruction into `r0 = -EOPNOTSUPP`, and clears have_skb_dynptr.
  */
 const volatile __u8 have_skb_dynptr = 0;
+/* Then a program on the sockets' way out reads it, and the reader joins it with the packet. */
+const volatile __u8 payload_from_cgroup = 0;
 
 static __always_inline long skb_dynptr(struct sk_buff *skb, struct bpf_dynptr *out)
 {

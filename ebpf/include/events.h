@@ -37,6 +37,7 @@ enum wl_kind {
 	WL_WAKE = 11,
 	WL_RETRANSMIT = 12,
 	WL_DROP = 13,
+	WL_PAYLOAD = 14, /* wl_packet, of which only flow, seq and payload_len count */
 };
 
 enum wl_origin {

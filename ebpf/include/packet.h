@@ -29,13 +29,15 @@ static __always_inline bool read_skb(struct sk_buff *skb, __s32 offset, void *ou
 	__s32 linear = skb->len - skb->data_len;
 
 	if (offset + len > linear && skb->data_len && have_skb_dynptr) {
+		__u32 there = skb->len - offset;
 		struct bpf_dynptr bytes;
 
-		if (skb_dynptr(skb, &bytes))
+		if (there > (__u32)len)
+			there = len;
+		asm volatile("" : "+r"(there));
+		if (there > (__u32)len || skb_dynptr(skb, &bytes))
 			return false;
-		if (len == HEADER_BYTES && offset + len > (__s32)skb->len)
-			return bpf_dynptr_read(out, 40, &bytes, offset, 0) == 0;
-		return bpf_dynptr_read(out, len, &bytes, offset, 0) == 0;
+		return bpf_dynptr_read(out, there, &bytes, offset, 0) == 0;
 	}
 	if (direct_loads) {
 		__s32 at;
@@ -105,6 +107,23 @@ static __always_inline void parse_transport(const __u8 *header, struct wl_packet
 }
 
 /*
+ * Fills in what an IP header says. Returns its length, 0 if the packet is none of ours. `ip_bytes` is the
+ * packet's length; what the header says of it replaces it.
+ */
+static __always_inline __u32 parse_ip(const __u8 *header, __be16 protocol, struct wl_packet *p,
+				      __u32 *ip_bytes)
+{
+	bool is_v4 = protocol == bpf_htons(ETH_P_IP);
+
+	p->ip_header = is_v4 ? parse_ipv4(header, p, ip_bytes) : parse_ipv6(header, p, ip_bytes);
+	if (p->ip_header < 20 ||
+	    (p->flow.transport != IPPROTO_TCP && p->flow.transport != IPPROTO_UDP))
+		return 0;
+	*ip_bytes = *ip_bytes > p->ip_header ? *ip_bytes - p->ip_header : 0;
+	return p->ip_header;
+}
+
+/*
  * Fills in what the headers of a TCP or UDP packet say; false for any other packet. `offset` is that of
  * the IP header from skb->data, negative where that is past it. `p` must be zeroed.
  */
@@ -113,31 +132,25 @@ static __always_inline bool parse_packet(struct sk_buff *skb, __s32 offset, stru
 	__u8 header[HEADER_BYTES] __attribute__((aligned(8)));
 	__u32 ip_bytes = skb->len - offset;
 	__be16 protocol = skb->protocol;
-	__u32 ip_header, transport_at;
+	__u32 ip_header;
+	bool is_v4 = protocol == bpf_htons(ETH_P_IP);
 
-	if (protocol == bpf_htons(ETH_P_IP)) {
-		if (!read_skb(skb, offset, header, 40))
-			return false;
-		ip_header = parse_ipv4(header, p, &ip_bytes);
-		transport_at = 20;
-	} else if (protocol == bpf_htons(ETH_P_IPV6)) {
-		if (!read_skb(skb, offset, header, HEADER_BYTES))
-			return false;
-		ip_header = parse_ipv6(header, p, &ip_bytes);
-		transport_at = 40;
-	} else {
+	if (!is_ip(skb))
 		return false;
-	}
-	if (ip_header < 20 || (p->flow.transport != IPPROTO_TCP && p->flow.transport != IPPROTO_UDP))
+	if (is_v4 ? !read_skb(skb, offset, header, 40) :
+		    !read_skb(skb, offset, header, HEADER_BYTES))
 		return false;
-	p->ip_header = ip_header;
-	ip_bytes = ip_bytes > ip_header ? ip_bytes - ip_header : 0;
-	if (ip_header != transport_at && !read_skb(skb, offset + ip_header, header + 20, 20))
+	ip_header = parse_ip(header, protocol, p, &ip_bytes);
+	if (!ip_header)
 		return false;
-	if (ip_header != transport_at || transport_at == 20)
-		parse_transport(header + 20, p, ip_bytes);
-	else
+	if (!is_v4 && ip_header == 40) {
 		parse_transport(header + 40, p, ip_bytes);
+		return true;
+	}
+	/* Options or extension headers: the transport header is further back. */
+	if (ip_header != 20 && !read_skb(skb, offset + ip_header, header + 20, 20))
+		return false;
+	parse_transport(header + 20, p, ip_bytes);
 	return true;
 }
 
@@ -149,37 +162,6 @@ static __always_inline __u16 count_segments(struct sk_buff *skb)
 	return segments ? segments : 1;
 }
 
-/* Copies up to N bytes of payload behind a packet record of constant size. */
-#define DEFINE_EMIT(N)                                                                             \
-	struct packet_##N {                                                                        \
-		struct wl_packet packet;                                                           \
-		__u8 payload[N];                                                                   \
-	};                                                                                         \
-	static __noinline int emit_##N(struct sk_buff *skb, struct wl_packet *p, __u32 offset,     \
-				       __u32 len)                                                  \
-	{                                                                                          \
-		__u32 probe = p->head.kind == WL_XMIT ? WL_PROBE_XMIT : WL_PROBE_RX;               \
-		struct packet_##N *out = reserve(struct packet_##N, probe);                        \
-                                                                                                   \
-		if (!out)                                                                          \
-			return 0;                                                                  \
-		asm volatile("" : "+r"(len));                                                      \
-		if (len > N)                                                                       \
-			len = N;                                                                   \
-		if (have_skb_dynptr) {                                                             \
-			struct bpf_dynptr bytes;                                                   \
-                                                                                                   \
-			if (!skb_dynptr(skb, &bytes) &&                                            \
-			    !bpf_dynptr_read(out->payload, len, &bytes, offset, 0))                \
-				p->head.captured = len;                                            \
-		} else if (!bpf_probe_read_kernel(out->payload, len, skb->data + offset)) {        \
-			p->head.captured = len;                                                    \
-		}                                                                                  \
-		__builtin_memcpy(&out->packet, p, sizeof(*p));                                     \
-		bpf_ringbuf_submit(out, packet_wakeup(N));                                         \
-		return 0;                                                                          \
-	}
-
 /* Big records fill the ring before the reader's next poll: wake it when a quarter is full. */
 const volatile __u32 wakeup_bytes = 1 << 24;
 
@@ -190,17 +172,85 @@ static __always_inline __u64 packet_wakeup(__u32 size)
 	return BPF_RB_NO_WAKEUP;
 }
 
-DEFINE_EMIT(128)
-DEFINE_EMIT(512)
-DEFINE_EMIT(2048)
-DEFINE_EMIT(8192)
-DEFINE_EMIT(32768)
-DEFINE_EMIT(65536)
+static __always_inline __u32 probe_of(const struct wl_packet *p)
+{
+	return p->head.kind == WL_RX ? WL_PROBE_RX : WL_PROBE_XMIT;
+}
+
+static __always_inline bool copy_skb(struct sk_buff *skb, __u32 offset, void *out, __u32 len)
+{
+	struct bpf_dynptr bytes;
+
+	if (have_skb_dynptr)
+		return !skb_dynptr(skb, &bytes) && !bpf_dynptr_read(out, len, &bytes, offset, 0);
+	return !bpf_probe_read_kernel(out, len, skb->data + offset);
+}
+
+static __always_inline bool copy_ctx(struct __sk_buff *skb, __u32 offset, void *out, __u32 len)
+{
+	return len && !bpf_skb_load_bytes(skb, offset, out, len);
+}
+
+/* Copies up to N bytes of payload behind a packet record of constant size. */
+#define DEFINE_EMIT(NAME, CTX, COPY, N)                                                            \
+	static __noinline int NAME##_##N(CTX *skb, struct wl_packet *p, __u32 offset, __u32 len)   \
+	{                                                                                          \
+		struct packet_##N *out = bpf_ringbuf_reserve(&ring, sizeof(*out), 0);              \
+                                                                                                   \
+		if (!out) {                                                                        \
+			/* A payload that is lost shows as bytes that were not captured. */        \
+			if (p->head.kind != WL_PAYLOAD)                                            \
+				count_lost(probe_of(p));                                           \
+			return 0;                                                                  \
+		}                                                                                  \
+		asm volatile("" : "+r"(len));                                                      \
+		if (len > N)                                                                       \
+			len = N;                                                                   \
+		if (COPY(skb, offset, out->payload, len))                                          \
+			p->head.captured = len;                                                    \
+		__builtin_memcpy(&out->packet, p, sizeof(*p));                                     \
+		bpf_ringbuf_submit(out, packet_wakeup(N));                                         \
+		return 0;                                                                          \
+	}
+
+/* From a tracepoint, and from a program on the socket's way out. */
+#define DEFINE_SIZE(N)                                                                             \
+	struct packet_##N {                                                                        \
+		struct wl_packet packet;                                                           \
+		__u8 payload[N];                                                                   \
+	};                                                                                         \
+	DEFINE_EMIT(emit, struct sk_buff, copy_skb, N)                                             \
+	DEFINE_EMIT(emit_ctx, struct __sk_buff, copy_ctx, N)
+
+DEFINE_SIZE(128)
+DEFINE_SIZE(512)
+DEFINE_SIZE(2048)
+DEFINE_SIZE(8192)
+DEFINE_SIZE(32768)
+DEFINE_SIZE(65536)
+
+#define EMIT_SIZED(NAME, skb, p, offset, len)                                                      \
+	do {                                                                                       \
+		if (len <= 128)                                                                    \
+			NAME##_128(skb, p, offset, len);                                           \
+		else if (len <= 512)                                                               \
+			NAME##_512(skb, p, offset, len);                                           \
+		else if (len <= 2048)                                                              \
+			NAME##_2048(skb, p, offset, len);                                          \
+		else if (len <= 8192)                                                              \
+			NAME##_8192(skb, p, offset, len);                                          \
+		else if (len <= 32768)                                                             \
+			NAME##_32768(skb, p, offset, len);                                         \
+		else                                                                               \
+			NAME##_65536(skb, p, offset, len);                                         \
+	} while (0)
 
 /* Puts the record into the ring with `len` bytes of payload from `offset` after skb->data. */
 static __always_inline void emit_packet(struct sk_buff *skb, struct wl_packet *p, __u32 offset,
 					__u32 len)
 {
+	if (payload_from_cgroup && p->head.kind == WL_XMIT)
+		len = 0;
 	if (!have_skb_dynptr) {
 		/* Without the kfunc only the linear part can be read. */
 		__u32 linear = skb->len - skb->data_len;
@@ -211,26 +261,15 @@ static __always_inline void emit_packet(struct sk_buff *skb, struct wl_packet *p
 	if (len > snap_bytes)
 		len = snap_bytes;
 	if (len == 0) {
-		struct wl_packet *out = reserve(
-			struct wl_packet, p->head.kind == WL_XMIT ? WL_PROBE_XMIT : WL_PROBE_RX);
+		struct wl_packet *out = reserve(struct wl_packet, probe_of(p));
 
 		if (!out)
 			return;
 		__builtin_memcpy(out, p, sizeof(*p));
 		submit(out);
-	} else if (len <= 128) {
-		emit_128(skb, p, offset, len);
-	} else if (len <= 512) {
-		emit_512(skb, p, offset, len);
-	} else if (len <= 2048) {
-		emit_2048(skb, p, offset, len);
-	} else if (len <= 8192) {
-		emit_8192(skb, p, offset, len);
-	} else if (len <= 32768) {
-		emit_32768(skb, p, offset, len);
-	} else {
-		emit_65536(skb, p, offset, len);
+		return;
 	}
+	EMIT_SIZED(emit, skb, p, offset, len);
 }
 
 #endif

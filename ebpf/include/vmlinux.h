@@ -42,7 +42,16 @@ enum { BPF_RB_NO_WAKEUP = 1, BPF_RB_FORCE_WAKEUP = 2, BPF_RB_AVAIL_DATA = 0 };
 struct bpf_dynptr {
 	__u64 opaque[2];
 } __attribute__((aligned(8)));
-/* The context of cgroup/sock_release programs; the verifier rewrites its accesses, CO-RE must not. */
+/* The contexts of cgroup programs, include/uapi/linux/bpf.h: the verifier rewrites their accesses. */
+struct __sk_buff {
+	__u32 len;
+	__u32 pkt_type;
+	__u32 mark;
+	__u32 queue_mapping;
+	__u32 protocol;
+	__u32 unused[37];
+	struct bpf_sock *sk;
+};
 struct bpf_sock {
 	__u32 bound_dev_if;
 	__u32 family;

@@ -265,3 +265,53 @@ int BPF_PROG(packet_rx, struct sk_buff *skb)
 	emit_packet(skb, &p, p.ip_header + p.transport_header, payload);
 	return 0;
 }
+
+/* Whether the payload of a packet that leaves a socket is wanted. */
+static __always_inline bool is_wanted_ctx(struct __sk_buff *skb, const struct wl_flow *flow)
+{
+	struct bpf_sock *sk = skb->sk;
+	struct sock_state *state;
+
+	if (!has_filter() || flow_wanted(flow))
+		return true;
+	sk = sk ? bpf_sk_fullsock(sk) : NULL;
+	if (!sk)
+		return false;
+	state = bpf_sk_storage_get(&sockets, sk, NULL, 0);
+	return state && state->verdict == TRACED;
+}
+
+/*
+ * net/ipv4/ip_output.c ip_finish_output(), before the qdisc: for kernels that lack bpf_dynptr_from_skb().
+ * skb->data is at the IP header.
+ */
+SEC("cgroup_skb/egress")
+int packet_payload(struct __sk_buff *skb)
+{
+	__u8 header[HEADER_BYTES] __attribute__((aligned(8))) = {};
+	__u32 there = skb->len, len, ip_bytes = skb->len, at;
+	struct wl_packet p = {};
+
+	if (!is_open() || (skb->protocol != bpf_htons(ETH_P_IP) && skb->protocol != bpf_htons(ETH_P_IPV6)))
+		return 1;
+	if (there > HEADER_BYTES)
+		there = HEADER_BYTES;
+	asm volatile("" : "+r"(there));
+	if (there < 28 || there > HEADER_BYTES || bpf_skb_load_bytes(skb, 0, header, there))
+		return 1;
+	at = parse_ip(header, skb->protocol, &p, &ip_bytes);
+	/* What has options or extension headers is rare, and goes without payload. */
+	if (at == 20)
+		parse_transport(header + 20, &p, ip_bytes);
+	else if (at == 40)
+		parse_transport(header + 40, &p, ip_bytes);
+	else
+		return 1;
+	if (!p.payload_len || !is_wanted_ctx(skb, &p.flow))
+		return 1;
+	len = p.payload_len < snap_bytes ? p.payload_len : snap_bytes;
+	fill_head(&p.head, bpf_ktime_get_ns(), WL_PAYLOAD, 0);
+	at += p.transport_header;
+	EMIT_SIZED(emit_ctx, skb, &p, at, len);
+	return 1;
+}

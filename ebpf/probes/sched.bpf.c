@@ -19,9 +19,7 @@ int BPF_PROG(task_woken, struct task_struct *task)
 		process = bpf_task_storage_get(&tasks, leader, NULL, 0);
 		if (!process || !process->process)
 			return 0;
-		if (!state && mark_in_waking)
-			state = bpf_task_storage_get(&tasks, task, NULL,
-						     BPF_LOCAL_STORAGE_GET_F_CREATE);
+		state = bpf_task_storage_get(&tasks, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
 		if (!state)
 			return 0;
 		state->traced = 1;

@@ -1,9 +1,11 @@
 //! Loading the object and attaching each observation's best way.
 
-use crate::hooks::{Attach, ChosenHook, OBSERVATIONS, Observation, Program, Refusal, Way, When};
+use crate::hooks::{
+    Attach, ChosenHook, OBSERVATIONS, Observation, PAYLOAD_FROM_CGROUP, Program, Refusal, Way, When,
+};
 use crate::object::{self, Symbols};
 use crate::{AttachError, CaptureError, Config, doctor, filter};
-use aya::programs::{CgroupAttachMode, Iter, Program as Loaded, ProgramError};
+use aya::programs::{CgroupAttachMode, CgroupSkbAttachType, Iter, Program as Loaded, ProgramError};
 use aya::{Btf, Ebpf, EbpfError, EbpfLoader};
 use std::error::Error;
 use std::fs::File;
@@ -15,6 +17,8 @@ pub(crate) struct Attached {
     pub hooks: Vec<ChosenHook>,
     /// Whether there is a program that lists existing sockets.
     pub lists_existing: bool,
+    /// Whether payload comes in records of its own.
+    pub joins_payload: bool,
     /// What is loaded but not attached yet.
     pub later: Vec<(When, &'static Way)>,
 }
@@ -38,10 +42,22 @@ pub(crate) fn attach(config: &Config) -> Result<Attached, AttachError> {
         }
         hooks.push(chosen);
     }
-    hooks.push(doctor::payload_hook(symbols));
+    let mut payload = doctor::payload_hook(symbols);
+    if symbols.payload_from_cgroup() {
+        let way = &PAYLOAD_FROM_CGROUP;
+        if let Err(reason) =
+            load_way(&mut ebpf, &btf, way).and_then(|()| attach_way(&mut ebpf, way))
+        {
+            unload_way(&mut ebpf, way);
+            payload.hook = None;
+            payload.refused.push(Refusal { hook: way.hook, reason });
+        }
+    }
+    let joins_payload = payload.hook == Some(PAYLOAD_FROM_CGROUP.hook);
+    hooks.push(payload);
     let lists_existing =
         hooks.iter().any(|h| h.observation == "existing sockets" && h.hook.is_some());
-    Ok(Attached { ebpf, hooks, lists_existing, later })
+    Ok(Attached { ebpf, hooks, lists_existing, later, joins_payload })
 }
 
 fn check(config: &Config) -> Result<(), AttachError> {
@@ -109,8 +125,8 @@ impl Globals {
                 ("filter_pids", u8::from(!config.pids.is_empty())),
                 ("have_skb_dynptr", u8::from(symbols.dynptr_from_skb.is_some())),
                 ("preempt_count_in", preempt_count_in),
+                ("payload_from_cgroup", u8::from(symbols.payload_from_cgroup())),
                 ("direct_loads", u8::from(doctor::kernel_at_least(6, 17))),
-                ("mark_in_waking", u8::from(doctor::kernel_at_least(6, 4))),
             ],
             words: vec![
                 ("filter_cgroup_level", cgroup.map_or(0, |c| c.level)),
@@ -198,6 +214,7 @@ fn unload(ebpf: &mut Ebpf, name: &str) {
         Some(Loaded::FEntry(program)) => program.unload(),
         Some(Loaded::FExit(program)) => program.unload(),
         Some(Loaded::CgroupSock(program)) => program.unload(),
+        Some(Loaded::CgroupSkb(program)) => program.unload(),
         Some(Loaded::Iter(program)) => program.unload(),
         _ => Ok(()),
     };
@@ -209,6 +226,7 @@ fn load_program(loaded: &mut Loaded, program: &Program, btf: &Btf) -> Result<(),
         (Loaded::FEntry(loaded), Attach::Entry(function)) => loaded.load(function, btf),
         (Loaded::FExit(loaded), Attach::Exit(function)) => loaded.load(function, btf),
         (Loaded::CgroupSock(loaded), Attach::Cgroup) => loaded.load(),
+        (Loaded::CgroupSkb(loaded), Attach::Egress) => loaded.load(),
         (Loaded::Iter(loaded), Attach::FileIterator) => loaded.load("task_file", btf),
         _ => return Err("the object's program is of another kind".to_owned()),
     }
@@ -221,14 +239,20 @@ fn attach_program(loaded: &mut Loaded) -> Result<(), String> {
         Loaded::FEntry(loaded) => loaded.attach().map(drop),
         Loaded::FExit(loaded) => loaded.attach().map(drop),
         Loaded::CgroupSock(loaded) => {
-            let root = filter::cgroup_root().ok_or("no cgroup v2 hierarchy is mounted")?;
-            let root = File::open(&root).map_err(|error| format!("{}: {error}", root.display()))?;
-            loaded.attach(root, CgroupAttachMode::Single).map(drop)
+            loaded.attach(root_cgroup()?, CgroupAttachMode::Single).map(drop)
         }
+        Loaded::CgroupSkb(loaded) => loaded
+            .attach(root_cgroup()?, CgroupSkbAttachType::Egress, CgroupAttachMode::Single)
+            .map(drop),
         // An iterator is attached anew for each walk.
         _ => Ok(()),
     }
     .map_err(|error| explain(&error))
+}
+
+fn root_cgroup() -> Result<File, String> {
+    let root = filter::cgroup_root().ok_or("no cgroup v2 hierarchy is mounted")?;
+    File::open(&root).map_err(|error| format!("{}: {error}", root.display()))
 }
 
 /// One line: the error with its causes, and the end of the verifier's log if there is one.

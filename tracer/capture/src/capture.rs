@@ -2,6 +2,7 @@
 
 use crate::attach::{self, Attached};
 use crate::hooks::{ChosenHook, Way, When};
+use crate::stash::Stash;
 use crate::{AttachError, CaptureError, Config, decode, filter};
 use aya::maps::{Array, HashMap, MapData, MapError, PerCpuArray, RingBuf};
 use aya::{Ebpf, Pod};
@@ -48,6 +49,7 @@ pub struct Capture {
     hooks: Vec<ChosenHook>,
     lists_existing: bool,
     later: Vec<(When, &'static Way)>,
+    stash: Option<Stash>,
     filtered: bool,
     generation: u32,
     open: bool,
@@ -67,7 +69,8 @@ impl Capture {
     /// # Errors
     /// [`AttachError`] says in a sentence what is missing and what to do.
     pub fn attach(config: &Config) -> Result<Capture, AttachError> {
-        let Attached { mut ebpf, hooks, lists_existing, later } = attach::attach(config)?;
+        let Attached { mut ebpf, hooks, lists_existing, later, joins_payload } =
+            attach::attach(config)?;
         let ring = ebpf.take_map("ring").ok_or(CaptureError::NoMap("ring"))?;
         let ring = RingBuf::try_from(ring).map_err(map_error("ring"))?;
         let mut capture = Capture {
@@ -76,6 +79,7 @@ impl Capture {
             hooks,
             lists_existing,
             later,
+            stash: joins_payload.then(Stash::default),
             filtered: !config.ports.is_empty()
                 || !config.pids.is_empty()
                 || config.cgroup.is_some(),
@@ -199,7 +203,19 @@ impl Capture {
         let mut count = 0;
         while count < MAX_BATCH {
             let Some(record) = self.ring.next() else { break };
-            let event = decode::decode(&record)?;
+            if let Some(stash) = &mut self.stash
+                && let Some((name, payload)) = decode::payload(&record)?
+            {
+                stash.put(name, payload);
+                continue;
+            }
+            let mut event = decode::decode(&record)?;
+            if let (Some(stash), Body::Packet(packet)) = (&self.stash, &mut event.body)
+                && packet.payload.is_empty()
+                && let Some(name) = decode::packet_name(&record)
+            {
+                packet.payload = stash.get(&name);
+            }
             needs.add(&event);
             while let Some(own) = self.pending.front().filter(|own| own.at < event.at) {
                 sink(own);

@@ -156,6 +156,47 @@ pub fn decode(bytes: &[u8]) -> Result<Event<'_>, Malformed> {
     Ok(Event { at: Nanos(head.u64(wl_head::AT)), cpu: Cpu(head.u16(wl_head::CPU)), body })
 }
 
+/// What names a packet in a record with its payload and in the record of its xmit: addresses, ports and
+/// protocol as they stand in `struct wl_flow`, and where its payload stands in the stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct PacketName {
+    /// `struct wl_flow` up to the namespace, which the sockets' way out does not know.
+    pub flow: [u8; wl_flow::NETNS],
+    /// The sequence number; for UDP a number that is nearly unique.
+    pub seq: u32,
+    /// Payload bytes.
+    pub len: u32,
+}
+
+/// The name of the packet that a record is about, if it is about one.
+pub(crate) fn packet_name(bytes: &[u8]) -> Option<PacketName> {
+    use l::wl_packet as f;
+    let head = Record::checked(bytes, 0, wl_head::SIZE).ok()?;
+    let kind = u32::from(head.kind());
+    let r = Record::checked(bytes, head.kind(), f::SIZE).ok()?;
+    (kind == l::WL_PAYLOAD || kind == l::WL_XMIT).then(|| PacketName {
+        flow: r.bytes(f::FLOW),
+        seq: r.u32(f::SEQ),
+        len: r.u32(f::PAYLOAD_LEN),
+    })
+}
+
+/// A record that is no event but the payload of a packet whose xmit follows.
+///
+/// # Errors
+/// [`Malformed`] when it is too short.
+pub(crate) fn payload(bytes: &[u8]) -> Result<Option<(PacketName, &[u8])>, Malformed> {
+    use l::wl_packet as f;
+    let head = Record::checked(bytes, 0, wl_head::SIZE)?;
+    if u32::from(head.kind()) != l::WL_PAYLOAD {
+        return Ok(None);
+    }
+    let needed = f::SIZE.saturating_add(head.u32(wl_head::CAPTURED) as usize);
+    let short = Malformed::Short { kind: head.kind(), needed, got: bytes.len() };
+    let payload = bytes.get(f::SIZE..needed).ok_or(short)?;
+    Ok(packet_name(bytes).map(|name| (name, payload)))
+}
+
 /// Which probe an event comes from; `None` for what the probes themselves do not send.
 pub(crate) fn probe_of(body: &Body<'_>) -> Option<Probe> {
     Some(match body {

@@ -1,6 +1,8 @@
 //! What this machine can do, with and without root.
 
-use crate::hooks::{Attach, ChosenHook, OBSERVATIONS, Observation, Program, Refusal};
+use crate::hooks::{
+    Attach, ChosenHook, OBSERVATIONS, Observation, PAYLOAD_FROM_CGROUP, Program, Refusal,
+};
 use crate::object::Symbols;
 use crate::{Config, attach};
 use aya::Btf;
@@ -101,7 +103,7 @@ fn missing(btf: Option<&Btf>, program: &Program) -> Option<String> {
                 None
             }
         }
-        Attach::Cgroup => crate::filter::cgroup_root()
+        Attach::Cgroup | Attach::Egress => crate::filter::cgroup_root()
             .is_none()
             .then(|| "no cgroup v2 hierarchy is mounted".into()),
         Attach::FileIterator => {
@@ -119,17 +121,24 @@ fn can_trace_functions() -> bool {
 /// How packets' payload is read.
 pub(crate) fn payload_hook(symbols: Symbols) -> ChosenHook {
     let kfunc = "kfunc bpf_dynptr_from_skb";
-    let found = symbols.dynptr_from_skb.is_some();
+    let mut refused = Vec::new();
+    let mut refuse = |hook, reason: &str| refused.push(Refusal { hook, reason: reason.to_owned() });
+    let hook = if symbols.dynptr_from_skb.is_some() {
+        kfunc
+    } else if symbols.payload_from_cgroup() {
+        refuse(kfunc, "this kernel does not have it");
+        PAYLOAD_FROM_CGROUP.hook
+    } else {
+        refuse(kfunc, "this kernel does not have it");
+        refuse(PAYLOAD_FROM_CGROUP.hook, "no cgroup v2 hierarchy is mounted");
+        "linear part of the packet"
+    };
     ChosenHook {
         observation: "payload",
-        hook: Some(if found { kfunc } else { "linear part of the packet" }),
+        hook: Some(hook),
         without: "payload in page fragments is not captured: most of a TCP stream's",
-        remedy: "boot a kernel from 6.12 on",
-        refused: if found {
-            Vec::new()
-        } else {
-            vec![Refusal { hook: kfunc, reason: "this kernel does not have it".into() }]
-        },
+        remedy: "boot a kernel from 6.12 on, or mount cgroup v2 (mount -t cgroup2 none /sys/fs/cgroup)",
+        refused,
     }
 }
 

@@ -13,6 +13,8 @@ pub enum Attach {
     Exit(&'static str),
     /// The opening or the close of a socket, in the root cgroup.
     Cgroup,
+    /// Packets that leave sockets, in the root cgroup.
+    Egress,
     /// A walk over the open files of all tasks.
     FileIterator,
 }
@@ -323,6 +325,12 @@ pub const OBSERVATIONS: &[Observation] = &[
         when: When::Always,
     },
 ];
+
+/// How payload is read where tracing programs cannot.
+pub(crate) const PAYLOAD_FROM_CGROUP: Way = Way {
+    hook: "cgroup egress",
+    programs: &[Program { name: "packet_payload", attach: Attach::Egress }],
+};
 
 /// An observation and how it is made.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -9,6 +9,7 @@
 //! | `percpu` | where the kernel's per-CPU variables are |
 //! | [`capture`] | the ring buffer, counters, windows, changes of the filter |
 //! | [`decode`] | a record's bytes → an [`Event`](wirelap_events::Event) |
+//! | `stash` | payload that comes apart from its packet |
 //! | `filter` | process trees and cgroups |
 //! | [`doctor`] | what this machine can do |
 
@@ -22,6 +23,7 @@ mod filter;
 pub mod hooks;
 mod object;
 mod percpu;
+mod stash;
 
 pub use capture::{Capture, MAX_BATCH, ProbeCounters};
 pub use config::Config;

@@ -60,6 +60,13 @@ impl Symbols {
     }
 }
 
+impl Symbols {
+    /// Whether payload has to come from a program on the sockets' way out.
+    pub fn payload_from_cgroup(self) -> bool {
+        self.dynptr_from_skb.is_none() && crate::filter::cgroup_root().is_some()
+    }
+}
+
 fn find_preempt_count(btf: &Btf) -> PreemptCount {
     if cfg!(not(target_arch = "x86_64")) {
         return PreemptCount::Task;

@@ -1,0 +1,106 @@
+//! Payload that comes in records of its own, until the packet's xmit is reported.
+//!
+//! On kernels without `bpf_dynptr_from_skb`, payload is copied where a packet leaves its socket, and its
+//! xmit follows: on loopback at once, behind a qdisc later, and perhaps cut into segments.
+
+use crate::decode::PacketName;
+use std::collections::VecDeque;
+
+/// Payloads that are kept; older ones go.
+const MAX_PAYLOADS: usize = 1024;
+/// Bytes of payload that are kept; older ones go.
+const MAX_BYTES: usize = 16 << 20;
+/// Buffers that are kept for reuse.
+const MAX_SPARE: usize = 16;
+
+/// Payloads in the order in which they came.
+#[derive(Default)]
+pub(crate) struct Stash {
+    payloads: VecDeque<(PacketName, Vec<u8>)>,
+    bytes: usize,
+    spare: Vec<Vec<u8>>,
+}
+
+impl Stash {
+    /// Keeps a packet's payload.
+    pub fn put(&mut self, name: PacketName, payload: &[u8]) {
+        let mut buffer = self.spare.pop().unwrap_or_default();
+        buffer.clear();
+        buffer.extend_from_slice(payload);
+        self.bytes += buffer.len();
+        self.payloads.push_back((name, buffer));
+        while self.payloads.len() > MAX_PAYLOADS || self.bytes > MAX_BYTES {
+            let Some((_, old)) = self.payloads.pop_front() else { break };
+            self.bytes -= old.len();
+            if self.spare.len() < MAX_SPARE {
+                self.spare.push(old);
+            }
+        }
+    }
+
+    /// The payload of a packet, or of a segment of one; empty if it is not there. It stays, because
+    /// other segments may follow.
+    pub fn get(&self, name: &PacketName) -> &[u8] {
+        self.payloads
+            .iter()
+            .rev()
+            .filter(|(kept, _)| kept.flow == name.flow)
+            .find_map(|(kept, bytes)| {
+                let skipped = name.seq.wrapping_sub(kept.seq);
+                if skipped >= kept.len {
+                    return None;
+                }
+                // What the snap length cut off is not there.
+                let rest = bytes.get(skipped as usize..).unwrap_or_default();
+                Some(rest.get(..name.len as usize).unwrap_or(rest))
+            })
+            .unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn name(flow: u8, seq: u32, len: u32) -> PacketName {
+        PacketName { flow: std::array::from_fn(|_| flow), seq, len }
+    }
+
+    #[test]
+    fn a_packet_and_its_segments_find_their_bytes() {
+        let mut stash = Stash::default();
+        stash.put(name(1, u32::MAX - 1, 6), b"abcdef");
+        assert_eq!(stash.get(&name(1, u32::MAX - 1, 6)), b"abcdef");
+        assert_eq!(stash.get(&name(1, 1, 2)), b"de");
+        assert_eq!(stash.get(&name(1, 4, 2)), b"");
+        assert_eq!(stash.get(&name(2, u32::MAX, 2)), b"");
+    }
+
+    #[test]
+    fn the_newest_of_two_is_found() {
+        let mut stash = Stash::default();
+        stash.put(name(1, 10, 3), b"old");
+        stash.put(name(1, 10, 3), b"new");
+        assert_eq!(stash.get(&name(1, 10, 3)), b"new");
+    }
+
+    #[test]
+    fn what_was_cut_off_is_not_there() {
+        let mut stash = Stash::default();
+        stash.put(name(1, 0, 100), b"0123456789");
+        assert_eq!(stash.get(&name(1, 0, 100)), b"0123456789");
+        assert_eq!(stash.get(&name(1, 8, 50)), b"89");
+        assert_eq!(stash.get(&name(1, 50, 50)), b"");
+    }
+
+    #[test]
+    fn it_stays_bounded() {
+        let mut stash = Stash::default();
+        for seq in 0..3_000 {
+            stash.put(name(1, seq * 100_000, 60_000), &[7; 60_000]);
+        }
+        assert!(stash.payloads.len() <= MAX_PAYLOADS && stash.bytes <= MAX_BYTES);
+        assert_eq!(stash.bytes, stash.payloads.len() * 60_000);
+        assert_eq!(stash.get(&name(1, 0, 1)), b"");
+    }
+}
