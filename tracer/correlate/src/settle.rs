@@ -94,6 +94,7 @@ impl Correlator {
     fn complete(&mut self, key: LegKey, out: &mut dyn DeliverySink) {
         let Some(state) = self.messages.leg(key) else { return };
         let (way, extent, message) = (state.way, state.extent, state.message);
+        self.settle_row(key, way);
         let Some(flow) = self.flows.flow(way) else { return };
         let is_remote = flow.receiver.is_none() && !flow.marks.was_received(extent);
         let has_sends = flow.has_sends;

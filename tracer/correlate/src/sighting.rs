@@ -2,7 +2,7 @@
 
 use crate::Correlator;
 use crate::flow::{Found, Node, Way};
-use crate::join::{Joined, Sighting};
+use crate::join::{Joined, LegKey, Sighting};
 use arrayvec::ArrayVec;
 use wirelap_events::{GroupId, Nanos, Pid};
 use wirelap_protocols::Topology;
@@ -43,8 +43,7 @@ impl Correlator {
         }
         let Some(row) = self.rows.get_mut(row) else { return };
         match joined {
-            Joined::New if is_warmup => row.counts.warmup += 1,
-            Joined::New => row.counts.sent += 1,
+            Joined::New => *row.counts.of_sent(is_warmup) += 1,
             Joined::Again => row.counts.duplicates += 1,
             Joined::Leg | Joined::Orphan => {}
         }
@@ -92,5 +91,20 @@ impl Correlator {
         }
         self.flows.get_mut(way)?.row = Some((row, state));
         Some(row)
+    }
+
+    /// A conversation's first message may be found before it is known whose sockets carry it. It
+    /// belongs to the row that the conversation is in when the message is complete.
+    pub(crate) fn settle_row(&mut self, key: LegKey, way: Way) {
+        let Some(row) = self.row_of(way) else { return };
+        let Some((before, stamp)) = self.messages.move_to(key, row) else { return };
+        let is_warmup = stamp.is_some_and(|stamp| stamp.warmup);
+        if let Some(before) = self.rows.get_mut(before) {
+            let count = before.counts.of_sent(is_warmup);
+            *count = count.saturating_sub(1);
+        }
+        if let Some(now) = self.rows.get_mut(row) {
+            *now.counts.of_sent(is_warmup) += 1;
+        }
     }
 }

@@ -75,6 +75,13 @@ pub struct Counts {
     pub warmup: u64,
 }
 
+impl Counts {
+    /// The count that a message adds to when it is first seen.
+    pub(crate) fn of_sent(&mut self, is_warmup: bool) -> &mut u64 {
+        if is_warmup { &mut self.warmup } else { &mut self.sent }
+    }
+}
+
 /// Deliveries a second.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Rate {

@@ -6,7 +6,7 @@ use rustc_hash::FxHashSet;
 use slab::Slab;
 use std::collections::VecDeque;
 use std::net::SocketAddr;
-use wirelap_events::{Leg, MAX_LEGS, MessageId, Nanos, NetNs, Pid, Stage};
+use wirelap_events::{GroupId, Leg, MAX_LEGS, MessageId, Nanos, NetNs, Pid, Stage, Stamp};
 use wirelap_protocols::Topology;
 
 /// Messages of one content that are looked at for one that a flow could continue.
@@ -67,6 +67,18 @@ impl Messages {
 
     pub fn message(&self, index: usize) -> Option<&Message> {
         self.open.get(index)
+    }
+
+    /// Moves a message to the row of its first leg, if that is another one. Returns the row that it
+    /// was counted in, if it was.
+    pub fn move_to(&mut self, key: LegKey, row: GroupId) -> Option<(GroupId, Option<Stamp>)> {
+        let message = self.leg(key)?.message;
+        let message = self.open.get_mut(message)?;
+        if message.first != key.0 || message.row == row {
+            return None;
+        }
+        let before = std::mem::replace(&mut message.row, row);
+        (!message.is_orphan).then_some((before, message.stamp))
     }
 
     pub fn new_id(&mut self) -> MessageId {

@@ -1,10 +1,11 @@
 //! Datagrams.
 
 use crate::mqtt::{payload, stamp};
-use crate::world::{IP, LINK, LO, Process, STEP, UDP, World, addr, process};
+use crate::world::{IP, LINK, LO, Played, Process, STEP, UDP, World, addr, process};
+use wirelap_correlate::{Config, Label};
 use wirelap_events::{
-    Body, FlowKey, Nanos, Origin, Packet, PacketHook, PacketId, Read, ReadKind, Ready, ReadyKind,
-    Send, SendKind, Socket, SocketId, Stage, Transport,
+    Body, FlowKey, Nanos, Origin, Packet, PacketHook, PacketId, Pid, Read, ReadKind, Ready,
+    ReadyKind, Send, SendKind, Socket, SocketId, Stage, Transport,
 };
 
 /// A UDP socket and its owner.
@@ -234,4 +235,24 @@ fn a_datagram_that_no_socket_took_is_completed_by_its_copy() {
     assert_eq!(played.group().messages.duplicates, 1);
     let late = played.deliveries.iter().find(|d| d.stamp == Some(stamp(0))).unwrap();
     assert_eq!(late.one_way(), read[0].since(sent));
+}
+
+/// A socket that came into view in another's context: its owner is not told.
+fn anonymous_end(world: &mut World, owner: Process, local: &str) -> End {
+    End { owner, ..end(world, process(0, ""), local) }
+}
+
+#[test]
+fn the_first_message_is_in_the_row_that_its_sockets_turn_out_to_be_in() {
+    let mut world = World::new();
+    let a = anonymous_end(&mut world, process(1, "pub"), "127.0.0.1:5000");
+    let b = anonymous_end(&mut world, process(2, "sub"), "127.0.0.1:6000");
+    let way = flow("127.0.0.1:5000", "127.0.0.1:6000");
+    datagram(&mut world, way, 1, a, &[b], &payload(stamp(0), 64), ALL);
+    datagram(&mut world, way, 2, a, &[b], &payload(stamp(1), 64), ALL);
+    let label =
+        Label { name: "ours".into(), broker: None, ports: vec![], pids: vec![Pid(1), Pid(2)] };
+    let played = Played::new(Config { labels: vec![label], ..Config::default() }, &world.told);
+    assert_eq!(played.group().middleware, "ours");
+    assert_eq!(played.counts(), [2, 2, 2, 0]);
 }
