@@ -187,8 +187,8 @@ impl UdpMarks {
     /// When it was seen that the reader is past `extent`, which no socket got: it was thrown away.
     pub fn passed_at(&self, extent: ByteRange) -> Option<Nanos> {
         let Some(number) = self.number_of(extent.last()) else { return Some(Nanos(0)) };
-        let nobody = self.receipts_of(number).next().is_none();
-        self.read_to.filter(|&(newest, _)| nobody && newest > number).map(|(_, at)| at)
+        let unread = !self.was_read(number);
+        self.read_to.filter(|&(newest, _)| unread && newest > number).map(|(_, at)| at)
     }
 
     pub fn was_received(&self, extent: ByteRange) -> bool {

@@ -256,3 +256,19 @@ fn the_first_message_is_in_the_row_that_its_sockets_turn_out_to_be_in() {
     assert_eq!(played.group().middleware, "ours");
     assert_eq!(played.counts(), [2, 2, 2, 0]);
 }
+
+#[test]
+fn a_datagram_whose_read_was_not_seen_does_not_hold_up_the_next_ones() {
+    let mut world = World::new();
+    let a = end(&mut world, process(1, "ping"), "127.0.0.1:5000");
+    let b = end(&mut world, process(2, "pong"), "127.0.0.1:6000");
+    let way = flow("127.0.0.1:5000", "127.0.0.1:6000");
+    datagram(&mut world, way, 1, a, &[b], &payload(stamp(0), 64), ALL);
+    let read = world.told.pop();
+    assert!(matches!(read.unwrap().event.body, Body::Read(_)));
+    for n in 1..10 {
+        datagram(&mut world, way, 1 + u64::from(n), a, &[b], &payload(stamp(n), 64), ALL);
+    }
+    let played = world.play();
+    assert_eq!(played.early.groups[0].messages.matched, 9);
+}
