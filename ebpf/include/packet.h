@@ -188,10 +188,10 @@ static __always_inline bool copy_skb(struct sk_buff *skb, __u32 offset, void *ou
 
 static __always_inline bool copy_ctx(struct __sk_buff *skb, __u32 offset, void *out, __u32 len)
 {
-	return len && !bpf_skb_load_bytes(skb, offset, out, len);
+	return !bpf_skb_load_bytes(skb, offset, out, len);
 }
 
-/* Copies up to N bytes of payload behind a packet record of constant size. */
+/* Copies 1 to N bytes (a power of two) of payload behind a packet record of constant size. */
 #define DEFINE_EMIT(NAME, CTX, COPY, N)                                                            \
 	static __noinline int NAME##_##N(CTX *skb, struct wl_packet *p, __u32 offset, __u32 len)   \
 	{                                                                                          \
@@ -203,9 +203,9 @@ static __always_inline bool copy_ctx(struct __sk_buff *skb, __u32 offset, void *
 				count_lost(probe_of(p));                                           \
 			return 0;                                                                  \
 		}                                                                                  \
+		/* 1..=N, as the caller chose it; said so that old verifiers see it, too. */        \
 		asm volatile("" : "+r"(len));                                                      \
-		if (len > N)                                                                       \
-			len = N;                                                                   \
+		len = ((len - 1) & (N - 1)) + 1;                                                   \
 		if (COPY(skb, offset, out->payload, len))                                          \
 			p->head.captured = len;                                                    \
 		__builtin_memcpy(&out->packet, p, sizeof(*p));                                     \

@@ -94,6 +94,20 @@ int BPF_PROG(send_tcp_fentry, struct sock *sk, struct msghdr *msg, unsigned long
 	return 0;
 }
 
+/* Until 6.4 sendfile() and splice() did not go through tcp_sendmsg() (2dc334f1a63a). */
+SEC("fentry/tcp_sendpage_locked")
+int BPF_PROG(send_page_fentry, struct sock *sk, void *page, int offset, unsigned long size)
+{
+	struct tcp_sock *tcp;
+
+	if (!is_open())
+		return 0;
+	tcp = bpf_skc_to_tcp_sock(sk);
+	if (tcp)
+		send_stream(sk, NULL, tcp->write_seq, size);
+	return 0;
+}
+
 static __always_inline void send_datagram(struct sock *sk, int sent)
 {
 	struct task_struct *task = bpf_get_current_task_btf();

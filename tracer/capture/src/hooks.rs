@@ -143,6 +143,13 @@ pub const OBSERVATIONS: &[Observation] = &[
                 programs: &[tracepoint("send_tcp", "tcp_sendmsg_locked")],
             },
             Way {
+                hook: "fentry tcp_sendmsg_locked, tcp_sendpage_locked",
+                programs: &[
+                    entry("send_tcp_fentry", "tcp_sendmsg_locked"),
+                    entry("send_page_fentry", "tcp_sendpage_locked"),
+                ],
+            },
+            Way {
                 hook: "fentry tcp_sendmsg_locked",
                 programs: &[entry("send_tcp_fentry", "tcp_sendmsg_locked")],
             },
