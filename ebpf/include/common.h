@@ -55,7 +55,7 @@ enum verdict { UNKNOWN = 0, TRACED = 1, IGNORED = 2 };
 
 /* What is known of a socket. A socket made by accept() starts with a copy of its listener's. */
 struct sock_state {
-	__u64 self;        /* whose state this is: tells a copy from the original */
+	__u64 self; /* whose state this is: tells a copy from the original */
 	__u64 cookie;
 	__u32 generation;  /* an IGNORED verdict holds for this filter … */
 	__u32 judged_tgid; /* … and this process */
@@ -63,9 +63,9 @@ struct sock_state {
 	__u32 owner_tid;
 	__u8 owner_comm[16];
 	__u64 send_from; /* TCP: where the last send call's buffer, or its array of parts, begins … */
-	__u64 send_to;   /* … and where the array ends; the same for a single buffer */
-	__u32 send_end;  /* and write_seq at that call's end */
-	__u8 sending;    /* whether there was one */
+	__u64 send_to;  /* … and where the array ends; the same for a single buffer */
+	__u32 send_end; /* and write_seq at that call's end */
+	__u8 sending;   /* whether there was one */
 	__u8 verdict;
 	__u8 announced;
 	__u8 origin;
@@ -87,7 +87,7 @@ struct task_state {
 	__u8 traced;  /* it has used a traced socket, or its process has and it was woken since */
 	__u8 process; /* group leaders: a thread of the process has used a traced socket */
 	__u16 sends_many; /* the system call in progress is sendmmsg */
-	__u64 entered; /* entry of the send call in progress, or 0 */
+	__u64 entered;    /* entry of the send call in progress, or 0 */
 };
 
 struct {
@@ -151,12 +151,12 @@ static __always_inline void count_filtered(__u32 probe)
 }
 
 /* Room for a record; a failure is counted. */
-#define reserve(type, probe)                                                   \
-	({                                                                     \
-		type *record_ = bpf_ringbuf_reserve(&ring, sizeof(type), 0);   \
-		if (!record_)                                                  \
-			count_lost(probe);                                     \
-		record_;                                                       \
+#define reserve(type, probe)                                                                       \
+	({                                                                                         \
+		type *record_ = bpf_ringbuf_reserve(&ring, sizeof(type), 0);                       \
+		if (!record_)                                                                      \
+			count_lost(probe);                                                         \
+		record_;                                                                           \
 	})
 
 /* The reader polls: waking it for each record would cost more than the record. */

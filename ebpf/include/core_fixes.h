@@ -61,8 +61,7 @@ static __always_inline __u32 preempt_count(struct task_struct *current)
 	__s64 distance = preempt_count_distance;
 	__u32 count = 0;
 
-	if (preempt_count_in == PREEMPT_COUNT_PERCPU &&
-	    bpf_core_field_exists(struct cfs_rq, rq)) {
+	if (preempt_count_in == PREEMPT_COUNT_PERCPU && bpf_core_field_exists(struct cfs_rq, rq)) {
 		if (bpf_core_field_exists(struct pcpu_hot, preempt_count))
 			distance += bpf_core_field_offset(struct pcpu_hot, preempt_count);
 		bpf_probe_read_kernel(&count, sizeof(count),
@@ -99,15 +98,16 @@ static __always_inline bool in_cgroup(struct task_struct *task, __u64 id, __u32 
 		return false;
 	if (bpf_core_field_exists(struct cgroup___ancestors, ancestors)) {
 		struct cgroup *ancestor = NULL;
-		void *base = (void *)own + bpf_core_field_offset(struct cgroup___ancestors, ancestors);
+		void *base =
+			(void *)own + bpf_core_field_offset(struct cgroup___ancestors, ancestors);
 
 		bpf_probe_read_kernel(&ancestor, sizeof(ancestor), base + level * sizeof(ancestor));
 		return ancestor && BPF_CORE_READ(ancestor, kn, id) == id;
 	}
 	if (bpf_core_field_exists(struct cgroup___ancestor_ids, ancestor_ids)) {
 		__u64 found = 0;
-		void *base =
-			(void *)own + bpf_core_field_offset(struct cgroup___ancestor_ids, ancestor_ids);
+		void *base = (void *)own +
+			     bpf_core_field_offset(struct cgroup___ancestor_ids, ancestor_ids);
 
 		bpf_probe_read_kernel(&found, sizeof(found), base + level * sizeof(found));
 		return found == id;

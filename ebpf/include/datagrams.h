@@ -11,9 +11,9 @@
 #define DATAGRAMS 512
 
 struct datagram_queue {
-	__u64 self; /* whose queue this is: tells a copy from the original */
-	__u32 head; /* number of the first packet that was not read */
-	__u32 tail; /* one past the number of the last packet */
+	__u64 self;   /* whose queue this is: tells a copy from the original */
+	__u32 head;   /* number of the first packet that was not read */
+	__u32 tail;   /* one past the number of the last packet */
 	__u32 reader; /* the thread that read last */
 	__u32 unused;
 	__u64 packets[DATAGRAMS]; /* skb->head by number; 0 if unknown */

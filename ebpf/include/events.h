@@ -128,7 +128,7 @@ struct wl_packet {
 	__u64 id;
 	__u64 cookie;
 	struct wl_task task;
-	__u64 queued; /* 0: it passed a qdisc unseen */
+	__u64 queued;        /* 0: it passed a qdisc unseen */
 	struct wl_flow flow; /* netns is that of the device */
 	__u32 device;
 	__u32 wire_bytes;

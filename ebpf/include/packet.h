@@ -100,7 +100,8 @@ static __always_inline void parse_transport(const __u8 *header, struct wl_packet
 		p->tcp_flags = header[13];
 		p->window = bpf_ntohs(*(__be16 *)(header + 14));
 	} else {
-		p->seq = bpf_ntohl(*(__be32 *)(header + 4)); /* length and checksum: nearly unique */
+		p->seq =
+			bpf_ntohl(*(__be32 *)(header + 4)); /* length and checksum: nearly unique */
 		p->transport_header = 8;
 	}
 	p->payload_len = bytes > p->transport_header ? bytes - p->transport_header : 0;
@@ -137,8 +138,8 @@ static __always_inline bool parse_packet(struct sk_buff *skb, __s32 offset, stru
 
 	if (!is_ip(skb))
 		return false;
-	if (is_v4 ? !read_skb(skb, offset, header, 40) :
-		    !read_skb(skb, offset, header, HEADER_BYTES))
+	if (is_v4 ? !read_skb(skb, offset, header, 40)
+		  : !read_skb(skb, offset, header, HEADER_BYTES))
 		return false;
 	ip_header = parse_ip(header, protocol, p, &ip_bytes);
 	if (!ip_header)
@@ -203,7 +204,7 @@ static __always_inline bool copy_ctx(struct __sk_buff *skb, __u32 offset, void *
 				count_lost(probe_of(p));                                           \
 			return 0;                                                                  \
 		}                                                                                  \
-		/* 1..=N, as the caller chose it; said so that old verifiers see it, too. */        \
+		/* 1..=N, as the caller chose it; said so that old verifiers see it, too. */       \
 		asm volatile("" : "+r"(len));                                                      \
 		len = ((len - 1) & (N - 1)) + 1;                                                   \
 		if (COPY(skb, offset, out->payload, len))                                          \

@@ -176,7 +176,7 @@ static __noinline int touch_slowly(struct sock *sk, struct sock_state *state,
  * ring leaves it unannounced: then its events are dropped and counted until there is room.
  */
 static __always_inline struct sock_state *touch(struct sock *sk, struct task_struct *owner,
-						 enum sock_pointer pointer)
+						enum sock_pointer pointer)
 {
 	struct sock_state *state = state_of(sk);
 

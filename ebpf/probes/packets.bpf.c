@@ -114,8 +114,8 @@ static __always_inline bool was_sent_here(const struct wl_packet *p)
 {
 	struct sent_packet *slot = sent_slot(p);
 
-	return slot && slot->head == p->id && slot->seq == p->seq &&
-	       slot->len == p->payload_len && p->head.at - slot->at < SENT_NS;
+	return slot && slot->head == p->id && slot->seq == p->seq && slot->len == p->payload_len &&
+	       p->head.at - slot->at < SENT_NS;
 }
 
 /* noqueue has no enqueue function (net/sched/sch_generic.c), and neither has mq, which has children. */
@@ -292,7 +292,8 @@ int packet_payload(struct __sk_buff *skb)
 	__u32 there = skb->len, len, ip_bytes = skb->len, at;
 	struct wl_packet p = {};
 
-	if (!is_open() || (skb->protocol != bpf_htons(ETH_P_IP) && skb->protocol != bpf_htons(ETH_P_IPV6)))
+	if (!is_open() ||
+	    (skb->protocol != bpf_htons(ETH_P_IP) && skb->protocol != bpf_htons(ETH_P_IPV6)))
 		return 1;
 	if (there > HEADER_BYTES)
 		there = HEADER_BYTES;
