@@ -57,7 +57,7 @@ pub(crate) fn attach(config: &Config) -> Result<Attached, AttachError> {
     hooks.push(payload);
     let lists_existing =
         hooks.iter().any(|h| h.observation == "existing sockets" && h.hook.is_some());
-    Ok(Attached { ebpf, hooks, lists_existing, later, joins_payload })
+    Ok(Attached { ebpf, hooks, lists_existing, joins_payload, later })
 }
 
 fn check(config: &Config) -> Result<(), AttachError> {
