@@ -96,8 +96,9 @@ mod tests {
     #[test]
     fn it_stays_bounded() {
         let mut stash = Stash::default();
+        let payload = vec![7; 60_000];
         for seq in 0..3_000 {
-            stash.put(name(1, seq * 100_000, 60_000), &[7; 60_000]);
+            stash.put(name(1, seq * 100_000, 60_000), &payload);
         }
         assert!(stash.payloads.len() <= MAX_PAYLOADS && stash.bytes <= MAX_BYTES);
         assert_eq!(stash.bytes, stash.payloads.len() * 60_000);
