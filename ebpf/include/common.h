@@ -61,6 +61,8 @@ struct sock_state {
 	__u32 judged_tgid; /* … and this process */
 	__u32 owner_pid;
 	__u32 owner_tid;
+	__u32 marked_tid; /* the thread that used it last, marked as traced */
+	__u32 unused;
 	__u8 owner_comm[16];
 	__u64 send_from; /* TCP: where the last send call's buffer, or its array of parts, begins … */
 	__u64 send_to;  /* … and where the array ends; the same for a single buffer */

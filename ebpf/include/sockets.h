@@ -154,6 +154,7 @@ static __always_inline struct sock_state *state_of(struct sock *sk)
 		state->cookie = 0;
 		state->announced = 0;
 		state->sending = 0;
+		state->marked_tid = 0;
 		state->origin = WL_ORIGIN_FIRST_SEEN;
 	}
 	return state;
@@ -206,6 +207,15 @@ static __always_inline struct task_state *mark_task(struct task_struct *task)
 		}
 	}
 	return state;
+}
+
+/* The same for a thread that uses this socket; most sockets are used by the same thread each time. */
+static __always_inline void mark_user(struct sock_state *state, struct task_struct *task)
+{
+	if (state->marked_tid == (__u32)task->pid)
+		return;
+	if (mark_task(task))
+		state->marked_tid = task->pid;
 }
 
 #endif

@@ -56,7 +56,7 @@ static __always_inline void read_done(struct sock *sk, int ret, int flags)
 		count_filtered(WL_PROBE_READ);
 		return;
 	}
-	mark_task(task);
+	mark_user(state, task);
 	if (!state->announced) {
 		count_lost(WL_PROBE_READ);
 		return;

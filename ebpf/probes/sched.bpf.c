@@ -62,7 +62,8 @@ int BPF_PROG(task_switch, bool preempt, struct task_struct *prev, struct task_st
 			out->woken = state->woken;
 			out->previous = prev->pid;
 			out->unused = 0;
-			bpf_core_read(out->previous_comm, sizeof(out->previous_comm), &prev->comm);
+			((__u64 *)out->previous_comm)[0] = ((__u64 *)prev->comm)[0];
+			((__u64 *)out->previous_comm)[1] = ((__u64 *)prev->comm)[1];
 			submit(out);
 		}
 	}

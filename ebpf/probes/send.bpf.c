@@ -48,7 +48,7 @@ static __always_inline void send_stream(struct sock *sk, struct msghdr *msg, __u
 	}
 	if (is_same_send(state, msg, write_seq + left))
 		return;
-	mark_task(task);
+	mark_user(state, task);
 	if (!state->announced) {
 		count_lost(WL_PROBE_SEND);
 		return;

@@ -4,13 +4,14 @@
 //! the ring on CPU 1. Prints medians over the rounds.
 
 use rustix::thread::{CpuSet, sched_setaffinity};
+use rustix::time::ClockId;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
-use wirelap_capture::{Capture, Config};
+use wirelap_capture::{Capture, Config, MAX_BATCH};
 
 type Error = Box<dyn std::error::Error>;
 
@@ -34,11 +35,13 @@ const STATES: [(State, &str); 4] = [
     (State::All, "traced"),
 ];
 
-/// One block: nanoseconds and records of a round trip.
+/// One block, by the round trip.
 #[derive(Clone, Copy)]
 struct Block {
     nanos: f64,
     records: f64,
+    /// CPU time of the thread that reads the ring, nanoseconds.
+    reader: f64,
 }
 
 fn main() -> Result<(), Error> {
@@ -55,9 +58,9 @@ fn main() -> Result<(), Error> {
     }
     println!("{rounds} rounds of {messages} round trips of {bytes} bytes in each state\n");
     println!(
-        "| ping-pong | state | ns a round trip | added | records a round trip | ns a record |"
+        "| ping-pong | state | ns a round trip | added | records | ns a record | reader's ns a record |"
     );
-    println!("|---|---|---:|---:|---:|---:|");
+    println!("|---|---|---:|---:|---:|---:|---:|");
     report("TCP", rounds, &mut || tcp(messages, bytes))?;
     report("UDP", rounds, &mut || udp(messages, bytes))
 }
@@ -79,8 +82,12 @@ fn report(name: &str, rounds: usize, run: Run<'_>) -> Result<(), Error> {
         let nanos = median(blocks.iter().map(|block| block.nanos));
         let added = median(blocks.iter().zip(&off).map(|(on, off)| on.nanos - off.nanos));
         let records = median(blocks.iter().map(|block| block.records));
-        let each = if records >= 1.0 { format!("{:.0}", added / records) } else { String::new() };
-        println!("| {name} | {state} | {nanos:.0} | {added:.0} | {records:.1} | {each} |");
+        let reader = median(blocks.iter().map(|block| block.reader));
+        let [each, reader] = [added, reader]
+            .map(|ns| if records >= 1.0 { format!("{:.0}", ns / records) } else { String::new() });
+        println!(
+            "| {name} | {state} | {nanos:.0} | {added:.0} | {records:.1} | {each} | {reader} |"
+        );
     }
     Ok(())
 }
@@ -93,7 +100,7 @@ fn median(values: impl Iterator<Item = f64>) -> f64 {
 
 fn block(state: State, run: Run<'_>) -> Result<Block, Error> {
     if state == State::Off {
-        return Ok(Block { nanos: run()?, records: 0.0 });
+        return Ok(Block { nanos: run()?, records: 0.0, reader: 0.0 });
     }
     let config = Config { udp: state != State::Tcp, exclude_self: false, ..Config::default() };
     let mut capture = Capture::attach(&config)?;
@@ -103,22 +110,27 @@ fn block(state: State, run: Run<'_>) -> Result<Block, Error> {
     let stop = Arc::new(AtomicBool::new(false));
     let reader = thread::spawn({
         let stop = Arc::clone(&stop);
-        move || -> Result<usize, String> {
+        move || -> Result<(usize, f64), String> {
             pin(1).map_err(|error| error.to_string())?;
             let mut records = 0;
-            while !stop.load(Ordering::Relaxed) {
-                records += capture
+            let mut last = 0;
+            while last >= MAX_BATCH || !stop.load(Ordering::Relaxed) {
+                last = capture
                     .poll(Duration::from_millis(10), &mut |_| {})
                     .map_err(|error| error.to_string())?;
+                records += last;
             }
             let lost: u64 = capture.counters().iter().map(|counters| counters.lost).sum();
-            if lost > 0 { Err(format!("{lost} events were lost")) } else { Ok(records) }
+            let time = rustix::time::clock_gettime(ClockId::ThreadCPUTime);
+            let cpu = time.tv_sec as f64 * 1e9 + time.tv_nsec as f64;
+            if lost > 0 { Err(format!("{lost} events were lost")) } else { Ok((records, cpu)) }
         }
     });
     let nanos = run();
     stop.store(true, Ordering::Relaxed);
-    let records = reader.join().map_err(|_| "the reader panicked")??;
-    Ok(Block { nanos: nanos?, records: records as f64 / MEASURED.with(std::cell::Cell::get) })
+    let (records, cpu) = reader.join().map_err(|_| "the reader panicked")??;
+    let round_trips = MEASURED.with(std::cell::Cell::get);
+    Ok(Block { nanos: nanos?, records: records as f64 / round_trips, reader: cpu / round_trips })
 }
 
 thread_local! {
