@@ -95,7 +95,7 @@ int BPF_PROG(send_tcp_fentry, struct sock *sk, struct msghdr *msg, unsigned long
 }
 
 /* Until 6.4 sendfile() and splice() did not go through tcp_sendmsg() (2dc334f1a63a). */
-SEC("fentry/tcp_sendpage_locked")
+SEC("fentry/do_tcp_sendpages")
 int BPF_PROG(send_page_fentry, struct sock *sk, void *page, int offset, unsigned long size)
 {
 	struct tcp_sock *tcp;

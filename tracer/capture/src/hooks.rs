@@ -143,10 +143,10 @@ pub const OBSERVATIONS: &[Observation] = &[
                 programs: &[tracepoint("send_tcp", "tcp_sendmsg_locked")],
             },
             Way {
-                hook: "fentry tcp_sendmsg_locked, tcp_sendpage_locked",
+                hook: "fentry tcp_sendmsg_locked, do_tcp_sendpages",
                 programs: &[
                     entry("send_tcp_fentry", "tcp_sendmsg_locked"),
-                    entry("send_page_fentry", "tcp_sendpage_locked"),
+                    entry("send_page_fentry", "do_tcp_sendpages"),
                 ],
             },
             Way {
