@@ -3,6 +3,7 @@
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::fs;
+use std::io::ErrorKind;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
@@ -116,7 +117,13 @@ impl Call {
     }
 
     pub fn start(mut self) -> Running {
-        let mut child = self.command.spawn().unwrap();
+        // A child that another test forks while the copy is made holds it open for writing until it
+        // executes its own program.
+        let mut child =
+            poll("the copy's release", Duration::from_secs(10), || match self.command.spawn() {
+                Err(error) if error.kind() == ErrorKind::ExecutableFileBusy => None,
+                started => Some(started.unwrap()),
+            });
         let (stdout, stderr) = (child.stdout.take().unwrap(), child.stderr.take().unwrap());
         let read = |mut from: Box<dyn std::io::Read + Send>| {
             thread::spawn(move || {
