@@ -102,7 +102,10 @@ impl Correlator {
                 + decoded().map(|conversation| conversation.uncaptured).sum::<u64>(),
             undecoded_bytes: self.totals.undecoded
                 + decoded().map(crate::flow::Conversation::undecoded_bytes).sum::<u64>(),
-            evicted: self.totals.evicted + self.totals.mark_evictions + marks.sum::<u64>(),
+            evicted: self.totals.evicted
+                + self.totals.mark_evictions
+                + marks.sum::<u64>()
+                + self.flows.forgotten(),
             window_share: if whole == Nanos(0) {
                 1.0
             } else {

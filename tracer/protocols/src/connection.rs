@@ -1,5 +1,6 @@
 //! What a protocol must be able to say.
 
+use crate::Memory;
 use wirelap_events::{ByteRange, Frame, Transport};
 
 /// One of the two ends of a conversation. Which of them is the client is for the protocol to find
@@ -63,8 +64,20 @@ pub trait Protocol: Sync {
         None
     }
 
-    /// A decoder for one conversation, both directions.
+    /// An empty store for what its conversations tell each other; [`Memory::default`] if they have
+    /// nothing to tell. Whoever opens decoders keeps one for all of them.
+    fn memory(&self) -> Memory {
+        Memory::default()
+    }
+
+    /// A decoder for one conversation, both directions, that knows of no other one.
     fn connection(&self, transport: Transport) -> Box<dyn Connection>;
+
+    /// A decoder for one conversation that learns from, and tells, all others with the same `memory`,
+    /// which is one that [`Protocol::memory`] made.
+    fn connection_with(&self, transport: Transport, _memory: &Memory) -> Box<dyn Connection> {
+        self.connection(transport)
+    }
 }
 
 /// How long the PDU at the head of a direction's bytes is.

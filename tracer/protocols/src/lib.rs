@@ -8,6 +8,7 @@
 //! Nothing here panics on any input, and nothing grows without bound.
 
 pub mod connection;
+pub mod memory;
 pub mod mqtt;
 pub mod plain;
 pub mod reader;
@@ -18,5 +19,6 @@ pub mod stream;
 pub mod zenoh;
 
 pub use connection::{Connection, FrameSink, Pdu, PduLen, Protocol, Recognition, Side, Topology};
+pub use memory::{Memories, Memory};
 pub use reader::Reader;
 pub use registry::{by_name, registry};

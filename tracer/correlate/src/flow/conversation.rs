@@ -8,7 +8,7 @@ use rustc_hash::FxHasher;
 use std::hash::{Hash, Hasher};
 use wirelap_events::{ByteRange, Data, FlowKey, Frame, GroupId, Nanos, Offset, Stamp};
 use wirelap_protocols::stream::Stream;
-use wirelap_protocols::{Connection, FrameSink, Pdu, Protocol, Side};
+use wirelap_protocols::{Connection, FrameSink, Memories, Pdu, Protocol, Side};
 
 /// What is known of a conversation's protocol.
 pub enum State {
@@ -42,6 +42,8 @@ pub struct Conversation {
     pub uncaptured: u64,
     /// Undecoded bytes that passed while observation was paused.
     paused: u64,
+    /// What its decoder shares with others.
+    pub(super) memories: Memories,
 }
 
 /// What a decoder hands over.
@@ -85,7 +87,13 @@ fn identify(side: Side, data: &Data<'_>) -> Found {
 
 impl Conversation {
     /// A conversation whose [`Side::A`] sends on `key`.
-    pub fn new(serial: u64, key: FlowKey, now: Nanos, config: &Config) -> Conversation {
+    pub fn new(
+        serial: u64,
+        key: FlowKey,
+        now: Nanos,
+        config: &Config,
+        memories: Memories,
+    ) -> Conversation {
         Conversation {
             serial,
             flows: [Flow::new(key, config), Flow::new(key.reversed(), config)],
@@ -98,6 +106,7 @@ impl Conversation {
             row: None,
             uncaptured: 0,
             paused: 0,
+            memories,
         }
     }
 

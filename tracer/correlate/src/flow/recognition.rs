@@ -27,7 +27,8 @@ impl Conversation {
     /// The protocol is known.
     pub fn decide(&mut self, protocol: &'static dyn Protocol) {
         let transport = self.flows[0].key.transport;
-        self.state = State::Decoding(protocol, protocol.connection(transport));
+        let connection = protocol.connection_with(transport, &self.memories.of(protocol));
+        self.state = State::Decoding(protocol, connection);
     }
 
     pub(super) fn recognise_piece(&mut self, side: Side, piece: Piece<'_>, found: &mut Vec<Found>) {

@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 use slab::Slab;
 use std::net::SocketAddr;
 use wirelap_events::{FlowKey, Nanos, NetNs, Pid, Seq};
-use wirelap_protocols::{Protocol, Side, by_name};
+use wirelap_protocols::{Memories, Protocol, Side, by_name};
 
 /// One direction of one conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -58,6 +58,8 @@ pub struct FlowTable {
     endpoints: FxHashMap<(SocketAddr, NetNs), u32>,
     overrides: Vec<(u16, &'static dyn Protocol)>,
     serial: u64,
+    /// What the conversations of each protocol have learned.
+    memories: Memories,
 }
 
 impl FlowTable {
@@ -69,6 +71,11 @@ impl FlowTable {
 
     pub fn len(&self) -> usize {
         self.slab.len()
+    }
+
+    /// Names and the like that decoders learned and had to forget, so that their memory is bounded.
+    pub fn forgotten(&self) -> u64 {
+        self.memories.forgotten()
     }
 
     pub fn get(&self, way: Way) -> Option<&Conversation> {
@@ -103,7 +110,8 @@ impl FlowTable {
     /// sockets that are bound to it, but no new packets.
     pub fn add(&mut self, key: FlowKey, now: Nanos, config: &Config) -> Way {
         self.serial += 1;
-        let mut conversation = Conversation::new(self.serial, key, now, config);
+        let mut conversation =
+            Conversation::new(self.serial, key, now, config, self.memories.clone());
         let ports = [key.src.port(), key.dst.port()];
         let transport = key.transport;
         if let Some((_, protocol)) = self.overrides.iter().find(|(port, protocol)| {

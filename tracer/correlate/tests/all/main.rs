@@ -2,6 +2,7 @@
 
 mod brokered;
 mod corpus;
+mod dds;
 mod flows;
 mod loss;
 mod mqtt;

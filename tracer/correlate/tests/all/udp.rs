@@ -10,12 +10,12 @@ use wirelap_events::{
 
 /// A UDP socket and its owner.
 #[derive(Clone, Copy)]
-struct End {
-    id: SocketId,
-    owner: Process,
+pub struct End {
+    pub id: SocketId,
+    pub owner: Process,
 }
 
-fn end(world: &mut World, owner: Process, local: &str) -> End {
+pub fn end(world: &mut World, owner: Process, local: &str) -> End {
     let id = world.socket_id();
     world.tell(
         Body::Socket(Socket {
@@ -35,7 +35,7 @@ fn end(world: &mut World, owner: Process, local: &str) -> End {
     End { id, owner }
 }
 
-fn flow(from: &str, to: &str) -> FlowKey {
+pub fn flow(from: &str, to: &str) -> FlowKey {
     FlowKey::new(Transport::Udp, addr(from), addr(to), LO.0)
 }
 
@@ -70,15 +70,15 @@ fn packet(
 
 /// What the kernel tells of packets beyond the flow.
 #[derive(Clone, Copy)]
-struct Tells {
-    identity: bool,
-    entry: bool,
+pub struct Tells {
+    pub identity: bool,
+    pub entry: bool,
 }
 
-const ALL: Tells = Tells { identity: true, entry: true };
+pub const ALL: Tells = Tells { identity: true, entry: true };
 
 /// One datagram to each of `to`. Returns when it was sent, and when each has read it.
-fn datagram(
+pub fn datagram(
     world: &mut World,
     flow: FlowKey,
     id: u64,

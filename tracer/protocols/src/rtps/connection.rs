@@ -10,6 +10,7 @@ use super::submessage::{Content, Kind};
 use super::topics::Topics;
 use super::writers::Writers;
 use crate::{Connection, FrameSink, Pdu, PduLen, Reader, Side};
+use std::sync::Arc;
 use wirelap_events::{ByteRange, Class, Data, Frame, GlobalKey};
 
 /// The name of the rest of a datagram that was not captured.
@@ -24,14 +25,14 @@ const MALFORMED: &str = "MALFORMED";
 /// forgets nothing, and what stays incomplete makes room when others need it.
 #[derive(Debug)]
 pub struct RtpsConnection {
-    topics: Topics,
+    topics: Arc<Topics>,
     writers: Writers,
     fragments: Fragments,
 }
 
 impl RtpsConnection {
     /// A decoder that shares what it learns with all that have the same `topics`.
-    pub fn new(topics: Topics) -> RtpsConnection {
+    pub fn new(topics: Arc<Topics>) -> RtpsConnection {
         RtpsConnection { topics, writers: Writers::default(), fragments: Fragments::default() }
     }
 }

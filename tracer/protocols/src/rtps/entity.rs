@@ -3,7 +3,7 @@
 use crate::Reader;
 
 /// A participant: the first 12 bytes of the GUIDs of all its endpoints.
-pub(super) type GuidPrefix = [u8; 12];
+pub type GuidPrefix = [u8; 12];
 
 /// An endpoint, unique in the world.
 pub(super) type Guid = [u8; 16];

@@ -33,7 +33,8 @@ mod submessage;
 pub mod topics;
 mod writers;
 
-use crate::{Connection, Protocol, Recognition, Topology};
+use crate::{Connection, Memory, Protocol, Recognition, Topology};
+use std::sync::Arc;
 use wirelap_events::Transport;
 
 pub use connection::RtpsConnection;
@@ -64,15 +65,6 @@ const fn domain_0() -> [u16; 101] {
         index += 1;
     }
     ports
-}
-
-impl Rtps {
-    /// A decoder for one conversation that learns topics from, and teaches them to, all others with
-    /// the same `topics`. Discovery and user data travel on different ports, so a conversation with
-    /// a table of its own hardly ever knows a topic.
-    pub fn connection_with(&self, topics: &Topics) -> Box<dyn Connection> {
-        Box::new(RtpsConnection::new(topics.clone()))
-    }
 }
 
 impl Protocol for Rtps {
@@ -107,8 +99,18 @@ impl Protocol for Rtps {
         Some(u32::from(above / DOMAIN_GAIN))
     }
 
+    fn memory(&self) -> Memory {
+        Memory::of(Topics::default())
+    }
+
     fn connection(&self, _transport: Transport) -> Box<dyn Connection> {
-        self.connection_with(&Topics::default())
+        Box::new(RtpsConnection::new(Arc::default()))
+    }
+
+    /// Discovery and user data travel on different ports: without a common memory a conversation
+    /// hardly ever knows a topic.
+    fn connection_with(&self, _transport: Transport, memory: &Memory) -> Box<dyn Connection> {
+        Box::new(RtpsConnection::new(memory.get::<Topics>().unwrap_or_default()))
     }
 }
 

@@ -3,7 +3,7 @@
 use super::entity::Guid;
 use super::payload::Shape;
 use super::topics::Topics;
-use std::sync::Arc;
+use crate::memory::Name;
 
 /// The most writers of a conversation that are remembered; then the one silent for longest goes.
 const MAX_WRITERS: usize = 64;
@@ -24,9 +24,7 @@ pub(super) struct Writer {
     newest: u64,
     /// A bit for each of the last `WINDOW` numbers, at the number modulo `WINDOW`.
     seen: [u64; (WINDOW / WORD_BITS) as usize],
-    topic: Option<Arc<[u8]>>,
-    /// The state of the topic table that `topic` is from.
-    topic_from: Option<u64>,
+    topic: Name,
 }
 
 impl Writer {
@@ -37,8 +35,7 @@ impl Writer {
             used: 0,
             newest: 0,
             seen: [0; _],
-            topic: None,
-            topic_from: None,
+            topic: Name::default(),
         }
     }
 
@@ -69,14 +66,7 @@ impl Writer {
 
     /// The topic that it writes, as far as is known by now.
     pub fn topic(&mut self, topics: &Topics) -> &[u8] {
-        let changes = topics.changes();
-        if self.topic_from != Some(changes) {
-            self.topic_from = Some(changes);
-            if let Some(topic) = topics.of(&self.guid) {
-                self.topic = Some(topic);
-            }
-        }
-        self.topic.as_deref().unwrap_or_default()
+        self.topic.of(&self.guid, topics)
     }
 
     fn word(&self, number: u64) -> u64 {

@@ -8,8 +8,8 @@ use crate::watch::{Conversation, Seen};
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use wirelap_events::Class;
-use wirelap_protocols::Side;
-use wirelap_protocols::rtps::Topics;
+use wirelap_protocols::rtps::PROTOCOL;
+use wirelap_protocols::{Protocol, Side};
 
 /// A submessage, as tshark sees it.
 struct Expected {
@@ -131,7 +131,7 @@ fn compare(name: &str) -> Tally {
     for submessage in expectations(&tsv) {
         expected.entry(submessage.packet).or_default().push(submessage);
     }
-    let topics = Topics::default();
+    let memory = PROTOCOL.memory();
     let mut conversations = HashMap::new();
     let mut samples = Samples::default();
     let mut tally = Tally::default();
@@ -140,7 +140,7 @@ fn compare(name: &str) -> Tally {
         let side = if from <= to { Side::A } else { Side::B };
         let key = (from.min(to), from.max(to));
         let conversation =
-            conversations.entry(key).or_insert_with(|| Conversation::sharing(&topics));
+            conversations.entry(key).or_insert_with(|| Conversation::sharing(&memory));
         let seen = conversation.send_cut(side, &datagram.bytes, datagram.len);
         let Some(expected) = expected.remove(&datagram.packet) else {
             assert!(!datagram.bytes.starts_with(b"RTPS"), "tshark found nothing in a message");

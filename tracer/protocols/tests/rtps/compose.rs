@@ -1,6 +1,6 @@
 //! Writes RTPS messages.
 
-use wirelap_protocols::rtps::topics::MAX_TOPIC_BYTES;
+use wirelap_protocols::memory::MAX_NAME_BYTES;
 
 pub const PREFIX: [u8; 12] = [1, 0x10, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11];
 pub const USER_WRITER: u32 = 0x0000_0b02;
@@ -119,7 +119,7 @@ impl Message {
 
     /// The discovery of a publication.
     pub fn publication(self, guid: [u8; 16], topic: &str) -> Message {
-        assert!(topic.len() <= MAX_TOPIC_BYTES);
+        assert!(topic.len() <= MAX_NAME_BYTES);
         let mut name = self.u32(u32::try_from(topic.len()).unwrap() + 1).to_vec();
         name.extend(topic.as_bytes());
         name.resize(name.len().next_multiple_of(4) + 4, 0);

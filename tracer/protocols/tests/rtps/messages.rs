@@ -6,8 +6,8 @@ use crate::compose::{
 };
 use crate::watch::{Conversation, Seen, SeenData};
 use wirelap_events::{Class, GlobalKey, Stamp};
-use wirelap_protocols::Side;
-use wirelap_protocols::rtps::Topics;
+use wirelap_protocols::rtps::PROTOCOL;
+use wirelap_protocols::{Protocol, Side};
 
 const STAMP: Stamp = Stamp { stream: 3, seq: 77, reply: false, warmup: false };
 
@@ -268,10 +268,10 @@ fn a_number_sent_again_is_a_duplicate_at_that_writer_only() {
 #[test]
 fn a_topic_is_learned_in_another_conversation() {
     for little in [false, true] {
-        let topics = Topics::default();
+        let memory = PROTOCOL.memory();
         let sample = structure(little, &[9; 12]);
         let (mut user, mut discovery) =
-            (Conversation::sharing(&topics), Conversation::sharing(&topics));
+            (Conversation::sharing(&memory), Conversation::sharing(&memory));
         let topic = |conversation: &mut Conversation, writer| {
             let message = Message::new(little).data(writer, 1, &sample);
             conversation.send(&message.bytes)[1].data.clone().unwrap().topic

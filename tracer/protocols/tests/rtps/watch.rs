@@ -1,8 +1,8 @@
 //! Plays datagrams to a decoder and keeps what it finds.
 
 use wirelap_events::{ByteRange, Class, Frame, GlobalKey, Offset, Transport};
-use wirelap_protocols::rtps::{PROTOCOL, Topics};
-use wirelap_protocols::{Connection, Pdu, Protocol, Side};
+use wirelap_protocols::rtps::PROTOCOL;
+use wirelap_protocols::{Connection, Memory, Pdu, Protocol, Side};
 
 /// A frame. Places count from the start of its datagram.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,8 +44,8 @@ impl Conversation {
         Conversation { conn: PROTOCOL.connection(Transport::Udp), sent: [0; 2] }
     }
 
-    pub fn sharing(topics: &Topics) -> Conversation {
-        Conversation { conn: PROTOCOL.connection_with(topics), sent: [0; 2] }
+    pub fn sharing(memory: &Memory) -> Conversation {
+        Conversation { conn: PROTOCOL.connection_with(Transport::Udp, memory), sent: [0; 2] }
     }
 
     /// Bytes sent by side A.

@@ -1,0 +1,97 @@
+//! What discovery tells on one conversation, known on another.
+
+use crate::mqtt::{payload, stamp};
+use crate::udp::{ALL, End, datagram, end, flow};
+use crate::world::{Played, World, process};
+
+const PUBLICATIONS: u32 = 0x0000_03c2;
+const WRITERS: [(u32, &str); 2] = [(0x0000_0b02, "Square"), (0x0000_0c02, "Circle")];
+const PREFIX: [u8; 12] = [1, 0x10, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11];
+
+/// A message of one `DATA`, little-endian.
+fn data(writer: u32, number: u32, encapsulation: u8, body: &[u8]) -> Vec<u8> {
+    let mut message = b"RTPS\x02\x05\x01\x10".to_vec();
+    message.extend(PREFIX);
+    let len = u16::try_from(24 + body.len()).unwrap();
+    message.extend([0x15, 5]);
+    message.extend(len.to_le_bytes());
+    message.extend([0, 0, 16, 0, 0, 0, 0, 0]);
+    message.extend(writer.to_be_bytes());
+    message.extend(0u32.to_le_bytes());
+    message.extend(number.to_le_bytes());
+    message.extend([0, encapsulation, 0, 0]);
+    message.extend(body);
+    message
+}
+
+fn parameter(id: u16, value: &[u8]) -> Vec<u8> {
+    let mut bytes = id.to_le_bytes().to_vec();
+    bytes.extend(u16::try_from(value.len()).unwrap().to_le_bytes());
+    bytes.extend(value);
+    bytes
+}
+
+/// The discovery of a writer and its topic.
+fn publication(number: u32, (writer, topic): (u32, &str)) -> Vec<u8> {
+    let mut guid = PREFIX.to_vec();
+    guid.extend(writer.to_be_bytes());
+    let mut name = u32::try_from(topic.len() + 1).unwrap().to_le_bytes().to_vec();
+    name.extend(topic.as_bytes());
+    name.resize(name.len().next_multiple_of(4) + 4, 0);
+    let list = [(0x5a, guid), (0x05, name), (0x01, vec![])];
+    let body: Vec<u8> = list.iter().flat_map(|(id, value)| parameter(*id, value)).collect();
+    data(PUBLICATIONS, number, 3, &body)
+}
+
+struct Ends {
+    world: World,
+    a: End,
+    b: End,
+    packets: u64,
+}
+
+impl Ends {
+    fn send(&mut self, to: u16, bytes: &[u8]) {
+        self.packets += 1;
+        let way = flow("127.0.0.1:7411", &format!("127.0.0.1:{to}"));
+        datagram(&mut self.world, way, self.packets, self.a, &[self.b], bytes, ALL);
+    }
+}
+
+/// Two writers, each with a sample of the same stamp. `told` are discovered before.
+fn play(told: &[(u32, &str)]) -> Played {
+    let mut world = World::new();
+    let a = end(&mut world, process(1, "pub"), "127.0.0.1:7411");
+    let b = end(&mut world, process(2, "sub"), "127.0.0.1:7413");
+    let mut ends = Ends { world, a, b, packets: 0 };
+    for (number, &writer) in (1..).zip(told) {
+        ends.send(7412, &publication(number, writer));
+    }
+    for (writer, _) in WRITERS {
+        let mut body = 64u32.to_le_bytes().to_vec();
+        body.extend(payload(stamp(0), 64));
+        ends.send(7413, &data(writer, 1, 1, &body));
+    }
+    ends.world.play()
+}
+
+#[test]
+fn topics_that_discovery_told_tell_messages_apart() {
+    let played = play(&WRITERS);
+    assert_eq!(played.counts(), [2, 2, 2, 0]);
+    assert_eq!(played.group().messages.duplicates, 0);
+    assert_eq!(played.snapshot.trust.evicted, 0);
+}
+
+#[test]
+fn a_stamp_on_topics_that_are_not_known_is_one_message() {
+    let played = play(&[]);
+    assert_eq!((played.counts()[0], played.group().messages.duplicates), (1, 1));
+}
+
+#[test]
+fn topics_that_had_to_be_forgotten_are_counted() {
+    let names: Vec<String> = (0..4100).map(|n| format!("t{n}")).collect();
+    let told: Vec<_> = (0u32..).zip(&names).map(|(n, t)| (n << 8 | 2, t.as_str())).collect();
+    assert_eq!(play(&told).snapshot.trust.evicted, 4);
+}
