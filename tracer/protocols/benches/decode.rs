@@ -27,6 +27,14 @@ fn publish(payload_len: usize, v5: bool) -> Vec<u8> {
     packet
 }
 
+/// A PUB, and a MSG of the same length.
+fn nats(line: &str, payload_len: usize) -> Vec<u8> {
+    let mut message = format!("{line} {payload_len}\r\n").into_bytes();
+    message.extend(stamped(payload_len));
+    message.extend(b"\r\n");
+    message
+}
+
 fn plain(payload_len: usize) -> Vec<u8> {
     let mut message = u32::try_from(payload_len).unwrap().to_be_bytes().to_vec();
     message.extend(stamped(payload_len));
@@ -77,17 +85,25 @@ fn small(c: &mut Criterion) {
         ("mqtt 3.1.1", "mqtt", CONNECT_V311, publish(64, false)),
         ("mqtt 5", "mqtt", CONNECT_V5, publish(64, true)),
         ("mqtt, CONNECT not seen", "mqtt", &[][..], publish(64, false)),
+        ("nats PUB", "nats", &[][..], nats("PUB wirelap.bench", 64)),
+        ("nats MSG", "nats", &[][..], nats("MSG wirelap.bench 1", 64)),
         ("plain tcp", "tcp", &[][..], plain(64)),
     ] {
         let mut flow = Flow::new(protocol, opening);
         group.bench_function(name, |b| b.iter(|| flow.feed(black_box(&message))));
         assert_eq!(flow.stream.undecoded_bytes() + flow.stream.pending_bytes(), 0);
     }
-    let batch = publish(64, false).repeat(700);
     group.throughput(Throughput::Elements(700));
-    let mut flow = Flow::new("mqtt", CONNECT_V311);
-    group
-        .bench_function("mqtt 3.1.1, 700 in a packet", |b| b.iter(|| flow.feed(black_box(&batch))));
+    for (name, protocol, opening, message) in [
+        ("mqtt 3.1.1", "mqtt", CONNECT_V311, publish(64, false)),
+        ("nats MSG", "nats", &[][..], nats("MSG wirelap.bench 1", 64)),
+    ] {
+        let batch = message.repeat(700);
+        let mut flow = Flow::new(protocol, opening);
+        let id = format!("{name}, 700 in a packet");
+        group.bench_function(id, |b| b.iter(|| flow.feed(black_box(&batch))));
+        assert_eq!(flow.stream.undecoded_bytes() + flow.stream.pending_bytes(), 0);
+    }
     group.finish();
 }
 

@@ -10,6 +10,7 @@
 pub mod connection;
 pub mod memory;
 pub mod mqtt;
+pub mod nats;
 pub mod plain;
 pub mod reader;
 pub mod recognise;

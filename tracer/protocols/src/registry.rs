@@ -1,9 +1,15 @@
 //! Every protocol that wirelap can decode.
 
-use crate::{Protocol, mqtt, plain, rtps, zenoh};
+use crate::{Protocol, mqtt, nats, plain, rtps, zenoh};
 
-static REGISTRY: &[&dyn Protocol] =
-    &[&mqtt::PROTOCOL, &zenoh::PROTOCOL, &rtps::PROTOCOL, &plain::TCP, &plain::UDP];
+static REGISTRY: &[&dyn Protocol] = &[
+    &mqtt::PROTOCOL,
+    &nats::PROTOCOL,
+    &zenoh::PROTOCOL,
+    &rtps::PROTOCOL,
+    &plain::TCP,
+    &plain::UDP,
+];
 
 /// Every protocol, the most telling first: of two that both say `Maybe`, the earlier one wins.
 pub fn registry() -> &'static [&'static dyn Protocol] {
