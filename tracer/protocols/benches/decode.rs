@@ -35,6 +35,14 @@ fn nats(line: &str, payload_len: usize) -> Vec<u8> {
     message
 }
 
+/// A message of two parts, topic and payload.
+fn zmtp(payload_len: u8) -> Vec<u8> {
+    let mut message = b"\x01\x0dwirelap/bench\0".to_vec();
+    message.push(payload_len);
+    message.extend(stamped(usize::from(payload_len)));
+    message
+}
+
 fn plain(payload_len: usize) -> Vec<u8> {
     let mut message = u32::try_from(payload_len).unwrap().to_be_bytes().to_vec();
     message.extend(stamped(payload_len));
@@ -87,6 +95,7 @@ fn small(c: &mut Criterion) {
         ("mqtt, CONNECT not seen", "mqtt", &[][..], publish(64, false)),
         ("nats PUB", "nats", &[][..], nats("PUB wirelap.bench", 64)),
         ("nats MSG", "nats", &[][..], nats("MSG wirelap.bench 1", 64)),
+        ("zmtp, two parts", "zmtp", &[][..], zmtp(64)),
         ("plain tcp", "tcp", &[][..], plain(64)),
     ] {
         let mut flow = Flow::new(protocol, opening);
@@ -97,6 +106,7 @@ fn small(c: &mut Criterion) {
     for (name, protocol, opening, message) in [
         ("mqtt 3.1.1", "mqtt", CONNECT_V311, publish(64, false)),
         ("nats MSG", "nats", &[][..], nats("MSG wirelap.bench 1", 64)),
+        ("zmtp, two parts", "zmtp", &[][..], zmtp(64)),
     ] {
         let batch = message.repeat(700);
         let mut flow = Flow::new(protocol, opening);

@@ -18,6 +18,7 @@ pub mod registry;
 pub mod rtps;
 pub mod stream;
 pub mod zenoh;
+pub mod zmtp;
 
 pub use connection::{Connection, FrameSink, Pdu, PduLen, Protocol, Recognition, Side, Topology};
 pub use memory::{Memories, Memory};

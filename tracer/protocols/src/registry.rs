@@ -1,12 +1,13 @@
 //! Every protocol that wirelap can decode.
 
-use crate::{Protocol, mqtt, nats, plain, rtps, zenoh};
+use crate::{Protocol, mqtt, nats, plain, rtps, zenoh, zmtp};
 
 static REGISTRY: &[&dyn Protocol] = &[
     &mqtt::PROTOCOL,
     &nats::PROTOCOL,
     &zenoh::PROTOCOL,
     &rtps::PROTOCOL,
+    &zmtp::PROTOCOL,
     &plain::TCP,
     &plain::UDP,
 ];

@@ -6,9 +6,9 @@ mod common;
 use std::path::Path;
 
 fn main() -> std::io::Result<()> {
-    for (protocol, target) in
-        [("mqtt", "mqtt"), ("nats", "nats"), ("zenoh", "zenoh"), ("dds", "rtps")]
-    {
+    let targets =
+        [("mqtt", "mqtt"), ("nats", "nats"), ("zenoh", "zenoh"), ("dds", "rtps"), ("zmtp", "zmtp")];
+    for (protocol, target) in targets {
         let Some(protocol) = wirelap_protocols::by_name(protocol) else { continue };
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus").join(target);
         std::fs::create_dir_all(&folder)?;

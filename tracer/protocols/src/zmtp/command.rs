@@ -1,0 +1,131 @@
+//! Commands, and the properties in `READY` (RFC 23, "Commands"; RFC 37 for SUBSCRIBE, CANCEL, PING,
+//! PONG; RFC 24 for PLAIN, RFC 26 for CURVE).
+//!
+//! ```text
+//! +-------------+------+------------------+
+//! | name length | name | the command's own|
+//! +-------------+------+------------------+
+//! READY: ( name length u8 · name · value length u32 BE · value )*
+//! ```
+
+use crate::Reader;
+use wirelap_events::Class;
+
+/// Commands and what they are for.
+const COMMANDS: [(&str, Class); 12] = [
+    ("READY", Class::Session),
+    ("ERROR", Class::Session),
+    ("HELLO", Class::Session),
+    ("WELCOME", Class::Session),
+    ("INITIATE", Class::Session),
+    ("SUBSCRIBE", Class::Subscribe),
+    ("CANCEL", Class::Subscribe),
+    ("JOIN", Class::Subscribe),
+    ("LEAVE", Class::Subscribe),
+    ("PING", Class::KeepAlive),
+    ("PONG", Class::KeepAlive),
+    // An encrypted message.
+    ("MESSAGE", Class::Opaque),
+];
+
+/// The name and class of the command in a frame's body, and what follows its name. What has no known
+/// name is just a `command`.
+pub(super) fn read(body: &[u8]) -> (&'static str, Class, &[u8]) {
+    let known = || {
+        let mut reader = Reader::new(body);
+        let len = reader.u8()?;
+        let name = reader.take(usize::from(len))?;
+        let (name, class) = COMMANDS.iter().find(|(known, _)| known.as_bytes() == name)?;
+        Some((*name, *class, reader.rest()))
+    };
+    known().unwrap_or(("command", Class::Other, &[]))
+}
+
+/// Whether a body of `len` bytes, of which these were captured, is a command that has a name here.
+pub(super) fn is_known(body: &[u8], len: u64) -> bool {
+    let (name, _, _) = read(body);
+    name != "command" && (name.len() as u64) < len
+}
+
+/// Whether a message is the one that CURVE makes of every message.
+pub(super) fn is_encrypted(body: &[u8]) -> bool {
+    body.starts_with(b"\x07MESSAGE")
+}
+
+/// Socket types, as far as they matter to what a message looks like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Socket {
+    /// PUB, XPUB, and RADIO, whose groups are topics.
+    Publisher,
+    /// SUB and XSUB.
+    Subscriber,
+    /// REQ and REP.
+    Requester,
+    /// DEALER and ROUTER.
+    Router,
+    /// PUSH, PULL, PAIR and what came later.
+    Other,
+}
+
+impl Socket {
+    /// By the number in a greeting of version 2 (RFC 15; 9 and 10 are libzmq's).
+    pub fn from_number(number: u8) -> Option<Socket> {
+        Some(match number {
+            1 | 9 => Socket::Publisher,
+            2 | 10 => Socket::Subscriber,
+            3 | 4 => Socket::Requester,
+            5 | 6 => Socket::Router,
+            0 | 7 | 8 => Socket::Other,
+            _ => return None,
+        })
+    }
+
+    fn from_name(name: &[u8]) -> Socket {
+        match name {
+            b"PUB" | b"XPUB" | b"RADIO" => Socket::Publisher,
+            b"SUB" | b"XSUB" => Socket::Subscriber,
+            b"REQ" | b"REP" => Socket::Requester,
+            b"DEALER" | b"ROUTER" => Socket::Router,
+            _ => Socket::Other,
+        }
+    }
+
+    /// What the properties of a `READY` say. Names of properties are compared without case.
+    pub fn from_properties(properties: &[u8]) -> Option<Socket> {
+        let mut reader = Reader::new(properties);
+        loop {
+            let len = reader.u8()?;
+            let name = reader.take(usize::from(len))?;
+            let len = reader.u32_be()?;
+            let value = reader.take(usize::try_from(len).ok()?)?;
+            if name.eq_ignore_ascii_case(b"Socket-Type") {
+                return Some(Socket::from_name(value));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_socket_type_is_found_among_other_properties() {
+        let properties = b"\x08Identity\0\0\0\x02me\x0bsocket-TYPE\0\0\0\x04XPUB";
+        assert_eq!(Socket::from_properties(properties), Some(Socket::Publisher));
+        for cut in 0..properties.len() {
+            assert_eq!(Socket::from_properties(&properties[..cut]), None);
+        }
+        let more = b"\x0bSocket-Type\0\0\0\x06ROUTER\x01x\0\0\0\0";
+        assert_eq!(Socket::from_properties(more), Some(Socket::Router));
+    }
+
+    #[test]
+    fn commands_by_name() {
+        assert_eq!(read(b"\x04PING\0\x0actx"), ("PING", Class::KeepAlive, &b"\0\x0actx"[..]));
+        assert_eq!(read(b"\x04PONX"), ("command", Class::Other, &b""[..]));
+        assert!(
+            is_known(b"\x05READY", 6) && !is_known(b"\x05READY", 5) && !is_known(b"\x05REA", 6)
+        );
+    }
+}

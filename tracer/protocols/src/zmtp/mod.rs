@@ -1,0 +1,96 @@
+//! ZMTP 3.0 and 3.1 over TCP (`ZeroMQ` RFC 23 and 37), and 2.0 (RFC 15) as libzmq still speaks it to
+//! old peers.
+//!
+//! | module | of the specification |
+//! |---|---|
+//! | `greeting` | the greeting: signature, version, mechanism |
+//! | `frame` | the frames that follow: flags and length |
+//! | `command` | commands, and the socket types in `READY` |
+//! | `message` | messages of several parts: topic, envelope, payload |
+//! | `connection` | one conversation |
+//!
+//! With the mechanisms CURVE and GSSAPI messages are encrypted: their frames are opaque.
+
+mod command;
+mod connection;
+mod frame;
+mod greeting;
+mod message;
+
+use crate::{Connection, Protocol, Recognition, Topology};
+use frame::Header;
+use wirelap_events::Transport;
+
+/// ZMTP, as the registry lists it.
+#[derive(Debug)]
+pub struct Zmtp;
+
+/// The registry's entry.
+pub static PROTOCOL: Zmtp = Zmtp;
+
+impl Protocol for Zmtp {
+    fn name(&self) -> &'static str {
+        "zmtp"
+    }
+
+    fn transports(&self) -> &'static [Transport] {
+        &[Transport::Tcp]
+    }
+
+    /// None is registered: applications choose.
+    fn ports(&self, _: Transport) -> &'static [u16] {
+        &[]
+    }
+
+    fn recognise(&self, _: Transport, head: &[u8], at_start: bool) -> Recognition {
+        match greeting::recognise(head) {
+            Recognition::No if !at_start => middle(head),
+            found => found,
+        }
+    }
+
+    /// Straight, or through a proxy (XSUB and XPUB, ROUTER and DEALER, PULL and PUSH).
+    fn topology(&self) -> Topology {
+        Topology::Either
+    }
+
+    fn connection(&self, _: Transport) -> Box<dyn Connection> {
+        Box::new(connection::Zmtp::default())
+    }
+}
+
+/// So many frames, to the packet's very end, are no coincidence.
+const ENOUGH_FRAMES: usize = 4;
+
+/// So many frames are none either, whatever comes after them.
+const MANY_FRAMES: usize = 8;
+
+/// Frames somewhere in mid-stream. A frame of a message is little more than its length, so only a
+/// command that is known by its name, or many frames in a row, tell for sure.
+fn middle(head: &[u8]) -> Recognition {
+    let mut rest = head;
+    let mut frames = 0;
+    while frames < MANY_FRAMES {
+        let Some(header) = frame::strict(rest) else { return Recognition::No };
+        let Some(tail) = header.after(rest) else { return Recognition::No };
+        if header.is_command() {
+            return Recognition::Yes;
+        }
+        frames += 1;
+        rest = tail;
+        match rest {
+            [] if frames >= ENOUGH_FRAMES => return Recognition::Yes,
+            [] => return Recognition::Maybe,
+            _ => {}
+        }
+    }
+    Recognition::Yes
+}
+
+impl Header {
+    /// What follows a frame; `None` when its end was not captured.
+    fn after<'a>(&self, bytes: &'a [u8]) -> Option<&'a [u8]> {
+        let len = usize::try_from(self.frame_len()).ok()?;
+        bytes.split_at_checked(len).map(|(_, tail)| tail)
+    }
+}
