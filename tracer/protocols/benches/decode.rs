@@ -83,6 +83,21 @@ impl Flow {
     }
 }
 
+/// A `WriteRequest` with a stamped `ByteString`, of anybody's session.
+fn opcua_write(payload_len: usize) -> Vec<u8> {
+    let mut body = vec![1, 0, 0xA1, 2, 0, 0];
+    body.extend([0; 16]);
+    body.extend([0xFF, 0xFF, 0xFF, 0xFF, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0]);
+    body.extend(b"\x03\x01\0\x0c\0\0\0wirelapbench\x0d\0\0\0\xff\xff\xff\xff\x01\x0f");
+    body.extend(u32::try_from(payload_len).unwrap().to_le_bytes());
+    body.extend(stamped(payload_len));
+    let mut message = b"MSGF".to_vec();
+    message.extend(u32::try_from(24 + body.len()).unwrap().to_le_bytes());
+    message.extend([0; 16]);
+    message.extend(body);
+    message
+}
+
 const CONNECT_V311: &[u8] = b"\x10\x0c\0\x04MQTT\x04\x02\0\x3c\0\0";
 const CONNECT_V5: &[u8] = b"\x10\x0d\0\x04MQTT\x05\x02\0\x3c\0\0\0";
 
@@ -96,6 +111,7 @@ fn small(c: &mut Criterion) {
         ("nats PUB", "nats", &[][..], nats("PUB wirelap.bench", 64)),
         ("nats MSG", "nats", &[][..], nats("MSG wirelap.bench 1", 64)),
         ("zmtp, two parts", "zmtp", &[][..], zmtp(64)),
+        ("opcua", "opcua", &[][..], opcua_write(64)),
         ("plain tcp", "tcp", &[][..], plain(64)),
     ] {
         let mut flow = Flow::new(protocol, opening);

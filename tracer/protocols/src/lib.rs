@@ -11,6 +11,7 @@ pub mod connection;
 pub mod memory;
 pub mod mqtt;
 pub mod nats;
+pub mod opcua;
 pub mod plain;
 pub mod reader;
 pub mod recognise;

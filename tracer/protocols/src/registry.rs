@@ -1,6 +1,6 @@
 //! Every protocol that wirelap can decode.
 
-use crate::{Protocol, mqtt, nats, plain, rtps, zenoh, zmtp};
+use crate::{Protocol, mqtt, nats, opcua, plain, rtps, zenoh, zmtp};
 
 static REGISTRY: &[&dyn Protocol] = &[
     &mqtt::PROTOCOL,
@@ -8,6 +8,7 @@ static REGISTRY: &[&dyn Protocol] = &[
     &zenoh::PROTOCOL,
     &rtps::PROTOCOL,
     &zmtp::PROTOCOL,
+    &opcua::PROTOCOL,
     &plain::TCP,
     &plain::UDP,
 ];

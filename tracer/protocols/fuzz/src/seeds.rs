@@ -7,7 +7,7 @@ use std::path::Path;
 
 fn main() -> std::io::Result<()> {
     let targets =
-        [("mqtt", "mqtt"), ("nats", "nats"), ("zenoh", "zenoh"), ("dds", "rtps"), ("zmtp", "zmtp")];
+        [("mqtt", "mqtt"), ("nats", "nats"), ("zenoh", "zenoh"), ("dds", "rtps"), ("zmtp", "zmtp"), ("opcua", "opcua")];
     for (protocol, target) in targets {
         let Some(protocol) = wirelap_protocols::by_name(protocol) else { continue };
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus").join(target);

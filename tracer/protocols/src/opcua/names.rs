@@ -1,0 +1,173 @@
+//! Whose values they are: what requests say about responses.
+
+use super::node::NodeId;
+use std::collections::{HashMap, VecDeque};
+
+/// The most monitored items remembered; then the one that was learned first goes.
+const MAX_ITEMS: usize = 8192;
+
+/// The longest text of a node remembered for an item.
+const MAX_TEXT_BYTES: usize = 512;
+
+/// The most read requests that wait for their responses; then the oldest goes.
+const MAX_READS: usize = 32;
+
+/// Bytes of text remembered of one read request.
+const MAX_READ_BYTES: usize = 64 << 10;
+
+/// A subscription, and the client's handle of an item in it.
+type Handle = (u32, u32);
+
+/// The nodes of monitored items, by subscription and client handle.
+#[derive(Debug, Default)]
+pub(super) struct Monitored {
+    items: HashMap<Handle, Item>,
+    /// The one learned first at the front.
+    order: VecDeque<Handle>,
+}
+
+#[derive(Debug)]
+struct Item {
+    node: Box<[u8]>,
+    /// Nothing was notified yet: what comes first is the value that the server had.
+    fresh: bool,
+}
+
+impl Monitored {
+    /// An item is monitored from now on.
+    pub fn learn(&mut self, handle: Handle, node: &[u8]) {
+        if node.len() > MAX_TEXT_BYTES {
+            return;
+        }
+        let item = Item { node: node.into(), fresh: true };
+        if self.items.insert(handle, item).is_some() {
+            return;
+        }
+        self.order.push_back(handle);
+        if self.order.len() > MAX_ITEMS
+            && let Some(oldest) = self.order.pop_front()
+        {
+            self.items.remove(&oldest);
+        }
+    }
+
+    /// The node of an item that is notified, and whether that is for the first time.
+    pub fn notify(&mut self, handle: Handle) -> Option<(&[u8], bool)> {
+        let item = self.items.get_mut(&handle)?;
+        Some((&item.node, std::mem::take(&mut item.fresh)))
+    }
+}
+
+/// One side's read requests.
+#[derive(Debug, Default)]
+pub(super) struct Reads {
+    /// The newest at the back. Buffers of old ones serve the next.
+    open: VecDeque<Read>,
+}
+
+#[derive(Debug, Default)]
+struct Read {
+    request: u32,
+    /// The nodes' texts, one after the other; and where each ends.
+    text: Vec<u8>,
+    ends: Vec<u32>,
+    /// There were more nodes than are remembered.
+    full: bool,
+}
+
+impl Reads {
+    /// A request begins.
+    pub fn begin(&mut self, request: u32) {
+        let mut read = match self.open.len() {
+            MAX_READS => self.open.pop_front().unwrap_or_default(),
+            _ => Read::default(),
+        };
+        read.text.clear();
+        read.ends.clear();
+        read.full = false;
+        read.request = request;
+        self.open.push_back(read);
+    }
+
+    /// The request wants one more thing. `None`: it is no value.
+    pub fn want(&mut self, node: Option<NodeId<'_>>) {
+        let Some(read) = self.open.back_mut() else { return };
+        if read.full {
+            return;
+        }
+        if let Some(node) = node {
+            node.write(&mut read.text);
+        }
+        match u32::try_from(read.text.len()) {
+            Ok(end) if read.text.len().max(4 * read.ends.len()) < MAX_READ_BYTES => {
+                read.ends.push(end);
+            }
+            _ => read.full = true,
+        }
+    }
+
+    /// What a request wanted at a place: empty if it is no value, `None` if that is not known.
+    pub fn wanted(&self, request: u32, index: u32) -> Option<&[u8]> {
+        let read = self.open.iter().rev().find(|read| read.request == request)?;
+        let index = usize::try_from(index).ok()?;
+        let end = usize::try_from(*read.ends.get(index)?).ok()?;
+        let before = index.checked_sub(1).and_then(|before| read.ends.get(before));
+        let start = usize::try_from(before.copied().unwrap_or(0)).ok()?;
+        read.text.get(start..end)
+    }
+
+    pub fn forget(&mut self) {
+        self.open.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::node::Id;
+    use super::*;
+
+    #[test]
+    fn the_first_notification_is_told_from_the_others() {
+        let mut items = Monitored::default();
+        assert_eq!(items.notify((1, 7)), None);
+        items.learn((1, 7), b"i=85");
+        assert_eq!(items.notify((1, 7)), Some((&b"i=85"[..], true)));
+        assert_eq!(items.notify((1, 7)), Some((&b"i=85"[..], false)));
+        assert_eq!(items.notify((2, 7)), None);
+    }
+
+    #[test]
+    fn items_are_bounded() {
+        let mut items = Monitored::default();
+        for handle in 0..=u32::try_from(MAX_ITEMS).unwrap() {
+            items.learn((1, handle), b"i=1");
+            items.learn((1, handle), b"i=2");
+        }
+        assert_eq!((items.items.len(), items.order.len()), (MAX_ITEMS, MAX_ITEMS));
+        assert_eq!(items.notify((1, 0)), None);
+        assert_eq!(items.notify((1, 1)), Some((&b"i=2"[..], true)));
+    }
+
+    #[test]
+    fn responses_find_what_was_wanted() {
+        let node = |number| Some(NodeId { namespace: 1, id: Id::Number(number) });
+        let mut reads = Reads::default();
+        for request in 0..40 {
+            reads.begin(request);
+            reads.want(node(request));
+            reads.want(None);
+            reads.want(node(100 + request));
+        }
+        assert_eq!(reads.wanted(39, 0), Some(&b"ns=1;i=39"[..]));
+        assert_eq!((reads.wanted(39, 1), reads.wanted(39, 3)), (Some(&b""[..]), None));
+        assert_eq!(reads.wanted(8, 2), Some(&b"ns=1;i=108"[..]));
+        assert_eq!(reads.wanted(7, 2), None, "given up");
+        reads.begin(40);
+        for number in 0..100_000 {
+            reads.want(node(number));
+        }
+        let read = reads.open.back().unwrap();
+        assert!(read.full && read.text.len() < MAX_READ_BYTES + 20);
+        assert_eq!((reads.open.len(), reads.wanted(40, 90_000)), (MAX_READS, None));
+    }
+}

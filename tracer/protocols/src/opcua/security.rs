@@ -1,0 +1,43 @@
+//! Whether a channel's messages can be read (OPC 10000-6 §6.7.2, OPC 10000-7 §6.6.161 ff.).
+//!
+//! OPN names the policy in plain text. With a policy other than None its body is encrypted, and with it
+//! the mode: Sign, or `SignAndEncrypt`. The first message tells: if signed only, it can be read, but for
+//! the signature at its end.
+
+use super::fields::{Fault, Fields};
+
+const PREFIX: &[u8] = b"http://opcfoundation.org/UA/SecurityPolicy#";
+
+/// What is known of a channel.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Policy {
+    /// OPN was not seen.
+    #[default]
+    Unknown,
+    None,
+    /// Messages are signed, perhaps encrypted; a signature takes this many bytes.
+    Secured(u64),
+}
+
+impl Policy {
+    /// The policy that an OPN names, after its header and the channel's number.
+    pub fn read(fields: &mut Fields<'_>) -> Result<Policy, Fault> {
+        let uri = fields.text()?;
+        let name = uri.strip_prefix(PREFIX).ok_or(Fault::Malformed)?;
+        Ok(match name {
+            b"None" => Policy::None,
+            b"Basic128Rsa15" | b"Basic256" => Policy::Secured(20),
+            b"ECC_nistP384" | b"ECC_brainpoolP384r1" => Policy::Secured(48),
+            b"ECC_curve25519" | b"ECC_curve448" => Policy::Secured(16),
+            _ => Policy::Secured(32),
+        })
+    }
+
+    /// Bytes after a message's body.
+    pub fn footer_bytes(self) -> u64 {
+        match self {
+            Policy::Unknown | Policy::None => 0,
+            Policy::Secured(bytes) => bytes,
+        }
+    }
+}

@@ -1,0 +1,266 @@
+//! Values of variables: Variant (OPC 10000-6 §5.2.2.16) and `DataValue` (§5.2.2.17).
+//!
+//! ```text
+//! Variant    +----------------------+------------+-------------------+--------------+
+//!            | type 6 bits, dim, arr| [elements] | value or elements | [dimensions] |
+//!            +----------------------+------------+-------------------+--------------+
+//! DataValue  +------+-----------+----------+-----------------+-----------------+
+//!            | mask | [Variant] | [status] | [source, picos] | [server, picos] |
+//!            +------+-----------+----------+-----------------+-----------------+
+//! ```
+//!
+//! The application's bytes are the value's content: that of a String or `ByteString` without its length,
+//! the elements of an array without their number, anything else as it is encoded.
+
+use super::fields::{Fault, Fields};
+use super::node::NodeId;
+
+/// How deep values may be nested (the specification asks for at least 100, and no value needs more
+/// than two); each level takes stack.
+const MAX_DEPTH: u32 = 16;
+
+const ARRAY: u8 = 0x80;
+const DIMENSIONS: u8 = 0x40;
+
+/// Where a value's content lies in the body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Content<'a> {
+    pub start: u64,
+    pub len: u64,
+    /// What is here of it.
+    pub bytes: &'a [u8],
+}
+
+impl<'a> Content<'a> {
+    fn next(fields: &Fields<'a>, len: u64) -> Result<Content<'a>, Fault> {
+        fields.ensure(len)?;
+        Ok(Content { start: fields.place(), len, bytes: fields.peek(len) })
+    }
+
+    pub fn end(&self) -> u64 {
+        self.start.saturating_add(self.len)
+    }
+}
+
+/// Reads a `DataValue`. Its content is in `found` as soon as its place is known, even if the rest
+/// is not here.
+pub(super) fn data_value<'a>(
+    fields: &mut Fields<'a>,
+    found: &mut Option<Content<'a>>,
+) -> Result<(), Fault> {
+    let mask = fields.u8()?;
+    if mask & 1 != 0 {
+        variant(fields, found, 0)?;
+    }
+    fields.skip(data_value_tail(mask))
+}
+
+/// Bytes of a `DataValue` after its Variant.
+fn data_value_tail(mask: u8) -> u64 {
+    [(0x02, 4), (0x04, 8), (0x10, 2), (0x08, 8), (0x20, 2)]
+        .iter()
+        .filter(|(bit, _)| mask & bit != 0)
+        .map(|(_, bytes)| bytes)
+        .sum()
+}
+
+fn variant<'a>(
+    fields: &mut Fields<'a>,
+    found: &mut Option<Content<'a>>,
+    depth: u32,
+) -> Result<(), Fault> {
+    let mask = fields.u8()?;
+    let kind = mask & 0x3F;
+    match (kind, mask & ARRAY != 0) {
+        (0, false) => {}
+        (0, true) => return Err(Fault::Malformed),
+        (_, false) => scalar(kind, fields, found, depth)?,
+        (_, true) => array(kind, fields, found, depth)?,
+    }
+    if mask & DIMENSIONS != 0 {
+        let dimensions = fields.len()?;
+        fields.skip(4 * u64::from(dimensions))?;
+    }
+    Ok(())
+}
+
+fn scalar<'a>(
+    kind: u8,
+    fields: &mut Fields<'a>,
+    found: &mut Option<Content<'a>>,
+    depth: u32,
+) -> Result<(), Fault> {
+    let len = match (size(kind), kind) {
+        (Some(size), _) => size,
+        (None, 12 | 15 | 16 | 26..) => fields.len()?.into(),
+        (None, _) => {
+            let before = *fields;
+            element(kind, fields, depth)?;
+            *found = Some(Content::next(&before, fields.place() - before.place())?);
+            return Ok(());
+        }
+    };
+    *found = Some(Content::next(fields, len)?);
+    fields.skip(len)
+}
+
+fn array<'a>(
+    kind: u8,
+    fields: &mut Fields<'a>,
+    found: &mut Option<Content<'a>>,
+    depth: u32,
+) -> Result<(), Fault> {
+    let elements = fields.len()?;
+    if let Some(size) = size(kind) {
+        let len = size * u64::from(elements);
+        *found = Some(Content::next(fields, len)?);
+        return fields.skip(len);
+    }
+    let before = *fields;
+    for _ in 0..elements {
+        element(kind, fields, depth)?;
+    }
+    *found = Some(Content::next(&before, fields.place() - before.place())?);
+    Ok(())
+}
+
+/// The bytes of a built-in type that has a fixed number of them (§5.1.2).
+fn size(kind: u8) -> Option<u64> {
+    Some(match kind {
+        1..=3 => 1,
+        4 | 5 => 2,
+        6 | 7 | 10 | 19 => 4,
+        8 | 9 | 11 | 13 => 8,
+        14 => 16,
+        _ => return None,
+    })
+}
+
+/// Reads over one value of a built-in type. None is empty, so that a loop over elements ends.
+fn element(kind: u8, fields: &mut Fields<'_>, depth: u32) -> Result<(), Fault> {
+    if depth == MAX_DEPTH {
+        return Err(Fault::Malformed);
+    }
+    if let Some(size) = size(kind) {
+        return fields.skip(size);
+    }
+    match kind {
+        17 => NodeId::read(fields).map(drop),
+        18 => NodeId::read_expanded(fields).map(drop),
+        20 => qualified_name(fields),
+        21 => localized_text(fields),
+        22 => extension_object(fields),
+        23 => {
+            let mask = fields.u8()?;
+            if mask & 1 != 0 {
+                variant(fields, &mut None, depth + 1)?;
+            }
+            fields.skip(data_value_tail(mask))
+        }
+        24 => variant(fields, &mut None, depth + 1),
+        25 => diagnostic_info(fields),
+        // What is not defined yet is encoded as a ByteString.
+        _ => fields.text().map(drop),
+    }
+}
+
+/// §5.2.2.13.
+pub(super) fn qualified_name(fields: &mut Fields<'_>) -> Result<(), Fault> {
+    fields.u16()?;
+    fields.text().map(drop)
+}
+
+/// §5.2.2.14.
+fn localized_text(fields: &mut Fields<'_>) -> Result<(), Fault> {
+    let mask = fields.u8()?;
+    for bit in [1, 2] {
+        if mask & bit != 0 {
+            fields.text()?;
+        }
+    }
+    Ok(())
+}
+
+/// §5.2.2.15.
+pub(super) fn extension_object(fields: &mut Fields<'_>) -> Result<(), Fault> {
+    NodeId::read(fields)?;
+    if fields.u8()? != 0 {
+        fields.text()?;
+    }
+    Ok(())
+}
+
+/// §5.2.2.12. The inner one comes last.
+pub(super) fn diagnostic_info(fields: &mut Fields<'_>) -> Result<(), Fault> {
+    loop {
+        let mask = fields.u8()?;
+        fields.skip(4 * u64::from((mask & 0x0F).count_ones()))?;
+        if mask & 0x10 != 0 {
+            fields.text()?;
+        }
+        if mask & 0x20 != 0 {
+            fields.u32()?;
+        }
+        if mask & 0x40 == 0 {
+            return Ok(());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The content's place and length, and whether everything was read.
+    fn read(bytes: &[u8], total: usize) -> (Option<(u64, u64)>, Result<u64, Fault>) {
+        let mut found = None;
+        let mut fields = Fields::new(bytes, 0, total as u64, 0).unwrap();
+        let result = data_value(&mut fields, &mut found);
+        (found.map(|found| (found.start, found.len)), result.map(|()| fields.place()))
+    }
+
+    #[test]
+    fn the_content_is_found_whatever_surrounds_it() {
+        for (bytes, content) in [
+            (&b"\x01\x0f\x03\0\0\0abc"[..], (6, 3)),
+            (b"\x01\x0c\x00\0\0\0", (6, 0)),
+            (b"\x01\x0f\xff\xff\xff\xff", (6, 0)),
+            (b"\x01\x06abcd", (2, 4)),
+            (b"\x01\x0babcdefgh", (2, 8)),
+            (b"\x3f\x01\x01ssss--------pp--------pp", (2, 1)),
+            (b"\x01\x83\x05\0\0\0abcde", (6, 5)),
+            // Two Strings: with their lengths.
+            (b"\x01\x8c\x02\0\0\0\x01\0\0\0a\x02\0\0\0bc", (6, 11)),
+            // A matrix of bytes, 2 by 2.
+            (b"\x01\xc3\x04\0\0\0abcd\x02\0\0\0\x02\0\0\0\x02\0\0\0", (6, 4)),
+            // A LocalizedText, an ExtensionObject, a Variant in an array of them.
+            (b"\x01\x15\x03\x01\0\0\0d\x01\0\0\0t", (2, 11)),
+            (b"\x01\x16\x01\x00\x01\x00\x01\x02\0\0\0zz", (2, 11)),
+            (b"\x01\x98\x01\0\0\0\x03\x07", (6, 2)),
+        ] {
+            let expected = (Some(content), Ok(bytes.len() as u64));
+            assert_eq!(read(bytes, bytes.len()), expected, "{}", bytes.escape_ascii());
+        }
+    }
+
+    #[test]
+    fn no_value_has_no_content() {
+        assert_eq!(read(b"\x02ssss", 5), (None, Ok(5)));
+        assert_eq!(read(b"\x01\x00", 2), (None, Ok(2)));
+    }
+
+    #[test]
+    fn a_content_that_is_not_here_has_a_place() {
+        assert_eq!(read(b"\x01\x0f\x64\0\0\0abc", 106), (Some((6, 100)), Err(Fault::Short)));
+        assert_eq!(read(b"\x01\x0f\x64\0\0\0abc", 50), (None, Err(Fault::Malformed)));
+        assert_eq!(read(b"\x01\x0f\x64\0", 106), (None, Err(Fault::Short)));
+    }
+
+    #[test]
+    fn nesting_has_an_end() {
+        let mut deep = vec![0x01];
+        deep.extend([0x98, 1, 0, 0, 0].repeat(40));
+        assert_eq!(read(&deep, deep.len()), (None, Err(Fault::Malformed)));
+        assert_eq!(read(&[0x01, 0x80, 0xFF, 0xFF, 0xFF, 0x7F], 6), (None, Err(Fault::Malformed)));
+    }
+}

@@ -1,0 +1,121 @@
+//! Messages in chunks, of every size, and what is there of them at any moment.
+
+use crate::common::{Chunk, Player};
+use crate::compose::{chunk, chunks, monitor, publish, write};
+use wirelap_events::Transport;
+use wirelap_protocols::{Side, by_name};
+
+fn play(packets: &[(Side, Vec<u8>)]) -> Player {
+    let packets: Vec<_> = packets.iter().map(|(side, bytes)| Chunk::whole(*side, bytes)).collect();
+    let player = Player::new(by_name("opcua").unwrap(), Transport::Tcp, false).play(&packets);
+    assert!(player.is_complete());
+    player
+}
+
+/// Topic and length of each value, and whether it is one that was there before.
+fn values(player: &Player) -> Vec<(String, u64, bool)> {
+    let mut found = Vec::new();
+    for text in player.texts() {
+        let word = |key: &str| text.split(' ').find_map(|word| word.strip_prefix(key));
+        let Some(topic) = word("topic=") else { continue };
+        let len = word("message=").or(word("payload=")).unwrap_or("0").parse().unwrap();
+        found.push((topic.to_owned(), len, text.ends_with("retained")));
+    }
+    found
+}
+
+/// Payload bytes of all frames.
+fn payload(player: &Player) -> u64 {
+    let words = player.texts().into_iter().flat_map(|text| text.split(' '));
+    words.filter_map(|word| word.strip_prefix("payload=")?.parse::<u64>().ok()).sum()
+}
+
+#[test]
+fn values_are_found_wherever_chunks_end() {
+    let contents: [&[u8]; 3] = [&[b'a'; 40], b"", &[b'c'; 17]];
+    let body = write(&contents);
+    for len in 40..=body.len() {
+        let packets: Vec<_> = chunks(5, &body, len).into_iter().map(|c| (Side::A, c)).collect();
+        let player = play(&packets);
+        let expected = [("ns=1;i=1", 40), ("ns=1;i=2", 0), ("ns=1;i=3", 17)];
+        let expected = expected.map(|(topic, len)| (topic.to_owned(), len, false));
+        assert_eq!(values(&player), expected, "in chunks of {len}");
+        assert_eq!(payload(&player), 57, "in chunks of {len}");
+    }
+}
+
+#[test]
+fn notifications_are_found_wherever_chunks_end() {
+    let body = publish(3, &[&[(100, b"one"), (101, b"two!")], &[], &[(100, b"three")]]);
+    for len in 8..=body.len() {
+        let mut packets = vec![(Side::A, chunk('F', 4, &monitor(3, 2)))];
+        packets.extend(chunks(5, &body, len).into_iter().map(|c| (Side::B, c)));
+        let player = play(&packets);
+        let expected = [("ns=1;i=1", 3, true), ("ns=1;i=2", 4, true), ("ns=1;i=1", 5, false)];
+        let expected = expected.map(|(topic, len, stored)| (topic.to_owned(), len, stored));
+        assert_eq!(values(&player), expected, "in chunks of {len}");
+        assert_eq!(payload(&player), 12, "in chunks of {len}");
+    }
+}
+
+#[test]
+fn a_huge_value_is_counted_and_found_at_its_end() {
+    let value = vec![b'v'; 1 << 20];
+    let body = write(&[&value]);
+    let packets: Vec<_> = chunks(5, &body, 65_000).into_iter().map(|c| (Side::A, c)).collect();
+    let player = play(&packets);
+    assert_eq!(values(&player), [("ns=1;i=1".to_owned(), 1 << 20, false)]);
+    assert_eq!(payload(&player), 1 << 20);
+    let total: usize = packets.iter().map(|(_, bytes)| bytes.len()).sum();
+    let last = *player.texts().last().unwrap();
+    assert!(last.ends_with(&format!("captured={} extent={total}", 64 * 1024 - head(&body))));
+}
+
+/// Bytes of the only entry before its value, at the front of what is kept of it.
+fn head(body: &[u8]) -> usize {
+    let value = body.iter().position(|byte| *byte == b'v').unwrap();
+    value - write(&[]).len()
+}
+
+#[test]
+fn an_aborted_message_leaves_nothing_behind() {
+    let whole = write(&[b"0123456789"]);
+    let (start, _) = whole.split_at(whole.len() - 4);
+    let packets = [
+        (Side::A, chunk('C', 5, start)),
+        (Side::A, chunk('A', 5, &[0, 0, 0, 0x80, 0xFF, 0xFF, 0xFF, 0xFF])),
+        (Side::A, chunk('F', 6, &write(&[b"next"]))),
+        // Never completed either, but without saying so.
+        (Side::A, chunk('C', 7, start)),
+        (Side::A, chunk('F', 8, &write(&[b"last"]))),
+    ];
+    let player = play(&packets);
+    let expected = [("ns=1;i=1".to_owned(), 4, false), ("ns=1;i=1".to_owned(), 4, false)];
+    assert_eq!(values(&player), expected);
+    assert!(player.texts()[1].starts_with("WriteRequest other"));
+}
+
+#[test]
+fn handles_belong_to_their_subscription_and_connection() {
+    let packets = [
+        (Side::A, chunk('F', 4, &monitor(3, 1))),
+        (Side::B, chunk('F', 5, &publish(8, &[&[(100, b"other")]]))),
+        (Side::B, chunk('F', 6, &publish(3, &[]))),
+    ];
+    let player = play(&packets);
+    assert_eq!(values(&player), [(String::new(), 5, false)]);
+    assert!(player.texts()[2].starts_with("PublishResponse keepalive"));
+}
+
+#[test]
+fn tiny_chunks_without_end_cost_little() {
+    // An array of Strings, a byte a chunk: an entry that is never complete.
+    let mut body = write(&[]);
+    let count = body.len() - 4;
+    body[count] = 1;
+    body.extend([1, 1, 1, 0, 13, 0, 0, 0, 0xFF, 0xFF, 0xFF, 0xFF, 1, 0x8C, 0xFF, 0xFF, 0xFF, 0x7F]);
+    let mut packets = vec![(Side::A, chunk('C', 5, &body))];
+    packets.extend((0..20_000).map(|_| (Side::A, chunk('C', 5, &[0]))));
+    packets.push((Side::A, chunk('F', 5, &[0])));
+    assert_eq!(values(&play(&packets)), []);
+}

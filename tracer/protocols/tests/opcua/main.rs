@@ -1,0 +1,9 @@
+//! OPC UA: real traffic of asyncua against tshark, channels that sign or encrypt, and messages in
+//! chunks, cut everywhere.
+
+mod captures;
+mod chunks;
+#[path = "../common/mod.rs"]
+mod common;
+mod compose;
+mod pcap;
