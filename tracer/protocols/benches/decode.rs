@@ -216,5 +216,58 @@ fn dds(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, small, large, dds);
+/// Bytes behind their length as a record's varint, zigzag, for lengths below 8192.
+fn sized(bytes: &[u8]) -> Vec<u8> {
+    let zigzag = u16::try_from(2 * bytes.len()).unwrap();
+    let [low, high] = [zigzag & 0x7F, zigzag >> 7].map(|half| u8::try_from(half).unwrap());
+    let mut sized = if high == 0 { vec![low] } else { vec![low | 0x80, high] };
+    sized.extend(bytes);
+    sized
+}
+
+/// A Produce request of version 9 with `records` of 64 B in a batch, not to be acknowledged.
+fn produce(records: u16) -> Vec<u8> {
+    let mut record = vec![0, 0, 0, 1];
+    record.extend(sized(&stamped(64)));
+    record.push(0);
+    let records_bytes = sized(&record).repeat(records.into());
+    let mut batch = vec![0; 61];
+    let len = u32::try_from(49 + records_bytes.len()).unwrap();
+    batch[8..12].copy_from_slice(&len.to_be_bytes());
+    batch[16] = 2;
+    batch[59..].copy_from_slice(&records.to_be_bytes());
+    batch.extend(records_bytes);
+    let mut body =
+        b"\0\0\0\x09\0\0\0\x01\0\x05bench\0\0\0\0\0\0\0\0\x02\x06bench\x02\0\0\0\0".to_vec();
+    let mut compact = batch.len() + 1;
+    while compact > 0x7F {
+        body.push(u8::try_from(compact & 0x7F).unwrap() | 0x80);
+        compact >>= 7;
+    }
+    body.push(u8::try_from(compact).unwrap());
+    body.extend(batch);
+    body.extend([0; 3]);
+    let mut request = u32::try_from(body.len()).unwrap().to_be_bytes().to_vec();
+    request.extend(body);
+    request
+}
+
+fn kafka(c: &mut Criterion) {
+    let mut group = c.benchmark_group("kafka 64 B");
+    // The last ones are longer than what is waited for.
+    for (records, segment) in [(1, 65_536), (100, 65_536), (5000, 65_536), (5000, 1448)] {
+        let request = produce(records);
+        let mut flow = Flow::new("kafka", &request);
+        assert_eq!(flow.messages, u64::from(records));
+        group.throughput(Throughput::Elements(records.into()));
+        let id = BenchmarkId::new(format!("{records} in a batch"), format!("packets of {segment}"));
+        group.bench_function(id, |b| {
+            b.iter(|| request.chunks(segment).for_each(|packet| flow.feed(black_box(packet))));
+        });
+        assert_eq!(flow.stream.undecoded_bytes() + flow.stream.pending_bytes(), 0);
+    }
+    group.finish();
+}
+
+criterion_group!(benches, small, large, dds, kafka);
 criterion_main!(benches);

@@ -126,6 +126,18 @@ pub trait Connection: Send {
     /// The length of the PDU that starts with `head`. Only asked of TCP; a datagram is a PDU.
     fn pdu_len(&self, side: Side, head: &[u8]) -> PduLen;
 
+    /// The length of all that starts with `head`, where [`Connection::pdu_len`] hands out something
+    /// large piece by piece: what comes behind it starts anew. Only asked after a gap.
+    fn span(&self, side: Side, head: &[u8]) -> PduLen {
+        self.pdu_len(side, head)
+    }
+
+    /// Bytes that are left of something large whose first pieces were read. When bytes are missed in
+    /// there, the next PDU starts behind it; it itself ends with one PDU that lacks them.
+    fn open_bytes(&self, _side: Side) -> u64 {
+        0
+    }
+
     /// Whether a PDU is likely to start with `head`: asked at packet boundaries after a gap, when
     /// nothing else tells where PDUs start. Stricter than [`Connection::pdu_len`].
     fn resync(&self, side: Side, head: &[u8]) -> bool {

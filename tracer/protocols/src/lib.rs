@@ -8,6 +8,7 @@
 //! Nothing here panics on any input, and nothing grows without bound.
 
 pub mod connection;
+pub mod kafka;
 pub mod memory;
 pub mod mqtt;
 pub mod nats;

@@ -1,6 +1,6 @@
 //! Every protocol that wirelap can decode.
 
-use crate::{Protocol, mqtt, nats, opcua, plain, rtps, zenoh, zmtp};
+use crate::{Protocol, kafka, mqtt, nats, opcua, plain, rtps, zenoh, zmtp};
 
 static REGISTRY: &[&dyn Protocol] = &[
     &mqtt::PROTOCOL,
@@ -9,6 +9,7 @@ static REGISTRY: &[&dyn Protocol] = &[
     &rtps::PROTOCOL,
     &zmtp::PROTOCOL,
     &opcua::PROTOCOL,
+    &kafka::PROTOCOL,
     &plain::TCP,
     &plain::UDP,
 ];

@@ -6,8 +6,15 @@ mod common;
 use std::path::Path;
 
 fn main() -> std::io::Result<()> {
-    let targets =
-        [("mqtt", "mqtt"), ("nats", "nats"), ("zenoh", "zenoh"), ("dds", "rtps"), ("zmtp", "zmtp"), ("opcua", "opcua")];
+    let targets = [
+        ("dds", "rtps"),
+        ("kafka", "kafka"),
+        ("mqtt", "mqtt"),
+        ("nats", "nats"),
+        ("opcua", "opcua"),
+        ("zenoh", "zenoh"),
+        ("zmtp", "zmtp"),
+    ];
     for (protocol, target) in targets {
         let Some(protocol) = wirelap_protocols::by_name(protocol) else { continue };
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus").join(target);

@@ -300,11 +300,27 @@ impl Stream {
                 self.deliver(range, conn, out);
             }
         }
-        if beyond > 0 {
+        if beyond > 0 && self.keep(conn.open_bytes(self.side)) {
+            self.absent(beyond, conn, out);
+        } else if beyond > 0 {
             self.lose(conn);
             self.undecoded += beyond;
             self.advance(beyond);
         }
+    }
+
+    /// Bytes are missing between the pieces of something large, of which so many bytes are left: they
+    /// are one piece from here on.
+    fn keep(&mut self, open_bytes: u64) -> bool {
+        let start = self.next.unwrap_or_default().0.saturating_sub(self.buffer.len() as u64);
+        let keeps = open_bytes > 0
+            && matches!(self.state, State::Head { .. })
+            && start.checked_add(open_bytes).is_some();
+        if keeps {
+            let range = ByteRange::new(Offset(start), open_bytes);
+            self.state = State::Body { range, cut: true, guess: false };
+        }
+        keeps
     }
 
     /// Gives up the PDU that is open and waits for a packet that starts with one.
@@ -320,7 +336,12 @@ impl Stream {
 
 /// [`Connection::pdu_len`], with what cannot be true made `Invalid`.
 fn measure(conn: &dyn Connection, side: Side, head: &[u8]) -> PduLen {
-    match conn.pdu_len(side, head) {
+    plausible(conn.pdu_len(side, head), head)
+}
+
+/// A length with what cannot be true made `Invalid`.
+fn plausible(len: PduLen, head: &[u8]) -> PduLen {
+    match len {
         PduLen::Known(0) => PduLen::Invalid,
         PduLen::Known(len) if len > LONGEST_PDU => PduLen::Invalid,
         PduLen::Need(need) if need > KEPT_BYTES => PduLen::Invalid,

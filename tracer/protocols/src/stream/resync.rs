@@ -7,7 +7,7 @@
 //! costs little. A saturated sender's packets start anywhere: for those, a bounded number of bytes is
 //! searched for two PDUs in a row.
 
-use super::{BETWEEN_PDUS, State, Stream, measure, to_usize};
+use super::{BETWEEN_PDUS, State, Stream, plausible, to_usize};
 use crate::{Connection, PduLen, Side};
 use wirelap_events::ByteRange;
 
@@ -79,7 +79,7 @@ fn judge(conn: &dyn Connection, side: Side, bytes: &[u8], missing: u64) -> Verdi
     let mut rest = bytes;
     let mut whole = 0;
     while !rest.is_empty() && whole < LONG_CHAIN {
-        let len = measure(conn, side, rest);
+        let len = plausible(conn.span(side, rest), rest);
         if !conn.resync(side, rest) {
             // A PDU's first few bytes at the end of a chain contradict nothing.
             let is_cut = match len {

@@ -1,0 +1,129 @@
+//! Record batches and records (protocol guide, "Record Batch"; version 2 of KIP-98).
+//!
+//! ```text
+//!  0       8        12              16      17    21           23
+//! | i64    | i32    | i32           | i8    | u32 | i16        | i32               |
+//! | base   | length | partition     | magic | CRC | attributes | last offset delta |
+//! | offset |        | leader epoch  | 2     |     |            |                   |
+//!  27               35              43            51           53       57      61
+//! | i64             | i64           | i64         | i16        | i32    | i32     |
+//! | base timestamp  | max timestamp | producer id | epoch      | base   | records |
+//! |                 |               |             |            | seq    |         |
+//!
+//! attributes: 0-2 compression, 3 timestamp type, 4 transactional, 5 control
+//!
+//! record: | varint length | i8 attributes | varlong timestamp delta | varint offset delta
+//!         | varint key length, -1: null | key | varint value length, -1: null | value
+//!         | varint headers | (varint length, key, varint length, value) each |
+//! ```
+//!
+//! The batch's length counts from byte 12, a record's from behind it. Versions 0 and 1 (message sets)
+//! have their magic at the same place and are told by it.
+
+use super::fields::{Fault, Fields, Read, ensure};
+
+/// Bytes up to and including the length.
+const PREFIX_BYTES: u64 = 12;
+
+/// Bytes up to and including the magic.
+pub(super) const MAGIC_END: u64 = 17;
+
+/// Bytes of a batch's header.
+pub(super) const HEADER_BYTES: u64 = 61;
+
+/// What a batch's header says of what follows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Batch {
+    /// So many records in so many bytes.
+    Records { records: u32, bytes: u64 },
+    /// The same, but compressed.
+    Compressed { bytes: u64 },
+    /// A transaction's marker (KIP-98), or another of the broker's own records.
+    Control { bytes: u64 },
+}
+
+/// What starts at the head of a partition's records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Start {
+    /// A batch, whose header was read.
+    Batch(Batch),
+    /// A batch whose end the broker cut off, to keep to the size that was asked for. The consumer
+    /// drops it and asks again.
+    Partial,
+    /// Messages of version 0 or 1.
+    MessageSet,
+}
+
+impl Start {
+    /// Reads the header of a batch, if a whole one starts with `fields`, which are all bytes of the
+    /// partition's records that are left.
+    pub fn read(fields: &mut Fields<'_>) -> Read<Start> {
+        let partition_bytes = fields.left();
+        if partition_bytes < MAGIC_END {
+            return Ok(Start::Partial);
+        }
+        let mut ahead = *fields;
+        ahead.take(8)?;
+        let length = u64::try_from(ahead.i32()?).map_err(|_| Fault::Malformed)?;
+        ahead.take(4)?;
+        match ahead.u8()? {
+            0 | 1 => return Ok(Start::MessageSet),
+            2 => {}
+            _ => return Err(Fault::Malformed),
+        }
+        let whole = PREFIX_BYTES + length;
+        let bytes = whole.checked_sub(HEADER_BYTES).ok_or(Fault::Malformed)?;
+        if whole > partition_bytes {
+            return Ok(Start::Partial);
+        }
+        ahead.take(4)?;
+        let attributes = ahead.i16()?;
+        ahead.take(34)?;
+        let records = u32::try_from(ahead.i32()?).map_err(|_| Fault::Malformed)?;
+        ensure(attributes & 7 <= 4 && (records == 0) == (bytes == 0))?;
+        *fields = ahead;
+        Ok(Start::Batch(match attributes {
+            a if a & 0x20 != 0 => Batch::Control { bytes },
+            a if a & 7 != 0 => Batch::Compressed { bytes },
+            _ => Batch::Records { records, bytes },
+        }))
+    }
+}
+
+/// A record's value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Value<'a> {
+    /// Its bytes; 0 for null.
+    pub len: u64,
+    /// Those that are here.
+    pub bytes: &'a [u8],
+}
+
+/// Bytes of the record that starts with `fields`, its length included.
+pub(super) fn record_bytes(fields: &mut Fields<'_>) -> Read<u64> {
+    let before = fields.left();
+    let length = u64::try_from(fields.varint()?).map_err(|_| Fault::Malformed)?;
+    ensure(length >= 6)?;
+    Ok(length + (before - fields.left()))
+}
+
+/// The value of the record whose bytes behind the length are `fields`.
+pub(super) fn value(mut fields: Fields<'_>) -> Read<Value<'_>> {
+    fields.u8()?;
+    fields.skip_varlong()?;
+    fields.varint()?;
+    let key = nullable(&mut fields)?;
+    fields.take(key)?;
+    let len = nullable(&mut fields)?;
+    // The number of headers follows.
+    ensure(len < fields.left())?;
+    Ok(Value { len, bytes: fields.peek_up_to(len) })
+}
+
+/// A length, 0 for null.
+fn nullable(fields: &mut Fields<'_>) -> Read<u64> {
+    match fields.varint()? {
+        -1 => Ok(0),
+        length => u64::try_from(length).map_err(|_| Fault::Malformed),
+    }
+}

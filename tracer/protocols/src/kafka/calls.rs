@@ -1,0 +1,98 @@
+//! Which request a response answers.
+
+use super::apis::Call;
+use std::collections::VecDeque;
+
+/// The most requests that are remembered without a response; then the oldest goes. Clients keep a
+/// handful in flight.
+const MOST: usize = 1024;
+
+/// Room that is kept when nothing is open.
+const IDLE: usize = 16;
+
+/// How far ahead of the last correlation id that was seen one still looks like the next.
+const NEAR: i32 = 256;
+
+/// The requests of a conversation that wait for their responses. A broker answers in the order in
+/// which it was asked (protocol guide, "Network").
+#[derive(Debug, Default)]
+pub(super) struct Calls {
+    open: VecDeque<(i32, Call)>,
+    last: Option<i32>,
+}
+
+impl Calls {
+    /// A request was seen.
+    pub fn asked(&mut self, correlation_id: i32, call: Call) {
+        if self.open.len() == MOST {
+            self.open.pop_front();
+        }
+        self.open.push_back((correlation_id, call));
+    }
+
+    /// A correlation id was seen, in either direction.
+    pub fn saw(&mut self, correlation_id: i32) {
+        self.last = Some(correlation_id);
+    }
+
+    /// What the response with this id answers.
+    pub fn of(&self, correlation_id: i32) -> Option<Call> {
+        let found = self.open.iter().find(|(id, _)| *id == correlation_id);
+        found.map(|(_, call)| *call)
+    }
+
+    /// The response with this id has been seen: it and what was asked before it are answered.
+    pub fn answered(&mut self, correlation_id: i32) {
+        if let Some(index) = self.open.iter().position(|(id, _)| *id == correlation_id) {
+            self.open.drain(..=index);
+        }
+        if self.open.is_empty() {
+            self.open.shrink_to(IDLE);
+        }
+    }
+
+    /// Whether this id fits to those that were seen: it is one that is waited for, or a near one.
+    pub fn fits(&self, correlation_id: i32) -> bool {
+        let is_near = |last: i32| (-NEAR..=NEAR).contains(&correlation_id.wrapping_sub(last));
+        self.of(correlation_id).is_some() || self.last.is_some_and(is_near)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CALL: Call = Call { key: 3, version: 9 };
+
+    #[test]
+    fn a_response_answers_what_came_before_it_too() {
+        let mut calls = Calls::default();
+        for id in 1..=4 {
+            calls.asked(id, Call { version: i16::try_from(id).unwrap(), ..CALL });
+        }
+        assert_eq!(calls.of(3), Some(Call { version: 3, ..CALL }));
+        calls.answered(3);
+        assert_eq!((calls.of(2), calls.of(3)), (None, None));
+        assert!(calls.of(4).is_some());
+    }
+
+    #[test]
+    fn their_number_is_bounded() {
+        let mut calls = Calls::default();
+        for id in 0..3000 {
+            calls.asked(id, CALL);
+        }
+        assert_eq!((calls.open.len(), calls.of(3000 - 1025)), (MOST, None));
+        assert!(calls.of(3000 - 1024).is_some());
+        calls.answered(2999);
+        assert!(calls.open.capacity() < MOST);
+    }
+
+    #[test]
+    fn near_ids_fit() {
+        let mut calls = Calls::default();
+        assert!(!calls.fits(7));
+        calls.saw(i32::MAX);
+        assert!(calls.fits(i32::MIN) && calls.fits(i32::MAX - 256) && !calls.fits(7));
+    }
+}

@@ -1,0 +1,253 @@
+//! Reads Kafka's primitive types (protocol guide, "Protocol Primitive Types"): bounded by the length
+//! that the PDU claims, of which perhaps only a prefix is here.
+//!
+//! ```text
+//! INT8 … INT64        big-endian
+//! UNSIGNED_VARINT     7 bits a byte, the lowest first; the top bit says that more follow
+//! VARINT, VARLONG     the same, zigzag: 0, -1, 1, -2, …
+//! STRING              INT16 length,                -1: null
+//! COMPACT_STRING      UNSIGNED_VARINT length + 1,   0: null
+//! ARRAY, BYTES        INT32 length,                -1: null
+//! COMPACT_ARRAY …     UNSIGNED_VARINT length + 1,   0: null
+//! TAG_BUFFER          UNSIGNED_VARINT count, then tag, length (UNSIGNED_VARINT both) and bytes each
+//! ```
+//!
+//! A version that is *flexible* (KIP-482) has compact strings and arrays, and a tag buffer at the end
+//! of every structure.
+
+use crate::Reader;
+
+/// The longest string that a length of 16 bits can tell; compact ones have no reason to be longer.
+const LONGEST_STRING: u64 = 0x7FFF;
+
+/// Why a field could not be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fault {
+    /// At least so many bytes more are needed, which are not here.
+    Short(usize),
+    /// No PDU has these bytes here.
+    Malformed,
+}
+
+/// What could be read.
+pub(super) type Read<T> = Result<T, Fault>;
+
+/// The fields of a PDU or of a part of it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Fields<'a> {
+    reader: Reader<'a>,
+    /// Bytes that are left by the PDU's own account.
+    left: u64,
+    /// Strings and arrays are compact, structures end with a tag buffer.
+    flexible: bool,
+}
+
+impl<'a> Fields<'a> {
+    /// `len` bytes of fields, of which `captured` are here.
+    pub fn new(captured: &'a [u8], len: u64) -> Fields<'a> {
+        let here = usize::try_from(len).unwrap_or(usize::MAX);
+        Fields { reader: Reader::new(captured).sub_up_to(here), left: len, flexible: false }
+    }
+
+    /// The same fields in an encoding that is flexible or not.
+    pub fn flexible(self, flexible: bool) -> Fields<'a> {
+        Fields { flexible, ..self }
+    }
+
+    /// The same fields, at most `len` bytes of them.
+    pub fn at_most(self, len: u64) -> Fields<'a> {
+        Fields { left: self.left.min(len), ..self }
+    }
+
+    /// Bytes left, here or not.
+    pub fn left(&self) -> u64 {
+        self.left
+    }
+
+    /// Those that are here of the next `len` bytes, which stay.
+    pub fn peek_up_to(&self, len: u64) -> &'a [u8] {
+        let mut reader = self.reader;
+        reader.take_up_to(usize::try_from(len.min(self.left)).unwrap_or(usize::MAX))
+    }
+
+    pub fn take(&mut self, len: u64) -> Read<&'a [u8]> {
+        let left = self.left.checked_sub(len).ok_or(Fault::Malformed)?;
+        let n = usize::try_from(len).map_err(|_| Fault::Malformed)?;
+        let missing = n.saturating_sub(self.reader.remaining());
+        let bytes = self.reader.take(n).ok_or(Fault::Short(missing))?;
+        self.left = left;
+        Ok(bytes)
+    }
+
+    fn array<const N: usize>(&mut self) -> Read<[u8; N]> {
+        let left = self.left.checked_sub(N as u64).ok_or(Fault::Malformed)?;
+        let missing = N.saturating_sub(self.reader.remaining());
+        let bytes = self.reader.array().ok_or(Fault::Short(missing))?;
+        self.left = left;
+        Ok(bytes)
+    }
+
+    pub fn u8(&mut self) -> Read<u8> {
+        self.array::<1>().map(|[byte]| byte)
+    }
+
+    pub fn i16(&mut self) -> Read<i16> {
+        self.array().map(i16::from_be_bytes)
+    }
+
+    pub fn i32(&mut self) -> Read<i32> {
+        self.array().map(i32::from_be_bytes)
+    }
+
+    pub fn uuid(&mut self) -> Read<[u8; 16]> {
+        self.array()
+    }
+
+    /// `UNSIGNED_VARINT`, at most 32 bits in 5 bytes.
+    pub fn unsigned(&mut self) -> Read<u32> {
+        u32::try_from(self.base_128(5)?).map_err(|_| Fault::Malformed)
+    }
+
+    /// `VARINT`.
+    pub fn varint(&mut self) -> Read<i32> {
+        let zigzag = self.unsigned()?;
+        Ok((zigzag >> 1).cast_signed() ^ -(zigzag & 1).cast_signed())
+    }
+
+    /// Moves over a `VARLONG`.
+    pub fn skip_varlong(&mut self) -> Read<()> {
+        self.base_128(10).map(drop)
+    }
+
+    fn base_128(&mut self, most_bytes: u32) -> Read<u64> {
+        let mut value = 0;
+        for index in 0..most_bytes {
+            let byte = self.u8()?;
+            value |= u64::from(byte & 0x7F) << (7 * index);
+            if byte & 0x80 == 0 {
+                return Ok(value);
+            }
+        }
+        Err(Fault::Malformed)
+    }
+
+    /// A length of 32 bits or its compact form; `None` is null.
+    pub fn length(&mut self) -> Read<Option<u32>> {
+        if self.flexible {
+            return self.unsigned().map(|length| length.checked_sub(1));
+        }
+        match self.i32()? {
+            -1 => Ok(None),
+            length => u32::try_from(length).map(Some).map_err(|_| Fault::Malformed),
+        }
+    }
+
+    /// The number of entries of an array, 0 for null.
+    pub fn count(&mut self) -> Read<u32> {
+        let count = self.length()?.unwrap_or(0);
+        // An entry has at least a byte.
+        if u64::from(count) > self.left { Err(Fault::Malformed) } else { Ok(count) }
+    }
+
+    /// A string; `None` is null.
+    pub fn string(&mut self) -> Read<Option<&'a [u8]>> {
+        let length = if self.flexible { self.length()? } else { self.short_length()? };
+        match length.map(u64::from) {
+            None => Ok(None),
+            Some(length) if length > LONGEST_STRING => Err(Fault::Malformed),
+            Some(length) => self.take(length).map(Some),
+        }
+    }
+
+    /// A string that is not compact, whatever the version.
+    pub fn plain_string(&mut self) -> Read<Option<&'a [u8]>> {
+        let mut plain = self.flexible(false);
+        let string = plain.string();
+        *self = plain.flexible(self.flexible);
+        string
+    }
+
+    fn short_length(&mut self) -> Read<Option<u32>> {
+        match self.i16()? {
+            -1 => Ok(None),
+            length => u32::try_from(length).map(Some).map_err(|_| Fault::Malformed),
+        }
+    }
+
+    /// Moves over the tag buffer that ends a structure of a flexible version.
+    pub fn tags(&mut self) -> Read<()> {
+        if !self.flexible {
+            return Ok(());
+        }
+        for _ in 0..self.unsigned()? {
+            self.unsigned()?;
+            let length = self.unsigned()?;
+            self.take(length.into())?;
+        }
+        Ok(())
+    }
+}
+
+/// `Malformed` unless `condition`.
+pub(super) fn ensure(condition: bool) -> Read<()> {
+    if condition { Ok(()) } else { Err(Fault::Malformed) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(bytes: &[u8]) -> Fields<'_> {
+        Fields::new(bytes, bytes.len() as u64)
+    }
+
+    #[test]
+    fn varints_are_zigzag() {
+        let cases: [(&[u8], i32); 6] = [
+            (&[0], 0),
+            (&[1], -1),
+            (&[2], 1),
+            (&[0x80, 0x01], 64),
+            (&[0xff, 0xff, 0xff, 0xff, 0x0f], i32::MIN),
+            (&[0xfe, 0xff, 0xff, 0xff, 0x0f], i32::MAX),
+        ];
+        for (bytes, value) in cases {
+            assert_eq!(of(bytes).varint(), Ok(value), "{bytes:02x?}");
+        }
+        assert_eq!(of(&[0xff, 0xff, 0xff, 0xff, 0x1f]).varint(), Err(Fault::Malformed));
+        assert_eq!(of(&[0x80; 5]).unsigned(), Err(Fault::Malformed));
+        assert_eq!(Fields::new(&[0x80], 3).unsigned(), Err(Fault::Short(1)));
+        assert_eq!(of(&[0x80]).unsigned(), Err(Fault::Malformed));
+    }
+
+    #[test]
+    fn strings_are_null_empty_or_there() {
+        assert_eq!(of(&[0xff, 0xff]).string(), Ok(None));
+        assert_eq!(of(&[0, 0]).string(), Ok(Some(&b""[..])));
+        assert_eq!(of(&[0, 2, b'a', b'b']).string(), Ok(Some(&b"ab"[..])));
+        assert_eq!(of(&[0]).flexible(true).string(), Ok(None));
+        assert_eq!(of(&[3, b'a', b'b']).flexible(true).string(), Ok(Some(&b"ab"[..])));
+        assert_eq!(of(&[0xff, 0xfe]).string(), Err(Fault::Malformed));
+        assert_eq!(Fields::new(&[0, 2, b'a'], 9).string(), Err(Fault::Short(1)));
+        assert_eq!(of(&[0, 2, b'a']).string(), Err(Fault::Malformed));
+        let mut fields = of(&[0, 1, b'x', 2, b'y']).flexible(true);
+        assert_eq!(fields.plain_string(), Ok(Some(&b"x"[..])));
+        assert_eq!(fields.string(), Ok(Some(&b"y"[..])));
+    }
+
+    #[test]
+    fn tags_are_skipped_where_there_are_some() {
+        let mut fields = of(&[2, 0, 1, 9, 5, 2, 8, 8, 7]);
+        assert_eq!(fields.tags(), Ok(()));
+        assert_eq!(fields.left(), 9);
+        let mut fields = fields.flexible(true);
+        assert_eq!((fields.tags(), fields.left()), (Ok(()), 1));
+    }
+
+    #[test]
+    fn an_array_cannot_have_more_entries_than_bytes() {
+        assert_eq!(of(&[0, 0, 0, 2, 1, 1]).count(), Ok(2));
+        assert_eq!(of(&[0, 0, 0, 3, 1, 1]).count(), Err(Fault::Malformed));
+        assert_eq!(of(&[0xff, 0xff, 0xff, 0xff]).count(), Ok(0));
+    }
+}

@@ -1,0 +1,120 @@
+//! Whether bytes are Kafka. The protocol has no magic number, so what is asked for is a header whose
+//! every field makes sense, and a body, where that can be told, that does too.
+
+use super::apis::{API_VERSIONS, PRODUCE};
+use super::connection::guess_fetch;
+use super::fields::{Fault, Fields, Read, ensure};
+use super::header::{RequestHeader, SIZE_BYTES, pdu_bytes};
+use super::walk::{Layout, Walk};
+use crate::Recognition;
+
+/// A longer PDU is not believed without knowing more: the most that a broker accepts by default
+/// (`socket.request.max.bytes`), and twice what a consumer asks for (`fetch.max.bytes`).
+const PLAUSIBLE_BYTES: u64 = 100 << 20;
+
+/// Clients count from 0 or 1.
+const FIRST_CORRELATION_IDS: std::ops::RangeInclusive<i32> = 0..=1000;
+
+/// How good the evidence is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Evidence {
+    /// Nothing contradicts.
+    Weak,
+    /// Hardly anything else looks like it.
+    Strong,
+}
+
+/// What looks like the start of a PDU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Sight {
+    pub total: u64,
+    pub correlation_id: i32,
+    pub evidence: Evidence,
+}
+
+/// The size of a PDU, and what is behind it.
+fn sized(head: &[u8]) -> Read<(u64, Fields<'_>)> {
+    let total = pdu_bytes(&mut Fields::new(head, u64::MAX))?;
+    ensure(total <= PLAUSIBLE_BYTES)?;
+    let mut fields = Fields::new(head, total);
+    fields.take(SIZE_BYTES)?;
+    Ok((total, fields))
+}
+
+/// A request.
+pub(super) fn request(head: &[u8]) -> Read<Sight> {
+    let (total, mut fields) = sized(head)?;
+    let header = RequestHeader::read(&mut fields)?;
+    ensure(header.correlation_id >= 0)?;
+    let named = header.client_id.is_some_and(|id| id.iter().any(u8::is_ascii_alphanumeric));
+    let confirmed = match header.call.key {
+        API_VERSIONS => api_versions(header.call.version, fields).map(|()| true),
+        PRODUCE => Layout::of(header.call).map_or(Ok(false), |layout| {
+            let mut walk = Walk::new(layout, fields.left());
+            walk.next(fields.peek_up_to(fields.left())).map(|_| true)
+        }),
+        _ => Ok(false),
+    };
+    let evidence = match confirmed {
+        Err(Fault::Malformed) => return Err(Fault::Malformed),
+        Ok(true) => Evidence::Strong,
+        _ if named => Evidence::Strong,
+        _ => Evidence::Weak,
+    };
+    Ok(Sight { total, correlation_id: header.correlation_id, evidence })
+}
+
+/// The body of an `ApiVersions` request (KIP-511): the client's software and its version.
+fn api_versions(version: i16, mut fields: Fields<'_>) -> Read<()> {
+    if version >= 3 {
+        for _ in 0..2 {
+            let text = fields.string()?.ok_or(Fault::Malformed)?;
+            ensure(text.iter().all(u8::is_ascii_graphic))?;
+        }
+        if version <= 4 {
+            fields.tags()?;
+        } else {
+            return Ok(());
+        }
+    }
+    ensure(fields.left() == 0)
+}
+
+/// A response. Alone, only one with records can be told from anything else.
+pub(super) fn response(head: &[u8]) -> Read<Sight> {
+    let (total, mut fields) = sized(head)?;
+    let correlation_id = fields.i32()?;
+    let call = guess_fetch(fields)?;
+    let evidence = if call.is_some() { Evidence::Strong } else { Evidence::Weak };
+    Ok(Sight { total, correlation_id, evidence })
+}
+
+/// Whether a direction whose first bytes are `head` is Kafka.
+pub(super) fn recognise(head: &[u8], at_start: bool) -> Recognition {
+    match request(head) {
+        Ok(sight) => return request_recognition(head, sight),
+        Err(Fault::Short(_)) => return Recognition::NeedMore,
+        Err(Fault::Malformed) => {}
+    }
+    match response(head) {
+        Ok(Sight { evidence: Evidence::Strong, .. }) => Recognition::Yes,
+        Ok(sight) if sight.total == head.len() as u64 => {
+            let first = FIRST_CORRELATION_IDS.contains(&sight.correlation_id);
+            if first || !at_start { Recognition::Maybe } else { Recognition::No }
+        }
+        Err(Fault::Short(_)) => Recognition::NeedMore,
+        _ => Recognition::No,
+    }
+}
+
+/// A request is believed if nothing but a request comes after it.
+fn request_recognition(head: &[u8], sight: Sight) -> Recognition {
+    let total = usize::try_from(sight.total).unwrap_or(usize::MAX);
+    let tail = head.get(total..).unwrap_or_default();
+    let followed = tail.is_empty() || !matches!(request(tail), Err(Fault::Malformed));
+    match sight.evidence {
+        _ if !followed => Recognition::No,
+        Evidence::Strong => Recognition::Yes,
+        Evidence::Weak => Recognition::Maybe,
+    }
+}
