@@ -7,7 +7,7 @@ use std::fmt;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::thread;
 use std::time::Duration;
-use wirelap_contract::{Role, Spec};
+use wirelap_contract::{About, Done, Role, Spec};
 use wirelap_events::Nanos;
 
 /// Where messages go out.
@@ -41,23 +41,31 @@ pub trait Link: Outlet {
     fn close(self: Box<Self>) {}
 }
 
-/// One middleware.
+/// One middleware. Its folder is all that knows it: `wirelap` learns from [`Family::about`].
 pub trait Family: Sync {
-    /// Its largest payload, in bytes.
-    fn max_payload(&self) -> usize;
+    /// What it is, what it can do, and whether it can do it here.
+    fn about(&self) -> About;
 
     /// Opens the end that `spec.role` needs. Returns when it is ready in the sense of READY. `handler` gets what
     /// arrives; a `pub` has none.
     fn open(
         &self,
         spec: &Spec,
-        handler: Option<Handler>,
-        control: &Control,
-    ) -> Result<Box<dyn Link>>;
+        _handler: Option<Handler>,
+        _control: &Control,
+    ) -> Result<Box<dyn Link>> {
+        bail!("{} has no {} of ours", spec.middleware, spec.role.name())
+    }
+
+    /// Plays `spec.role` with a program of its own, from READY to DONE; `None` if it has none, so
+    /// that the drivers play it over [`Family::open`].
+    fn perform(&self, _spec: &Spec, _control: &Control) -> Result<Option<Done>> {
+        Ok(None)
+    }
 
     /// Runs a broker, prints its READY, and returns when told to stop.
     fn serve(&self, spec: &Spec, _control: &Control) -> Result<()> {
-        bail!("{} has no broker", spec.middleware.name())
+        bail!("{} has no broker", spec.middleware)
     }
 }
 

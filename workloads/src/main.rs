@@ -3,15 +3,18 @@
 //! `wirelap` starts these processes, but they are plain programs that can be run by hand. How they
 //! talk to whoever started them is in `wirelap-contract`. Inside:
 //!
-//! - `registry` maps a middleware's name to its folder (`tcp`, `udp`, `mqtt`, `zenoh`, `dds`);
-//! - each folder implements [`link::Family`] and [`link::Link`];
+//! - `registry` lists the middlewares, a line each;
+//! - each folder (`tcp`, `mqtt`, `zenoh`, …) implements [`link::Family`] and [`link::Link`], and knows
+//!   everything about its middleware: `wirelap` reads the rest from `wirelap-workload list`;
 //! - `drivers` has the roles (`publish`, `subscribe`, `ping`, `pong`), written once over [`link::Link`].
 
 mod clock;
 mod control;
+mod daemon;
 mod dds;
 mod drivers;
 mod guard;
+mod installed;
 mod link;
 mod log;
 mod mqtt;
@@ -27,11 +30,11 @@ mod validate;
 mod zenoh;
 
 use anyhow::{Context, Result};
-use clap::Parser;
+use clap::{Parser, Subcommand};
 use control::Control;
 use rustix::thread::CpuSet;
 use std::process::ExitCode;
-use wirelap_contract::{Done, Role, Spec};
+use wirelap_contract::{About, Done, Role, Spec};
 
 const EXAMPLES: &str = "\
 What it prints:
@@ -48,18 +51,30 @@ Examples:
 
 /// One publisher, subscriber, ping, pong or broker of one messaging middleware.
 #[derive(Parser)]
-#[command(name = "wirelap-workload", version, after_help = EXAMPLES)]
+#[command(name = "wirelap-workload", version, after_help = EXAMPLES, arg_required_else_help = true)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 struct Cli {
+    #[command(subcommand)]
+    other: Option<Other>,
     #[command(flatten)]
-    spec: Spec,
+    spec: Option<Spec>,
+}
+
+#[derive(Subcommand)]
+enum Other {
+    /// Print as JSON what can be run, with which brokers and settings, and what is missing.
+    List,
 }
 
 fn main() -> ExitCode {
     if let Some(error) = guard::exec_if_asked() {
         return complain(&error);
     }
-    let spec = Cli::parse().spec;
-    match run(&spec) {
+    let outcome = match Cli::parse() {
+        Cli { other: None, spec: Some(spec) } => run(&spec),
+        Cli { .. } => list(),
+    };
+    match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => complain(&error),
     }
@@ -72,9 +87,16 @@ fn complain(error: &anyhow::Error) -> ExitCode {
     ExitCode::FAILURE
 }
 
+fn list() -> Result<()> {
+    let all: Vec<About> = registry::all().iter().map(|family| family.about()).collect();
+    let text = serde_json::to_string(&all).context("cannot write JSON")?;
+    control::say(&text);
+    Ok(())
+}
+
 fn run(spec: &Spec) -> Result<()> {
-    let family = registry::family(spec.middleware);
-    validate::spec(spec, family)?;
+    let family = registry::family(&spec.middleware)?;
+    validate::spec(spec, &family.about())?;
     if let Some(cpu) = spec.pin {
         pin(cpu)?;
     }
@@ -86,7 +108,10 @@ fn run(spec: &Spec) -> Result<()> {
         Role::Broker => {
             stopped_is_fine(family.serve(spec, &control), &control).map(|()| Done::default())
         }
-        _ => drivers::drive(spec, family, &control),
+        _ => match family.perform(spec, &control)? {
+            Some(done) => Ok(done),
+            None => drivers::drive(spec, family, &control),
+        },
     }?;
     control::say(&done.to_line());
     Ok(())

@@ -129,11 +129,7 @@ mod tests {
 
     #[test]
     fn warm_up_comes_first_and_has_a_sequence_of_its_own() {
-        let spec = Spec {
-            warmup: 2,
-            messages: Some(2),
-            ..Spec::new(Role::Pub, wirelap_contract::Middleware::Tcp)
-        };
+        let spec = Spec { warmup: 2, messages: Some(2), ..Spec::new(Role::Pub, "tcp") };
         let mut schedule = Schedule::start(&spec);
         let stamps = std::iter::from_fn(|| {
             let stamp = schedule.stamp()?;
@@ -145,7 +141,7 @@ mod tests {
 
     #[test]
     fn an_endless_run_ends_with_its_sequence() {
-        let spec = Spec::new(Role::Pub, wirelap_contract::Middleware::Tcp);
+        let spec = Spec::new(Role::Pub, "tcp");
         let mut schedule = Schedule::start(&spec);
         schedule.nth = u64::from(u32::MAX);
         assert!(schedule.stamp().is_some());

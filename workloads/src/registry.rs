@@ -1,16 +1,38 @@
-//! Which folder speaks which middleware: one line each.
+//! The middlewares: one line each.
 
 use crate::link::Family;
 use crate::{dds, mqtt, tcp, udp, zenoh};
-use wirelap_contract::Middleware;
+use anyhow::{Result, anyhow};
 
-/// The folder that speaks `middleware`.
-pub fn family(middleware: Middleware) -> &'static dyn Family {
-    match middleware {
-        Middleware::Tcp => &tcp::Tcp,
-        Middleware::Udp => &udp::Udp,
-        Middleware::Mqtt => &mqtt::Mqtt,
-        Middleware::ZenohP2p => &zenoh::Zenoh,
-        Middleware::Dds => &dds::Dds,
+static ALL: &[&dyn Family] = &[&tcp::Tcp, &udp::Udp, &mqtt::Mqtt, &zenoh::Zenoh, &dds::Dds];
+
+/// Every middleware, in the order of tables.
+pub fn all() -> &'static [&'static dyn Family] {
+    ALL
+}
+
+/// The middleware of this name.
+pub fn family(name: &str) -> Result<&'static dyn Family> {
+    let found = all().iter().find(|family| family.about().name == name);
+    found.copied().ok_or_else(|| {
+        let known: Vec<_> = all().iter().map(|family| family.about().name).collect();
+        anyhow!("there is no middleware `{name}`; known: {}", known.join(", "))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn every_name_is_told_once_and_describes_itself() {
+        let all: Vec<_> = all().iter().map(|family| family.about()).collect();
+        let names: BTreeSet<_> = all.iter().map(|about| &about.name).collect();
+        assert_eq!(names.len(), all.len());
+        for about in &all {
+            assert!(!about.about.is_empty() && !about.roles.is_empty(), "{about:?}");
+            assert!(about.max_payload >= 8, "{about:?}");
+        }
     }
 }

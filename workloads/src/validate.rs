@@ -1,16 +1,16 @@
 //! What the command line's types cannot say.
 
-use crate::link::Family;
-use anyhow::{Result, ensure};
-use wirelap_contract::{STAMP_BYTES, Spec};
+use anyhow::{Error, Result, ensure};
+use wirelap_contract::{About, STAMP_BYTES, Spec};
 
 /// Sequences and counts have 32 bits in a stamp.
 const MAX_MESSAGES: u64 = 1 << 32;
 
 /// Refuses values that make no sense, with a sentence that names the limit.
-pub fn spec(spec: &Spec, family: &dyn Family) -> Result<()> {
-    let name = spec.middleware.name();
-    let (payload, largest) = (spec.payload, family.max_payload());
+pub fn spec(spec: &Spec, about: &About) -> Result<()> {
+    let name = &about.name;
+    let (payload, largest) = (spec.payload, about.max_payload);
+    ensure!(about.can(spec.role), "{name} has no {}", spec.role.name());
     ensure!(
         payload >= STAMP_BYTES,
         "--payload {payload}: at least {STAMP_BYTES} bytes are needed for the message's stamp"
@@ -28,24 +28,49 @@ pub fn spec(spec: &Spec, family: &dyn Family) -> Result<()> {
     if let Some(seconds) = spec.seconds {
         ensure!((0.0..=1e9).contains(&seconds), "--seconds {seconds}: must be 0 or more");
     }
+    about.transport(spec.transport).map_err(Error::msg)?;
+    for (setting, _) in &spec.set {
+        let known = about.settings.iter().any(|known| known.name == *setting);
+        ensure!(known, "--set {setting}: {}", known_settings(about));
+    }
     Ok(())
+}
+
+fn known_settings(about: &About) -> String {
+    let names: Vec<_> = about.settings.iter().map(|setting| setting.name.as_str()).collect();
+    match names.as_slice() {
+        [] => format!("{} has no settings", about.name),
+        names => format!("{} has {}", about.name, names.join(", ")),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::registry;
-    use wirelap_contract::{Middleware, Role};
+    use wirelap_contract::{LinkTransport, Role};
 
     fn refused(change: impl FnOnce(&mut Spec)) -> String {
-        let mut changed = Spec::new(Role::Pub, Middleware::Udp);
+        let mut changed = Spec::new(Role::Pub, "udp");
         change(&mut changed);
-        spec(&changed, registry::family(changed.middleware)).unwrap_err().to_string()
+        let about = registry::family(&changed.middleware).unwrap().about();
+        spec(&changed, &about).unwrap_err().to_string()
     }
 
     #[test]
     fn nonsense_is_refused_with_the_limit() {
         assert!(refused(|spec| spec.payload = 7).contains("at least 8 bytes"));
+        assert!(refused(|spec| spec.role = Role::Broker).contains("udp has no broker"));
+        assert!(refused(|spec| spec.set = vec![("a".into(), "1".into())]).contains("no settings"));
+        let tcp = Some(LinkTransport::Tcp);
+        assert!(
+            refused(|spec| {
+                spec.middleware = "zenoh-p2p".into();
+                spec.transport = tcp;
+                spec.payload = 1;
+            })
+            .contains("at least 8")
+        );
         assert!(refused(|spec| spec.payload = 65_508).contains("udp carries at most 65507"));
         assert!(refused(|spec| spec.qos = 3).contains("0, 1 and 2"));
         assert!(refused(|spec| spec.stream = 64).contains("0 to 63"));
@@ -62,8 +87,9 @@ mod tests {
             qos: 2,
             stream: 63,
             messages: Some(1 << 32),
-            ..Spec::new(Role::Pub, Middleware::Udp)
+            ..Spec::new(Role::Pub, "udp")
         };
-        assert!(spec(&edge, registry::family(edge.middleware)).is_ok());
+        let about = registry::family("udp").unwrap().about();
+        assert!(spec(&edge, &about).is_ok());
     }
 }

@@ -1,8 +1,9 @@
 //! The processes of one middleware: broker, receiver, sender, started in this order, each named to the
 //! tracer before it opens a socket.
 
+use crate::choice::Broker;
 use crate::machine::{self, Meter};
-use crate::plan::{Broker, Trial};
+use crate::plan::Trial;
 use crate::tracer::Orders;
 use crate::workload::{Crew, Shop, Trouble};
 use std::collections::BTreeMap;
@@ -35,8 +36,8 @@ pub struct Cast<'a> {
     pub crew: Crew<'a>,
     /// The sender's number in the crew, once it is ready.
     pub sender: usize,
-    /// The receiver's.
-    pub receiver: usize,
+    /// The receiver's, if there is one.
+    pub receiver: Option<usize>,
 }
 
 impl<'a> Cast<'a> {
@@ -48,7 +49,7 @@ impl<'a> Cast<'a> {
         orders: Orders,
     ) -> Cast<'a> {
         let crew = Crew::new(shop, signals);
-        Cast { trial, orders, parts: Vec::new(), crew, sender: 0, receiver: 0 }
+        Cast { trial, orders, parts: Vec::new(), crew, sender: 0, receiver: None }
     }
 
     /// Starts all processes and waits until they are ready; senders then wait for [`Cast::go`].
@@ -59,8 +60,11 @@ impl<'a> Cast<'a> {
         let (sender, receiver) = self.trial.roles();
         let broker = self.start_broker()?;
         let own = self.own_address();
-        self.receiver = self.start(receiver, broker.as_deref().unwrap_or(&own))?;
-        let server = broker.unwrap_or_else(|| self.endpoint(self.receiver));
+        // Without a receiver somebody else answers, such as the kernel.
+        if self.trial.about.can(receiver) {
+            self.receiver = Some(self.start(receiver, broker.as_deref().unwrap_or(&own))?);
+        }
+        let server = broker.or_else(|| Some(self.endpoint(self.receiver?))).unwrap_or(own);
         self.sender = self.start(sender, &server)?;
         Ok(())
     }
@@ -74,8 +78,8 @@ impl<'a> Cast<'a> {
     }
 
     /// The middleware's name.
-    pub fn name(&self) -> &'static str {
-        self.trial.middleware.name()
+    pub fn name(&self) -> &str {
+        self.trial.name()
     }
 
     /// What the sender said in the end.
@@ -85,7 +89,7 @@ impl<'a> Cast<'a> {
 
     /// Whether the receiver has all that it was told to wait for.
     pub fn is_receiver_done(&self) -> bool {
-        self.crew.child(self.receiver).done.is_some()
+        self.receiver.is_none_or(|receiver| self.crew.child(receiver).done.is_some())
     }
 
     /// Looks at what the processes use.
@@ -105,7 +109,7 @@ impl<'a> Cast<'a> {
         for child in self.crew.children() {
             let Some(ready) = &child.ready else { continue };
             versions.extend(ready.versions.clone());
-            let role = role_name(child.role);
+            let role = child.role.name();
             let own = ready.settings.iter().map(|(name, value)| (name, value.clone()));
             settings.extend(own.map(|(name, value)| (format!("{role}.{name}"), value)));
         }
@@ -167,27 +171,16 @@ impl<'a> Cast<'a> {
 
     fn label(&self, ports: Vec<u16>, pids: Vec<Pid>) {
         let broker = self.trial.broker.as_ref().map(|broker| broker.name().to_owned());
-        let name = self.trial.middleware.name().to_owned();
+        let name = self.trial.name().to_owned();
         self.orders.label(Label { name, broker, ports, pids });
     }
 }
 
 /// `the mqtt broker (mosquitto)`.
 fn title(trial: &Trial, role: Role) -> String {
-    let (name, role_name) = (trial.middleware.name(), role_name(role));
+    let (name, role_name) = (trial.name(), role.name());
     match (&trial.broker, role) {
         (Some(broker), Role::Broker) => format!("the {name} broker ({})", broker.name()),
         _ => format!("the {name} {role_name} workload"),
-    }
-}
-
-/// A role's name in messages and results.
-pub fn role_name(role: Role) -> &'static str {
-    match role {
-        Role::Broker => "broker",
-        Role::Pub => "pub",
-        Role::Sub => "sub",
-        Role::Ping => "ping",
-        Role::Pong => "pong",
     }
 }

@@ -1,124 +1,78 @@
-//! The middlewares that wirelap can run: one entry each.
+//! The middlewares that can be run here, as `wirelap-workload list` tells them.
 
-use crate::plan::Pacing;
-use wirelap_contract::{History, Middleware, Reliability, Spec};
+use crate::failure::Failure;
+use crate::workload::Shop;
+use std::process::Stdio;
+use std::sync::Arc;
+use wirelap_contract::About;
 
-/// A broker that can stand between publisher and subscriber.
-#[derive(Debug)]
-pub struct Broker {
-    /// Its name on the command line and in results.
-    pub name: &'static str,
-    /// The program that must be installed; `None` when it is part of `wirelap-workload`.
-    pub program: Option<&'static str>,
-    /// How to get it.
-    pub remedy: &'static str,
-}
+/// Stands for every middleware, or every broker, that can be run here.
+pub const ALL: &str = "all";
 
-/// A middleware that wirelap can run.
-#[derive(Debug)]
-pub struct Entry {
-    /// Which one.
-    pub middleware: Middleware,
-    /// What it is, for `wirelap list`.
-    pub about: &'static str,
-    /// Its brokers, the default first; none for peer to peer.
-    pub brokers: &'static [Broker],
-    /// The most payload that one message can have.
-    pub max_payload: usize,
-    /// The library's settings that published comparisons use, for a way of pacing.
-    pub published: fn(&mut Spec, Pacing),
-}
+/// What can be run, in the order of tables.
+#[derive(Clone, Debug)]
+pub struct Catalogue(Vec<Arc<About>>);
 
-/// The largest message that is sent: 1 GiB.
-const UNLIMITED: usize = 1 << 30;
+impl Catalogue {
+    /// Asks the workloads' program, as the user that the workloads run as.
+    ///
+    /// # Errors
+    /// It cannot be started, or does not answer.
+    pub fn ask(shop: &Shop) -> Result<Catalogue, Failure> {
+        let program = shop.program.display();
+        let said = shop
+            .command()
+            .arg("list")
+            .stdin(Stdio::null())
+            .stderr(Stdio::inherit())
+            .output()
+            .map_err(|error| Failure::Machine(format!("cannot start {program}: {error}")))?;
+        let all = serde_json::from_slice::<Vec<About>>(&said.stdout).map_err(|error| {
+            Failure::Machine(format!(
+                "{program} does not tell what it can run ({error}): is it of the same build as wirelap?"
+            ))
+        })?;
+        Ok(Catalogue::of(all))
+    }
 
-/// Every middleware, in the order of tables.
-pub const CATALOGUE: &[Entry] = &[
-    Entry {
-        middleware: Middleware::Tcp,
-        about: "plain TCP, length-prefixed messages; the baseline",
-        brokers: &[],
-        max_payload: UNLIMITED,
-        published: as_is,
-    },
-    Entry {
-        middleware: Middleware::Udp,
-        about: "plain UDP, one message a datagram; the baseline",
-        brokers: &[],
-        // 65,535 less the IPv4 and UDP headers.
-        max_payload: 65_507,
-        published: as_is,
-    },
-    Entry {
-        middleware: Middleware::Mqtt,
-        about: "MQTT through a broker (rumqttc)",
-        brokers: &[
-            Broker { name: "rumqttd", program: None, remedy: "part of wirelap-workload" },
-            Broker {
-                name: "mosquitto",
-                program: Some("mosquitto"),
-                remedy: "apt-get install mosquitto",
-            },
-        ],
-        // MQTT 5.0 §2.1.4: what the remaining length can say.
-        max_payload: 268_435_455 - 64,
-        published: as_is,
-    },
-    Entry {
-        middleware: Middleware::ZenohP2p,
-        about: "Zenoh, peer to peer",
-        brokers: &[],
-        max_payload: UNLIMITED,
-        published: |spec, pacing| {
-            spec.reliability = match pacing {
-                Pacing::PingPong => Reliability::BestEffort,
-                Pacing::Rate(_) | Pacing::BackToBack => Reliability::Reliable,
-            };
-        },
-    },
-    Entry {
-        middleware: Middleware::Dds,
-        about: "DDS, peer to peer (Cyclone DDS)",
-        brokers: &[],
-        max_payload: UNLIMITED,
-        published: |spec, pacing| {
-            spec.reliability = Reliability::Reliable;
-            spec.history = match pacing {
-                Pacing::PingPong => History::KeepLast,
-                Pacing::Rate(_) | Pacing::BackToBack => History::KeepAll,
-            };
-        },
-    },
-];
+    /// A catalogue of these.
+    pub fn of(all: Vec<About>) -> Catalogue {
+        Catalogue(all.into_iter().map(Arc::new).collect())
+    }
 
-fn as_is(_: &mut Spec, _: Pacing) {}
+    /// All of them.
+    pub fn all(&self) -> &[Arc<About>] {
+        &self.0
+    }
 
-/// A middleware's entry.
-pub fn entry(middleware: Middleware) -> &'static Entry {
-    // `every_middleware_has_an_entry` keeps the fallback from ever being taken.
-    CATALOGUE.iter().find(|entry| entry.middleware == middleware).unwrap_or(&CATALOGUE[0])
-}
+    /// The middleware of this name.
+    ///
+    /// # Errors
+    /// There is none; the sentence lists those that there are.
+    pub fn find(&self, name: &str) -> Result<&Arc<About>, Failure> {
+        self.0.iter().find(|about| about.name == name).ok_or_else(|| {
+            let known: Vec<_> = self.0.iter().map(|about| about.name.as_str()).collect();
+            let known = known.join(", ");
+            Failure::Usage(format!("there is no middleware `{name}`; known: {known}"))
+        })
+    }
 
-/// A middleware's name on the command line.
-pub fn parse(name: &str) -> Result<Middleware, String> {
-    let known = || CATALOGUE.iter().map(|entry| entry.middleware);
-    known().find(|middleware| middleware.name() == name).ok_or_else(|| {
-        let known: Vec<_> = known().map(Middleware::name).collect();
-        format!("there is no middleware `{name}`; known: {}", known.join(", "))
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use clap::ValueEnum;
-
-    #[test]
-    fn every_middleware_has_an_entry() {
-        for &middleware in Middleware::value_variants() {
-            assert_eq!(entry(middleware).middleware, middleware);
-            assert_eq!(!entry(middleware).brokers.is_empty(), middleware.is_brokered());
-            assert_eq!(parse(middleware.name()), Ok(middleware));
+    /// The middlewares that a list of names means, each once, and whether the list says "all": what cannot be run is then left out
+    /// instead of being an error.
+    ///
+    /// # Errors
+    /// A name is not known.
+    pub fn choose(&self, names: &[String]) -> Result<(Vec<Arc<About>>, bool), Failure> {
+        if names.iter().any(|name| name == ALL) {
+            return Ok((self.0.clone(), true));
         }
+        let mut chosen: Vec<Arc<About>> = Vec::new();
+        for name in names {
+            let found = self.find(name)?;
+            if !chosen.iter().any(|about| about.name == found.name) {
+                chosen.push(Arc::clone(found));
+            }
+        }
+        Ok((chosen, false))
     }
 }

@@ -2,6 +2,8 @@
 
 use crate::args::{LiveArgs, WorkloadArgs};
 use crate::cast::Cast;
+use crate::catalogue::Catalogue;
+use crate::choice::{self, Choice, Choices};
 use crate::environment;
 use crate::failure::Failure;
 use crate::output::{self, Json};
@@ -16,10 +18,10 @@ use std::cell::RefCell;
 use std::io::IsTerminal;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
-use wirelap_contract::Middleware;
+use wirelap_contract::Role;
 use wirelap_correlate::Snapshot;
 use wirelap_events::{Delivery, Pid};
-use wirelap_report::{Kind, RunReport, Scenario, from_snapshot, table};
+use wirelap_report::{Kind, RunReport, Scenario, Skipped, from_snapshot, table};
 use wirelap_tui::{Options, plain};
 
 /// Between two blocks of plain lines.
@@ -36,11 +38,11 @@ type Discard = fn(&Delivery);
 /// # Errors
 /// Nothing can be watched, or a workload failed.
 pub fn run(args: &LiveArgs) -> Result<ExitCode, Failure> {
-    let trials = trials(args)?;
     let json = Json::open(args.json.as_deref())?;
-    preflight(&trials)?;
+    let shop = if args.on.is_empty() { None } else { Some(Shop::open()?) };
+    let (trials, skipped) = trials(args, shop.as_ref())?;
+    preflight()?;
     let signals = catch_signals()?;
-    let shop = if trials.is_empty() { None } else { Some(Shop::open()?) };
     privileges::shed();
     let environment = environment::describe(0);
     let tracer = Tracer::start(&settings(args), (|_| {}) as Discard)?;
@@ -62,6 +64,7 @@ pub fn run(args: &LiveArgs) -> Result<ExitCode, Failure> {
         let report = RunReport {
             hooks,
             environment: told(environment, &casts),
+            skipped,
             ..report(args, &snapshot, troubled.is_err() || error.is_some())
         };
         json.write(&report, &table::render(&report))?;
@@ -75,26 +78,31 @@ pub fn run(args: &LiveArgs) -> Result<ExitCode, Failure> {
 }
 
 /// The workloads that `--on` starts.
-fn trials(args: &LiveArgs) -> Result<Vec<Trial>, Failure> {
-    let on = plan::unique(&args.on);
-    if args.workload.port != 0 && on.len() > 1 {
+fn trials(args: &LiveArgs, shop: Option<&Shop>) -> Result<(Vec<Trial>, Vec<Skipped>), Failure> {
+    let told = &args.workload;
+    let Some(shop) = shop else {
+        if told.broker.is_empty() && told.set.is_empty() {
+            return Ok((Vec::new(), Vec::new()));
+        }
+        return Err(Failure::Usage(
+            "--broker and --set are for the workloads of --on, which is missing".into(),
+        ));
+    };
+    let Choices { chosen, skipped } =
+        choice::choose(&Catalogue::ask(shop)?, &args.on, told, Role::Pub)?;
+    if told.port != 0 && chosen.len() > 1 {
         return Err(Failure::Usage(
             "one --port is not enough for several middlewares at once: leave it away".into(),
         ));
     }
-    if on.is_empty() && args.workload.broker.is_some() {
-        return Err(Failure::Usage(
-            "--broker is for the workloads of --on, which is missing".into(),
-        ));
-    }
-    plan::check_workload(&args.workload, &on, &[args.payload])?;
-    on.into_iter().map(|middleware| trial(args, &args.workload, middleware)).collect()
+    plan::check_workload(told, &chosen, &[args.payload])?;
+    Ok((chosen.into_iter().map(|choice| trial(args, told, choice)).collect(), skipped))
 }
 
-fn trial(args: &LiveArgs, told: &WorkloadArgs, middleware: Middleware) -> Result<Trial, Failure> {
-    Ok(Trial {
-        middleware,
-        broker: plan::broker(middleware, told.broker.as_deref())?,
+fn trial(args: &LiveArgs, told: &WorkloadArgs, Choice { about, broker }: Choice) -> Trial {
+    Trial {
+        about,
+        broker,
         payload: args.payload,
         repetition: 1,
         pacing: Pacing::Rate(args.rate),
@@ -105,7 +113,7 @@ fn trial(args: &LiveArgs, told: &WorkloadArgs, middleware: Middleware) -> Result
         truth: false,
         workload: told.clone(),
         domain: told.domain.unwrap_or_else(plan::random_domain),
-    })
+    }
 }
 
 fn settings(args: &LiveArgs) -> Settings {
@@ -216,7 +224,7 @@ fn report(args: &LiveArgs, snapshot: &Snapshot, partial: bool) -> RunReport {
         scenario: Scenario {
             kind: Kind::Live,
             pacing: wirelap_report::Pacing::Foreign,
-            middlewares: plan::unique(&args.on).iter().map(|on| on.name().to_owned()).collect(),
+            middlewares: plan::unique(&args.on),
             payload_bytes: if ours { vec![args.payload as u64] } else { vec![] },
             rate_msg_per_s: ours.then_some(args.rate),
             messages: None,
@@ -228,6 +236,7 @@ fn report(args: &LiveArgs, snapshot: &Snapshot, partial: bool) -> RunReport {
         },
         results: from_snapshot::results(snapshot),
         hooks: vec![],
+        skipped: vec![],
         notes: snapshot.notes.clone(),
     }
 }

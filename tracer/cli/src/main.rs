@@ -13,6 +13,7 @@
 mod args;
 mod cast;
 mod catalogue;
+mod choice;
 mod compare;
 mod doctor;
 mod environment;

@@ -1,11 +1,14 @@
 //! What a run consists of: one trial after the other, in a random order that the seed tells.
 
 use crate::args::{RunArgs, RunKind, TruthCheck, WorkloadArgs};
-use crate::catalogue::{self, Entry};
+use crate::catalogue::Catalogue;
+use crate::choice::{self, Broker, Choice, Choices};
 use crate::failure::Failure;
 use crate::quantity::Sampling;
+use std::sync::Arc;
 use std::time::Duration;
-use wirelap_contract::{Middleware, Role, Spec};
+use wirelap_contract::{About, Kind, LinkTransport, Role, Spec};
+use wirelap_report::Skipped;
 
 /// When the next message is sent.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -18,21 +21,12 @@ pub enum Pacing {
     BackToBack,
 }
 
-/// The broker of a trial.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Broker {
-    /// Started and stopped by us.
-    Own(&'static str),
-    /// Runs already, at HOST:PORT.
-    Running(String),
-}
-
-impl Broker {
-    /// Its name in results.
-    pub fn name(&self) -> &str {
+impl Pacing {
+    /// The role that sends: `ping` or `pub`.
+    pub fn sender(self) -> Role {
         match self {
-            Broker::Own(name) => name,
-            Broker::Running(address) => address,
+            Pacing::PingPong => Role::Ping,
+            Pacing::Rate(_) | Pacing::BackToBack => Role::Pub,
         }
     }
 }
@@ -41,7 +35,7 @@ impl Broker {
 #[derive(Clone, Debug)]
 pub struct Trial {
     /// The middleware.
-    pub middleware: Middleware,
+    pub about: Arc<About>,
     /// Its broker, if it has one.
     pub broker: Option<Broker>,
     /// Payload bytes of a message.
@@ -67,33 +61,43 @@ pub struct Trial {
 }
 
 impl Trial {
-    /// The middleware's entry in the catalogue.
-    pub fn entry(&self) -> &'static Entry {
-        catalogue::entry(self.middleware)
+    /// The middleware's name.
+    pub fn name(&self) -> &str {
+        &self.about.name
     }
 
     /// The roles of the sending and the receiving process.
     pub fn roles(&self) -> (Role, Role) {
-        match self.pacing {
-            Pacing::PingPong => (Role::Ping, Role::Pong),
-            Pacing::Rate(_) | Pacing::BackToBack => (Role::Pub, Role::Sub),
+        match self.pacing.sender() {
+            Role::Ping => (Role::Ping, Role::Pong),
+            _ => (Role::Pub, Role::Sub),
         }
     }
 
-    /// `mqtt 64 B #1`.
+    /// What its messages travel on.
+    pub fn transport(&self) -> Option<LinkTransport> {
+        // That it runs on the one asked for was checked when it was planned.
+        self.about.transport(self.workload.transport).ok().flatten()
+    }
+
+    /// `mqtt (rumqttd) 64 B #1`.
     pub fn title(&self) -> String {
-        format!("{} {} B #{}", self.middleware.name(), self.payload, self.repetition)
+        let (name, payload, repetition) = (self.name(), self.payload, self.repetition);
+        match &self.broker {
+            Some(broker) => format!("{name} ({}) {payload} B #{repetition}", broker.name()),
+            None => format!("{name} {payload} B #{repetition}"),
+        }
     }
 
     /// The command line of one of its processes.
     pub fn spec(&self, role: Role, endpoint: &str) -> Spec {
-        let mut spec = Spec::new(role, self.middleware);
-        (self.entry().published)(&mut spec, self.pacing);
+        let mut spec = Spec::new(role, self.name());
         let told = &self.workload;
         endpoint.clone_into(&mut spec.endpoint);
-        if let (Role::Broker, Some(Broker::Own(name))) = (role, &self.broker) {
-            spec.broker = Some((*name).to_owned());
+        if let Some(Broker::Own(name)) = &self.broker {
+            spec.broker = Some(name.clone());
         }
+        spec.set = choice::settings(&self.about, &told.set);
         spec.payload = self.payload;
         spec.messages = self.messages;
         spec.warmup = self.warmup;
@@ -106,10 +110,8 @@ impl Trial {
         }
         spec.qos = told.qos;
         spec.nodelay = told.nodelay;
-        spec.transport = told.transport;
-        if let Some(reliability) = told.reliability {
-            spec.reliability = reliability;
-        }
+        spec.transport = self.transport();
+        spec.reliability = told.reliability;
         spec.interface.clone_from(&told.interface);
         spec.domain = self.domain;
         spec.pin = pin(&told.pin, role);
@@ -137,6 +139,10 @@ pub struct Plan {
     pub trials: Vec<Trial>,
     /// What the order came from.
     pub seed: u64,
+    /// The names of the middlewares, in the order of tables.
+    pub middlewares: Vec<String>,
+    /// What had to be left out.
+    pub skipped: Vec<Skipped>,
 }
 
 /// Messages of a ping-pong when the user sets no end.
@@ -157,30 +163,36 @@ pub fn random_domain() -> u32 {
 ///
 /// # Errors
 /// The command line asks for a combination that does not exist.
-pub fn plan(args: &RunArgs) -> Result<Plan, Failure> {
+pub fn plan(args: &RunArgs, catalogue: &Catalogue) -> Result<Plan, Failure> {
     check(args)?;
+    let Choices { chosen, skipped } =
+        choice::choose(catalogue, &args.on, &args.workload, pacing(args).sender())?;
+    let payloads = unique(&args.payload);
+    check_workload(&args.workload, &chosen, &payloads)?;
     let seed = args.seed.unwrap_or_else(|| fastrand::u64(..));
     let mut random = fastrand::Rng::with_seed(seed);
     let mut trials = Vec::new();
     for repetition in 1..=args.repeat {
         let mut round = Vec::new();
-        for &middleware in &unique(&args.on) {
-            for &payload in &unique(&args.payload) {
-                round.push(trial(args, middleware, payload, repetition, &mut random)?);
+        for choice in &chosen {
+            for &payload in &payloads {
+                round.push(trial(args, choice, payload, repetition, &mut random));
             }
         }
         random.shuffle(&mut round);
         trials.append(&mut round);
     }
-    Ok(Plan { trials, seed })
+    let middlewares =
+        unique(&chosen.iter().map(|choice| choice.about.name.clone()).collect::<Vec<_>>());
+    Ok(Plan { trials, seed, middlewares, skipped })
 }
 
 /// The list without its later repetitions, in its order.
-pub fn unique<T: Copy + PartialEq>(list: &[T]) -> Vec<T> {
+pub fn unique<T: Clone + PartialEq>(list: &[T]) -> Vec<T> {
     let mut unique: Vec<T> = Vec::new();
-    for &item in list {
-        if !unique.contains(&item) {
-            unique.push(item);
+    for item in list {
+        if !unique.contains(item) {
+            unique.push(item.clone());
         }
     }
     unique
@@ -196,53 +208,57 @@ fn check(args: &RunArgs) -> Result<(), Failure> {
     if args.duration.is_some_and(|time| time.is_zero()) {
         return Err(Failure::Usage("--duration is longer than 0".into()));
     }
-    check_workload(&args.workload, &args.on, &args.payload)
+    Ok(())
 }
 
 /// What is wrong with the workloads' settings for these middlewares, if anything is.
 pub fn check_workload(
     told: &WorkloadArgs,
-    on: &[Middleware],
+    chosen: &[Choice],
     payloads: &[usize],
 ) -> Result<(), Failure> {
-    if told.broker.is_some() && !on.iter().any(|middleware| middleware.is_brokered()) {
-        return Err(Failure::Usage("--broker is given, but nothing in --on uses a broker".into()));
-    }
     if let Some(cpu) = told.pin.iter().find(|&&cpu| cpu >= crate::machine::cpus()) {
         let last = crate::machine::cpus() - 1;
         return Err(Failure::Usage(format!("there is no CPU {cpu}: this machine has 0 to {last}")));
     }
-    for &middleware in on {
-        let most = catalogue::entry(middleware).max_payload;
+    for Choice { about, .. } in chosen {
+        about.transport(told.transport).map_err(Failure::Usage)?;
+        let most = about.max_payload;
         if let Some(payload) = payloads.iter().find(|&&payload| payload > most) {
-            let name = middleware.name();
             return Err(Failure::Usage(format!(
-                "a message on {name} has at most {most} bytes of payload, not {payload}"
+                "a message on {} has at most {most} bytes of payload, not {payload}",
+                about.name
             )));
         }
     }
     Ok(())
 }
 
-fn trial(
-    args: &RunArgs,
-    middleware: Middleware,
-    payload: usize,
-    repetition: u32,
-    random: &mut fastrand::Rng,
-) -> Result<Trial, Failure> {
-    let pacing = match (args.kind, args.rate) {
+fn pacing(args: &RunArgs) -> Pacing {
+    match (args.kind, args.rate) {
         (RunKind::Throughput, _) => Pacing::BackToBack,
         (RunKind::Latency, Some(rate)) => Pacing::Rate(rate),
         (RunKind::Latency, None) => Pacing::PingPong,
-    };
+    }
+}
+
+fn trial(
+    args: &RunArgs,
+    choice: &Choice,
+    payload: usize,
+    repetition: u32,
+    random: &mut fastrand::Rng,
+) -> Trial {
+    let pacing = pacing(args);
     let (messages, duration) = end(args, pacing);
     let windows =
         Sampling::Windows { open: Duration::from_millis(50), every: Duration::from_millis(500) };
     let one_way = pacing == Pacing::BackToBack;
-    Ok(Trial {
-        middleware,
-        broker: broker(middleware, args.workload.broker.as_deref())?,
+    let Choice { about, broker } = choice.clone();
+    let stamped = about.kind == Kind::Stamped;
+    Trial {
+        about,
+        broker,
         payload,
         repetition,
         pacing,
@@ -251,13 +267,13 @@ fn trial(
         warmup: args.warmup,
         sampling: args.sample.unwrap_or(if one_way { windows } else { Sampling::Off }),
         truth: match args.truth_check {
-            TruthCheck::Auto => !one_way,
-            TruthCheck::On => true,
+            TruthCheck::Auto => stamped && !one_way,
+            TruthCheck::On => stamped,
             TruthCheck::Off => false,
         },
         workload: args.workload.clone(),
         domain: args.workload.domain.unwrap_or_else(|| random.u32(DOMAINS)),
-    })
+    }
 }
 
 /// What ends a trial; at least one of the two.
@@ -269,41 +285,18 @@ pub fn end(args: &RunArgs, pacing: Pacing) -> (Option<u64>, Option<Duration>) {
     }
 }
 
-/// The broker that a middleware uses when the user says `told`.
-pub fn broker(middleware: Middleware, told: Option<&str>) -> Result<Option<Broker>, Failure> {
-    let known = catalogue::entry(middleware).brokers;
-    let Some(first) = known.first() else { return Ok(None) };
-    let Some(told) = told else { return Ok(Some(Broker::Own(first.name))) };
-    if let Some(broker) = known.iter().find(|broker| broker.name == told) {
-        return Ok(Some(Broker::Own(broker.name)));
-    }
-    let name = middleware.name();
-    let address = told.split_once("://").map_or(told, |(_, address)| address);
-    let address = address.trim_end_matches('/');
-    if address.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok()) {
-        return Ok(Some(Broker::Running(address.to_owned())));
-    }
-    let known: Vec<_> = known.iter().map(|broker| broker.name).collect();
-    Err(Failure::Usage(format!(
-        "there is no broker `{told}` for {name}; known: {}, or the address of one that runs, such as \
-         {name}://HOST:PORT",
-        known.join(", ")
-    )))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::args::{Cli, Command};
     use clap::Parser;
-    use wirelap_contract::{History, Reliability};
 
     fn planned(words: &str) -> Result<Plan, Failure> {
         let words = format!("wirelap run {words}");
         let Command::Run(args) = Cli::try_parse_from(words.split(' ')).unwrap().command else {
             panic!("not a run")
         };
-        plan(&args)
+        plan(&args, &choice::tests::world())
     }
 
     #[test]
@@ -317,7 +310,7 @@ mod tests {
             .chunks(6)
             .map(|round| {
                 assert!(round.iter().all(|trial| trial.repetition == round[0].repetition));
-                round.iter().map(|t| format!("{} {}", t.middleware.name(), t.payload)).collect()
+                round.iter().map(|t| format!("{} {}", t.name(), t.payload)).collect()
             })
             .collect();
         assert_eq!(rounds.len(), 5);
@@ -325,36 +318,31 @@ mod tests {
     }
 
     #[test]
-    fn latency_without_a_rate_is_a_ping_pong_with_the_published_settings() {
+    fn latency_without_a_rate_is_a_ping_pong() {
         let plan = planned("latency --on dds").unwrap();
         let trial = &plan.trials[0];
         assert_eq!(trial.roles(), (Role::Ping, Role::Pong));
         assert_eq!((trial.messages, trial.duration), (Some(10_000), None));
-        let spec = trial.spec(Role::Ping, "");
-        assert_eq!((spec.reliability, spec.history), (Reliability::Reliable, History::KeepLast));
     }
 
     #[test]
-    fn one_way_messages_are_not_overwritten_before_they_are_read() {
-        let plan = planned("latency --on dds,zenoh-p2p --rate 100 --reliability reliable").unwrap();
+    fn a_rate_is_the_senders() {
+        let plan = planned("latency --on dds,mqtt --rate 100 --set keep.alive=1").unwrap();
         for trial in &plan.trials {
             assert_eq!(trial.roles(), (Role::Pub, Role::Sub));
             assert_eq!(trial.spec(Role::Pub, "").rate, Some(100.0));
             assert_eq!(trial.spec(Role::Sub, "").rate, None);
+            let told = trial.spec(Role::Sub, "").told("keep.alive").map(str::to_owned);
+            assert_eq!(told.is_some(), trial.name() == "mqtt");
         }
-        let dds = plan.trials.iter().find(|t| t.middleware == Middleware::Dds).unwrap();
-        assert_eq!(dds.spec(Role::Sub, "").history, History::KeepAll);
     }
 
     #[test]
-    fn a_broker_is_a_name_or_an_address() {
-        let broker = |told| broker(Middleware::Mqtt, told);
-        assert_eq!(broker(None), Ok(Some(Broker::Own("rumqttd"))));
-        assert_eq!(broker(Some("mosquitto")), Ok(Some(Broker::Own("mosquitto"))));
-        let running = Ok(Some(Broker::Running("127.0.0.1:1883".into())));
-        assert_eq!(broker(Some("mqtt://127.0.0.1:1883")), running);
-        assert_eq!(broker(Some("127.0.0.1:1883")), running);
-        assert!(matches!(broker(Some("emqx")), Err(Failure::Usage(_))));
+    fn a_transport_is_taken_where_there_is_a_choice() {
+        let plan = planned("latency --on dds,zenoh-p2p,tcp --transport udp --seed 1").unwrap();
+        let of = |name| plan.trials.iter().find(|t| t.name() == name).unwrap().transport();
+        assert_eq!(of("zenoh-p2p"), Some(LinkTransport::Udp));
+        assert_eq!((of("dds"), of("tcp")), (Some(LinkTransport::Udp), Some(LinkTransport::Tcp)));
     }
 
     #[test]
@@ -365,6 +353,7 @@ mod tests {
             "latency --on udp --payload 64K",
             "latency --on tcp --pin 4096",
             "latency --on tcp --duration 0s",
+            "throughput --on ping",
         ] {
             assert!(matches!(planned(words), Err(Failure::Usage(_))), "{words} was planned");
         }

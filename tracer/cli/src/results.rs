@@ -1,13 +1,14 @@
 //! Outcomes of trials → results: the repetitions of one middleware and payload size pooled.
 
-use crate::cast::{Part, role_name};
+use crate::cast::Part;
+use crate::choice::Broker;
 use crate::compare::Records;
-use crate::plan::{Broker, Pacing};
+use crate::plan::Pacing;
 use crate::quantity::Sampling;
 use crate::tally::SegmentTimes;
 use crate::trial::Outcome;
 use std::collections::BTreeMap;
-use wirelap_contract::{Done, Role};
+use wirelap_contract::{Done, Kind, Role};
 use wirelap_correlate::{Group, Overhead as Ledger};
 use wirelap_events::Nanos;
 use wirelap_report::{
@@ -16,23 +17,24 @@ use wirelap_report::{
 };
 
 /// What makes two trials repetitions of each other.
-type Key = (&'static str, Option<String>, usize);
+type Key = (String, Option<String>, usize);
 
 fn key(outcome: &Outcome) -> Key {
     let trial = &outcome.trial;
     let broker = trial.broker.as_ref().map(|broker| broker.name().to_owned());
-    (trial.middleware.name(), broker, trial.payload)
+    (trial.name().to_owned(), broker, trial.payload)
 }
 
 /// One result for each middleware, broker and payload size, in the order of first appearance in
 /// `order`.
-pub fn pool(outcomes: &[Outcome], order: &[(&'static str, usize)]) -> Vec<RunResult> {
+pub fn pool(outcomes: &[Outcome], order: &[(String, usize)]) -> Vec<RunResult> {
     let mut groups: BTreeMap<Key, Vec<(u32, &Outcome)>> = BTreeMap::new();
     for (position, outcome) in (1..).zip(outcomes) {
         groups.entry(key(outcome)).or_default().push((position, outcome));
     }
     let mut groups: Vec<_> = groups.into_iter().collect();
-    let place = |(name, _, payload): &Key| order.iter().position(|at| at == &(*name, *payload));
+    let place =
+        |(name, _, payload): &Key| order.iter().position(|at| at.0 == *name && at.1 == *payload);
     groups.sort_by_key(|(key, _)| place(key));
     groups.into_iter().map(|(key, repetitions)| result(key, &repetitions)).collect()
 }
@@ -47,7 +49,7 @@ fn result((middleware, broker, payload): Key, repetitions: &[(u32, &Outcome)]) -
         segments.merge(&outcome.tally.segments);
     }
     RunResult {
-        middleware: middleware.to_owned(),
+        middleware,
         broker,
         payload_bytes: payload as u64,
         partial: all.iter().any(|outcome| is_partial(outcome)),
@@ -94,10 +96,17 @@ fn messages(outcome: &Outcome) -> Messages {
     let seen = tally.matched + tally.unmatched;
     let (sender, receiver) = outcome.trial.roles();
     let (sender, receiver) = (done(outcome, sender), done(outcome, receiver));
-    let counts = sender.zip(receiver).map(|(sender, receiver)| match outcome.trial.pacing {
-        Pacing::PingPong => (sender.sent + receiver.sent, sender.received + receiver.received),
-        Pacing::Rate(_) | Pacing::BackToBack => (sender.sent, receiver.received),
-    });
+    let counts = match (outcome.trial.pacing, sender, receiver) {
+        (Pacing::PingPong, Some(ping), Some(pong)) => ping
+            .sent
+            .zip(pong.sent)
+            .map(|(there, back)| there + back)
+            .zip(ping.received.zip(pong.received).map(|(there, back)| there + back)),
+        // Whoever answers keeps no count.
+        (Pacing::PingPong, Some(ping), None) => ping.sent.zip(ping.received),
+        (_, Some(publisher), Some(subscriber)) => publisher.sent.zip(subscriber.received),
+        _ => None,
+    };
     let recorded = outcome.records.as_ref().map(|records| (records.published, records.delivered));
     let (sent, delivered) = counts.or(recorded).unwrap_or((seen, seen));
     Messages {
@@ -141,7 +150,8 @@ fn throughput(outcome: &Outcome, delivered: u64) -> Throughput {
     let seconds = Nanos(last.saturating_sub(first)).as_secs_f64();
     let msg_per_s = if seconds > 0.0 { delivered.saturating_sub(1) as f64 / seconds } else { 0.0 };
     let bits = outcome.trial.payload as f64 * 8.0;
-    Throughput { msg_per_s, payload_bit_per_s: msg_per_s * bits }
+    let measured = done(outcome, by).and_then(|done| done.payload_bit_per_s);
+    Throughput { msg_per_s, payload_bit_per_s: measured.unwrap_or(msg_per_s * bits) }
 }
 
 fn mean_throughput(each: &[Repetition]) -> Throughput {
@@ -226,7 +236,7 @@ fn half_of(sorted: &[u64]) -> RttHalf {
 
 /// The rows of a trial's snapshot that are its own.
 fn groups(outcome: &Outcome) -> impl Iterator<Item = &Group> {
-    let name = outcome.trial.middleware.name();
+    let name = outcome.trial.name();
     outcome.snapshot.groups.iter().filter(move |group| group.middleware == name)
 }
 
@@ -273,7 +283,7 @@ fn processes(all: &[&Outcome]) -> Vec<Process> {
     let process = |part: &Part| {
         let shares: Vec<f64> = of_role(part.role).map(|meter| meter.cpu_share()).collect();
         Process {
-            role: role_name(part.role).to_owned(),
+            role: part.role.name().to_owned(),
             pid: part.pid,
             name: part.name.clone(),
             cpu_share: (!shares.is_empty())
@@ -325,6 +335,9 @@ fn notes(all: &[&Outcome]) -> Vec<String> {
             "counts and msg/s are the workloads' own; times and bytes come from the sampled windows"
                 .into(),
         );
+    }
+    if all.iter().any(|outcome| outcome.trial.about.kind == Kind::Untraced) {
+        notes.push("not traced: the figures are its own program's".into());
     }
     if all.iter().any(|outcome| matches!(outcome.trial.broker, Some(Broker::Running(_)))) {
         notes.push("the broker ran already: its version and settings are not known".into());

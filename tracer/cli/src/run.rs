@@ -1,10 +1,11 @@
 //! `wirelap run`: one trial after the other, then a table and JSON.
 
 use crate::args::{RunArgs, RunKind, TracerArgs};
+use crate::catalogue::Catalogue;
 use crate::environment;
 use crate::failure::Failure;
 use crate::output::Json;
-use crate::plan::{self, Broker, Pacing, Plan, Trial};
+use crate::plan::{self, Pacing, Plan, Trial};
 use crate::privileges;
 use crate::progress::Progress;
 use crate::results;
@@ -13,7 +14,7 @@ use crate::tracer::{self, Settings};
 use crate::trial::{self, Context, Outcome};
 use crate::workload::Shop;
 use std::process::ExitCode;
-use wirelap_contract::{LinkTransport, Middleware};
+use wirelap_contract::LinkTransport;
 use wirelap_events::Pid;
 use wirelap_report::{Environment, Kind, RunReport, Scenario, table};
 
@@ -22,11 +23,11 @@ use wirelap_report::{Environment, Kind, RunReport, Scenario, table};
 /// # Errors
 /// Nothing could be measured, or the results could not be written.
 pub fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
-    let plan = plan::plan(args)?;
     let json = Json::open(args.json.as_deref())?;
-    preflight(&plan.trials)?;
-    let signals = catch_signals()?;
     let shop = Shop::open()?;
+    let plan = plan::plan(args, &Catalogue::ask(&shop)?)?;
+    preflight()?;
+    let signals = catch_signals()?;
     privileges::shed();
     let environment = environment::describe(plan.seed);
     let outcomes = measure(args, &plan, &shop, &signals)?;
@@ -49,22 +50,13 @@ pub fn catch_signals() -> Result<Signals, Failure> {
 /// What must be there before anything is started.
 ///
 /// # Errors
-/// Root, or a broker's program, is missing.
-pub fn preflight(trials: &[Trial]) -> Result<(), Failure> {
-    if !wirelap_capture::doctor::examine().missing_capabilities.is_empty() {
-        return Err(tracer::needs_root());
+/// Root is missing.
+pub fn preflight() -> Result<(), Failure> {
+    if wirelap_capture::doctor::examine().missing_capabilities.is_empty() {
+        Ok(())
+    } else {
+        Err(tracer::needs_root())
     }
-    for trial in trials {
-        let Some(Broker::Own(name)) = trial.broker else { continue };
-        let known = trial.entry().brokers.iter().find(|broker| broker.name == name);
-        let Some((program, remedy)) = known.and_then(|b| Some((b.program?, b.remedy))) else {
-            continue;
-        };
-        if crate::list::find_program(program).is_none() {
-            return Err(Failure::Machine(format!("{program} is not installed: {remedy}")));
-        }
-    }
-    Ok(())
 }
 
 fn measure(
@@ -91,17 +83,12 @@ fn measure(
 
 /// What the tracer of a trial is told: our own children and their ports, nothing else.
 fn settings(args: &TracerArgs, trial: &Trial) -> Settings {
-    let over_udp = match trial.middleware {
-        Middleware::Udp | Middleware::Dds => true,
-        Middleware::ZenohP2p => trial.workload.transport == LinkTransport::Udp,
-        Middleware::Tcp | Middleware::Mqtt => false,
-    };
     Settings {
         capture: wirelap_capture::Config {
             pids: vec![Pid(std::process::id())],
             snap_bytes: args.snap.min(65_536),
             ring_bytes: ring_bytes(args.ring_size),
-            udp: over_udp,
+            udp: trial.transport() == Some(LinkTransport::Udp),
             ..wirelap_capture::Config::default()
         },
         decode: Vec::new(),
@@ -122,15 +109,17 @@ fn report(
     outcomes: &[Outcome],
 ) -> RunReport {
     for outcome in outcomes {
-        let name = outcome.trial.middleware.name();
+        let name = outcome.trial.name();
         let versions = environment.versions.entry(name.to_owned()).or_default();
         versions.extend(outcome.versions.clone());
         let settings = environment.settings.entry(name.to_owned()).or_default();
         settings.extend(outcome.settings.clone());
     }
-    let order: Vec<_> = plan::unique(&args.on)
+    let sizes = plan::unique(&args.payload);
+    let order: Vec<_> = plan
+        .middlewares
         .iter()
-        .flat_map(|on| plan::unique(&args.payload).into_iter().map(|size| (on.name(), size)))
+        .flat_map(|name| sizes.iter().map(move |&size| (name.clone(), size)))
         .collect();
     let done = outcomes.iter().filter(|outcome| !results::is_partial(outcome)).count();
     RunReport {
@@ -140,6 +129,7 @@ fn report(
         scenario: scenario(args, plan),
         results: results::pool(outcomes, &order),
         hooks: outcomes.first().map(|outcome| outcome.hooks.clone()).unwrap_or_default(),
+        skipped: plan.skipped.clone(),
         notes: notes(outcomes, plan.trials.len()),
     }
 }
@@ -161,7 +151,7 @@ fn scenario(args: &RunArgs, plan: &Plan) -> Scenario {
             Pacing::Rate(_) => wirelap_report::Pacing::Rate,
             Pacing::BackToBack => wirelap_report::Pacing::BackToBack,
         },
-        middlewares: plan::unique(&args.on).iter().map(|on| on.name().to_owned()).collect(),
+        middlewares: plan.middlewares.clone(),
         payload_bytes: plan::unique(&args.payload).iter().map(|&size| size as u64).collect(),
         rate_msg_per_s: args.rate,
         messages: first.messages,

@@ -142,7 +142,8 @@ impl Patience {
         if count != std::mem::replace(&mut self.count, count) {
             self.moved = Instant::now();
         }
-        let enough = if count >= done.sent { LAST_CALLBACK } else { self.stalled };
+        let all_seen = done.sent.is_some_and(|sent| count >= sent);
+        let enough = if all_seen { LAST_CALLBACK } else { self.stalled };
         self.moved.elapsed() > enough
     }
 }

@@ -31,7 +31,7 @@ pub use doctor::{Capability, DoctorReport, Observation};
 pub use environment::Environment;
 pub use run::{
     GroundTruth, Hook, Latency, Messages, Overhead, PerMessageBytes, Process, Repetition, RttHalf,
-    RunReport, RunResult, SegmentRow, Throughput, TracerCost, Trust,
+    RunReport, RunResult, SegmentRow, Skipped, Throughput, TracerCost, Trust,
 };
 pub use scenario::{Kind, Pacing, Scenario};
 pub use write::{WriteError, write_json};

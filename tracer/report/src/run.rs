@@ -26,8 +26,24 @@ pub struct RunReport {
     pub results: Vec<RunResult>,
     /// The hook that each observation was made with.
     pub hooks: Vec<Hook>,
+    /// What was asked for and could not be run.
+    #[serde(default)]
+    pub skipped: Vec<Skipped>,
     /// What a reader should know beside the figures, one sentence each.
     pub notes: Vec<String>,
+}
+
+/// A middleware, or a broker of it, that was asked for and could not be run.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Skipped {
+    /// The middleware's name.
+    pub middleware: String,
+    /// The broker that is missing; absent if the middleware itself is.
+    pub broker: Option<String>,
+    /// Why it could not be run.
+    pub why: String,
+    /// What to do about it; absent if nothing can be done.
+    pub remedy: Option<String>,
 }
 
 /// The hook that an observation was made with.

@@ -13,7 +13,7 @@
 
 use crate::grid::{Align, hang, lay_out};
 use crate::human;
-use crate::{Distribution, GroundTruth, Pacing, RunReport, RunResult, Scenario};
+use crate::{Distribution, GroundTruth, Pacing, RunReport, RunResult, Scenario, Skipped};
 
 const HEADINGS: [(&str, Align); 9] = [
     ("middleware", Align::Left),
@@ -38,6 +38,10 @@ pub fn render(report: &RunReport) -> String {
     out.push('\n');
     for result in &report.results {
         out.push_str(&result_lines(result));
+    }
+    for Skipped { middleware, why, remedy, .. } in &report.skipped {
+        let remedy = remedy.as_ref().map(|remedy| format!(": {remedy}")).unwrap_or_default();
+        out.push_str(&hang("skipped: ", &format!("{middleware}: {why}{remedy}")));
     }
     if report.partial {
         out.push_str(&hang("partial: ", "this run was not measured to its end"));

@@ -11,11 +11,13 @@
 //!    or when its stdin ends: a workload never outlives whoever started it.
 //! 5. What goes wrong is one line `wirelap-workload: …` on stderr, and exit status 1.
 
+pub mod about;
 pub mod lines;
 pub mod spec;
 pub mod truth;
 
+pub use about::{About, Availability, Kind, Setting};
 pub use lines::{Done, LineError, Ready, RttSummary};
-pub use spec::{History, LinkTransport, Middleware, Reliability, Role, Spec};
+pub use spec::{History, LinkTransport, Reliability, Role, Spec};
 pub use truth::{Truth, TruthError, TruthKind, TruthReader, TruthWriter};
 pub use wirelap_events::stamp::{STAMP_BYTES, Stamp};

@@ -19,10 +19,10 @@ pub struct Ready {
 /// `DONE {json}`: the process has done its work or was told to stop.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Done {
-    /// Messages sent, warm-up not counted.
-    pub sent: u64,
-    /// Messages received, warm-up not counted.
-    pub received: u64,
+    /// Messages sent, warm-up not counted; `None` if a foreign program does not tell.
+    pub sent: Option<u64>,
+    /// Messages received, warm-up not counted; `None` if a foreign program does not tell.
+    pub received: Option<u64>,
     /// Messages that came more than once.
     pub duplicates: u64,
     /// `CLOCK_MONOTONIC` of the first counted message, 0 if there was none.
@@ -31,6 +31,8 @@ pub struct Done {
     pub last_ns: u64,
     /// Round-trip times of a `ping`.
     pub rtt: Option<RttSummary>,
+    /// Payload bits a second as a foreign program itself measured them.
+    pub payload_bit_per_s: Option<f64>,
 }
 
 /// Round-trip times, untrimmed.
@@ -130,7 +132,7 @@ mod tests {
             settings: BTreeMap::new(),
         };
         assert_eq!(Ready::from_line(&ready.to_line()).unwrap(), Some(ready));
-        let done = Done { sent: 3, rtt: Some(RttSummary::default()), ..Done::default() };
+        let done = Done { sent: Some(3), rtt: Some(RttSummary::default()), ..Done::default() };
         assert_eq!(Done::from_line(&done.to_line()).unwrap(), Some(done));
     }
 

@@ -1,11 +1,13 @@
 //! The command line of one workload process.
 
 use clap::{Args, ValueEnum};
+use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
 /// What one process does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Role {
     /// Serve: the middleware's own broker, embedded or as a child process.
     Broker,
@@ -19,36 +21,16 @@ pub enum Role {
     Pong,
 }
 
-/// A middleware that the workloads speak.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ValueEnum)]
-pub enum Middleware {
-    /// Plain TCP: length-prefixed messages, no middleware.
-    Tcp,
-    /// Plain UDP: a message a datagram, no middleware.
-    Udp,
-    /// MQTT through a broker.
-    Mqtt,
-    /// Zenoh, peer to peer.
-    ZenohP2p,
-    /// DDS (Cyclone DDS).
-    Dds,
-}
-
-impl Middleware {
-    /// The name on command lines, in tables and in JSON.
+impl Role {
+    /// Its name on command lines, in messages and in results.
     pub fn name(self) -> &'static str {
         match self {
-            Middleware::Tcp => "tcp",
-            Middleware::Udp => "udp",
-            Middleware::Mqtt => "mqtt",
-            Middleware::ZenohP2p => "zenoh-p2p",
-            Middleware::Dds => "dds",
+            Role::Broker => "broker",
+            Role::Pub => "pub",
+            Role::Sub => "sub",
+            Role::Ping => "ping",
+            Role::Pong => "pong",
         }
-    }
-
-    /// Whether its messages pass a broker.
-    pub fn is_brokered(self) -> bool {
-        matches!(self, Middleware::Mqtt)
     }
 }
 
@@ -70,8 +52,9 @@ pub enum History {
     KeepAll,
 }
 
-/// The transport under Zenoh.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, ValueEnum)]
+/// The transport under a middleware that has a choice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum LinkTransport {
     /// TCP.
     Tcp,
@@ -86,16 +69,15 @@ pub struct Spec {
     #[arg(value_enum)]
     pub role: Role,
 
-    /// The middleware that it speaks.
-    #[arg(value_enum)]
-    pub middleware: Middleware,
+    /// The middleware that it speaks, as `wirelap-workload list` names it.
+    pub middleware: String,
 
     /// HOST:PORT. Brokers, `sub` and `pong` of peer-to-peer middlewares listen there; everyone else
     /// connects to it. DDS takes none.
     #[arg(long, default_value = "127.0.0.1:0")]
     pub endpoint: String,
 
-    /// Which broker to run: `rumqttd` (embedded) or `mosquitto` (installed).
+    /// Which of the middleware's brokers to run, or is connected to.
     #[arg(long)]
     pub broker: Option<String>,
 
@@ -135,17 +117,21 @@ pub struct Spec {
     #[arg(long, default_value_t = true, action = clap::ArgAction::Set)]
     pub nodelay: bool,
 
-    /// Zenoh's transport.
-    #[arg(long, value_enum, default_value = "tcp")]
-    pub transport: LinkTransport,
+    /// The transport, where there is a choice.
+    #[arg(long, value_enum)]
+    pub transport: Option<LinkTransport>,
 
-    /// Zenoh and DDS reliability.
-    #[arg(long, value_enum, default_value = "reliable")]
-    pub reliability: Reliability,
+    /// Zenoh and DDS reliability [default: as published comparisons use it].
+    #[arg(long, value_enum)]
+    pub reliability: Option<Reliability>,
 
-    /// DDS history.
-    #[arg(long, value_enum, default_value = "keep-last")]
-    pub history: History,
+    /// DDS history [default: as published comparisons use it].
+    #[arg(long, value_enum)]
+    pub history: Option<History>,
+
+    /// A setting of the library or broker by its own name, e.g. `linger.ms=5`; may be repeated.
+    #[arg(long = "set", value_name = "NAME=VALUE", value_parser = setting)]
+    pub set: Vec<(String, String)>,
 
     /// Network interface for DDS.
     #[arg(long, default_value = "lo")]
@@ -166,10 +152,10 @@ pub struct Spec {
 
 impl Spec {
     /// A spec with the defaults of the command line.
-    pub fn new(role: Role, middleware: Middleware) -> Spec {
+    pub fn new(role: Role, middleware: &str) -> Spec {
         Spec {
             role,
-            middleware,
+            middleware: middleware.to_owned(),
             endpoint: "127.0.0.1:0".into(),
             broker: None,
             topic: "wirelap/data".into(),
@@ -181,9 +167,10 @@ impl Spec {
             stream: 0,
             qos: 0,
             nodelay: true,
-            transport: LinkTransport::Tcp,
-            reliability: Reliability::Reliable,
-            history: History::KeepLast,
+            transport: None,
+            reliability: None,
+            history: None,
+            set: Vec::new(),
             interface: "lo".into(),
             domain: 0,
             pin: None,
@@ -191,9 +178,14 @@ impl Spec {
         }
     }
 
+    /// The value of a setting, if `--set` gave it one; the last one counts.
+    pub fn told(&self, name: &str) -> Option<&str> {
+        self.set.iter().rev().find(|(told, _)| told == name).map(|(_, value)| value.as_str())
+    }
+
     /// The arguments that make this spec again when parsed.
     pub fn to_args(&self) -> Vec<OsString> {
-        let mut args: Vec<OsString> = vec![value_name(&self.role), value_name(&self.middleware)];
+        let mut args: Vec<OsString> = vec![value_name(&self.role), self.middleware.clone().into()];
         let mut flag = |name: &str, value: OsString| args.extend([name.into(), value]);
         flag("--endpoint", self.endpoint.clone().into());
         flag("--topic", self.topic.clone().into());
@@ -202,16 +194,19 @@ impl Spec {
         flag("--stream", self.stream.to_string().into());
         flag("--qos", self.qos.to_string().into());
         flag("--nodelay", self.nodelay.to_string().into());
-        flag("--transport", value_name(&self.transport));
-        flag("--reliability", value_name(&self.reliability));
-        flag("--history", value_name(&self.history));
         flag("--interface", self.interface.clone().into());
         flag("--domain", self.domain.to_string().into());
+        for (name, value) in &self.set {
+            flag("--set", format!("{name}={value}").into());
+        }
         let mut option = |name: &str, value: Option<OsString>| {
             if let Some(value) = value {
                 flag(name, value);
             }
         };
+        option("--transport", self.transport.as_ref().map(value_name));
+        option("--reliability", self.reliability.as_ref().map(value_name));
+        option("--history", self.history.as_ref().map(value_name));
         option("--broker", self.broker.clone().map(Into::into));
         option("--rate", self.rate.map(|rate| rate.to_string().into()));
         option("--messages", self.messages.map(|n| n.to_string().into()));
@@ -219,6 +214,17 @@ impl Spec {
         option("--pin", self.pin.map(|cpu| cpu.to_string().into()));
         option("--truth", self.truth.clone().map(Into::into));
         args
+    }
+}
+
+/// `NAME=VALUE`.
+///
+/// # Errors
+/// It has no `=`, or no name in front of it.
+pub fn setting(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
+        _ => Err(format!("`{text}` is not NAME=VALUE")),
     }
 }
 
@@ -244,7 +250,7 @@ mod tests {
 
     #[test]
     fn arguments_round_trip() {
-        let plain = Spec::new(Role::Broker, Middleware::Mqtt);
+        let plain = Spec::new(Role::Broker, "mqtt");
         assert_eq!(parse(&plain), plain);
         let full = Spec {
             broker: Some("mosquitto".into()),
@@ -254,18 +260,20 @@ mod tests {
             pin: Some(1),
             truth: Some("/tmp/truth".into()),
             nodelay: false,
-            transport: LinkTransport::Udp,
-            reliability: Reliability::BestEffort,
-            history: History::KeepAll,
-            ..Spec::new(Role::Pub, Middleware::ZenohP2p)
+            transport: Some(LinkTransport::Udp),
+            reliability: Some(Reliability::BestEffort),
+            history: Some(History::KeepAll),
+            set: vec![("linger.ms".into(), "5".into()), ("x".into(), "a=b".into())],
+            ..Spec::new(Role::Pub, "zenoh-p2p")
         };
         assert_eq!(parse(&full), full);
     }
 
     #[test]
-    fn names_are_the_command_lines() {
-        for middleware in Middleware::value_variants() {
-            assert_eq!(value_name(middleware), middleware.name());
-        }
+    fn the_last_setting_counts() {
+        let set = ["a=1", "b=", "a=2"].map(|text| setting(text).unwrap()).to_vec();
+        let spec = Spec { set, ..Spec::new(Role::Pub, "kafka") };
+        assert_eq!((spec.told("a"), spec.told("b"), spec.told("c")), (Some("2"), Some(""), None));
+        assert!(setting("a").is_err() && setting("=1").is_err());
     }
 }

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
-use wirelap_contract::{History, Reliability, Role, Spec};
+use wirelap_contract::{About, History, LinkTransport, Reliability, Role, Spec};
 use wirelap_events::Nanos;
 
 const MATCH_LIMIT: Duration = Duration::from_secs(10);
@@ -30,8 +30,8 @@ const RECEIVE_BUFFER: &str = "4MiB";
 pub struct Dds;
 
 impl Family for Dds {
-    fn max_payload(&self) -> usize {
-        MAX_PAYLOAD
+    fn about(&self) -> About {
+        About::new("dds", "DDS, peer to peer (Cyclone DDS)", MAX_PAYLOAD, &[LinkTransport::Udp])
     }
 
     fn open(
@@ -50,7 +50,7 @@ impl Family for Dds {
                 control: control.clone(),
                 readers: readers.clone(),
                 needs_reader: !listens(spec.role),
-                reliable: spec.reliability == Reliability::Reliable,
+                reliable: reliability(spec) == Reliability::Reliable,
             }),
             None => None,
         };
@@ -132,10 +132,22 @@ fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('"', "&quot;")
 }
 
+fn reliability(spec: &Spec) -> Reliability {
+    spec.reliability.unwrap_or(Reliability::Reliable)
+}
+
+/// As published comparisons use it: the last message for latency, all of them for throughput.
+fn history(spec: &Spec) -> History {
+    spec.history.unwrap_or(match spec.role {
+        Role::Ping | Role::Pong => History::KeepLast,
+        Role::Pub | Role::Sub | Role::Broker => History::KeepAll,
+    })
+}
+
 fn qos(spec: &Spec) -> Qos {
     Qos {
-        reliable: spec.reliability == Reliability::Reliable,
-        keep_all: spec.history == History::KeepAll,
+        reliable: reliability(spec) == Reliability::Reliable,
+        keep_all: history(spec) == History::KeepAll,
         // A pong writes on the receive thread, which must not wait for what it receives itself.
         max_blocking: if spec.role == Role::Pong { Nanos(0) } else { MAX_BLOCKING },
     }

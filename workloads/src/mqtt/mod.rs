@@ -8,7 +8,7 @@ mod rumqttd;
 use crate::control::Control;
 use crate::link::{Family, Handler, Link};
 use anyhow::{Result, bail};
-use wirelap_contract::Spec;
+use wirelap_contract::{About, Availability, LinkTransport, Spec};
 
 /// Largest packet in both directions: what MQTT's variable length can say, 256 MiB - 1.
 const MAX_PACKET: usize = 268_435_455;
@@ -22,8 +22,10 @@ const IN_FLIGHT: u16 = 100;
 pub struct Mqtt;
 
 impl Family for Mqtt {
-    fn max_payload(&self) -> usize {
-        MAX_PAYLOAD
+    fn about(&self) -> About {
+        About::new("mqtt", "MQTT through a broker (rumqttc)", MAX_PAYLOAD, &[LinkTransport::Tcp])
+            .broker("rumqttd", Availability::BuiltIn)
+            .broker("mosquitto", mosquitto::availability())
     }
 
     fn open(

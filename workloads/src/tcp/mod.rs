@@ -17,7 +17,7 @@ use std::io::{ErrorKind, IoSlice, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::thread;
 use std::time::Duration;
-use wirelap_contract::Spec;
+use wirelap_contract::{About, LinkTransport, Spec};
 
 /// Longest frame that a listener accepts: garbage is not taken for a length of gigabytes.
 const MAX_FRAME: usize = 64 << 20;
@@ -28,8 +28,13 @@ const TICK: Duration = Duration::from_millis(100);
 pub struct Tcp;
 
 impl Family for Tcp {
-    fn max_payload(&self) -> usize {
-        MAX_FRAME
+    fn about(&self) -> About {
+        About::new(
+            "tcp",
+            "plain TCP, length-prefixed messages; the baseline",
+            MAX_FRAME,
+            &[LinkTransport::Tcp],
+        )
     }
 
     fn open(

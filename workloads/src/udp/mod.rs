@@ -9,7 +9,7 @@ use std::cell::Cell;
 use std::io::ErrorKind;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::time::Duration;
-use wirelap_contract::Spec;
+use wirelap_contract::{About, LinkTransport, Spec};
 
 /// What an IPv4 packet of 65,535 bytes leaves after the IP and UDP headers.
 const MAX_PAYLOAD: usize = 65_507;
@@ -22,8 +22,13 @@ const TICK: Duration = Duration::from_millis(100);
 pub struct Udp;
 
 impl Family for Udp {
-    fn max_payload(&self) -> usize {
-        MAX_PAYLOAD
+    fn about(&self) -> About {
+        About::new(
+            "udp",
+            "plain UDP, one message a datagram; the baseline",
+            MAX_PAYLOAD,
+            &[LinkTransport::Udp],
+        )
     }
 
     fn open(

@@ -9,7 +9,7 @@ use std::net::{SocketAddr, TcpListener, UdpSocket};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use wirelap_contract::{LinkTransport, Reliability, Role, Spec};
+use wirelap_contract::{About, LinkTransport, Reliability, Role, Spec};
 use zenoh::pubsub::{Publisher, Subscriber};
 use zenoh::qos::CongestionControl;
 use zenoh::{Config, Session, Wait};
@@ -21,8 +21,9 @@ const MAX_PAYLOAD: usize = 256 << 20;
 pub struct Zenoh;
 
 impl Family for Zenoh {
-    fn max_payload(&self) -> usize {
-        MAX_PAYLOAD
+    fn about(&self) -> About {
+        let transports = [LinkTransport::Tcp, LinkTransport::Udp];
+        About::new("zenoh-p2p", "Zenoh, peer to peer", MAX_PAYLOAD, &transports)
     }
 
     fn open(
@@ -77,14 +78,27 @@ fn config(spec: &Spec, address: SocketAddr) -> Result<Config> {
 }
 
 fn transport(spec: &Spec) -> &'static str {
-    match spec.transport {
+    match link_transport(spec) {
         LinkTransport::Tcp => "tcp",
         LinkTransport::Udp => "udp",
     }
 }
 
+fn link_transport(spec: &Spec) -> LinkTransport {
+    spec.transport.unwrap_or(LinkTransport::Tcp)
+}
+
+/// As published comparisons use it: best effort where a lost ping is only sent again, reliable where all
+/// messages count.
+fn reliability(spec: &Spec) -> Reliability {
+    spec.reliability.unwrap_or(match spec.role {
+        Role::Ping | Role::Pong => Reliability::BestEffort,
+        Role::Pub | Role::Sub | Role::Broker => Reliability::Reliable,
+    })
+}
+
 fn congestion_control(spec: &Spec) -> CongestionControl {
-    match spec.reliability {
+    match reliability(spec) {
         Reliability::Reliable => CongestionControl::Block,
         Reliability::BestEffort => CongestionControl::Drop,
     }
@@ -100,7 +114,7 @@ fn explain(spec: &Spec, address: SocketAddr, error: &zenoh::Error) -> anyhow::Er
     if !link::listens(spec.role) {
         return anyhow!("nobody listens on {}/{address}", transport(spec));
     }
-    let bound = match spec.transport {
+    let bound = match link_transport(spec) {
         LinkTransport::Tcp => TcpListener::bind(address).map(drop),
         LinkTransport::Udp => UdpSocket::bind(address).map(drop),
     };
@@ -115,7 +129,7 @@ fn listening(spec: &Spec, asked: SocketAddr) -> Result<SocketAddr> {
     if asked.port() != 0 {
         return Ok(asked);
     }
-    let found = match spec.transport {
+    let found = match link_transport(spec) {
         LinkTransport::Tcp => own_sockets::listening(),
         LinkTransport::Udp => own_sockets::datagram(),
     };
@@ -130,7 +144,7 @@ fn facts(spec: &Spec, endpoint: SocketAddr) -> Facts {
         .setting("link", transport(spec))
         .setting("congestion_control", format!("{:?}", congestion_control(spec)))
         .setting("express", express(spec));
-    match spec.transport {
+    match link_transport(spec) {
         // The library sets it on every link and has no option not to.
         LinkTransport::Tcp => facts.setting("TCP_NODELAY", true),
         LinkTransport::Udp => facts,

@@ -173,20 +173,14 @@ impl Drop for Child {
 }
 
 fn command(shop: &Shop, spec: &Spec) -> Command {
-    let mut command = Command::new(&shop.program);
+    let mut command = shop.command();
     command
         .args(spec.to_args())
-        .current_dir("/")
-        .env("TMPDIR", shop.folder())
-        .env_remove("RUST_LOG")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         // A Ctrl-C on the terminal reaches us alone; we then stop the workloads in order.
         .process_group(0);
-    if let Some(user) = shop.user {
-        command.uid(user.uid).gid(user.gid).env("HOME", shop.folder());
-    }
     command
 }
 

@@ -5,7 +5,9 @@ use crate::failure::Failure;
 use std::env;
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use tempfile::TempDir;
 
 const PROGRAM: &str = "wirelap-workload";
@@ -49,6 +51,17 @@ impl Shop {
                  folder with room"
             ))
         })
+    }
+
+    /// The program, to be started as the workloads' user with nothing of ours but the environment.
+    pub fn command(&self) -> Command {
+        let mut command = Command::new(&self.program);
+        command.current_dir("/").env("TMPDIR", self.folder()).env_remove("RUST_LOG");
+        if let Some(user) = self.user {
+            let home = user.home().unwrap_or_else(|| self.folder().to_owned());
+            command.uid(user.uid).gid(user.gid).env("HOME", home);
+        }
+        command
     }
 
     /// The folder, which belongs to the workloads' user.

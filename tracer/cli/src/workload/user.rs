@@ -1,7 +1,7 @@
 //! Workloads never run as root: as whom they run instead.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// An unprivileged user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -10,6 +10,14 @@ pub struct User {
     pub uid: u32,
     /// Group id.
     pub gid: u32,
+}
+
+impl User {
+    /// The user's home; `None` if there is no such folder (`nobody` has none).
+    pub fn home(self) -> Option<PathBuf> {
+        let passwd = fs::read_to_string("/etc/passwd").unwrap_or_default();
+        home_of(&passwd, self.uid).map(PathBuf::from).filter(|home| home.is_dir())
+    }
 }
 
 /// Whom workloads run as when this process is root: whoever called sudo, otherwise `nobody`. `None`
@@ -38,6 +46,15 @@ fn user_named(passwd: &str, name: &str) -> Option<User> {
     })
 }
 
+/// The sixth field of passwd(5).
+fn home_of(passwd: &str, uid: u32) -> Option<&str> {
+    passwd.lines().find_map(|line| {
+        let mut fields = line.split(':').skip(2);
+        (fields.next()?.parse() == Ok(uid)).then_some(())?;
+        fields.nth(2)
+    })
+}
+
 /// Gives a file or folder to a user.
 pub fn give(path: &Path, user: Option<User>) -> std::io::Result<()> {
     match user {
@@ -54,6 +71,8 @@ mod tests {
     fn a_user_is_found_by_name() {
         let passwd = "root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65533::/:/bin/false\n";
         assert_eq!(user_named(passwd, "nobody"), Some(User { uid: 65_534, gid: 65_533 }));
+        assert_eq!(home_of(passwd, 0), Some("/root"));
+        assert_eq!(home_of(passwd, 7), None);
         assert_eq!(user_named(passwd, "body"), None);
         assert_eq!(user_named("nobody:x", "nobody"), None);
     }

@@ -35,6 +35,7 @@ pub fn report() -> RunReport {
         },
         results: vec![tcp(), mqtt()],
         hooks: vec![],
+        skipped: vec![],
         notes: vec!["stopped by Ctrl-C".into()],
     }
 }

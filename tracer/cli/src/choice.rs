@@ -1,0 +1,331 @@
+//! What `--on`, `--broker` and `--set` mean on this machine: which middlewares run, through which brokers, with which
+//! settings, and what has to be left out.
+
+use crate::args::WorkloadArgs;
+use crate::catalogue::{ALL, Catalogue};
+use crate::failure::Failure;
+use std::sync::Arc;
+use wirelap_contract::{About, Availability, Role};
+use wirelap_report::Skipped;
+
+/// The broker of a trial.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Broker {
+    /// Started and stopped by us.
+    Own(String),
+    /// Runs already, at HOST:PORT.
+    Running(String),
+}
+
+impl Broker {
+    /// Its name in results.
+    pub fn name(&self) -> &str {
+        match self {
+            Broker::Own(name) => name,
+            Broker::Running(address) => address,
+        }
+    }
+}
+
+/// A middleware, and the broker between its publisher and its subscriber if it has one.
+#[derive(Clone, Debug)]
+pub struct Choice {
+    /// The middleware.
+    pub about: Arc<About>,
+    /// Its broker.
+    pub broker: Option<Broker>,
+}
+
+/// What can be run of what was asked for.
+#[derive(Debug, Default)]
+pub struct Choices {
+    /// In the order of tables.
+    pub chosen: Vec<Choice>,
+    /// What `all` had to leave out.
+    pub skipped: Vec<Skipped>,
+}
+
+/// Finds what `names` mean when messages are sent by `sender` (`ping` or `pub`).
+///
+/// # Errors
+/// A name is unknown, or what was named itself cannot be run here.
+pub fn choose(
+    catalogue: &Catalogue,
+    names: &[String],
+    told: &WorkloadArgs,
+    sender: Role,
+) -> Result<Choices, Failure> {
+    let (abouts, all) = catalogue.choose(names)?;
+    check_names(&abouts, told)?;
+    let mut choices = Choices::default();
+    for about in abouts {
+        match unable(&about, sender) {
+            Some(obstacle) => leave_out(&mut choices, &about, None, obstacle, all)?,
+            None => add(&mut choices, &about, told, all)?,
+        }
+    }
+    if choices.chosen.is_empty() && !names.is_empty() {
+        return Err(Failure::Machine("nothing of what was asked for can be run here".into()));
+    }
+    Ok(choices)
+}
+
+/// Why something cannot be run.
+struct Obstacle {
+    why: String,
+    remedy: Option<String>,
+}
+
+impl Obstacle {
+    fn missing(name: &str, remedy: &str) -> Obstacle {
+        Obstacle { why: format!("{name} is not installed"), remedy: Some(remedy.to_owned()) }
+    }
+}
+
+fn unable(about: &About, sender: Role) -> Option<Obstacle> {
+    if !about.can(sender) {
+        let what = if sender == Role::Ping { "ping-pong" } else { "one-way messages" };
+        return Some(Obstacle { why: format!("{} has no {what}", about.name), remedy: None });
+    }
+    about.available.remedy().map(|remedy| Obstacle::missing(&about.name, remedy))
+}
+
+/// Each broker that was asked for; what is missing is left out of "all" and an error otherwise.
+fn add(
+    choices: &mut Choices,
+    about: &Arc<About>,
+    told: &WorkloadArgs,
+    all: bool,
+) -> Result<(), Failure> {
+    let every = told.broker.iter().any(|told| told == ALL);
+    for broker in brokers(about, &told.broker) {
+        let missing = match &broker {
+            Some(Broker::Own(name)) => availability(about, name).and_then(Availability::remedy),
+            _ => None,
+        };
+        match (missing, &broker) {
+            (Some(remedy), Some(broker)) => {
+                let obstacle = Obstacle::missing(broker.name(), remedy);
+                leave_out(choices, about, Some(broker.name()), obstacle, all || every)?;
+            }
+            _ => choices.chosen.push(Choice { about: Arc::clone(about), broker }),
+        }
+    }
+    Ok(())
+}
+
+fn leave_out(
+    choices: &mut Choices,
+    about: &About,
+    broker: Option<&str>,
+    Obstacle { why, remedy }: Obstacle,
+    all: bool,
+) -> Result<(), Failure> {
+    if !all {
+        return Err(match remedy {
+            Some(remedy) => Failure::Machine(format!("{why}: {remedy}")),
+            None => Failure::Usage(why),
+        });
+    }
+    let (middleware, broker) = (about.name.clone(), broker.map(Into::into));
+    choices.skipped.push(Skipped { middleware, broker, why, remedy });
+    Ok(())
+}
+
+fn availability<'a>(about: &'a About, broker: &str) -> Option<&'a Availability> {
+    about.brokers.iter().find(|known| known.name == broker).map(|known| &known.available)
+}
+
+/// The brokers that `told` means for a middleware: all of its own among them, or else its default one;
+/// a single `None` when it needs none.
+fn brokers(about: &About, told: &[String]) -> Vec<Option<Broker>> {
+    let Some(first) = about.brokers.first() else { return vec![None] };
+    if told.iter().any(|told| told == ALL) {
+        return about.brokers.iter().map(|known| Some(Broker::Own(known.name.clone()))).collect();
+    }
+    let found: Vec<_> = told.iter().filter_map(|told| broker(about, told)).map(Some).collect();
+    if found.is_empty() { vec![Some(Broker::Own(first.name.clone()))] } else { found }
+}
+
+/// What one word of `--broker` means for a middleware; `None` if it is another's.
+fn broker(about: &About, told: &str) -> Option<Broker> {
+    if about.brokers.iter().any(|known| known.name == told) {
+        return Some(Broker::Own(told.to_owned()));
+    }
+    let (scheme, address) = match told.split_once("://") {
+        Some((scheme, address)) => (Some(scheme), address.trim_end_matches('/')),
+        None => (None, told),
+    };
+    let is_address = address.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());
+    let is_ours = !about.brokers.is_empty() && scheme.is_none_or(|scheme| speaks(about, scheme));
+    (is_address && is_ours).then(|| Broker::Running(address.to_owned()))
+}
+
+/// `zenoh://` is for `zenoh-brokered`.
+fn speaks(about: &About, scheme: &str) -> bool {
+    about.name.strip_prefix(scheme).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
+}
+
+/// Whether every word of `--broker` and `--set` is somebody's.
+fn check_names(abouts: &[Arc<About>], told: &WorkloadArgs) -> Result<(), Failure> {
+    let brokered: Vec<_> = abouts.iter().filter(|about| !about.brokers.is_empty()).collect();
+    for word in told.broker.iter().filter(|word| *word != ALL) {
+        if brokered.is_empty() {
+            let sentence = "--broker is given, but nothing in --on uses a broker";
+            return Err(Failure::Usage(sentence.into()));
+        }
+        let takers = brokered.iter().filter(|about| broker(about, word).is_some()).count();
+        if takers == 0 {
+            return Err(Failure::Usage(unknown_broker(word, &brokered)));
+        }
+        if takers > 1 && !word.contains("://") && word.contains(':') {
+            return Err(Failure::Usage(format!(
+                "--broker {word} could be of several middlewares: say which, as in mqtt://{word}"
+            )));
+        }
+    }
+    for (name, _) in &told.set {
+        if !abouts.iter().any(|about| setting_of(about, name).is_some()) {
+            return Err(Failure::Usage(format!(
+                "--set {name}: nothing in --on has this setting; `wirelap list --settings` shows them"
+            )));
+        }
+    }
+    Ok(())
+}
+
+fn unknown_broker(word: &str, brokered: &[&Arc<About>]) -> String {
+    let known: Vec<String> = brokered
+        .iter()
+        .flat_map(|about| about.brokers.iter().map(|known| known.name.clone()))
+        .collect();
+    let name = &brokered[0].name;
+    format!(
+        "there is no broker `{word}` for what is in --on; known: {}, or the address of one that runs, such as \
+         {name}://HOST:PORT",
+        known.join(", ")
+    )
+}
+
+/// The library's own name of a setting, if `told` (`[MIDDLEWARE:]NAME`) means this middleware and it has it.
+fn setting_of<'a>(about: &About, told: &'a str) -> Option<&'a str> {
+    let name = match told.split_once(':') {
+        Some((middleware, name)) if middleware == about.name => name,
+        Some(_) => return None,
+        None => told,
+    };
+    about.settings.iter().any(|known| known.name == name).then_some(name)
+}
+
+/// The settings of `--set` that are a middleware's own.
+pub fn settings(about: &About, told: &[(String, String)]) -> Vec<(String, String)> {
+    let own = |(name, value): &(String, String)| {
+        setting_of(about, name).map(|name| (name.to_owned(), value.clone()))
+    };
+    told.iter().filter_map(own).collect()
+}
+
+#[cfg(test)]
+pub mod tests {
+    use super::*;
+    use crate::args::{Cli, Command};
+    use clap::Parser;
+    use wirelap_contract::LinkTransport::{Tcp, Udp};
+
+    /// A small world: two brokered, three peer to peer, one that cannot be run.
+    pub fn world() -> Catalogue {
+        let missing = || Availability::Missing { remedy: "buy one".into() };
+        let mut pigeon = About::new("pigeon", "birds", 64, &[Udp]);
+        pigeon.available = missing();
+        let mut ping = About::new("ping", "ICMP", 64, &[]);
+        ping.roles = vec![Role::Ping];
+        Catalogue::of(vec![
+            About::new("tcp", "plain", 1 << 30, &[Tcp]),
+            About::new("udp", "plain", 65_507, &[Udp]),
+            ping,
+            About::new("mqtt", "MQTT", 1 << 28, &[Tcp])
+                .broker("rumqttd", Availability::BuiltIn)
+                .broker("mosquitto", Availability::Installed { version: None })
+                .broker("nanomq", missing())
+                .setting("keep.alive", 5, "seconds"),
+            About::new("kafka", "Kafka", 1 << 20, &[Tcp])
+                .broker("mock", Availability::BuiltIn)
+                .setting("acks", 0, "0, 1 or all")
+                .setting("keep.alive", 5, "seconds"),
+            About::new("zenoh-p2p", "Zenoh", 1 << 30, &[Tcp, Udp]),
+            About::new("dds", "DDS", 1 << 30, &[Udp]),
+            pigeon,
+        ])
+    }
+
+    fn chosen(words: &str) -> Result<Choices, Failure> {
+        let words = format!("wirelap run {words}");
+        let Command::Run(args) = Cli::try_parse_from(words.split(' ')).unwrap().command else {
+            panic!("not a run")
+        };
+        choose(&world(), &args.on, &args.workload, Role::Ping)
+    }
+
+    fn names(choices: &Choices) -> Vec<String> {
+        let name = |choice: &Choice| {
+            let broker = choice.broker.as_ref().map_or("-", Broker::name);
+            format!("{} {broker}", choice.about.name)
+        };
+        choices.chosen.iter().map(name).collect()
+    }
+
+    #[test]
+    fn a_broker_is_its_middlewares_own() {
+        let of = |words: &str| names(&chosen(words).unwrap());
+        assert_eq!(of("latency --on mqtt,tcp"), ["mqtt rumqttd", "tcp -"]);
+        let both = ["mqtt rumqttd", "mqtt mosquitto", "kafka mock"];
+        assert_eq!(of("latency --on mqtt,kafka --broker rumqttd,mosquitto"), both);
+        let running = ["mqtt 127.0.0.1:1883", "kafka mock"];
+        assert_eq!(of("latency --on mqtt,kafka --broker mqtt://127.0.0.1:1883/"), running);
+        assert_eq!(of("latency --on mqtt --broker 127.0.0.1:1883"), ["mqtt 127.0.0.1:1883"]);
+        for words in [
+            "latency --on mqtt --broker emqx",
+            "latency --on tcp --broker mosquitto",
+            "latency --on mqtt,kafka --broker 127.0.0.1:1883",
+        ] {
+            assert!(matches!(chosen(words), Err(Failure::Usage(_))), "{words}");
+        }
+    }
+
+    #[test]
+    fn all_leaves_out_what_cannot_be_run_and_says_why() {
+        let choices = chosen("latency --on all --broker all").unwrap();
+        assert_eq!(choices.chosen.len(), 8);
+        let skipped: Vec<_> = choices.skipped.iter().map(|s| (&*s.middleware, &*s.why)).collect();
+        let expected = [("mqtt", "nanomq is not installed"), ("pigeon", "pigeon is not installed")];
+        assert_eq!(skipped, expected);
+        assert!(choices.skipped.iter().all(|s| s.remedy.as_deref() == Some("buy one")));
+    }
+
+    #[test]
+    fn what_is_named_itself_must_be_there() {
+        let missing = chosen("latency --on tcp,pigeon").unwrap_err();
+        assert_eq!(missing, Failure::Machine("pigeon is not installed: buy one".into()));
+        assert!(matches!(chosen("latency --on mqtt --broker nanomq"), Err(Failure::Machine(_))));
+        let Err(Failure::Usage(sentence)) = chosen("latency --on tcp,rabbitmq") else {
+            panic!("rabbitmq was found")
+        };
+        for name in ["rabbitmq", "tcp", "udp", "mqtt", "zenoh-p2p", "dds"] {
+            assert!(sentence.contains(name), "{sentence}");
+        }
+    }
+
+    #[test]
+    fn settings_go_to_those_who_have_them() {
+        let pair = |name: &str| (name.to_owned(), "1".to_owned());
+        let told = [pair("keep.alive"), pair("kafka:acks"), pair("mqtt:keep.alive")];
+        let world = world();
+        let of = |name: &str| settings(world.find(name).unwrap(), &told);
+        assert_eq!(of("kafka"), [pair("keep.alive"), pair("acks")]);
+        assert_eq!(of("mqtt"), [pair("keep.alive"), pair("keep.alive")]);
+        assert_eq!(of("tcp"), []);
+        for words in ["latency --on tcp --set acks=1", "latency --on mqtt --set kafka:acks=1"] {
+            assert!(matches!(chosen(words), Err(Failure::Usage(_))), "{words}");
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! A program of others as a child process: started, watched, ended with this one.
+
+use crate::control::Control;
+use crate::link::{self, Facts};
+use anyhow::{Context, Result, anyhow, bail};
+use rustix::process::{Pid, Signal, kill_process};
+use std::io::{BufRead, BufReader};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+const END_LIMIT: Duration = Duration::from_secs(2);
+const TICK: Duration = Duration::from_millis(20);
+
+/// The child. Ended when dropped, by force if it must be.
+pub struct Daemon {
+    name: &'static str,
+    child: Child,
+    last_words: Arc<Mutex<String>>,
+}
+
+impl Daemon {
+    /// Starts `command`, which [`crate::guard::command`] made. Its stderr is kept for [`Daemon::check`]; what becomes
+    /// of stdin and stdout is for the caller to set.
+    pub fn start(name: &'static str, mut command: Command) -> Result<Daemon> {
+        command.stderr(Stdio::piped());
+        let mut child = command.spawn().with_context(|| format!("cannot start {name}"))?;
+        let last_words = Arc::new(Mutex::new(String::new()));
+        if let Some(stderr) = child.stderr.take() {
+            let words = last_words.clone();
+            let listen = move || {
+                for line in BufReader::new(stderr).lines().map_while(Result::ok) {
+                    if !line.trim().is_empty() {
+                        *words.lock().unwrap_or_else(PoisonError::into_inner) = line;
+                    }
+                }
+            };
+            thread::Builder::new().name(name.into()).spawn(listen)?;
+        }
+        Ok(Daemon { name, child, last_words })
+    }
+
+    /// Its process id.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// The child itself, for its stdin and stdout.
+    pub fn child(&mut self) -> &mut Child {
+        &mut self.child
+    }
+
+    /// Waits until it accepts connections. False when told to stop.
+    pub fn wait_until_it_listens(
+        &mut self,
+        address: SocketAddr,
+        limit: Duration,
+        control: &Control,
+    ) -> Result<bool> {
+        let deadline = Instant::now() + limit;
+        while Instant::now() < deadline {
+            self.check("did not start")?;
+            if TcpStream::connect_timeout(&address, TICK).is_ok() {
+                // Somebody listens; if it is still alive it is the child.
+                thread::park_timeout(Duration::from_millis(1));
+                self.check("did not start")?;
+                return Ok(true);
+            }
+            if control.wait_until(Some(Instant::now() + TICK), || control.stopped())? {
+                return Ok(false);
+            }
+        }
+        bail!("{} did not listen on {address} within {} s", self.name, limit.as_secs())
+    }
+
+    /// A broker's whole life: waits until it listens, prints READY, watches it until told to stop.
+    pub fn serve(
+        mut self,
+        address: SocketAddr,
+        limit: Duration,
+        facts: Facts,
+        control: &Control,
+    ) -> Result<()> {
+        if !self.wait_until_it_listens(address, limit, control)? {
+            return Ok(());
+        }
+        control.say_ready(self.pid(), facts);
+        loop {
+            self.check("ended by itself")?;
+            if control.wait_until(Some(Instant::now() + TICK), || control.stopped())? {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Fails with its last words if it has ended.
+    pub fn check(&mut self, what: &str) -> Result<()> {
+        let name = self.name;
+        let Some(status) = self.child.try_wait().with_context(|| format!("cannot watch {name}"))?
+        else {
+            return Ok(());
+        };
+        // Its last line may still be on the way through the pipe.
+        thread::park_timeout(TICK);
+        Err(anyhow!("{name} {what} ({status}): {}", self.last_words()))
+    }
+
+    /// The last line that it wrote to stderr; empty if it wrote none.
+    pub fn last_words(&self) -> String {
+        self.last_words.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        if let Some(pid) = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw) {
+            let _ = kill_process(pid, Signal::TERM);
+        }
+        let deadline = Instant::now() + END_LIMIT;
+        while Instant::now() < deadline {
+            if matches!(self.child.try_wait(), Ok(Some(_)) | Err(_)) {
+                return;
+            }
+            thread::sleep(Duration::from_millis(5));
+        }
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A port for a program that cannot choose one itself, or the reason why the one asked for cannot be had.
+/// Another program could still take it before this one does, which then says so.
+pub fn choose(address: SocketAddr) -> Result<SocketAddr> {
+    let listener = TcpListener::bind(address).map_err(|error| link::explain(&error, address))?;
+    listener.local_addr().context("cannot choose a port")
+}
