@@ -56,7 +56,7 @@ pub(super) fn recognise(head: &[u8]) -> Recognition {
 /// Bytes of the greeting at the front of `head`.
 pub(super) fn pdu_len(head: &[u8]) -> PduLen {
     let mut reader = Reader::new(head);
-    let (Some(_), last) = (reader.skip(SIGNATURE_BYTES - 1), reader.u8()) else {
+    let (Some(()), last) = (reader.skip(SIGNATURE_BYTES - 1), reader.u8()) else {
         return PduLen::Need(SIGNATURE_BYTES);
     };
     match last {

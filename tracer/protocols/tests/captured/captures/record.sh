@@ -1,0 +1,37 @@
+#!/bin/sh
+# Records the captures in this folder on the loopback of a network namespace of its own. Needs root, tcpdump,
+# nats-server, and a Python with nats-py and pyzmq (PYTHON=…).
+# The expectations beside them are what nats-server counted and what the programs themselves sent and got.
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+python=${PYTHON:-python3}
+work=$(mktemp -d)
+ns=captured-record-$$
+ip netns add "$ns"
+started=
+# shellcheck disable=SC2086
+trap 'kill $started 2>/dev/null || true; ip netns del "$ns"; rm -r "$work"' EXIT
+ip -n "$ns" link set lo up
+
+record() { # NAME PORTS
+    : >"$work/log"
+    ip netns exec "$ns" tcpdump -i lo -s 0 -U --immediate-mode -B 65536 -w "$work/$1.pcap" "$2" 2>"$work/log" &
+    dump=$!
+    started="$started $dump"
+    until grep -q listening "$work/log"; do :; done
+    ip netns exec "$ns" "$python" "$here/$1_session.py" >"$here/$1.tsv"
+    kill -INT "$dump"
+    wait "$dump" || true
+    grep -q "^0 packets dropped by kernel" "$work/log"
+    # One packet at most of a connection's end may be missing: nothing is in it.
+    mv "$work/$1.pcap" "$here/$1.pcap"
+}
+
+ip netns exec "$ns" nats-server -a 127.0.0.1 -p 4222 -m 8222 -js -sd "$work/store" -l "$work/server.log" &
+server=$!
+started=$server
+until grep -q "Server is ready" "$work/server.log" 2>/dev/null; do :; done
+record nats "tcp port 4222"
+kill "$server"
+wait "$server" || true
+record zmtp "tcp portrange 5551-5559"
