@@ -269,5 +269,28 @@ fn kafka(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, small, large, dds, kafka);
+/// A `WRITE_DATA` with an octet sequence on a reliable stream, in a datagram.
+fn xrce(c: &mut Criterion) {
+    let mut group = c.benchmark_group("xrce");
+    group.throughput(Throughput::Elements(1));
+    let mut bytes = vec![0x81, 0x80, 0, 0, 7, 1, 72, 0, 0, 1, 0, 0x15, 64, 0, 0, 0];
+    bytes.extend(stamped(64));
+    let mut conn = by_name("xrce").unwrap().connection(Transport::Udp);
+    let (mut at, mut number, mut samples) = (Offset::START, 0_u16, 0_u64);
+    group.bench_function("64 B", |b| {
+        b.iter(|| {
+            number = number.wrapping_add(1);
+            bytes[2..4].copy_from_slice(&number.to_le_bytes());
+            let range = ByteRange::new(at, bytes.len() as u64);
+            conn.pdu(Side::A, Pdu { range, bytes: black_box(&bytes) }, &mut |frame: &Frame<'_>| {
+                samples += u64::from(black_box(frame).data.is_some_and(|d| !d.duplicate));
+            });
+            at = range.end;
+        });
+    });
+    assert_eq!(samples * bytes.len() as u64, at.0);
+    group.finish();
+}
+
+criterion_group!(benches, small, large, dds, kafka, xrce);
 criterion_main!(benches);

@@ -19,6 +19,7 @@ pub mod recognise;
 pub mod registry;
 pub mod rtps;
 pub mod stream;
+pub mod xrce;
 pub mod zenoh;
 pub mod zmtp;
 

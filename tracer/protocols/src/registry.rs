@@ -1,6 +1,6 @@
 //! Every protocol that wirelap can decode.
 
-use crate::{Protocol, kafka, mqtt, nats, opcua, plain, rtps, zenoh, zmtp};
+use crate::{Protocol, kafka, mqtt, nats, opcua, plain, rtps, xrce, zenoh, zmtp};
 
 static REGISTRY: &[&dyn Protocol] = &[
     &mqtt::PROTOCOL,
@@ -10,6 +10,7 @@ static REGISTRY: &[&dyn Protocol] = &[
     &zmtp::PROTOCOL,
     &opcua::PROTOCOL,
     &kafka::PROTOCOL,
+    &xrce::PROTOCOL,
     &plain::TCP,
     &plain::UDP,
 ];

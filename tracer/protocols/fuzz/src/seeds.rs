@@ -12,6 +12,7 @@ fn main() -> std::io::Result<()> {
         ("mqtt", "mqtt"),
         ("nats", "nats"),
         ("opcua", "opcua"),
+        ("xrce", "xrce"),
         ("zenoh", "zenoh"),
         ("zmtp", "zmtp"),
     ];

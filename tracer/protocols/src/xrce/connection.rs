@@ -1,0 +1,293 @@
+//! One conversation between a client and its agent.
+
+use super::message::{
+    CREATE, CREATE_CLIENT, DATA, FRAGMENT, Header, Step, Steps, Submessage, WRITE_DATA,
+};
+use super::objects::Objects;
+use super::payload::Payload;
+use super::streams::{Fragment, Lane, Streams};
+use super::{LENGTH_BYTES, survey};
+use crate::{Connection, FrameSink, Pdu, PduLen, Reader, Side};
+use wirelap_events::{ByteRange, Class, Data, Frame};
+
+/// The bit of a FRAGMENT's flags that marks the last one.
+const LAST_FRAGMENT: u8 = 0x02;
+
+const LITTLE_ENDIAN: u8 = 0x01;
+
+/// The number of the object that a client is itself.
+const CLIENT_OBJECT: [u8; 2] = [0xFF, 0xFE];
+
+/// The decoder of one conversation.
+#[derive(Debug)]
+pub(super) struct Xrce {
+    /// Messages have their length before them.
+    is_stream: bool,
+    streams: Streams,
+    objects: Objects,
+}
+
+impl Xrce {
+    pub fn new(is_stream: bool) -> Xrce {
+        Xrce { is_stream, streams: Streams::default(), objects: Objects::default() }
+    }
+}
+
+/// A message on its way through the decoder.
+#[derive(Clone, Copy)]
+struct Message {
+    side: Side,
+    header: Header,
+    range: ByteRange,
+    /// Its bytes before the header.
+    prefix: u64,
+    /// It was here before.
+    again: bool,
+}
+
+impl Message {
+    fn range_of(&self, submessage: &Submessage<'_>) -> ByteRange {
+        let start = self.range.start.plus(self.prefix);
+        ByteRange { start: start.plus(submessage.at), end: start.plus(submessage.end) }
+    }
+
+    fn from(&self, at: u64) -> ByteRange {
+        ByteRange { start: self.range.start.plus(self.prefix + at), end: self.range.end }
+    }
+
+    fn lane(&self) -> Lane {
+        (self.side, self.header.session, self.header.stream)
+    }
+}
+
+impl Connection for Xrce {
+    fn pdu_len(&self, _: Side, head: &[u8]) -> PduLen {
+        match Reader::new(head).u16_le() {
+            None => PduLen::Need(2),
+            Some(len) if u64::from(len) < survey::SHORTEST => PduLen::Invalid,
+            Some(len) => PduLen::Known(LENGTH_BYTES + u64::from(len)),
+        }
+    }
+
+    fn resync(&self, _: Side, head: &[u8]) -> bool {
+        survey::stream(head).is_message()
+    }
+
+    fn pdu(&mut self, side: Side, pdu: Pdu<'_>, out: &mut dyn FrameSink) {
+        if pdu.range.is_empty() {
+            return;
+        }
+        let mut reader = Reader::new(pdu.bytes);
+        let prefix = if self.is_stream { LENGTH_BYTES } else { 0 };
+        let header = reader
+            .skip(usize::try_from(prefix).unwrap_or(0))
+            .and_then(|()| Header::read(&mut reader))
+            .filter(|header| prefix + header.len < pdu.range.len());
+        let Some(header) = header else {
+            return out.frame(&plain(pdu.range, "message", Class::Opaque));
+        };
+        let message = Message { side, header, range: pdu.range, prefix, again: false };
+        let steps = Steps::new(reader.rest(), header.len, pdu.range.len() - prefix);
+        let range = ByteRange { end: message.from(header.len).start, ..pdu.range };
+        out.frame(&plain(range, "XRCE", purpose(steps.clone())));
+        let message = Message { again: self.see(&message, steps.clone()), ..message };
+        for step in steps {
+            match step {
+                Step::Submessage(submessage) => self.submessage(&message, &submessage, out),
+                Step::Truncated { at } | Step::Malformed { at } => {
+                    out.frame(&plain(message.from(at), "message", Class::Opaque));
+                }
+            }
+        }
+    }
+
+    fn gap(&mut self, side: Side) {
+        self.streams.gap(side);
+    }
+}
+
+impl Xrce {
+    /// Whether the message was here before. Stream 0 has no numbers (DDS-XRCE 1.0 §8.3.2.2).
+    fn see(&mut self, message: &Message, mut steps: Steps<'_>) -> bool {
+        if let Some(Step::Submessage(Submessage { id: CREATE_CLIENT, body, .. })) = steps.next() {
+            // Cookie, version, vendor, key; then the session that it will have.
+            if let Some(session) = body.get(12) {
+                self.streams.forget(*session);
+            }
+            return false;
+        }
+        message.header.stream != 0 && self.streams.of(message.lane()).see(message.header.sequence)
+    }
+
+    fn submessage(
+        &mut self,
+        message: &Message,
+        submessage: &Submessage<'_>,
+        out: &mut dyn FrameSink,
+    ) {
+        let frame = plain(message.range_of(submessage), name(submessage.id), class(submessage));
+        match submessage.id {
+            CREATE => {
+                let little = submessage.flags & LITTLE_ENDIAN != 0;
+                self.objects.create(message.header.session, little, submessage.body);
+            }
+            WRITE_DATA | DATA => return self.data(message, submessage, frame, out),
+            FRAGMENT => return self.fragment(message, submessage, frame, out),
+            _ => {}
+        }
+        out.frame(&frame);
+    }
+
+    fn data(
+        &mut self,
+        message: &Message,
+        submessage: &Submessage<'_>,
+        frame: Frame<'static>,
+        out: &mut dyn FrameSink,
+    ) {
+        let Submessage { id, flags, body, len, .. } = *submessage;
+        let Some(payload) = Payload::read(body, len, flags, id == WRITE_DATA) else {
+            return out.frame(&Frame { class: Class::Opaque, ..frame });
+        };
+        let hex = payload.object.hex();
+        let topic = self.objects.name(message.header.session, payload.object).unwrap_or(&hex);
+        out.frame(&Frame {
+            payload_bytes: payload.len,
+            data: Some(Data {
+                extent: frame.range,
+                topic,
+                payload_len: payload.len,
+                payload: payload.bytes,
+                key: None,
+                duplicate: message.again,
+                retained: false,
+            }),
+            ..frame
+        });
+    }
+
+    fn fragment(
+        &mut self,
+        message: &Message,
+        submessage: &Submessage<'_>,
+        mut frame: Frame<'static>,
+        out: &mut dyn FrameSink,
+    ) {
+        if message.again {
+            return out.frame(&frame);
+        }
+        let inner = Inner::read(submessage.body);
+        let payload = inner.and_then(|inner| inner.payload(submessage.len));
+        let skipped = payload.map_or(0, |payload| submessage.len.min(payload.start + 4));
+        frame.payload_bytes = submessage.len - skipped;
+        let fragment = Fragment {
+            sequence: message.header.sequence,
+            last: submessage.flags & LAST_FRAGMENT != 0,
+            len: submessage.len,
+            bytes: submessage.body,
+            range: frame.range,
+        };
+        let whole = self.streams.of(message.lane()).add(fragment, inner.is_some());
+        let Some(whole) = whole else { return out.frame(&frame) };
+        let head = whole.head.get(..whole.head_len).unwrap_or_default();
+        let Some(inner) = Inner::read(head) else { return out.frame(&frame) };
+        if inner.id == CREATE {
+            let little = inner.flags & LITTLE_ENDIAN != 0;
+            self.objects.create(message.header.session, little, inner.body);
+        }
+        let Some(payload) = inner.payload(whole.len) else {
+            frame.payload_bytes = 0;
+            return out.frame(&frame);
+        };
+        let hex = payload.object.hex();
+        let topic = self.objects.name(message.header.session, payload.object).unwrap_or(&hex);
+        out.frame(&Frame {
+            data: Some(Data {
+                extent: whole.extent,
+                topic,
+                payload_len: payload.len,
+                payload: payload.bytes,
+                key: None,
+                duplicate: false,
+                retained: false,
+            }),
+            ..frame
+        });
+    }
+}
+
+/// The submessage that fragments have in them.
+#[derive(Clone, Copy)]
+struct Inner<'a> {
+    id: u8,
+    flags: u8,
+    body: &'a [u8],
+}
+
+impl<'a> Inner<'a> {
+    /// Reads its header; the length there is 0 if it does not fit.
+    fn read(bytes: &'a [u8]) -> Option<Inner<'a>> {
+        let mut reader = Reader::new(bytes);
+        let (id, flags) = (reader.u8()?, reader.u8()?);
+        let known = matches!(id, CREATE | WRITE_DATA | DATA) && flags & !0x0F == 0;
+        reader.skip(2)?;
+        known.then_some(Inner { id, flags, body: reader.rest() })
+    }
+
+    /// Its payload, if all of it together has `total` bytes.
+    fn payload(&self, total: u64) -> Option<Payload<'a>> {
+        let is_data = matches!(self.id, WRITE_DATA | DATA);
+        let body = total.checked_sub(4).filter(|_| is_data)?;
+        Payload::read(self.body, body, self.flags, self.id == WRITE_DATA)
+    }
+}
+
+fn plain(range: ByteRange, name: &'static str, class: Class) -> Frame<'static> {
+    Frame { range, name, class, payload_bytes: 0, data: None }
+}
+
+/// What a message is for: data if it has any, or else what its first submessage is for.
+fn purpose(steps: Steps<'_>) -> Class {
+    let mut classes = steps.filter_map(|step| match step {
+        Step::Submessage(submessage) => Some(class(&submessage)),
+        _ => None,
+    });
+    match classes.next() {
+        None => Class::Other,
+        Some(first) if classes.any(|class| class == Class::Data) => first.min(Class::Data),
+        Some(first) => first,
+    }
+}
+
+fn class(submessage: &Submessage<'_>) -> Class {
+    match submessage.id {
+        WRITE_DATA | DATA | FRAGMENT => Class::Data,
+        3 if submessage.body.get(2..4) == Some(&CLIENT_OBJECT) => Class::Session,
+        CREATE | 3 | 8 => Class::Subscribe,
+        CREATE_CLIENT | 4 | 12 => Class::Session,
+        2 | 6 => Class::Discovery,
+        5 | 10 | 11 => Class::Ack,
+        _ => Class::Other,
+    }
+}
+
+fn name(id: u8) -> &'static str {
+    match id {
+        CREATE_CLIENT => "CREATE_CLIENT",
+        CREATE => "CREATE",
+        2 => "GET_INFO",
+        3 => "DELETE",
+        4 => "STATUS_AGENT",
+        5 => "STATUS",
+        6 => "INFO",
+        WRITE_DATA => "WRITE_DATA",
+        8 => "READ_DATA",
+        DATA => "DATA",
+        10 => "ACKNACK",
+        11 => "HEARTBEAT",
+        12 => "RESET",
+        FRAGMENT => "FRAGMENT",
+        14 => "TIMESTAMP",
+        _ => "TIMESTAMP_REPLY",
+    }
+}

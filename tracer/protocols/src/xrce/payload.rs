@@ -1,0 +1,110 @@
+//! Where in `WRITE_DATA` and `DATA` the application's bytes lie (DDS-XRCE 1.0 §7.7.11, §8.3.5.8).
+//!
+//! ```text
+//! +------------+-----------+ +--------------+ +---------------+----------+ +-----------+
+//! | request, 2 | object, 2 | | info, 12     | | related, 4/24 | [length] | | sample …  |
+//! +------------+-----------+ +--------------+ +---------------+----------+ +-----------+
+//!                              FORMAT_SAMPLE    of services
+//! ```
+//!
+//! A sample is serialized without an encapsulation header. If all of it is one sequence or string, the
+//! length at its start is left out, as for DDS. Services put the request that something belongs to
+//! before it, each side in its own form; that is left out too, so that both ends show the same payload.
+
+use super::objects::ObjectId;
+use crate::Reader;
+
+/// Request and object.
+const BASE_BYTES: u64 = 4;
+
+const INFO_BYTES: u64 = 12;
+
+const FORMAT_MASK: u8 = 0x0E;
+const FORMAT_DATA: u8 = 0x00;
+const FORMAT_SAMPLE: u8 = 0x02;
+
+/// Kinds of objects, the last four bits of their numbers (§7.2.2).
+const REQUESTER: u8 = 7;
+const REPLIER: u8 = 8;
+
+/// Whose sample it is, and where it lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Payload<'a> {
+    pub object: ObjectId,
+    /// Its first byte in the body.
+    pub start: u64,
+    pub len: u64,
+    /// What is here of it.
+    pub bytes: &'a [u8],
+}
+
+impl<'a> Payload<'a> {
+    /// Reads the start of a body of `total` bytes; `to_agent` tells `WRITE_DATA` from `DATA`. `None` if
+    /// it is of a format that is not read (sequences of samples), or too little of it is here.
+    pub fn read(body: &'a [u8], total: u64, flags: u8, to_agent: bool) -> Option<Payload<'a>> {
+        let mut reader = Reader::new(body);
+        reader.skip(2)?;
+        let object = ObjectId(reader.array()?);
+        let info = match flags & FORMAT_MASK {
+            FORMAT_DATA => 0,
+            FORMAT_SAMPLE => INFO_BYTES,
+            _ => return None,
+        };
+        let related = match (object.kind(), to_agent) {
+            (REPLIER, _) => 24,
+            (REQUESTER, false) => 4,
+            _ => 0,
+        };
+        let skip = info + related;
+        let len = total.checked_sub(BASE_BYTES + skip)?;
+        reader.skip(usize::try_from(skip).ok()?)?;
+        let rest = reader.peek_rest();
+        let length = if is_lone(rest, len) { 4 } else { 0 };
+        reader.take_up_to(length);
+        let length = length as u64;
+        Some(Payload {
+            object,
+            start: BASE_BYTES + skip + length,
+            len: len - length,
+            bytes: reader.take_up_to(usize::try_from(len - length).unwrap_or(usize::MAX)),
+        })
+    }
+}
+
+/// Whether a sample of `len` bytes is one sequence, in either byte order: the agent passes on what the
+/// client serialized, whatever its own order is.
+fn is_lone(sample: &[u8], len: u64) -> bool {
+    let Some(head) = Reader::new(sample).array::<4>() else { return false };
+    [u32::from_le_bytes(head), u32::from_be_bytes(head)]
+        .iter()
+        .any(|length| u64::from(*length) + 4 == len)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(body: &[u8], flags: u8, to_agent: bool) -> Option<(u64, u64)> {
+        Payload::read(body, body.len() as u64, flags, to_agent).map(|p| (p.start, p.len))
+    }
+
+    #[test]
+    fn both_ends_show_the_same_payload() {
+        assert_eq!(read(b"rrOOsample", 1, true), Some((4, 6)));
+        assert_eq!(read(b"rrOO\x03\0\0\0abc", 1, true), Some((8, 3)));
+        assert_eq!(read(b"rrOO\0\0\0\x03abc", 1, false), Some((8, 3)));
+        assert_eq!(read(b"rrOO............\x03\0\0\0abc", 3, false), Some((20, 3)));
+        // A request leaves its requester plain, and reaches its replier with an identity of 24 bytes.
+        assert_eq!(read(b"rr\x00\x17abc", 1, true), Some((4, 3)));
+        assert_eq!(read(b"rr\x00\x18012345678901234567890123abc", 1, false), Some((28, 3)));
+        assert_eq!(read(b"rr\x00\x18012345678901234567890123abc", 1, true), Some((28, 3)));
+        assert_eq!(read(b"rr\x00\x17rrqqabc", 1, false), Some((8, 3)));
+    }
+
+    #[test]
+    fn what_is_not_read_has_no_payload() {
+        assert_eq!(read(b"rrOO\x01\0\0\0", 9, false), None);
+        assert_eq!(read(b"rrO", 1, false), None);
+        assert_eq!(Payload::read(b"rrO", 100, 1, false), None);
+    }
+}
