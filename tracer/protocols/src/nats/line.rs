@@ -103,6 +103,11 @@ pub(super) struct Line<'a> {
 impl<'a> Line<'a> {
     /// Reads the line at the front of `head`; if there is none, whether more bytes could help.
     pub fn read(head: &'a [u8]) -> Result<Line<'a>, PduLen> {
+        // Most bytes that a search after a gap comes to are no verb's first.
+        if head.first().is_some_and(|first| !b"MPHSUICRLA+-".contains(&first.to_ascii_uppercase()))
+        {
+            return Err(PduLen::Invalid);
+        }
         let Some(verb_len) = head.iter().take(LONGEST_VERB + 1).position(|&b| b <= b' ') else {
             return Err(incomplete(head));
         };
