@@ -55,18 +55,17 @@ pub(super) enum Start {
 }
 
 impl Start {
-    /// Reads the header of a batch, if a whole one starts with `fields`, which are all bytes of the
+    /// Reads the header of a batch, as far as that is needed to tell; `fields` are all bytes of the
     /// partition's records that are left.
     pub fn read(fields: &mut Fields<'_>) -> Read<Start> {
         let partition_bytes = fields.left();
         if partition_bytes < MAGIC_END {
             return Ok(Start::Partial);
         }
-        let mut ahead = *fields;
-        ahead.take(8)?;
-        let length = u64::try_from(ahead.i32()?).map_err(|_| Fault::Malformed)?;
-        ahead.take(4)?;
-        match ahead.u8()? {
+        fields.take(8)?;
+        let length = u64::try_from(fields.i32()?).map_err(|_| Fault::Malformed)?;
+        fields.take(4)?;
+        match fields.u8()? {
             0 | 1 => return Ok(Start::MessageSet),
             2 => {}
             _ => return Err(Fault::Malformed),
@@ -76,12 +75,11 @@ impl Start {
         if whole > partition_bytes {
             return Ok(Start::Partial);
         }
-        ahead.take(4)?;
-        let attributes = ahead.i16()?;
-        ahead.take(34)?;
-        let records = u32::try_from(ahead.i32()?).map_err(|_| Fault::Malformed)?;
+        fields.take(4)?;
+        let attributes = fields.i16()?;
+        fields.take(34)?;
+        let records = u32::try_from(fields.i32()?).map_err(|_| Fault::Malformed)?;
         ensure(attributes & 7 <= 4 && (records == 0) == (bytes == 0))?;
-        *fields = ahead;
         Ok(Start::Batch(match attributes {
             a if a & 0x20 != 0 => Batch::Control { bytes },
             a if a & 7 != 0 => Batch::Compressed { bytes },

@@ -70,16 +70,23 @@ impl Kafka {
     fn head<'a>(&self, side: Side, bytes: &'a [u8], total: u64) -> Read<Head<'a>> {
         let mut fields = Fields::new(bytes, total);
         fields.take(SIZE_BYTES)?;
-        if self.client != Some(other(side)) {
-            let mut request = fields;
-            match RequestHeader::read(&mut request) {
-                Ok(header) => return Ok(request_head(header, request)),
-                Err(fault) if self.client == Some(side) => return Err(fault),
-                Err(Fault::Short(more)) => return Err(Fault::Short(more)),
-                Err(Fault::Malformed) => {}
+        if self.client == Some(other(side)) {
+            return self.response(fields);
+        }
+        let mut body = fields;
+        let request =
+            RequestHeader::read(&mut body).map(|header| (header, request_head(header, body)));
+        match request {
+            Ok((header, head)) if self.client.is_some() || header.is_named() => Ok(head),
+            Err(fault) if self.client.is_some() => Err(fault),
+            Err(Fault::Short(more)) => Err(Fault::Short(more)),
+            // A response with a low correlation id looks like a Produce request without a client id.
+            nameless => {
+                let response = self.response(fields)?;
+                let is_response = response.call.is_some();
+                Ok(nameless.map_or(response, |(_, head)| if is_response { response } else { head }))
             }
         }
-        self.response(fields)
     }
 
     fn response<'a>(&self, mut fields: Fields<'a>) -> Read<Head<'a>> {
@@ -181,6 +188,10 @@ impl Kafka {
         loop {
             let tail = head.get(to_usize(len)..).unwrap_or_default();
             match walk.next(tail) {
+                // One that is not all here comes alone: as much of it is kept as there is room for.
+                Ok((_, piece)) if len > before && len + piece > head.len() as u64 => {
+                    return PduLen::Known(len);
+                }
                 Ok((_, piece)) => len += piece,
                 Err(Fault::Short(more)) if len == before => return PduLen::Need(head.len() + more),
                 Err(Fault::Malformed) if len == before => return PduLen::Known(open.left),
@@ -377,15 +388,19 @@ fn response_body(call: Call, fields: Fields<'_>) -> Read<Fields<'_>> {
 /// The Fetch that a response to an unknown request answers: one of those whose layouts differ, if
 /// this leads to records.
 pub(super) fn guess_fetch(fields: Fields<'_>) -> Read<Option<Call>> {
+    let mut short = None;
     for version in [13, 12, 11, 7, 5, 4] {
         let call = Call { key: FETCH, version };
         match leads_to_records(call, fields) {
             Ok(true) => return Ok(Some(call)),
-            Err(Fault::Short(more)) => return Err(Fault::Short(more)),
+            // Not more than the right one needs: what is behind its head is another piece.
+            Err(Fault::Short(more)) => {
+                short = Some(short.map_or(more, |least: usize| least.min(more)))
+            }
             Ok(false) | Err(Fault::Malformed) => {}
         }
     }
-    Ok(None)
+    short.map_or(Ok(None), |more| Err(Fault::Short(more)))
 }
 
 fn leads_to_records(call: Call, fields: Fields<'_>) -> Read<bool> {

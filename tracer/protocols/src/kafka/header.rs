@@ -50,6 +50,11 @@ impl<'a> RequestHeader<'a> {
         *fields = body;
         Ok(RequestHeader { call, api, correlation_id, client_id })
     }
+
+    /// Whether its client has a name, which hardly any other bytes have.
+    pub fn is_named(&self) -> bool {
+        self.client_id.is_some_and(|id| id.iter().any(u8::is_ascii_alphanumeric))
+    }
 }
 
 /// Text on one line.

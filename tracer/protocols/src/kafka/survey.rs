@@ -46,7 +46,6 @@ pub(super) fn request(head: &[u8]) -> Read<Sight> {
     let (total, mut fields) = sized(head)?;
     let header = RequestHeader::read(&mut fields)?;
     ensure(header.correlation_id >= 0)?;
-    let named = header.client_id.is_some_and(|id| id.iter().any(u8::is_ascii_alphanumeric));
     let confirmed = match header.call.key {
         API_VERSIONS => api_versions(header.call.version, fields).map(|()| true),
         PRODUCE => Layout::of(header.call).map_or(Ok(false), |layout| {
@@ -58,7 +57,7 @@ pub(super) fn request(head: &[u8]) -> Read<Sight> {
     let evidence = match confirmed {
         Err(Fault::Malformed) => return Err(Fault::Malformed),
         Ok(true) => Evidence::Strong,
-        _ if named => Evidence::Strong,
+        _ if header.is_named() => Evidence::Strong,
         _ => Evidence::Weak,
     };
     Ok(Sight { total, correlation_id: header.correlation_id, evidence })
@@ -91,24 +90,22 @@ pub(super) fn response(head: &[u8]) -> Read<Sight> {
 
 /// Whether a direction whose first bytes are `head` is Kafka.
 pub(super) fn recognise(head: &[u8], at_start: bool) -> Recognition {
-    match request(head) {
-        Ok(sight) => return request_recognition(head, sight),
-        Err(Fault::Short(_)) => return Recognition::NeedMore,
-        Err(Fault::Malformed) => {}
-    }
-    match response(head) {
-        Ok(Sight { evidence: Evidence::Strong, .. }) => Recognition::Yes,
-        Ok(sight) if sight.total == head.len() as u64 => {
+    let request = request(head);
+    match (request, response(head)) {
+        (Ok(request @ Sight { evidence: Evidence::Strong, .. }), _) => believed(head, request),
+        (_, Ok(Sight { evidence: Evidence::Strong, .. })) => Recognition::Yes,
+        (Ok(request), _) => believed(head, request),
+        (Err(Fault::Short(_)), _) | (_, Err(Fault::Short(_))) => Recognition::NeedMore,
+        (_, Ok(sight)) if sight.total == head.len() as u64 => {
             let first = FIRST_CORRELATION_IDS.contains(&sight.correlation_id);
             if first || !at_start { Recognition::Maybe } else { Recognition::No }
         }
-        Err(Fault::Short(_)) => Recognition::NeedMore,
         _ => Recognition::No,
     }
 }
 
 /// A request is believed if nothing but a request comes after it.
-fn request_recognition(head: &[u8], sight: Sight) -> Recognition {
+fn believed(head: &[u8], sight: Sight) -> Recognition {
     let total = usize::try_from(sight.total).unwrap_or(usize::MAX);
     let tail = head.get(total..).unwrap_or_default();
     let followed = tail.is_empty() || !matches!(request(tail), Err(Fault::Malformed));

@@ -281,6 +281,7 @@ impl Walk {
         fields.take(read)?;
         self.records -= read;
         self.place = match start {
+            Start::Partial | Start::MessageSet if self.records == 0 => Place::Batches,
             Start::Partial => Place::Block(Block::Partial, self.records),
             Start::MessageSet => Place::Block(Block::MessageSet, self.records),
             Start::Batch(Batch::Records { bytes: 0, .. }) => Place::Batches,

@@ -5,8 +5,12 @@ use wirelap_events::{ByteRange, Class, Frame, Offset};
 use wirelap_protocols::stream::{KEPT_BYTES, Stream};
 use wirelap_protocols::{Connection, FrameSink, Pdu, PduLen, Reader, Side};
 
-/// PDUs of `kind, length, length − 2 bytes`; the lowest kinds are lies.
-struct Worst;
+/// PDUs of `kind, length, length − 2 bytes`; the lowest kinds are lies. One of kind 9 starts something
+/// of 100 bytes that comes in pieces.
+#[derive(Default)]
+struct Worst {
+    open: u64,
+}
 
 impl Connection for Worst {
     fn pdu_len(&self, _: Side, head: &[u8]) -> PduLen {
@@ -32,9 +36,19 @@ impl Connection for Worst {
         assert!(pdu.bytes.len() <= KEPT_BYTES.max(usize::from(u8::MAX)) || !pdu.is_truncated());
         let (range, name, class) = (pdu.range, "PDU", Class::Other);
         out.frame(&Frame { range, name, class, payload_bytes: 0, data: None });
+        self.open = match (self.open, pdu.bytes) {
+            (0, [9, ..]) => 100,
+            (open, _) => open.saturating_sub(range.len()),
+        };
     }
 
-    fn gap(&mut self, _: Side) {}
+    fn open_bytes(&self, _: Side) -> u64 {
+        self.open
+    }
+
+    fn gap(&mut self, _: Side) {
+        self.open = 0;
+    }
 }
 
 /// Plays `script`: `operation u8, shift i8, length u8, bytes` each, and checks that every byte of the
@@ -43,6 +57,7 @@ pub fn play(script: &[u8]) {
     let mut reader = Reader::new(script);
     let mid_stream = reader.u8().is_some_and(|b| b & 1 != 0);
     let mut stream = Stream::new(Side::A, mid_stream);
+    let mut worst = Worst::default();
     let mut seen = ByteRange::new(Offset::START, 0);
     let (mut framed, mut last) = (0, Offset::START);
     while let (Some(operation), Some(shift), Some(len)) = (reader.u8(), reader.u8(), reader.u8()) {
@@ -61,15 +76,15 @@ pub fn play(script: &[u8]) {
             _ => (&[][..], u64::from(len) << 12),
         };
         if operation & 2 == 0 {
-            stream.feed(at, bytes, missing, &mut Worst, &mut sink);
+            stream.feed(at, bytes, missing, &mut worst, &mut sink);
         } else {
-            stream.gap(at, missing, &mut Worst, &mut sink);
+            stream.gap(at, missing, &mut worst, &mut sink);
         }
         seen.end = seen.end.max(at.plus(bytes.len() as u64 + missing));
         let accounted = framed + stream.undecoded_bytes() + stream.pending_bytes();
         assert_eq!(accounted, seen.len(), "after {operation} at {at:?} of {} bytes", bytes.len());
         assert!(last <= seen.end);
     }
-    stream.finish(&mut Worst);
+    stream.finish(&mut worst);
     assert_eq!(framed + stream.undecoded_bytes(), seen.len());
 }

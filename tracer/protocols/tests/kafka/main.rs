@@ -1,4 +1,11 @@
-//! Kafka: real traffic against what Kafka's own classes and tshark read in it.
+//! Kafka: real traffic against what Kafka's own classes and tshark read in it, PDUs of any size, and what is
+//! taken for Kafka.
+
+#[path = "../common/mod.rs"]
+mod common;
 
 mod captures;
+mod compose;
+mod large;
 mod pcap;
+mod recognition;

@@ -1,0 +1,76 @@
+//! Composes Produce requests of version 9 and Fetch responses of version 12.
+
+/// `UNSIGNED_VARINT`.
+fn unsigned(mut n: usize) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    while n > 0x7F {
+        bytes.push(u8::try_from(n & 0x7F).unwrap() | 0x80);
+        n >>= 7;
+    }
+    bytes.push(u8::try_from(n).unwrap());
+    bytes
+}
+
+fn i32_of(n: usize) -> [u8; 4] {
+    i32::try_from(n).unwrap().to_be_bytes()
+}
+
+/// Bytes behind their length as a `VARINT`.
+fn sized(bytes: &[u8]) -> Vec<u8> {
+    [unsigned(2 * bytes.len()), bytes.to_vec()].concat()
+}
+
+/// A record without key and headers.
+pub fn record(value: &[u8]) -> Vec<u8> {
+    sized(&[b"\0\0\0\x01".to_vec(), sized(value), vec![0]].concat())
+}
+
+/// A batch of `count` records.
+pub fn batch(count: usize, records: &[u8]) -> Vec<u8> {
+    let mut batch = vec![0; 57];
+    batch[8..12].copy_from_slice(&i32_of(49 + records.len()));
+    batch[16] = 2;
+    batch.extend(i32_of(count));
+    batch.extend(records);
+    batch
+}
+
+/// A batch of as many records of `len` bytes.
+pub fn uniform(count: usize, len: usize) -> Vec<u8> {
+    batch(count, &record(&vec![b'v'; len]).repeat(count))
+}
+
+fn pdu(body: &[u8]) -> Vec<u8> {
+    [&i32_of(body.len()), body].concat()
+}
+
+/// An array with one entry that ends with no tags.
+fn only(entry: &[u8]) -> Vec<u8> {
+    [b"\x02", entry, b"\0"].concat()
+}
+
+/// A Produce request to `topic-0`, without acknowledgement.
+pub fn produce(correlation_id: usize, topic: &str, batches: &[u8]) -> Vec<u8> {
+    let records = [unsigned(batches.len() + 1), batches.to_vec()].concat();
+    let partitions = only(&[&i32_of(0)[..], &records].concat());
+    let name = [unsigned(topic.len() + 1), topic.into()].concat();
+    let topics = only(&[name, partitions].concat());
+    let head =
+        [b"\0\0\0\x09", &i32_of(correlation_id)[..], b"\0\x05maker\0\0\0\0\0\0\0\0"].concat();
+    pdu(&[head, topics, vec![0]].concat())
+}
+
+/// A response to a Fetch request, of `topic-0`.
+pub fn fetched(correlation_id: usize, topic: &str, batches: &[u8]) -> Vec<u8> {
+    let records = [unsigned(batches.len() + 1), batches.to_vec()].concat();
+    let partition = [&i32_of(0)[..], &[0; 26], b"\x01\xff\xff\xff\xff", &records].concat();
+    let name = [unsigned(topic.len() + 1), topic.into()].concat();
+    let topics = only(&[name, only(&partition)].concat());
+    pdu(&[&i32_of(correlation_id)[..], &[0; 11], &topics, b"\0"].concat())
+}
+
+/// A Heartbeat request, which no Produce request is mistaken for.
+pub fn heartbeat(correlation_id: usize) -> Vec<u8> {
+    let head = [b"\0\x0c\0\x04", &i32_of(correlation_id)[..], b"\0\x05maker\0"].concat();
+    pdu(&[&head[..], b"\x02g", &i32_of(1), b"\x02m\0\0"].concat())
+}
