@@ -11,6 +11,8 @@
 //! | `calls` | which request a response answers |
 //! | `walk` | the bodies of Produce requests and Fetch responses |
 //! | `batch` | record batches and records |
+//! | `head` | what a PDU is |
+//! | `open` | what its pieces are |
 //! | `topics` | topic ids, and the topic and partition of records |
 //! | `survey` | whether bytes are Kafka |
 //! | `connection` | all of it together |
@@ -60,7 +62,9 @@ mod batch;
 mod calls;
 mod connection;
 mod fields;
+mod head;
 mod header;
+mod open;
 mod survey;
 mod topics;
 mod walk;

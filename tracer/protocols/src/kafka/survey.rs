@@ -2,8 +2,8 @@
 //! every field makes sense, and a body, where that can be told, that does too.
 
 use super::apis::{API_VERSIONS, PRODUCE};
-use super::connection::guess_fetch;
 use super::fields::{Fault, Fields, Read, ensure};
+use super::head::guess_fetch;
 use super::header::{RequestHeader, SIZE_BYTES, pdu_bytes};
 use super::walk::{Layout, Walk};
 use crate::Recognition;

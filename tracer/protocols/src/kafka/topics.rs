@@ -100,8 +100,18 @@ pub(super) struct TopicPartition {
 }
 
 impl TopicPartition {
+    /// Goes to the topic and the partition that were told, or stays.
+    pub fn follow(&mut self, topic: Option<Topic<'_>>, partition: Option<i32>, topics: &Topics) {
+        if let Some(topic) = topic {
+            self.set_topic(topic, topics);
+        }
+        if let Some(index) = partition {
+            self.set_partition(index);
+        }
+    }
+
     /// Another topic. An id that nobody has named stands for itself, in hex.
-    pub fn set_topic(&mut self, topic: Topic<'_>, topics: &Topics) {
+    fn set_topic(&mut self, topic: Topic<'_>, topics: &Topics) {
         self.text.clear();
         match topic {
             Topic::Name(name) => self.text.extend_from_slice(name),
@@ -123,7 +133,7 @@ impl TopicPartition {
     }
 
     /// Another partition of the same topic.
-    pub fn set_partition(&mut self, index: i32) {
+    fn set_partition(&mut self, index: i32) {
         self.text.truncate(self.topic);
         self.text.push(b'-');
         push_decimal(&mut self.text, index.unsigned_abs());
