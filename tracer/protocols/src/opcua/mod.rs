@@ -7,7 +7,7 @@
 //! | `fields`, `node`, `value` | the binary encoding |
 //! | `service` | the types of requests and responses |
 //! | `walk` | the services that carry values |
-//! | `assembly` | messages that come in chunks |
+//! | `assembly`, `chunk` | messages that come in chunks |
 //! | `names` | whose values they are |
 //! | `connection` | all of it together |
 //!
@@ -23,6 +23,7 @@
 //! nothing of this format.
 
 mod assembly;
+mod chunk;
 mod connection;
 mod fields;
 mod header;

@@ -1,6 +1,8 @@
 //! Whose values they are: what requests say about responses.
 
 use super::node::NodeId;
+use super::walk::Source;
+use crate::Side;
 use std::collections::{HashMap, VecDeque};
 
 /// The most monitored items remembered; then the one that was learned first goes.
@@ -18,9 +20,72 @@ const MAX_READ_BYTES: usize = 64 << 10;
 /// A subscription, and the client's handle of an item in it.
 type Handle = (u32, u32);
 
+/// What tells whose values they are.
+#[derive(Debug, Default)]
+pub(super) struct Names {
+    monitored: Monitored,
+    /// By the side that reads.
+    reads: [Reads; 2],
+    scratch: Vec<u8>,
+}
+
+impl Names {
+    /// A read request begins.
+    pub fn begin_read(&mut self, side: Side, request: u32) {
+        self.reads[side as usize].begin(request);
+    }
+
+    /// The read request that began last wants one more thing.
+    pub fn want(&mut self, side: Side, node: Option<NodeId<'_>>) {
+        self.reads[side as usize].want(node);
+    }
+
+    /// Bytes of a side were missed: its request may be another one than it seems.
+    pub fn gap(&mut self, side: Side) {
+        self.reads[side as usize].forget();
+    }
+
+    /// An item is monitored from now on.
+    pub fn learn(&mut self, handle: Handle, node: NodeId<'_>) {
+        self.scratch.clear();
+        node.write(&mut self.scratch);
+        self.monitored.learn(handle, &self.scratch);
+    }
+
+    /// An item was notified, without a value.
+    pub fn pass(&mut self, handle: Handle) {
+        self.monitored.notify(handle);
+    }
+
+    /// Whose value it is, and whether it is one that the server had before it was subscribed to.
+    /// `None` if it is no application's: another attribute, or a read of the server's own state,
+    /// with which clients see that it is alive.
+    pub fn of(&mut self, side: Side, request: u32, source: Source<'_>) -> Option<(&[u8], bool)> {
+        match source {
+            Source::Node(node) => {
+                self.scratch.clear();
+                node.write(&mut self.scratch);
+                Some((&self.scratch, false))
+            }
+            Source::Handle { subscription, handle } => {
+                let known = self.monitored.notify((subscription, handle));
+                Some(known.unwrap_or((&[], false)))
+            }
+            Source::Wanted(index) => {
+                let client = 1 - side as usize;
+                match self.reads[client].wanted(request, index) {
+                    None => Some((&[], false)),
+                    Some(node) if node.starts_with(b"ns=") => Some((node, false)),
+                    Some(_) => None,
+                }
+            }
+        }
+    }
+}
+
 /// The nodes of monitored items, by subscription and client handle.
 #[derive(Debug, Default)]
-pub(super) struct Monitored {
+struct Monitored {
     items: HashMap<Handle, Item>,
     /// The one learned first at the front.
     order: VecDeque<Handle>,
@@ -60,7 +125,7 @@ impl Monitored {
 
 /// One side's read requests.
 #[derive(Debug, Default)]
-pub(super) struct Reads {
+struct Reads {
     /// The newest at the back. Buffers of old ones serve the next.
     open: VecDeque<Read>,
 }
