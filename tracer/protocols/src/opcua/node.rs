@@ -1,7 +1,6 @@
 //! Identifiers of nodes (OPC 10000-6 §5.2.2.9), and their text (§5.3.1.10).
 
 use super::fields::{Fault, Fields};
-use std::io::Write as _;
 
 /// The longest string or opaque identifier, in characters (OPC 10000-3 §8.2.4).
 const MAX_ID_BYTES: usize = 4096;
@@ -73,12 +72,16 @@ impl<'a> NodeId<'a> {
 
     /// Appends the text, such as `ns=1;s=the.answer`; namespace 0 is left out.
     pub fn write(&self, out: &mut Vec<u8>) {
-        // Writing to a vector cannot fail.
         if self.namespace != 0 {
-            let _ = write!(out, "ns={};", self.namespace);
+            out.extend_from_slice(b"ns=");
+            write_number(self.namespace.into(), out);
+            out.push(b';');
         }
         match self.id {
-            Id::Number(number) => drop(write!(out, "i={number}")),
+            Id::Number(number) => {
+                out.extend_from_slice(b"i=");
+                write_number(number, out);
+            }
             Id::Text(text) => {
                 out.extend_from_slice(b"s=");
                 out.extend_from_slice(text.get(..MAX_ID_BYTES).unwrap_or(text));
@@ -92,6 +95,21 @@ impl<'a> NodeId<'a> {
     }
 }
 
+/// In decimal; every value has one, and the standard library's way takes longer than all the rest.
+fn write_number(mut number: u32, out: &mut Vec<u8>) {
+    let start = out.len();
+    loop {
+        out.push(b'0' + (number % 10) as u8);
+        number /= 10;
+        if number == 0 {
+            break;
+        }
+    }
+    if let Some(digits) = out.get_mut(start..) {
+        digits.reverse();
+    }
+}
+
 /// The first three groups are numbers, which are little-endian (§5.2.2.6).
 fn write_guid(guid: [u8; 16], out: &mut Vec<u8>) {
     const ORDER: [usize; 16] = [3, 2, 1, 0, 5, 4, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15];
@@ -100,7 +118,8 @@ fn write_guid(guid: [u8; 16], out: &mut Vec<u8>) {
         if matches!(place, 4 | 6 | 8 | 10) {
             out.push(b'-');
         }
-        let _ = write!(out, "{:02x}", guid[index]);
+        let digit = |value: u8| b"0123456789abcdef"[usize::from(value & 0x0F)];
+        out.extend([digit(guid[index] >> 4), digit(guid[index])]);
     }
 }
 
@@ -133,6 +152,7 @@ mod tests {
     #[test]
     fn every_encoding_has_its_text() {
         assert_eq!(text(&[0, 85]).unwrap(), "i=85");
+        assert_eq!(text(&[1, 5, 0, 0]).unwrap(), "ns=5;i=0");
         assert_eq!(text(&[1, 5, 1, 4]).unwrap(), "ns=5;i=1025");
         assert_eq!(text(&[2, 0, 1, 0x40, 0xE2, 1, 0]).unwrap(), "ns=256;i=123456");
         assert_eq!(text(b"\x03\x01\0\x0a\0\0\0the.answer").unwrap(), "ns=1;s=the.answer");

@@ -260,6 +260,15 @@ mod tests {
     }
 
     #[test]
+    fn numbers_go_round_and_round() {
+        let mut stream = Stream::default();
+        for number in 0..200_000_u32 {
+            let sequence = (number & 0xFFFF) as u16;
+            assert!(!stream.see(sequence), "{number}");
+        }
+    }
+
+    #[test]
     fn fragments_come_in_any_order() {
         let mut stream = Stream::default();
         assert!(!stream.see(0xFFFD));
