@@ -39,9 +39,9 @@ type Discard = fn(&Delivery);
 /// Nothing can be watched, or a workload failed.
 pub fn run(args: &LiveArgs) -> Result<ExitCode, Failure> {
     let json = Json::open(args.json.as_deref())?;
+    preflight()?;
     let shop = if args.on.is_empty() { None } else { Some(Shop::open()?) };
     let (trials, skipped) = trials(args, shop.as_ref())?;
-    preflight()?;
     let signals = catch_signals()?;
     privileges::shed();
     let environment = environment::describe(0);

@@ -24,9 +24,9 @@ use wirelap_report::{Environment, Kind, RunReport, Scenario, table};
 /// Nothing could be measured, or the results could not be written.
 pub fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
     let json = Json::open(args.json.as_deref())?;
+    preflight()?;
     let shop = Shop::open()?;
     let plan = plan::plan(args, &Catalogue::ask(&shop)?)?;
-    preflight()?;
     let signals = catch_signals()?;
     privileges::shed();
     let environment = environment::describe(plan.seed);

@@ -9,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::{Duration, Instant};
-use wirelap_contract::{Done, History, LinkTransport, Ready, Role, Spec, Stamp};
+use wirelap_contract::{Done, History, LinkTransport, Ready, Reliability, Role, Spec, Stamp};
 use wirelap_contract::{Truth, TruthKind, TruthReader};
 
 pub const LIMIT: Duration = Duration::from_mins(1);
@@ -179,6 +179,8 @@ impl Case {
     pub fn zenoh(transport: LinkTransport) -> Case {
         let mut case = Case::of("zenoh-p2p");
         case.base.transport = Some(transport);
+        // Pings are best effort by default: a large one may be dropped.
+        case.base.reliability = Some(Reliability::Reliable);
         case
     }
 
