@@ -188,7 +188,8 @@ impl Open {
         application: Option<Application>,
         range: ByteRange,
     ) -> Added<'_> {
-        if let (None, Some(found)) = (self.application, application) {
+        let first_seen = self.application.is_none() && application.is_some();
+        if let (true, Some(found)) = (first_seen, application) {
             self.application = Some(found);
             self.keep_head(fragment.serialized.bytes, found);
         }
@@ -205,6 +206,10 @@ impl Open {
         if self.missing == missing {
             return Added::Part { payload_bytes: 0 };
         }
+        if first_seen {
+            // Those that came before the first one were counted without knowing what is padding.
+            payload_bytes = self.exactly(fragment, application).saturating_sub(self.counted);
+        }
         self.extent.start = self.extent.start.min(range.start);
         self.extent.end = self.extent.end.max(range.end);
         if self.missing > 0 {
@@ -212,10 +217,22 @@ impl Open {
             return Added::Part { payload_bytes };
         }
         self.key = None;
-        // Fragments that came before the first one were counted without knowing what is padding.
         let payload_bytes = application.len.saturating_sub(self.counted).min(range.len());
         let (extent, payload_len) = (self.extent, application.len);
         Added::Whole { payload_bytes, sample: Whole { extent, payload_len, payload: &self.head } }
+    }
+
+    /// The payload's bytes in all fragments that are here; `like` tells how long one is.
+    fn exactly(&self, like: &Fragment, application: Application) -> u64 {
+        let is_here = |&index: &u32| {
+            let word = self.here.get((index / u64::BITS) as usize).copied().unwrap_or(0);
+            word >> (index % u64::BITS) & 1 == 1
+        };
+        let payload = |index| {
+            let (start, end) = like.span(index, 1);
+            application.within(start, end)
+        };
+        (0..like.fragments_in_sample()).filter(is_here).map(payload).sum()
     }
 
     fn keep_head(&mut self, serialized: &[u8], application: Application) {
