@@ -55,7 +55,7 @@
 //! # Long PDUs
 //!
 //! Batches of 400 KB and Fetch responses of 50 MB are usual. They are not waited for: records are
-//! handed out as they come.
+//! handed out as they come. Joined in mid-stream, a long response whose request was not seen is opaque.
 
 mod apis;
 mod batch;

@@ -60,6 +60,11 @@ pub fn produce(correlation_id: usize, topic: &str, batches: &[u8]) -> Vec<u8> {
     pdu(&[head, topics, vec![0]].concat())
 }
 
+/// A Fetch request; its body does not matter.
+pub fn fetch(correlation_id: usize) -> Vec<u8> {
+    pdu(&[b"\0\x01\0\x0c", &i32_of(correlation_id)[..], b"\0\x05maker\0\0\0"].concat())
+}
+
 /// A response to a Fetch request, of `topic-0`.
 pub fn fetched(correlation_id: usize, topic: &str, batches: &[u8]) -> Vec<u8> {
     let records = [unsigned(batches.len() + 1), batches.to_vec()].concat();

@@ -2,7 +2,7 @@
 //! missing in them costs no more than itself.
 
 use crate::common::{Chunk, Player, check_everywhere};
-use crate::compose::{batch, fetched, heartbeat, produce, record, uniform};
+use crate::compose::{batch, fetch, fetched, heartbeat, produce, record, uniform};
 use wirelap_events::Transport;
 use wirelap_protocols::Side;
 use wirelap_protocols::kafka::PROTOCOL;
@@ -38,7 +38,9 @@ fn every_record_of_a_full_batch_is_found() {
 fn a_response_of_50_mb_is_not_kept() {
     let response = fetched(1, "t", &uniform(700, 1400).repeat(54));
     assert!(response.len() > 50 << 20);
+    let request = Chunk::whole(Side::A, &fetch(1));
     let mut player = player();
+    player.feed(&request);
     let mut fed = 0;
     for packet in packets(Side::B, &response) {
         player.feed(&packet);
@@ -49,7 +51,8 @@ fn a_response_of_50_mb_is_not_kept() {
             break;
         }
     }
-    let player = self::player().play(&packets(Side::B, &response));
+    let chunks = [vec![request], packets(Side::B, &response)].concat();
+    let player = self::player().play(&chunks);
     assert_eq!((records(&player), player.is_complete()), (700 * 54, true));
 }
 
