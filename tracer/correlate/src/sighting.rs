@@ -3,6 +3,7 @@
 use crate::Correlator;
 use crate::flow::{Found, Node, Way};
 use crate::join::{Joined, LegKey, Sighting};
+use crate::snapshot::Counts;
 use arrayvec::ArrayVec;
 use wirelap_events::{GroupId, Nanos, Pid};
 use wirelap_protocols::Topology;
@@ -24,29 +25,48 @@ impl Correlator {
     fn sight(&mut self, at: Nanos, way: Way, found: Found) {
         let Some(row) = self.row_of(way) else { return };
         let is_warmup = found.stamp.is_some_and(|stamp| stamp.warmup);
-        if found.copy {
+        let Some(sighting) = self.sighting(at, way, &found, row) else { return };
+        if let Some(count) = self.left_out(&found, &sighting) {
             if let Some(row) = self.rows.get_mut(row) {
-                row.counts.duplicates += 1;
+                *count(&mut row.counts) += 1;
             }
             return;
         }
-        let Some(sighting) = self.sighting(at, way, &found, row) else { return };
         if self.messages.is_full()
             && let Some(gone) = self.messages.force()
         {
             self.totals.evicted += u64::from(gone.was_open);
             self.count_leftover(&gone);
         }
-        let (key, joined) = self.messages.sight(sighting);
+        let flows = &self.flows;
+        let left = || flows.flow(way)?.marks.left_at(found.extent);
+        let (key, joined) = self.messages.sight(sighting, left);
         if let Some(flow) = self.flows.flow_mut(way) {
             flow.pending.push_back(key);
         }
         let Some(row) = self.rows.get_mut(row) else { return };
         match joined {
-            Joined::New => *row.counts.of_sent(is_warmup) += 1,
-            Joined::Again => row.counts.duplicates += 1,
+            Joined::New if !found.duplicate => *row.counts.of_sent(is_warmup) += 1,
+            Joined::New | Joined::Again => row.counts.duplicates += 1,
             Joined::Leg | Joined::Orphan => {}
         }
+    }
+
+    /// What a message counts as that is not followed.
+    ///
+    /// A broker marks what it had stored as retained, and a publisher what it wants stored: that is a
+    /// message as any other. What a publisher repeats is followed too, as it cannot be told whether the
+    /// broker had it, and passes it on; what a broker repeats on a new connection is not.
+    fn left_out(&self, found: &Found, sighting: &Sighting) -> Option<fn(&mut Counts) -> &mut u64> {
+        let is_from_broker = sighting.topology == Topology::Brokered && !sighting.to_server;
+        if found.retained && is_from_broker {
+            return Some(|counts| &mut counts.retained);
+        }
+        let is_known = self.messages.repeated(found.identity, sighting.way).is_some();
+        if found.duplicate && !is_known && !sighting.to_server {
+            return Some(|counts| &mut counts.duplicates);
+        }
+        None
     }
 
     fn sighting(&self, at: Nanos, way: Way, found: &Found, row: GroupId) -> Option<Sighting> {
@@ -66,6 +86,7 @@ impl Correlator {
             stamp: found.stamp,
             payload_len: found.payload_len,
             row,
+            repeats: found.duplicate,
         })
     }
 

@@ -58,12 +58,13 @@ pub struct Group {
 /// Length of [`Group::history`].
 pub const HISTORY_SECONDS: usize = 120;
 
-/// Messages by what became of them. `sent ≥ matched`, `delivered ≥ matched`.
+/// Messages by what became of them. `delivered ≥ matched`; with fan-out, both may be above `sent`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Messages seen on their first leg (warm-up left out).
+    /// Messages published: seen on their first leg (warm-up left out). One that goes to a hundred
+    /// subscribers is one.
     pub sent: u64,
-    /// Deliveries seen: last legs that were read.
+    /// Deliveries seen: last legs that were read. A message to a hundred subscribers has a hundred.
     pub delivered: u64,
     /// Deliveries with every leg from first send to last read.
     pub matched: u64,
@@ -71,6 +72,9 @@ pub struct Counts {
     pub uncovered: u64,
     /// Copies that the protocol marks as duplicates, or that repeat a stamp.
     pub duplicates: u64,
+    /// Messages that the broker had stored, handed to a subscriber that came later; not in the figures
+    /// above.
+    pub retained: u64,
     /// Messages of the warm-up, not in the figures above.
     pub warmup: u64,
 }

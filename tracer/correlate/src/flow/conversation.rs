@@ -81,7 +81,8 @@ fn identify(side: Side, data: &Data<'_>) -> Found {
         identity: Identity { hash: hasher.finish(), exact: stamp.is_some() || data.key.is_some() },
         stamp,
         payload_len: data.payload_len,
-        copy: data.duplicate || data.retained,
+        duplicate: data.duplicate,
+        retained: data.retained,
     }
 }
 

@@ -39,6 +39,14 @@ impl Marks {
         }
     }
 
+    /// When the last byte of `extent` left, or else came in.
+    pub fn left_at(&self, extent: ByteRange) -> Option<Nanos> {
+        match self {
+            Marks::Tcp(marks) => marks.left_at(extent),
+            Marks::Udp(_) => None,
+        }
+    }
+
     pub fn was_received(&self, extent: ByteRange) -> bool {
         match self {
             Marks::Tcp(marks) => marks.was_received(extent),

@@ -26,8 +26,10 @@ pub struct Found {
     pub identity: Identity,
     pub stamp: Option<Stamp>,
     pub payload_len: u64,
-    /// The protocol says that it is, or may be, not the original.
-    pub copy: bool,
+    /// The protocol says that it may be sent again.
+    pub duplicate: bool,
+    /// The protocol says that it is to be stored, or was.
+    pub retained: bool,
 }
 
 /// What makes a message the same on every flow.

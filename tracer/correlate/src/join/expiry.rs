@@ -84,14 +84,15 @@ impl Messages {
             left.unjoined += u64::from(was_read && ends);
             left.unread += u64::from(!was_read);
         }
-        let (identity, row) = (message.identity, message.row);
+        let (identity, row, entry) = (message.identity, message.row, (message.serial, index));
+        self.waiting -= message.open as usize;
         let is_warmup = message.stamp.is_some_and(|stamp| stamp.warmup);
         let mut next = Some(message.first);
         while let Some(leg) = next.and_then(|leg| self.legs.try_remove(leg)) {
-            self.index.remove_way(identity, leg.way, index);
+            self.index.remove_way(identity, leg.way, entry);
             next = leg.next;
         }
-        self.index.remove(identity, index);
+        self.index.remove(identity, entry);
         self.open.remove(index);
         if is_warmup {
             left = Leftover::default();

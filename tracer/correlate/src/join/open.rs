@@ -19,6 +19,8 @@ pub struct Sighting {
     pub stamp: Option<Stamp>,
     pub payload_len: u64,
     pub row: GroupId,
+    /// Its publisher says that it repeats it.
+    pub repeats: bool,
 }
 
 /// A leg's index and serial number.
@@ -79,6 +81,8 @@ pub struct Message {
     pub(super) legs: u32,
     pub(super) open: u32,
     pub(super) is_orphan: bool,
+    /// It counts as a duplicate.
+    pub(super) repeats: bool,
     pub(super) overdue: bool,
 }
 

@@ -2,6 +2,7 @@
 
 use super::index::Index;
 use super::open::{Joined, LegKey, LegState, Message, Sighting};
+use crate::flow::{Identity, Node, Way};
 use rustc_hash::FxHashSet;
 use slab::Slab;
 use std::collections::VecDeque;
@@ -30,6 +31,10 @@ pub struct Messages {
     pub(super) late: VecDeque<(Nanos, usize, u64)>,
     forwarding_pids: FxHashSet<Pid>,
     forwarding_addrs: FxHashSet<(SocketAddr, NetNs)>,
+    /// The one that was learned last.
+    forwarder: Option<Node>,
+    /// Legs whose stages are waited for.
+    pub(super) waiting: usize,
     serial: u64,
     ids: u64,
     limit: usize,
@@ -56,9 +61,9 @@ impl Messages {
         self.open.len() >= self.limit || self.legs.len() >= self.limit.saturating_mul(2)
     }
 
-    /// Whether most of the room is taken.
+    /// Whether most of the room is taken by what is waited for. What is only remembered makes room.
     pub fn is_pressed(&self) -> bool {
-        self.open.len() >= self.limit / 4 * 3 || self.legs.len() >= self.limit / 2 * 3
+        self.waiting >= self.limit / 4 * 3
     }
 
     pub fn leg(&self, key: LegKey) -> Option<&LegState> {
@@ -78,7 +83,7 @@ impl Messages {
             return None;
         }
         let before = std::mem::replace(&mut message.row, row);
-        (!message.is_orphan).then_some((before, message.stamp))
+        (!message.is_orphan && !message.repeats).then_some((before, message.stamp))
     }
 
     pub fn new_id(&mut self) -> MessageId {
@@ -86,24 +91,38 @@ impl Messages {
         MessageId(self.ids)
     }
 
-    /// Takes a sighting in.
-    pub fn sight(&mut self, sighting: Sighting) -> (LegKey, Joined) {
-        if sighting.identity.exact
-            && let Some(message) = self.index.on_way(sighting.identity, sighting.way)
-        {
+    /// The message that one on `way` is a repetition of, if the identity can tell.
+    pub fn repeated(&self, identity: Identity, way: Way) -> Option<usize> {
+        let (_, message) = self.index.on_way(identity, way).filter(|_| identity.exact)?;
+        Some(message)
+    }
+
+    /// Takes a sighting in. `left` tells when its last byte was sent, which is earlier than when it was
+    /// found if a hole held it up.
+    pub fn sight(
+        &mut self,
+        sighting: Sighting,
+        left: impl FnOnce() -> Option<Nanos>,
+    ) -> (LegKey, Joined) {
+        if let Some(message) = self.repeated(sighting.identity, sighting.way) {
             return (self.add_again(message, sighting), Joined::Again);
         }
         match self.candidate(&sighting) {
             Some((message, Relation::Child(parent))) => {
-                if sighting.topology == Topology::Either {
+                if sighting.topology == Topology::Either || !sighting.to_server {
                     self.learn_forwarder(parent);
                 }
                 self.legs[parent].has_child = true;
                 (self.add_leg(message, sighting, Some(parent)), Joined::Leg)
             }
             Some((message, Relation::Copy)) => (self.add_leg(message, sighting, None), Joined::Leg),
-            Some((message, Relation::Parent)) => (self.adopt(message, sighting), Joined::New),
-            None => self.add_message(sighting),
+            Some((message, Relation::Parent))
+                if sighting.identity.exact
+                    || left().unwrap_or(sighting.at) <= self.open[message].at =>
+            {
+                (self.adopt(message, sighting), Joined::New)
+            }
+            Some((_, Relation::Parent)) | None => self.add_message(sighting),
         }
     }
 
@@ -111,21 +130,16 @@ impl Messages {
     /// stale and that this way has not carried yet: messages do not overtake each other on a way.
     fn candidate(&self, sighting: &Sighting) -> Option<(usize, Relation)> {
         let carried = self.index.on_way(sighting.identity, sighting.way);
-        let mut best = None;
-        for index in self.index.newest(sighting.identity).take(SEARCHED) {
-            if carried == Some(index) {
-                break;
-            }
-            let Some(message) = self.open.get(index) else { continue };
-            let is_stale = message.at + self.hold < sighting.at;
-            if is_stale && best.is_some() {
-                break;
-            }
-            if let Some(relation) = self.relation(message, sighting) {
-                best = Some((index, relation));
-            }
-        }
-        best
+        let is_stale = |index: usize| {
+            self.open.get(index).is_none_or(|message| message.at + self.hold < sighting.at)
+        };
+        let relation = |index: usize| {
+            let relation = self.relation(self.open.get(index)?, sighting)?;
+            Some((index, relation))
+        };
+        let (old, fresh) = self.index.after(sighting.identity, carried, is_stale);
+        let mut fresh = fresh.take(SEARCHED);
+        fresh.find_map(relation).or_else(|| old.rev().take(SEARCHED).find_map(relation))
     }
 
     fn relation(&self, message: &Message, sighting: &Sighting) -> Option<Relation> {
@@ -140,6 +154,7 @@ impl Messages {
                 if leg.receiver.is(&sighting.sender)
                     && leg.again.is_none()
                     && !is_echo
+                    && self.may_forward(index, sighting)
                     && self.depth(index) < MAX_LEGS
                 {
                     return Some(Relation::Child(index));
@@ -153,6 +168,16 @@ impl Messages {
         let elsewhere = first.way.serial != sighting.way.serial;
         let may_copy = sighting.topology != Topology::Brokered || message.is_orphan;
         (may_copy && elsewhere && first.sender.is(&sighting.sender)).then_some(Relation::Copy)
+    }
+
+    /// Whether the reader of a leg passes messages on to where the sighting leads. One that subscribes
+    /// at a broker and publishes there does not, even the same content: it says something of its own.
+    fn may_forward(&self, leg: usize, sighting: &Sighting) -> bool {
+        if sighting.topology != Topology::Brokered || !sighting.to_server {
+            return true;
+        }
+        let forwards = self.legs[leg].to_server || self.is_forwarder(&sighting.sender);
+        forwards && !self.path(leg).any(|leg| leg.receiver.is(&sighting.receiver))
     }
 
     fn depth(&self, leg: usize) -> usize {
@@ -186,11 +211,12 @@ impl Messages {
             legs: 0,
             open: 0,
             is_orphan,
+            repeats: sighting.repeats,
             overdue: false,
         });
         let soon = Nanos(self.hold.0.saturating_mul(HOLDS_REMEMBERED));
         self.soon.push_back((sighting.at + soon, index, self.serial));
-        self.index.add(sighting.identity, index);
+        self.index.add(sighting.identity, (self.serial, index));
         let key = self.add_leg(index, sighting, None);
         (key, if is_orphan { Joined::Orphan } else { Joined::New })
     }
@@ -225,7 +251,8 @@ impl Messages {
         entry.last = index;
         entry.legs += 1;
         entry.open += 1;
-        self.index.add_way(sighting.identity, sighting.way, message);
+        self.waiting += 1;
+        self.index.add_way(sighting.identity, sighting.way, (entry.serial, message));
         (index, serial)
     }
 
@@ -256,10 +283,16 @@ impl Messages {
 
     fn learn_forwarder(&mut self, leg: usize) {
         let node = self.legs[leg].receiver;
-        if self.forwarding_addrs.len() < FORWARDERS {
+        if self.forwarder != Some(node) && self.forwarding_addrs.len() < FORWARDERS {
             self.forwarding_pids.extend(node.pid);
             self.forwarding_addrs.insert((node.addr, node.scope));
+            self.forwarder = Some(node);
         }
+    }
+
+    fn is_forwarder(&self, node: &Node) -> bool {
+        node.pid.is_some_and(|pid| self.forwarding_pids.contains(&pid))
+            || self.forwarding_addrs.contains(&(node.addr, node.scope))
     }
 
     /// Whether the message goes on from this leg's reader, as far as is known.
@@ -268,11 +301,7 @@ impl Messages {
             || match message.topology {
                 Topology::PeerToPeer => false,
                 Topology::Brokered => leg.to_server,
-                Topology::Either => {
-                    let node = &leg.receiver;
-                    node.pid.is_some_and(|pid| self.forwarding_pids.contains(&pid))
-                        || self.forwarding_addrs.contains(&(node.addr, node.scope))
-                }
+                Topology::Either => self.is_forwarder(&leg.receiver),
             }
     }
 
@@ -294,6 +323,7 @@ impl Messages {
         state.whole = whole;
         state.is_remote = is_remote;
         self.open[message].open -= 1;
+        self.waiting -= 1;
         if let Some(original) = self.legs[index].again {
             if !has_read || !self.replace(original, index) {
                 return;

@@ -125,6 +125,12 @@ impl TcpMarks {
         (self.read_to.0 >= extent.end).then_some(self.read_to.1)
     }
 
+    /// When the last byte of `extent` left, or else came in.
+    pub fn left_at(&self, extent: ByteRange) -> Option<Nanos> {
+        let first = self.xmits.covering(extent.last()).map(|mark| mark.at).min();
+        first.or_else(|| self.rxs.covering(extent.last()).map(|mark| mark.at).min())
+    }
+
     pub fn was_received(&self, extent: ByteRange) -> bool {
         self.rxs.covering(extent.last()).next().is_some()
     }

@@ -3,6 +3,7 @@
 mod brokered;
 mod corpus;
 mod dds;
+mod fan;
 mod flows;
 mod loss;
 mod mqtt;

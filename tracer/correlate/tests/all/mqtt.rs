@@ -9,9 +9,10 @@ pub fn publish(topic: &str, payload: &[u8]) -> Vec<u8> {
     publish_with(0x30, topic, payload)
 }
 
-/// `first` is the fixed header's first byte: `QoS` 0 only, with or without RETAIN and DUP.
+/// `first` is the fixed header's first byte: the `QoS` (2: 1, 4: 2), RETAIN (1) and DUP (8) in 0x30.
 pub fn publish_with(first: u8, topic: &str, payload: &[u8]) -> Vec<u8> {
-    let mut left = 2 + topic.len() + payload.len();
+    let id: &[u8] = if first & 6 == 0 { &[] } else { &[0, 7] };
+    let mut left = 2 + topic.len() + id.len() + payload.len();
     let mut bytes = vec![first];
     loop {
         let digit = u8::try_from(left % 128).unwrap();
@@ -23,6 +24,7 @@ pub fn publish_with(first: u8, topic: &str, payload: &[u8]) -> Vec<u8> {
     }
     bytes.extend(u16::try_from(topic.len()).unwrap().to_be_bytes());
     bytes.extend(topic.as_bytes());
+    bytes.extend(id);
     bytes.extend(payload);
     bytes
 }
