@@ -90,11 +90,13 @@ prop_compose! {
     ) -> Group {
         let (id, middleware, broker, endpoint, counts, rates) = fixed;
         let [sent, delivered, matched, uncovered, duplicates, warmup] = counts;
+        let retained = duplicates / 2;
         let [msg, bit, msg_now, bit_now] = rates;
         Group {
             id: GroupId(id), middleware, broker, endpoint,
-            messages: Counts { sent, delivered, matched, uncovered, duplicates, warmup },
+            messages: Counts { sent, delivered, matched, uncovered, duplicates, retained, warmup },
             rate: Rate { msg_per_s: msg, payload_bit_per_s: bit },
+            rate_active: Rate { msg_per_s: msg, payload_bit_per_s: bit },
             rate_now: Rate { msg_per_s: msg_now, payload_bit_per_s: bit_now },
             payload_bytes: counts[0], one_way, sched_gap, segments, overhead, processes, history,
             coverage, notes,

@@ -118,6 +118,7 @@ fn messages(outcome: &Outcome) -> Messages {
             Sampling::Windows { .. } => tally.unmatched,
         },
         duplicates: receiver.map_or(tally.duplicates, |done| done.duplicates),
+        retained: groups(outcome).map(|group| group.messages.retained).sum(),
         warmup: warmup(outcome),
     }
 }
@@ -134,6 +135,7 @@ fn add(a: Messages, b: Messages) -> Messages {
         matched: a.matched + b.matched,
         uncovered: a.uncovered + b.uncovered,
         duplicates: a.duplicates + b.duplicates,
+        retained: a.retained + b.retained,
         warmup: a.warmup + b.warmup,
     }
 }
@@ -243,7 +245,7 @@ fn groups(outcome: &Outcome) -> impl Iterator<Item = &Group> {
 fn ledger(all: &[&Outcome]) -> Ledger {
     all.iter().fold(Ledger::default(), |sum, outcome| {
         let own = groups(outcome).map(|group| group.overhead).fold(Ledger::default(), plus);
-        plus(sum, Ledger { deliveries: deliveries_of_bytes(outcome, own.payload), ..own })
+        plus(sum, Ledger { deliveries: deliveries_of_bytes(outcome, &own), ..own })
     })
 }
 
@@ -262,14 +264,13 @@ fn plus(a: Ledger, b: Ledger) -> Ledger {
     }
 }
 
-/// The deliveries that a trial's bytes stand for. The bytes of the warm-up are among them, and so are
-/// its messages. A window cuts messages at both of its ends: there, the payload itself is counted.
-fn deliveries_of_bytes(outcome: &Outcome, payload: u64) -> u64 {
+/// The deliveries that a trial's bytes stand for. A window cuts messages at both of its ends: there, the payload itself is counted.
+fn deliveries_of_bytes(outcome: &Outcome, own: &Ledger) -> u64 {
     match outcome.trial.sampling {
-        Sampling::Off => messages(outcome).delivered + warmup(outcome),
+        Sampling::Off => own.deliveries,
         Sampling::Windows { .. } => {
             let legs = outcome.tally.last_leg() as u64 + 1;
-            payload / (legs * outcome.trial.payload as u64).max(1)
+            own.payload / (legs * outcome.trial.payload as u64).max(1)
         }
     }
 }

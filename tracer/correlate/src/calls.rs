@@ -52,12 +52,17 @@ impl Correlator {
     }
 
     pub(crate) fn closed(&mut self, at: Nanos, id: SocketId) {
-        let Some(entry) = self.sockets.get_mut(id) else { return };
-        entry.closed = Some(at);
-        if let Some(way) = entry.tx
-            && let Some(conversation) = self.flows.get_mut(way)
+        if let Some(way) = self.sockets.close(id, at) {
+            self.ends(way);
+        }
+    }
+
+    /// One end of a conversation is gone.
+    pub(crate) fn ends(&mut self, way: Way) {
+        if let Some(conversation) = self.flows.get_mut(way)
+            && !std::mem::replace(&mut conversation.closed, true)
         {
-            conversation.closed = true;
+            self.closing.push_back(Way { side: Side::A, ..way });
         }
     }
 

@@ -7,6 +7,7 @@ use crate::rows::Rows;
 use crate::sockets::Sockets;
 use crate::threads::Threads;
 use rustc_hash::FxHashMap;
+use std::collections::VecDeque;
 use wirelap_events::{Body, Delivery, Event, Nanos, PacketId, Probe};
 
 /// Takes deliveries as they become complete.
@@ -44,6 +45,8 @@ pub struct Correlator {
     pub(crate) received: Vec<Option<(Way, u64)>>,
     /// Conversations with legs or bytes that wait.
     pub(crate) active: Vec<Way>,
+    /// Conversations that end.
+    pub(crate) closing: VecDeque<Way>,
     pub(crate) now: Nanos,
     pub(crate) since: Option<Nanos>,
     pub(crate) swept: Nanos,
@@ -94,6 +97,7 @@ impl Correlator {
             packets: FxHashMap::default(),
             received: Vec::new(),
             active: Vec::new(),
+            closing: VecDeque::new(),
             now: Nanos(0),
             since: None,
             swept: Nanos(0),

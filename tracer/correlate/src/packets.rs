@@ -29,30 +29,39 @@ impl Correlator {
             return;
         }
         for way in self.flows.idlest() {
-            self.totals.evicted += 1;
+            // Nothing is lost with one that has ended.
+            let is_over = self.flows.get(way).is_some_and(|c| c.closed && !c.active);
+            self.totals.evicted += u64::from(!is_over);
             self.forget(way);
         }
     }
 
-    fn way_of(&mut self, at: Nanos, packet: &Packet<'_>) -> Way {
+    /// The way of a packet. A conversation of which only the `last` packet is seen ends with it.
+    fn way_of(&mut self, at: Nanos, packet: &Packet<'_>, last: bool) -> Way {
         if let Some(way) = self.flows.find(packet.flow) {
             return way;
         }
         self.make_room();
-        self.flows.add(packet.flow, at, &self.config)
+        let way = self.flows.add(packet.flow, at, &self.config);
+        if last {
+            self.ends(way);
+        }
+        way
     }
 
     fn tcp_packet(&mut self, at: Nanos, packet: &Packet<'_>, tcp: &TcpFields) {
         let way = if tcp.flags & tcp_flags::SYN == 0 {
-            self.way_of(at, packet)
+            let last = tcp.flags & tcp_flags::FIN != 0;
+            self.way_of(at, packet, last)
         } else {
             self.syn(at, packet, tcp)
         };
         let Some(conversation) = self.flows.get_mut(way) else { return };
         conversation.seen = conversation.seen.max(at);
         if tcp.flags & tcp_flags::RST != 0 {
-            conversation.closed = true;
+            self.ends(way);
         }
+        let Some(conversation) = self.flows.get_mut(way) else { return };
         if matches!(conversation.state, State::Ignored) {
             self.totals.unknown_bytes += u64::from(packet.payload_len);
             return;
@@ -114,7 +123,7 @@ impl Correlator {
 
     fn udp_packet(&mut self, at: Nanos, cpu: Cpu, packet: &Packet<'_>) {
         let known = self.packets.get(&packet.id).copied();
-        let way = self.way_of(at, packet);
+        let way = self.way_of(at, packet, false);
         let Some(conversation) = self.flows.get_mut(way) else { return };
         conversation.seen = conversation.seen.max(at);
         if matches!(conversation.state, State::Ignored) {

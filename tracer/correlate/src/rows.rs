@@ -49,6 +49,8 @@ pub struct Row {
     pub server: Option<Pid>,
     pub is_brokered: bool,
     pub counts: Counts,
+    /// Deliveries of the warm-up: their bytes are in the ledger.
+    pub warmed_up: u64,
     pub stats: RowStats,
     /// Bytes of conversations that are no longer kept.
     pub past: Overhead,
@@ -143,6 +145,7 @@ impl Rows {
             server: None,
             is_brokered: protocol.topology() == Topology::Brokered,
             counts: Counts::default(),
+            warmed_up: 0,
             stats: RowStats::new(),
             past: Overhead::default(),
             roles: FxHashMap::default(),

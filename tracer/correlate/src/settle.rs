@@ -160,6 +160,9 @@ impl Correlator {
     fn hand_out(&mut self, ready: Ready, out: &mut dyn DeliverySink) {
         let Ready { delivery, whole } = ready;
         if delivery.stamp.is_some_and(|stamp: Stamp| stamp.warmup) {
+            if let Some(row) = self.rows.get_mut(delivery.group) {
+                row.warmed_up += u64::from(read_at(&delivery).is_some());
+            }
             return;
         }
         let Some(read) = read_at(&delivery) else { return };

@@ -33,6 +33,8 @@ pub struct Group {
     pub messages: Counts,
     /// Rate over the whole observation.
     pub rate: Rate,
+    /// Rate between the first and the last delivery.
+    pub rate_active: Rate,
     /// Rate over the last second.
     pub rate_now: Rate,
     /// Payload bytes of a message: median.
@@ -150,7 +152,7 @@ pub struct Overhead {
     pub link: u64,
     /// Packets sent again, whole.
     pub retransmitted: u64,
-    /// Deliveries that these bytes stand for.
+    /// Deliveries that these bytes stand for, those of the warm-up among them.
     pub deliveries: u64,
     /// Packets counted.
     pub packets: u64,

@@ -73,6 +73,8 @@ impl Entry {
 #[derive(Debug, Default)]
 pub struct Sockets {
     entries: FxHashMap<SocketId, Entry>,
+    /// Those that were closed, and when.
+    gone: VecDeque<(Nanos, SocketId)>,
     names: FxHashMap<Pid, Comm>,
     /// Processes whose name is not known yet.
     nameless: Vec<Pid>,
@@ -87,7 +89,7 @@ const LIMIT: usize = 262_144;
 impl Sockets {
     pub fn add(&mut self, socket: &Socket, tx: Option<Way>) {
         if self.entries.len() >= LIMIT {
-            self.entries.retain(|_, entry| entry.closed.is_none());
+            self.sweep(Nanos(u64::MAX));
         }
         if self.entries.len() >= LIMIT {
             return;
@@ -149,8 +151,24 @@ impl Sockets {
         self.names.get(&pid).map(Comm::as_str)
     }
 
+    /// A socket is closed. Returns what it sends.
+    pub fn close(&mut self, id: SocketId, at: Nanos) -> Option<Way> {
+        let entry = self.entries.get_mut(&id)?;
+        if entry.closed.replace(at).is_none() {
+            self.gone.push_back((at, id));
+        }
+        entry.tx
+    }
+
     /// Forgets sockets that were closed before `limit`.
     pub fn sweep(&mut self, limit: Nanos) {
-        self.entries.retain(|_, entry| entry.closed.is_none_or(|at| at >= limit));
+        while let Some(&(at, id)) = self.gone.front()
+            && at < limit
+        {
+            self.gone.pop_front();
+            if self.entries.get(&id).is_some_and(|entry| entry.closed.is_some()) {
+                self.entries.remove(&id);
+            }
+        }
     }
 }

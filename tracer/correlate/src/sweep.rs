@@ -3,16 +3,17 @@
 use crate::Correlator;
 use crate::flow::{Conversation, Marks, State, Way};
 use crate::ledger::add;
-use wirelap_events::{Nanos, Offset};
+use wirelap_events::{Nanos, Offset, SocketId};
 use wirelap_protocols::stream::Stream;
 
-/// How often what is closed is looked for.
+/// How often what is closed is looked at.
 const SWEEP: Nanos = Nanos::from_millis(1_000);
 
 impl Correlator {
     /// Forgets the marks that nobody will ask for.
     pub(crate) fn prune(&mut self, way: Way) {
         let patience = self.now - Nanos(self.config.hold.0.saturating_mul(10));
+        let long_ago = self.now - Nanos(self.config.patience.0.saturating_mul(4));
         let first = self.flows.flow(way).and_then(|flow| flow.pending.front()).copied();
         let first = first.and_then(|key| self.messages.leg(key)).map(|leg| leg.extent.start);
         let Some(flow) = self.flows.flow_mut(way) else { return };
@@ -21,7 +22,7 @@ impl Correlator {
                 let next = flow.bytes.next().unwrap_or(Offset(0));
                 let open = flow.stream.as_ref().map_or(u64::MAX, Stream::pending_bytes);
                 let decoded = Offset(next.0.saturating_sub(open));
-                marks.prune(first.map_or(decoded, |first| first.min(decoded)));
+                marks.prune(first.map_or(decoded, |first| first.min(decoded)), long_ago);
             }
             Marks::Udp(marks) => {
                 let next = marks.next();
@@ -30,26 +31,35 @@ impl Correlator {
         }
     }
 
-    /// Once a second: forgets what is closed.
+    /// Once a second: forgets what is closed, and frees what idle conversations do not need. Its cost does
+    /// not grow with the conversations that are open.
     pub(crate) fn sweep(&mut self) {
         if self.now < self.swept + SWEEP {
             return;
         }
         self.swept = self.now;
-        let limit = self.now - self.config.patience;
-        let is_over = |conversation: &Conversation| {
-            conversation.closed && !conversation.active && conversation.seen < limit
-        };
-        let over: Vec<Way> = self
-            .flows
-            .iter()
-            .filter(|(_, conversation)| is_over(conversation))
-            .map(|(way, _)| way)
-            .collect();
-        for way in over {
-            self.forget(way);
+        for _ in 0..self.closing.len() {
+            let Some(way) = self.closing.pop_front() else { break };
+            let Some(conversation) = self.flows.get(way) else { continue };
+            if self.is_over(conversation) {
+                self.forget(way);
+            } else {
+                self.closing.push_back(way);
+            }
         }
-        self.sockets.sweep(limit);
+        self.sockets.sweep(self.now - self.config.patience);
+        self.flows.shrink_some(self.now - self.config.patience);
+    }
+
+    /// Whether nothing more is expected of a conversation that ends: soon after both of its sockets
+    /// are gone; the other end of one alone may still have to read.
+    fn is_over(&self, conversation: &Conversation) -> bool {
+        let flow = &conversation.flows[0];
+        let is_gone =
+            |id: SocketId| self.sockets.get(id).is_none_or(|entry| entry.closed.is_some());
+        let are_gone = [flow.sender, flow.receiver].into_iter().flatten().all(is_gone);
+        let rest = if are_gone { self.config.hold } else { self.config.patience };
+        !conversation.active && conversation.seen + rest < self.now
     }
 
     /// Forgets a conversation; what it added up to stays.

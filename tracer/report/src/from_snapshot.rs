@@ -41,6 +41,7 @@ impl From<Counts> for Messages {
             matched: counts.matched,
             uncovered: counts.uncovered,
             duplicates: counts.duplicates,
+            retained: counts.retained,
             warmup: counts.warmup,
         }
     }

@@ -96,9 +96,11 @@ pub struct RunResult {
 /// Messages by what became of them; warm-up left out. A round trip is two messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Messages {
-    /// Messages that were sent: the workloads' own count where there is one, otherwise the trace's.
+    /// Messages that were sent: the workloads' own count where there is one, otherwise the trace's. One
+    /// that goes to a hundred subscribers is one.
     pub sent: u64,
-    /// Messages that arrived: the workloads' own count where there is one, otherwise the trace's.
+    /// Messages that arrived: the workloads' own count where there is one, otherwise the trace's. One
+    /// that goes to a hundred subscribers is a hundred.
     pub delivered: u64,
     /// Deliveries that the trace followed from first send to last read.
     pub matched: u64,
@@ -106,6 +108,10 @@ pub struct Messages {
     pub uncovered: u64,
     /// Messages that arrived more than once.
     pub duplicates: u64,
+    /// Messages that a broker had stored and handed to a subscriber that came later, in no other
+    /// figure.
+    #[serde(default)]
+    pub retained: u64,
     /// Messages of the warm-up that the trace saw, in no other figure.
     pub warmup: u64,
 }

@@ -145,6 +145,7 @@ pub fn trust_line(result: &RunResult) -> String {
         }
     };
     add(messages.duplicates, "duplicates");
+    add(messages.retained, "retained");
     add(trust.uncaptured_bytes, "payload bytes not captured");
     // Between two windows everything passes undecoded, and that has just been said.
     let undecoded = if trust.window_share < 0.999 { 0 } else { trust.undecoded_bytes };

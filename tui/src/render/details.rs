@@ -160,6 +160,7 @@ fn counts(group: &Group) -> String {
     let more = [
         ("uncovered", messages.uncovered),
         ("duplicates", messages.duplicates),
+        ("retained", messages.retained),
         ("warm-up", messages.warmup),
     ];
     for (what, count) in more.into_iter().filter(|(_, count)| *count > 0) {

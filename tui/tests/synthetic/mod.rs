@@ -135,6 +135,7 @@ fn group(shape: &Shape, id: u32, seconds: u64) -> Group {
         endpoint: Some(([127, 0, 0, 1], shape.port).into()),
         messages: Counts { sent: delivered, delivered, matched: delivered, ..Counts::default() },
         rate: Rate { msg_per_s: rate, payload_bit_per_s: rate * 512.0 },
+        rate_active: Rate { msg_per_s: rate, payload_bit_per_s: rate * 512.0 },
         rate_now: Rate { msg_per_s: rate * 1.02, payload_bit_per_s: rate * 522.0 },
         payload_bytes: 64,
         one_way: summary(shape.p50, delivered),

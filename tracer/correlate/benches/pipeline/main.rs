@@ -96,9 +96,102 @@ fn benches(criterion: &mut Criterion<CpuTime>) {
     group.finish();
 }
 
+/// A busy flow beside idle connections, and what comes to these while it is measured.
+struct Crowd {
+    before: Vec<Told>,
+    during: Vec<Told>,
+}
+
+const SECOND: u64 = 1_000_000_000;
+
+/// New connections a second.
+const OPENED: u64 = 100;
+
+/// Every connection says once in so many seconds that it is there.
+const KEEP_ALIVE: u64 = 60;
+
+/// Messages of the busy flow.
+const BUSY: u32 = 20_000;
+
+fn crowd(idle: u64) -> Crowd {
+    let mut world = World::new();
+    let broker = process(10, "broker");
+    let to = "127.0.0.1:1883";
+    let join = |world: &mut World, n: u64| {
+        let from = format!("127.0.{}.{}:40000", n / 250, n % 250 + 1);
+        let client = process(1000 + u32::try_from(n).unwrap_or_default(), "idle");
+        let mut connection = world.connect(client, &from, broker, to);
+        world.message(&mut connection.up, mqtt::CONNECT);
+        world.message(&mut connection.down, mqtt::CONNACK);
+        connection
+    };
+    let mut publisher = world.connect(process(20, "pub"), "127.0.0.1:41000", broker, to);
+    let mut subscriber = world.connect(process(30, "sub"), "127.0.0.1:42000", broker, to);
+    for connection in [&mut publisher, &mut subscriber] {
+        world.message(&mut connection.up, mqtt::CONNECT);
+        world.message(&mut connection.down, mqtt::CONNACK);
+    }
+    let start = world.now;
+    let mut all = Vec::new();
+    for n in 0..idle {
+        world.now = world.now.max(start + n * SECOND / OPENED);
+        all.push(join(&mut world, n));
+    }
+    let mut split = 0;
+    let (mut due, mut opened) = (world.now, world.now);
+    for n in 0..2 * BUSY {
+        if n == BUSY {
+            split = world.told.len();
+        }
+        let bytes = mqtt::publish("wirelap/data", &mqtt::payload(mqtt::stamp(n), 64));
+        world.message(&mut publisher.up, &bytes);
+        world.message(&mut subscriber.down, &bytes);
+        world.now += 36_000;
+        if world.now >= opened {
+            opened += SECOND / OPENED;
+            join(&mut world, idle + u64::from(n));
+        }
+        while world.now >= due && !all.is_empty() {
+            due += KEEP_ALIVE * SECOND / idle;
+            let index = n as usize % all.len();
+            world.message(&mut all[index].up, b"\xc0\x00");
+            world.message(&mut all[index].down, b"\xd0\x00");
+        }
+    }
+    let during = world.told.split_off(split);
+    Crowd { before: world.told, during }
+}
+
+/// The cost of a message on the busy flow, snapshots included.
+fn crowds(criterion: &mut Criterion<CpuTime>) {
+    let mut group = criterion.benchmark_group("beside idle connections");
+    for idle in [10, 10_000] {
+        let Crowd { before, during } = crowd(idle);
+        let deliveries = play(&mut warm(&before), &during);
+        assert!(deliveries > u64::from(BUSY) * 9 / 10, "{deliveries}");
+        group.throughput(Throughput::Elements(u64::from(BUSY)));
+        group.bench_function(format!("{idle} idle"), |bencher| {
+            bencher.iter_batched(
+                || warm(&before),
+                |mut correlator| {
+                    let mut count = 0;
+                    // A snapshot each quarter of a second.
+                    for part in during.chunks(during.len() / 4) {
+                        count += play(&mut correlator, part);
+                        black_box(correlator.snapshot(Nanos(0)));
+                    }
+                    (count, correlator)
+                },
+                BatchSize::PerIteration,
+            );
+        });
+    }
+    group.finish();
+}
+
 criterion_group! {
     name = pipeline;
     config = Criterion::default().with_measurement(CpuTime).sample_size(10);
-    targets = benches
+    targets = benches, crowds
 }
 criterion_main!(pipeline);

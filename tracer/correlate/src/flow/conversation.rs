@@ -34,7 +34,7 @@ pub struct Conversation {
     pub seen: Nanos,
     /// It is in the list of conversations with something that waits.
     pub active: bool,
-    /// Both ends are gone: no packet is expected any more.
+    /// An end is gone: soon no packet is expected any more.
     pub closed: bool,
     /// Its row, and the state of the naming of rows in which that was found.
     pub row: Option<(GroupId, u64)>,

@@ -144,6 +144,16 @@ impl Flow {
         }
     }
 
+    /// Frees what is kept for speed.
+    pub fn shrink(&mut self) {
+        self.pending.shrink_to_fit();
+        self.bytes.shrink();
+        match &mut self.marks {
+            Marks::Tcp(marks) => marks.shrink(),
+            Marks::Udp(marks) => marks.shrink(),
+        }
+    }
+
     /// Whether nothing was carried yet.
     pub fn is_fresh(&self) -> bool {
         self.isn.is_none() && self.bytes.next().is_none() && self.counted_to == Offset(0)

@@ -104,6 +104,12 @@ impl Reassembly {
         !self.parked.is_empty()
     }
 
+    /// Frees the buffers that nothing waits in.
+    pub fn shrink(&mut self) {
+        self.spare = Vec::new();
+        self.parked.shrink_to_fit();
+    }
+
     /// Captured bytes that wait behind a hole; never more than the limit.
     pub fn parked_bytes(&self) -> usize {
         self.parked_bytes

@@ -58,6 +58,8 @@ pub struct FlowTable {
     endpoints: FxHashMap<(SocketAddr, NetNs), u32>,
     overrides: Vec<(u16, &'static dyn Protocol)>,
     serial: u64,
+    /// Conversations before this index were shrunk.
+    shrunk: usize,
     /// What the conversations of each protocol have learned.
     memories: Memories,
 }
@@ -176,6 +178,22 @@ impl FlowTable {
             (known(end.0.port()), talks, u16::MAX - end.0.port())
         };
         Some(if rank(a) > rank(b) { Side::A } else { Side::B })
+    }
+
+    /// Frees what conversations without an event since `limit` keep for speed: some of all on each
+    /// call.
+    pub fn shrink_some(&mut self, limit: Nanos) {
+        const AT_ONCE: usize = 1024;
+        let end = self.slab.capacity().min(self.shrunk + AT_ONCE);
+        for index in self.shrunk..end {
+            if let Some(conversation) = self.slab.get_mut(index)
+                && conversation.seen < limit
+                && !conversation.active
+            {
+                conversation.flows.iter_mut().for_each(Flow::shrink);
+            }
+        }
+        self.shrunk = if end == self.slab.capacity() { 0 } else { end };
     }
 
     /// The conversations longest without an event: an eighth of all, at least one.

@@ -83,6 +83,16 @@ impl<M: Spanned> Layers<M> {
         }
     }
 
+    /// Forgets marks below the floor that `is_old`, the oldest first.
+    pub fn forget(&mut self, is_old: impl Fn(&M) -> bool) {
+        let floor = self.floor;
+        for layer in &mut self.stacked {
+            while layer.front().is_some_and(|m| m.range().end <= floor && is_old(m)) {
+                layer.pop_front();
+            }
+        }
+    }
+
     /// Of the marks below the floor, keeps only so many that there are `count` in a layer.
     pub fn trim(&mut self, count: usize) {
         let floor = self.floor;
@@ -91,6 +101,10 @@ impl<M: Spanned> Layers<M> {
                 layer.pop_front();
             }
         }
+    }
+
+    pub fn shrink(&mut self) {
+        self.stacked.iter_mut().for_each(VecDeque::shrink_to_fit);
     }
 
     pub fn evicted(&self) -> u64 {

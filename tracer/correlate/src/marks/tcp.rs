@@ -164,14 +164,25 @@ impl TcpMarks {
     }
 
     /// Nobody asks about messages that end before `floor` any more. What is asked about sends is where
-    /// a message begins, which in a fragmented one is long before.
-    pub fn prune(&mut self, floor: Offset) {
+    /// a message begins, which in a fragmented one is long before, but not before `long_ago`.
+    pub fn prune(&mut self, floor: Offset, long_ago: Nanos) {
         self.sends.prune(Offset(floor.0.saturating_sub(LONGEST_MESSAGE)), floor);
+        self.sends.forget(|mark| mark.at < long_ago);
         self.sends.trim(SENDS);
         self.xmits.prune(floor, floor);
         self.rxs.prune(floor, floor);
         self.readies.prune(floor, floor);
         self.reads.prune(floor, floor);
+    }
+
+    /// Frees what is kept for speed, and for messages that would have begun long ago.
+    pub fn shrink(&mut self) {
+        self.sends.forget(|_| true);
+        self.sends.shrink();
+        self.xmits.shrink();
+        self.rxs.shrink();
+        self.readies.shrink();
+        self.reads.shrink();
     }
 
     pub fn evicted(&self) -> u64 {

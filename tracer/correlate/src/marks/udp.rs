@@ -262,6 +262,12 @@ impl UdpMarks {
         self.next
     }
 
+    /// Frees what is kept for speed.
+    pub fn shrink(&mut self) {
+        self.datagrams.shrink_to_fit();
+        self.receipts.shrink_to_fit();
+    }
+
     pub fn evicted(&self) -> u64 {
         self.evicted
     }

@@ -63,6 +63,18 @@ impl RowStats {
         }
     }
 
+    /// Over so much time.
+    pub fn rate_over(&self, time: Nanos) -> Rate {
+        if time == Nanos(0) {
+            return Rate::default();
+        }
+        let each_second = |count: u64| count as f64 / time.as_secs_f64();
+        Rate {
+            msg_per_s: each_second(self.delivered),
+            payload_bit_per_s: each_second(self.payload_bytes) * 8.0,
+        }
+    }
+
     /// Between the first and the last delivery.
     pub fn rate(&self) -> Rate {
         let Some(span) = self.first.and_then(|first| self.last.since(first)) else {

@@ -76,7 +76,9 @@ fn the_row_names_the_broker_and_its_processes() {
     assert!((played.snapshot.trust.coverage - 1.0).abs() < 1e-9);
     // 10 deliveries, 13 steps apart each.
     let rate = 1e9 / (14 * STEP) as f64;
-    assert!((group.rate.msg_per_s - rate).abs() < 1.0, "{:?}", group.rate);
+    assert!((group.rate_active.msg_per_s - rate).abs() < 1.0, "{:?}", group.rate_active);
+    let seconds = (played.snapshot.at - played.snapshot.since).as_secs_f64();
+    assert!((group.rate.msg_per_s - 10.0 / seconds).abs() < 1e-9, "{:?}", group.rate);
 }
 
 #[test]
@@ -187,6 +189,7 @@ fn warm_up_is_only_counted() {
     assert_eq!(played.counts(), [1, 1, 1, 0]);
     assert_eq!(played.group().messages.warmup, 1);
     assert_eq!(played.group().one_way.count, 1);
+    assert_eq!(played.group().overhead.deliveries, 2, "its bytes are counted");
 }
 
 #[test]
