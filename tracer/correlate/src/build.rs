@@ -55,7 +55,7 @@ impl Correlator {
             broker: row.broker.clone().or_else(|| server.or_else(forwards)),
             endpoint: row.endpoint,
             messages: counts,
-            rate: row.stats.rate_over(now - self.since.unwrap_or(now)),
+            rate: row.stats.rate_over(counts.delivered, now - self.since.unwrap_or(now)),
             rate_active: row.stats.rate(),
             rate_now: row.stats.history.rate_now(now),
             payload_bytes: row.stats.payload.quantile(0.5),
@@ -89,9 +89,6 @@ impl Correlator {
     fn trust(&self, groups: &[Group], since: Nanos, now: Nanos) -> Trust {
         let sum = |of: fn(&Group) -> u64| groups.iter().map(of).sum::<u64>();
         let lost = Probe::ALL.into_iter().zip(self.lost).filter(|&(_, count)| count > 0);
-        let conversations = || self.flows.iter().map(|(_, conversation)| conversation);
-        let decoded = || conversations().filter(|conversation| conversation.protocol().is_some());
-        let marks = conversations().flat_map(|c| &c.flows).map(|flow| flow.marks.evicted());
         let closed = self.window.closed_since.map_or(Nanos(0), |closed| now - closed);
         let closed = self.window.closed_for + closed;
         let whole = now - since;
@@ -99,14 +96,9 @@ impl Correlator {
             coverage: share(sum(|g| g.messages.matched), sum(|g| g.messages.delivered)),
             events_lost: lost.map(|(probe, count)| ProbeLoss { probe, count }).collect(),
             events: self.totals.events,
-            uncaptured_bytes: self.totals.uncaptured
-                + decoded().map(|conversation| conversation.uncaptured).sum::<u64>(),
-            undecoded_bytes: self.totals.undecoded
-                + decoded().map(crate::flow::Conversation::undecoded_bytes).sum::<u64>(),
-            evicted: self.totals.evicted
-                + self.totals.mark_evictions
-                + marks.sum::<u64>()
-                + self.flows.forgotten(),
+            uncaptured_bytes: self.totals.uncaptured,
+            undecoded_bytes: self.totals.undecoded,
+            evicted: self.totals.evicted + self.totals.mark_evictions + self.flows.forgotten(),
             window_share: if whole == Nanos(0) {
                 1.0
             } else {
@@ -150,6 +142,13 @@ fn notes_of(row: &Row) -> Vec<String> {
         notes.push(format!(
             "{} legs end at another host: whether and when they were read there is not known here.",
             row.to_remote
+        ));
+    }
+    if row.shared > 0 {
+        notes.push(format!(
+            "{} times a message's payload was in shared memory: only where it lies travelled, and the \
+             bytes and sizes here are of that.",
+            row.shared
         ));
     }
     if let Some(domain) = row.domain {

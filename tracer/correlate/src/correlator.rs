@@ -66,7 +66,7 @@ pub(crate) struct Totals {
     /// Times that had to be left out because they contradicted others.
     pub anomalies: u64,
     pub evicted: u64,
-    /// Of conversations that are no longer kept.
+    /// Of all conversations, as of when they last were settled.
     pub uncaptured: u64,
     pub undecoded: u64,
     pub mark_evictions: u64,

@@ -59,6 +59,8 @@ pub struct Row {
     pub without_send: u64,
     /// Legs that ended at another host.
     pub to_remote: u64,
+    /// Legs whose payload was in shared memory.
+    pub shared: u64,
     pub domain: Option<u32>,
 }
 
@@ -151,6 +153,7 @@ impl Rows {
             roles: FxHashMap::default(),
             without_send: 0,
             to_remote: 0,
+            shared: 0,
             domain,
         }
     }

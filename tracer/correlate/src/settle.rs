@@ -37,6 +37,7 @@ impl Correlator {
                 self.settle_flow(way, out, all);
             }
             let Some(conversation) = self.flows.get_mut(way) else { return false };
+            conversation.tell(&mut self.totals);
             let is_waiting = |flow: &Flow| !flow.pending.is_empty() || flow.bytes.is_waiting();
             conversation.active = conversation.flows.iter().any(is_waiting);
             conversation.active

@@ -45,6 +45,7 @@ impl Correlator {
             flow.pending.push_back(key);
         }
         let Some(row) = self.rows.get_mut(row) else { return };
+        row.shared += u64::from(found.shared);
         match joined {
             Joined::New if !found.duplicate => *row.counts.of_sent(is_warmup) += 1,
             Joined::New | Joined::Again => row.counts.duplicates += 1,

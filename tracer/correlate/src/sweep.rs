@@ -1,7 +1,7 @@
 //! Forgetting what is no longer of use.
 
 use crate::Correlator;
-use crate::flow::{Conversation, Marks, State, Way};
+use crate::flow::{Conversation, Marks, Way};
 use crate::ledger::add;
 use wirelap_events::{Nanos, Offset, SocketId};
 use wirelap_protocols::stream::Stream;
@@ -65,13 +65,8 @@ impl Correlator {
     /// Forgets a conversation; what it added up to stays.
     pub(crate) fn forget(&mut self, way: Way) {
         let row = self.row_of(way);
-        let Some(gone) = self.flows.remove(way) else { return };
-        self.totals.undecoded += gone.undecoded_bytes();
-        self.totals.mark_evictions +=
-            gone.flows.iter().map(|flow| flow.marks.evicted()).sum::<u64>();
-        if matches!(gone.state, State::Decoding(..)) {
-            self.totals.uncaptured += gone.uncaptured;
-        }
+        let Some(mut gone) = self.flows.remove(way) else { return };
+        gone.tell(&mut self.totals);
         if let Some(row) = row.and_then(|row| self.rows.get_mut(row)) {
             add(&mut row.past, &gone.ledger.overhead());
         }

@@ -21,6 +21,11 @@ pub struct Frame<'a> {
 }
 
 impl Frame<'_> {
+    /// Whether its payload is in shared memory: what travels says only where. Its name says so.
+    pub fn is_in_shared_memory(&self) -> bool {
+        self.name.ends_with("(shm)")
+    }
+
     /// Bytes that are not application payload.
     pub fn header_bytes(&self) -> u64 {
         self.range.len().saturating_sub(self.payload_bytes)

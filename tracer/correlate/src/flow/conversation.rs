@@ -3,6 +3,7 @@
 use super::recognition::Attempts;
 use super::{Flow, Found, Identity, Piece};
 use crate::config::Config;
+use crate::correlator::Totals;
 use crate::ledger::Ledger;
 use rustc_hash::FxHasher;
 use std::hash::{Hash, Hasher};
@@ -40,6 +41,8 @@ pub struct Conversation {
     pub row: Option<(GroupId, u64)>,
     /// Payload bytes that were not captured.
     pub uncaptured: u64,
+    /// What of `uncaptured` and of the undecoded bytes is in the totals.
+    told: (u64, u64),
     /// Undecoded bytes that passed while observation was paused.
     paused: u64,
     /// What its decoder shares with others.
@@ -57,7 +60,8 @@ impl FrameSink for Collector<'_> {
     fn frame(&mut self, frame: &Frame<'_>) {
         self.ledger.frame(frame);
         if let Some(data) = &frame.data {
-            self.found.push(identify(self.side, data));
+            let shared = frame.is_in_shared_memory();
+            self.found.push(Found { shared, ..identify(self.side, data) });
         }
     }
 }
@@ -83,6 +87,7 @@ fn identify(side: Side, data: &Data<'_>) -> Found {
         payload_len: data.payload_len,
         duplicate: data.duplicate,
         retained: data.retained,
+        shared: false,
     }
 }
 
@@ -106,6 +111,7 @@ impl Conversation {
             closed: false,
             row: None,
             uncaptured: 0,
+            told: (0, 0),
             paused: 0,
             memories,
         }
@@ -131,6 +137,18 @@ impl Conversation {
         let streams = self.flows.iter().filter_map(|flow| flow.stream.as_ref());
         let all: u64 = streams.map(Stream::undecoded_bytes).sum();
         all.saturating_sub(self.paused)
+    }
+
+    /// Adds to the totals what they do not have yet, so that nobody has to look at idle conversations.
+    pub fn tell(&mut self, totals: &mut Totals) {
+        totals.mark_evictions +=
+            self.flows.iter_mut().map(|flow| flow.marks.take_evicted()).sum::<u64>();
+        if matches!(self.state, State::Decoding(..)) {
+            let now = (self.uncaptured, self.undecoded_bytes());
+            let before = std::mem::replace(&mut self.told, now);
+            totals.uncaptured += now.0.saturating_sub(before.0);
+            totals.undecoded += now.1.saturating_sub(before.1);
+        }
     }
 
     /// Payload of a packet, in any order.

@@ -68,10 +68,11 @@ impl Marks {
         }
     }
 
-    pub fn evicted(&self) -> u64 {
+    /// How many were given up since it was last asked.
+    pub fn take_evicted(&mut self) -> u64 {
         match self {
-            Marks::Tcp(marks) => marks.evicted(),
-            Marks::Udp(marks) => marks.evicted(),
+            Marks::Tcp(marks) => marks.take_evicted(),
+            Marks::Udp(marks) => marks.take_evicted(),
         }
     }
 }

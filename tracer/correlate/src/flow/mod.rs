@@ -30,6 +30,8 @@ pub struct Found {
     pub duplicate: bool,
     /// The protocol says that it is to be stored, or was.
     pub retained: bool,
+    /// Its payload is in shared memory.
+    pub shared: bool,
 }
 
 /// What makes a message the same on every flow.

@@ -107,8 +107,8 @@ impl<M: Spanned> Layers<M> {
         self.stacked.iter_mut().for_each(VecDeque::shrink_to_fit);
     }
 
-    pub fn evicted(&self) -> u64 {
-        self.evicted
+    pub fn take_evicted(&mut self) -> u64 {
+        std::mem::take(&mut self.evicted)
     }
 }
 
@@ -149,12 +149,12 @@ mod tests {
         for start in 0..3 {
             layers.push(Mark(start * 10, 10, "m"));
         }
-        assert_eq!(layers.evicted(), 1);
+        assert_eq!(layers.take_evicted(), 1);
         assert!(names(&layers, 5).is_empty());
         layers.prune(Offset(20), Offset(20));
         assert!(names(&layers, 15).is_empty());
         assert_eq!(names(&layers, 25), ["m"]);
-        assert_eq!(layers.evicted(), 1);
+        assert_eq!(layers.take_evicted(), 0);
     }
 
     #[test]
@@ -165,6 +165,6 @@ mod tests {
         layers.trim(2);
         assert!(names(&layers, 49).is_empty());
         assert_eq!(names(&layers, 50), ["m"]);
-        assert_eq!(layers.evicted(), 0);
+        assert_eq!(layers.take_evicted(), 0);
     }
 }

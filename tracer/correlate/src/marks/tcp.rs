@@ -185,9 +185,9 @@ impl TcpMarks {
         self.reads.shrink();
     }
 
-    pub fn evicted(&self) -> u64 {
-        let first = self.sends.evicted() + self.xmits.evicted() + self.rxs.evicted();
-        first + self.readies.evicted() + self.reads.evicted()
+    pub fn take_evicted(&mut self) -> u64 {
+        let first = self.sends.take_evicted() + self.xmits.take_evicted() + self.rxs.take_evicted();
+        first + self.readies.take_evicted() + self.reads.take_evicted()
     }
 }
 

@@ -268,7 +268,7 @@ impl UdpMarks {
         self.receipts.shrink_to_fit();
     }
 
-    pub fn evicted(&self) -> u64 {
-        self.evicted
+    pub fn take_evicted(&mut self) -> u64 {
+        std::mem::take(&mut self.evicted)
     }
 }

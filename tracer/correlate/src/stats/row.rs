@@ -63,14 +63,14 @@ impl RowStats {
         }
     }
 
-    /// Over so much time.
-    pub fn rate_over(&self, time: Nanos) -> Rate {
+    /// Over so much time, with `delivered` in all: also what could not be joined.
+    pub fn rate_over(&self, delivered: u64, time: Nanos) -> Rate {
         if time == Nanos(0) {
             return Rate::default();
         }
         let each_second = |count: u64| count as f64 / time.as_secs_f64();
         Rate {
-            msg_per_s: each_second(self.delivered),
+            msg_per_s: each_second(delivered),
             payload_bit_per_s: each_second(self.payload_bytes) * 8.0,
         }
     }

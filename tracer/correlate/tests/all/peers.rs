@@ -19,6 +19,25 @@ fn one_leg_is_a_whole_delivery() {
     assert_eq!(played.group().sched_gap.max, Nanos(STEP));
 }
 
+/// A Zenoh session, then a message whose payload is in shared memory: `shared-memory.hex` of the
+/// decoder's corpus begins so.
+#[test]
+fn a_payload_in_shared_memory_is_told() {
+    let mut world = World::new();
+    let mut pair =
+        world.connect(process(1, "a"), "127.0.0.1:40000", process(2, "b"), "127.0.0.1:7447");
+    let (a, b) = (&mut pair.up, &mut pair.down);
+    world.message(a, b"\x07\x00\x41\x09\x01\xaa\x0a\xff\xff");
+    world.message(b, b"\x0a\x00\x61\x09\x00\xbb\x0a\xff\xff\x02\xc0\xc1");
+    world.message(a, b"\x06\x00\x42\x0a\x05\x02\xc0\xc1");
+    world.message(b, b"\x03\x00\x62\x0a\x07");
+    world.message(a, b"\x0e\x00\x25\x05\x3d\x00\x01k\x81\x12\x01\x01\x03\x01\x02\x03");
+    let played = world.play();
+    assert_eq!(played.counts(), [1, 1, 1, 0]);
+    let notes = &played.group().notes;
+    assert!(notes.iter().any(|note| note.contains("in shared memory")), "{notes:?}");
+}
+
 #[test]
 fn a_reply_is_another_message() {
     let mut world = World::new();
