@@ -3,12 +3,13 @@
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::fs;
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Read};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
@@ -21,7 +22,7 @@ pub fn lock() -> MutexGuard<'static, ()> {
 }
 
 /// `$WIRELAP_WORKLOAD`, or the program beside `wirelap`.
-fn workload() -> PathBuf {
+pub fn workload() -> PathBuf {
     let beside = PathBuf::from(env!("CARGO_BIN_EXE_wirelap")).with_file_name("wirelap-workload");
     let program = std::env::var_os("WIRELAP_WORKLOAD").map_or(beside, PathBuf::from);
     let path = program.display();
@@ -125,15 +126,20 @@ impl Call {
                 started => Some(started.unwrap()),
             });
         let (stdout, stderr) = (child.stdout.take().unwrap(), child.stderr.take().unwrap());
-        let read = |mut from: Box<dyn std::io::Read + Send>| {
+        let printed = Arc::new(AtomicBool::new(false));
+        let read = |mut from: Box<dyn Read + Send>| {
+            let printed = Arc::clone(&printed);
             thread::spawn(move || {
-                let mut text = Vec::new();
+                let mut text = vec![0];
+                let first = from.read(&mut text).unwrap();
+                printed.fetch_or(first > 0, Ordering::Relaxed);
+                text.truncate(first);
                 from.read_to_end(&mut text).unwrap();
                 String::from_utf8(text).unwrap()
             })
         };
         let readers = [read(Box::new(stdout)), read(Box::new(stderr))];
-        Running { child, readers }
+        Running { child, readers, printed }
     }
 
     pub fn end(self, time: Duration) -> Ended {
@@ -145,6 +151,7 @@ impl Call {
 pub struct Running {
     child: Child,
     readers: [thread::JoinHandle<String>; 2],
+    printed: Arc<AtomicBool>,
 }
 
 /// What came of it.
@@ -157,6 +164,12 @@ pub struct Ended {
 impl Running {
     pub fn is_running(&self) -> bool {
         state(self.child.id()).is_some_and(|state| state != 'Z')
+    }
+
+    /// Whether it has said anything yet.
+    pub fn has_printed(&self) -> bool {
+        assert!(self.is_running(), "wirelap ended early");
+        self.printed.load(Ordering::Relaxed)
     }
 
     pub fn signal(&self, signal: Signal) {

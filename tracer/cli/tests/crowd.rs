@@ -1,0 +1,153 @@
+//! Many clients of one broker, none of them ours, watched by `wirelap live`: what is sent once and
+//! delivered often, what is sent by many, what is shared, stored, and sent again after a reconnection.
+#![cfg(feature = "privileged")]
+
+#[path = "e2e/bench.rs"]
+#[allow(dead_code, reason = "shared with the other end-to-end tests")]
+mod bench;
+#[path = "e2e/mqtt.rs"]
+mod mqtt;
+
+use bench::{Bench, Running, lock, poll};
+use mqtt::Client;
+use rustix::process::Signal;
+use serde_json::Value;
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+const LONG: Duration = Duration::from_mins(2);
+
+/// mosquitto, watched.
+struct Watched {
+    bench: Bench,
+    live: Option<Running>,
+    broker: Child,
+    address: String,
+}
+
+impl Watched {
+    fn start() -> Watched {
+        let mut broker = Command::new(bench::workload())
+            .args("broker mqtt --broker mosquitto".split(' '))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        BufReader::new(broker.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let ready: Value = serde_json::from_str(line.strip_prefix("READY ").unwrap()).unwrap();
+        let address = ready["endpoint"].as_str().unwrap().to_owned();
+        let port = address.rsplit_once(':').unwrap().1;
+        let bench = Bench::new();
+        let live = bench.wirelap(&format!("live --plain --ports {port}")).json().start();
+        poll("the first lines of `live`", LONG, || live.has_printed().then_some(()));
+        Watched { bench, live: Some(live), broker, address }
+    }
+
+    fn client(&self, id: &str) -> Client {
+        Client::connect(&self.address, id)
+    }
+
+    /// What `live` says of the broker's messages in the end.
+    fn result(mut self) -> Value {
+        let live = self.live.take().unwrap();
+        live.signal(Signal::INT);
+        let ended = live.end(LONG);
+        assert_eq!(ended.status, Some(0), "{}", ended.stderr);
+        let report = self.bench.report();
+        let results = report["results"].as_array().unwrap();
+        assert_eq!(results.len(), 1, "{results:?}");
+        results[0].clone()
+    }
+}
+
+impl Drop for Watched {
+    fn drop(&mut self) {
+        // A workload ends when its stdin does.
+        drop(self.broker.stdin.take());
+        let _ = self.broker.wait();
+    }
+}
+
+/// Sent, delivered, and all of them followed.
+fn assert_messages(result: &Value, sent: u64, delivered: u64) {
+    let count = |name: &str| result["messages"][name].as_u64();
+    let messages = &result["messages"];
+    assert_eq!((count("sent"), count("delivered")), (Some(sent), Some(delivered)), "{messages}");
+    assert_eq!((count("matched"), count("uncovered")), (Some(delivered), Some(0)), "{messages}");
+    assert_eq!(count("duplicates"), Some(0), "{messages}");
+}
+
+/// Bodies alike and unlike: half of them are the same.
+fn body(number: usize) -> Vec<u8> {
+    format!("reading {}", number / 2).into_bytes()
+}
+
+#[test]
+fn one_publish_has_a_hundred_deliveries() {
+    let _alone = lock();
+    let watched = Watched::start();
+    let mut readers: Vec<_> = (0..100).map(|n| watched.client(&format!("reader-{n}"))).collect();
+    readers.iter_mut().for_each(|reader| reader.subscribe("fan/out"));
+    let mut writer = watched.client("writer");
+    for number in 0..20 {
+        writer.publish("fan/out", &body(number), false);
+        readers.iter_mut().for_each(|reader| reader.take(1));
+    }
+    assert_messages(&watched.result(), 20, 2000);
+}
+
+#[test]
+fn a_thousand_publishers_reach_one_subscriber() {
+    let _alone = lock();
+    let watched = Watched::start();
+    let mut reader = watched.client("reader");
+    reader.subscribe("fan/in/#");
+    let mut writers: Vec<_> = (0..1000).map(|n| watched.client(&format!("writer-{n}"))).collect();
+    for round in 0..2 {
+        for (number, writer) in writers.iter_mut().enumerate() {
+            // Some share a topic, and half of these a payload.
+            writer.publish(&format!("fan/in/{}", number % 10), &body(number + round), false);
+        }
+        reader.take(1000);
+    }
+    assert_messages(&watched.result(), 2000, 2000);
+}
+
+#[test]
+fn a_shared_subscription_delivers_each_message_once() {
+    let _alone = lock();
+    let watched = Watched::start();
+    let mut readers: Vec<_> = (0..5).map(|n| watched.client(&format!("worker-{n}"))).collect();
+    readers.iter_mut().for_each(|reader| reader.subscribe("$share/work/jobs/+"));
+    let mut writer = watched.client("writer");
+    for number in 0..500 {
+        writer.publish(&format!("jobs/{}", number % 3), &body(number), false);
+    }
+    writer.settle();
+    let quiet = Duration::from_millis(300);
+    let taken: usize = readers.iter_mut().map(|reader| reader.take_all(quiet)).sum();
+    assert_eq!(taken, 500);
+    assert_messages(&watched.result(), 500, 500);
+}
+
+#[test]
+fn what_was_retained_has_no_publisher_and_is_told_apart() {
+    let _alone = lock();
+    let watched = Watched::start();
+    let mut writer = watched.client("writer");
+    for number in 0..10 {
+        writer.publish(&format!("state/{number}"), &body(number), true);
+    }
+    writer.settle();
+    let mut reader = watched.client("reader");
+    reader.subscribe("state/+");
+    reader.take(10);
+    writer.publish("state/0", b"new", false);
+    reader.take(1);
+    let result = watched.result();
+    assert_eq!(result["messages"]["matched"], 1, "{}", result["messages"]);
+    assert_eq!(result["messages"]["uncovered"], 0, "{}", result["messages"]);
+    assert_eq!(result["messages"]["retained"], 10, "{}", result["messages"]);
+}
