@@ -4,7 +4,8 @@
 use std::path::Path;
 use std::{env, fs};
 
-const LIBRARIES: [&str; 4] = ["rumqttc", "rumqttd", "zenoh", "cyclors"];
+const LIBRARIES: [&str; 7] =
+    ["rumqttc", "rumqttd", "zenoh", "cyclors", "async-nats", "zmq", "zeromq"];
 
 fn main() {
     let lock = Path::new(&env::var("CARGO_MANIFEST_DIR").unwrap()).join("../Cargo.lock");
@@ -12,7 +13,8 @@ fn main() {
     let lock = fs::read_to_string(lock).expect("the workspace has a Cargo.lock");
     for library in LIBRARIES {
         let version = locked_version(&lock, library).expect("the library is in Cargo.lock");
-        println!("cargo::rustc-env=WIRELAP_{}={version}", library.to_uppercase());
+        let name = library.to_uppercase().replace('-', "_");
+        println!("cargo::rustc-env=WIRELAP_{name}={version}");
     }
 }
 

@@ -18,8 +18,10 @@ mod installed;
 mod link;
 mod log;
 mod mqtt;
+mod nats;
 mod own_sockets;
 mod pace;
+mod pump;
 mod registry;
 mod rtt;
 mod tally;
@@ -28,6 +30,7 @@ mod truth_log;
 mod udp;
 mod validate;
 mod zenoh;
+mod zeromq;
 
 use anyhow::{Context, Result};
 use clap::{Parser, Subcommand};

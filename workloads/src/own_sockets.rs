@@ -5,17 +5,17 @@
 
 use anyhow::{Context, Result};
 use rustix::net::sockopt::{socket_acceptconn, socket_type};
-use rustix::net::{SocketAddrAny, SocketType, getsockname};
+use rustix::net::{SocketAddrAny, SocketType, getpeername, getsockname};
 use rustix::process::{PidfdFlags, PidfdGetfdFlags, getpid, pidfd_getfd, pidfd_open};
 use std::fs;
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 
-/// A duplicate of a socket of this process that waits for others.
+/// A duplicate of a socket of this process.
 pub struct Waiting {
     /// The duplicate.
     pub socket: OwnedFd,
-    /// Where it waits.
+    /// Its own address.
     pub address: SocketAddr,
 }
 
@@ -27,6 +27,11 @@ pub fn listening() -> Result<Vec<Waiting>> {
 /// UDP sockets with an address.
 pub fn datagram() -> Result<Vec<Waiting>> {
     find(|socket| socket_type(socket).is_ok_and(|kind| kind == SocketType::DGRAM))
+}
+
+/// Sockets that are connected to `peer`.
+pub fn connected_to(peer: SocketAddr) -> Result<Vec<Waiting>> {
+    find(|socket| getpeername(socket).ok().flatten().and_then(internet) == Some(peer))
 }
 
 fn find(wanted: impl Fn(&OwnedFd) -> bool) -> Result<Vec<Waiting>> {

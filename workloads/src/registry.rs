@@ -1,10 +1,19 @@
 //! The middlewares: one line each.
 
 use crate::link::Family;
-use crate::{dds, mqtt, tcp, udp, zenoh};
+use crate::{dds, mqtt, nats, tcp, udp, zenoh, zeromq};
 use anyhow::{Result, anyhow};
 
-static ALL: &[&dyn Family] = &[&tcp::Tcp, &udp::Udp, &mqtt::Mqtt, &zenoh::Zenoh, &dds::Dds];
+static ALL: &[&dyn Family] = &[
+    &tcp::Tcp,
+    &udp::Udp,
+    &mqtt::Mqtt,
+    &zenoh::Zenoh,
+    &dds::Dds,
+    &nats::Nats,
+    &zeromq::Libzmq,
+    &zeromq::Native,
+];
 
 /// Every middleware, in the order of tables.
 pub fn all() -> &'static [&'static dyn Family] {

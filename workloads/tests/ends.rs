@@ -15,6 +15,9 @@ fn every_middleware() -> Vec<Case> {
         Case::mqtt("mosquitto", 0),
         Case::zenoh(LinkTransport::Tcp),
         Case::of("dds"),
+        Case::nats(),
+        Case::of("zeromq"),
+        Case::of("zeromq-rust"),
     ]
 }
 
@@ -82,24 +85,35 @@ fn ping_and_pong_wait_and_end_with_stdin() {
 
 #[test]
 fn a_killed_workload_takes_its_broker_with_it() {
-    let broker = Case::mqtt("mosquitto", 0).start_broker().unwrap();
-    let child = broker.ready.pid;
-    assert_ne!(child, broker.pid());
-    assert!(!is_gone(child));
-    broker.signal("KILL");
-    eventually("mosquitto is gone", || is_gone(child));
+    for mut case in [Case::mqtt("mosquitto", 0), Case::nats()] {
+        let broker = case.start_broker().unwrap();
+        let child = broker.ready.pid;
+        assert_ne!(child, broker.pid());
+        assert!(!is_gone(child));
+        broker.signal("KILL");
+        eventually("the broker is gone", || is_gone(child));
+    }
 }
 
 #[test]
 fn a_broker_that_dies_is_told_by_everyone() {
-    for name in ["rumqttd", "mosquitto"] {
-        let mut case = Case::mqtt(name, 1);
+    for mut case in [Case::mqtt("rumqttd", 1), Case::mqtt("mosquitto", 1), Case::nats()] {
         let (broker, subscriber, publisher) = running(&mut case);
         broker.unwrap().signal("KILL");
         for end in [subscriber, publisher] {
             let endpoint = &case.base.endpoint;
             assert_sentence(&end.failure(), &["the broker", endpoint, "closed the connection"]);
         }
+    }
+}
+
+/// These libraries connect again by themselves, and would go on without a word.
+#[test]
+fn a_subscriber_that_dies_is_told_by_its_publisher() {
+    for mut case in [Case::of("zeromq"), Case::of("zeromq-rust")] {
+        let (_, subscriber, publisher) = running(&mut case);
+        subscriber.signal("KILL");
+        assert_sentence(&publisher.failure(), &[&case.base.endpoint, "closed the connection"]);
     }
 }
 
@@ -134,6 +148,9 @@ fn a_port_in_use_is_named() {
         (Case::zenoh(LinkTransport::Udp).role(Role::Sub), &udp.1),
         (broker("rumqttd"), &tcp.1),
         (broker("mosquitto"), &tcp.1),
+        (Spec::new(Role::Broker, "nats"), &tcp.1),
+        (Spec::new(Role::Sub, "zeromq"), &tcp.1),
+        (Spec::new(Role::Pong, "zeromq-rust"), &tcp.1),
     ];
     for (spec, endpoint) in cases {
         let failure = refusal(&Spec { endpoint: endpoint.clone(), ..spec });
@@ -146,7 +163,7 @@ fn nobody_at_the_endpoint_is_named() {
     // Bound and not listening: connections are refused, and nobody else gets the port.
     let taken = UdpSocket::bind("127.0.0.1:0").unwrap();
     let endpoint = taken.local_addr().unwrap().to_string();
-    for middleware in ["tcp", "mqtt", "zenoh-p2p"] {
+    for middleware in ["tcp", "mqtt", "zenoh-p2p", "nats", "zeromq", "zeromq-rust"] {
         let spec = Spec { endpoint: endpoint.clone(), ..Spec::new(Role::Pub, middleware) };
         assert_sentence(&refusal(&spec), &["nobody listens on", &endpoint]);
     }
@@ -172,6 +189,11 @@ fn wrong_values_are_named() {
         ),
         (Spec { interface: "nowhere".into(), ..Case::of("dds").role(Role::Sub) }, "nowhere"),
         (Spec { topic: "/a//b".into(), ..Spec::new(Role::Sub, "zenoh-p2p") }, "--topic /a//b"),
+        (Case::nats().set("jetstream", "maybe").role(Role::Pub), "--set jetstream=maybe"),
+        (Case::nats().payload((8 << 20) + 1, 1).role(Role::Pub), "at most 8388608"),
+        (Case::of("zeromq").set("pattern", "reqrep").role(Role::Sub), "pattern=reqrep with sub"),
+        (Case::of("zeromq").set("ZMQ_SNDHWM", "-1").role(Role::Pub), "ZMQ_SNDHWM=-1"),
+        (Case::of("zeromq-rust").set("ZMQ_SNDHWM", "5").role(Role::Pub), "--set ZMQ_SNDHWM"),
     ];
     for (spec, words) in cases {
         assert_sentence(&refusal(&spec), &[words]);

@@ -3,6 +3,8 @@
 mod common;
 
 use common::{Case, Workload, expected_stamps, records};
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use wirelap_contract::{LinkTransport, Role, Spec, TruthKind};
 use wirelap_events::Nanos;
@@ -101,6 +103,69 @@ pairs! {
     dds: Case::of("dds");
     dds_odd_size: Case::of("dds").payload(9, 500);
     dds_200_kb: Case::of("dds").payload(200_000, 20);
+    nats: Case::nats();
+    nats_smallest: Case::nats().payload(8, 500);
+    nats_8_mb: Case::nats().payload(8 << 20, 5);
+    nats_jetstream: Case::nats().set("jetstream", "true");
+    nats_jetstream_on_disk: Case::nats().set("jetstream", "true").set("storage", "file").payload(8, 500);
+    nats_jetstream_1_mb: Case::nats().set("jetstream", "true").payload(1_000_000, 20);
+    zeromq: Case::of("zeromq");
+    zeromq_smallest: Case::of("zeromq").payload(8, 500);
+    zeromq_8_mb: Case::of("zeromq").payload(8 << 20, 10);
+    zeromq_rust: Case::of("zeromq-rust");
+    zeromq_rust_smallest: Case::of("zeromq-rust").payload(8, 500);
+    zeromq_rust_8_mb: Case::of("zeromq-rust").payload(8 << 20, 10);
+}
+
+#[test]
+fn zeromq_has_other_sockets() {
+    for name in ["zeromq", "zeromq-rust"] {
+        one_way(Case::of(name).set("pattern", "pushpull"));
+        round_trips(Case::of(name).set("pattern", "dealer"));
+    }
+    // The publisher waits for the subscriber however short the queues are.
+    let mut short = Case::of("zeromq").set("ZMQ_SNDHWM", "1").set("ZMQ_RCVHWM", "1");
+    short.base.messages = Some(20_000);
+    one_way(short);
+}
+
+/// Back to back, far more messages than any queue holds, and none is lost.
+#[test]
+fn full_speed_loses_nothing() {
+    for mut case in [Case::nats(), Case::of("zeromq"), Case::of("zeromq-rust")] {
+        case.base.messages = Some(200_000);
+        one_way(case.clone());
+        one_way(case.payload(8, 200_000));
+    }
+}
+
+/// What the server counted is what was sent and delivered, to the message and to the byte.
+#[test]
+fn nats_counts_as_its_server_does() {
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let mut case = Case::nats().set("http_port", &port.to_string());
+    let _broker = case.start_broker();
+    let subscriber = case.start_listener(Role::Sub, None);
+    let before = varz(port);
+    let mut publisher = Workload::start(&case.role(Role::Pub));
+    publisher.go();
+    assert_eq!(publisher.done().sent, Some(500));
+    assert_eq!(subscriber.done().received, Some(500));
+    let after = varz(port);
+    let grown = |name: &str| after[name].as_u64().unwrap() - before[name].as_u64().unwrap();
+    let messages = case.base.warmup + 500;
+    // One more in: the question to nobody with which the publisher makes sure that the server has everything.
+    assert_eq!((grown("in_msgs"), grown("out_msgs")), (messages + 1, messages));
+    assert_eq!((grown("in_bytes"), grown("out_bytes")), (messages * 64, messages * 64));
+}
+
+/// The server's counters.
+fn varz(port: u16) -> serde_json::Value {
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    stream.write_all(b"GET /varz HTTP/1.0\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    serde_json::from_str(answer.split_once("\r\n\r\n").unwrap().1).unwrap()
 }
 
 /// Zenoh does not send again what UDP loses, and loses a message now and then even on loopback: what

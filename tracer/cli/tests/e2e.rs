@@ -103,6 +103,31 @@ fn one_way_messages_through_mosquitto_and_without_a_broker() {
     bench.assert_clean();
 }
 
+/// NATS and both `ZeroMQ`s: ping-pong and one way, the smallest payloads and larger ones.
+#[test]
+fn nats_and_zeromq_are_followed_exactly() {
+    let _alone = lock();
+    let on = "--on nats,zeromq,zeromq-rust --seed 1";
+    for (words, messages) in [
+        ("latency --messages 300 --warmup 50", 600),
+        ("latency --messages 300 --warmup 50 --payload 8K", 600),
+        ("latency --messages 500 --rate 2000 --payload 8", 500),
+        ("latency --messages 30 --rate 50 --payload 1M", 30),
+        ("latency --messages 300 --warmup 50 --set jetstream=true --set pattern=dealer", 600),
+        ("latency --messages 500 --rate 2000 --set jetstream=true --set pattern=pushpull", 500),
+    ] {
+        let bench = Bench::new();
+        let ended = bench.wirelap(&format!("run {words} {on}")).json().end(LONG);
+        assert_eq!(ended.status, Some(0), "{words}: {}", ended.stderr);
+        let report = bench.report();
+        assert_eq!(report["results"].as_array().unwrap().len(), 3, "{words}");
+        for result in report["results"].as_array().unwrap() {
+            assert_flawless(result, messages);
+        }
+        bench.assert_clean();
+    }
+}
+
 #[test]
 fn eight_bytes_exactly_once_and_large_payloads() {
     let _alone = lock();
@@ -235,7 +260,10 @@ fn a_tiny_ring_buffer_loses_events_counts_them_and_ends() {
 fn throughput_is_sampled_in_windows() {
     let _alone = lock();
     let bench = Bench::new();
-    let ended = bench.wirelap("run throughput --on tcp,mqtt --duration 2s").json().end(LONG);
+    let ended = bench
+        .wirelap("run throughput --on tcp,mqtt,nats,zeromq,zeromq-rust --duration 2s")
+        .json()
+        .end(LONG);
     assert_eq!(ended.status, Some(0), "{}", ended.stderr);
     for result in bench.report()["results"].as_array().unwrap() {
         assert_eq!(result["messages"]["sent"], result["messages"]["delivered"]);

@@ -184,6 +184,17 @@ impl Case {
         case
     }
 
+    pub fn nats() -> Case {
+        let mut case = Case::of("nats");
+        case.broker = Some("nats-server");
+        case
+    }
+
+    pub fn set(mut self, name: &str, value: &str) -> Case {
+        self.base.set.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
     pub fn payload(mut self, bytes: usize, messages: u64) -> Case {
         self.base.payload = bytes;
         self.base.messages = Some(messages);
