@@ -16,6 +16,7 @@ use std::cell::{Cell, RefCell};
 use std::net::{SocketAddr, TcpListener};
 use std::thread;
 use std::time::{Duration, Instant};
+use tokio::task::unconstrained;
 use tokio::time::timeout;
 use wirelap_contract::Spec;
 use wirelap_events::Nanos;
@@ -287,7 +288,9 @@ impl NativeLink {
         let most = if self.wire.pattern == Pattern::ReqRep { 1 } else { BATCH };
         let mut socket = self.wire.socket.borrow_mut();
         let Some(socket) = socket.as_mut() else { return Ok(()) };
-        self.wire.pump.runtime.block_on(take(socket, &mut self.batch, wait, most))
+        // Unconstrained: a future whose turn tokio ends is woken by the runtime later, but not by one that has left
+        // `block_on` by then, and the library would never look at the connection again.
+        self.wire.pump.runtime.block_on(unconstrained(take(socket, &mut self.batch, wait, most)))
     }
 
     fn hand_over(&mut self) -> Result<()> {
@@ -354,13 +357,13 @@ impl Link for NativeLink {
     }
 
     fn flush(&mut self, limit: Duration) -> Result<()> {
-        let Wire { pump, socket, peer, .. } = &mut self.wire;
+        let Wire { pump, socket, .. } = &mut self.wire;
         if let Some(socket) = socket.get_mut().take_if(|socket| socket.has_queue()) {
             // Only when the socket is gone does the task that writes come to an end.
             pump.runtime.block_on(socket.close());
-            let step = || pump.runtime.block_on(tokio::time::sleep(Duration::from_millis(1)));
+            let moment = Duration::from_millis(1);
             let is_done = || {
-                step();
+                pump.runtime.block_on(async { tokio::time::sleep(moment).await });
                 pump.runtime.metrics().num_alive_tasks() == 0
             };
             ensure!(
@@ -368,6 +371,7 @@ impl Link for NativeLink {
                 "not all messages were written in time"
             );
         }
-        peer.as_ref().map_or(Ok(()), Peer::check)
+        // Everything else is written when `publish` returns.
+        Ok(())
     }
 }
