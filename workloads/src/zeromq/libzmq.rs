@@ -294,7 +294,8 @@ impl Link for ZmqLink {
         let Some(handler) = handler else { return Ok(()) };
         for count in 0..BATCH {
             if !wire.receive(message, count == 0)? {
-                break;
+                let peer = wire.peer.as_ref().filter(|_| count == 0);
+                return peer.map_or(Ok(()), Peer::check_now_and_then);
             }
             let at = clock::now();
             wire.answered.set(false);
@@ -307,7 +308,7 @@ impl Link for ZmqLink {
                 break;
             }
         }
-        wire.peer.as_ref().map_or(Ok(()), Peer::check_now_and_then)
+        Ok(())
     }
 
     fn flush(&mut self, _limit: Duration) -> Result<()> {

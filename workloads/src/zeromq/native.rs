@@ -343,9 +343,12 @@ impl Link for NativeLink {
             return Ok(());
         }
         let taken = self.take(wait);
+        let is_idle = self.batch.is_empty();
         self.hand_over()?;
         match taken {
-            Ok(()) => self.wire.peer.as_ref().map_or(Ok(()), Peer::check_now_and_then),
+            // With its last message the peer may have left.
+            Ok(()) if is_idle => self.wire.peer.as_ref().map_or(Ok(()), Peer::check_now_and_then),
+            Ok(()) => Ok(()),
             Err(error) if connects => bail!("cannot receive: {error}"),
             Err(error) => {
                 // Peers come and go.
