@@ -17,14 +17,35 @@ pub enum Choice {
     Unknown,
 }
 
+/// What tells beside the bytes.
+#[derive(Clone, Copy, Debug)]
+pub struct Hints {
+    /// The ports of both ends.
+    pub ports: [u16; 2],
+    /// The name of the protocol that another conversation with the same server was recognised as.
+    pub known: Option<&'static str>,
+}
+
+impl From<[u16; 2]> for Hints {
+    fn from(ports: [u16; 2]) -> Hints {
+        Hints { ports, known: None }
+    }
+}
+
 /// Chooses by `head`, the first bytes seen of one direction of a flow (or a datagram). `at_start`
 /// tells that the flow was seen from its first byte; otherwise `head` must begin at a packet
-/// boundary. `ports` are those of both ends.
+/// boundary.
 ///
-/// Bytes that only one protocol can have sent decide, whatever the ports. If they could be
-/// several protocols', a well-known port picks among these; without one the answer is `Unknown`.
-pub fn choose(transport: Transport, head: &[u8], at_start: bool, ports: [u16; 2]) -> Choice {
-    choose_from(registry(), transport, head, at_start, ports)
+/// Bytes that only one protocol can have sent decide, whatever the hints. If they could be
+/// several protocols', a well-known port or what the server is known to speak picks among these; without such a
+/// hint the answer is `Unknown`.
+pub fn choose(
+    transport: Transport,
+    head: &[u8],
+    at_start: bool,
+    hints: impl Into<Hints>,
+) -> Choice {
+    choose_from(registry(), transport, head, at_start, hints.into())
 }
 
 fn choose_from(
@@ -32,13 +53,14 @@ fn choose_from(
     transport: Transport,
     head: &[u8],
     at_start: bool,
-    ports: [u16; 2],
+    hints: Hints,
 ) -> Choice {
     let mut best: Option<(Recognition, bool, &'static dyn Protocol)> = None;
     let mut need_more = false;
     for &protocol in protocols.iter().filter(|p| p.transports().contains(&transport)) {
         let found = protocol.recognise(transport, head, at_start);
-        let hinted = protocol.ports(transport).iter().any(|port| ports.contains(port));
+        let hinted = hints.known == Some(protocol.name())
+            || protocol.ports(transport).iter().any(|port| hints.ports.contains(port));
         match found {
             Recognition::No => continue,
             Recognition::NeedMore => {
@@ -101,7 +123,8 @@ mod tests {
     static MORE: Says = Says("more", Recognition::NeedMore, &[]);
 
     fn chosen(protocols: &[&'static dyn Protocol], head: &[u8], port: u16) -> String {
-        format!("{:?}", choose_from(protocols, Transport::Tcp, head, true, [40_000, port]))
+        let hints = [40_000, port].into();
+        format!("{:?}", choose_from(protocols, Transport::Tcp, head, true, hints))
     }
 
     #[test]
@@ -118,6 +141,17 @@ mod tests {
     }
 
     #[test]
+    fn what_the_server_speaks_is_a_hint_and_no_more() {
+        let hints = Hints { ports: [40_000, 1], known: Some("maybe") };
+        let chosen = |protocols: &[&'static dyn Protocol]| {
+            format!("{:?}", choose_from(protocols, Transport::Tcp, b"", false, hints))
+        };
+        assert_eq!(chosen(&[&MAYBE]), "Protocol(maybe)");
+        assert_eq!(chosen(&[&MAYBE, &YES]), "Protocol(yes)");
+        assert_eq!(chosen(&[&OTHER_YES]), "Protocol(other)");
+    }
+
+    #[test]
     fn waiting_for_more_has_an_end() {
         assert_eq!(chosen(&[&MAYBE, &MORE], b"", 9), "NeedMore");
         assert_eq!(chosen(&[&MAYBE, &MORE], &[0; ENOUGH_BYTES], 9), "Protocol(maybe)");
@@ -125,7 +159,7 @@ mod tests {
 
     #[test]
     fn other_transports_are_not_asked() {
-        let choice = choose_from(&[&YES], Transport::Udp, b"", true, [7, 7]);
+        let choice = choose_from(&[&YES], Transport::Udp, b"", true, [7, 7].into());
         assert!(matches!(choice, Choice::Unknown));
     }
 }

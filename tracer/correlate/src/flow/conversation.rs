@@ -1,5 +1,6 @@
 //! Two directions and the decoder that reads them.
 
+use super::known::Known;
 use super::recognition::Attempts;
 use super::{Flow, Found, Identity, Piece};
 use crate::config::Config;
@@ -47,6 +48,8 @@ pub struct Conversation {
     paused: u64,
     /// What its decoder shares with others.
     pub(super) memories: Memories,
+    /// What is spoken where.
+    pub(super) known: Known,
 }
 
 /// What a decoder hands over.
@@ -99,6 +102,7 @@ impl Conversation {
         now: Nanos,
         config: &Config,
         memories: Memories,
+        known: Known,
     ) -> Conversation {
         Conversation {
             serial,
@@ -114,6 +118,7 @@ impl Conversation {
             told: (0, 0),
             paused: 0,
             memories,
+            known,
         }
     }
 

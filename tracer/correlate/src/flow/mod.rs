@@ -3,6 +3,7 @@
 mod conversation;
 mod devices;
 mod direction;
+mod known;
 mod reassembly;
 mod recognition;
 mod table;

@@ -1,8 +1,9 @@
 //! Finding out what a conversation speaks.
 
+use super::table::ends;
 use super::{Conversation, Found, Piece, State};
 use wirelap_events::{Offset, Transport};
-use wirelap_protocols::recognise::{Choice, choose};
+use wirelap_protocols::recognise::{Choice, Hints, choose};
 use wirelap_protocols::{Protocol, Side};
 
 /// First bytes that are kept of one direction.
@@ -19,9 +20,23 @@ pub struct Attempts {
 }
 
 impl Conversation {
-    fn ports(&self) -> [u16; 2] {
+    fn hints(&self) -> Hints {
         let key = self.flows[0].key;
-        [key.src.port(), key.dst.port()]
+        let known = self.known.at(ends(key));
+        Hints { ports: [key.src.port(), key.dst.port()], known }
+    }
+
+    /// Its bytes have shown what it speaks: others with the same server most likely speak it too.
+    fn recognised(&mut self, protocol: &'static dyn Protocol) {
+        let [a, b] = ends(self.flows[0].key);
+        let server = match self.server {
+            Some(Side::A) => a,
+            Some(Side::B) => b,
+            None if a.0.port() < b.0.port() => a,
+            None => b,
+        };
+        self.known.learn(server, protocol.name());
+        self.decide(protocol);
     }
 
     /// The protocol is known.
@@ -36,12 +51,12 @@ impl Conversation {
             self.flow_mut(side).head.bytes.clear();
             return;
         };
-        let ports = self.ports();
-        let flow = self.flow_mut(side);
-        if flow.head.refused {
+        if self.flow(side).head.refused {
             self.count_attempt();
             return;
         }
+        let hints = self.hints();
+        let flow = self.flow_mut(side);
         let head = &mut flow.head;
         if head.bytes.is_empty() {
             head.at = at;
@@ -51,9 +66,14 @@ impl Conversation {
         head.bytes.extend_from_slice(kept);
         head.missing = missing + (bytes.len() - kept.len()) as u64;
         let at_start = flow.isn.is_some() && flow.head.at == Offset::START;
-        match choose(Transport::Tcp, &flow.head.bytes, at_start, ports) {
+        let mut choice = choose(Transport::Tcp, &flow.head.bytes, at_start, hints);
+        // Where the server is known to speak something, a start that was missed without a trace is no obstacle.
+        if matches!(choice, Choice::Unknown) && at_start && hints.known.is_some() {
+            choice = choose(Transport::Tcp, &flow.head.bytes, false, hints);
+        }
+        match choice {
             Choice::Protocol(protocol) => {
-                self.decide(protocol);
+                self.recognised(protocol);
                 self.read_heads(side, piece, found);
             }
             Choice::NeedMore if flow.head.missing == 0 => {}
@@ -131,11 +151,11 @@ impl Conversation {
     }
 
     pub(super) fn recognise_datagram(&mut self, side: Side, bytes: &[u8]) {
-        let ports = self.ports();
+        let hints = self.hints();
         let first = self.flow(side).head.at == Offset(0);
         self.flow_mut(side).head.at = Offset::START;
-        match choose(Transport::Udp, bytes, first, ports) {
-            Choice::Protocol(protocol) => self.decide(protocol),
+        match choose(Transport::Udp, bytes, first, hints) {
+            Choice::Protocol(protocol) => self.recognised(protocol),
             Choice::NeedMore | Choice::Unknown => self.count_attempt(),
         }
     }

@@ -1,5 +1,6 @@
 //! The conversations that are known.
 
+use super::known::Known;
 use super::{Conversation, Flow, State};
 use crate::config::Config;
 use rustc_hash::FxHashMap;
@@ -62,6 +63,8 @@ pub struct FlowTable {
     shrunk: usize,
     /// What the conversations of each protocol have learned.
     memories: Memories,
+    /// What they speak, by the address that serves.
+    known: Known,
 }
 
 impl FlowTable {
@@ -112,8 +115,14 @@ impl FlowTable {
     /// sockets that are bound to it, but no new packets.
     pub fn add(&mut self, key: FlowKey, now: Nanos, config: &Config) -> Way {
         self.serial += 1;
-        let mut conversation =
-            Conversation::new(self.serial, key, now, config, self.memories.clone());
+        let mut conversation = Conversation::new(
+            self.serial,
+            key,
+            now,
+            config,
+            self.memories.clone(),
+            self.known.clone(),
+        );
         let ports = [key.src.port(), key.dst.port()];
         let transport = key.transport;
         if let Some((_, protocol)) = self.overrides.iter().find(|(port, protocol)| {
@@ -218,6 +227,6 @@ fn way_of(index: usize, conversation: &Conversation) -> Way {
     Way { index, serial: conversation.serial, side: Side::A }
 }
 
-fn ends(key: FlowKey) -> [(SocketAddr, NetNs); 2] {
+pub(super) fn ends(key: FlowKey) -> [(SocketAddr, NetNs); 2] {
     [(key.src, key.scope), (key.dst, key.scope)]
 }

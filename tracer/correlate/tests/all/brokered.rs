@@ -258,3 +258,28 @@ fn a_broker_found_open_is_joined_in_mid_stream() {
     assert_eq!(played.counts(), [10, 10, 10, 0]);
     assert!(played.deliveries.iter().all(|d| d.one_way() > Some(Nanos(0))));
 }
+
+/// A packet that was lost before it was captured leaves a flow that seems to begin in its middle. By itself it could be
+/// anything; but others at this address have shown what is spoken here.
+#[test]
+fn a_missed_start_is_made_up_for_by_what_the_server_is_known_to_speak() {
+    let followed = |greeted: bool| {
+        let mut world = World::new();
+        let broker = process(10, "broker");
+        let server = "127.0.0.1:5555";
+        let mut subscriber = world.connect(process(30, "sub"), "127.0.0.1:40030", broker, server);
+        if greeted {
+            world.message(&mut subscriber.up, CONNECT);
+            world.message(&mut subscriber.down, CONNACK);
+        }
+        let mut publisher = world.connect(process(20, "pub"), "127.0.0.1:40020", broker, server);
+        for n in 0..10 {
+            let bytes = publish("t", &payload(stamp(n), 64));
+            world.message(&mut publisher.up, &bytes);
+            world.message(&mut subscriber.down, &bytes);
+        }
+        world.play().deliveries.len()
+    };
+    assert_eq!(followed(true), 10);
+    assert_eq!(followed(false), 0, "nobody has said that this is MQTT");
+}
