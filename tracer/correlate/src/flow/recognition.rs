@@ -29,12 +29,8 @@ impl Conversation {
     /// Its bytes have shown what it speaks: others with the same server most likely speak it too.
     fn recognised(&mut self, protocol: &'static dyn Protocol) {
         let [a, b] = ends(self.flows[0].key);
-        let server = match self.server {
-            Some(Side::A) => a,
-            Some(Side::B) => b,
-            None if a.0.port() < b.0.port() => a,
-            None => b,
-        };
+        let lower_port = if a.0.port() < b.0.port() { Side::A } else { Side::B };
+        let server = if self.server.unwrap_or(lower_port) == Side::A { a } else { b };
         self.known.learn(server, protocol.name());
         self.decide(protocol);
     }
