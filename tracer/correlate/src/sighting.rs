@@ -83,6 +83,7 @@ impl Correlator {
             receiver: node(self.receiver_of(way), key.dst),
             to_server: topology == Topology::Brokered && self.flows.server(way)? != way.side,
             topology,
+            may_copy: conversation.makes_copies(way.side),
             identity: found.identity,
             stamp: found.stamp,
             payload_len: found.payload_len,

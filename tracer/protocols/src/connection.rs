@@ -148,6 +148,12 @@ pub trait Connection: Send {
     /// end; what cannot be read is a frame of class `Opaque`.
     fn pdu(&mut self, side: Side, pdu: Pdu<'_>, out: &mut dyn FrameSink);
 
+    /// Whether the same content, from the same sender to somebody else too, is a copy of one message. Where each
+    /// message goes to one receiver, as in a queue of work, it is another message.
+    fn makes_copies(&self, _from: Side) -> bool {
+        true
+    }
+
     /// Bytes of this direction were missed: forget what depended on them (open fragments).
     fn gap(&mut self, side: Side);
 }

@@ -200,6 +200,14 @@ impl Conversation {
         self.paused += self.undecoded_bytes().saturating_sub(before);
     }
 
+    /// Whether what one side sends may be a copy of what it sends to others.
+    pub fn makes_copies(&self, from: Side) -> bool {
+        match &self.state {
+            State::Decoding(_, connection) => connection.makes_copies(from),
+            State::Undecided(_) | State::Ignored => true,
+        }
+    }
+
     /// Runs the reassembly of one side, reading what comes out.
     pub fn reassemble(
         &mut self,

@@ -15,6 +15,8 @@ pub struct Sighting {
     /// The receiver is the conversation's server.
     pub to_server: bool,
     pub topology: Topology,
+    /// Its sender may send copies of it to others.
+    pub may_copy: bool,
     pub identity: Identity,
     pub stamp: Option<Stamp>,
     pub payload_len: u64,

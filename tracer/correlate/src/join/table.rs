@@ -166,7 +166,8 @@ impl Messages {
             return Some(Relation::Parent);
         }
         let elsewhere = first.way.serial != sighting.way.serial;
-        let may_copy = sighting.topology != Topology::Brokered || message.is_orphan;
+        let is_straight = sighting.topology != Topology::Brokered || message.is_orphan;
+        let may_copy = sighting.may_copy && is_straight;
         (may_copy && elsewhere && first.sender.is(&sighting.sender)).then_some(Relation::Copy)
     }
 

@@ -12,3 +12,4 @@ mod properties;
 mod reassembly;
 mod udp;
 mod world;
+mod zmtp;

@@ -106,6 +106,15 @@ impl Connection for Zmtp {
         self.message(side, part, out);
     }
 
+    /// Only PUB, XPUB and RADIO send a message to many (RFC 29); all others choose a receiver for each.
+    fn makes_copies(&self, from: Side) -> bool {
+        match (self.sockets[from as usize], self.sockets[1 - from as usize]) {
+            (Some(sender), _) => sender == Socket::Publisher,
+            (None, Some(receiver)) => receiver == Socket::Subscriber,
+            (None, None) => true,
+        }
+    }
+
     fn gap(&mut self, side: Side) {
         self.messages[side as usize].gap();
     }
