@@ -112,6 +112,10 @@ impl About {
 
     /// Adds a setting.
     #[must_use]
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "a number or a text, as it stands in the call"
+    )]
     pub fn setting(mut self, name: &str, default: impl ToString, about: &str) -> About {
         let default = default.to_string();
         self.settings.push(Setting { name: name.into(), default, about: about.into() });
