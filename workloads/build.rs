@@ -4,8 +4,8 @@
 use std::path::Path;
 use std::{env, fs};
 
-const LIBRARIES: [&str; 7] =
-    ["rumqttc", "rumqttd", "zenoh", "cyclors", "async-nats", "zmq", "zeromq"];
+const LIBRARIES: [&str; 8] =
+    ["rumqttc", "rumqttd", "zenoh", "cyclors", "async-nats", "zmq", "zeromq", "open62541"];
 
 fn main() {
     let lock = Path::new(&env::var("CARGO_MANIFEST_DIR").unwrap()).join("../Cargo.lock");

@@ -75,6 +75,27 @@ impl Daemon {
         bail!("{} did not listen on {address} within {} s", self.name, limit.as_secs())
     }
 
+    /// The same for a program that takes any connection for its client: looks into the kernel's table of
+    /// sockets instead of connecting. False when told to stop.
+    pub fn wait_until_it_is_bound(
+        &mut self,
+        address: SocketAddr,
+        limit: Duration,
+        control: &Control,
+    ) -> Result<bool> {
+        let deadline = Instant::now() + limit;
+        while Instant::now() < deadline {
+            self.check("did not start")?;
+            if is_listened_on(address.port())? {
+                return Ok(true);
+            }
+            if control.wait_until(Some(Instant::now() + TICK), || control.stopped())? {
+                return Ok(false);
+            }
+        }
+        bail!("{} did not listen on {address} within {} s", self.name, limit.as_secs())
+    }
+
     /// A broker's whole life: waits until it listens, prints READY, watches it until told to stop.
     pub fn serve(
         mut self,
@@ -130,9 +151,44 @@ impl Drop for Daemon {
     }
 }
 
+/// Whether some TCP socket of this network namespace listens on the port.
+fn is_listened_on(port: u16) -> Result<bool> {
+    let tables = ["/proc/net/tcp", "/proc/net/tcp6"];
+    let v4 = std::fs::read_to_string(tables[0]).context(tables[0])?;
+    // Without IPv6 there is no second table.
+    let v6 = std::fs::read_to_string(tables[1]).unwrap_or_default();
+    Ok(v4.lines().chain(v6.lines()).any(|line| listening_port(line) == Some(port)))
+}
+
+/// The port of a line of /proc/net/tcp whose socket listens (state `0A`): `0: 0100007F:1F90 00000000:0000 0A …`.
+fn listening_port(line: &str) -> Option<u16> {
+    let mut words = line.split_whitespace().skip(1);
+    let (local, _, state) = (words.next()?, words.next()?, words.next()?);
+    let port = u16::from_str_radix(local.rsplit_once(':')?.1, 16).ok()?;
+    (state == "0A").then_some(port)
+}
+
 /// A port for a program that cannot choose one itself, or the reason why the one asked for cannot be had.
 /// Another program could still take it before this one does, which then says so.
 pub fn choose(address: SocketAddr) -> Result<SocketAddr> {
     let listener = TcpListener::bind(address).map_err(|error| link::explain(&error, address))?;
     listener.local_addr().context("cannot choose a port")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn listeners_are_found_in_the_kernels_table() {
+        for address in ["127.0.0.1:0", "[::1]:0"] {
+            let Ok(listener) = TcpListener::bind(address) else { continue };
+            let port = listener.local_addr().unwrap().port();
+            assert!(is_listened_on(port).unwrap(), "{address}");
+        }
+        let client = "9: 0100007F:1F90 0100007F:0016 01 00000000:00000000";
+        assert_eq!(listening_port(client), None);
+        assert_eq!(listening_port("9: 0100007F:1F90 00000000:0000 0A 0:0"), Some(0x1f90));
+        assert_eq!(listening_port("  sl  local_address rem_address   st"), None);
+    }
 }

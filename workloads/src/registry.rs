@@ -1,10 +1,12 @@
 //! The middlewares: one line each.
 
 use crate::link::Family;
-use crate::{dds, mqtt, nats, tcp, udp, zenoh, zeromq};
+use crate::{dds, icmp, iperf3, mqtt, nats, opcua, tcp, udp, zenoh, zeromq};
 use anyhow::{Result, anyhow};
 
 static ALL: &[&dyn Family] = &[
+    &icmp::Icmp,
+    &iperf3::Iperf3,
     &tcp::Tcp,
     &udp::Udp,
     &mqtt::Mqtt,
@@ -13,6 +15,8 @@ static ALL: &[&dyn Family] = &[
     &nats::Nats,
     &zeromq::Libzmq,
     &zeromq::Native,
+    &opcua::Brokered,
+    &opcua::Direct,
 ];
 
 /// Every middleware, in the order of tables.

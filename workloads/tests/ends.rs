@@ -18,6 +18,8 @@ fn every_middleware() -> Vec<Case> {
         Case::nats(),
         Case::of("zeromq"),
         Case::of("zeromq-rust"),
+        Case::opcua(),
+        Case::of("opcua-write"),
     ]
 }
 
@@ -97,7 +99,9 @@ fn a_killed_workload_takes_its_broker_with_it() {
 
 #[test]
 fn a_broker_that_dies_is_told_by_everyone() {
-    for mut case in [Case::mqtt("rumqttd", 1), Case::mqtt("mosquitto", 1), Case::nats()] {
+    let mqtt = |name| Case::mqtt(name, 1);
+    let cases = [mqtt("rumqttd"), mqtt("mosquitto"), Case::nats(), Case::opcua()];
+    for mut case in cases {
         let (broker, subscriber, publisher) = running(&mut case);
         broker.unwrap().signal("KILL");
         for end in [subscriber, publisher] {
@@ -146,6 +150,9 @@ fn a_port_in_use_is_named() {
         (Spec::new(Role::Pong, "udp"), &udp.1),
         (Spec::new(Role::Sub, "zenoh-p2p"), &tcp.1),
         (Case::zenoh(LinkTransport::Udp).role(Role::Sub), &udp.1),
+        (Spec::new(Role::Sub, "opcua-write"), &tcp.1),
+        (Spec::new(Role::Sub, "iperf3"), &tcp.1),
+        (Spec::new(Role::Broker, "opcua"), &tcp.1),
         (broker("rumqttd"), &tcp.1),
         (broker("mosquitto"), &tcp.1),
         (Spec::new(Role::Broker, "nats"), &tcp.1),
@@ -163,7 +170,9 @@ fn nobody_at_the_endpoint_is_named() {
     // Bound and not listening: connections are refused, and nobody else gets the port.
     let taken = UdpSocket::bind("127.0.0.1:0").unwrap();
     let endpoint = taken.local_addr().unwrap().to_string();
-    for middleware in ["tcp", "mqtt", "zenoh-p2p", "nats", "zeromq", "zeromq-rust"] {
+    let connecting =
+        ["tcp", "mqtt", "zenoh-p2p", "nats", "zeromq", "zeromq-rust", "opcua", "opcua-write"];
+    for middleware in connecting {
         let spec = Spec { endpoint: endpoint.clone(), ..Spec::new(Role::Pub, middleware) };
         assert_sentence(&refusal(&spec), &["nobody listens on", &endpoint]);
     }
@@ -188,6 +197,13 @@ fn wrong_values_are_named() {
             "--truth /nowhere/truth",
         ),
         (Spec { interface: "nowhere".into(), ..Case::of("dds").role(Role::Sub) }, "nowhere"),
+        (
+            Spec {
+                set: vec![("queueSize".into(), "0".into())],
+                ..Spec::new(Role::Broker, "opcua")
+            },
+            "--set queueSize=0: at least 1",
+        ),
         (Spec { topic: "/a//b".into(), ..Spec::new(Role::Sub, "zenoh-p2p") }, "--topic /a//b"),
         (Case::nats().set("jetstream", "maybe").role(Role::Pub), "--set jetstream=maybe"),
         (Case::nats().payload((8 << 20) + 1, 1).role(Role::Pub), "at most 8388608"),

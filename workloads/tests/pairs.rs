@@ -102,6 +102,12 @@ pairs! {
     zenoh_tcp_4_mb: Case::zenoh(LinkTransport::Tcp).payload(4_000_000, 10);
     dds: Case::of("dds");
     dds_odd_size: Case::of("dds").payload(9, 500);
+    opcua: Case::opcua();
+    opcua_smallest: Case::opcua().payload(8, 500);
+    opcua_1_mb: Case::opcua().payload(1_000_000, 20);
+    opcua_write: Case::of("opcua-write");
+    opcua_write_smallest: Case::of("opcua-write").payload(8, 500);
+    opcua_write_1_mb: Case::of("opcua-write").payload(1_000_000, 20);
     dds_200_kb: Case::of("dds").payload(200_000, 20);
     nats: Case::nats();
     nats_smallest: Case::nats().payload(8, 500);
@@ -225,6 +231,66 @@ fn a_rate_makes_a_schedule() {
     let intended: Vec<u64> =
         expected_stamps(&case.base, false).iter().map(|stamp| published[stamp].aux).collect();
     assert!(intended.windows(2).all(|pair| pair[1] - pair[0] == 500_000), "{intended:?}");
+}
+
+/// A server that may keep one value for a subscriber loses the older ones, and the subscriber counts what came.
+#[test]
+fn opcua_loses_what_its_queue_cannot_hold() {
+    let mut case = Case::opcua();
+    case.base.set =
+        vec![("queueSize".into(), "1".into()), ("publishingInterval".into(), "50".into())];
+    let _broker = case.start_broker();
+    let folder = tempfile::tempdir().unwrap();
+    let got = folder.path().join("sub");
+    let mut endless = case.clone();
+    endless.base.messages = None;
+    let mut subscriber = endless.start_listener(Role::Sub, Some(&got));
+    assert_eq!(subscriber.ready.settings["queueSize"], "1");
+    let mut publisher = Workload::start(&case.rate(1_000.0).role(Role::Pub));
+    publisher.go();
+    assert_eq!(publisher.done().sent, Some(500));
+    subscriber.close_stdin();
+    let received = subscriber.done().received.unwrap();
+    let delivered = records(&got, TruthKind::Deliver);
+    assert!(received > 0 && received < 250, "{received} of 500 in half a second");
+    assert_eq!(delivered.keys().filter(|stamp| !stamp.warmup).count() as u64, received);
+}
+
+/// Where no ICMP socket may be opened, `list` says what to do about it, and so does `ping`.
+#[test]
+fn the_kernel_answers_pings_or_the_remedy_is_told() {
+    let case = Case::of("ping").payload(1000, 300);
+    let folder = tempfile::tempdir().unwrap();
+    let truth = folder.path().join("ping");
+    let spec = Spec { truth: Some(truth.clone()), ..case.role(Role::Ping) };
+    let about = common::abouts().into_iter().find(|about| about.name == "ping").unwrap();
+    if let Some(remedy) = about.available.remedy() {
+        assert!(remedy.contains("net.ipv4.ping_group_range"), "{remedy}");
+        let failure = Workload::try_start(&spec).err().expect("it was refused in `list`");
+        assert!(failure.stderr.contains(remedy), "{failure:?}");
+        return;
+    }
+    let mut ping = Workload::start(&spec);
+    ping.go();
+    let ping = ping.done();
+    assert_eq!((ping.sent, ping.received, ping.duplicates), (Some(300), Some(300), 0));
+    let (trips, rtt) = (records(&truth, TruthKind::RoundTrip), ping.rtt.unwrap());
+    assert_eq!((trips.len(), rtt.count), (320, 300));
+    assert!(rtt.p50_ns > 0 && rtt.p50_ns <= rtt.max_ns);
+}
+
+/// Blocks by number, and the two sides agree on how fast they went.
+#[test]
+fn iperf3_sends_what_it_is_told_to() {
+    let mut case = Case::of("iperf3").payload(100_000, 2_000);
+    let subscriber = case.start_listener(Role::Sub, None);
+    assert_ne!(subscriber.ready.pid, subscriber.pid());
+    let mut publisher = Workload::start(&case.role(Role::Pub));
+    publisher.go();
+    let (sent, got) = (publisher.done(), subscriber.done());
+    let (there, here) = (sent.payload_bit_per_s.unwrap(), got.payload_bit_per_s.unwrap());
+    assert!(there > 1e7 && here > 1e7 && here < there * 1.5, "{there} {here}");
+    assert_eq!((sent.sent, got.received), (None, None));
 }
 
 /// `--seconds` ends a publisher that has no count.

@@ -94,7 +94,14 @@ impl<'a> Cast<'a> {
 
     /// Looks at what the processes use.
     pub fn look(&mut self) {
-        self.parts.iter_mut().filter_map(|part| part.meter.as_mut()).for_each(Meter::sample);
+        for part in &mut self.parts {
+            part.meter.iter_mut().for_each(Meter::sample);
+            // One that was ready may since have become another program.
+            let name = machine::name(part.pid);
+            if !name.is_empty() {
+                part.name = name;
+            }
+        }
     }
 
     /// The processes that got ready, with what they said in the end.

@@ -77,8 +77,14 @@ struct Obstacle {
 }
 
 impl Obstacle {
+    /// A broker that is not there.
     fn missing(name: &str, remedy: &str) -> Obstacle {
         Obstacle { why: format!("{name} is not installed"), remedy: Some(remedy.to_owned()) }
+    }
+
+    /// A middleware that needs something: a program, or a permission.
+    fn impossible(name: &str, remedy: &str) -> Obstacle {
+        Obstacle { why: format!("{name} cannot be run here"), remedy: Some(remedy.to_owned()) }
     }
 }
 
@@ -87,7 +93,7 @@ fn unable(about: &About, sender: Role) -> Option<Obstacle> {
         let what = if sender == Role::Ping { "ping-pong" } else { "one-way messages" };
         return Some(Obstacle { why: format!("{} has no {what}", about.name), remedy: None });
     }
-    about.available.remedy().map(|remedy| Obstacle::missing(&about.name, remedy))
+    about.available.remedy().map(|remedy| Obstacle::impossible(&about.name, remedy))
 }
 
 /// Each broker that was asked for; what is missing is left out of "all" and an error otherwise.
@@ -297,7 +303,8 @@ pub mod tests {
         let choices = chosen("latency --on all --broker all").unwrap();
         assert_eq!(choices.chosen.len(), 8);
         let skipped: Vec<_> = choices.skipped.iter().map(|s| (&*s.middleware, &*s.why)).collect();
-        let expected = [("mqtt", "nanomq is not installed"), ("pigeon", "pigeon is not installed")];
+        let expected =
+            [("mqtt", "nanomq is not installed"), ("pigeon", "pigeon cannot be run here")];
         assert_eq!(skipped, expected);
         assert!(choices.skipped.iter().all(|s| s.remedy.as_deref() == Some("buy one")));
     }
@@ -305,7 +312,7 @@ pub mod tests {
     #[test]
     fn what_is_named_itself_must_be_there() {
         let missing = chosen("latency --on tcp,pigeon").unwrap_err();
-        assert_eq!(missing, Failure::Machine("pigeon is not installed: buy one".into()));
+        assert_eq!(missing, Failure::Machine("pigeon cannot be run here: buy one".into()));
         assert!(matches!(chosen("latency --on mqtt --broker nanomq"), Err(Failure::Machine(_))));
         let Err(Failure::Usage(sentence)) = chosen("latency --on tcp,rabbitmq") else {
             panic!("rabbitmq was found")

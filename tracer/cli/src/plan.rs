@@ -256,6 +256,9 @@ fn trial(
     let one_way = pacing == Pacing::BackToBack;
     let Choice { about, broker } = choice.clone();
     let stamped = about.kind == Kind::Stamped;
+    let untraced = about.kind == Kind::Untraced;
+    // Watching what nothing can be learned from would only slow it down.
+    let never = Sampling::Windows { open: Duration::ZERO, every: Duration::from_secs(1) };
     Trial {
         about,
         broker,
@@ -265,7 +268,12 @@ fn trial(
         messages,
         duration,
         warmup: args.warmup,
-        sampling: args.sample.unwrap_or(if one_way { windows } else { Sampling::Off }),
+        sampling: match args.sample {
+            _ if untraced => never,
+            Some(told) => told,
+            None if one_way => windows,
+            None => Sampling::Off,
+        },
         truth: match args.truth_check {
             TruthCheck::Auto => stamped && !one_way,
             TruthCheck::On => stamped,

@@ -52,6 +52,7 @@ fn result((middleware, broker, payload): Key, repetitions: &[(u32, &Outcome)]) -
         middleware,
         broker,
         payload_bytes: payload as u64,
+        untraced: all.iter().any(|outcome| is_untraced(outcome)),
         partial: all.iter().any(|outcome| is_partial(outcome)),
         error: all.iter().find_map(|outcome| outcome.error.clone()),
         messages,
@@ -71,6 +72,11 @@ fn result((middleware, broker, payload): Key, repetitions: &[(u32, &Outcome)]) -
 /// The measurement did not reach its end.
 pub fn is_partial(outcome: &Outcome) -> bool {
     outcome.error.is_some() || outcome.interrupted.is_some()
+}
+
+/// A trace could follow nothing of it.
+fn is_untraced(outcome: &Outcome) -> bool {
+    outcome.trial.about.kind == Kind::Untraced
 }
 
 fn repetition(position: u32, outcome: &Outcome) -> Repetition {
@@ -114,6 +120,8 @@ fn messages(outcome: &Outcome) -> Messages {
         delivered,
         matched: tally.matched,
         uncovered: match outcome.trial.sampling {
+            // Nothing was to be followed.
+            _ if is_untraced(outcome) => 0,
             Sampling::Off => delivered.saturating_sub(tally.matched),
             Sampling::Windows { .. } => tally.unmatched,
         },
@@ -312,7 +320,12 @@ fn trust(all: &[&Outcome], messages: Messages) -> Trust {
         sum.tracer.rss_bytes = sum.tracer.rss_bytes.max(one.tracer.rss_bytes);
     }
     let sampled = all.iter().any(|outcome| outcome.trial.sampling != Sampling::Off);
-    let whole = if sampled { messages.matched + messages.uncovered } else { messages.delivered };
+    let untraced = all.iter().any(|outcome| is_untraced(outcome));
+    let whole = if sampled || untraced {
+        messages.matched + messages.uncovered
+    } else {
+        messages.delivered
+    };
     sum.coverage = if whole > 0 { messages.matched as f64 / whole as f64 } else { 1.0 };
     sum
 }
@@ -331,14 +344,14 @@ fn ground_truth(all: &[&Outcome]) -> Option<GroundTruth> {
 
 fn notes(all: &[&Outcome]) -> Vec<String> {
     let mut notes: Vec<String> = Vec::new();
-    if all.iter().any(|outcome| outcome.trial.sampling != Sampling::Off) {
+    if all.iter().any(|outcome| outcome.trial.sampling != Sampling::Off && !is_untraced(outcome)) {
         notes.push(
             "counts and msg/s are the workloads' own; times and bytes come from the sampled windows"
                 .into(),
         );
     }
-    if all.iter().any(|outcome| outcome.trial.about.kind == Kind::Untraced) {
-        notes.push("not traced: the figures are its own program's".into());
+    if all.iter().any(|outcome| is_untraced(outcome)) {
+        notes.push("its figures are its own: there is nothing that a trace could follow".into());
     }
     if all.iter().any(|outcome| matches!(outcome.trial.broker, Some(Broker::Running(_)))) {
         notes.push("the broker ran already: its version and settings are not known".into());

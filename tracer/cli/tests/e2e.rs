@@ -8,6 +8,7 @@ mod bench;
 use bench::{Bench, lock};
 use rustix::process::Signal;
 use serde_json::Value;
+use std::collections::HashMap;
 use std::net::TcpListener;
 use std::time::Duration;
 
@@ -139,6 +140,86 @@ fn eight_bytes_exactly_once_and_large_payloads() {
         assert_eq!(ended.status, Some(0), "{words}: {}", ended.stderr);
         assert_flawless(&bench.report()["results"][0], messages);
     }
+}
+
+/// Through the server's subscription, and written to the peer: whole messages, and in chunks.
+#[test]
+fn values_of_opc_ua_are_followed_exactly() {
+    let _alone = lock();
+    for (words, messages) in [
+        ("--messages 300 --warmup 50", 600),
+        ("--messages 100 --payload 8K", 200),
+        ("--messages 500 --rate 500", 500),
+        ("--messages 500 --rate 500 --payload 8K", 500),
+        ("--messages 20 --rate 20 --payload 200K", 20),
+    ] {
+        let bench = Bench::new();
+        let words = format!("run latency --on opcua,opcua-write {words}");
+        let ended = bench.wirelap(&words).json().end(LONG);
+        assert_eq!(ended.status, Some(0), "{words}: {}", ended.stderr);
+        for result in bench.report()["results"].as_array().unwrap() {
+            assert_flawless(result, messages);
+        }
+        bench.assert_clean();
+    }
+}
+
+/// The kernel counts every echo request that it answers.
+#[test]
+fn pings_are_as_many_as_the_kernel_answered() {
+    let _alone = lock();
+    let bench = Bench::new();
+    let words = "run latency --on ping,tcp --messages 300 --warmup 50 --payload 8192";
+    let ended = bench.wirelap_alone(words).json().end(LONG);
+    assert_eq!(ended.status, Some(0), "{}", ended.stderr);
+    let counted = icmp_counters(&ended.stdout);
+    assert_eq!((counted["InEchos"], counted["InEchoReps"]), (350, 350));
+    let report = bench.report();
+    let (ping, tcp) = (&report["results"][0], &report["results"][1]);
+    assert_eq!((&ping["middleware"], &ping["untraced"]), (&"ping".into(), &true.into()));
+    for name in ["sent", "delivered"] {
+        assert_eq!(ping["messages"][name], 300);
+    }
+    assert_eq!(
+        (&ping["messages"]["uncovered"], &ping["trust"]["coverage"]),
+        (&0.into(), &1.0.into())
+    );
+    assert_eq!(ping["latency"]["rtt_half_ns"]["count"], 300);
+    assert!(ping["latency"]["rtt_half_ns"]["trimmed_p50"].as_u64() > Some(0));
+    assert!(ended.stdout.contains("ping: 300 sent, 300 answered · not traced"), "{}", ended.stdout);
+    assert_flawless(tcp, 600);
+    bench.assert_clean();
+}
+
+/// The two `Icmp:` lines of /proc/net/snmp: names and values.
+fn icmp_counters(text: &str) -> HashMap<&str, u64> {
+    let mut lines = text.lines().filter_map(|line| line.strip_prefix("Icmp:"));
+    let (names, values) = (lines.next().unwrap(), lines.next().unwrap());
+    let values = values.split_whitespace().map(|value| value.parse().unwrap());
+    names.split_whitespace().zip(values).collect()
+}
+
+#[test]
+fn iperf3_tells_its_own_throughput_and_the_trial_ends() {
+    let _alone = lock();
+    let bench = Bench::new();
+    let words = "run throughput --on iperf3 --payload 64K --duration 1s";
+    let ended = bench.wirelap(words).json().end(LONG);
+    assert_eq!(ended.status, Some(0), "{}", ended.stderr);
+    let report = bench.report();
+    assert_eq!(report["partial"], false);
+    let result = &report["results"][0];
+    assert_eq!((&result["untraced"], &result["messages"]["sent"]), (&true.into(), &0.into()));
+    assert!(result["throughput"]["payload_bit_per_s"].as_f64() > Some(1e8), "{result}");
+    assert!(report["environment"]["versions"]["iperf3"].is_string());
+    let names: Vec<_> =
+        result["processes"].as_array().unwrap().iter().map(|p| &p["name"]).collect();
+    assert_eq!(names, ["iperf3", "iperf3"]);
+    assert_eq!(
+        (&result["overhead"]["packets"], &result["trust"]["undecoded_bytes"]),
+        (&0.into(), &0.into())
+    );
+    bench.assert_clean();
 }
 
 #[test]

@@ -64,6 +64,10 @@ pub struct RunResult {
     pub broker: Option<String>,
     /// Bytes of a message's payload.
     pub payload_bytes: u64,
+    /// There is nothing that a trace could follow (ICMP echo, iperf3): messages, throughput and round trips are the
+    /// program's own figures, and everything else is empty.
+    #[serde(default)]
+    pub untraced: bool,
     /// The measurement was ended early, or something in it failed.
     pub partial: bool,
     /// Why it failed, in one sentence.
@@ -255,7 +259,8 @@ pub struct Process {
 /// How far the figures can be trusted.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Trust {
-    /// Matched over delivered, 0..=1. When sampling: over the deliveries that the trace saw.
+    /// Matched over delivered, 0..=1; 1 where nothing was to be followed. When sampling: over the deliveries that the
+    /// trace saw.
     pub coverage: f64,
     /// Events that had to be thrown away, by probe; probes that lost none are listed with 0.
     pub events_lost: BTreeMap<String, u64>,

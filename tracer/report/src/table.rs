@@ -6,15 +6,20 @@
 //! middleware  payload  1-way p50      p99    RTT/2   msg/s  data/msg  wire/msg  gap p50/p99
 //! ──────────  ───────  ─────────  ───────  ───────  ──────  ────────  ────────  ───────────
 //! tcp            64 B     9.0 µs  27.0 µs  11.9 µs  41.2 k      64 B     134 B   3.0/9.0 µs
+//! ping           64 B          –        –   5.1 µs  90.1 k         –         –            –
 //!
 //! tcp: 2000 sent, 2000 delivered, 2000 followed end to end · no event lost · agrees with …
 //!   time: runqueue 41 % · wakeup 22 % · …
 //! ```
+//!
+//! One way there is no round trip: payload bits a second stand in its column.
 
 use crate::grid::{Align, hang, lay_out};
 use crate::human;
 use crate::{Distribution, GroundTruth, Pacing, RunReport, RunResult, Scenario, Skipped};
 
+/// The column of round trips, or of bits when messages go one way.
+const ROUND_TRIP: usize = 4;
 const HEADINGS: [(&str, Align); 9] = [
     ("middleware", Align::Left),
     ("payload", Align::Right),
@@ -32,8 +37,13 @@ pub fn render(report: &RunReport) -> String {
     let mut out = title(&report.scenario);
     out.push_str("\n\n");
     let align: Vec<Align> = HEADINGS.iter().map(|(_, align)| *align).collect();
-    let mut rows = vec![HEADINGS.iter().map(|(name, _)| (*name).to_owned()).collect()];
-    rows.extend(report.results.iter().map(row));
+    let one_way = report.scenario.pacing != Pacing::PingPong;
+    let mut heading: Vec<String> = HEADINGS.iter().map(|(name, _)| (*name).to_owned()).collect();
+    if one_way {
+        heading[ROUND_TRIP] = "bit/s".into();
+    }
+    let mut rows = vec![heading];
+    rows.extend(report.results.iter().map(|result| row(result, one_way)));
     out.push_str(&lay_out(&align, &rows));
     out.push('\n');
     for result in &report.results {
@@ -84,7 +94,7 @@ fn label(result: &RunResult) -> String {
     }
 }
 
-fn row(result: &RunResult) -> Vec<String> {
+fn row(result: &RunResult, one_way_only: bool) -> Vec<String> {
     let one_way = seen(&result.latency.one_way_ns);
     let gap = seen(&result.sched_gap_ns);
     let bytes = &result.overhead.per_message_bytes;
@@ -97,12 +107,20 @@ fn row(result: &RunResult) -> Vec<String> {
         human::bytes(result.payload_bytes as f64),
         human::time_ns(one_way.map(|d| d.p50)),
         human::time_ns(one_way.map(|d| d.p99)),
-        human::time_ns(result.latency.rtt_half_ns.map(|rtt| rtt.trimmed_p50)),
-        human::count(result.throughput.msg_per_s),
+        match one_way_only {
+            true => rate(result, result.throughput.payload_bit_per_s),
+            false => human::time_ns(result.latency.rtt_half_ns.map(|rtt| rtt.trimmed_p50)),
+        },
+        rate(result, result.throughput.msg_per_s),
         each(bytes.payload),
         each(bytes.total()),
         human::time_pair_ns(gap.map(|d| (d.p50, d.p99))),
     ]
+}
+
+/// A rate; `–` where a program does not tell it.
+fn rate(result: &RunResult, value: f64) -> String {
+    if result.untraced && value == 0.0 { "–".into() } else { human::count(value) }
 }
 
 fn seen(distribution: &Distribution) -> Option<&Distribution> {
@@ -128,6 +146,12 @@ fn result_lines(result: &RunResult) -> String {
 pub fn trust_line(result: &RunResult) -> String {
     let messages = &result.messages;
     let trust = &result.trust;
+    if result.untraced {
+        return match messages.sent {
+            0 => "not traced".into(),
+            sent => format!("{sent} sent, {} answered · not traced", messages.delivered),
+        };
+    }
     let mut parts = vec![format!(
         "{} sent, {} delivered, {} followed end to end",
         messages.sent, messages.delivered, messages.matched

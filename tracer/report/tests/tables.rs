@@ -3,7 +3,9 @@
 mod samples;
 
 use unicode_width::UnicodeWidthStr;
-use wirelap_report::{Capability, DoctorReport, Observation, doctor_table, table};
+use wirelap_report::{
+    Capability, DoctorReport, Observation, Pacing, RttHalf, RunResult, doctor_table, table,
+};
 
 fn assert_fits(text: &str) {
     for line in text.lines() {
@@ -30,6 +32,32 @@ fn a_result_without_traffic_shows_dashes() {
     };
     report.results = vec![empty];
     insta::assert_snapshot!(table::render(&report));
+}
+
+#[test]
+fn what_is_not_traced_says_so_instead_of_looking_like_a_failure() {
+    let mut report = samples::report();
+    let untraced = |middleware: &str, change: fn(&mut RunResult)| {
+        let mut result = RunResult {
+            middleware: middleware.into(),
+            payload_bytes: 64,
+            untraced: true,
+            ..RunResult::default()
+        };
+        change(&mut result);
+        result
+    };
+    let ping = untraced("ping", |ping| {
+        (ping.messages.sent, ping.messages.delivered) = (1000, 999);
+        (ping.throughput.msg_per_s, ping.throughput.payload_bit_per_s) = (90e3, 46e6);
+        ping.latency.rtt_half_ns = Some(RttHalf { trimmed_p50: 5100, ..RttHalf::default() });
+    });
+    let iperf3 = untraced("iperf3", |iperf3| iperf3.throughput.payload_bit_per_s = 25.3e9);
+    report.results = vec![ping];
+    let round_trips = table::render(&report);
+    report.scenario.pacing = Pacing::BackToBack;
+    report.results = vec![iperf3];
+    insta::assert_snapshot!(format!("{round_trips}\n{}", table::render(&report)));
 }
 
 #[test]

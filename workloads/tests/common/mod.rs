@@ -9,7 +9,9 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::{Duration, Instant};
-use wirelap_contract::{Done, History, LinkTransport, Ready, Reliability, Role, Spec, Stamp};
+use wirelap_contract::{
+    About, Done, History, LinkTransport, Ready, Reliability, Role, Spec, Stamp,
+};
 use wirelap_contract::{Truth, TruthKind, TruthReader};
 
 pub const LIMIT: Duration = Duration::from_mins(1);
@@ -151,6 +153,12 @@ pub fn sleeps(pid: u32) -> u64 {
     line.unwrap().trim().parse().unwrap()
 }
 
+/// What `wirelap-workload list` says.
+pub fn abouts() -> Vec<About> {
+    let output = Command::new(env!("CARGO_BIN_EXE_wirelap-workload")).arg("list").output().unwrap();
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
 /// A middleware with the settings under which it loses nothing, and its broker's name.
 #[derive(Clone)]
 pub struct Case {
@@ -174,6 +182,10 @@ impl Case {
         case.base.qos = qos;
         case.broker = Some(broker);
         case
+    }
+
+    pub fn opcua() -> Case {
+        Case { broker: Some("open62541"), ..Case::of("opcua") }
     }
 
     pub fn zenoh(transport: LinkTransport) -> Case {

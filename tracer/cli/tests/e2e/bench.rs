@@ -75,6 +75,23 @@ impl Bench {
         Call { command, json: self.json() }
     }
 
+    /// The same in a network of its own in which everybody may ping. After its output come the kernel's ICMP counters
+    /// (`/proc/net/snmp`).
+    pub fn wirelap_alone(&self, words: &str) -> Call {
+        const SCRIPT: &str = "ip link set lo up && \
+            echo '0 2147483647' > /proc/sys/net/ipv4/ping_group_range && \
+            \"$0\" \"$@\" && grep '^Icmp:' /proc/net/snmp";
+        let Call { command, json } = self.wirelap(words);
+        let mut alone = Command::new("unshare");
+        alone.args(["--net", "sh", "-c", SCRIPT]).arg(command.get_program());
+        alone.args(command.get_args());
+        for (name, value) in command.get_envs() {
+            alone.env(name, value.unwrap_or_default());
+        }
+        alone.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        Call { command: alone, json }
+    }
+
     fn json(&self) -> PathBuf {
         self.out.path().join("out.json")
     }

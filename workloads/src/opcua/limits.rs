@@ -1,0 +1,27 @@
+//! The server's limits, which open62541 sets for servers on small devices: a publishing interval of at least 100 ms
+//! and 100 values in a queue.
+#![allow(unsafe_code)] // The builder has no safe way to the rest of its configuration.
+
+use open62541::{AccessControl, DefaultAccessControl};
+use open62541_sys::UA_ServerConfig;
+
+/// Everybody may connect, and these limits hold.
+pub struct Limits {
+    /// The shortest publishing interval, in ms.
+    pub publishing_interval_ms: f64,
+    /// The most values that may wait for one subscriber.
+    pub queue_size: u32,
+}
+
+// SAFETY: the settings of access control are replaced by `DefaultAccessControl`, which does what the trait asks for; the
+// others are plain numbers without an owner.
+unsafe impl AccessControl for Limits {
+    type Sentinel = ();
+
+    unsafe fn apply(self, config: &mut UA_ServerConfig) -> open62541::Result<()> {
+        config.publishingIntervalLimits.min = self.publishing_interval_ms;
+        config.queueSizeLimits.max = self.queue_size;
+        // SAFETY: the caller keeps what is asked for here, and that sentinel is empty.
+        unsafe { DefaultAccessControl::new(true, &[]).apply(config) }
+    }
+}
