@@ -148,10 +148,10 @@ fn values_of_opc_ua_are_followed_exactly() {
     let _alone = lock();
     for (words, messages) in [
         ("--messages 300 --warmup 50", 600),
-        ("--messages 100 --payload 8K", 200),
-        ("--messages 500 --rate 500", 500),
-        ("--messages 500 --rate 500 --payload 8K", 500),
-        ("--messages 20 --rate 20 --payload 200K", 20),
+        ("--messages 100 --warmup 50 --payload 8K", 200),
+        ("--messages 500 --warmup 50 --rate 500", 500),
+        ("--messages 500 --warmup 50 --rate 500 --payload 8K", 500),
+        ("--messages 20 --warmup 5 --rate 20 --payload 200K", 20),
     ] {
         let bench = Bench::new();
         let words = format!("run latency --on opcua,opcua-write {words}");
@@ -211,7 +211,7 @@ fn iperf3_tells_its_own_throughput_and_the_trial_ends() {
     let result = &report["results"][0];
     assert_eq!((&result["untraced"], &result["messages"]["sent"]), (&true.into(), &0.into()));
     assert!(result["throughput"]["payload_bit_per_s"].as_f64() > Some(1e8), "{result}");
-    assert!(report["environment"]["versions"]["iperf3"].is_string());
+    assert!(report["environment"]["versions"]["iperf3"]["iperf3"].is_string());
     let names: Vec<_> =
         result["processes"].as_array().unwrap().iter().map(|p| &p["name"]).collect();
     assert_eq!(names, ["iperf3", "iperf3"]);

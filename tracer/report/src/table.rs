@@ -107,9 +107,10 @@ fn row(result: &RunResult, one_way_only: bool) -> Vec<String> {
         human::bytes(result.payload_bytes as f64),
         human::time_ns(one_way.map(|d| d.p50)),
         human::time_ns(one_way.map(|d| d.p99)),
-        match one_way_only {
-            true => rate(result, result.throughput.payload_bit_per_s),
-            false => human::time_ns(result.latency.rtt_half_ns.map(|rtt| rtt.trimmed_p50)),
+        if one_way_only {
+            rate(result, result.throughput.payload_bit_per_s)
+        } else {
+            human::time_ns(result.latency.rtt_half_ns.map(|rtt| rtt.trimmed_p50))
         },
         rate(result, result.throughput.msg_per_s),
         each(bytes.payload),

@@ -35,7 +35,7 @@ impl Echo {
         }
     }
 
-    /// Writes a request. Kernels compute the checksum for datagram sockets and for ICMPv6; one that is there already
+    /// Writes a request. Kernels compute the checksum for datagram sockets and for `ICMPv6`; one that is there already
     /// does no harm.
     pub fn request(self, sequence: u16, payload: &[u8], packet: &mut Vec<u8>) {
         packet.clear();
@@ -69,7 +69,8 @@ fn checksum(packet: &[u8]) -> u16 {
     // Two folds take any carry of 65,535 bytes.
     let sum = (sum & 0xffff) + (sum >> 16);
     let sum = (sum & 0xffff) + (sum >> 16);
-    !(sum as u16)
+    let [_, _, high, low] = sum.to_be_bytes();
+    !u16::from_be_bytes([high, low])
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ mod socket;
 use crate::clock;
 use crate::control::Control;
 use crate::link::{self, Facts, Family, Handler, Link, Outlet};
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use echo::Echo;
 use socket::{Open, Sort};
 use std::cell::{Cell, RefCell};
@@ -45,16 +45,20 @@ impl Family for Icmp {
         control: &Control,
     ) -> Result<Box<dyn Link>> {
         let target = link::resolve(&spec.endpoint)?.ip();
-        let open = socket::open(target).map_err(|error| match is_denied(&error) {
-            true => anyhow::anyhow!("no ICMP socket may be opened: {REMEDY}"),
-            false => anyhow::Error::from(error).context("cannot open an ICMP socket"),
-        })?;
+        let open = socket::open(target).map_err(refused)?;
         let echo = Echo::new(target, open.identifier);
         let wire =
             Wire { open, echo, target, sequence: Cell::default(), packet: RefCell::default() };
         let buffer = vec![0; MAX_PACKET];
         Ok(Box::new(IcmpLink { wire, handler, buffer, control: control.clone() }))
     }
+}
+
+fn refused(error: std::io::Error) -> anyhow::Error {
+    if is_denied(&error) {
+        return anyhow!("no ICMP socket may be opened: {REMEDY}");
+    }
+    anyhow::Error::from(error).context("cannot open an ICMP socket")
 }
 
 fn is_denied(error: &std::io::Error) -> bool {

@@ -38,7 +38,8 @@ pub fn open(target: IpAddr) -> io::Result<Open> {
             Err(_) => return Err(denied),
         },
     };
-    let identifier = (sort == Sort::Raw).then(|| std::process::id() as u16);
+    let [_, _, high, low] = std::process::id().to_be_bytes();
+    let identifier = (sort == Sort::Raw).then(|| u16::from_be_bytes([high, low]));
     Ok(Open { socket, sort, identifier })
 }
 

@@ -7,7 +7,7 @@ use crate::control::Control;
 use crate::daemon::{self, Daemon};
 use crate::link::{self, Facts, Family};
 use crate::{guard, installed};
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use figures::Figures;
 use std::io::Read;
 use std::net::SocketAddr;
@@ -138,11 +138,11 @@ fn finish(mut daemon: Daemon, said: JoinHandle<String>, control: &Control) -> Re
     let words = daemon.last_words();
     drop(daemon);
     let said = said.join().unwrap_or_default();
-    Figures::read(&said).or_else(|error| match control.stopped() {
-        true => Ok(Figures::default()),
-        false if said.is_empty() => Err(anyhow::anyhow!("iperf3 ended without a word: {words}")),
-        false => Err(error),
-    })
+    match Figures::read(&said) {
+        Err(_) if control.stopped() => Ok(Figures::default()),
+        Err(_) if said.is_empty() => bail!("iperf3 ended without a word: {words}"),
+        read => read,
+    }
 }
 
 #[cfg(test)]

@@ -53,12 +53,10 @@ impl Session {
 
     /// Why a call failed.
     pub fn explain(&self, error: &open62541::Error) -> anyhow::Error {
-        match GONE.contains(&error.status_code().name()) {
-            true => self.closed(),
-            false => {
-                self.check().err().unwrap_or_else(|| anyhow!("{} refuses: {error}", self.peer))
-            }
+        if GONE.contains(&error.status_code().name()) {
+            return self.closed();
         }
+        self.check().err().unwrap_or_else(|| anyhow!("{} refuses: {error}", self.peer))
     }
 
     /// Fails when the connection is lost. The library would connect again; a run with a gap in it is worth nothing.
