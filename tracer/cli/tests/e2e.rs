@@ -4,6 +4,10 @@
 
 #[path = "e2e/bench.rs"]
 mod bench;
+#[path = "e2e/crowd.rs"]
+mod crowd;
+#[path = "e2e/mqtt.rs"]
+mod mqtt;
 
 use bench::{Bench, lock};
 use rustix::process::Signal;

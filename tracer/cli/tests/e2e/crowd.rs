@@ -1,15 +1,8 @@
 //! Many clients of one broker, none of them ours, watched by `wirelap live`: what is sent once and
 //! delivered often, what is sent by many, what is shared, stored, and sent again after a reconnection.
-#![cfg(feature = "privileged")]
 
-#[path = "e2e/bench.rs"]
-#[allow(dead_code, reason = "shared with the other end-to-end tests")]
-mod bench;
-#[path = "e2e/mqtt.rs"]
-mod mqtt;
-
-use bench::{Bench, Running, lock, poll};
-use mqtt::Client;
+use crate::bench::{self, Bench, Running, lock, poll};
+use crate::mqtt::Client;
 use rustix::process::Signal;
 use serde_json::Value;
 use std::io::{BufRead, BufReader};
@@ -89,11 +82,15 @@ fn one_publish_has_a_hundred_deliveries() {
     let _alone = lock();
     let watched = Watched::start();
     let mut readers: Vec<_> = (0..100).map(|n| watched.client(&format!("reader-{n}"))).collect();
-    readers.iter_mut().for_each(|reader| reader.subscribe("fan/out"));
+    for reader in &mut readers {
+        reader.subscribe("fan/out");
+    }
     let mut writer = watched.client("writer");
     for number in 0..20 {
         writer.publish("fan/out", &body(number), false);
-        readers.iter_mut().for_each(|reader| reader.take(1));
+        for reader in &mut readers {
+            reader.take(1);
+        }
     }
     assert_messages(&watched.result(), 20, 2000);
 }
@@ -120,7 +117,9 @@ fn a_shared_subscription_delivers_each_message_once() {
     let _alone = lock();
     let watched = Watched::start();
     let mut readers: Vec<_> = (0..5).map(|n| watched.client(&format!("worker-{n}"))).collect();
-    readers.iter_mut().for_each(|reader| reader.subscribe("$share/work/jobs/+"));
+    for reader in &mut readers {
+        reader.subscribe("$share/work/jobs/+");
+    }
     let mut writer = watched.client("writer");
     for number in 0..500 {
         writer.publish(&format!("jobs/{}", number % 3), &body(number), false);
