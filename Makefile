@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-build build live test bench fuzz fmt lint deny screenshot
+.PHONY: help setup setup-build build live test bench fuzz fmt lint deny screenshot dissectors
 
 export PATH := $(HOME)/.cargo/bin:$(PATH)
 export CARGO_TARGET_DIR ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/wirelap/target
@@ -69,3 +69,6 @@ deny: ## licences, sources and bans of all dependencies
 
 screenshot: setup build ## draw docs/screenshot.svg anew, from a real run
 	.ci/screenshot docs/screenshot.svg --keys j -- $(SUDO) "$(CARGO_TARGET_DIR)/debug/wirelap" live --on $(LIVE)
+
+dissectors: ## install the Wireshark dissectors for this user
+	@dissectors/install

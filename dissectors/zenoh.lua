@@ -1,0 +1,117 @@
+-- SPDX-License-Identifier: Apache-2.0 OR MIT
+--
+-- Zenoh 1.x over TCP and UDP, for Wireshark and tshark 4.0 and later (Lua 5.2 to 5.4).
+--
+-- What is in which file of wirelap/zenoh/: `wire` reads the primitives; `transport`, `scouting`, `network` and
+-- `body` read the messages; `session` and `fragments` are what a conversation remembers; `batch` walks a batch
+-- with them; `survey` says whether bytes are Zenoh; `fields` is all that filters can name. Here the batches are
+-- cut out of TCP streams and UDP datagrams.
+
+local here = debug.getinfo(1, "S").source:match("^@?(.*[/\\])") or ""
+package.path = here .. "?.lua;" .. package.path
+
+local Node = require("wirelap.node")
+local stream = require("wirelap.stream")
+local Batch = require("wirelap.zenoh.batch")
+local Session = require("wirelap.zenoh.session")
+local all = require("wirelap.zenoh.fields")
+local survey = require("wirelap.zenoh.survey")
+local F, X = all.fields, all.experts
+
+local zenoh = Proto("zenoh", "Zenoh")
+zenoh.fields = all.fields
+zenoh.experts = all.experts
+
+-- Sessions, and scouting by multicast.
+local SESSION_PORT, SCOUTING_PORT = 7447, 7446
+
+local session_of, forget = stream.memory(Session.new)
+
+function zenoh.init()
+    forget()
+end
+
+-- Bytes of the length that the batch at `offset` starts with. Low latency has four, except that a side may close
+-- as if it had not been agreed: two bytes, which as the lower half of four would make too long a message.
+local function prefix_len(tvb, offset, low_latency)
+    if not low_latency then return 2 end
+    if tvb:len() < offset + 4 then return 4 end
+    return tvb(offset + 2, 2):uint() == 0 and 4 or 2
+end
+
+-- Bytes of the batch at `offset` with its length, or nil if none can start there.
+local function batch_len(tvb, offset, low_latency)
+    local prefix = prefix_len(tvb, offset, low_latency)
+    if tvb:len() < offset + prefix then return nil end
+    local len = tvb(offset, prefix):le_uint()
+    if len == 0 then return nil end
+    if tvb:len() > offset + prefix then
+        local id = tvb(offset + prefix, 1):uint() % 32
+        if prefix == 2 and id > 7 or prefix == 4 and id < 0x19 and id ~= 3 and id ~= 4 then return nil end
+    end
+    return prefix + len, prefix
+end
+
+local function show(pinfo, tvb, batch)
+    stream.show(pinfo, tvb, "Zenoh", batch:summary())
+end
+
+local function dissect_batch(tvb, pinfo, tree)
+    local session, side = session_of(pinfo, true)
+    local total, reported = tvb:len(), tvb:reported_len()
+    local item = tree:add(zenoh, tvb(0, total))
+    local node = Node.new(item, tvb)
+    local len, prefix = batch_len(tvb, 0, session:is_low_latency(pinfo.number, side))
+    if not len then
+        node:leaf(F.continuation, 0, total):expert(X.continuation, "Not at a batch's start")
+        stream.show(pinfo, tvb, "Zenoh", "Continuation")
+        return reported
+    end
+    node:leaf(F.batch_len, 0, prefix, len - prefix)
+    local batch = Batch.new(session, side, pinfo.number, not pinfo.visited)
+    batch:read(tvb:raw(0, total), prefix, len, node)
+    item:append_text(", " .. batch:summary())
+    show(pinfo, tvb, batch)
+    return reported
+end
+
+local function dissect_tcp(tvb, pinfo, tree)
+    local session, side = session_of(pinfo, true)
+    local low_latency = session:is_low_latency(pinfo.number, side)
+    dissect_tcp_pdus(tvb, tree, 2, function(whole, _, offset)
+        return batch_len(whole, offset, low_latency) or whole:reported_len() - offset
+    end, dissect_batch)
+    return tvb:reported_len()
+end
+
+local function dissect_udp(tvb, pinfo, tree)
+    local session, side = session_of(pinfo, false)
+    local item = tree:add(zenoh, tvb(0, tvb:len()))
+    local batch = Batch.new(session, side, pinfo.number, not pinfo.visited)
+    batch:datagram(tvb:raw(0, tvb:len()), tvb:reported_len(), Node.new(item, tvb))
+    item:append_text(", " .. batch:summary())
+    show(pinfo, tvb, batch)
+    return tvb:reported_len()
+end
+
+function zenoh.dissector(tvb, pinfo, tree)
+    if tvb:len() == 0 then return 0 end
+    if stream.is_tcp(pinfo) then return dissect_tcp(tvb, pinfo, tree) end
+    return dissect_udp(tvb, pinfo, tree)
+end
+
+DissectorTable.get("tcp.port"):add(SESSION_PORT, zenoh)
+DissectorTable.get("udp.port"):add(SESSION_PORT, zenoh)
+DissectorTable.get("udp.port"):add(SCOUTING_PORT, zenoh)
+
+local function heuristic(looks_like)
+    return function(tvb, pinfo, tree)
+        if tvb:len() == 0 or not looks_like(tvb:raw(0, tvb:len())) then return false end
+        pinfo.conversation = zenoh
+        zenoh.dissector(tvb, pinfo, tree)
+        return true
+    end
+end
+
+zenoh:register_heuristic("tcp", heuristic(survey.stream))
+zenoh:register_heuristic("udp", heuristic(survey.datagram))

@@ -1,0 +1,57 @@
+//! The scripts themselves: that they install, and that every Lua that Wireshark may have takes them.
+
+use crate::theirs::folder;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// All scripts in a folder and below it.
+fn scripts(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            scripts(&path, found);
+        } else if path.extension().is_some_and(|extension| extension == "lua") {
+            found.push(path);
+        }
+    }
+}
+
+fn text(output: &Output) -> String {
+    assert!(output.status.success(), "{output:?}");
+    let complaints = String::from_utf8_lossy(&output.stderr);
+    let complaints: Vec<_> =
+        complaints.lines().filter(|line| !line.starts_with("Running as user")).collect();
+    assert!(complaints.is_empty(), "{complaints:#?}");
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+#[test]
+fn every_version_of_lua_compiles_them() {
+    let mut all = Vec::new();
+    scripts(&folder(), &mut all);
+    assert!(all.len() > 10, "{all:?}");
+    for version in ["luac5.2", "luac5.3", "luac5.4"] {
+        for script in &all {
+            let output = Command::new(version).arg("-p").arg(script).output().expect(version);
+            let said = String::from_utf8_lossy(&output.stderr);
+            assert!(output.status.success(), "{version} {}: {said}", script.display());
+        }
+    }
+}
+
+#[test]
+fn installed_they_are_found_without_being_named() {
+    let home = tempfile::tempdir().unwrap();
+    let run = |command: &mut Command| {
+        text(&command.env("HOME", home.path()).env_remove("XDG_CONFIG_HOME").output().unwrap())
+    };
+    // Twice: the second time there is an older copy.
+    for _ in 0..2 {
+        let said = run(&mut Command::new(folder().join("install")));
+        assert!(said.contains("installed in "), "{said}");
+    }
+    let protocols = run(Command::new("tshark").args(["-G", "protocols"]));
+    for name in ["zenoh"] {
+        assert!(protocols.lines().any(|line| line.ends_with(&format!("\t{name}"))), "{name}");
+    }
+}

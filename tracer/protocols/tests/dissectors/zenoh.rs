@@ -1,0 +1,93 @@
+//! Zenoh: captures of two sessions of the Python library (`captures/record.sh`).
+
+use crate::theirs::{Dissector, tshark};
+use crate::{Messages, compare, ours, quiet};
+use std::path::{Path, PathBuf};
+use wirelap_events::Transport;
+
+const ZENOH: Dissector = Dissector {
+    name: "zenoh",
+    message: "zenoh.message",
+    topic: "zenoh.keyexpr",
+    payload_len: "zenoh.payload_len",
+    whole: "zenoh.fragment.count",
+};
+
+const EXPERTS: [&str; 8] = [
+    "zenoh.malformed",
+    "zenoh.bad_length",
+    "zenoh.truncated",
+    "zenoh.unknown_mandatory",
+    "zenoh.unresolved",
+    "zenoh.fragment.lost",
+    "zenoh.continuation",
+    "zenoh.version.unexpected",
+];
+
+fn capture(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/dissectors/captures").join(name)
+}
+
+/// What both say of a capture.
+fn both(name: &str, transport: Transport) -> Messages {
+    let path = capture(name);
+    let ours = ours::read(&std::fs::read(&path).unwrap(), "zenoh", transport);
+    compare(&ours, &ZENOH.read(&path, &[]));
+    compare(&ours, &ZENOH.read(&path, &["-2"]));
+    quiet::whole("zenoh", &path, &EXPERTS);
+    ours
+}
+
+/// How many messages carry something to this key expression, and their bytes.
+fn carried(messages: &Messages, key: &str) -> (usize, u64) {
+    let all = messages.values().flatten().filter_map(|message| message.carried.as_ref());
+    let lengths: Vec<_> =
+        all.filter(|carried| carried.topic == key).map(|carried| carried.payload_len).collect();
+    (lengths.len(), lengths.iter().sum())
+}
+
+#[test]
+fn every_message_over_tcp_is_what_the_dissector_says() {
+    let messages = both("zenoh-tcp.pcap", Transport::Tcp);
+    assert_eq!(carried(&messages, "demo/big"), (1, 300_000));
+    assert_eq!(carried(&messages, "demo/declared/numbers"), (20, (0..20).sum()));
+    assert_eq!(carried(&messages, "demo/undeclared/\u{e4}"), (1, 4));
+    assert_eq!(carried(&messages, "query/answer"), (3, 9 + 9 + 7));
+}
+
+#[test]
+fn every_message_over_udp_is_what_the_dissector_says() {
+    let messages = both("zenoh-udp.pcap", Transport::Udp);
+    assert_eq!(carried(&messages, "demo/big"), (1, 100_000));
+    let names: Vec<_> = messages.values().flatten().map(|message| &*message.name).collect();
+    assert!(names.contains(&"Scout") && names.contains(&"Hello"), "{names:?}");
+}
+
+#[test]
+fn filters_find_what_they_name() {
+    let path = capture("zenoh-tcp.pcap");
+    let count = |filter: &str| tshark("zenoh", &path, &["-Y", filter]).lines().count();
+    assert_eq!(count("zenoh.push.keyexpr == \"demo/express\""), 5);
+    assert_eq!(count("zenoh.payload_len == 300000"), 1);
+    assert_eq!(count("zenoh.request.keyexpr == \"query/*\" && zenoh.payload_len == 5"), 1);
+    assert_eq!(count("zenoh.priority == 1 && zenoh.express == 1"), 5);
+    let args = ["-Y", "zenoh.fragment.index", "-T", "fields", "-e", "zenoh.fragment.index"];
+    let index = tshark("zenoh", &path, &args);
+    let index: Vec<usize> = index.split([',', '\n']).filter_map(|n| n.parse().ok()).collect();
+    assert!(index.len() > 4 && index.iter().enumerate().all(|(n, index)| n == *index), "{index:?}");
+}
+
+#[test]
+fn at_any_port_the_first_batch_tells() {
+    let args = ["-d", "tcp.port==7447,echo", "-Y", "zenoh"];
+    let known = tshark("zenoh", &capture("zenoh-tcp.pcap"), &["-Y", "zenoh"]).lines().count();
+    let args_off = ["--disable-protocol", "echo"];
+    let found = tshark("zenoh", &capture("zenoh-tcp.pcap"), &[&args[..], &args_off].concat());
+    assert_eq!(found.lines().count(), known);
+}
+
+#[test]
+fn captures_cut_anywhere_are_read_as_far_as_they_go() {
+    quiet::cut("zenoh", &capture("zenoh-tcp.pcap"));
+    quiet::cut("zenoh", &capture("zenoh-udp.pcap"));
+}
