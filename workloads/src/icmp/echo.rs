@@ -93,7 +93,7 @@ mod tests {
         // Worked out by hand: 0800 + 1234 + ff01 + 6162 + 6300 = 1dd97, folded dd98, inverted 2267.
         assert_eq!(packet[2..4], [0x22, 0x67]);
         assert_eq!(checksum(&packet), 0);
-        assert_eq!(checksum(&request(&[0xff; 65_507])), 0);
+        assert_eq!(checksum(&request(&vec![0xff; 65_507])), 0);
     }
 
     #[test]
