@@ -121,7 +121,7 @@ impl Globals {
         let syscall = |number: libc::c_long| u32::try_from(number).unwrap_or(u32::MAX);
         Ok(Globals {
             bytes: vec![
-                ("filter_ports", u8::from(!config.ports.is_empty())),
+                ("filter_ports", u8::from(config.is_filtered())),
                 ("filter_pids", u8::from(!config.pids.is_empty())),
                 ("have_skb_dynptr", u8::from(symbols.dynptr_from_skb.is_some())),
                 ("preempt_count_in", preempt_count_in),

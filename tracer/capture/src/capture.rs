@@ -80,9 +80,7 @@ impl Capture {
             lists_existing,
             later,
             stash: joins_payload.then(Stash::default),
-            filtered: !config.ports.is_empty()
-                || !config.pids.is_empty()
-                || config.cgroup.is_some(),
+            filtered: config.is_filtered(),
             generation: 0,
             open: true,
             emitted: [0; Probe::ALL.len()],

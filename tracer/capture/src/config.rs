@@ -24,6 +24,13 @@ pub struct Config {
     pub exclude_self: bool,
 }
 
+impl Config {
+    /// Whether anything is left out. Ports can then be added while it works, whatever it goes by.
+    pub(crate) fn is_filtered(&self) -> bool {
+        !self.ports.is_empty() || !self.pids.is_empty() || self.cgroup.is_some()
+    }
+}
+
 impl Default for Config {
     /// Everything, whole packets, a ring of 64 MiB.
     fn default() -> Config {

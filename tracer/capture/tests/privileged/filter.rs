@@ -78,6 +78,28 @@ fn a_port_that_is_added_later_is_traced_from_then_on() {
     });
 }
 
+/// Such as that of a broker which ran already: it is in nobody's process tree.
+#[test]
+fn a_port_is_added_to_a_filter_by_process_too() {
+    in_own_netns(|netns| {
+        let mut child = Command::new("cat").stdin(Stdio::piped()).spawn().unwrap();
+        let config = Config { pids: vec![Pid(child.id())], ..everything() };
+        let mut capture = Capture::attach(&config).unwrap();
+        let mut seen = Seen::new(netns);
+        let (mut near, mut far) = connect(V4);
+        talk(&mut near, &mut far);
+        capture.add_port(port(&far)).unwrap();
+        talk(&mut near, &mut far);
+        let (near_port, far_port) = (port(&near), port(&far));
+        drop((near, far));
+        seen.collect(&mut capture, "the end of both sockets", |seen| seen.closed() == 2);
+        assert_eq!(seen.sends(seen.socket_at(near_port).id).len(), MESSAGES);
+        assert_eq!(seen.reads(seen.socket_at(far_port).id).len(), MESSAGES);
+        drop(child.stdin.take());
+        child.wait().unwrap();
+    });
+}
+
 /// A shell that waits for a line, then has a child of its own send to a port, and ends.
 fn sending_child(to: u16) -> Child {
     let script =
