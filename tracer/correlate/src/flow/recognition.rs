@@ -118,8 +118,10 @@ impl Conversation {
 
     fn refuse(&mut self, side: Side, at_start: bool) {
         let flow = self.flow_mut(side);
-        flow.head.refused = at_start;
-        if !at_start {
+        // Bytes that were not captured contradict nothing: probes that are only just being attached can see a
+        // connection's first packets without them.
+        flow.head.refused = at_start && flow.head.missing == 0;
+        if !flow.head.refused {
             flow.head.bytes.clear();
         }
         if self.flows.iter().all(|flow| flow.head.refused) {

@@ -78,6 +78,25 @@ fn a_lost_payload_is_one_message_that_was_never_found() {
     assert_eq!(played.snapshot.trust.undecoded_bytes, 104);
 }
 
+/// The probes are attached one after the other: of a connection that opens meanwhile, the first packets may be seen at
+/// their receiver only, where they have no bytes.
+#[test]
+fn a_connection_that_opens_while_probes_are_attached_is_recognised() {
+    let (world, times) = stream();
+    let is_xmit = |told: &&Told| matches!(told.event.body, Body::Packet(packet) if packet.hook == PacketHook::Xmit);
+    let with_payload = world.told.iter().filter(is_xmit).filter(|told| !told.payload.is_empty());
+    let attached = with_payload.map(|told| told.event.at).nth(5).unwrap();
+    let kept: Vec<Told> = world
+        .told
+        .iter()
+        .filter(|told| !is_xmit(told) || told.event.at >= attached)
+        .cloned()
+        .collect();
+    let played = Played::new(Config::default(), &kept);
+    assert_eq!(played.counts(), [25, 25, 25, 0]);
+    assert_others_are_right(&played, &times);
+}
+
 #[test]
 fn a_lost_wakeup_looks_like_a_busy_reader() {
     let (world, times) = stream();
