@@ -6,7 +6,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use rustix::process::{Pid, Signal, kill_process};
 use std::io::{BufRead, BufReader};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -116,13 +116,15 @@ impl Daemon {
         }
     }
 
+    /// Its status, if it has ended.
+    pub fn ended(&mut self) -> Result<Option<ExitStatus>> {
+        self.child.try_wait().with_context(|| format!("cannot watch {}", self.name))
+    }
+
     /// Fails with its last words if it has ended.
     pub fn check(&mut self, what: &str) -> Result<()> {
         let name = self.name;
-        let Some(status) = self.child.try_wait().with_context(|| format!("cannot watch {name}"))?
-        else {
-            return Ok(());
-        };
+        let Some(status) = self.ended()? else { return Ok(()) };
         // Its last line may still be on the way through the pipe.
         thread::park_timeout(TICK);
         Err(anyhow!("{name} {what} ({status}): {}", self.last_words()))

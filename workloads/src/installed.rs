@@ -39,6 +39,8 @@ pub fn version(program: &Path, flag: &str) -> Option<String> {
 fn version_in(text: &str) -> Option<String> {
     text.split_whitespace()
         .map(|word| word.trim_start_matches('v').trim_end_matches([',', ';', ')']))
+        // A time in a log line that comes first is none.
+        .filter(|word| !word.contains(':'))
         .find(|word| word.starts_with(|c: char| c.is_ascii_digit()) && word.contains('.'))
         .map(Into::into)
 }
@@ -53,7 +55,9 @@ mod tests {
         assert_eq!(said("mosquitto version 2.0.11\n\nmosquitto is an MQTT v5.0 broker."), "2.0.11");
         assert_eq!(said("nats-server: v2.15.2"), "2.15.2");
         assert_eq!(said("iperf 3.12 (cJSON 1.7.15)"), "3.12");
-        assert_eq!(said("zenohd v1.10.2 built with rustc 1.95"), "1.10.2");
+        let zenohd =
+            "2026-11-20T14:04:23.365513Z INFO zenohd: zenohd v1.10.2 built with rustc 1.95";
+        assert_eq!(said(zenohd), "1.10.2");
         assert_eq!(version_in("usage: x [-v]"), None);
     }
 

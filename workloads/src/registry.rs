@@ -1,7 +1,7 @@
 //! The middlewares: one line each.
 
 use crate::link::Family;
-use crate::{dds, icmp, iperf3, mqtt, nats, opcua, tcp, udp, zenoh, zeromq};
+use crate::{dds, icmp, iperf3, mqtt, nats, opcua, pico, tcp, udp, xrce, zenoh, zeromq};
 use anyhow::{Result, anyhow};
 
 static ALL: &[&dyn Family] = &[
@@ -10,13 +10,17 @@ static ALL: &[&dyn Family] = &[
     &tcp::Tcp,
     &udp::Udp,
     &mqtt::Mqtt,
-    &zenoh::Zenoh,
+    &zenoh::Peer,
+    &zenoh::Brokered,
+    &pico::Pico,
+    &pico::PicoMulticast,
     &dds::Dds,
     &nats::Nats,
     &zeromq::Libzmq,
     &zeromq::Native,
     &opcua::Brokered,
     &opcua::Direct,
+    &xrce::Xrce,
 ];
 
 /// Every middleware, in the order of tables.

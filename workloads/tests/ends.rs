@@ -14,6 +14,7 @@ fn every_middleware() -> Vec<Case> {
         Case::mqtt("rumqttd", 1),
         Case::mqtt("mosquitto", 0),
         Case::zenoh(LinkTransport::Tcp),
+        Case::routed("router"),
         Case::of("dds"),
         Case::nats(),
         Case::of("zeromq"),
@@ -100,8 +101,8 @@ fn a_killed_workload_takes_its_broker_with_it() {
 #[test]
 fn a_broker_that_dies_is_told_by_everyone() {
     let mqtt = |name| Case::mqtt(name, 1);
-    let cases = [mqtt("rumqttd"), mqtt("mosquitto"), Case::nats(), Case::opcua()];
-    for mut case in cases {
+    let others = [Case::nats(), Case::opcua(), Case::routed("router")];
+    for mut case in [mqtt("rumqttd"), mqtt("mosquitto")].into_iter().chain(others) {
         let (broker, subscriber, publisher) = running(&mut case);
         broker.unwrap().signal("KILL");
         for end in [subscriber, publisher] {
@@ -145,6 +146,7 @@ fn a_port_in_use_is_named() {
     let tcp = tcp.local_addr().map(|address| (tcp, address.to_string())).unwrap();
     let udp = udp.local_addr().map(|address| (udp, address.to_string())).unwrap();
     let broker = |name: &str| Spec { broker: Some(name.into()), ..Spec::new(Role::Broker, "mqtt") };
+    let router = Spec::new(Role::Broker, "zenoh-brokered");
     let cases = [
         (Spec::new(Role::Sub, "tcp"), &tcp.1),
         (Spec::new(Role::Pong, "udp"), &udp.1),
@@ -158,6 +160,7 @@ fn a_port_in_use_is_named() {
         (Spec::new(Role::Broker, "nats"), &tcp.1),
         (Spec::new(Role::Sub, "zeromq"), &tcp.1),
         (Spec::new(Role::Pong, "zeromq-rust"), &tcp.1),
+        (router, &tcp.1),
     ];
     for (spec, endpoint) in cases {
         let failure = refusal(&Spec { endpoint: endpoint.clone(), ..spec });
@@ -170,8 +173,17 @@ fn nobody_at_the_endpoint_is_named() {
     // Bound and not listening: connections are refused, and nobody else gets the port.
     let taken = UdpSocket::bind("127.0.0.1:0").unwrap();
     let endpoint = taken.local_addr().unwrap().to_string();
-    let connecting =
-        ["tcp", "mqtt", "zenoh-p2p", "nats", "zeromq", "zeromq-rust", "opcua", "opcua-write"];
+    let connecting = [
+        "tcp",
+        "mqtt",
+        "zenoh-p2p",
+        "zenoh-brokered",
+        "nats",
+        "zeromq",
+        "zeromq-rust",
+        "opcua",
+        "opcua-write",
+    ];
     for middleware in connecting {
         let spec = Spec { endpoint: endpoint.clone(), ..Spec::new(Role::Pub, middleware) };
         assert_sentence(&refusal(&spec), &["nobody listens on", &endpoint]);
@@ -189,6 +201,13 @@ fn wrong_values_are_named() {
             "known brokers are rumqttd and mosquitto",
         ),
         (Spec { endpoint: "127.0.0.1".into(), ..plain() }, "--endpoint 127.0.0.1"),
+        (
+            Spec {
+                set: vec![("timestamping".into(), "maybe".into())],
+                ..Spec::new(Role::Broker, "zenoh-brokered")
+            },
+            "--set timestamping=maybe: true or false",
+        ),
         (Spec { pin: Some(1023), ..plain() }, "--pin 1023: there is no such CPU"),
         (Spec::new(Role::Broker, "tcp"), "tcp has no broker"),
         (Spec { payload: 65_508, ..Spec::new(Role::Pub, "udp") }, "at most 65507"),

@@ -100,6 +100,9 @@ pairs! {
     mosquitto_1_mb: Case::mqtt("mosquitto", 1).payload(1_000_000, 20);
     zenoh_tcp: Case::zenoh(LinkTransport::Tcp);
     zenoh_tcp_4_mb: Case::zenoh(LinkTransport::Tcp).payload(4_000_000, 10);
+    zenoh_router: Case::routed("router");
+    zenoh_router_smallest: Case::routed("router").payload(8, 500);
+    zenoh_router_1_mb: Case::routed("router").payload(1_000_000, 20);
     dds: Case::of("dds");
     dds_odd_size: Case::of("dds").payload(9, 500);
     opcua: Case::opcua();
@@ -172,6 +175,24 @@ fn varz(port: u16) -> serde_json::Value {
     let mut answer = String::new();
     stream.read_to_string(&mut answer).unwrap();
     serde_json::from_str(answer.split_once("\r\n\r\n").unwrap().1).unwrap()
+}
+
+/// What another program's router does.
+mod zenohd {
+    use super::{Case, one_way, round_trips};
+
+    #[test]
+    #[ignore = "zenohd takes too long to install for every run: cargo install --locked zenohd"]
+    fn pub_sub() {
+        one_way(Case::routed("zenohd"));
+        one_way(Case::routed("zenohd").payload(1_000_000, 20));
+    }
+
+    #[test]
+    #[ignore = "zenohd takes too long to install for every run: cargo install --locked zenohd"]
+    fn ping_pong() {
+        round_trips(Case::routed("zenohd"));
+    }
 }
 
 /// Zenoh does not send again what UDP loses, and loses a message now and then even on loopback: what

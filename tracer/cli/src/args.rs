@@ -63,6 +63,32 @@ pub struct ListArgs {
     /// Show what `--set` understands, with defaults
     #[arg(long)]
     pub settings: bool,
+
+    /// Where programs of others are.
+    #[command(flatten)]
+    pub programs: ProgramArgs,
+}
+
+/// Folders with programs that users build themselves.
+#[derive(Clone, Debug, Default, Args)]
+pub struct ProgramArgs {
+    /// The folder with zenoh-pico's example programs [default: $WIRELAP_PICO_BIN]
+    #[arg(long, value_name = "DIR")]
+    pub pico_bin: Option<PathBuf>,
+
+    /// The folder with the Micro XRCE-DDS Agent and its example clients [default: $WIRELAP_XRCE_BIN]
+    #[arg(long, value_name = "DIR")]
+    pub xrce_bin: Option<PathBuf>,
+}
+
+impl ProgramArgs {
+    /// The variables that tell the workloads.
+    pub fn variables(&self) -> Vec<(&'static str, PathBuf)> {
+        let told = [("WIRELAP_PICO_BIN", &self.pico_bin), ("WIRELAP_XRCE_BIN", &self.xrce_bin)];
+        // Workloads run in another folder.
+        let absolute = |folder: &PathBuf| std::path::absolute(folder).unwrap_or(folder.clone());
+        told.into_iter().filter_map(|(name, told)| Some((name, absolute(told.as_ref()?)))).collect()
+    }
 }
 
 /// What `run` measures.
@@ -131,6 +157,10 @@ pub struct WorkloadArgs {
     /// CPUs for the sender, the receiver and the broker; one for all if only one is given
     #[arg(long, value_name = "CPU,…", value_delimiter = ',')]
     pub pin: Vec<usize>,
+
+    /// Where programs of others are.
+    #[command(flatten)]
+    pub programs: ProgramArgs,
 }
 
 /// What the tracer is told.

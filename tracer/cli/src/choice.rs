@@ -4,6 +4,7 @@
 use crate::args::WorkloadArgs;
 use crate::catalogue::{ALL, Catalogue};
 use crate::failure::Failure;
+use crate::plan::Pacing;
 use std::sync::Arc;
 use wirelap_contract::{About, Availability, Role};
 use wirelap_report::Skipped;
@@ -45,7 +46,7 @@ pub struct Choices {
     pub skipped: Vec<Skipped>,
 }
 
-/// Finds what `names` mean when messages are sent by `sender` (`ping` or `pub`).
+/// Finds what `names` mean when messages are sent like this.
 ///
 /// # Errors
 /// A name is unknown, or what was named itself cannot be run here.
@@ -53,13 +54,13 @@ pub fn choose(
     catalogue: &Catalogue,
     names: &[String],
     told: &WorkloadArgs,
-    sender: Role,
+    pacing: Pacing,
 ) -> Result<Choices, Failure> {
     let (abouts, all) = catalogue.choose(names)?;
     check_names(&abouts, told)?;
     let mut choices = Choices::default();
     for about in abouts {
-        match unable(&about, sender) {
+        match unable(&about, pacing) {
             Some(obstacle) => leave_out(&mut choices, &about, None, obstacle, all)?,
             None => add(&mut choices, &about, told, all)?,
         }
@@ -88,12 +89,20 @@ impl Obstacle {
     }
 }
 
-fn unable(about: &About, sender: Role) -> Option<Obstacle> {
-    if !about.can(sender) {
-        let what = if sender == Role::Ping { "ping-pong" } else { "one-way messages" };
+fn unable(about: &About, pacing: Pacing) -> Option<Obstacle> {
+    if let Some(what) = lacking(about, pacing) {
         return Some(Obstacle { why: format!("{} has no {what}", about.name), remedy: None });
     }
     about.available.remedy().map(|remedy| Obstacle::impossible(&about.name, remedy))
+}
+
+fn lacking(about: &About, pacing: Pacing) -> Option<&'static str> {
+    match pacing {
+        Pacing::PingPong => (!about.can(Role::Ping)).then_some("ping-pong"),
+        _ if !about.can(Role::Pub) => Some("one-way messages"),
+        Pacing::Rate(_) if !about.paced => Some("messages at a given rate"),
+        Pacing::Rate(_) | Pacing::BackToBack => None,
+    }
 }
 
 /// Each broker that was asked for; what is missing is left out of "all" and an error otherwise.
@@ -235,6 +244,7 @@ pub fn settings(about: &About, told: &[(String, String)]) -> Vec<(String, String
 pub mod tests {
     use super::*;
     use crate::args::{Cli, Command};
+    use crate::plan;
     use clap::Parser;
     use wirelap_contract::LinkTransport::{Tcp, Udp};
 
@@ -245,10 +255,14 @@ pub mod tests {
         pigeon.available = missing();
         let mut ping = About::new("ping", "ICMP", 64, &[]);
         ping.roles = vec![Role::Ping];
+        let mut z_pub = About::new("z_pub", "back to back only", 64, &[Tcp]);
+        z_pub.roles = vec![Role::Pub, Role::Sub];
+        z_pub.paced = false;
         Catalogue::of(vec![
             About::new("tcp", "plain", 1 << 30, &[Tcp]),
             About::new("udp", "plain", 65_507, &[Udp]),
             ping,
+            z_pub,
             About::new("mqtt", "MQTT", 1 << 28, &[Tcp])
                 .broker("rumqttd", Availability::BuiltIn)
                 .broker("mosquitto", Availability::Installed { version: None })
@@ -269,7 +283,7 @@ pub mod tests {
         let Command::Run(args) = Cli::try_parse_from(words.split(' ')).unwrap().command else {
             panic!("not a run")
         };
-        choose(&world(), &args.on, &args.workload, Role::Ping)
+        choose(&world(), &args.on, &args.workload, plan::pacing(&args))
     }
 
     fn names(choices: &Choices) -> Vec<String> {
@@ -303,10 +317,26 @@ pub mod tests {
         let choices = chosen("latency --on all --broker all").unwrap();
         assert_eq!(choices.chosen.len(), 8);
         let skipped: Vec<_> = choices.skipped.iter().map(|s| (&*s.middleware, &*s.why)).collect();
-        let expected =
-            [("mqtt", "nanomq is not installed"), ("pigeon", "pigeon cannot be run here")];
+        let expected = [
+            ("z_pub", "z_pub has no ping-pong"),
+            ("mqtt", "nanomq is not installed"),
+            ("pigeon", "pigeon cannot be run here"),
+        ];
         assert_eq!(skipped, expected);
-        assert!(choices.skipped.iter().all(|s| s.remedy.as_deref() == Some("buy one")));
+        let remedies: Vec<_> = choices.skipped.iter().map(|s| s.remedy.as_deref()).collect();
+        assert_eq!(remedies, [None, Some("buy one"), Some("buy one")]);
+    }
+
+    #[test]
+    fn who_has_no_pace_is_not_given_one() {
+        let why = |words: &str| match chosen(words) {
+            Err(Failure::Usage(why)) => why,
+            other => panic!("{words}: {other:?}"),
+        };
+        assert_eq!(why("latency --on ping --rate 5"), "ping has no one-way messages");
+        assert_eq!(why("latency --on z_pub --rate 5"), "z_pub has no messages at a given rate");
+        assert_eq!(why("latency --on z_pub"), "z_pub has no ping-pong");
+        assert_eq!(names(&chosen("throughput --on z_pub").unwrap()), ["z_pub -"]);
     }
 
     #[test]

@@ -15,7 +15,7 @@ use wirelap_report::grid::{Align, hang, lay_out};
 /// # Errors
 /// The workloads' program is missing, or stdout cannot be written.
 pub fn run(args: &ListArgs) -> Result<ExitCode, Failure> {
-    let catalogue = Catalogue::ask(&Shop::open()?)?;
+    let catalogue = Catalogue::ask(&Shop::open(&args.programs)?)?;
     let all: Vec<&About> = catalogue.all().iter().map(Arc::as_ref).collect();
     if args.json {
         output::json_to_stdout(&all)?;

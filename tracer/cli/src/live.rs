@@ -18,7 +18,6 @@ use std::cell::RefCell;
 use std::io::IsTerminal;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
-use wirelap_contract::Role;
 use wirelap_correlate::Snapshot;
 use wirelap_events::{Delivery, Pid};
 use wirelap_report::{Kind, RunReport, Scenario, Skipped, from_snapshot, table};
@@ -40,7 +39,7 @@ type Discard = fn(&Delivery);
 pub fn run(args: &LiveArgs) -> Result<ExitCode, Failure> {
     let json = Json::open(args.json.as_deref())?;
     preflight()?;
-    let shop = if args.on.is_empty() { None } else { Some(Shop::open()?) };
+    let shop = if args.on.is_empty() { None } else { Some(Shop::open(&args.workload.programs)?) };
     let (trials, skipped) = trials(args, shop.as_ref())?;
     let signals = catch_signals()?;
     privileges::shed();
@@ -89,7 +88,7 @@ fn trials(args: &LiveArgs, shop: Option<&Shop>) -> Result<(Vec<Trial>, Vec<Skipp
         ));
     };
     let Choices { chosen, skipped } =
-        choice::choose(&Catalogue::ask(shop)?, &args.on, told, Role::Pub)?;
+        choice::choose(&Catalogue::ask(shop)?, &args.on, told, Pacing::Rate(args.rate))?;
     if told.port != 0 && chosen.len() > 1 {
         return Err(Failure::Usage(
             "one --port is not enough for several middlewares at once: leave it away".into(),

@@ -166,7 +166,7 @@ pub fn random_domain() -> u32 {
 pub fn plan(args: &RunArgs, catalogue: &Catalogue) -> Result<Plan, Failure> {
     check(args)?;
     let Choices { chosen, skipped } =
-        choice::choose(catalogue, &args.on, &args.workload, pacing(args).sender())?;
+        choice::choose(catalogue, &args.on, &args.workload, pacing(args))?;
     let payloads = unique(&args.payload);
     check_workload(&args.workload, &chosen, &payloads)?;
     let seed = args.seed.unwrap_or_else(|| fastrand::u64(..));
@@ -234,7 +234,8 @@ pub fn check_workload(
     Ok(())
 }
 
-fn pacing(args: &RunArgs) -> Pacing {
+/// How a run sends.
+pub fn pacing(args: &RunArgs) -> Pacing {
     match (args.kind, args.rate) {
         (RunKind::Throughput, _) => Pacing::BackToBack,
         (RunKind::Latency, Some(rate)) => Pacing::Rate(rate),

@@ -51,7 +51,7 @@ fn result((middleware, broker, payload): Key, repetitions: &[(u32, &Outcome)]) -
     RunResult {
         middleware,
         broker,
-        payload_bytes: payload as u64,
+        payload_bytes: payload_bytes(&all, payload as u64),
         untraced: all.iter().any(|outcome| is_untraced(outcome)),
         partial: all.iter().any(|outcome| is_partial(outcome)),
         error: all.iter().find_map(|outcome| outcome.error.clone()),
@@ -67,6 +67,16 @@ fn result((middleware, broker, payload): Key, repetitions: &[(u32, &Outcome)]) -
         repetitions: each,
         notes: notes(&all),
     }
+}
+
+/// Programs of another's may have a size of their own: theirs is the traced messages' mean.
+fn payload_bytes(all: &[&Outcome], told: u64) -> u64 {
+    let foreign = all.iter().filter(|outcome| outcome.trial.about.kind == Kind::Foreign);
+    let sum = |(bytes, matched): (u64, u64), outcome: &&Outcome| {
+        (bytes + outcome.tally.payload_bytes, matched + outcome.tally.matched)
+    };
+    let (bytes, matched) = foreign.fold((0, 0), sum);
+    bytes.checked_div(matched).unwrap_or(told)
 }
 
 /// The measurement did not reach its end.
@@ -103,11 +113,12 @@ fn messages(outcome: &Outcome) -> Messages {
     let (sender, receiver) = outcome.trial.roles();
     let (sender, receiver) = (done(outcome, sender), done(outcome, receiver));
     let counts = match (outcome.trial.pacing, sender, receiver) {
-        (Pacing::PingPong, Some(ping), Some(pong)) => ping
-            .sent
-            .zip(pong.sent)
-            .map(|(there, back)| there + back)
-            .zip(ping.received.zip(pong.received).map(|(there, back)| there + back)),
+        (Pacing::PingPong, Some(ping), Some(pong)) => {
+            // One that does not tell has answered what came back.
+            let (there, back) = (pong.received.or(ping.received), pong.sent.or(ping.received));
+            let sum = |a: Option<u64>, b: Option<u64>| a.zip(b).map(|(a, b)| a + b);
+            sum(ping.sent, back).zip(sum(there, ping.received))
+        }
         // Whoever answers keeps no count.
         (Pacing::PingPong, Some(ping), None) => ping.sent.zip(ping.received),
         (_, Some(publisher), Some(subscriber)) => publisher.sent.zip(subscriber.received),
@@ -131,9 +142,10 @@ fn messages(outcome: &Outcome) -> Messages {
     }
 }
 
-/// The correlator keeps messages of the warm-up to itself, and counts them.
+/// The correlator keeps stamped messages of the warm-up to itself, and counts them.
 fn warmup(outcome: &Outcome) -> u64 {
-    groups(outcome).map(|group| group.messages.warmup).sum()
+    let stamped: u64 = groups(outcome).map(|group| group.messages.warmup).sum();
+    stamped + outcome.tally.warmup
 }
 
 fn add(a: Messages, b: Messages) -> Messages {
@@ -159,9 +171,16 @@ fn throughput(outcome: &Outcome, delivered: u64) -> Throughput {
     let (first, last) = told.filter(|(first, _)| *first > 0).or(traced).unwrap_or_default();
     let seconds = Nanos(last.saturating_sub(first)).as_secs_f64();
     let msg_per_s = if seconds > 0.0 { delivered.saturating_sub(1) as f64 / seconds } else { 0.0 };
-    let bits = outcome.trial.payload as f64 * 8.0;
+    let bits = payload_bytes(&[outcome], outcome.trial.payload as u64) as f64 * 8.0;
     let measured = done(outcome, by).and_then(|done| done.payload_bit_per_s);
-    Throughput { msg_per_s, payload_bit_per_s: measured.unwrap_or(msg_per_s * bits) }
+    Throughput {
+        // A trace of windows has not counted all messages of a program that only tells its rate.
+        msg_per_s: match measured {
+            Some(measured) if outcome.trial.about.kind == Kind::Foreign => measured / bits,
+            _ => msg_per_s,
+        },
+        payload_bit_per_s: measured.unwrap_or(msg_per_s * bits),
+    }
 }
 
 fn mean_throughput(each: &[Repetition]) -> Throughput {
@@ -344,11 +363,21 @@ fn ground_truth(all: &[&Outcome]) -> Option<GroundTruth> {
 
 fn notes(all: &[&Outcome]) -> Vec<String> {
     let mut notes: Vec<String> = Vec::new();
-    if all.iter().any(|outcome| outcome.trial.sampling != Sampling::Off && !is_untraced(outcome)) {
+    let foreign = all.iter().any(|outcome| outcome.trial.about.kind == Kind::Foreign);
+    if foreign {
         notes.push(
-            "counts and msg/s are the workloads' own; times and bytes come from the sampled windows"
+            "its own programs make the messages: they are matched by the protocol's numbers, or by topic and content in order"
                 .into(),
         );
+    }
+    if all.iter().any(|outcome| outcome.trial.sampling != Sampling::Off && !is_untraced(outcome)) {
+        notes.push(if foreign {
+            "msg/s are its own program's; counts, times and bytes come from the sampled windows"
+                .into()
+        } else {
+            "counts and msg/s are the workloads' own; times and bytes come from the sampled windows"
+                .into()
+        });
     }
     if all.iter().any(|outcome| is_untraced(outcome)) {
         notes.push("its figures are its own: there is nothing that a trace could follow".into());

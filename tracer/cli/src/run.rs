@@ -25,7 +25,7 @@ use wirelap_report::{Environment, Kind, RunReport, Scenario, table};
 pub fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
     let json = Json::open(args.json.as_deref())?;
     preflight()?;
-    let shop = Shop::open()?;
+    let shop = Shop::open(&args.workload.programs)?;
     let plan = plan::plan(args, &Catalogue::ask(&shop)?)?;
     let signals = catch_signals()?;
     privileges::shed();

@@ -89,6 +89,8 @@ pub struct Tally {
     pub matched: u64,
     /// Deliveries that were not.
     pub unmatched: u64,
+    /// Messages of another's programs that came before those that count.
+    pub warmup: u64,
     /// Matched messages that came again.
     pub duplicates: u64,
     /// Matched messages whose segments do not sum to their one-way latency.
@@ -97,6 +99,8 @@ pub struct Tally {
     pub payload_bytes: u64,
     /// First send and last read of matched messages.
     pub span: Option<(Nanos, Nanos)>,
+    /// Messages without a stamp count, after so many of them.
+    unstamped: Option<u64>,
     progress: Arc<AtomicU64>,
 }
 
@@ -117,12 +121,20 @@ impl Tally {
             segments: SegmentTimes::default(),
             matched: 0,
             unmatched: 0,
+            warmup: 0,
             duplicates: 0,
             telescoping_violations: 0,
             payload_bytes: 0,
             span: None,
+            unstamped: None,
             progress,
         }
+    }
+
+    /// For programs of another's, whose messages have no stamp: they count one by one, the first `warmup` left out.
+    /// What our workloads stamp does not.
+    pub fn unstamped(self, warmup: u64) -> Tally {
+        Tally { unstamped: Some(warmup), ..self }
     }
 
     /// The number of the last leg, from 0: the same for all messages of a trial.
@@ -145,10 +157,15 @@ impl Tally {
     }
 
     fn take(&mut self, delivery: &Delivery) {
-        let Some(stamp) = delivery.stamp else { return };
-        if stamp.warmup {
-            return;
+        match (delivery.stamp, self.unstamped) {
+            (Some(stamp), None) if !stamp.warmup => self.count(delivery, Some(stamp)),
+            (None, Some(warmup)) if self.warmup < warmup => self.warmup += 1,
+            (None, Some(_)) => self.count(delivery, None),
+            _ => {}
         }
+    }
+
+    fn count(&mut self, delivery: &Delivery, stamp: Option<Stamp>) {
         self.progress.fetch_add(1, Ordering::Relaxed);
         let last = delivery.legs.last().and_then(|leg| leg.times.get(Stage::Read));
         let (Some(one_way), Some(read)) = (delivery.one_way(), last) else {
@@ -156,14 +173,18 @@ impl Tally {
             return;
         };
         let slot = Slot { sent: read - one_way, read };
-        if !self.keep(stamp, slot) {
+        if stamp.is_some_and(|stamp| !self.keep(stamp, slot)) {
             self.duplicates += 1;
             return;
         }
         self.matched += 1;
         self.payload_bytes += delivery.payload_len;
         self.one_way.add(one_way);
-        if stamp.reply { &mut self.replies } else { &mut self.requests }.add(one_way);
+        match stamp.map(|stamp| stamp.reply) {
+            Some(true) => self.replies.add(one_way),
+            Some(false) => self.requests.add(one_way),
+            None => {}
+        }
         self.span = Some(match self.span {
             Some((first, last)) => (first.min(slot.sent), last.max(slot.read)),
             None => (slot.sent, slot.read),
@@ -272,6 +293,20 @@ pub mod tests {
         assert_eq!((tally.duplicates, tally.telescoping_violations), (1, 0));
         let slot = Slot { sent: Nanos(10), read: Nanos(30) };
         assert_eq!(tally.slots().collect::<Vec<_>>(), [(stamp(5), slot)]);
+    }
+
+    #[test]
+    fn messages_of_others_count_without_a_stamp_after_the_warmup() {
+        let mut tally = Tally::new(8, Arc::default()).unstamped(2);
+        let whole = [(Stage::Send, 10), (Stage::Ready, 20), (Stage::Read, 30)];
+        for _ in 0..5 {
+            tally.delivery(&Delivery { stamp: None, ..delivery(stamp(0), &whole) });
+        }
+        tally.delivery(&Delivery { stamp: None, ..delivery(stamp(0), &whole[..2]) });
+        tally.delivery(&delivery(stamp(5), &whole));
+        assert_eq!((tally.warmup, tally.matched, tally.unmatched), (2, 3, 1));
+        assert_eq!((tally.one_way.count(), tally.requests.count()), (3, 0));
+        assert_eq!((tally.duplicates, tally.slots().count()), (0, 0));
     }
 
     #[test]

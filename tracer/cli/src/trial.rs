@@ -14,6 +14,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
+use wirelap_contract::Kind;
 use wirelap_correlate::Snapshot;
 use wirelap_report::{GroundTruth, Hook};
 
@@ -72,7 +73,8 @@ pub struct Outcome {
 pub fn run(context: &Context<'_>, trial: &Trial) -> Result<Outcome, Failure> {
     let counted = Arc::new(AtomicU64::new(0));
     let expected = usize::try_from(trial.messages.unwrap_or(0)).unwrap_or(usize::MAX);
-    let tracer = Tracer::start(&context.settings, Tally::new(expected, Arc::clone(&counted)))?;
+    let tally = tally(trial, Tally::new(expected, Arc::clone(&counted)));
+    let tracer = Tracer::start(&context.settings, tally)?;
     let hooks = tracer.hooks().to_vec();
     let mut cast = Cast::new(trial, context.shop, context.signals, tracer.orders());
     let trouble = play(context, trial, &tracer, &mut cast, &counted).err();
@@ -80,6 +82,17 @@ pub fn run(context: &Context<'_>, trial: &Trial) -> Result<Outcome, Failure> {
     cast.crew.stop();
     let findings = tracer.end()?;
     finish(trial, &cast, findings, hooks, trouble)
+}
+
+/// How a trial's messages are told from others.
+fn tally(trial: &Trial, tally: Tally) -> Tally {
+    match (trial.about.kind, trial.pacing) {
+        (Kind::Stamped | Kind::Untraced, _) => tally,
+        // A ping and its reply.
+        (Kind::Foreign, Pacing::PingPong) => tally.unstamped(trial.warmup * 2),
+        // A publisher of another's does not tell what of it was warm-up.
+        (Kind::Foreign, Pacing::Rate(_) | Pacing::BackToBack) => tally.unstamped(0),
+    }
 }
 
 fn play(

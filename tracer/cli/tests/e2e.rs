@@ -69,7 +69,7 @@ fn lost(result: &Value) -> u64 {
 fn round_trips_of_every_middleware_are_followed_exactly() {
     let _alone = lock();
     let bench = Bench::new();
-    let words = "run latency --on tcp,udp,mqtt,zenoh-p2p,dds --messages 500 --warmup 50 --seed 1";
+    let words = "run latency --on tcp,udp,mqtt,zenoh-p2p,zenoh-brokered,dds --messages 500 --warmup 50 --seed 1";
     let ended = bench.wirelap(words).json().end(LONG);
     assert_eq!(ended.status, Some(0), "{}", ended.stderr);
     let report = bench.report();
@@ -77,7 +77,7 @@ fn round_trips_of_every_middleware_are_followed_exactly() {
     assert_eq!(report["partial"], false);
     let results = report["results"].as_array().unwrap();
     let names: Vec<_> = results.iter().map(|result| result["middleware"].clone()).collect();
-    assert_eq!(names, ["tcp", "udp", "mqtt", "zenoh-p2p", "dds"]);
+    assert_eq!(names, ["tcp", "udp", "mqtt", "zenoh-p2p", "zenoh-brokered", "dds"]);
     for result in results {
         assert_flawless(result, 1000);
         assert_telescopes(result);
@@ -131,6 +131,23 @@ fn nats_and_zeromq_are_followed_exactly() {
     }
 }
 
+/// Not a child of ours, and there before we came.
+#[test]
+fn a_broker_that_runs_already_is_followed() {
+    let _alone = lock();
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let mut mosquitto = bench::mosquitto(port);
+    let bench = Bench::new();
+    let words = format!(
+        "run latency --on mqtt --broker mqtt://127.0.0.1:{port} --messages 300 --warmup 50"
+    );
+    let ended = bench.wirelap(&words).json().end(LONG);
+    mosquitto.kill().unwrap();
+    mosquitto.wait().unwrap();
+    assert_eq!(ended.status, Some(0), "{}", ended.stderr);
+    assert_flawless(&bench.report()["results"][0], 600);
+}
+
 #[test]
 fn eight_bytes_exactly_once_and_large_payloads() {
     let _alone = lock();
@@ -138,6 +155,7 @@ fn eight_bytes_exactly_once_and_large_payloads() {
         ("run latency --on mqtt --payload 8 --qos 2 --rate 500 --messages 500", 500),
         ("run latency --on dds --payload 200K --rate 50 --messages 100", 100),
         ("run latency --on zenoh-p2p --payload 1M --rate 20 --messages 50", 50),
+        ("run latency --on zenoh-brokered --payload 8K --rate 500 --messages 500", 500),
     ] {
         let bench = Bench::new();
         let ended = bench.wirelap(words).json().end(LONG);

@@ -25,6 +25,8 @@ pub struct About {
     pub settings: Vec<Setting>,
     /// Who makes its messages.
     pub kind: Kind,
+    /// Whether it can send at a given rate.
+    pub paced: bool,
 }
 
 /// Who makes a middleware's messages.
@@ -100,6 +102,7 @@ impl About {
             available: Availability::BuiltIn,
             settings: Vec::new(),
             kind: Kind::Stamped,
+            paced: true,
         }
     }
 

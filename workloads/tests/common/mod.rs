@@ -207,6 +207,13 @@ impl Case {
         self
     }
 
+    pub fn routed(broker: &'static str) -> Case {
+        let mut case = Case::of("zenoh-brokered");
+        case.broker = Some(broker);
+        case.base.reliability = Some(Reliability::Reliable);
+        case
+    }
+
     pub fn payload(mut self, bytes: usize, messages: u64) -> Case {
         self.base.payload = bytes;
         self.base.messages = Some(messages);

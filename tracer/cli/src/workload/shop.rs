@@ -1,6 +1,7 @@
 //! Where workloads get what they need: their program and a folder of their own.
 
 use super::user::{self, User};
+use crate::args::ProgramArgs;
 use crate::failure::Failure;
 use std::env;
 use std::fs;
@@ -19,6 +20,8 @@ pub struct Shop {
     pub program: PathBuf,
     /// Whom it is started as; `None` for ourselves.
     pub user: Option<User>,
+    /// What tells the workloads where programs of others are.
+    variables: Vec<(&'static str, PathBuf)>,
     folder: TempDir,
 }
 
@@ -27,7 +30,7 @@ impl Shop {
     ///
     /// # Errors
     /// The program is nowhere, or the temporary folder cannot be made.
-    pub fn open() -> Result<Shop, Failure> {
+    pub fn open(programs: &ProgramArgs) -> Result<Shop, Failure> {
         let found = find()?;
         let user = user::for_workloads();
         let make = || -> std::io::Result<Shop> {
@@ -41,7 +44,7 @@ impl Shop {
                 fs::set_permissions(&program, fs::Permissions::from_mode(0o755))?;
             }
             user::give(folder.path(), user)?;
-            Ok(Shop { program, user, folder })
+            Ok(Shop { program, user, variables: programs.variables(), folder })
         };
         make().map_err(|error| {
             let temp = env::temp_dir();
@@ -57,6 +60,7 @@ impl Shop {
     pub fn command(&self) -> Command {
         let mut command = Command::new(&self.program);
         command.current_dir("/").env("TMPDIR", self.folder()).env_remove("RUST_LOG");
+        command.envs(self.variables.iter().map(|(name, folder)| (name, folder)));
         if let Some(user) = self.user {
             let home = user.home().unwrap_or_else(|| self.folder().to_owned());
             command.uid(user.uid).gid(user.gid).env("HOME", home);

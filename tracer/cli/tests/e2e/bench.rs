@@ -42,6 +42,21 @@ pub fn poll<T>(what: &str, time: Duration, mut ask: impl FnMut() -> Option<T>) -
     }
 }
 
+/// A mosquitto that listens on `port` of 127.0.0.1.
+pub fn mosquitto(port: u16) -> Child {
+    let child = Command::new("mosquitto")
+        .args(["-p", &port.to_string()])
+        .env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin")
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("mosquitto is installed");
+    let listens = || std::net::TcpStream::connect(("127.0.0.1", port)).ok().map(drop);
+    poll("mosquitto's start", Duration::from_secs(10), listens);
+    child
+}
+
 /// A folder for temporary files and one for results.
 pub struct Bench {
     temp: TempDir,
