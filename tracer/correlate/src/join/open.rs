@@ -107,6 +107,21 @@ pub struct GivenUp {
 }
 
 impl LegState {
+    /// From a process to itself.
+    pub fn stays_inside(&self) -> bool {
+        self.sender.pid.is_some() && self.sender.pid == self.receiver.pid
+    }
+
+    /// Whether what this leg brings is at hand for `node`: the same process, and where that is the sender's too, the same
+    /// socket's address.
+    pub fn reaches(&self, node: &Node) -> bool {
+        if self.stays_inside() {
+            self.receiver.addr == node.addr && self.receiver.scope == node.scope
+        } else {
+            self.receiver.is(node)
+        }
+    }
+
     /// Whether it is known when it was read.
     pub fn was_read(&self) -> bool {
         self.leg.as_ref().is_some_and(|leg| leg.times.get(Stage::Read).is_some())

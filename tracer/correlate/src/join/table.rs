@@ -151,7 +151,7 @@ impl Messages {
                 let leg = &self.legs[index];
                 let is_echo =
                     leg.way.serial == sighting.way.serial && sighting.topology == Topology::Either;
-                if leg.receiver.is(&sighting.sender)
+                if leg.reaches(&sighting.sender)
                     && leg.again.is_none()
                     && !is_echo
                     && self.may_forward(index, sighting)
@@ -283,9 +283,10 @@ impl Messages {
     }
 
     fn learn_forwarder(&mut self, leg: usize) {
-        let node = self.legs[leg].receiver;
+        let LegState { receiver: node, .. } = self.legs[leg];
         if self.forwarder != Some(node) && self.forwarding_addrs.len() < FORWARDERS {
-            self.forwarding_pids.extend(node.pid);
+            // Of a process that talks to itself only this socket forwards.
+            self.forwarding_pids.extend(node.pid.filter(|_| !self.legs[leg].stays_inside()));
             self.forwarding_addrs.insert((node.addr, node.scope));
             self.forwarder = Some(node);
         }

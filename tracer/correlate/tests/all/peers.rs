@@ -184,3 +184,37 @@ fn the_stages_of_a_leg_come_in_their_order() {
     assert!(stages.windows(2).all(|pair| pair[0].0 < pair[1].0 && pair[0].1 <= pair[1].1));
     assert_eq!(stages.len(), 9);
 }
+
+/// The greeting of ZMTP 3.0 with the NULL mechanism, and READY with the socket's type (ZMTP 3.0 §Greeting, §NULL).
+fn zmtp(socket_type: &str) -> Vec<u8> {
+    let mut bytes = b"\xff\0\0\0\0\0\0\0\0\x7f\x03\0NULL".to_vec();
+    bytes.resize(64, 0);
+    let len = u8::try_from(socket_type.len()).unwrap();
+    bytes.extend([0x04, 6 + 12 + 4 + len]);
+    bytes.extend(b"\x05READY\x0bSocket-Type\0\0\0");
+    bytes.push(len);
+    bytes.extend(socket_type.as_bytes());
+    bytes
+}
+
+/// A process may publish to itself; what it receives goes no further for that.
+#[test]
+fn a_process_that_talks_to_itself_is_no_forwarder() {
+    let mut world = World::new();
+    let all = process(7, "python3");
+    let mut readers: Vec<_> = ["127.0.0.1:40001", "127.0.0.1:40002"]
+        .map(|from| world.connect(all, from, all, "127.0.0.1:5555"))
+        .into();
+    for reader in &mut readers {
+        world.message(&mut reader.up, &zmtp("SUB"));
+        world.message(&mut reader.down, &zmtp("PUB"));
+    }
+    for _ in 0..10 {
+        for reader in &mut readers {
+            world.message(&mut reader.down, b"\x01\x01t\x00\x04same");
+        }
+    }
+    let played = world.play();
+    assert_eq!(played.counts(), [10, 20, 20, 0]);
+    assert!(played.deliveries.iter().all(|delivery| delivery.legs.len() == 1));
+}
