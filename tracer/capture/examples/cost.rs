@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
-use wirelap_capture::{Capture, Config, MAX_BATCH};
+use wirelap_capture::{Capture, Config, Datagrams, MAX_BATCH};
 
 type Error = Box<dyn std::error::Error>;
 
@@ -102,7 +102,8 @@ fn block(state: State, run: Run<'_>) -> Result<Block, Error> {
     if state == State::Off {
         return Ok(Block { nanos: run()?, records: 0.0, reader: 0.0 });
     }
-    let config = Config { udp: state != State::Tcp, exclude_self: false, ..Config::default() };
+    let datagrams = if state == State::Tcp { Datagrams::Never } else { Datagrams::WhenSeen };
+    let config = Config { datagrams, exclude_self: false, ..Config::default() };
     let mut capture = Capture::attach(&config)?;
     if state == State::Paused {
         capture.set_window(false)?;

@@ -17,7 +17,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             "--cgroup" => config.cgroup = Some(value()?.into()),
             "--seconds" => seconds = value()?.parse()?,
             "--ring" => config.ring_bytes = value()?.parse()?,
-            "--no-udp" => config.udp = false,
+            "--no-udp" => config.datagrams = wirelap_capture::Datagrams::Never,
             "--hooks" => show_hooks = true,
             other => return Err(format!("unknown argument {other}").into()),
         }

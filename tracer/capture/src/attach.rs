@@ -4,7 +4,7 @@ use crate::hooks::{
     Attach, ChosenHook, OBSERVATIONS, Observation, PAYLOAD_FROM_CGROUP, Program, Refusal, Way, When,
 };
 use crate::object::{self, Symbols};
-use crate::{AttachError, CaptureError, Config, doctor, filter};
+use crate::{AttachError, CaptureError, Config, Datagrams, doctor, filter};
 use aya::programs::{CgroupAttachMode, CgroupSkbAttachType, Iter, Program as Loaded, ProgramError};
 use aya::{Btf, Ebpf, EbpfError, EbpfLoader};
 use std::error::Error;
@@ -30,9 +30,17 @@ pub(crate) fn attach(config: &Config) -> Result<Attached, AttachError> {
     let mut ebpf = load(config, &btf, symbols)?;
     let mut hooks = Vec::with_capacity(OBSERVATIONS.len() + 1);
     let mut later = Vec::new();
-    let wanted = |o: &&Observation| config.udp || !matches!(o.when, When::Udp | When::DatagramSent);
+    let wanted = |o: &&Observation| {
+        config.datagrams != Datagrams::Never || !matches!(o.when, When::Udp | When::DatagramSent)
+    };
     for observation in OBSERVATIONS.iter().filter(wanted) {
-        let chosen = choose(&mut ebpf, &btf, observation, &mut later);
+        let is_later = match observation.when {
+            When::Always | When::Udp => false,
+            When::DatagramSent => config.datagrams == Datagrams::WhenSeen,
+            When::QdiscSeen => true,
+        };
+        let later = is_later.then_some(&mut later);
+        let chosen = choose(&mut ebpf, &btf, observation, later);
         if observation.required && chosen.hook.is_none() {
             let reason = chosen.refused.into_iter().next_back().map(|r| r.reason);
             return Err(AttachError::NothingAttached {
@@ -157,22 +165,22 @@ impl Globals {
     }
 }
 
-/// Takes the first way that the kernel takes: loads it, and attaches it unless it is for later.
+/// Takes the first way that the kernel takes: loads it, and attaches it unless `later` keeps it for then.
 fn choose(
     ebpf: &mut Ebpf,
     btf: &Btf,
     observation: &Observation,
-    later: &mut Vec<(When, &'static Way)>,
+    mut later: Option<&mut Vec<(When, &'static Way)>>,
 ) -> ChosenHook {
     let mut chosen = ChosenHook::untried(observation);
     for way in observation.ways {
-        let is_later = observation.when.is_later();
         let loaded = load_way(ebpf, btf, way);
-        let attached = loaded.and_then(|()| if is_later { Ok(()) } else { attach_way(ebpf, way) });
+        let attached =
+            loaded.and_then(|()| if later.is_some() { Ok(()) } else { attach_way(ebpf, way) });
         match attached {
             Ok(()) => {
                 chosen.hook = Some(way.hook);
-                if is_later {
+                if let Some(later) = &mut later {
                     later.push((observation.when, way));
                 }
                 break;

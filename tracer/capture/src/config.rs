@@ -17,11 +17,23 @@ pub struct Config {
     pub snap_bytes: u32,
     /// Bytes of the ring buffer: a power of two and a multiple of the page size.
     pub ring_bytes: u32,
-    /// Whether to attach what only UDP needs: the exit of every send, and (once a traced socket has sent
-    /// a datagram) the entry of every system call of the host.
-    pub udp: bool,
+    /// When to attach what only UDP needs.
+    pub datagrams: Datagrams,
     /// Whether to leave out the sockets of this very process.
     pub exclude_self: bool,
+}
+
+/// When to attach what only UDP needs: the exit of every send, and the entry of every system call of the
+/// host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Datagrams {
+    /// Never: their sends are not seen.
+    Never,
+    /// The entry of system calls only once a traced socket has sent a datagram: a host without any pays
+    /// nothing, and the sends until then are not seen.
+    WhenSeen,
+    /// From the start.
+    Always,
 }
 
 impl Config {
@@ -40,7 +52,7 @@ impl Default for Config {
             cgroup: None,
             snap_bytes: 65_536,
             ring_bytes: 64 << 20,
-            udp: true,
+            datagrams: Datagrams::WhenSeen,
             exclude_self: true,
         }
     }

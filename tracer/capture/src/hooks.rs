@@ -43,19 +43,12 @@ pub struct Way {
 pub enum When {
     /// From the start.
     Always,
-    /// With [`crate::Config::udp`].
+    /// Unless [`crate::Datagrams::Never`].
     Udp,
-    /// With [`crate::Config::udp`], once a traced socket has sent a datagram.
+    /// As [`crate::Config::datagrams`] says.
     DatagramSent,
     /// Once a traced packet has passed a device with a qdisc.
     QdiscSeen,
-}
-
-impl When {
-    /// Whether this waits for something to be seen.
-    pub(crate) fn is_later(self) -> bool {
-        matches!(self, When::DatagramSent | When::QdiscSeen)
-    }
 }
 
 /// Something that wirelap observes.

@@ -26,7 +26,7 @@ mod percpu;
 mod stash;
 
 pub use capture::{Capture, MAX_BATCH, ProbeCounters};
-pub use config::Config;
+pub use config::{Config, Datagrams};
 pub use doctor::Doctor;
 pub use error::{AttachError, CaptureError};
 pub use hooks::ChosenHook;

@@ -14,6 +14,7 @@ use crate::tracer::{self, Settings};
 use crate::trial::{self, Context, Outcome};
 use crate::workload::Shop;
 use std::process::ExitCode;
+use wirelap_capture::Datagrams;
 use wirelap_contract::LinkTransport;
 use wirelap_events::Pid;
 use wirelap_report::{Environment, Kind, RunReport, Scenario, table};
@@ -88,7 +89,10 @@ fn settings(args: &TracerArgs, trial: &Trial) -> Settings {
             pids: vec![Pid(std::process::id())],
             snap_bytes: args.snap.min(65_536),
             ring_bytes: ring_bytes(args.ring_size),
-            udp: trial.transport() == Some(LinkTransport::Udp),
+            datagrams: match trial.transport() {
+                Some(LinkTransport::Udp) => Datagrams::Always,
+                Some(LinkTransport::Tcp) | None => Datagrams::Never,
+            },
             ..wirelap_capture::Config::default()
         },
         decode: Vec::new(),
