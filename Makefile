@@ -38,6 +38,7 @@ live: build ## compare the middlewares on this machine: LIVE=tcp,mqtt,…
 
 # Compiled as the user, run as root: probes can be attached only by root.
 test: setup build ## all tests, those that attach probes included
+	$(SUDO) "$(CARGO_TARGET_DIR)/debug/wirelap-workload" fetch kafka
 	$(if $(SUDO),CARGO_TARGET_$(TRIPLE)_RUNNER="$(SUDO)") cargo test $(WORKSPACE) --no-fail-fast --lib --bins --tests
 
 bench: setup build ## benchmarks of the decoders and the pipeline

@@ -4,8 +4,17 @@
 use std::path::Path;
 use std::{env, fs};
 
-const LIBRARIES: [&str; 8] =
-    ["rumqttc", "rumqttd", "zenoh", "cyclors", "async-nats", "zmq", "zeromq", "open62541"];
+const LIBRARIES: [&str; 9] = [
+    "rumqttc",
+    "rumqttd",
+    "zenoh",
+    "cyclors",
+    "async-nats",
+    "zmq",
+    "zeromq",
+    "open62541",
+    "rdkafka",
+];
 
 fn main() {
     let lock = Path::new(&env::var("CARGO_MANIFEST_DIR").unwrap()).join("../Cargo.lock");

@@ -32,7 +32,8 @@ impl Daemon {
             let words = last_words.clone();
             let listen = move || {
                 for line in BufReader::new(stderr).lines().map_while(Result::ok) {
-                    if !line.trim().is_empty() {
+                    // The frames of a Java program's stack say nothing to its user.
+                    if !line.trim().is_empty() && !line.trim_start().starts_with("at ") {
                         *words.lock().unwrap_or_else(PoisonError::into_inner) = line;
                     }
                 }

@@ -67,6 +67,11 @@ pub trait Family: Sync {
     fn serve(&self, spec: &Spec, _control: &Control) -> Result<()> {
         bail!("{} has no broker", spec.middleware)
     }
+
+    /// Gets what it needs and this program does not bring along, where that takes more than a package.
+    fn fetch(&self) -> Result<()> {
+        bail!("{} needs nothing that could be fetched", self.about().name)
+    }
 }
 
 /// What READY tells about a link.

@@ -18,6 +18,7 @@ mod guard;
 mod icmp;
 mod installed;
 mod iperf3;
+mod kafka;
 mod link;
 mod log;
 mod mqtt;
@@ -53,6 +54,7 @@ Exit status: 0 done, 1 something went wrong (one line on stderr), 2 wrong usage.
 
 Examples:
   wirelap-workload broker mqtt --endpoint 127.0.0.1:1883 --broker mosquitto
+  wirelap-workload broker kafka --endpoint 127.0.0.1:9092 --apache
   wirelap-workload sub mqtt --endpoint 127.0.0.1:1883 --messages 1000 --truth sub.truth
   wirelap-workload pub mqtt --endpoint 127.0.0.1:1883 --messages 1000 --rate 2000 --qos 1
   wirelap-workload pong zenoh-p2p --endpoint 127.0.0.1:7447
@@ -73,6 +75,11 @@ struct Cli {
 enum Other {
     /// Print as JSON what can be run, with which brokers and settings, and what is missing.
     List,
+    /// Get what a middleware needs beside packages: `kafka` its jars, through Maven.
+    Fetch {
+        /// The middleware.
+        middleware: String,
+    },
 }
 
 fn main() -> ExitCode {
@@ -80,7 +87,8 @@ fn main() -> ExitCode {
         return complain(&error);
     }
     let outcome = match Cli::parse() {
-        Cli { other: None, spec: Some(spec) } => run(&spec),
+        Cli { other: None, spec: Some(spec) } => run(&spec.resolved()),
+        Cli { other: Some(Other::Fetch { middleware }), .. } => fetch(&middleware),
         Cli { .. } => list(),
     };
     match outcome {
@@ -101,6 +109,10 @@ fn list() -> Result<()> {
     let text = serde_json::to_string(&all).context("cannot write JSON")?;
     control::say(&text);
     Ok(())
+}
+
+fn fetch(middleware: &str) -> Result<()> {
+    registry::family(middleware)?.fetch()
 }
 
 fn run(spec: &Spec) -> Result<()> {

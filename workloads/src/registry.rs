@@ -1,7 +1,7 @@
 //! The middlewares: one line each.
 
 use crate::link::Family;
-use crate::{dds, icmp, iperf3, mqtt, nats, opcua, pico, tcp, udp, xrce, zenoh, zeromq};
+use crate::{dds, icmp, iperf3, kafka, mqtt, nats, opcua, pico, tcp, udp, xrce, zenoh, zeromq};
 use anyhow::{Result, anyhow};
 
 static ALL: &[&dyn Family] = &[
@@ -10,6 +10,7 @@ static ALL: &[&dyn Family] = &[
     &tcp::Tcp,
     &udp::Udp,
     &mqtt::Mqtt,
+    &kafka::Kafka,
     &zenoh::Peer,
     &zenoh::Brokered,
     &pico::Pico,

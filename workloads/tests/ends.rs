@@ -13,6 +13,8 @@ fn every_middleware() -> Vec<Case> {
         Case::of("udp"),
         Case::mqtt("rumqttd", 1),
         Case::mqtt("mosquitto", 0),
+        Case::kafka("mock"),
+        Case::kafka("apache"),
         Case::zenoh(LinkTransport::Tcp),
         Case::routed("router"),
         Case::of("dds"),
@@ -88,7 +90,7 @@ fn ping_and_pong_wait_and_end_with_stdin() {
 
 #[test]
 fn a_killed_workload_takes_its_broker_with_it() {
-    for mut case in [Case::mqtt("mosquitto", 0), Case::nats()] {
+    for mut case in [Case::mqtt("mosquitto", 0), Case::nats(), Case::kafka("apache")] {
         let broker = case.start_broker().unwrap();
         let child = broker.ready.pid;
         assert_ne!(child, broker.pid());
@@ -102,6 +104,8 @@ fn a_killed_workload_takes_its_broker_with_it() {
 fn a_broker_that_dies_is_told_by_everyone() {
     let mqtt = |name| Case::mqtt(name, 1);
     let others = [Case::nats(), Case::opcua(), Case::routed("router")];
+    let kafka = ["mock", "apache"].map(Case::kafka);
+    let others = others.into_iter().chain(kafka);
     for mut case in [mqtt("rumqttd"), mqtt("mosquitto")].into_iter().chain(others) {
         let (broker, subscriber, publisher) = running(&mut case);
         broker.unwrap().signal("KILL");
@@ -147,6 +151,7 @@ fn a_port_in_use_is_named() {
     let udp = udp.local_addr().map(|address| (udp, address.to_string())).unwrap();
     let broker = |name: &str| Spec { broker: Some(name.into()), ..Spec::new(Role::Broker, "mqtt") };
     let router = Spec::new(Role::Broker, "zenoh-brokered");
+    let kafka = Spec { apache: true, ..Spec::new(Role::Broker, "kafka") };
     let cases = [
         (Spec::new(Role::Sub, "tcp"), &tcp.1),
         (Spec::new(Role::Pong, "udp"), &udp.1),
@@ -161,6 +166,7 @@ fn a_port_in_use_is_named() {
         (Spec::new(Role::Sub, "zeromq"), &tcp.1),
         (Spec::new(Role::Pong, "zeromq-rust"), &tcp.1),
         (router, &tcp.1),
+        (kafka, &tcp.1),
     ];
     for (spec, endpoint) in cases {
         let failure = refusal(&Spec { endpoint: endpoint.clone(), ..spec });
@@ -176,6 +182,7 @@ fn nobody_at_the_endpoint_is_named() {
     let connecting = [
         "tcp",
         "mqtt",
+        "kafka",
         "zenoh-p2p",
         "zenoh-brokered",
         "nats",
@@ -200,6 +207,17 @@ fn wrong_values_are_named() {
             Spec { broker: Some("nano".into()), ..plain() },
             "known brokers are rumqttd and mosquitto",
         ),
+        (
+            Spec { broker: Some("red".into()), ..Spec::new(Role::Broker, "kafka") },
+            "known brokers are mock and apache",
+        ),
+        (
+            Spec { endpoint: "127.0.0.1:9092".into(), ..Spec::new(Role::Broker, "kafka") },
+            "chooses its port itself",
+        ),
+        (Spec { topic: "a b".into(), ..Spec::new(Role::Sub, "kafka") }, "--topic a b"),
+        (Case::kafka("mock").payload(3_000_000, 1).role(Role::Broker), "at most 2097152 bytes"),
+        (Case::kafka("mock").set("partitions", "0").role(Role::Broker), "--set partitions=0"),
         (Spec { endpoint: "127.0.0.1".into(), ..plain() }, "--endpoint 127.0.0.1"),
         (
             Spec {
@@ -239,11 +257,13 @@ fn wrong_values_are_named() {
 #[test]
 fn stopping_before_ready_is_no_error() {
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
-    let endpoint = silent.local_addr().unwrap().to_string();
-    let publisher = Workload::spawn(&Spec { endpoint, ..Spec::new(Role::Pub, "mqtt") });
-    let (_connection, _) = silent.accept().unwrap();
-    publisher.signal("TERM");
-    assert_eq!(publisher.done().sent, Some(0));
+    for middleware in ["mqtt", "kafka"] {
+        let endpoint = silent.local_addr().unwrap().to_string();
+        let publisher = Workload::spawn(&Spec { endpoint, ..Spec::new(Role::Pub, middleware) });
+        let (_connection, _) = silent.accept().unwrap();
+        publisher.signal("TERM");
+        assert_eq!(publisher.done().sent, Some(0));
+    }
 }
 
 #[test]

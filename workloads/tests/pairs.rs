@@ -98,6 +98,13 @@ pairs! {
     mosquitto_qos_1: Case::mqtt("mosquitto", 1);
     mosquitto_qos_2: Case::mqtt("mosquitto", 2).payload(8, 500);
     mosquitto_1_mb: Case::mqtt("mosquitto", 1).payload(1_000_000, 20);
+    kafka_mock: Case::kafka("mock").payload(8, 500);
+    kafka_mock_acks_1_lz4: Case::kafka("mock").set("acks", "1").set("compression.type", "lz4");
+    kafka_mock_1_mb: Case::kafka("mock").payload(1_000_000, 20).rate(50.0);
+    kafka_apache: Case::kafka("apache");
+    kafka_apache_1_mb: Case::kafka("apache").payload(1_000_000, 20).set("acks", "1");
+    kafka_apache_group: Case::kafka("apache").set("acks", "all").set("compression.type", "zstd")
+        .set("group.id", "pairs").set("partitions", "3");
     zenoh_tcp: Case::zenoh(LinkTransport::Tcp);
     zenoh_tcp_4_mb: Case::zenoh(LinkTransport::Tcp).payload(4_000_000, 10);
     zenoh_router: Case::routed("router");

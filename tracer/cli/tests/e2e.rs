@@ -108,6 +108,30 @@ fn one_way_messages_through_mosquitto_and_without_a_broker() {
     bench.assert_clean();
 }
 
+/// Kafka through both brokers: a header that is read apart from its body, batches of one message, acknowledged or not.
+#[test]
+fn kafka_is_followed_exactly_through_the_mock_and_through_apache() {
+    let _alone = lock();
+    let both = "--on kafka --broker mock,apache --seed 1";
+    for (words, messages) in [
+        ("run latency --messages 200 --warmup 20", 400),
+        ("run latency --messages 500 --warmup 50 --rate 1000 --payload 64,8K --set acks=all", 500),
+    ] {
+        let bench = Bench::new();
+        let ended = bench.wirelap(&format!("{words} {both}")).json().end(LONG);
+        assert_eq!(ended.status, Some(0), "{}", ended.stderr);
+        let report = bench.report();
+        let results = report["results"].as_array().unwrap();
+        let of = |broker: &str| results.iter().filter(|r| r["broker"] == broker).count();
+        assert_eq!((of("mock"), of("apache")), (results.len() / 2, results.len() / 2));
+        for result in results {
+            assert_flawless(result, messages);
+            assert_telescopes(result);
+        }
+        bench.assert_clean();
+    }
+}
+
 /// NATS and both `ZeroMQ`s: ping-pong and one way, the smallest payloads and larger ones.
 #[test]
 fn nats_and_zeromq_are_followed_exactly() {

@@ -81,6 +81,10 @@ pub struct Spec {
     #[arg(long)]
     pub broker: Option<String>,
 
+    /// Short for `--broker apache`.
+    #[arg(long, conflicts_with = "broker")]
+    pub apache: bool,
+
     /// Topic, subject or key expression.
     #[arg(long, default_value = "wirelap/data")]
     pub topic: String,
@@ -158,6 +162,7 @@ impl Spec {
             middleware: middleware.to_owned(),
             endpoint: "127.0.0.1:0".into(),
             broker: None,
+            apache: false,
             topic: "wirelap/data".into(),
             payload: 64,
             rate: None,
@@ -183,6 +188,15 @@ impl Spec {
         self.set.iter().rev().find(|(told, _)| told == name).map(|(_, value)| value.as_str())
     }
 
+    /// The same without short forms.
+    #[must_use]
+    pub fn resolved(mut self) -> Spec {
+        if std::mem::take(&mut self.apache) {
+            self.broker = Some("apache".into());
+        }
+        self
+    }
+
     /// The arguments that make this spec again when parsed.
     pub fn to_args(&self) -> Vec<OsString> {
         let mut args: Vec<OsString> = vec![value_name(&self.role), self.middleware.clone().into()];
@@ -196,6 +210,10 @@ impl Spec {
         flag("--nodelay", self.nodelay.to_string().into());
         flag("--interface", self.interface.clone().into());
         flag("--domain", self.domain.to_string().into());
+        if self.apache {
+            args.push("--apache".into());
+        }
+        let mut flag = |name: &str, value: OsString| args.extend([name.into(), value]);
         for (name, value) in &self.set {
             flag("--set", format!("{name}={value}").into());
         }
@@ -267,6 +285,15 @@ mod tests {
             ..Spec::new(Role::Pub, "zenoh-p2p")
         };
         assert_eq!(parse(&full), full);
+    }
+
+    #[test]
+    fn apache_is_a_broker() {
+        let short = Spec { apache: true, ..Spec::new(Role::Broker, "kafka") };
+        assert_eq!(parse(&short), short);
+        let long = Spec { broker: Some("apache".into()), ..Spec::new(Role::Broker, "kafka") };
+        assert_eq!(short.resolved(), long);
+        assert_eq!(long.clone().resolved(), long);
     }
 
     #[test]

@@ -188,6 +188,14 @@ impl Case {
         Case { broker: Some("open62541"), ..Case::of("opcua") }
     }
 
+    pub fn kafka(broker: &'static str) -> Case {
+        let mut case = Case::of("kafka");
+        case.broker = Some(broker);
+        // As `wirelap` tells it to the clients too.
+        case.base.broker = Some(broker.into());
+        case
+    }
+
     pub fn zenoh(transport: LinkTransport) -> Case {
         let mut case = Case::of("zenoh-p2p");
         case.base.transport = Some(transport);
