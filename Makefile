@@ -11,7 +11,7 @@ TOOLS := $(CARGO_TARGET_DIR)/tools
 
 # Empty when already root, so that no sudo is needed there.
 SUDO := $(if $(filter 0,$(shell id -u)),,sudo -E)
-LIVE ?= tcp,udp,mqtt,zenoh-p2p,dds
+LIVE ?= tcp,udp,mqtt,kafka,zenoh-p2p,zenoh-brokered,dds,zeromq,opcua
 # Seconds for each fuzz target.
 FUZZ_SECONDS ?= 60
 
