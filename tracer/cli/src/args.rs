@@ -72,11 +72,11 @@ pub struct ListArgs {
 /// Folders with programs that users build themselves.
 #[derive(Clone, Debug, Default, Args)]
 pub struct ProgramArgs {
-    /// The folder with zenoh-pico's example programs [default: $WIRELAP_PICO_BIN]
+    /// The folder with zenoh-pico's example programs [default: `$WIRELAP_PICO_BIN`]
     #[arg(long, value_name = "DIR")]
     pub pico_bin: Option<PathBuf>,
 
-    /// The folder with the Micro XRCE-DDS Agent and its example clients [default: $WIRELAP_XRCE_BIN]
+    /// The folder with the Micro XRCE-DDS Agent and its example clients [default: `$WIRELAP_XRCE_BIN`]
     #[arg(long, value_name = "DIR")]
     pub xrce_bin: Option<PathBuf>,
 }

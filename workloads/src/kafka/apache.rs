@@ -100,10 +100,10 @@ fn write_folder(
     let formatted =
         format!("version=1\ncluster.id={CLUSTER_ID}\nnode.id=1\ndirectory.id={FOLDER_ID}\n");
     fs::write(data.join("meta.properties"), formatted).context("cannot format the data folder")?;
-    let text: String = properties(spec, &data, broker, controller)?
-        .into_iter()
-        .map(|(name, value)| format!("{name}={value}\n"))
-        .collect();
+    let mut text = String::new();
+    for (name, value) in properties(spec, &data, broker, controller)? {
+        text.extend([name, "=", &value, "\n"]);
+    }
     fs::write(folder.join("server.properties"), text).context("cannot write the configuration")
 }
 

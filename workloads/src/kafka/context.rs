@@ -127,7 +127,7 @@ impl ConsumerContext for Context {
         match outcome {
             Ok(()) => self.group.assigned.store(list.count() > 0, Ordering::Release),
             Err(error) => {
-                self.control.fail(anyhow!("cannot take what the group assigned: {error}"))
+                self.control.fail(anyhow!("cannot take what the group assigned: {error}"));
             }
         }
     }

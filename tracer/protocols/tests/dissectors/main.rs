@@ -36,6 +36,9 @@ pub struct Carried {
 pub type Messages = BTreeMap<(u16, u16), Vec<Message>>;
 
 /// Checks that two decoders say the same, and says where they do not.
+///
+/// # Panics
+/// They do not.
 pub fn compare(ours: &Messages, theirs: &Messages) {
     assert_eq!(ours.keys().collect::<Vec<_>>(), theirs.keys().collect::<Vec<_>>());
     for (ports, ours) in ours {

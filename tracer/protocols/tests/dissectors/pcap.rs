@@ -28,8 +28,11 @@ pub fn conversations(pcap: &[u8], transport: Transport) -> BTreeMap<(u16, u16), 
     conversations
 }
 
-/// Ethernet and IPv4: ports, TCP's sequence number, payload.
-fn segment(frame: &[u8], transport: Transport) -> Option<((u16, u16), Option<u32>, &[u8])> {
+/// Ports, TCP's sequence number, payload.
+type Segment<'a> = ((u16, u16), Option<u32>, &'a [u8]);
+
+/// Reads Ethernet and IPv4.
+fn segment(frame: &[u8], transport: Transport) -> Option<Segment<'_>> {
     let mut reader = Reader::new(frame);
     reader.skip(14)?;
     let header = usize::from(reader.peek()? & 0x0F) * 4;
