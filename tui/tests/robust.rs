@@ -11,8 +11,8 @@ use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use synthetic::shared;
 use wirelap_correlate::snapshot::{
-    Counts, Group, HistoryPoint, Overhead, ProbeLoss, Process, Rate, SegmentStat, Snapshot,
-    Summary, Trust,
+    Cost, Counts, Detail, Framed, Group, HistoryPoint, Overhead, Part, ProbeLoss, Process, Rate,
+    SegmentStat, Snapshot, Summary, Trust,
 };
 use wirelap_events::{GroupId, Nanos, Pid, Probe, Segment};
 use wirelap_tui::{App, Theme, render};
@@ -65,7 +65,17 @@ prop_compose! {
 prop_compose! {
     fn overhead()(bytes in prop::array::uniform10(count())) -> Overhead {
         let [payload, protocol, control, opaque, transport, network, link, retransmitted, deliveries, packets] = bytes;
-        Overhead { payload, protocol, control, opaque, transport, network, link, retransmitted, deliveries, packets }
+        let mut detail = Detail::default();
+        for (part, bytes) in Part::ALL.into_iter().zip(bytes.into_iter().cycle()) {
+            detail.legs[1][part] = bytes;
+            detail.legs[2][part] = payload;
+        }
+        for (cost, bytes) in detail.operations.iter_mut().zip(bytes) {
+            *cost = Cost { count: deliveries, bytes };
+        }
+        detail.framed = Framed { frames: packets, bytes: payload };
+        detail.retransmissions = retransmitted;
+        Overhead { payload, protocol, control, opaque, transport, network, link, retransmitted, deliveries, packets, detail }
     }
 }
 

@@ -60,7 +60,7 @@ fn result((middleware, broker, payload): Key, repetitions: &[(u32, &Outcome)]) -
         latency: latency(&all),
         segments: segments.rows(),
         sched_gap_ns: merged(&all, |outcome| &outcome.tally.gap).distribution(),
-        overhead: ledger(&all).into(),
+        overhead: (&ledger(&all)).into(),
         processes: processes(&all),
         trust: trust(&all, messages),
         ground_truth: ground_truth(&all),
@@ -270,25 +270,14 @@ fn groups(outcome: &Outcome) -> impl Iterator<Item = &Group> {
 }
 
 fn ledger(all: &[&Outcome]) -> Ledger {
-    all.iter().fold(Ledger::default(), |sum, outcome| {
-        let own = groups(outcome).map(|group| group.overhead).fold(Ledger::default(), plus);
-        plus(sum, Ledger { deliveries: deliveries_of_bytes(outcome, &own), ..own })
-    })
-}
-
-fn plus(a: Ledger, b: Ledger) -> Ledger {
-    Ledger {
-        payload: a.payload + b.payload,
-        protocol: a.protocol + b.protocol,
-        control: a.control + b.control,
-        opaque: a.opaque + b.opaque,
-        transport: a.transport + b.transport,
-        network: a.network + b.network,
-        link: a.link + b.link,
-        retransmitted: a.retransmitted + b.retransmitted,
-        deliveries: a.deliveries + b.deliveries,
-        packets: a.packets + b.packets,
+    let mut sum = Ledger::default();
+    for outcome in all {
+        let mut own = Ledger::default();
+        groups(outcome).for_each(|group| own += &group.overhead);
+        own.deliveries = deliveries_of_bytes(outcome, &own);
+        sum += &own;
     }
+    sum
 }
 
 /// The deliveries that a trial's bytes stand for. A window cuts messages at both of its ends: there, the payload itself is counted.

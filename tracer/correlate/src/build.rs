@@ -1,7 +1,6 @@
 //! The picture of the moment.
 
 use crate::Correlator;
-use crate::ledger::add;
 use crate::rows::Row;
 use crate::snapshot::{Group, Overhead, ProbeLoss, Process, Snapshot, TracerCost, Trust};
 use wirelap_events::{GroupId, Nanos, Probe};
@@ -14,7 +13,7 @@ impl Correlator {
         let since = self.since.unwrap_or(now);
         let overheads = self.overheads();
         let groups = self.rows.iter().zip(overheads);
-        let groups = groups.map(|((id, row), overhead)| self.group(id, row, overhead, now));
+        let groups = groups.map(|((id, row), overhead)| self.group(id, row, &overhead, now));
         let groups = groups.filter(|group| {
             group.overhead.packets > 0 || group.messages.sent + group.messages.delivered > 0
         });
@@ -34,13 +33,13 @@ impl Correlator {
             if let Some((row, _)) = conversation.row
                 && let Some(sum) = all.get_mut(row.0 as usize)
             {
-                add(sum, &conversation.ledger.overhead());
+                conversation.ledger.add_to(sum);
             }
         }
         all
     }
 
-    fn group(&self, id: GroupId, row: &Row, overhead: Overhead, now: Nanos) -> Group {
+    fn group(&self, id: GroupId, row: &Row, overhead: &Overhead, now: Nanos) -> Group {
         let counts = row.counts;
         let served_by = row.server.filter(|_| row.is_brokered);
         let server = served_by.and_then(|pid| self.sockets.name(pid)).map(str::to_owned);
@@ -62,7 +61,7 @@ impl Correlator {
             one_way: row.stats.one_way(),
             sched_gap: row.stats.sched_gap.summary(),
             segments: row.stats.segments(),
-            overhead: Overhead { deliveries: counts.delivered + row.warmed_up, ..overhead },
+            overhead: Overhead { deliveries: counts.delivered + row.warmed_up, ..*overhead },
             processes: self.processes(row),
             history: row.stats.history.points(now),
             coverage: share(counts.matched, counts.delivered),

@@ -134,8 +134,9 @@ impl Correlator {
             }
             Body::Lost(lost) => self.lost[lost.probe as usize] += lost.count,
             Body::Window(open) => self.window(at, *open),
-            // A packet sent again is recognised by its bytes; one thrown away, by never being read.
-            Body::Retransmit(_) | Body::Drop(_) => {}
+            Body::Retransmit(retransmit) => self.retransmit(retransmit),
+            // One thrown away is recognised by never being read.
+            Body::Drop(_) => {}
         }
     }
 

@@ -3,90 +3,195 @@
 //! Every packet is counted once, on one device, and whole: headers at once, payload first as opaque and
 //! then, when its frames are known, as what they say. So the sum is the device's at any moment.
 
-use crate::snapshot::Overhead;
-use wirelap_events::{Class, Frame, Packet};
+use crate::framing::framed;
+use crate::overhead::{Cost, Framed, Operation, Overhead, Part, Parts};
+use wirelap_events::{Class, Frame, Packet, tcp_flags};
+use wirelap_protocols::Side;
 
-/// One conversation's bytes, both directions.
+/// One conversation's bytes.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Ledger {
-    /// What is known; its `opaque` holds frames that cannot be read.
-    known: Overhead,
+    /// What [`Side::A`] sent, then what [`Side::B`] sent.
+    lanes: [Lane; 2],
+    operations: [Cost; Operation::ALL.len()],
+    session: Session,
+    framed: Framed,
+    packets: u64,
+    resent: u64,
+}
+
+/// Where a conversation's session stands, so that its frames count as one opening and one close.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Session {
+    #[default]
+    Unknown,
+    Open,
+    Closing,
+}
+
+/// One direction's bytes.
+#[derive(Clone, Copy, Debug, Default)]
+struct Lane {
+    /// What is known; its opaque part has only frames that cannot be read.
+    parts: Parts,
     /// Transport payload counted in packets that were not sent again.
     carried: u64,
+    /// Of that, what frames were found in.
+    attributed: u64,
+    /// Transport, network and link bytes of the packets that are counted whole as without data.
+    bare: [u64; 3],
+    /// The leg that its last message was on; 0 before the first.
+    leg: u8,
+}
+
+/// Cuts lengths that claim more than a packet has, so that the sum stays the device's.
+struct Rest(u64);
+
+impl Rest {
+    fn take(&mut self, bytes: u64) -> u64 {
+        let taken = bytes.min(self.0);
+        self.0 -= taken;
+        taken
+    }
+}
+
+impl Lane {
+    fn packet(&mut self, packet: &Packet<'_>, repeated: u64) {
+        let mut rest = Rest(u64::from(packet.wire_bytes));
+        let payload = u64::from(packet.payload_len);
+        if payload > 0 && repeated >= payload {
+            self.parts[Part::Retransmitted] += rest.0;
+            return;
+        }
+        let whole = rest.0;
+        let payload = rest.take(payload);
+        let transport = rest.take(u64::from(packet.transport_header));
+        let network = rest.take(u64::from(packet.ip_header));
+        // What the headers' lengths do not explain is padding of the link layer.
+        let headers = [transport, network, rest.0];
+        if let Some(part) = bare(packet) {
+            self.parts[part] += whole;
+            self.bare.iter_mut().zip(headers).for_each(|(sum, bytes)| *sum += bytes);
+            return;
+        }
+        for (part, bytes) in [Part::Transport, Part::Network, Part::Link].into_iter().zip(headers) {
+            self.parts[part] += bytes;
+        }
+        let repeated = repeated.min(payload);
+        self.parts[Part::Retransmitted] += repeated;
+        self.carried += payload - repeated;
+    }
+
+    /// Says what up to `bytes` of the payload were for; how many it was told of.
+    fn attribute(&mut self, part: Part, bytes: u64) -> u64 {
+        // Bytes that were decoded but not counted on the device (an attach in mid-stream) are no one's.
+        let taken = bytes.min(self.carried - self.attributed);
+        self.attributed += taken;
+        self.parts[part] += taken;
+        taken
+    }
+
+    fn parts(&self) -> Parts {
+        let mut parts = self.parts;
+        parts[Part::Opaque] += self.carried - self.attributed;
+        parts
+    }
+}
+
+/// What a TCP packet without data is counted as. An empty datagram is data.
+fn bare(packet: &Packet<'_>) -> Option<Part> {
+    const TURNS: u8 = tcp_flags::SYN | tcp_flags::FIN | tcp_flags::RST;
+    let tcp = packet.tcp.as_ref().filter(|_| packet.payload_len == 0)?;
+    Some(if tcp.flags & TURNS == 0 { Part::PureAck } else { Part::Connection })
 }
 
 impl Ledger {
     /// Counts a packet. `repeated` of its payload bytes were on the device before.
-    pub fn packet(&mut self, packet: &Packet<'_>, repeated: u64) {
-        self.known.packets += 1;
-        let whole = u64::from(packet.wire_bytes);
-        let payload = u64::from(packet.payload_len);
-        if payload > 0 && repeated >= payload {
-            self.known.retransmitted += whole;
-            return;
-        }
-        // What the headers' lengths do not explain is padding of the link layer; lengths that claim
-        // more than the packet has are cut, so that the sum stays the device's.
-        let mut left = whole;
-        let mut take = |bytes: u64| {
-            let taken = bytes.min(left);
-            left -= taken;
-            taken
-        };
-        let payload = take(payload);
-        self.known.transport += take(u64::from(packet.transport_header));
-        self.known.network += take(u64::from(packet.ip_header));
-        self.known.link += left;
-        let repeated = repeated.min(payload);
-        self.known.retransmitted += repeated;
-        self.carried += payload - repeated;
+    pub fn packet(&mut self, side: Side, packet: &Packet<'_>, repeated: u64) {
+        self.packets += 1;
+        self.framed += &framed(packet);
+        self.lanes[side as usize].packet(packet, repeated);
     }
 
     /// Says what some of the payload was for.
-    pub fn frame(&mut self, frame: &Frame<'_>) {
-        // Bytes that were decoded but not counted on the device (an attach in mid-stream) are no one's.
-        let mut left = self.carried - self.attributed();
-        let mut take = |bytes: u64| {
-            let taken = bytes.min(left);
-            left -= taken;
-            taken
-        };
+    pub fn frame(&mut self, side: Side, frame: &Frame<'_>) {
+        let lane = &mut self.lanes[side as usize];
         let bytes = frame.range.len();
-        match frame.class {
-            Class::Data => {
-                self.known.payload += take(frame.payload_bytes.min(bytes));
-                self.known.protocol += take(frame.header_bytes());
-            }
-            Class::Opaque => self.known.opaque += take(bytes),
-            Class::Session
-            | Class::Subscribe
-            | Class::Ack
-            | Class::KeepAlive
-            | Class::Discovery
-            | Class::Other => self.known.control += take(bytes),
+        let mut rest = bytes;
+        if frame.class == Class::Data {
+            lane.attribute(Part::Payload, frame.payload_bytes.min(bytes));
+            rest = frame.header_bytes();
+        }
+        let taken = lane.attribute(Part::of(frame.class), rest);
+        let (operation, begins) = match frame.class {
+            Class::Data => (Operation::Publish, frame.data.is_some()),
+            Class::Session => self.session(frame),
+            Class::Subscribe => (Operation::Declare, true),
+            Class::Ack => (Operation::Acknowledge, true),
+            Class::KeepAlive => (Operation::KeepAlive, true),
+            Class::Discovery | Class::Opaque | Class::Other => return,
+        };
+        let cost = &mut self.operations[operation as usize];
+        cost.count += u64::from(begins);
+        cost.bytes += taken;
+    }
+
+    /// Whether a session is opened or closed, and whether this frame is the first to do so.
+    fn session(&mut self, frame: &Frame<'_>) -> (Operation, bool) {
+        let (operation, now) = if frame.closes_session() {
+            (Operation::Close, Session::Closing)
+        } else {
+            (Operation::Open, Session::Open)
+        };
+        (operation, std::mem::replace(&mut self.session, now) != now)
+    }
+
+    /// A message on `side` was found to be on this leg, from 1.
+    pub fn message(&mut self, side: Side, leg: usize) {
+        self.lanes[side as usize].leg = u8::try_from(leg).unwrap_or(u8::MAX);
+    }
+
+    /// `bytes` of what counted as payload are no first delivery, but `part`.
+    pub fn again(&mut self, side: Side, part: Part, bytes: u64) {
+        self.lanes[side as usize].parts.shift(Part::Payload, part, bytes);
+    }
+
+    /// TCP sends something again.
+    pub fn resent(&mut self) {
+        self.resent += 1;
+    }
+
+    /// The leg of each lane: the only one if there is only one.
+    fn legs(&self) -> [u8; 2] {
+        match self.lanes.map(|lane| lane.leg) {
+            [leg, 0] | [0, leg] => [leg; 2],
+            both => both,
         }
     }
 
-    fn attributed(&self) -> u64 {
-        self.known.payload + self.known.protocol + self.known.control + self.known.opaque
+    /// Adds the bytes so far, those not decoded (yet) as opaque.
+    pub fn add_to(&self, sum: &mut Overhead) {
+        for (lane, leg) in self.lanes.iter().zip(self.legs()) {
+            let parts = lane.parts();
+            let [transport, network, link] = lane.bare;
+            sum.payload += parts.payload();
+            sum.protocol += parts[Part::Header];
+            sum.control += parts.control();
+            sum.opaque += parts[Part::Opaque];
+            sum.transport += parts[Part::Transport] + transport;
+            sum.network += parts[Part::Network] + network;
+            sum.link += parts[Part::Link] + link;
+            sum.retransmitted += parts[Part::Retransmitted];
+            let legs = &mut sum.detail.legs;
+            let leg = usize::from(leg).min(legs.len() - 1);
+            legs[leg] += &parts;
+        }
+        sum.packets += self.packets;
+        for (sum, cost) in sum.detail.operations.iter_mut().zip(self.operations) {
+            sum.count += cost.count;
+            sum.bytes += cost.bytes;
+        }
+        sum.detail.framed += &self.framed;
+        sum.detail.retransmissions += self.resent;
     }
-
-    /// The bytes so far, those not decoded (yet) as opaque.
-    pub fn overhead(&self) -> Overhead {
-        Overhead { opaque: self.known.opaque + self.carried - self.attributed(), ..self.known }
-    }
-}
-
-/// Adds up two ledgers' rows.
-pub fn add(to: &mut Overhead, from: &Overhead) {
-    to.payload += from.payload;
-    to.protocol += from.protocol;
-    to.control += from.control;
-    to.opaque += from.opaque;
-    to.transport += from.transport;
-    to.network += from.network;
-    to.link += from.link;
-    to.retransmitted += from.retransmitted;
-    to.deliveries += from.deliveries;
-    to.packets += from.packets;
 }

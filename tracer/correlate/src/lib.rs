@@ -16,10 +16,12 @@ mod calls;
 mod config;
 mod correlator;
 mod flow;
+mod framing;
 mod join;
 mod ledger;
 mod leg;
 mod marks;
+mod overhead;
 mod packets;
 mod rows;
 mod settle;
@@ -34,6 +36,6 @@ pub use config::{Config, Label};
 pub use correlator::{Correlator, DeliverySink};
 pub use flow::{Limits, Piece, Reassembly};
 pub use snapshot::{
-    Counts, Group, HistoryPoint, Overhead, ProbeLoss, Process, Rate, SegmentStat, Snapshot,
-    Summary, TracerCost, Trust,
+    Cost, Counts, Detail, Framed, Group, HistoryPoint, Operation, Overhead, Part, Parts, ProbeLoss,
+    Process, Rate, SegmentStat, Snapshot, Summary, TracerCost, Trust,
 };

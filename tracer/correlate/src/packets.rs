@@ -5,7 +5,8 @@ use crate::flow::{Flow, Marks, State, Way};
 use crate::marks::{Sending, UdpMarks};
 use crate::sockets::Outgoing;
 use wirelap_events::{
-    ByteRange, Cpu, Nanos, Packet, PacketHook, SocketId, TcpFields, Transport, tcp_flags,
+    ByteRange, Cpu, Nanos, Packet, PacketHook, Retransmit, SocketId, TcpFields, Transport,
+    tcp_flags,
 };
 
 /// CPUs whose last received datagram is remembered.
@@ -69,12 +70,15 @@ impl Correlator {
         let flow = conversation.flow_mut(way.side);
         let Some(range) = flow.payload_range(tcp, packet.payload_len) else {
             self.totals.anomalies += 1;
+            if flow.devices.counts(packet, false) {
+                conversation.ledger.packet(way.side, packet, 0);
+            }
             return;
         };
         let repeated = mark(flow, packet, range, at);
         let sent_here = flow.devices.is_sent_here();
         if let Some(repeated) = repeated {
-            conversation.ledger.packet(packet, repeated);
+            conversation.ledger.packet(way.side, packet, repeated);
         }
         // The copy of a packet at its receiver usually comes without its bytes.
         let tells_nothing = packet.payload.is_empty() && packet.hook == PacketHook::Rx && sent_here;
@@ -86,6 +90,14 @@ impl Correlator {
         }
         self.activate(way);
         self.sight_found(at, way);
+    }
+
+    /// TCP sends a segment again.
+    pub(crate) fn retransmit(&mut self, retransmit: &Retransmit) {
+        let way = self.sockets.get(retransmit.socket).and_then(|entry| entry.tx);
+        if let Some(conversation) = way.and_then(|way| self.flows.get_mut(way)) {
+            conversation.ledger.resent();
+        }
     }
 
     fn syn(&mut self, at: Nanos, packet: &Packet<'_>, tcp: &TcpFields) -> Way {
@@ -139,7 +151,7 @@ impl Correlator {
         } else {
             let (number, range) = marks.add(packet, at);
             flow.devices.counts(packet, packet.hook == PacketHook::Xmit);
-            conversation.ledger.packet(packet, 0);
+            conversation.ledger.packet(way.side, packet, 0);
             conversation.datagram(way.side, range, packet.payload, &mut self.found);
             self.remember(packet, way, number);
             number
@@ -199,7 +211,7 @@ impl Correlator {
 
 /// Marks a TCP packet. `Some` with the bytes that were sent before, if it is to be counted here.
 fn mark(flow: &mut Flow, packet: &Packet<'_>, range: ByteRange, at: Nanos) -> Option<u64> {
-    let is_new = range.end > flow.counted_to && !range.is_empty();
+    let is_new = flow.carried.is_beyond(range);
     let counts = flow.devices.counts(packet, is_new);
     let Marks::Tcp(marks) = &mut flow.marks else { return None };
     match packet.hook {
@@ -212,14 +224,7 @@ fn mark(flow: &mut Flow, packet: &Packet<'_>, range: ByteRange, at: Nanos) -> Op
     {
         flow.sender.get_or_insert(socket);
     }
-    if !counts {
-        return None;
-    }
-    let repeated = flow.counted_to.0.saturating_sub(range.start.0).min(range.len());
-    if is_new {
-        flow.counted_to = range.end;
-    }
-    Some(repeated)
+    counts.then(|| flow.carried.add(range))
 }
 
 /// The datagram that `packet` is, if it was seen before: by its memory, or, for a packet that was

@@ -36,6 +36,8 @@ impl Correlator {
             for way in [way, way.back()] {
                 self.settle_flow(way, out, all);
             }
+            // One that carries no message is part of its row's bytes, too.
+            self.row_of(way);
             let Some(conversation) = self.flows.get_mut(way) else { return false };
             conversation.tell(&mut self.totals);
             let is_waiting = |flow: &Flow| !flow.pending.is_empty() || flow.bytes.is_waiting();

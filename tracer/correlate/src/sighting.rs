@@ -3,6 +3,7 @@
 use crate::Correlator;
 use crate::flow::{Found, Node, Way};
 use crate::join::{Joined, LegKey, Sighting};
+use crate::overhead::Part;
 use crate::snapshot::Counts;
 use arrayvec::ArrayVec;
 use wirelap_events::{GroupId, Nanos, Pid};
@@ -44,13 +45,30 @@ impl Correlator {
         if let Some(flow) = self.flows.flow_mut(way) {
             flow.pending.push_back(key);
         }
+        self.enter(&sighting, key, joined);
         let Some(row) = self.rows.get_mut(row) else { return };
         row.shared += u64::from(found.shared);
         match joined {
             Joined::New if !found.duplicate => *row.counts.of_sent(is_warmup) += 1,
             Joined::New | Joined::Again => row.counts.duplicates += 1,
-            Joined::Leg | Joined::Orphan => {}
+            Joined::Leg | Joined::Copy | Joined::Orphan => {}
         }
+    }
+
+    /// Tells the ledger which leg a message is on, and whether its payload was carried there before.
+    fn enter(&mut self, sighting: &Sighting, key: LegKey, joined: Joined) {
+        let side = sighting.way.side;
+        // From a broker there is a leg before, seen or not.
+        let least = if is_from_broker(sighting) { 2 } else { 1 };
+        let leg = self.messages.depth(key.0).max(least);
+        let Some(conversation) = self.flows.get_mut(sighting.way) else { return };
+        let ledger = &mut conversation.ledger;
+        match joined {
+            Joined::New | Joined::Leg | Joined::Orphan => {}
+            Joined::Copy => ledger.again(side, Part::Copies, sighting.payload_len),
+            Joined::Again => ledger.again(side, Part::Repeats, sighting.payload_len),
+        }
+        ledger.message(side, leg);
     }
 
     /// What a message counts as that is not followed.
@@ -59,8 +77,7 @@ impl Correlator {
     /// message as any other. What a publisher repeats is followed too, as it cannot be told whether the
     /// broker had it, and passes it on; what a broker repeats on a new connection is not.
     fn left_out(&self, found: &Found, sighting: &Sighting) -> Option<fn(&mut Counts) -> &mut u64> {
-        let is_from_broker = sighting.topology == Topology::Brokered && !sighting.to_server;
-        if found.retained && is_from_broker {
+        if found.retained && is_from_broker(sighting) {
             return Some(|counts| &mut counts.retained);
         }
         let is_known = self.messages.repeated(found.identity, sighting.way).is_some();
@@ -130,4 +147,8 @@ impl Correlator {
             *now.counts.of_sent(is_warmup) += 1;
         }
     }
+}
+
+fn is_from_broker(sighting: &Sighting) -> bool {
+    sighting.topology == Topology::Brokered && !sighting.to_server
 }

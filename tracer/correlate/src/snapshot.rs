@@ -1,5 +1,6 @@
 //! The immutable picture that the terminal, the JSON and the HTML are all drawn from.
 
+pub use crate::overhead::{Cost, Detail, Framed, Operation, Overhead, Part, Parts};
 use std::net::SocketAddr;
 use wirelap_events::{GroupId, Nanos, Pid, Probe, Segment};
 
@@ -131,50 +132,6 @@ pub struct SegmentStat {
     pub share: f64,
     /// Messages that had it.
     pub count: u64,
-}
-
-/// Bytes on the device by what they were for. Together: all that the device carried for these flows.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Overhead {
-    /// Application payload, each leg and copy counted.
-    pub payload: u64,
-    /// Protocol headers of frames that carry data.
-    pub protocol: u64,
-    /// Whole frames that carry none: sessions, subscriptions, acknowledgements, keep-alives, discovery.
-    pub control: u64,
-    /// Bytes of frames that could not be read.
-    pub opaque: u64,
-    /// TCP and UDP headers.
-    pub transport: u64,
-    /// IP headers.
-    pub network: u64,
-    /// Link headers.
-    pub link: u64,
-    /// Packets sent again, whole.
-    pub retransmitted: u64,
-    /// Deliveries that these bytes stand for, those of the warm-up among them.
-    pub deliveries: u64,
-    /// Packets counted.
-    pub packets: u64,
-}
-
-impl Overhead {
-    /// Every byte that the device carried.
-    pub fn total(&self) -> u64 {
-        self.payload
-            + self.protocol
-            + self.control
-            + self.opaque
-            + self.transport
-            + self.network
-            + self.link
-            + self.retransmitted
-    }
-
-    /// Bytes carried for each byte of payload delivered once a leg; `None` without payload.
-    pub fn ratio(&self) -> Option<f64> {
-        (self.payload > 0).then(|| self.total() as f64 / self.payload as f64)
-    }
 }
 
 /// A process that took part in a group's messages.

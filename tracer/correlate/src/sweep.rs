@@ -2,7 +2,6 @@
 
 use crate::Correlator;
 use crate::flow::{Conversation, Marks, Way};
-use crate::ledger::add;
 use wirelap_events::{Nanos, Offset, SocketId};
 use wirelap_protocols::stream::Stream;
 
@@ -68,7 +67,7 @@ impl Correlator {
         let Some(mut gone) = self.flows.remove(way) else { return };
         gone.tell(&mut self.totals);
         if let Some(row) = row.and_then(|row| self.rows.get_mut(row)) {
-            add(&mut row.past, &gone.ledger.overhead());
+            gone.ledger.add_to(&mut row.past);
         }
     }
 }

@@ -26,6 +26,13 @@ impl Frame<'_> {
         self.name.ends_with("(shm)")
     }
 
+    /// Of a [`Class::Session`] frame: whether it closes a session rather than opens one. Its name says so:
+    /// `DISCONNECT`, `Close`, `CLO`, `CloseSessionRequest`, `DELETE`.
+    pub fn closes_session(&self) -> bool {
+        const CLOSING: [&str; 4] = ["DISCONNECT", "Close", "CLO", "DELETE"];
+        CLOSING.iter().any(|start| self.name.starts_with(start))
+    }
+
     /// Bytes that are not application payload.
     pub fn header_bytes(&self) -> u64 {
         self.range.len().saturating_sub(self.payload_bytes)

@@ -1,12 +1,8 @@
 //! Conversions from the correlator's [`Snapshot`].
 
-use crate::{
-    Latency, Messages, Overhead, PerMessageBytes, Process, RunResult, SegmentRow, Throughput,
-    TracerCost, Trust,
-};
+use crate::{Latency, Messages, Process, RunResult, SegmentRow, Throughput, TracerCost, Trust};
 use wirelap_correlate::{
-    Counts, Group, Overhead as Ledger, Process as Seen, Rate, SegmentStat, Snapshot,
-    Trust as Evidence,
+    Counts, Group, Process as Seen, Rate, SegmentStat, Snapshot, Trust as Evidence,
 };
 use wirelap_events::Probe;
 
@@ -25,7 +21,7 @@ fn result(group: &Group, trust: &Evidence) -> RunResult {
         latency: Latency { one_way_ns: group.one_way.into(), ..Latency::default() },
         segments: group.segments.iter().map(SegmentRow::from).collect(),
         sched_gap_ns: group.sched_gap.into(),
-        overhead: group.overhead.into(),
+        overhead: (&group.overhead).into(),
         processes: group.processes.iter().map(Process::from).collect(),
         trust: Trust { coverage: group.coverage, ..trust.into() },
         notes: group.notes.clone(),
@@ -63,31 +59,6 @@ impl From<&SegmentStat> for SegmentRow {
             share: stat.share,
             total_ns: None,
             count: stat.count,
-        }
-    }
-}
-
-impl From<Ledger> for Overhead {
-    fn from(ledger: Ledger) -> Overhead {
-        let each = |bytes: u64| match ledger.deliveries {
-            0 => 0.0,
-            deliveries => bytes as f64 / deliveries as f64,
-        };
-        Overhead {
-            per_message_bytes: PerMessageBytes {
-                payload: each(ledger.payload),
-                protocol: each(ledger.protocol),
-                control: each(ledger.control),
-                transport: each(ledger.transport),
-                network: each(ledger.network),
-                link: each(ledger.link),
-                retransmitted: each(ledger.retransmitted),
-                opaque: each(ledger.opaque),
-            },
-            ratio: ledger.ratio().unwrap_or_default(),
-            total_bytes: ledger.total(),
-            packets: ledger.packets,
-            deliveries: ledger.deliveries,
         }
     }
 }
@@ -131,7 +102,7 @@ impl From<&Evidence> for Trust {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wirelap_correlate::ProbeLoss;
+    use wirelap_correlate::{Overhead as Ledger, ProbeLoss};
 
     fn snapshot() -> Snapshot {
         let ledger = Ledger {
@@ -165,7 +136,7 @@ mod tests {
 
     #[test]
     fn bytes_add_up_to_the_devices() {
-        let overhead = results(&snapshot())[0].overhead;
+        let overhead = &results(&snapshot())[0].overhead;
         let sum = overhead.per_message_bytes.total() * overhead.deliveries as f64;
         assert!((sum - overhead.total_bytes as f64).abs() < 1e-6);
         assert!((overhead.ratio - 2820.0 / 1280.0).abs() < 1e-12);

@@ -13,13 +13,16 @@
 //! | [`schema`] | the JSON Schemas, generated from the types |
 //! | [`write`] | JSON to a file, all or nothing |
 
+mod bytes_table;
 pub mod distribution;
 pub mod doctor;
 pub mod doctor_table;
 pub mod environment;
+mod from_ledger;
 pub mod from_snapshot;
 pub mod grid;
 pub mod human;
+pub mod overhead;
 pub mod run;
 pub mod scenario;
 pub mod schema;
@@ -30,8 +33,9 @@ pub use distribution::{Distribution, Samples};
 pub use doctor::{Capability, DoctorReport, Observation};
 pub use environment::Environment;
 pub use run::{
-    GroundTruth, Hook, Latency, Messages, Overhead, PerMessageBytes, Process, Repetition, RttHalf,
-    RunReport, RunResult, SegmentRow, Skipped, Throughput, TracerCost, Trust,
+    EthernetBytes, GroundTruth, Hook, Latency, LegBytes, Messages, OperationBytes, Overhead,
+    PartsBytes, PerMessageBytes, Process, Repetition, RttHalf, RunReport, RunResult, SegmentRow,
+    Skipped, Throughput, TracerCost, Trust,
 };
 pub use scenario::{Kind, Pacing, Scenario};
 pub use write::{WriteError, write_json};

@@ -3,6 +3,9 @@
 //! Scripts rely on these names. Fields may be added; none may be renamed or removed without a new
 //! schema number. Units are in the names; the times inside a distribution are in the unit of the field that holds it.
 
+pub use crate::overhead::{
+    EthernetBytes, LegBytes, OperationBytes, Overhead, PartsBytes, PerMessageBytes,
+};
 use crate::{Distribution, Environment, Scenario};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -188,57 +191,6 @@ pub struct SegmentRow {
     pub total_ns: Option<u64>,
     /// Messages that had it.
     pub count: u64,
-}
-
-/// Where the bytes went.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Overhead {
-    /// Bytes on the device for each delivered message. They add up to all that the device carried for
-    /// the flows of this result.
-    pub per_message_bytes: PerMessageBytes,
-    /// Bytes carried for each byte of payload carried; 0 when no payload was.
-    pub ratio: f64,
-    /// All bytes carried.
-    pub total_bytes: u64,
-    /// Packets carried.
-    pub packets: u64,
-    /// Deliveries that these bytes stand for, those of the warm-up included.
-    pub deliveries: u64,
-}
-
-/// Bytes on the device for each delivered message.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct PerMessageBytes {
-    /// Application payload, each leg and copy counted.
-    pub payload: f64,
-    /// Protocol headers of frames that carry data.
-    pub protocol: f64,
-    /// Whole frames that carry none.
-    pub control: f64,
-    /// TCP and UDP headers.
-    pub transport: f64,
-    /// IP headers.
-    pub network: f64,
-    /// Link headers.
-    pub link: f64,
-    /// Packets that were sent again.
-    pub retransmitted: f64,
-    /// Frames that could not be read.
-    pub opaque: f64,
-}
-
-impl PerMessageBytes {
-    /// All of them together.
-    pub fn total(&self) -> f64 {
-        self.payload
-            + self.protocol
-            + self.control
-            + self.transport
-            + self.network
-            + self.link
-            + self.retransmitted
-            + self.opaque
-    }
 }
 
 /// A process that took part.

@@ -10,13 +10,14 @@
 //!
 //! tcp: 2000 sent, 2000 delivered, 2000 followed end to end · no event lost · agrees with …
 //!   time: runqueue 41 % · wakeup 22 % · …
+//!   bytes: payload 64 · transport 32 · … a message; …
 //! ```
 //!
 //! One way there is no round trip: payload bits a second stand in its column.
 
 use crate::grid::{Align, hang, lay_out};
-use crate::human;
 use crate::{Distribution, GroundTruth, Pacing, RunReport, RunResult, Scenario, Skipped};
+use crate::{bytes_table, human};
 
 /// The column of round trips, or of bits when messages go one way.
 const ROUND_TRIP: usize = 4;
@@ -133,6 +134,9 @@ fn result_lines(result: &RunResult) -> String {
     let mut out = hang(&head, &trust_line(result));
     if let Some(line) = segments_line(result) {
         out.push_str(&hang("  time: ", &line));
+    }
+    for (head, line) in bytes_table::lines(&result.overhead) {
+        out.push_str(&hang(head, &line));
     }
     if let Some(error) = &result.error {
         out.push_str(&hang("  failed: ", error));

@@ -17,7 +17,7 @@ use crate::theme::{Theme, letter};
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
-use wirelap_correlate::snapshot::{Group, Overhead, Process, SegmentStat, Summary};
+use wirelap_correlate::snapshot::{Group, Process, SegmentStat, Summary};
 
 /// Columns of the segment table with its margin.
 const SEGMENTS_WIDTH: u16 = 44;
@@ -91,7 +91,7 @@ fn facts(group: &Group, width: u16, theme: Theme) -> Vec<Line<'static>> {
             text::bit_rate(group.rate_now.payload_bit_per_s),
         ),
     );
-    for (index, line) in ledger(&group.overhead).iter().enumerate() {
+    for (index, line) in super::ledger::lines(&group.overhead).iter().enumerate() {
         add(if index == 0 { "bytes" } else { "" }, line);
     }
     for (index, process) in group.processes.iter().enumerate() {
@@ -168,34 +168,6 @@ fn counts(group: &Group) -> String {
         value.push_str(&text::unbroken(&format!("{what} {}", text::exact(count))));
     }
     value
-}
-
-/// Bytes a delivery, by what they were for.
-fn ledger(overhead: &Overhead) -> Vec<String> {
-    if overhead.deliveries == 0 {
-        return vec![text::NONE.into()];
-    }
-    let each = |bytes: u64| text::number(bytes as f64 / overhead.deliveries as f64);
-    let mut parts = vec![text::unbroken(&format!("payload {}", each(overhead.payload)))];
-    let rest = [
-        ("protocol", overhead.protocol),
-        ("control", overhead.control),
-        ("opaque", overhead.opaque),
-        ("transport", overhead.transport),
-        ("network", overhead.network),
-        ("link", overhead.link),
-        ("retransmitted", overhead.retransmitted),
-    ];
-    parts.extend(
-        rest.into_iter()
-            .filter(|(_, bytes)| *bytes > 0)
-            .map(|(what, bytes)| text::unbroken(&format!("{what} {}", each(bytes)))),
-    );
-    let packets = overhead.packets as f64 / overhead.deliveries as f64;
-    vec![
-        format!("{} a message in {} packets:", each(overhead.total()), text::number(packets)),
-        parts.join(" + "),
-    ]
 }
 
 fn process(process: &Process) -> String {

@@ -24,6 +24,7 @@
 mod details;
 mod header;
 mod help;
+mod ledger;
 mod stages;
 mod table;
 

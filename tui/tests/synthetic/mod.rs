@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 use wirelap_correlate::snapshot::{
-    Counts, Group, HistoryPoint, Overhead, ProbeLoss, Process, Rate, SegmentStat, Snapshot,
-    Summary, TracerCost, Trust,
+    Cost, Counts, Detail, Framed, Group, HistoryPoint, Operation, Overhead, Part, ProbeLoss,
+    Process, Rate, SegmentStat, Snapshot, Summary, TracerCost, Trust,
 };
 use wirelap_events::{GroupId, Nanos, Pid, Probe, Segment};
 
@@ -175,7 +175,30 @@ fn segments(shape: &Shape, count: u64) -> Vec<SegmentStat> {
 fn overhead(deliveries: u64, brokered: bool) -> Overhead {
     let legs = if brokered { 2 } else { 1 };
     let each = |bytes: u64| bytes * legs * deliveries;
+    let mut detail =
+        Detail { framed: Framed { frames: each(1), bytes: each(149) }, ..Detail::default() };
+    for leg in &mut detail.legs[1..=usize::try_from(legs).unwrap()] {
+        for (part, bytes) in [
+            (Part::Payload, 64),
+            (Part::Header, 14),
+            (Part::KeepAlive, 1),
+            (Part::Transport, 30),
+            (Part::Network, 19),
+            (Part::Link, 13),
+            (Part::PureAck, 4),
+        ] {
+            leg[part] = bytes * deliveries;
+        }
+    }
+    for (operation, count, bytes) in [
+        (Operation::Open, 1, 32),
+        (Operation::Publish, legs * deliveries, each(14)),
+        (Operation::KeepAlive, legs * deliveries / 2, each(1)),
+    ] {
+        detail.operations[operation as usize] = Cost { count, bytes };
+    }
     Overhead {
+        detail,
         payload: each(64),
         protocol: each(14),
         control: each(1),

@@ -61,7 +61,7 @@ struct Collector<'a> {
 
 impl FrameSink for Collector<'_> {
     fn frame(&mut self, frame: &Frame<'_>) {
-        self.ledger.frame(frame);
+        self.ledger.frame(self.side, frame);
         if let Some(data) = &frame.data {
             let shared = frame.is_in_shared_memory();
             self.found.push(Found { shared, ..identify(self.side, data) });

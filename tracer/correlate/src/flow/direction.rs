@@ -1,5 +1,6 @@
 //! One direction of a conversation.
 
+use super::carried::Carried;
 use super::devices::Devices;
 use super::{Reassembly, Unwrap};
 use crate::config::Config;
@@ -97,8 +98,8 @@ pub struct Flow {
     pub boundary: Option<Offset>,
     /// One past the last byte, once a FIN was seen: the kernel's counters run one further.
     pub end: Option<Offset>,
-    /// The bytes before were on the counting device.
-    pub counted_to: Offset,
+    /// The bytes that were on the counting device.
+    pub carried: Carried,
     /// Whether a send was ever seen: then a message without one is not complete.
     pub has_sends: bool,
     /// The loss count of the ready probe when this flow last reported ready.
@@ -136,7 +137,7 @@ impl Flow {
             isn: None,
             boundary: None,
             end: None,
-            counted_to: Offset(0),
+            carried: Carried::default(),
             has_sends: false,
             ready_losses: 0,
             interrupted: false,
@@ -157,7 +158,7 @@ impl Flow {
 
     /// Whether nothing was carried yet.
     pub fn is_fresh(&self) -> bool {
-        self.isn.is_none() && self.bytes.next().is_none() && self.counted_to == Offset(0)
+        self.isn.is_none() && self.bytes.next().is_none() && self.carried.is_empty()
     }
 
     /// The SYN with this sequence number opens this direction.

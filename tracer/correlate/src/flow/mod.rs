@@ -1,5 +1,6 @@
 //! Flows: from packets to bytes in order, from bytes to messages found.
 
+mod carried;
 mod conversation;
 mod devices;
 mod direction;

@@ -35,8 +35,10 @@ pub enum Joined {
     New,
     /// A leg from a server that no leg to it was seen of.
     Orphan,
-    /// One more leg, or one more copy to someone else.
+    /// One more leg.
     Leg,
+    /// One more copy on a leg that another reader has, too.
+    Copy,
     /// Sent again on the same way.
     Again,
 }

@@ -112,10 +112,13 @@ impl Messages {
                 if sighting.topology == Topology::Either || !sighting.to_server {
                     self.learn_forwarder(parent);
                 }
-                self.legs[parent].has_child = true;
-                (self.add_leg(message, sighting, Some(parent)), Joined::Leg)
+                let is_copy = std::mem::replace(&mut self.legs[parent].has_child, true);
+                let joined = if is_copy { Joined::Copy } else { Joined::Leg };
+                (self.add_leg(message, sighting, Some(parent)), joined)
             }
-            Some((message, Relation::Copy)) => (self.add_leg(message, sighting, None), Joined::Leg),
+            Some((message, Relation::Copy)) => {
+                (self.add_leg(message, sighting, None), Joined::Copy)
+            }
             Some((message, Relation::Parent))
                 if sighting.identity.exact
                     || left().unwrap_or(sighting.at) <= self.open[message].at =>
@@ -181,7 +184,8 @@ impl Messages {
         forwards && !self.path(leg).any(|leg| leg.receiver.is(&sighting.receiver))
     }
 
-    fn depth(&self, leg: usize) -> usize {
+    /// How many legs lead here.
+    pub fn depth(&self, leg: usize) -> usize {
         self.path(leg).count()
     }
 

@@ -5,6 +5,7 @@ mod corpus;
 mod dds;
 mod fan;
 mod flows;
+mod ledger;
 mod loss;
 mod mqtt;
 mod peers;

@@ -1,7 +1,7 @@
 //! A host in miniature: processes, sockets and packets on a virtual clock, told as events.
 
 use std::net::SocketAddr;
-use wirelap_correlate::{Config, Correlator, Group, Snapshot};
+use wirelap_correlate::{Config, Correlator, Group, Overhead, Part, Snapshot};
 use wirelap_events::{
     Body, Comm, Cpu, Delivery, Event, FlowKey, IfIndex, Nanos, NetNs, Origin, Packet, PacketHook,
     PacketId, Pid, Read, ReadKind, Ready, ReadyKind, Send, SendKind, Seq, Socket, SocketId, Stage,
@@ -323,6 +323,9 @@ impl Played {
         }
         let counts = |of: fn(&Group) -> u64| self.snapshot.groups.iter().map(of).sum::<u64>();
         assert_eq!(counts(|g| g.messages.matched), self.deliveries.len() as u64);
+        for group in self.snapshot.groups.iter().chain(&self.early.groups) {
+            check_ledger(&group.overhead);
+        }
         for group in &self.snapshot.groups {
             let counts = group.messages;
             assert!(counts.delivered >= counts.matched, "{counts:?}");
@@ -348,4 +351,17 @@ impl Played {
 
 pub fn seen(delivery: &Delivery, leg: usize) -> Vec<(Stage, u64)> {
     delivery.legs[leg].times.seen().map(|(stage, at)| (stage, at.0)).collect()
+}
+
+/// The fine rows of a ledger are the coarse ones.
+fn check_ledger(overhead: &Overhead) {
+    let parts = overhead.detail.parts();
+    assert_eq!(parts.total(), overhead.total());
+    let inside = [parts.payload(), parts[Part::Header], parts.control(), parts[Part::Opaque]];
+    assert_eq!(inside, [overhead.payload, overhead.protocol, overhead.control, overhead.opaque]);
+    let bare = parts[Part::PureAck] + parts[Part::Connection];
+    let headers = parts[Part::Transport] + parts[Part::Network] + parts[Part::Link];
+    assert_eq!(bare + headers, overhead.transport + overhead.network + overhead.link);
+    assert_eq!(parts[Part::Retransmitted], overhead.retransmitted);
+    assert!(overhead.detail.framed.frames >= overhead.packets);
 }

@@ -1,9 +1,9 @@
 //! A report with something in every place.
 
 use wirelap_report::{
-    Distribution, Environment, GroundTruth, Kind, Latency, Messages, Overhead, Pacing,
-    PerMessageBytes, Process, RttHalf, RunReport, RunResult, Scenario, SegmentRow, Throughput,
-    TracerCost, Trust,
+    Distribution, Environment, EthernetBytes, GroundTruth, Kind, Latency, Messages, OperationBytes,
+    Overhead, Pacing, PartsBytes, PerMessageBytes, Process, RttHalf, RunReport, RunResult,
+    Scenario, SegmentRow, Throughput, TracerCost, Trust,
 };
 
 /// Two middlewares, ping-pong; the second lost events and disagrees with the workloads.
@@ -63,6 +63,15 @@ fn trust(lost: u64) -> Trust {
     }
 }
 
+fn operation(name: &str, count: u64, total_bytes: u64) -> OperationBytes {
+    OperationBytes {
+        operation: name.into(),
+        count,
+        total_bytes,
+        mean_bytes: total_bytes as f64 / count as f64,
+    }
+}
+
 fn tcp() -> RunResult {
     RunResult {
         middleware: "tcp".into(),
@@ -97,6 +106,20 @@ fn tcp() -> RunResult {
             total_bytes: 268_000,
             packets: 2000,
             deliveries: 2000,
+            parts_bytes: PartsBytes {
+                payload: 128_000,
+                header: 8_000,
+                session: 400,
+                transport: 64_000,
+                network: 40_000,
+                link: 27_350,
+                connection: 250,
+                ..PartsBytes::default()
+            },
+            legs: vec![],
+            operations: vec![operation("open", 2, 400), operation("publish", 2000, 8_000)],
+            ethernet: EthernetBytes { frames: 2000, frame_bytes: 276_000, line_bytes: 316_000 },
+            retransmissions: 0,
         },
         processes: vec![Process {
             role: "ping".into(),

@@ -1,0 +1,91 @@
+//! Where the bytes of a result went, in a few lines of the table.
+
+use crate::{Overhead, PartsBytes};
+
+/// Headings and lines; none without deliveries.
+pub fn lines(overhead: &Overhead) -> Vec<(&'static str, String)> {
+    let total = overhead.parts_bytes.total();
+    if overhead.deliveries == 0 || total == 0 {
+        return Vec::new();
+    }
+    let each = |bytes: u64| amount(bytes as f64 / overhead.deliveries as f64);
+    let ethernet = &overhead.ethernet;
+    let bytes = format!(
+        "{} a message: {}{}; as Ethernet frames {} in {} of them",
+        each(total),
+        parts(&overhead.parts_bytes, each),
+        legs(overhead, each),
+        each(ethernet.frame_bytes),
+        each(ethernet.frames),
+    );
+    let mut lines = vec![("  bytes: ", bytes)];
+    let operations = overhead.operations.iter().filter(|one| one.count > 0);
+    let operations: Vec<_> =
+        operations.map(|one| format!("{} {}", one.operation, amount(one.mean_bytes))).collect();
+    if !operations.is_empty() {
+        lines.push(("  protocol bytes: ", format!("{} each", operations.join(" · "))));
+    }
+    lines
+}
+
+/// Each leg that carried messages, if there is more than one.
+fn legs(overhead: &Overhead, each: impl Fn(u64) -> String) -> String {
+    let legs: Vec<_> = overhead
+        .legs
+        .iter()
+        .filter(|leg| leg.leg > 0)
+        .map(|leg| format!("leg {} {}", leg.leg, each(leg.total_bytes)))
+        .collect();
+    if legs.len() < 2 { String::new() } else { format!(" ({})", legs.join(" · ")) }
+}
+
+/// The parts that are a half percent or more, and whatever was sent again.
+fn parts(parts: &PartsBytes, each: impl Fn(u64) -> String) -> String {
+    let least = (parts.total() / 200).max(1);
+    let shown = parts.named().into_iter().filter(|&(name, bytes)| {
+        bytes >= least || (bytes > 0 && matches!(name, "repeats" | "retransmitted"))
+    });
+    shown.map(|(name, bytes)| format!("{name} {}", each(bytes))).collect::<Vec<_>>().join(" · ")
+}
+
+/// Three digits or all of them.
+fn amount(bytes: f64) -> String {
+    if bytes > 0.0 && bytes < 0.005 {
+        "<0.01".into()
+    } else if bytes >= 99.95 || (bytes - bytes.round()).abs() < 0.005 {
+        format!("{bytes:.0}")
+    } else if bytes >= 0.95 {
+        format!("{bytes:.1}")
+    } else {
+        format!("{bytes:.2}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::LegBytes;
+
+    #[test]
+    fn small_parts_are_left_out_unless_sent_again() {
+        let parts_bytes = PartsBytes {
+            payload: 99_000,
+            session: 400,
+            connection: 600,
+            retransmitted: 3,
+            ..PartsBytes::default()
+        };
+        let leg = |leg, total_bytes| LegBytes { leg, total_bytes, ..LegBytes::default() };
+        let overhead = Overhead {
+            deliveries: 1000,
+            parts_bytes,
+            legs: vec![leg(0, 3), leg(1, 50_000), leg(2, 50_000)],
+            ..Overhead::default()
+        };
+        let [(_, line)] = lines(&overhead).try_into().unwrap();
+        assert!(
+            line.starts_with("100 a message: payload 99 · connection 0.60 · retransmitted <0.01")
+        );
+        assert!(line.contains("(leg 1 50 · leg 2 50)"), "{line}");
+    }
+}
