@@ -36,6 +36,8 @@ impl Correlator {
                 conversation.ledger.add_to(sum);
             }
         }
+        let open = self.flows.iter().map(|(_, conversation)| conversation);
+        self.strays.add_to(self.rows.iter().map(|(_, row)| row), open, &mut all);
         all
     }
 

@@ -5,6 +5,7 @@ use crate::flow::{FlowTable, Found, Way};
 use crate::join::Messages;
 use crate::rows::Rows;
 use crate::sockets::Sockets;
+use crate::strays::Strays;
 use crate::threads::Threads;
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
@@ -39,6 +40,7 @@ pub struct Correlator {
     pub(crate) threads: Threads,
     pub(crate) messages: Messages,
     pub(crate) rows: Rows,
+    pub(crate) strays: Strays,
     /// UDP: the datagram that is in this packet's memory.
     pub(crate) packets: FxHashMap<PacketId, (Way, u64)>,
     /// UDP: the datagram last received on each CPU.
@@ -94,6 +96,7 @@ impl Correlator {
             threads: Threads::new(config.max_threads),
             messages: Messages::new(config.max_messages, config.hold, config.patience),
             rows: Rows::new(config.labels.clone()),
+            strays: Strays::default(),
             packets: FxHashMap::default(),
             received: Vec::new(),
             active: Vec::new(),

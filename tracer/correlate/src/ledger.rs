@@ -156,6 +156,11 @@ impl Ledger {
         self.lanes[side as usize].parts.shift(Part::Payload, part, bytes);
     }
 
+    /// Whether no packet had data.
+    pub fn is_silent(&self) -> bool {
+        self.lanes.iter().all(|lane| lane.carried == 0)
+    }
+
     /// TCP sends something again.
     pub fn resent(&mut self) {
         self.resent += 1;

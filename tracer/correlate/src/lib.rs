@@ -29,6 +29,7 @@ mod sighting;
 pub mod snapshot;
 mod sockets;
 mod stats;
+mod strays;
 mod sweep;
 mod threads;
 

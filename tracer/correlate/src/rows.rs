@@ -45,6 +45,8 @@ pub struct Row {
     pub middleware: String,
     pub broker: Option<String>,
     pub endpoint: Option<SocketAddr>,
+    /// The namespace of `endpoint`.
+    pub scope: NetNs,
     /// The process that serves, once known.
     pub server: Option<Pid>,
     pub is_brokered: bool,
@@ -125,12 +127,18 @@ impl Rows {
             return id;
         }
         let id = GroupId(u32::try_from(self.all.len()).unwrap_or(u32::MAX));
-        self.all.push(self.new_row(&row_key, protocol, server));
+        self.all.push(self.new_row(&row_key, protocol, server, key.scope));
         self.keys.insert(row_key, id);
         id
     }
 
-    fn new_row(&self, key: &RowKey, protocol: &dyn Protocol, server: SocketAddr) -> Row {
+    fn new_row(
+        &self,
+        key: &RowKey,
+        protocol: &dyn Protocol,
+        server: SocketAddr,
+        scope: NetNs,
+    ) -> Row {
         let label = match key {
             RowKey::Label(index) => self.labels.get(*index),
             _ => None,
@@ -144,6 +152,7 @@ impl Rows {
             middleware: label.map_or_else(|| name.to_owned(), |label| label.name.clone()),
             broker: label.and_then(|label| label.broker.clone()),
             endpoint: (domain.is_none() && *key != RowKey::Rest).then_some(server),
+            scope,
             server: None,
             is_brokered: protocol.topology() == Topology::Brokered,
             counts: Counts::default(),
@@ -160,7 +169,7 @@ impl Rows {
 }
 
 /// One broker listens on both loopback addresses.
-fn normal(server: SocketAddr) -> SocketAddr {
+pub fn normal(server: SocketAddr) -> SocketAddr {
     if server.ip().is_loopback() {
         SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), server.port())
     } else {

@@ -66,8 +66,9 @@ impl Correlator {
         let row = self.row_of(way);
         let Some(mut gone) = self.flows.remove(way) else { return };
         gone.tell(&mut self.totals);
-        if let Some(row) = row.and_then(|row| self.rows.get_mut(row)) {
-            gone.ledger.add_to(&mut row.past);
+        match row.and_then(|row| self.rows.get_mut(row)) {
+            Some(row) => gone.ledger.add_to(&mut row.past),
+            None => self.strays.keep(&gone),
         }
     }
 }

@@ -129,6 +129,33 @@ fn the_second_subscriber_gets_a_copy() {
     assert_eq!(overhead.total(), sent_bytes(&world.told));
 }
 
+/// Whoever starts a broker asks whether it listens yet.
+#[test]
+fn a_connection_without_a_word_belongs_to_its_server() {
+    let mut world = World::new();
+    let ask = |world: &mut World, from: &str, to: &str| {
+        let asks = world.connect(process(9, "asks"), from, process(10, "broker"), to);
+        for way in [asks.up, asks.down] {
+            bare(world, &way, tcp_flags::FIN);
+            world.tell(Body::Closed(way.from.0), &[]);
+        }
+    };
+    ask(&mut world, "127.0.0.1:39000", BROKER);
+    world.now += 200_000_000;
+    let mut publisher = client(&mut world, 0);
+    world.message(&mut publisher.up, &publish("topic", &payload(stamp(0), 100)));
+    ask(&mut world, "127.0.0.1:39001", BROKER);
+    let all = sent_bytes(&world.told);
+    ask(&mut world, "127.0.0.1:39002", "127.0.0.1:7777");
+    let played = world.play();
+    for snapshot in [&played.early, &played.snapshot] {
+        assert_eq!(snapshot.groups.len(), 1);
+        assert_eq!(total(snapshot), all);
+        let legs = &snapshot.groups[0].overhead.detail.legs;
+        assert_eq!(legs[0][Part::Connection], 8 * HEADERS);
+    }
+}
+
 #[test]
 fn a_client_that_does_both_has_a_leg_in_each_direction() {
     let mut world = World::new();
