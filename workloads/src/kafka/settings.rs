@@ -18,6 +18,7 @@ const QUEUE_BYTES: usize = 64 << 20;
 const NO_GROUP: &str = "wirelap";
 /// The most partitions of a topic.
 const MAX_PARTITIONS: i32 = 1000;
+const MOCK_PARTITIONS: i32 = 8;
 
 /// One setting of `--set`.
 struct Knob {
@@ -99,7 +100,7 @@ pub fn describe(mut about: About) -> About {
     for knob in &KNOBS {
         about = about.setting(knob.name, knob.shown, knob.about);
     }
-    about.setting("partitions", 1, "partitions of a topic that is made").setting(
+    about.setting("partitions", "1; mock 8", "partitions of a topic that is made").setting(
         "group.id",
         "",
         "the consumer group to join [default: none, all partitions]",
@@ -113,7 +114,11 @@ pub fn is_mock(spec: &Spec) -> bool {
 
 /// How many partitions a new topic gets.
 pub fn partitions(spec: &Spec) -> Result<i32> {
-    let Some(told) = spec.told("partitions") else { return Ok(1) };
+    let Some(told) = spec.told("partitions") else {
+        // The mock answers a fetch with one batch of each partition. With batches of one message, a single
+        // partition carries no more messages than there are round trips.
+        return Ok(if is_mock(spec) { MOCK_PARTITIONS } else { 1 });
+    };
     let count: i32 =
         told.parse().with_context(|| format!("--set partitions={told}: not a number"))?;
     ensure!(
@@ -244,6 +249,8 @@ mod tests {
 
     #[test]
     fn partitions_are_a_number_in_range() {
+        let mock = Spec { broker: Some(MOCK.into()), ..spec(Role::Pub, &[]) };
+        assert_eq!(partitions(&mock).unwrap(), MOCK_PARTITIONS);
         let of = |text| partitions(&spec(Role::Pub, &[("partitions", text)]));
         assert_eq!(of("3").unwrap(), 3);
         for text in ["0", "-1", "many", "1001"] {
