@@ -39,17 +39,17 @@ local function prefix_len(tvb, offset, low_latency)
     return tvb(offset + 2, 2):uint() == 0 and 4 or 2
 end
 
--- Bytes of the batch at `offset` with its length, or nil if none can start there.
+-- Bytes of the batch at `offset` with its length, or nil and whether more bytes could help; then the length's own.
 local function batch_len(tvb, offset, low_latency)
     local prefix = prefix_len(tvb, offset, low_latency)
-    if tvb:len() < offset + prefix then return nil end
+    if tvb:len() < offset + prefix then return nil, true end
     local len = tvb(offset, prefix):le_uint()
-    if len == 0 then return nil end
+    if len == 0 then return nil, false end
     if tvb:len() > offset + prefix then
         local id = tvb(offset + prefix, 1):uint() % 32
-        if prefix == 2 and id > 7 or prefix == 4 and id < 0x19 and id ~= 3 and id ~= 4 then return nil end
+        if prefix == 2 and id > 7 or prefix == 4 and id < 0x19 and id ~= 3 and id ~= 4 then return nil, false end
     end
-    return prefix + len, prefix
+    return prefix + len, false, prefix
 end
 
 local function show(pinfo, tvb, batch)
@@ -57,11 +57,11 @@ local function show(pinfo, tvb, batch)
 end
 
 local function dissect_batch(tvb, pinfo, tree)
-    local session, side = session_of(pinfo, true)
+    local session, side = session_of(pinfo)
     local total, reported = tvb:len(), tvb:reported_len()
     local item = tree:add(zenoh, tvb(0, total))
     local node = Node.new(item, tvb)
-    local len, prefix = batch_len(tvb, 0, session:is_low_latency(pinfo.number, side))
+    local len, _, prefix = batch_len(tvb, 0, session:is_low_latency(pinfo.number, side))
     if not len then
         node:leaf(F.continuation, 0, total):expert(X.continuation, "Not at a batch's start")
         stream.show(pinfo, tvb, "Zenoh", "Continuation")
@@ -76,16 +76,15 @@ local function dissect_batch(tvb, pinfo, tree)
 end
 
 local function dissect_tcp(tvb, pinfo, tree)
-    local session, side = session_of(pinfo, true)
+    local session, side = session_of(pinfo)
     local low_latency = session:is_low_latency(pinfo.number, side)
-    dissect_tcp_pdus(tvb, tree, 2, function(whole, _, offset)
-        return batch_len(whole, offset, low_latency) or whole:reported_len() - offset
+    return stream.tcp(tvb, tree, function(segment, offset)
+        return batch_len(segment, offset, low_latency)
     end, dissect_batch)
-    return tvb:reported_len()
 end
 
 local function dissect_udp(tvb, pinfo, tree)
-    local session, side = session_of(pinfo, false)
+    local session, side = session_of(pinfo)
     local item = tree:add(zenoh, tvb(0, tvb:len()))
     local batch = Batch.new(session, side, pinfo.number, not pinfo.visited)
     batch:datagram(tvb:raw(0, tvb:len()), tvb:reported_len(), Node.new(item, tvb))
@@ -104,14 +103,13 @@ DissectorTable.get("tcp.port"):add(SESSION_PORT, zenoh)
 DissectorTable.get("udp.port"):add(SESSION_PORT, zenoh)
 DissectorTable.get("udp.port"):add(SCOUTING_PORT, zenoh)
 
-local function heuristic(looks_like)
-    return function(tvb, pinfo, tree)
-        if tvb:len() == 0 or not looks_like(tvb:raw(0, tvb:len())) then return false end
-        pinfo.conversation = zenoh
-        zenoh.dissector(tvb, pinfo, tree)
-        return true
-    end
-end
+zenoh:register_heuristic("tcp", stream.heuristic(zenoh, function(tvb)
+    return survey.stream(tvb:raw(0, tvb:len()))
+end, batch_len))
 
-zenoh:register_heuristic("tcp", heuristic(survey.stream))
-zenoh:register_heuristic("udp", heuristic(survey.datagram))
+zenoh:register_heuristic("udp", function(tvb, pinfo, tree)
+    if tvb:len() == 0 or not survey.datagram(tvb:raw(0, tvb:len())) then return false end
+    pinfo.conversation = zenoh
+    zenoh.dissector(tvb, pinfo, tree)
+    return true
+end)

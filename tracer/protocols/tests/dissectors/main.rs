@@ -5,6 +5,7 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod others;
 mod ours;
 mod pcap;
 mod quiet;
@@ -13,6 +14,7 @@ mod theirs;
 mod zenoh;
 
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
 /// One message, as both decoders see it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -34,6 +36,11 @@ pub struct Carried {
 
 /// The messages of each direction, by source and destination port.
 pub type Messages = BTreeMap<(u16, u16), Vec<Message>>;
+
+/// A recorded session among the tests.
+pub fn capture(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(path)
+}
 
 /// Checks that two decoders say the same, and says where they do not.
 ///

@@ -21,14 +21,15 @@ pub fn whole(dissector: &str, capture: &Path, experts: &[&str]) {
 pub fn cut(dissector: &str, capture: &Path) {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("cut.pcap");
-    for length in [43, 60, 68, 69, 70, 72, 80, 96, 128, 256, 1000, 9000] {
+    for length in [60, 68, 69, 71, 80, 96, 128, 1000] {
         let status = Command::new("editcap")
             .args(["-F", "pcap", "-s", &length.to_string()])
             .args([capture, &file])
             .status()
             .expect("editcap");
         assert!(status.success());
-        let found = errors(dissector, &file, "_ws.lua.error || _ws.malformed");
+        let filter = format!("_ws.lua.error || (_ws.malformed && {dissector})");
+        let found = errors(dissector, &file, &filter);
         assert!(found.is_empty(), "{} cut to {length} bytes: {found}", capture.display());
         let everything = tshark(dissector, &file, &["-V"]);
         assert!(!everything.contains("Lua Error"), "{} cut to {length}", capture.display());

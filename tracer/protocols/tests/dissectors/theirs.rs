@@ -22,11 +22,18 @@ pub fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../dissectors").canonicalize().unwrap()
 }
 
-/// tshark's output. It must have nothing to complain about: that is where errors in Lua show up.
+/// tshark's output with one of our dissectors.
 pub fn tshark(dissector: &str, capture: &Path, args: &[&str]) -> String {
-    let script = folder().join(dissector).with_extension("lua");
+    tshark_with(&[folder().join(dissector).with_extension("lua")], capture, args)
+}
+
+/// tshark's output with these scripts. It must have nothing to complain about: that is where errors in Lua show up.
+pub fn tshark_with(scripts: &[PathBuf], capture: &Path, args: &[&str]) -> String {
+    let scripts = scripts.iter().map(|script| format!("lua_script:{}", script.display()));
     let output = Command::new("tshark")
-        .args(["-X", &format!("lua_script:{}", script.display()), "-r"])
+        .args(scripts.flat_map(|script| ["-X".to_owned(), script]))
+        // Some ports of the captures are registered for other protocols.
+        .args(["-o", "tcp.try_heuristic_first:TRUE", "-r"])
         .arg(capture)
         .args(args)
         // Not the user's preferences, nor dissectors that are installed.
@@ -42,10 +49,11 @@ pub fn tshark(dissector: &str, capture: &Path, args: &[&str]) -> String {
 }
 
 impl Dissector {
-    /// The messages of a capture, by direction.
-    pub fn read(&self, capture: &Path, more: &[&str]) -> Messages {
-        let args = [&["-Y", self.name, "-T", "pdml"], more].concat();
-        let pdml = tshark(self.name, capture, &args);
+    /// The messages of a capture, by direction: as read once, or as Wireshark does, which opens a file without
+    /// building a tree and comes back later.
+    pub fn read(&self, capture: &Path, passes: usize) -> Messages {
+        let args = if passes == 1 { ["-Y", self.name] } else { ["-2", "-n"] };
+        let pdml = tshark(self.name, capture, &[&args[..], &["-T", "pdml"]].concat());
         let mut reading = Reading { messages: Messages::new(), ..Reading::default() };
         for line in pdml.lines().map(str::trim) {
             reading.line(self, attribute(line, "name"), || unescape(attribute(line, "show")));
@@ -71,7 +79,7 @@ impl Reading {
             "tcp.dstport" | "udp.dstport" => self.ports = (self.source, show().parse().unwrap()),
             name if name == fields.topic => self.topic = Some(show()),
             name if name == fields.payload_len => self.payload_len = show().parse().ok(),
-            name if name == fields.whole => self.whole = true,
+            name if !name.is_empty() && name == fields.whole => self.whole = true,
             name if name == fields.message => self.end(show()),
             _ => {}
         }

@@ -1,8 +1,7 @@
 //! Zenoh: captures of two sessions of the Python library (`captures/record.sh`).
 
 use crate::theirs::{Dissector, tshark};
-use crate::{Messages, compare, ours, quiet};
-use std::path::{Path, PathBuf};
+use crate::{Messages, capture, compare, ours, quiet};
 use wirelap_events::Transport;
 
 const ZENOH: Dissector = Dissector {
@@ -24,16 +23,15 @@ const EXPERTS: [&str; 8] = [
     "zenoh.version.unexpected",
 ];
 
-fn capture(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/dissectors/captures").join(name)
-}
+const TCP: &str = "dissectors/captures/zenoh-tcp.pcap";
+const UDP: &str = "dissectors/captures/zenoh-udp.pcap";
 
 /// What both say of a capture.
 fn both(name: &str, transport: Transport) -> Messages {
     let path = capture(name);
     let ours = ours::read(&std::fs::read(&path).unwrap(), "zenoh", transport);
-    compare(&ours, &ZENOH.read(&path, &[]));
-    compare(&ours, &ZENOH.read(&path, &["-2"]));
+    compare(&ours, &ZENOH.read(&path, 1));
+    compare(&ours, &ZENOH.read(&path, 2));
     quiet::whole("zenoh", &path, &EXPERTS);
     ours
 }
@@ -48,7 +46,7 @@ fn carried(messages: &Messages, key: &str) -> (usize, u64) {
 
 #[test]
 fn every_message_over_tcp_is_what_the_dissector_says() {
-    let messages = both("zenoh-tcp.pcap", Transport::Tcp);
+    let messages = both(TCP, Transport::Tcp);
     assert_eq!(carried(&messages, "demo/big"), (1, 300_000));
     assert_eq!(carried(&messages, "demo/declared/numbers"), (20, (0..20).sum()));
     assert_eq!(carried(&messages, "demo/undeclared/\u{e4}"), (1, 4));
@@ -57,7 +55,7 @@ fn every_message_over_tcp_is_what_the_dissector_says() {
 
 #[test]
 fn every_message_over_udp_is_what_the_dissector_says() {
-    let messages = both("zenoh-udp.pcap", Transport::Udp);
+    let messages = both(UDP, Transport::Udp);
     assert_eq!(carried(&messages, "demo/big"), (1, 100_000));
     let names: Vec<_> = messages.values().flatten().map(|message| &*message.name).collect();
     assert!(names.contains(&"Scout") && names.contains(&"Hello"), "{names:?}");
@@ -65,7 +63,7 @@ fn every_message_over_udp_is_what_the_dissector_says() {
 
 #[test]
 fn filters_find_what_they_name() {
-    let path = capture("zenoh-tcp.pcap");
+    let path = capture(TCP);
     let count = |filter: &str| tshark("zenoh", &path, &["-Y", filter]).lines().count();
     assert_eq!(count("zenoh.push.keyexpr == \"demo/express\""), 5);
     assert_eq!(count("zenoh.payload_len == 300000"), 1);
@@ -80,14 +78,14 @@ fn filters_find_what_they_name() {
 #[test]
 fn at_any_port_the_first_batch_tells() {
     let args = ["-d", "tcp.port==7447,echo", "-Y", "zenoh"];
-    let known = tshark("zenoh", &capture("zenoh-tcp.pcap"), &["-Y", "zenoh"]).lines().count();
+    let known = tshark("zenoh", &capture(TCP), &["-Y", "zenoh"]).lines().count();
     let args_off = ["--disable-protocol", "echo"];
-    let found = tshark("zenoh", &capture("zenoh-tcp.pcap"), &[&args[..], &args_off].concat());
+    let found = tshark("zenoh", &capture(TCP), &[&args[..], &args_off].concat());
     assert_eq!(found.lines().count(), known);
 }
 
 #[test]
 fn captures_cut_anywhere_are_read_as_far_as_they_go() {
-    quiet::cut("zenoh", &capture("zenoh-tcp.pcap"));
-    quiet::cut("zenoh", &capture("zenoh-udp.pcap"));
+    quiet::cut("zenoh", &capture(TCP));
+    quiet::cut("zenoh", &capture(UDP));
 }
