@@ -7,12 +7,15 @@ use anyhow::{Result, anyhow};
 use open62541::{AsyncClient, ClientBuilder};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
-use std::thread;
+use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
 
 const ANSWER_LIMIT: Duration = Duration::from_secs(10);
 /// How often it is looked whether the connection is still there.
 const LOOK: Duration = Duration::from_millis(100);
+
+/// How long the library may take to let go of what it calls back.
+const LETTING_GO: Duration = Duration::from_secs(1);
 
 /// What calls fail with when the other side is not there any more (OPC 10000-6, annex A.2).
 const GONE: [&str; 7] = [
@@ -28,9 +31,31 @@ const GONE: [&str; 7] = [
 /// An open session.
 #[derive(Clone)]
 pub struct Session {
-    client: Arc<AsyncClient>,
+    client: Shared,
     /// `the broker at 127.0.0.1:4840`.
     peer: Arc<str>,
+}
+
+/// A client that what runs on the library's own thread may share. The library waits for that thread when the
+/// client is dropped, so it must never be dropped there: the thread would wait for itself.
+#[derive(Clone)]
+struct Shared {
+    /// `None` only while it is dropped.
+    client: Option<Arc<AsyncClient>>,
+    opener: ThreadId,
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        if thread::current().id() == self.opener {
+            return;
+        }
+        // Exactly one of those who drop the last ones at once gets it.
+        if let Some(client) = self.client.take().and_then(Arc::into_inner) {
+            // The process is about to end.
+            std::mem::forget(client);
+        }
+    }
 }
 
 impl Session {
@@ -43,12 +68,14 @@ impl Session {
             Ok(_) => anyhow!("{who} at {address} does not let us in: {error}"),
         })?;
         let peer = format!("{who} at {address}").into();
-        Ok(Session { client: Arc::new(client.into_async()), peer })
+        let client = Some(Arc::new(client.into_async()));
+        Ok(Session { client: Shared { client, opener: thread::current().id() }, peer })
     }
 
     /// The library's client.
-    pub fn client(&self) -> &Arc<AsyncClient> {
-        &self.client
+    pub fn client(&self) -> &AsyncClient {
+        // It is there until the session is dropped.
+        self.client.client.as_deref().unwrap_or_else(|| unreachable!("a session that is gone"))
     }
 
     /// Why a call failed.
@@ -61,7 +88,7 @@ impl Session {
 
     /// Fails when the connection is lost. The library would connect again; a run with a gap in it is worth nothing.
     pub fn check(&self) -> Result<()> {
-        if self.client.state().connect_status.is_good() { Ok(()) } else { Err(self.closed()) }
+        if self.client().state().connect_status.is_good() { Ok(()) } else { Err(self.closed()) }
     }
 
     fn closed(&self) -> anyhow::Error {
@@ -77,8 +104,14 @@ impl Session {
     }
 
     /// Leaves politely.
-    pub fn close(self) {
-        if let Some(client) = Arc::into_inner(self.client) {
+    pub fn close(mut self) {
+        let Some(client) = self.client.client.take() else { return };
+        // The library's thread lets go of its callbacks in its own time.
+        let deadline = Instant::now() + LETTING_GO;
+        while Arc::strong_count(&client) > 1 && Instant::now() < deadline {
+            thread::park_timeout(Duration::from_millis(1));
+        }
+        if let Some(client) = Arc::into_inner(client) {
             let _ = block_on(client.disconnect());
         }
     }

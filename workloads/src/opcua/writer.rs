@@ -53,8 +53,9 @@ impl Writer {
     /// Sends a request.
     fn begin(&self, payload: &[u8]) -> Result<()> {
         let value = ua::DataValue::new(variant(payload));
-        let (client, node) = (self.session.client().clone(), self.node.clone());
-        let mut write: Pending = Box::pin(async move { client.write_value(&node, &value).await });
+        let (session, node) = (self.session.clone(), self.node.clone());
+        let mut write: Pending =
+            Box::pin(async move { session.client().write_value(&node, &value).await });
         // The first poll sends it.
         match write.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
             Poll::Ready(result) => result.map_err(|error| self.session.explain(&error)),
