@@ -15,11 +15,14 @@ use open62541::{
     DataSource, DataSourceReadContext, DataSourceResult, DataSourceWriteContext, DataValue, ua,
 };
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use wirelap_contract::{About, Spec};
+
+/// How long the last reply may wait for its reader.
+const LAST_READ: Duration = Duration::from_secs(2);
 
 /// The middleware `opcua-write`.
 pub struct Direct;
@@ -41,6 +44,7 @@ impl Family for Direct {
             Some(handler) if link::listens(spec.role) => {
                 let limits = Limits { publishing_interval_ms: 100.0, queue_size: 1 };
                 let shelf = Shelf::default();
+                let on_server = shelf.clone();
                 let server = server::start(address, limits, control, |server| {
                     let (shelf, Topics { incoming, outgoing }) = (shelf.clone(), topics);
                     if let Some(topic) = outgoing {
@@ -51,7 +55,7 @@ impl Family for Direct {
                     server.add_data_source_variable_node(variable(&topic), inbox)?;
                     Ok(())
                 })?;
-                Ok(Box::new(ServerLink { server }))
+                Ok(Box::new(ServerLink { server, shelf: on_server }))
             }
             handler => {
                 let session = Session::open(address, "the server")?;
@@ -91,21 +95,37 @@ impl DataSource for Inbox {
 
 /// The variable that is read: what was published last.
 #[derive(Clone, Default)]
-struct Shelf(Arc<Mutex<Vec<u8>>>);
+struct Shelf(Arc<Mutex<Laid>>);
+
+/// What lies there.
+#[derive(Default)]
+struct Laid {
+    bytes: Vec<u8>,
+    /// Nobody has read it yet.
+    is_new: bool,
+}
+
+impl Shelf {
+    fn lock(&self) -> MutexGuard<'_, Laid> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
 
 impl Outlet for Shelf {
     fn publish(&self, payload: &[u8]) -> Result<()> {
-        let mut bytes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        bytes.clear();
-        bytes.extend_from_slice(payload);
+        let mut laid = self.lock();
+        laid.bytes.clear();
+        laid.bytes.extend_from_slice(payload);
+        laid.is_new = true;
         Ok(())
     }
 }
 
 impl DataSource for Shelf {
     fn read(&mut self, context: &mut DataSourceReadContext) -> DataSourceResult {
-        let bytes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        context.set_variant(variant(&bytes));
+        let mut laid = self.lock();
+        context.set_variant(variant(&laid.bytes));
+        laid.is_new = false;
         Ok(())
     }
 }
@@ -113,6 +133,7 @@ impl DataSource for Shelf {
 /// The receiving end.
 struct ServerLink {
     server: Running,
+    shelf: Shelf,
 }
 
 impl Outlet for ServerLink {
@@ -134,8 +155,12 @@ impl Link for ServerLink {
         Ok(())
     }
 
-    fn flush(&mut self, _limit: Duration) -> Result<()> {
-        // A reply leaves when it is read.
+    /// A reply leaves when it is read, before the server looks whether it is to stop. A peer that is gone reads none.
+    fn flush(&mut self, limit: Duration) -> Result<()> {
+        let deadline = Instant::now() + limit.min(LAST_READ);
+        while self.shelf.lock().is_new && Instant::now() < deadline {
+            thread::park_timeout(Duration::from_millis(1));
+        }
         Ok(())
     }
 }
