@@ -1,4 +1,5 @@
-//! The only unsafe code of this crate: Cyclone DDS through the bindings of `cyclors`.
+//! Cyclone DDS through the bindings of `cyclors`. Calls into a workload's C library are the one exception to the rule that
+//! unsafe code is in `tracer/capture` only.
 //!
 //! Samples are written and taken as serialised CDR, without a generated type. The type on the wire is
 //! one unbounded sequence of octets (RTPS 2.x, section 10; CDR little-endian):

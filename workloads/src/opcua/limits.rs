@@ -1,5 +1,6 @@
 //! The server's limits, which open62541 sets for servers on small devices: a publishing interval of at least 100 ms
-//! and 100 values in a queue.
+//! and 100 values in a queue. Calls into a workload's C library are the one exception to the rule that unsafe code is in
+//! `tracer/capture` only.
 #![allow(unsafe_code)] // The builder has no safe way to the rest of its configuration.
 
 use open62541::{AccessControl, DefaultAccessControl};

@@ -1,4 +1,5 @@
-//! `ZMQ_XPUB_NODROP`, the one option of libzmq that is needed and that the crate zmq does not have.
+//! `ZMQ_XPUB_NODROP`, the one option of libzmq that is needed and that the crate zmq does not have. Calls into a
+//! workload's C library are the one exception to the rule that unsafe code is in `tracer/capture` only.
 #![allow(unsafe_code)] // libzmq is a C library, and zmq-sys exports its functions as they are.
 
 use anyhow::{Result, ensure};

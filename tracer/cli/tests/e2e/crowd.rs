@@ -118,7 +118,7 @@ fn a_shared_subscription_delivers_each_message_once() {
     let watched = Watched::start();
     let mut readers: Vec<_> = (0..5).map(|n| watched.client(&format!("worker-{n}"))).collect();
     for reader in &mut readers {
-        reader.subscribe("$share/work/jobs/+");
+        reader.subscribe("$share/pool/jobs/+");
     }
     let mut writer = watched.client("writer");
     for number in 0..500 {
