@@ -58,7 +58,7 @@ prop_compose! {
         role in ".{0,30}", comm in any::<String>(), pid: u32,
         cpu_share in prop::option::of(float()), rss_bytes in prop::option::of(any::<u64>()),
     ) -> Process {
-        Process { role, pid: Pid(pid), comm, cpu_share, rss_bytes }
+        Process { role, pid: Pid(pid), comm, cpu_share, rss_bytes, ..Process::default() }
     }
 }
 
@@ -109,7 +109,7 @@ prop_compose! {
             rate_active: Rate { msg_per_s: msg, payload_bit_per_s: bit },
             rate_now: Rate { msg_per_s: msg_now, payload_bit_per_s: bit_now },
             payload_bytes: counts[0], one_way, sched_gap, segments, overhead, processes, history,
-            coverage, notes,
+            coverage, notes, ..Group::default()
         }
     }
 }

@@ -5,9 +5,9 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use wirelap_ebpf::layout::{self as l, wl_flow, wl_head, wl_task};
 use wirelap_events::{
-    Body, Comm, Cpu, Drop, Event, FlowKey, IfIndex, Nanos, NetNs, Origin, Packet, PacketHook,
-    PacketId, Pid, Probe, Read, ReadKind, Ready, ReadyKind, Retransmit, Send, SendKind, Seq,
-    Socket, SocketId, TaskId, TcpFields, Tid, Transport, Wake,
+    Body, Comm, Cpu, Drop, DropCause, Event, FlowKey, Holder, IfIndex, Nanos, NetNs, Origin,
+    Packet, PacketHook, PacketId, Pid, Probe, Read, ReadKind, Ready, ReadyKind, Retransmit, Send,
+    SendKind, Seq, Socket, SocketId, TaskId, TcpFields, Tid, Transport, Wake,
 };
 
 /// A record that is not laid out as `events.h` says.
@@ -242,7 +242,7 @@ fn send(r: Record<'_>) -> Send {
     use l::wl_send as f;
     let len = r.u32(f::LEN);
     let kind = if u32::from(r.kind()) == l::WL_SEND_STREAM {
-        SendKind::Stream { start: Seq(r.u32(f::START)), len }
+        SendKind::Stream { start: Seq(r.u32(f::START)), len, state: None }
     } else {
         SendKind::Datagram { len, entered: r.time(f::ENTERED) }
     };
@@ -297,6 +297,7 @@ fn packet<'a>(bytes: &'a [u8], r: Record<'_>) -> Result<Packet<'a>, Malformed> {
         transport_header: r.u8(f::TRANSPORT_HEADER).into(),
         payload_len: r.u32(f::PAYLOAD_LEN),
         segments: r.u16(f::SEGMENTS),
+        deferred: false,
         tcp: (flow.transport == Transport::Tcp).then(|| TcpFields {
             seq: Seq(r.u32(f::SEQ)),
             ack: Seq(r.u32(f::ACK)),
@@ -314,8 +315,12 @@ fn wake(r: Record<'_>) -> Wake {
         woken: Nanos(r.u64(f::WOKEN)),
         waker: r.task(f::WAKER),
         from_irq: r.flag(l::WL_FROM_IRQ),
-        previous: Tid(r.u32(f::PREVIOUS)),
-        previous_comm: Comm(r.bytes(f::PREVIOUS_COMM)),
+        holder: Holder {
+            task: TaskId { pid: Pid(0), tid: Tid(r.u32(f::PREVIOUS)) },
+            comm: Comm(r.bytes(f::PREVIOUS_COMM)),
+            held: Nanos(0),
+        },
+        ..Wake::default()
     }
 }
 
@@ -326,5 +331,10 @@ fn retransmit(r: Record<'_>) -> Retransmit {
 
 fn drop(r: Record<'_>) -> Result<Drop, Malformed> {
     use l::wl_drop as f;
-    Ok(Drop { flow: r.flow(f::FLOW)?.key(), reason: r.u32(f::REASON), len: r.u32(f::LEN) })
+    Ok(Drop {
+        cause: DropCause::Other,
+        flow: r.flow(f::FLOW)?.key(),
+        reason: r.u32(f::REASON),
+        len: r.u32(f::LEN),
+    })
 }

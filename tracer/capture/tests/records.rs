@@ -173,7 +173,7 @@ fn sends_and_reads() {
     send.u32(l::wl_send::START, 100).u32(l::wl_send::LEN, 64).u64(l::wl_send::ENTERED, 99);
     let Body::Send(found) = send.body() else { panic!() };
     assert_eq!((found.socket, found.task), (SocketId(42), TASK));
-    assert_eq!(found.kind, SendKind::Stream { start: Seq(100), len: 64 });
+    assert_eq!(found.kind, SendKind::Stream { start: Seq(100), len: 64, state: None });
 
     send.put(wl_head::KIND, &[u8::try_from(l::WL_SEND_DATAGRAM).unwrap()]);
     let Body::Send(found) = send.body() else { panic!() };
@@ -235,7 +235,7 @@ fn a_wakeup() {
     let Body::Wake(wake) = record.body() else { panic!() };
     assert_eq!((wake.task, wake.woken, wake.from_irq), (TASK, Nanos(1_000), true));
     assert_eq!(wake.waker, TaskId { pid: Pid(1), tid: Tid(2) });
-    assert_eq!((wake.previous, wake.previous_comm.as_str()), (Tid(33), "rustc"));
+    assert_eq!((wake.holder.task.tid, wake.holder.comm.as_str()), (Tid(33), "rustc"));
 }
 
 #[test]

@@ -249,7 +249,9 @@ fn lane(stamp: Stamp) -> usize {
 pub mod tests {
     use super::*;
     use arrayvec::ArrayVec;
-    use wirelap_events::{FlowKey, GroupId, Leg, MessageId, NetNs, StageTimes, Transport};
+    use wirelap_events::{
+        Circumstances, FlowKey, GroupId, Leg, MessageId, NetNs, StageTimes, Transport,
+    };
 
     /// A delivery over one leg with these stages.
     pub fn delivery(stamp: Stamp, stages: &[(Stage, u64)]) -> Delivery {
@@ -266,6 +268,8 @@ pub mod tests {
             reader: None,
             times,
             chain: ArrayVec::default(),
+            before: ArrayVec::default(),
+            circumstances: Circumstances::default(),
         };
         Delivery {
             message: MessageId(1),

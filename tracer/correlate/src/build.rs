@@ -2,7 +2,9 @@
 
 use crate::Correlator;
 use crate::rows::Row;
-use crate::snapshot::{Group, Overhead, ProbeLoss, Process, Snapshot, TracerCost, Trust};
+use crate::snapshot::{
+    Group, Overhead, ProbeLoss, Process, Scheduling, Snapshot, TracerCost, Trust, Why,
+};
 use wirelap_events::{GroupId, Nanos, Probe};
 
 impl Correlator {
@@ -64,6 +66,7 @@ impl Correlator {
             sched_gap: row.stats.sched_gap.summary(),
             segments: row.stats.segments(),
             overhead: Overhead { deliveries: counts.delivered + row.warmed_up, ..*overhead },
+            why: Why::default(),
             processes: self.processes(row),
             history: row.stats.history.points(now),
             coverage: share(counts.matched, counts.delivered),
@@ -81,6 +84,7 @@ impl Correlator {
                 comm: self.sockets.name(pid).unwrap_or_default().to_owned(),
                 cpu_share: None,
                 rss_bytes: None,
+                scheduling: Scheduling::default(),
             })
             .collect();
         all.sort_by_key(|process| process.pid);

@@ -78,7 +78,7 @@ impl Correlator {
     pub(crate) fn send(&mut self, at: Nanos, send: &Send) {
         self.sockets.used_by(send.socket, send.task);
         match send.kind {
-            SendKind::Stream { start, len } => {
+            SendKind::Stream { start, len, state: _ } => {
                 let Some(way) = self.tx_way(send.socket) else { return };
                 let Some(flow) = self.flows.flow_mut(way) else { return };
                 let Some(start) = flow.unwrap.offset(start) else {

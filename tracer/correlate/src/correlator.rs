@@ -133,7 +133,7 @@ impl Correlator {
             Body::Packet(packet) => self.packet(at, event.cpu, packet),
             Body::Wake(wake) => {
                 self.threads.wake(at, wake);
-                self.sockets.named(wake.previous, wake.previous_comm);
+                self.sockets.named(wake.holder.task.tid, wake.holder.comm);
             }
             Body::Lost(lost) => self.lost[lost.probe as usize] += lost.count,
             Body::Window(open) => self.window(at, *open),

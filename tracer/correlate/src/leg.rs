@@ -35,6 +35,8 @@ pub fn build(
         reader: path.reader.map(|reader| reader.task),
         times,
         chain: path.chain,
+        before: path.before,
+        circumstances: path.circumstances,
     };
     dropped += add_wakeup(&mut leg);
     (leg, dropped)
@@ -105,7 +107,12 @@ mod tests {
     }
 
     fn path(woken: u64, running: u64) -> Path {
-        let hop = Hop { task: TaskId::default(), woken: Nanos(woken), running: Nanos(running) };
+        let hop = Hop {
+            task: TaskId::default(),
+            woken: Nanos(woken),
+            running: Nanos(running),
+            ..Hop::default()
+        };
         Path {
             send: Some(Nanos(10)),
             ready: Some(Nanos(50)),

@@ -32,11 +32,13 @@ mod stats;
 mod strays;
 mod sweep;
 mod threads;
+mod why;
 
 pub use config::{Config, Label};
 pub use correlator::{Correlator, DeliverySink};
 pub use flow::{Limits, Piece, Reassembly};
 pub use snapshot::{
-    Cost, Counts, Detail, Framed, Group, HistoryPoint, Operation, Overhead, Part, Parts, ProbeLoss,
-    Process, Rate, SegmentStat, Snapshot, Summary, TracerCost, Trust,
+    Cause, Cost, Counts, Detail, Framed, Group, HistoryPoint, HolderShare, Operation, Overhead,
+    Part, Parts, ProbeLoss, Process, Rate, Scheduling, SegmentStat, Severity, Snapshot, Summary,
+    Tail, TailRow, TracerCost, Trust, Verdict, VerdictKind, Why, WorstMessage,
 };

@@ -1,6 +1,9 @@
 //! The immutable picture that the terminal, the JSON and the HTML are all drawn from.
 
 pub use crate::overhead::{Cost, Detail, Framed, Operation, Overhead, Part, Parts};
+pub use crate::why::{
+    Cause, HolderShare, Severity, Tail, TailRow, Verdict, VerdictKind, Why, WorstMessage,
+};
 use std::net::SocketAddr;
 use wirelap_events::{GroupId, Nanos, Pid, Probe, Segment};
 
@@ -48,6 +51,8 @@ pub struct Group {
     pub segments: Vec<SegmentStat>,
     /// Where the bytes went.
     pub overhead: Overhead,
+    /// Why it took so long.
+    pub why: Why,
     /// The processes that took part.
     pub processes: Vec<Process>,
     /// The last seconds, oldest first; at most [`HISTORY_SECONDS`].
@@ -147,6 +152,21 @@ pub struct Process {
     pub cpu_share: Option<f64>,
     /// Resident memory; `None` if it is gone.
     pub rss_bytes: Option<u64>,
+    /// What its threads' scheduling was like.
+    pub scheduling: Scheduling,
+}
+
+/// How a process's threads were scheduled, as far as they were traced.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Scheduling {
+    /// How long they waited for a CPU, each time: woken → running, and after being preempted.
+    pub run_queue: Summary,
+    /// Times that they went to sleep and were woken again: voluntary context switches.
+    pub sleeps: u64,
+    /// Times that they were preempted: involuntary context switches.
+    pub preemptions: u64,
+    /// Times that they went on on another CPU.
+    pub migrations: u64,
 }
 
 /// One second of a group's history.

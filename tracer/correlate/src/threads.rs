@@ -61,7 +61,16 @@ impl Threads {
         if self.wakeups.len() >= self.limit && !self.wakeups.contains_key(&wake.task.tid) {
             self.forget_older_half();
         }
-        let hop = Hop { task: wake.task, woken: wake.woken, running: at };
+        let hop = Hop {
+            task: wake.task,
+            woken: wake.woken,
+            running: at,
+            left: wake.left,
+            rest: wake.rest,
+            from_irq: wake.from_irq,
+            migrated: wake.migrated,
+            holder: wake.holder,
+        };
         let by = (!wake.from_irq && wake.waker.tid != Tid(0)).then_some(wake.waker);
         self.wakeups.entry(wake.task.tid).or_default().push(Woken { hop, by });
     }
@@ -111,7 +120,7 @@ pub fn set_off(chain: &Chain, since: Nanos) -> Option<(Nanos, &[Hop])> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wirelap_events::{Comm, Pid};
+    use wirelap_events::Pid;
 
     fn task(tid: u32) -> TaskId {
         TaskId { pid: Pid(1), tid: Tid(tid) }
@@ -125,8 +134,7 @@ mod tests {
                 woken: Nanos(woken),
                 waker: task(by.unwrap_or(99)),
                 from_irq: by.is_none(),
-                previous: Tid(0),
-                previous_comm: Comm::default(),
+                ..Wake::default()
             };
             threads.wake(Nanos(running), &wake);
         }

@@ -1,6 +1,9 @@
 //! A message's whole life: from its first send to one reader.
 
-use crate::{FlowKey, Nanos, Segment, Segments, SocketId, Stage, StageTimes, Stamp, TaskId};
+use crate::{
+    FlowKey, Holder, Nanos, Rest, Segment, Segments, SocketId, Stage, StageTimes, Stamp, TaskId,
+    TxState,
+};
 use arrayvec::ArrayVec;
 
 /// The most legs that one delivery can have; a message forwarded more often is reported without the
@@ -27,6 +30,40 @@ pub struct Hop {
     pub woken: Nanos,
     /// When it ran.
     pub running: Nanos,
+    /// When it had left the CPU before; `None` if that was not seen.
+    pub left: Option<Nanos>,
+    /// Why it had left it.
+    pub rest: Rest,
+    /// An interrupt woke it (data that came in, or a timer), not another thread.
+    pub from_irq: bool,
+    /// It had run on another CPU before.
+    pub migrated: bool,
+    /// Who had the CPU while it waited for it.
+    pub holder: Holder,
+}
+
+/// What was seen of a leg beside its times: what a verdict stands on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Circumstances {
+    /// The sender's TCP at the send that brought the last byte, and how long that send was.
+    pub tx: Option<TxState>,
+    /// Bytes of that send.
+    pub send_len: u32,
+    /// The last acknowledgement of earlier bytes that reached the sender before `queue` and after `sent`.
+    pub acked: Option<Nanos>,
+    /// TCP sent some of its bytes again.
+    pub resent: bool,
+    /// TCP sent earlier bytes again while it was under way: they were missing, and it had to wait.
+    pub behind_loss: bool,
+    /// Its last packet was received in `ksoftirqd`.
+    pub deferred: bool,
+    /// Between being woken and the read the reader was preempted for so long in all.
+    pub preempted: Nanos,
+    /// The last request for messages that the receiver made on this connection (Kafka `Fetch`, a NATS
+    /// pull) and the sender had read before `send`; `None` where messages are pushed.
+    pub asked: Option<Nanos>,
+    /// A keep-alive or discovery frame was on the same connection while the message was under way.
+    pub beside_upkeep: bool,
 }
 
 /// One socket-to-socket hop of a message.
@@ -46,6 +83,11 @@ pub struct Leg {
     pub times: StageTimes,
     /// The threads that were woken for it, the reader last; empty if the reader was not asleep.
     pub chain: ArrayVec<Hop, MAX_HOPS>,
+    /// The threads that ran before its send, each woken by the one before it, the sender last. Of a leg
+    /// after the first: what the forwarder's threads did during the dwell.
+    pub before: ArrayVec<Hop, MAX_HOPS>,
+    /// What else was seen.
+    pub circumstances: Circumstances,
 }
 
 impl Leg {
@@ -176,6 +218,8 @@ mod tests {
                     ..Hop::default()
                 })
                 .collect(),
+            before: ArrayVec::new(),
+            circumstances: Circumstances::default(),
         }
     }
 

@@ -155,6 +155,8 @@ pub enum SendKind {
         start: Seq,
         /// Bytes that the caller asked to send.
         len: u32,
+        /// What TCP knew then, where the hook tells.
+        state: Option<TxState>,
     },
     /// UDP: one datagram. Its packets were queued by the same thread for the same socket between
     /// `entered` and the event's time.
@@ -164,6 +166,37 @@ pub enum SendKind {
         /// Entry of the call, where a hook for that was found.
         entered: Option<Nanos>,
     },
+}
+
+/// What TCP knows about what it sends (`struct tcp_sock`, include/linux/tcp.h).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TxState {
+    /// Bytes sent and not yet acknowledged: `snd_nxt - snd_una`.
+    pub in_flight: u32,
+    /// Bytes that the application has handed over and that were not sent yet: `write_seq - snd_nxt`.
+    pub unsent: u32,
+    /// Bytes that the receiver lets be in flight: `snd_wnd`.
+    pub window: u32,
+    /// Bytes of a full segment: `mss_cache`.
+    pub mss: u32,
+    /// Segments that congestion control lets be in flight: `snd_cwnd`.
+    pub cwnd: u32,
+    /// Segments in flight: `packets_out`.
+    pub segments_out: u32,
+    /// Whether short segments may wait.
+    pub nagle: Nagle,
+}
+
+/// Whether a segment that is not full may wait for an acknowledgement: `tcp_sock.nonagle`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Nagle {
+    /// It waits while others are in flight: Nagle's algorithm (RFC 9293 §3.7.4), the default.
+    #[default]
+    On,
+    /// It is sent at once: `TCP_NODELAY`.
+    Off,
+    /// It waits until it is full: `TCP_CORK`, `MSG_MORE`.
+    Corked,
 }
 
 /// A thread has read from a socket. `at` is the exit of the receive call.
@@ -264,6 +297,8 @@ pub struct Packet<'a> {
     pub payload_len: u32,
     /// Wire-sized segments that it stands for (`gso_segs`); 1 for an ordinary packet.
     pub segments: u16,
+    /// Rx only: it waited for `ksoftirqd` to be scheduled, because the interrupt's own time was up.
+    pub deferred: bool,
     /// TCP's fields; `None` for UDP.
     pub tcp: Option<TcpFields>,
     /// The first bytes of its payload, as many as were captured.
@@ -304,21 +339,51 @@ pub mod tcp_flags {
     pub const ACK: u8 = 0x10;
 }
 
-/// A thread that slept runs again. `at` is the switch to it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A thread that slept or was preempted runs again. `at` is the switch to it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Wake {
     /// The thread.
     pub task: TaskId,
-    /// When it was woken (`sched_waking`).
+    /// Why it had left the CPU.
+    pub rest: Rest,
+    /// When it had left the CPU (`sched_switch` away from it); `None` if that was not seen.
+    pub left: Option<Nanos>,
+    /// When it was woken (`sched_waking`); of one that was preempted: when it left the CPU.
     pub woken: Nanos,
-    /// The thread that was running where the wakeup came from: the waker, unless `from_irq`.
+    /// The thread that was running where the wakeup came from: the waker, unless `from_irq`. Of one that
+    /// was preempted: the thread that took the CPU.
     pub waker: TaskId,
     /// The wakeup came from an interrupt (softirq or timer), not from the waker's own doing.
     pub from_irq: bool,
-    /// The thread that had the CPU until then; tid 0 is the idle task.
-    pub previous: Tid,
-    /// That thread's name.
-    pub previous_comm: Comm,
+    /// It had run on another CPU before.
+    pub migrated: bool,
+    /// Who had the CPU meanwhile.
+    pub holder: Holder,
+}
+
+/// Why a thread was not running (`task_struct.__state` when it left the CPU).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Rest {
+    /// It waited for something, and a signal would have woken it: `TASK_INTERRUPTIBLE`.
+    #[default]
+    Asleep,
+    /// It waited for something that takes no signal, a disk mostly: `TASK_UNINTERRUPTIBLE`.
+    Blocked,
+    /// It was stopped or traced: `TASK_STOPPED`, `TASK_TRACED`.
+    Stopped,
+    /// It could have gone on, and another was given the CPU: `TASK_RUNNING`.
+    Preempted,
+}
+
+/// The thread that had a CPU for most of the time in which another waited for it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Holder {
+    /// The thread; tid 0 is the idle task: the CPU was asleep.
+    pub task: TaskId,
+    /// Its name.
+    pub comm: Comm,
+    /// How much of the wait it had the CPU.
+    pub held: Nanos,
 }
 
 /// TCP sends a segment again (`tcp_retransmit_skb`). `at` is when.
@@ -337,10 +402,26 @@ pub struct Retransmit {
 pub struct Drop {
     /// Its flow.
     pub flow: FlowKey,
+    /// What it was for.
+    pub cause: DropCause,
     /// The reason's number (`enum skb_drop_reason`), which differs between kernels.
     pub reason: u32,
     /// Payload bytes in it.
     pub len: u32,
+}
+
+/// What a packet was thrown away for: the kernel's reasons by name, as far as they bear on messages.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum DropCause {
+    /// The receiving socket's buffer was full: `SOCKET_RCVBUFF`, `SOCKET_BACKLOG`, `PROTO_MEM`.
+    SocketBuffer,
+    /// A queue in front of a device, or behind it, was full: `QDISC_DROP`, `CPU_BACKLOG`, `FULL_RING`.
+    Queue,
+    /// Nobody listened: `NO_SOCKET`.
+    NoSocket,
+    /// Any other reason.
+    #[default]
+    Other,
 }
 
 /// A probe had to throw events away. `at` is when that was noticed.

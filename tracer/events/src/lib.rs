@@ -22,10 +22,11 @@ pub mod stage;
 pub mod stamp;
 pub mod units;
 
-pub use delivery::{Delivery, GroupId, Hop, Leg, MAX_HOPS, MAX_LEGS, MessageId};
+pub use delivery::{Circumstances, Delivery, GroupId, Hop, Leg, MAX_HOPS, MAX_LEGS, MessageId};
 pub use event::{
-    Body, Comm, Drop, Event, Lost, Origin, Packet, PacketHook, PacketId, Probe, Read, ReadKind,
-    Ready, ReadyKind, Retransmit, Send, SendKind, Socket, TaskId, TcpFields, Wake, tcp_flags,
+    Body, Comm, Drop, DropCause, Event, Holder, Lost, Nagle, Origin, Packet, PacketHook, PacketId,
+    Probe, Read, ReadKind, Ready, ReadyKind, Rest, Retransmit, Send, SendKind, Socket, TaskId,
+    TcpFields, TxState, Wake, tcp_flags,
 };
 pub use frame::{Class, Data, Frame, GlobalKey};
 pub use net::{FlowKey, NetNs, SocketId, Transport};

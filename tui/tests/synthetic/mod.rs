@@ -145,7 +145,7 @@ fn group(shape: &Shape, id: u32, seconds: u64) -> Group {
         processes: processes(shape, id),
         history: (0..seconds.min(120)).map(|second| history(shape.p50, rate, second)).collect(),
         coverage: 1.0,
-        notes: Vec::new(),
+        ..Group::default()
     }
 }
 
@@ -219,6 +219,7 @@ fn processes(shape: &Shape, id: u32) -> Vec<Process> {
         comm: comm.into(),
         cpu_share: Some(0.21),
         rss_bytes: Some(9 << 20),
+        ..Process::default()
     };
     let mut processes = vec![named("publisher", "wirelap-workloa", 4_000 + id * 10)];
     processes.extend(shape.broker.map(|broker| named("broker", broker, 4_001 + id * 10)));

@@ -228,7 +228,7 @@ impl Seen {
 /// Start and length of a stream's send.
 pub fn sent(send: &Send) -> (Seq, u32) {
     match send.kind {
-        SendKind::Stream { start, len } => (start, len),
+        SendKind::Stream { start, len, .. } => (start, len),
         SendKind::Datagram { .. } => panic!("{send:?} is no stream's"),
     }
 }

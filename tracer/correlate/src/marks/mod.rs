@@ -8,7 +8,7 @@ use crate::threads::Chain;
 pub use layers::{Layers, Spanned};
 pub use tcp::TcpMarks;
 pub use udp::{Sending, UdpMarks};
-use wirelap_events::{Nanos, SocketId, TaskId};
+use wirelap_events::{Circumstances, Nanos, SocketId, TaskId};
 
 /// Who read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,4 +31,7 @@ pub struct Path {
     pub sender: Option<TaskId>,
     pub reader: Option<Who>,
     pub chain: Chain,
+    /// The threads that led to the send.
+    pub before: Chain,
+    pub circumstances: Circumstances,
 }

@@ -160,6 +160,7 @@ impl TcpMarks {
             sender: send.map(|mark| mark.task),
             reader: read.map(|mark| Who { task: mark.task, socket: None }),
             chain: read.map(|mark| mark.chain.clone()).unwrap_or_default(),
+            ..Path::default()
         }
     }
 

@@ -216,6 +216,7 @@ impl UdpMarks {
                 Some(Who { task: receipt.read?.1, socket: Some(receipt.socket) })
             }),
             chain: receipt.map(|receipt| receipt.chain.clone()).unwrap_or_default(),
+            ..Path::default()
         }
     }
 

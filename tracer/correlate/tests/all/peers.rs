@@ -136,12 +136,13 @@ fn the_thread_that_polls_wakes_the_thread_that_reads() {
     world.read(&way, way.next, len);
     let played = world.play();
     let leg = &played.deliveries[0].legs[0];
+    let hop = Hop::default();
     let half = Nanos(STEP / 2);
     assert_eq!(
         leg.chain.as_slice(),
         [
-            Hop { task: thread(7), woken: polled - half, running: polled },
-            Hop { task: thread(8), woken: worked - half, running: worked },
+            Hop { task: thread(7), woken: polled - half, running: polled, from_irq: true, ..hop },
+            Hop { task: thread(8), woken: worked - half, running: worked, ..hop },
         ]
     );
     let segments = leg.segments();

@@ -59,6 +59,7 @@ fn packet(
         queue: 0,
         wire_bytes: u32::from(LINK + IP + UDP) + len,
         link_header: LINK,
+        deferred: false,
         ip_header: IP,
         transport_header: UDP,
         payload_len: len,

@@ -190,7 +190,7 @@ impl World {
     }
 
     pub fn send(&mut self, way: &Way, start: Seq, len: u32) -> Nanos {
-        let kind = SendKind::Stream { start, len };
+        let kind = SendKind::Stream { start, len, state: None };
         self.tell(Body::Send(Send { socket: way.from.0, task: way.from.1.task, kind }), &[])
     }
 
@@ -214,6 +214,7 @@ impl World {
             queue: 0,
             wire_bytes: u32::from(LINK + IP + TCP) + len,
             link_header: LINK,
+            deferred: false,
             ip_header: IP,
             transport_header: TCP,
             payload_len: len,
@@ -248,8 +249,7 @@ impl World {
             woken: Nanos(self.now + STEP / 2),
             waker: waker.unwrap_or_default(),
             from_irq: waker.is_none(),
-            previous: Tid(0),
-            previous_comm: Comm::from_name("swapper"),
+            ..Wake::default()
         };
         self.tell(Body::Wake(wake), &[])
     }

@@ -1,0 +1,257 @@
+//! What is said about a row: verdicts, the tail, the worst messages.
+
+use wirelap_events::{Comm, Delivery, Nanos, Segment, TaskId};
+
+/// Why a row's messages took as long as they did.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Why {
+    /// Messages that were examined: all that were matched.
+    pub messages: u64,
+    /// What was found, the gravest first. Without a [`Severity::Problem`] among them: nothing wrong.
+    pub verdicts: Vec<Verdict>,
+    /// Of the slowest 1 % and 0.1 %, where they lost more time than the median message did. Absent where
+    /// there are too few messages: less than 10 in it.
+    pub tails: Vec<Tail>,
+    /// The slowest messages, the slowest first; at most ten.
+    pub worst: Vec<WorstMessage>,
+    /// Who had the CPUs while threads of this row waited for one, most time first; at most ten. The idle
+    /// task is not among them.
+    pub holders: Vec<HolderShare>,
+}
+
+impl Why {
+    /// Whether anything was found that ought to be changed.
+    pub fn is_healthy(&self) -> bool {
+        self.verdicts.iter().all(|verdict| verdict.severity == Severity::Note)
+    }
+}
+
+/// How grave a verdict is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Severity {
+    /// Worth knowing, and nothing wrong.
+    Note,
+    /// Time, or messages, are lost that need not be.
+    Problem,
+}
+
+/// What was found, and the numbers that it stands on.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Verdict {
+    /// What.
+    pub kind: VerdictKind,
+    /// How grave.
+    pub severity: Severity,
+    /// On which leg, 1 for the first; `None` where it concerns no single one.
+    pub leg: Option<u8>,
+    /// In which segment its time is; `None` for what costs messages rather than time.
+    pub segment: Option<Segment>,
+    /// Whose doing or whose loss it is: process id and name, as far as one can be named.
+    pub process: Option<(TaskId, Comm)>,
+    /// Mean time that it takes of a message near the median.
+    pub median: Nanos,
+    /// That time over the whole latency of such a message, 0..=1.
+    pub median_share: f64,
+    /// Mean time that it adds to a message of the slowest 1 %, over what it takes of a median one.
+    pub tail: Nanos,
+    /// Its part of the excess of the slowest 1 % over the median, 0..=1.
+    pub tail_share: f64,
+    /// The numbers that it stands on, one clause each, without a full stop.
+    pub evidence: Vec<String>,
+    /// What usually helps, in the middleware's own words, one sentence.
+    pub remedy: String,
+}
+
+/// The verdicts that there are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum VerdictKind {
+    /// Nagle's algorithm at the sender waits for an acknowledgement that the receiver delays.
+    NagleDelayedAck,
+    /// `TCP_CORK` or `MSG_MORE` holds back what the sender has written.
+    Corked,
+    /// The client library keeps the message before it sends it: batching, linger.
+    SenderBatching,
+    /// The broker has the message and nobody has asked for it, or it waits for more.
+    FetchWait,
+    /// The receiver's window is full.
+    ReceiveWindow,
+    /// The congestion window is full.
+    CongestionWindow,
+    /// The sender's socket buffer is full.
+    SendBuffer,
+    /// Packets were lost, and sent again.
+    Retransmission,
+    /// Messages were thrown away because a queue was full: socket buffer, high-water mark.
+    QueueOverflow,
+    /// Packets waited in the qdisc.
+    QdiscQueueing,
+    /// A thread was woken, and another had the CPU.
+    RunQueueContention,
+    /// A CPU had to be woken first.
+    IdleWakeup,
+    /// `ksoftirqd` received the packet, later than the interrupt would have.
+    SoftirqDeferral,
+    /// The broker's threads are busy all the time.
+    BrokerCpuBound,
+    /// The broker's thread slept, or was stopped, while it had the message.
+    BrokerStalled,
+    /// A client's thread slept, or was stopped, while data was there for it.
+    ClientStalled,
+    /// The reader was at work on something else when the data came.
+    ReaderBusy,
+    /// Messages were sent and never delivered.
+    NeverDelivered,
+    /// Messages were delivered, or sent, more than once.
+    Duplicates,
+    /// Keep-alives or discovery get in the way.
+    Upkeep,
+    /// The payload is in shared memory: the network has nothing to show.
+    SharedMemory,
+    /// Much time is lost, and no rule says why.
+    Unexplained,
+}
+
+impl VerdictKind {
+    /// Every kind.
+    pub const ALL: [VerdictKind; 22] = [
+        VerdictKind::NagleDelayedAck,
+        VerdictKind::Corked,
+        VerdictKind::SenderBatching,
+        VerdictKind::FetchWait,
+        VerdictKind::ReceiveWindow,
+        VerdictKind::CongestionWindow,
+        VerdictKind::SendBuffer,
+        VerdictKind::Retransmission,
+        VerdictKind::QueueOverflow,
+        VerdictKind::QdiscQueueing,
+        VerdictKind::RunQueueContention,
+        VerdictKind::IdleWakeup,
+        VerdictKind::SoftirqDeferral,
+        VerdictKind::BrokerCpuBound,
+        VerdictKind::BrokerStalled,
+        VerdictKind::ClientStalled,
+        VerdictKind::ReaderBusy,
+        VerdictKind::NeverDelivered,
+        VerdictKind::Duplicates,
+        VerdictKind::Upkeep,
+        VerdictKind::SharedMemory,
+        VerdictKind::Unexplained,
+    ];
+
+    /// The name in JSON.
+    pub const fn name(self) -> &'static str {
+        match self {
+            VerdictKind::NagleDelayedAck => "nagle_delayed_ack",
+            VerdictKind::Corked => "corked",
+            VerdictKind::SenderBatching => "sender_batching",
+            VerdictKind::FetchWait => "fetch_wait",
+            VerdictKind::ReceiveWindow => "receive_window",
+            VerdictKind::CongestionWindow => "congestion_window",
+            VerdictKind::SendBuffer => "send_buffer",
+            VerdictKind::Retransmission => "retransmission",
+            VerdictKind::QueueOverflow => "queue_overflow",
+            VerdictKind::QdiscQueueing => "qdisc_queueing",
+            VerdictKind::RunQueueContention => "run_queue_contention",
+            VerdictKind::IdleWakeup => "idle_wakeup",
+            VerdictKind::SoftirqDeferral => "softirq_deferral",
+            VerdictKind::BrokerCpuBound => "broker_cpu_bound",
+            VerdictKind::BrokerStalled => "broker_stalled",
+            VerdictKind::ClientStalled => "client_stalled",
+            VerdictKind::ReaderBusy => "reader_busy",
+            VerdictKind::NeverDelivered => "never_delivered",
+            VerdictKind::Duplicates => "duplicates",
+            VerdictKind::Upkeep => "upkeep",
+            VerdictKind::SharedMemory => "shared_memory",
+            VerdictKind::Unexplained => "unexplained",
+        }
+    }
+
+    /// In words, as a heading.
+    pub const fn title(self) -> &'static str {
+        match self {
+            VerdictKind::NagleDelayedAck => "Nagle against delayed ACK",
+            VerdictKind::Corked => "held back by TCP_CORK",
+            VerdictKind::SenderBatching => "batching in the sender",
+            VerdictKind::FetchWait => "fetch or poll wait at the broker",
+            VerdictKind::ReceiveWindow => "receive window full",
+            VerdictKind::CongestionWindow => "congestion window full",
+            VerdictKind::SendBuffer => "send buffer full",
+            VerdictKind::Retransmission => "retransmission",
+            VerdictKind::QueueOverflow => "loss by queue overflow",
+            VerdictKind::QdiscQueueing => "queueing in the qdisc",
+            VerdictKind::RunQueueContention => "contention for the CPU",
+            VerdictKind::IdleWakeup => "idle CPUs being woken",
+            VerdictKind::SoftirqDeferral => "packets deferred to ksoftirqd",
+            VerdictKind::BrokerCpuBound => "broker short of CPU",
+            VerdictKind::BrokerStalled => "broker stalled off the CPU",
+            VerdictKind::ClientStalled => "client stalled off the CPU",
+            VerdictKind::ReaderBusy => "reader busy in its own code",
+            VerdictKind::NeverDelivered => "messages sent and never delivered",
+            VerdictKind::Duplicates => "duplicates",
+            VerdictKind::Upkeep => "keep-alive or discovery in the way",
+            VerdictKind::SharedMemory => "payload in shared memory",
+            VerdictKind::Unexplained => "unexplained",
+        }
+    }
+}
+
+/// What a part of a segment was spent on, as far as its own circumstances tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Cause {
+    /// A verdict's cause.
+    Of(VerdictKind),
+    /// What the segment takes anyway.
+    Ordinary,
+}
+
+/// The slowest messages, and where they lost more time than the median message.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Tail {
+    /// Which part of all messages: 0.01 or 0.001.
+    pub share: f64,
+    /// How many messages that is.
+    pub messages: u64,
+    /// All of them took at least this long.
+    pub least: Nanos,
+    /// Mean of what they took longer than the mean message near the median.
+    pub excess: Nanos,
+    /// Where: the shares add up to 1. The largest first.
+    pub rows: Vec<TailRow>,
+}
+
+/// A segment's part of a tail.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TailRow {
+    /// 1 for the first leg. The broker's dwell counts to the leg after it.
+    pub leg: u8,
+    /// The segment.
+    pub segment: Segment,
+    /// What for.
+    pub cause: Cause,
+    /// Mean excess over the median's in nanoseconds; below zero where slow messages spend less.
+    pub excess_ns: i64,
+    /// Its part of [`Tail::excess`]; below zero likewise.
+    pub share: f64,
+}
+
+/// One of the slowest messages.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WorstMessage {
+    /// Its whole life.
+    pub delivery: Delivery,
+    /// Send → read.
+    pub one_way: Nanos,
+}
+
+/// A thread that had a CPU while threads of a row waited for one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HolderShare {
+    /// The thread.
+    pub task: TaskId,
+    /// Its name.
+    pub comm: Comm,
+    /// Time of waits that it is to blame for.
+    pub held: Nanos,
+    /// How many waits.
+    pub waits: u64,
+}

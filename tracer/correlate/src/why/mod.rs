@@ -1,0 +1,7 @@
+//! Why a row's messages took as long as they did.
+
+mod explanation;
+
+pub use explanation::{
+    Cause, HolderShare, Severity, Tail, TailRow, Verdict, VerdictKind, Why, WorstMessage,
+};
