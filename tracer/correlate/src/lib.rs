@@ -40,5 +40,5 @@ pub use flow::{Limits, Piece, Reassembly};
 pub use snapshot::{
     Cause, Cost, Counts, Detail, Framed, Group, HistoryPoint, HolderShare, Operation, Overhead,
     Part, Parts, ProbeLoss, Process, Rate, Scheduling, SegmentStat, Severity, Snapshot, Summary,
-    Tail, TailRow, TracerCost, Trust, Verdict, VerdictKind, Why, WorstMessage,
+    Tail, TailRow, TracerCost, Trust, TypicalRow, Verdict, VerdictKind, Why, WorstMessage,
 };

@@ -9,6 +9,9 @@ pub struct Why {
     pub messages: u64,
     /// What was found, the gravest first. Without a [`Severity::Problem`] among them: nothing wrong.
     pub verdicts: Vec<Verdict>,
+    /// Where the mean message near the median spent its time, in the order of a message's life; what
+    /// [`Verdict::median_share`] and [`Tail::excess`] are measured against. Empty without messages.
+    pub typical: Vec<TypicalRow>,
     /// Of the slowest 1 % and 0.1 %, where they lost more time than the median message did. Absent where
     /// there are too few messages: less than 10 in it.
     pub tails: Vec<Tail>,
@@ -202,6 +205,17 @@ pub enum Cause {
     Of(VerdictKind),
     /// What the segment takes anyway.
     Ordinary,
+}
+
+/// A segment of the mean message near the median. The rows' times add up to its one-way latency.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TypicalRow {
+    /// 1 for the first leg. The broker's dwell counts to the leg after it.
+    pub leg: u8,
+    /// The segment.
+    pub segment: Segment,
+    /// Mean over all messages near the median, those without it included.
+    pub mean: Nanos,
 }
 
 /// The slowest messages, and where they lost more time than the median message.

@@ -3,5 +3,6 @@
 mod explanation;
 
 pub use explanation::{
-    Cause, HolderShare, Severity, Tail, TailRow, Verdict, VerdictKind, Why, WorstMessage,
+    Cause, HolderShare, Severity, Tail, TailRow, TypicalRow, Verdict, VerdictKind, Why,
+    WorstMessage,
 };
