@@ -1,0 +1,132 @@
+//! Packets: passing a hook, sent again, thrown away.
+
+use super::TaskId;
+use crate::{FlowKey, IfIndex, Nanos, NetNs, Seq, SocketId};
+
+/// A packet's identity inside a host: the address of its `skb->head`, which clones share. Reused
+/// once the packet is freed, so it names a packet only together with a time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PacketId(pub u64);
+
+/// Which side of the stack a packet was seen on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum PacketHook {
+    /// Handed to the NIC queue (`net_dev_start_xmit`).
+    Xmit,
+    /// Received (`netif_receive_skb` or `napi_gro_receive_entry`).
+    Rx,
+}
+
+/// A packet passed a hook. `at` is when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Packet<'a> {
+    /// Which hook.
+    pub hook: PacketHook,
+    /// Its flow.
+    pub flow: FlowKey,
+    /// Its identity inside the host.
+    pub id: PacketId,
+    /// The sending socket, where the packet still knows it (on the way out).
+    pub socket: Option<SocketId>,
+    /// The thread that was running; for a packet on the way out often its sender.
+    pub task: TaskId,
+    /// The namespace of its device.
+    pub netns: NetNs,
+    /// Its device.
+    pub device: IfIndex,
+    /// Xmit only: when it reached the qdisc (`net_dev_queue`), if that was seen.
+    pub queued: Option<Nanos>,
+    /// Xmit only: the transmit queue (`skb->queue_mapping`).
+    pub queue: u16,
+    /// All its bytes as the device counts them, link header included.
+    pub wire_bytes: u32,
+    /// Bytes of its link header, as far as the device counts them: 14 for Ethernet, 0 for loopback,
+    /// whose counters leave it out.
+    pub link_header: u16,
+    /// Bytes of its IP header, options and extension headers included.
+    pub ip_header: u16,
+    /// Bytes of its TCP or UDP header, options included.
+    pub transport_header: u16,
+    /// Bytes of transport payload in it.
+    pub payload_len: u32,
+    /// Wire-sized segments that it stands for (`gso_segs`); 1 for an ordinary packet.
+    pub segments: u16,
+    /// Rx only: it waited for `ksoftirqd` to be scheduled, because the interrupt's own time was up.
+    pub deferred: bool,
+    /// TCP's fields; `None` for UDP.
+    pub tcp: Option<TcpFields>,
+    /// The first bytes of its payload, as many as were captured.
+    pub payload: &'a [u8],
+}
+
+impl Packet<'_> {
+    /// Payload bytes that were not captured.
+    pub fn uncaptured(&self) -> u64 {
+        u64::from(self.payload_len).saturating_sub(self.payload.len() as u64)
+    }
+}
+
+/// The TCP header's fields that are needed (RFC 9293 §3.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TcpFields {
+    /// Sequence number of the first payload byte (of the SYN itself on a SYN).
+    pub seq: Seq,
+    /// Acknowledgement number; meaningful with [`tcp_flags::ACK`].
+    pub ack: Seq,
+    /// Flags: see [`tcp_flags`].
+    pub flags: u8,
+    /// Receive window, not scaled.
+    pub window: u16,
+}
+
+/// TCP header flags.
+pub mod tcp_flags {
+    /// No more data from the sender.
+    pub const FIN: u8 = 0x01;
+    /// Synchronise sequence numbers.
+    pub const SYN: u8 = 0x02;
+    /// Reset.
+    pub const RST: u8 = 0x04;
+    /// Push.
+    pub const PSH: u8 = 0x08;
+    /// The acknowledgement number is valid.
+    pub const ACK: u8 = 0x10;
+}
+
+/// TCP sends a segment again (`tcp_retransmit_skb`). `at` is when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Retransmit {
+    /// The sending socket.
+    pub socket: SocketId,
+    /// Its first byte.
+    pub start: Seq,
+    /// Payload bytes.
+    pub len: u32,
+}
+
+/// A packet was thrown away (`kfree_skb`). `at` is when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Drop {
+    /// Its flow.
+    pub flow: FlowKey,
+    /// What it was for.
+    pub cause: DropCause,
+    /// The reason's number (`enum skb_drop_reason`), which differs between kernels.
+    pub reason: u32,
+    /// Payload bytes in it.
+    pub len: u32,
+}
+
+/// What a packet was thrown away for: the kernel's reasons by name, as far as they bear on messages.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum DropCause {
+    /// The receiving socket's buffer was full: `SOCKET_RCVBUFF`, `SOCKET_BACKLOG`, `PROTO_MEM`.
+    SocketBuffer,
+    /// A queue in front of a device, or behind it, was full: `QDISC_DROP`, `CPU_BACKLOG`, `FULL_RING`.
+    Queue,
+    /// Nobody listened: `NO_SOCKET`.
+    NoSocket,
+    /// Any other reason.
+    #[default]
+    Other,
+}

@@ -1,0 +1,99 @@
+//! Threads: who they are, how long they rested and who had the CPU meanwhile.
+
+use crate::{Nanos, Pid, Tid};
+use std::fmt;
+
+/// A thread and the process that it belongs to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct TaskId {
+    /// The process.
+    pub pid: Pid,
+    /// The thread.
+    pub tid: Tid,
+}
+
+/// A task's name as the kernel keeps it (`task_struct.comm`): 15 bytes and a NUL.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub struct Comm(pub [u8; 16]);
+
+impl Comm {
+    /// The name up to its NUL; `?` when it is not UTF-8.
+    pub fn as_str(&self) -> &str {
+        let end = self.0.iter().position(|&b| b == 0).unwrap_or(self.0.len());
+        std::str::from_utf8(&self.0[..end]).unwrap_or("?")
+    }
+
+    /// A name cut to what the kernel would keep.
+    pub fn from_name(name: &str) -> Comm {
+        let mut comm = [0; 16];
+        for (to, from) in comm.iter_mut().take(15).zip(name.bytes()) {
+            *to = from;
+        }
+        Comm(comm)
+    }
+}
+
+impl fmt::Debug for Comm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", self.as_str())
+    }
+}
+
+/// A thread that slept or was preempted runs again. `at` is the switch to it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Wake {
+    /// The thread.
+    pub task: TaskId,
+    /// Why it had left the CPU.
+    pub rest: Rest,
+    /// When it had left the CPU (`sched_switch` away from it); `None` if that was not seen.
+    pub left: Option<Nanos>,
+    /// When it was woken (`sched_waking`); of one that was preempted: when it left the CPU.
+    pub woken: Nanos,
+    /// The thread that was running where the wakeup came from: the waker, unless `from_irq`. Of one that
+    /// was preempted: the thread that took the CPU.
+    pub waker: TaskId,
+    /// The wakeup came from an interrupt (softirq or timer), not from the waker's own doing.
+    pub from_irq: bool,
+    /// It had run on another CPU before.
+    pub migrated: bool,
+    /// Who had the CPU meanwhile.
+    pub holder: Holder,
+}
+
+/// Why a thread was not running (`task_struct.__state` when it left the CPU).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Rest {
+    /// It waited for something, and a signal would have woken it: `TASK_INTERRUPTIBLE`.
+    #[default]
+    Asleep,
+    /// It waited for something that takes no signal, a disk mostly: `TASK_UNINTERRUPTIBLE`.
+    Blocked,
+    /// It was stopped or traced: `TASK_STOPPED`, `TASK_TRACED`.
+    Stopped,
+    /// It could have gone on, and another was given the CPU: `TASK_RUNNING`.
+    Preempted,
+}
+
+/// The thread that had a CPU for most of the time in which another waited for it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Holder {
+    /// The thread; tid 0 is the idle task: the CPU was asleep.
+    pub task: TaskId,
+    /// Its name.
+    pub comm: Comm,
+    /// How much of the wait it had the CPU.
+    pub held: Nanos,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn comm_is_cut_like_the_kernel_cuts_it() {
+        assert_eq!(Comm::from_name("mosquitto").as_str(), "mosquitto");
+        assert_eq!(Comm::from_name("a-very-long-process-name").as_str(), "a-very-long-pro");
+        assert_eq!(Comm([0xFF; 16]).as_str(), "?");
+    }
+}
