@@ -78,7 +78,7 @@ impl Correlator {
     pub(crate) fn send(&mut self, at: Nanos, send: &Send) {
         self.sockets.used_by(send.socket, send.task);
         match send.kind {
-            SendKind::Stream { start, len, state: _ } => {
+            SendKind::Stream { start, len, state } => {
                 let Some(way) = self.tx_way(send.socket) else { return };
                 let Some(flow) = self.flows.flow_mut(way) else { return };
                 let Some(start) = flow.unwrap.offset(start) else {
@@ -87,7 +87,9 @@ impl Correlator {
                 };
                 flow.has_sends = true;
                 if let Marks::Tcp(marks) = &mut flow.marks {
-                    marks.send(ByteRange::new(start, u64::from(len)), at, send.task);
+                    let range = ByteRange::new(start, u64::from(len));
+                    marks.send(range, at, send.task, state);
+                    marks.led(range, self.threads.led(send.task, at));
                 }
             }
             SendKind::Datagram { entered, .. } => self.datagram_sent(at, send, entered),
@@ -164,8 +166,8 @@ impl Correlator {
                 if let Marks::Tcp(marks) = &mut flow.marks
                     && len > 0
                 {
-                    let chain = self.threads.chain(read.task, at);
-                    marks.read(ByteRange { start, end }, at, read.task, chain);
+                    let led = self.threads.led(read.task, at);
+                    marks.read(ByteRange { start, end }, at, read.task, led);
                 }
                 self.has_passed(at, way, end);
             }
@@ -178,8 +180,8 @@ impl Correlator {
         let Some(flow) = self.flows.flow_mut(way) else { return };
         flow.receiver = Some(read.socket);
         if let Marks::Udp(marks) = &mut flow.marks {
-            let chain = self.threads.chain(read.task, at);
-            marks.read(number, read.socket, at, read.task, chain);
+            let led = self.threads.led(read.task, at);
+            marks.read(number, read.socket, at, read.task, led);
         }
     }
 

@@ -137,7 +137,7 @@ impl Correlator {
             }
             Body::Lost(lost) => self.lost[lost.probe as usize] += lost.count,
             Body::Window(open) => self.window(at, *open),
-            Body::Retransmit(retransmit) => self.retransmit(retransmit),
+            Body::Retransmit(retransmit) => self.retransmit(at, retransmit),
             // One thrown away is recognised by never being read.
             Body::Drop(_) => {}
         }

@@ -1,7 +1,7 @@
 //! From what the hooks saw to one leg whose times run forward.
 
 use crate::marks::Path;
-use crate::threads::set_off;
+use crate::threads::{preempted, set_off};
 use wirelap_events::{FlowKey, Leg, Nanos, SocketId, Stage, StageTimes};
 
 /// A leg, and how many stages had to be left out because their times contradicted the others.
@@ -34,11 +34,16 @@ pub fn build(
         sender: path.sender,
         reader: path.reader.map(|reader| reader.task),
         times,
-        chain: path.chain,
-        before: path.before,
+        chain: path.reading.chain,
+        before: path.sending.chain,
         circumstances: path.circumstances,
     };
     dropped += add_wakeup(&mut leg);
+    let before_read = leg.times.seen().filter(|&(stage, _)| stage < Stage::Running).last();
+    let seen = &mut leg.circumstances;
+    seen.reader_preempted =
+        preempted(&path.reading.waits, before_read.map_or(Nanos(u64::MAX), |(_, at)| at));
+    seen.sender_preempted = preempted(&path.sending.waits, Nanos(0));
     (leg, dropped)
 }
 
@@ -98,7 +103,7 @@ pub fn cut_after(leg: &mut Leg, limit: Nanos) -> bool {
 mod tests {
     use super::*;
     use crate::marks::Who;
-    use crate::threads::Chain;
+    use crate::threads::{Chain, Led};
     use wirelap_events::{Hop, NetNs, Segment, TaskId, Transport};
 
     fn leg(path: Path) -> (Leg, u64) {
@@ -118,7 +123,7 @@ mod tests {
             ready: Some(Nanos(50)),
             read: Some(Nanos(100)),
             reader: Some(Who { task: TaskId::default(), socket: None }),
-            chain: Chain::from_iter([hop]),
+            reading: Led { chain: Chain::from_iter([hop]), ..Led::default() },
             ..Path::default()
         }
     }

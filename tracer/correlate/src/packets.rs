@@ -86,17 +86,24 @@ impl Correlator {
             conversation.packet(way.side, range, packet.payload, at, &mut self.found);
         }
         if tcp.flags & tcp_flags::ACK != 0 {
-            self.acknowledged(way.back(), tcp);
+            self.acknowledged(at, way.back(), packet.hook, tcp);
         }
         self.activate(way);
         self.sight_found(at, way);
     }
 
     /// TCP sends a segment again.
-    pub(crate) fn retransmit(&mut self, retransmit: &Retransmit) {
-        let way = self.sockets.get(retransmit.socket).and_then(|entry| entry.tx);
-        if let Some(conversation) = way.and_then(|way| self.flows.get_mut(way)) {
-            conversation.ledger.resent();
+    pub(crate) fn retransmit(&mut self, at: Nanos, retransmit: &Retransmit) {
+        let Some(way) = self.sockets.get(retransmit.socket).and_then(|entry| entry.tx) else {
+            return;
+        };
+        let Some(conversation) = self.flows.get_mut(way) else { return };
+        conversation.ledger.resent();
+        let flow = conversation.flow_mut(way.side);
+        if let Some(start) = flow.unwrap.offset(retransmit.start)
+            && let Marks::Tcp(marks) = &mut flow.marks
+        {
+            marks.resent(ByteRange::new(start, u64::from(retransmit.len)), at);
         }
     }
 
@@ -117,11 +124,15 @@ impl Correlator {
     }
 
     /// What the receiver has acknowledged and no packet was seen of will not be seen.
-    fn acknowledged(&mut self, way: Way, tcp: &TcpFields) {
+    fn acknowledged(&mut self, at: Nanos, way: Way, hook: PacketHook, tcp: &TcpFields) {
         let Some(flow) = self.flows.flow_mut(way) else { return };
-        if flow.bytes.is_waiting()
-            && let Some(upto) = flow.counter(tcp.ack)
+        let Some(upto) = flow.counter(tcp.ack) else { return };
+        if hook == PacketHook::Rx
+            && let Marks::Tcp(marks) = &mut flow.marks
         {
+            marks.acknowledged(upto, at);
+        }
+        if flow.bytes.is_waiting() {
             self.passed(way, upto);
         }
     }
@@ -217,7 +228,7 @@ fn mark(flow: &mut Flow, packet: &Packet<'_>, range: ByteRange, at: Nanos) -> Op
     match packet.hook {
         PacketHook::Xmit if counts => marks.xmit(range, packet.queued, at),
         PacketHook::Xmit => {}
-        PacketHook::Rx => marks.rx(range, at),
+        PacketHook::Rx => marks.rx(range, at, packet.deferred),
     }
     if packet.hook == PacketHook::Xmit
         && let Some(socket) = packet.socket

@@ -1,13 +1,25 @@
-//! When threads were woken, and by whom.
+//! When threads were woken, and by whom; when they were preempted, and for whom.
 
 use arrayvec::ArrayVec;
 use rustc_hash::FxHashMap;
-use wirelap_events::{Hop, MAX_HOPS, Nanos, TaskId, Tid, Wake};
+use wirelap_events::{Hop, MAX_HOPS, Nanos, Preemption, Rest, TaskId, Tid, Wake};
 
-/// Threads woken one by the other, the reader last.
+/// Threads woken one by the other, the last one last.
 pub type Chain = ArrayVec<Hop, MAX_HOPS>;
 
-/// Wakeups remembered of one thread. A chain is followed when its read is seen, so only events that
+/// The last times that a thread was preempted before a moment, the last one first.
+pub type Waits = ArrayVec<Hop, 2>;
+
+/// How a thread came to make a call.
+#[derive(Clone, Debug, Default)]
+pub struct Led {
+    /// Its last wakeup, and before it the wakeups of the threads of its own process that led to it.
+    pub chain: Chain,
+    /// When it was preempted since.
+    pub waits: Waits,
+}
+
+/// Wakeups remembered of one thread. A chain is followed when its call is seen, so only events that
 /// another CPU's overtook are ever looked up behind newer ones.
 const REMEMBERED: usize = 8;
 
@@ -18,47 +30,85 @@ struct Woken {
     by: Option<TaskId>,
 }
 
-/// One thread's last wakeups, newest at `newest`.
-#[derive(Clone, Copy, Debug, Default)]
-struct Wakeups {
-    ring: [Woken; REMEMBERED],
+/// The last things of a kind, newest at `newest`.
+#[derive(Clone, Copy, Debug)]
+struct Ring<T, const N: usize> {
+    ring: [T; N],
     newest: usize,
 }
 
-impl Wakeups {
-    fn push(&mut self, woken: Woken) {
-        self.newest = (self.newest + 1) % REMEMBERED;
-        self.ring[self.newest] = woken;
+impl<T: Copy + Default, const N: usize> Default for Ring<T, N> {
+    fn default() -> Self {
+        Ring { ring: [T::default(); N], newest: 0 }
+    }
+}
+
+impl<T: Copy, const N: usize> Ring<T, N> {
+    fn push(&mut self, item: T) {
+        self.newest = (self.newest + 1) % N;
+        self.ring[self.newest] = item;
+    }
+
+    /// The newest first.
+    fn iter(&self) -> impl Iterator<Item = &T> {
+        (0..N).map(|back| &self.ring[(self.newest + N - back) % N])
+    }
+}
+
+/// One thread's last wakeups and preemptions.
+#[derive(Clone, Copy, Debug, Default)]
+struct Thread {
+    wakeups: Ring<Woken, REMEMBERED>,
+    waits: Ring<Hop, REMEMBERED>,
+    /// When it was given a CPU last.
+    running: Nanos,
+    /// Time on a CPU until `running`, as far as it was seen.
+    busy: Nanos,
+    /// When it was first given one.
+    since: Option<Nanos>,
+}
+
+impl Thread {
+    fn runs(&mut self, hop: &Hop) {
+        if let Some(left) = hop.left
+            && self.since.is_some()
+        {
+            self.busy = self.busy + (left - self.running);
+        }
+        self.since.get_or_insert(hop.running);
+        self.running = self.running.max(hop.running);
     }
 
     /// The last wakeup after which the thread was running at `at`.
     fn before(&self, at: Nanos) -> Option<&Woken> {
-        (0..REMEMBERED)
-            .map(|back| &self.ring[(self.newest + REMEMBERED - back) % REMEMBERED])
+        self.wakeups
+            .iter()
             .find(|woken| woken.hop.running <= at)
             .filter(|woken| woken.hop.running > Nanos(0))
     }
 
-    fn last(&self) -> Nanos {
-        self.ring[self.newest].hop.running
+    /// When it was preempted between `from` and `at`.
+    fn waits(&self, from: Nanos, at: Nanos) -> Waits {
+        let within = |wait: &&Hop| wait.running <= at && wait.running > from;
+        self.waits.iter().filter(within).take(Waits::new().capacity()).copied().collect()
     }
 }
 
 /// The threads that touch traced sockets.
 #[derive(Debug)]
 pub struct Threads {
-    wakeups: FxHashMap<Tid, Wakeups>,
+    all: FxHashMap<Tid, Thread>,
     limit: usize,
 }
 
 impl Threads {
     pub fn new(limit: usize) -> Threads {
-        Threads { wakeups: FxHashMap::default(), limit }
+        Threads { all: FxHashMap::default(), limit }
     }
 
     /// `wake.task` was switched to at `at`.
     pub fn wake(&mut self, at: Nanos, wake: &Wake) {
-        if self.wakeups.len() >= self.limit && !self.wakeups.contains_key(&wake.task.tid) {
+        if self.all.len() >= self.limit && !self.all.contains_key(&wake.task.tid) {
             self.forget_older_half();
         }
         let hop = Hop {
@@ -71,17 +121,30 @@ impl Threads {
             migrated: wake.migrated,
             holder: wake.holder,
         };
-        let by = (!wake.from_irq && wake.waker.tid != Tid(0)).then_some(wake.waker);
-        self.wakeups.entry(wake.task.tid).or_default().push(Woken { hop, by });
+        let thread = self.all.entry(wake.task.tid).or_default();
+        thread.runs(&hop);
+        if wake.rest == Rest::Preempted {
+            thread.waits.push(hop);
+        } else {
+            let by = (!wake.from_irq && wake.waker.tid != Tid(0)).then_some(wake.waker);
+            thread.wakeups.push(Woken { hop, by });
+        }
     }
 
     /// How `task`, which runs at `at`, came to run: its last wakeup, and before it the wakeups of
     /// the threads of its own process that led to it.
-    pub fn chain(&self, task: TaskId, at: Nanos) -> Chain {
+    pub fn led(&self, task: TaskId, at: Nanos) -> Led {
+        let chain = self.chain(task, at);
+        let since = chain.last().map_or(Nanos(0), |hop| hop.running);
+        let waits = self.all.get(&task.tid).map(|thread| thread.waits(since, at));
+        Led { chain, waits: waits.unwrap_or_default() }
+    }
+
+    fn chain(&self, task: TaskId, at: Nanos) -> Chain {
         let mut chain = Chain::new();
         let mut next = Some((task, at));
         while let Some((task, at)) = next
-            && let Some(woken) = self.wakeups.get(&task.tid).and_then(|w| w.before(at))
+            && let Some(woken) = self.all.get(&task.tid).and_then(|w| w.before(at))
             && chain.try_push(woken.hop).is_ok()
         {
             next = woken
@@ -93,12 +156,36 @@ impl Threads {
         chain
     }
 
+    /// Which part of the time since it was first seen the thread was on a CPU, 0..=1; `None` if it was
+    /// never seen to be switched to.
+    pub fn busy(&self, tid: Tid, now: Nanos) -> Option<f64> {
+        let thread = self.all.get(&tid)?;
+        let whole = now.since(thread.since?)?;
+        (whole > Nanos(0)).then(|| (thread.busy.as_secs_f64() / whole.as_secs_f64()).min(1.0))
+    }
+
     fn forget_older_half(&mut self) {
-        let mut times: Vec<_> = self.wakeups.values().map(Wakeups::last).collect();
+        let mut times: Vec<_> = self.all.values().map(|thread| thread.running).collect();
         let middle = times.len() / 2;
         let (_, &mut median, _) = times.select_nth_unstable(middle);
-        self.wakeups.retain(|_, wakeups| wakeups.last() > median);
+        self.all.retain(|_, thread| thread.running > median);
     }
+}
+
+/// What of `waits` lies after `since`.
+pub fn preempted(waits: &Waits, since: Nanos) -> Preemption {
+    let mut sum = Preemption::default();
+    for wait in waits {
+        let Some(time) = wait.running.since(wait.woken.max(since)).filter(|&t| t > Nanos(0)) else {
+            continue;
+        };
+        sum.time = sum.time + time;
+        sum.times += 1;
+        if wait.holder.held >= sum.holder.held {
+            sum.holder = wait.holder;
+        }
+    }
+    sum
 }
 
 /// The part of `chain` that was set off by data that came at `since`, and when it began to wake up:
@@ -120,7 +207,7 @@ pub fn set_off(chain: &Chain, since: Nanos) -> Option<(Nanos, &[Hop])> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wirelap_events::Pid;
+    use wirelap_events::{Holder, Pid};
 
     fn task(tid: u32) -> TaskId {
         TaskId { pid: Pid(1), tid: Tid(tid) }
@@ -176,17 +263,35 @@ mod tests {
     }
 
     #[test]
+    fn preemptions_are_no_wakeups() {
+        let mut threads = threads(&[(1, 10, 20, None)]);
+        for (woken, running) in [(30, 40), (50, 80)] {
+            let holder = Holder { task: task(9), held: Nanos(running - woken), ..Holder::default() };
+            let left = Some(Nanos(woken));
+            let (woken, rest) = (Nanos(woken), Rest::Preempted);
+            let wake = Wake { task: task(1), woken, left, rest, holder, ..Wake::default() };
+            threads.wake(Nanos(running), &wake);
+        }
+        let led = threads.led(task(1), Nanos(100));
+        assert_eq!(tids(&led.chain), [1]);
+        let all = preempted(&led.waits, Nanos(0));
+        assert_eq!((all.time, all.times, all.holder.held), (Nanos(40), 2, Nanos(30)));
+        // What lies before the data came is not the message's.
+        assert_eq!(preempted(&led.waits, Nanos(60)).time, Nanos(20));
+        assert_eq!(preempted(&led.waits, Nanos(80)), Preemption::default());
+        // 20..30 and 40..50 of 20..120.
+        assert!((threads.busy(Tid(1), Nanos(120)).unwrap() - 0.2).abs() < 1e-9);
+    }
+
+    #[test]
     fn the_least_recent_threads_are_forgotten() {
         let mut all = threads(&[]);
         for tid in 1..=100 {
-            let more = threads(&[(tid, u64::from(tid), u64::from(tid) + 1, None)]);
-            let wake = more.wakeups[&Tid(tid)].ring[1].hop;
-            all.wakeups.insert(Tid(tid), more.wakeups[&Tid(tid)]);
-            if all.wakeups.len() > 16 {
-                all.forget_older_half();
-            }
-            assert!(!all.chain(task(tid), wake.running).is_empty());
+            let at = Nanos(u64::from(tid) + 1);
+            let woken = Nanos(u64::from(tid));
+            all.wake(at, &Wake { task: task(tid), woken, from_irq: true, ..Wake::default() });
+            assert!(!all.chain(task(tid), at).is_empty());
         }
-        assert!(all.wakeups.len() <= 17);
+        assert!(all.all.len() <= 17);
     }
 }

@@ -42,6 +42,17 @@ pub struct Hop {
     pub holder: Holder,
 }
 
+/// Time in which a thread could have run, and others did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Preemption {
+    /// How long, all times together.
+    pub time: Nanos,
+    /// How often.
+    pub times: u32,
+    /// Who had the CPU the longest of the times.
+    pub holder: Holder,
+}
+
 /// What was seen of a leg beside its times: what a verdict stands on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Circumstances {
@@ -57,8 +68,10 @@ pub struct Circumstances {
     pub behind_loss: bool,
     /// Its last packet was received in `ksoftirqd`.
     pub deferred: bool,
-    /// Between being woken and the read the reader was preempted for so long in all.
-    pub preempted: Nanos,
+    /// The reader was preempted between ready and read.
+    pub reader_preempted: Preemption,
+    /// The sender was preempted before its send: of a leg after the first, during the dwell.
+    pub sender_preempted: Preemption,
     /// The last request for messages that the receiver made on this connection (Kafka `Fetch`, a NATS
     /// pull) and the sender had read before `send`; `None` where messages are pushed.
     pub asked: Option<Nanos>,

@@ -65,6 +65,11 @@ impl ByteRange {
         self.len() == 0
     }
 
+    /// Whether the two have a byte in common.
+    pub fn overlaps(self, other: ByteRange) -> bool {
+        self.start.max(other.start) < self.end.min(other.end)
+    }
+
     /// Whether the byte at `offset` is inside.
     pub fn contains(self, offset: Offset) -> bool {
         self.start <= offset && offset < self.end
@@ -92,6 +97,14 @@ mod tests {
         assert_eq!(near_end.plus(4), Seq(2));
         assert_eq!(Seq(2).distance_from(near_end), 4);
         assert_eq!(near_end.distance_from(Seq(2)), -4);
+    }
+
+    #[test]
+    fn ranges_overlap_where_they_share_a_byte() {
+        let range = |start, end| ByteRange { start: Offset(start), end: Offset(end) };
+        assert!(range(0, 10).overlaps(range(9, 20)));
+        assert!(!range(0, 10).overlaps(range(10, 20)));
+        assert!(!range(0, 10).overlaps(range(5, 5)));
     }
 
     #[test]

@@ -4,7 +4,7 @@ mod layers;
 mod tcp;
 mod udp;
 
-use crate::threads::Chain;
+use crate::threads::Led;
 pub use layers::{Layers, Spanned};
 pub use tcp::TcpMarks;
 pub use udp::{Sending, UdpMarks};
@@ -30,8 +30,9 @@ pub struct Path {
     pub read: Option<Nanos>,
     pub sender: Option<TaskId>,
     pub reader: Option<Who>,
-    pub chain: Chain,
-    /// The threads that led to the send.
-    pub before: Chain,
+    /// How the reader came to read.
+    pub reading: Led,
+    /// How the sender came to send.
+    pub sending: Led,
     pub circumstances: Circumstances,
 }

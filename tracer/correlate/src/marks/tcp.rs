@@ -1,14 +1,23 @@
 //! What happened to the bytes of one direction of a TCP connection.
 
 use super::{Layers, Path, Spanned, Who};
-use crate::threads::Chain;
-use wirelap_events::{ByteRange, Nanos, Offset, TaskId};
+use crate::threads::Led;
+use std::collections::VecDeque;
+use wirelap_events::{ByteRange, Circumstances, Nanos, Offset, TaskId, TxState};
 
 #[derive(Clone, Copy, Debug)]
 struct SendMark {
     range: ByteRange,
     at: Nanos,
     task: TaskId,
+    state: Option<TxState>,
+}
+
+/// How a thread came to send.
+#[derive(Clone, Debug)]
+struct LedMark {
+    range: ByteRange,
+    led: Led,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -16,6 +25,15 @@ struct XmitMark {
     range: ByteRange,
     queued: Option<Nanos>,
     at: Nanos,
+    /// When the last acknowledgement of something new had come before.
+    acked: Option<Nanos>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct RxMark {
+    range: ByteRange,
+    at: Nanos,
+    deferred: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -29,7 +47,7 @@ struct ReadMark {
     range: ByteRange,
     at: Nanos,
     task: TaskId,
-    chain: Chain,
+    led: Led,
 }
 
 macro_rules! spanned {
@@ -41,7 +59,7 @@ macro_rules! spanned {
         })*
     };
 }
-spanned!(SendMark, XmitMark, Mark, ReadMark);
+spanned!(SendMark, LedMark, XmitMark, RxMark, Mark, ReadMark);
 
 /// Sends are kept for messages of this many bytes, as far as [`SENDS`] reach.
 const LONGEST_MESSAGE: u64 = 64 << 20;
@@ -49,35 +67,46 @@ const LONGEST_MESSAGE: u64 = 64 << 20;
 /// The most sends that are kept for messages that may still begin long before they end.
 const SENDS: usize = 16_384;
 
+/// Repetitions that are remembered.
+const RESENDS: usize = 64;
+
 /// The marks of one direction.
 #[derive(Debug)]
 pub struct TcpMarks {
     sends: Layers<SendMark>,
+    leds: Layers<LedMark>,
     xmits: Layers<XmitMark>,
-    rxs: Layers<Mark>,
+    rxs: Layers<RxMark>,
     readies: Layers<Mark>,
     reads: Layers<ReadMark>,
     /// Everything before was reported ready.
     ready_to: Offset,
     /// Everything before was read, and when that was seen.
     read_to: (Offset, Nanos),
+    /// Everything before was acknowledged, and when the sender heard of it.
+    acked_to: (Offset, Option<Nanos>),
+    /// What TCP sent again last, and when.
+    resends: VecDeque<(ByteRange, Nanos)>,
 }
 
 impl TcpMarks {
     pub fn new(limit: usize) -> TcpMarks {
         TcpMarks {
             sends: Layers::new(limit),
+            leds: Layers::new(limit),
             xmits: Layers::new(limit),
             rxs: Layers::new(limit),
             readies: Layers::new(limit),
             reads: Layers::new(limit),
             ready_to: Offset(0),
             read_to: (Offset(0), Nanos(0)),
+            acked_to: (Offset(0), None),
+            resends: VecDeque::new(),
         }
     }
 
     /// A thread asks to send `range`. Where a later send starts, an earlier one really ended.
-    pub fn send(&mut self, range: ByteRange, at: Nanos, task: TaskId) {
+    pub fn send(&mut self, range: ByteRange, at: Nanos, task: TaskId, state: Option<TxState>) {
         while let Some(last) = self.sends.last_mut()
             && last.range.contains(range.start)
         {
@@ -87,15 +116,38 @@ impl TcpMarks {
             }
             self.sends.pop_last();
         }
-        self.sends.push(SendMark { range, at, task });
+        self.sends.push(SendMark { range, at, task, state });
+    }
+
+    /// How the sender of `range` came to send.
+    pub fn led(&mut self, range: ByteRange, led: Led) {
+        if !led.chain.is_empty() {
+            self.leds.push(LedMark { range, led });
+        }
+    }
+
+    /// The sender hears that everything before `upto` has arrived.
+    pub fn acknowledged(&mut self, upto: Offset, at: Nanos) {
+        if upto > self.acked_to.0 {
+            self.acked_to = (upto, Some(at));
+        }
+    }
+
+    /// TCP sends `range` again.
+    pub fn resent(&mut self, range: ByteRange, at: Nanos) {
+        if self.resends.len() >= RESENDS {
+            self.resends.pop_front();
+        }
+        self.resends.push_back((range, at));
     }
 
     pub fn xmit(&mut self, range: ByteRange, queued: Option<Nanos>, at: Nanos) {
-        self.xmits.push(XmitMark { range, queued, at });
+        let acked = self.acked_to.1;
+        self.xmits.push(XmitMark { range, queued, at, acked });
     }
 
-    pub fn rx(&mut self, range: ByteRange, at: Nanos) {
-        self.rxs.push(Mark { range, at });
+    pub fn rx(&mut self, range: ByteRange, at: Nanos, deferred: bool) {
+        self.rxs.push(RxMark { range, at, deferred });
     }
 
     /// Everything before `end` is ready. `certain` is false when earlier reports may have been lost:
@@ -108,8 +160,8 @@ impl TcpMarks {
         }
     }
 
-    pub fn read(&mut self, range: ByteRange, at: Nanos, task: TaskId, chain: Chain) {
-        self.reads.push(ReadMark { range, at, task, chain });
+    pub fn read(&mut self, range: ByteRange, at: Nanos, task: TaskId, led: Led) {
+        self.reads.push(ReadMark { range, at, task, led });
         if range.end > self.read_to.0 {
             self.read_to = (range.end, at);
         }
@@ -143,25 +195,46 @@ impl TcpMarks {
         let ready = self.readies.covering(last).map(|mark| mark.at).min();
         let in_time = |at: Nanos, limit: Option<Nanos>| limit.is_none_or(|limit| at <= limit);
         let arrived = ready.or(read.map(|mark| mark.at));
-        let rx = self.rxs.covering(last).map(|m| m.at).filter(|&at| in_time(at, arrived)).max();
-        let left = rx.or(arrived);
+        let rxs = self.rxs.covering(last).filter(|mark| in_time(mark.at, arrived));
+        let rx = rxs.max_by_key(|mark| mark.at);
+        let left = rx.map(|mark| mark.at).or(arrived);
         let xmits = self.xmits.covering(last).filter(|mark| in_time(mark.at, left));
         let xmit = xmits.max_by_key(|mark| mark.at);
         let send = self.sends.covering(extent.start).max_by_key(|mark| mark.range.start);
         let sent = self.sends.covering(last).max_by_key(|mark| mark.range.start);
+        let led = self.leds.covering(extent.start).last();
+        let queue = xmit.and_then(|mark| mark.queued.or(Some(mark.at)));
+        let sent_at = sent.map(|mark| mark.at);
+        let after = |at: &Nanos| sent_at.is_some_and(|sent| *at > sent) && queue >= Some(*at);
         Path {
             send: send.map(|mark| mark.at),
             sent: sent.map(|mark| mark.at),
             queue: xmit.and_then(|mark| mark.queued),
             xmit: xmit.map(|mark| mark.at),
-            rx,
+            rx: rx.map(|mark| mark.at),
             ready,
             read: read.map(|mark| mark.at),
             sender: send.map(|mark| mark.task),
             reader: read.map(|mark| Who { task: mark.task, socket: None }),
-            chain: read.map(|mark| mark.chain.clone()).unwrap_or_default(),
-            ..Path::default()
+            reading: read.map(|mark| mark.led.clone()).unwrap_or_default(),
+            sending: led.map(|mark| mark.led.clone()).unwrap_or_default(),
+            circumstances: Circumstances {
+                tx: sent.and_then(|mark| mark.state),
+                send_len: sent.map_or(0, |mark| u32::try_from(mark.range.len()).unwrap_or(u32::MAX)),
+                acked: xmit.and_then(|mark| mark.acked).filter(after),
+                resent: self.resends.iter().any(|(range, _)| range.overlaps(extent)),
+                behind_loss: self.is_behind_loss(extent, sent_at, arrived),
+                deferred: rx.is_some_and(|mark| mark.deferred),
+                ..Circumstances::default()
+            },
         }
+    }
+
+    /// Whether bytes before `extent` were sent again between `from` and `to`.
+    fn is_behind_loss(&self, extent: ByteRange, from: Option<Nanos>, to: Option<Nanos>) -> bool {
+        let (Some(from), Some(to)) = (from, to) else { return false };
+        let is_before = |range: &ByteRange| range.end <= extent.start;
+        self.resends.iter().any(|(range, at)| is_before(range) && *at >= from && *at <= to)
     }
 
     /// Nobody asks about messages that end before `floor` any more. What is asked about sends is where
@@ -170,6 +243,7 @@ impl TcpMarks {
         self.sends.prune(Offset(floor.0.saturating_sub(LONGEST_MESSAGE)), floor);
         self.sends.forget(|mark| mark.at < long_ago);
         self.sends.trim(SENDS);
+        self.leds.prune(floor, floor);
         self.xmits.prune(floor, floor);
         self.rxs.prune(floor, floor);
         self.readies.prune(floor, floor);
@@ -180,6 +254,8 @@ impl TcpMarks {
     pub fn shrink(&mut self) {
         self.sends.forget(|_| true);
         self.sends.shrink();
+        self.leds.shrink();
+        self.resends = VecDeque::new();
         self.xmits.shrink();
         self.rxs.shrink();
         self.readies.shrink();
@@ -207,8 +283,8 @@ mod tests {
     #[test]
     fn a_partial_write_ends_where_the_next_starts() {
         let mut marks = marks();
-        marks.send(range(0, 100), Nanos(1), TaskId::default());
-        marks.send(range(40, 100), Nanos(5), TaskId::default());
+        marks.send(range(0, 100), Nanos(1), TaskId::default(), None);
+        marks.send(range(40, 100), Nanos(5), TaskId::default(), None);
         let path = marks.path(range(0, 100));
         assert_eq!((path.send, path.sent), (Some(Nanos(1)), Some(Nanos(5))));
         assert_eq!(marks.path(range(39, 40)).sent, Some(Nanos(1)));
@@ -217,8 +293,8 @@ mod tests {
     #[test]
     fn a_write_that_took_nothing_does_not_count() {
         let mut marks = marks();
-        marks.send(range(0, 100), Nanos(1), TaskId::default());
-        marks.send(range(0, 100), Nanos(9), TaskId::default());
+        marks.send(range(0, 100), Nanos(1), TaskId::default(), None);
+        marks.send(range(0, 100), Nanos(9), TaskId::default(), None);
         assert_eq!(marks.path(range(0, 50)).send, Some(Nanos(9)));
     }
 
@@ -228,8 +304,8 @@ mod tests {
         marks.xmit(range(0, 10), Some(Nanos(1)), Nanos(2));
         marks.xmit(range(0, 10), Some(Nanos(50)), Nanos(51));
         marks.xmit(range(0, 10), Some(Nanos(90)), Nanos(91));
-        marks.rx(range(0, 10), Nanos(60));
-        marks.rx(range(0, 10), Nanos(95));
+        marks.rx(range(0, 10), Nanos(60), false);
+        marks.rx(range(0, 10), Nanos(95), false);
         marks.ready(Offset(10), Nanos(61), true);
         let path = marks.path(range(0, 10));
         assert_eq!((path.queue, path.xmit), (Some(Nanos(50)), Some(Nanos(51))));
@@ -239,8 +315,8 @@ mod tests {
     #[test]
     fn lost_observations_do_not_borrow_their_neighbours() {
         let mut marks = marks();
-        marks.send(range(20, 30), Nanos(5), TaskId::default());
-        marks.read(range(20, 30), Nanos(9), TaskId::default(), Chain::new());
+        marks.send(range(20, 30), Nanos(5), TaskId::default(), None);
+        marks.read(range(20, 30), Nanos(9), TaskId::default(), Led::default());
         marks.ready(Offset(10), Nanos(1), true);
         marks.ready(Offset(30), Nanos(6), false);
         let path = marks.path(range(10, 20));

@@ -1,9 +1,9 @@
 //! What happened to the datagrams of one flow.
 
 use super::{Path, Who};
-use crate::threads::Chain;
+use crate::threads::Led;
 use std::collections::VecDeque;
-use wirelap_events::{ByteRange, IfIndex, Nanos, NetNs, Offset, PacketHook, PacketId, SocketId};
+use wirelap_events::{ByteRange, Circumstances, IfIndex, Nanos, NetNs, Offset, PacketHook, PacketId, SocketId};
 use wirelap_events::{Packet, TaskId};
 
 /// Where and on which side of the stack a packet was seen.
@@ -27,6 +27,8 @@ pub struct Datagram {
     pub queued: Option<Nanos>,
     pub xmit: Option<Nanos>,
     rx: Option<Nanos>,
+    /// It was received in `ksoftirqd`.
+    deferred: bool,
     sending: Option<Sending>,
 }
 
@@ -37,7 +39,7 @@ struct Receipt {
     socket: SocketId,
     ready: Option<Nanos>,
     read: Option<(Nanos, TaskId)>,
-    chain: Chain,
+    led: Led,
 }
 
 /// The datagrams of one flow, numbered and laid end to end in the order in which they were first seen.
@@ -104,6 +106,7 @@ impl UdpMarks {
             queued: packet.queued.filter(|_| is_xmit),
             xmit: is_xmit.then_some(at),
             rx: (!is_xmit).then_some(at),
+            deferred: packet.deferred,
             sending: None,
         });
         (self.first + self.datagrams.len() as u64 - 1, range)
@@ -125,6 +128,7 @@ impl UdpMarks {
             datagram.last = place;
             if packet.hook == PacketHook::Rx {
                 datagram.rx = Some(at);
+                datagram.deferred = packet.deferred;
             }
         }
         same
@@ -141,10 +145,10 @@ impl UdpMarks {
         receipt.ready.get_or_insert(at);
     }
 
-    pub fn read(&mut self, number: u64, socket: SocketId, at: Nanos, task: TaskId, chain: Chain) {
+    pub fn read(&mut self, number: u64, socket: SocketId, at: Nanos, task: TaskId, led: Led) {
         let receipt = self.receipt(number, socket);
         receipt.read = Some((at, task));
-        receipt.chain = chain;
+        receipt.led = led;
         if self.read_to.is_none_or(|(newest, _)| number > newest) {
             self.read_to = Some((number, at));
         }
@@ -154,7 +158,7 @@ impl UdpMarks {
         let from = self.receipts.partition_point(|receipt| receipt.number < number);
         let to = self.receipts.partition_point(|receipt| receipt.number <= number);
         let index = (from..to).find(|&i| self.receipts[i].socket == socket).unwrap_or_else(|| {
-            let new = Receipt { number, socket, ready: None, read: None, chain: Chain::new() };
+            let new = Receipt { number, socket, ready: None, read: None, led: Led::default() };
             self.receipts.insert(to, new);
             to
         });
@@ -215,7 +219,11 @@ impl UdpMarks {
             reader: receipt.and_then(|receipt| {
                 Some(Who { task: receipt.read?.1, socket: Some(receipt.socket) })
             }),
-            chain: receipt.map(|receipt| receipt.chain.clone()).unwrap_or_default(),
+            reading: receipt.map(|receipt| receipt.led.clone()).unwrap_or_default(),
+            circumstances: Circumstances {
+                deferred: last.is_some_and(|datagram| datagram.deferred),
+                ..Circumstances::default()
+            },
             ..Path::default()
         }
     }
