@@ -2,10 +2,9 @@
 
 use crate::Correlator;
 use crate::rows::Row;
-use crate::snapshot::{
-    Group, Overhead, ProbeLoss, Process, Scheduling, Snapshot, TracerCost, Trust, Why,
-};
-use wirelap_events::{GroupId, Nanos, Probe};
+use crate::snapshot::{Group, Overhead, ProbeLoss, Process, Snapshot, TracerCost, Trust};
+use crate::why::{Evidence, Losses, Setting};
+use wirelap_events::{GroupId, Nanos, Probe, Tid};
 
 impl Correlator {
     /// Everything known at `now`. The caller adds what only it can know: the tracer's own cost, and the
@@ -45,17 +44,12 @@ impl Correlator {
 
     fn group(&self, id: GroupId, row: &Row, overhead: &Overhead, now: Nanos) -> Group {
         let counts = row.counts;
-        let served_by = row.server.filter(|_| row.is_brokered);
-        let server = served_by.and_then(|pid| self.sockets.name(pid)).map(str::to_owned);
-        let forwards = || {
-            let (pid, _) =
-                row.roles.iter().filter(|(_, role)| role.forwards).min_by_key(|r| r.0)?;
-            self.sockets.name(*pid).map(str::to_owned)
-        };
+        let broker = self.broker_of(row);
+        let why = self.evidence_of(row, broker.as_deref(), overhead, now).explain();
         Group {
             id,
             middleware: row.middleware.clone(),
-            broker: row.broker.clone().or_else(|| server.or_else(forwards)),
+            broker,
             endpoint: row.endpoint,
             messages: counts,
             rate: row.stats.rate_over(counts.delivered, now - self.since.unwrap_or(now)),
@@ -66,12 +60,66 @@ impl Correlator {
             sched_gap: row.stats.sched_gap.summary(),
             segments: row.stats.segments(),
             overhead: Overhead { deliveries: counts.delivered + row.warmed_up, ..*overhead },
-            why: Why::default(),
+            why,
             processes: self.processes(row),
             history: row.stats.history.points(now),
             coverage: share(counts.matched, counts.delivered),
             notes: notes_of(row),
         }
+    }
+
+    /// The broker's name: as told, or else that of the process that serves or forwards.
+    fn broker_of(&self, row: &Row) -> Option<String> {
+        let served_by = row.server.filter(|_| row.is_brokered);
+        let server = || served_by.and_then(|pid| self.sockets.name(pid));
+        let forwards = || {
+            let forwarders = row.roles.iter().filter(|(_, role)| role.forwards);
+            self.sockets.name(*forwarders.min_by_key(|role| role.0)?.0)
+        };
+        row.broker.clone().or_else(|| server().or_else(forwards).map(str::to_owned))
+    }
+
+    /// Why each row's messages took as long as they did, by the row's name. For adding up repetitions.
+    pub fn evidence(&self) -> Vec<(String, Evidence)> {
+        let rows = self.rows.iter().zip(self.overheads());
+        rows.map(|((_, row), overhead)| {
+            let broker = self.broker_of(row);
+            let evidence = self.evidence_of(row, broker.as_deref(), &overhead, self.now);
+            (row.middleware.clone(), evidence)
+        })
+        .collect()
+    }
+
+    fn evidence_of(
+        &self,
+        row: &Row,
+        broker: Option<&str>,
+        overhead: &Overhead,
+        now: Nanos,
+    ) -> Evidence {
+        let mut evidence = row.evidence.clone();
+        evidence.losses = Losses {
+            sent: row.counts.sent,
+            delivered: row.counts.delivered,
+            duplicates: row.counts.duplicates,
+            shared: row.shared,
+            resent: overhead.detail.retransmissions,
+            ..evidence.losses
+        };
+        let threads: Vec<Tid> = evidence.tasks().map(|task| task.tid).collect();
+        let names = row.roles.keys().filter_map(|&pid| Some((pid, self.sockets.comm(pid)?)));
+        evidence.setting = Setting {
+            middleware: row.middleware.clone(),
+            broker: broker.map(str::to_owned),
+            saturating: false,
+            sampled: self.window.closed_for > Nanos(0) || self.window.closed_since.is_some(),
+            names: names.collect(),
+            busy: threads
+                .into_iter()
+                .filter_map(|tid| Some((tid, self.threads.busy(tid, now)?)))
+                .collect(),
+        };
+        evidence
     }
 
     fn processes(&self, row: &Row) -> Vec<Process> {
@@ -84,7 +132,7 @@ impl Correlator {
                 comm: self.sockets.name(pid).unwrap_or_default().to_owned(),
                 cpu_share: None,
                 rss_bytes: None,
-                scheduling: Scheduling::default(),
+                scheduling: self.processes.of(pid),
             })
             .collect();
         all.sort_by_key(|process| process.pid);

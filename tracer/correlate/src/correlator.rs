@@ -4,6 +4,7 @@ use crate::config::{Config, Label};
 use crate::flow::{FlowTable, Found, Way};
 use crate::join::Messages;
 use crate::rows::Rows;
+use crate::scheduling::Processes;
 use crate::sockets::Sockets;
 use crate::strays::Strays;
 use crate::threads::Threads;
@@ -38,6 +39,7 @@ pub struct Correlator {
     pub(crate) flows: FlowTable,
     pub(crate) sockets: Sockets,
     pub(crate) threads: Threads,
+    pub(crate) processes: Processes,
     pub(crate) messages: Messages,
     pub(crate) rows: Rows,
     pub(crate) strays: Strays,
@@ -94,6 +96,7 @@ impl Correlator {
             flows: FlowTable::new(&config),
             sockets: Sockets::default(),
             threads: Threads::new(config.max_threads),
+            processes: Processes::default(),
             messages: Messages::new(config.max_messages, config.hold, config.patience),
             rows: Rows::new(config.labels.clone()),
             strays: Strays::default(),
@@ -133,13 +136,13 @@ impl Correlator {
             Body::Packet(packet) => self.packet(at, event.cpu, packet),
             Body::Wake(wake) => {
                 self.threads.wake(at, wake);
+                self.processes.wake(at, wake);
                 self.sockets.named(wake.holder.task.tid, wake.holder.comm);
             }
             Body::Lost(lost) => self.lost[lost.probe as usize] += lost.count,
             Body::Window(open) => self.window(at, *open),
             Body::Retransmit(retransmit) => self.retransmit(at, retransmit),
-            // One thrown away is recognised by never being read.
-            Body::Drop(_) => {}
+            Body::Drop(drop) => self.dropped(drop),
         }
     }
 

@@ -23,7 +23,9 @@ mod leg;
 mod marks;
 mod overhead;
 mod packets;
+mod ring;
 mod rows;
+mod scheduling;
 mod settle;
 mod sighting;
 pub mod snapshot;
@@ -42,3 +44,4 @@ pub use snapshot::{
     Part, Parts, ProbeLoss, Process, Rate, Scheduling, SegmentStat, Severity, Snapshot, Summary,
     Tail, TailRow, TracerCost, Trust, TypicalRow, Verdict, VerdictKind, Why, WorstMessage,
 };
+pub use why::{Evidence, Losses, Setting};

@@ -5,7 +5,7 @@ use crate::flow::{Flow, Marks, State, Way};
 use crate::marks::{Sending, UdpMarks};
 use crate::sockets::Outgoing;
 use wirelap_events::{
-    ByteRange, Cpu, Nanos, Packet, PacketHook, Retransmit, SocketId, TcpFields, Transport,
+    ByteRange, Cpu, Drop, Nanos, Packet, PacketHook, Retransmit, SocketId, TcpFields, Transport,
     tcp_flags,
 };
 
@@ -84,12 +84,39 @@ impl Correlator {
         let tells_nothing = packet.payload.is_empty() && packet.hook == PacketHook::Rx && sent_here;
         if !range.is_empty() && !tells_nothing {
             conversation.packet(way.side, range, packet.payload, at, &mut self.found);
+            self.note_asides(at, way);
         }
         if tcp.flags & tcp_flags::ACK != 0 {
             self.acknowledged(at, way.back(), packet.hook, tcp);
         }
         self.activate(way);
         self.sight_found(at, way);
+    }
+
+    /// Notes when there were frames that bear on messages and are none.
+    fn note_asides(&mut self, at: Nanos, way: Way) {
+        let Some(conversation) = self.flows.get_mut(way) else { return };
+        let asides = std::mem::take(&mut conversation.asides);
+        if asides.asked {
+            conversation.flow_mut(way.side).asks(at);
+        }
+        if asides.upkeep
+            && let Some((row, _)) = conversation.row
+            && let Some(row) = self.rows.get_mut(row)
+        {
+            row.upkeep.push(at);
+        }
+    }
+
+    /// A packet was thrown away. That its message is lost is recognised by its never being read.
+    pub(crate) fn dropped(&mut self, drop: &Drop) {
+        let Some(way) = self.flows.find(drop.flow) else { return };
+        if drop.len > 0
+            && let Some(row) = self.row_of(way)
+            && let Some(row) = self.rows.get_mut(row)
+        {
+            row.evidence.dropped(drop.cause);
+        }
     }
 
     /// TCP sends a segment again.
@@ -125,7 +152,9 @@ impl Correlator {
 
     /// What the receiver has acknowledged and no packet was seen of will not be seen.
     fn acknowledged(&mut self, at: Nanos, way: Way, hook: PacketHook, tcp: &TcpFields) {
-        let Some(flow) = self.flows.flow_mut(way) else { return };
+        let Some(flow) = self.flows.flow_mut(way).filter(|flow| flow.unwrap.is_based()) else {
+            return;
+        };
         let Some(upto) = flow.counter(tcp.ack) else { return };
         if hook == PacketHook::Rx
             && let Marks::Tcp(marks) = &mut flow.marks
@@ -164,6 +193,7 @@ impl Correlator {
             flow.devices.counts(packet, packet.hook == PacketHook::Xmit);
             conversation.ledger.packet(way.side, packet, 0);
             conversation.datagram(way.side, range, packet.payload, &mut self.found);
+            self.note_asides(at, way);
             self.remember(packet, way, number);
             number
         };

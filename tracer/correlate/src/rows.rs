@@ -1,11 +1,13 @@
 //! Rows: which conversation belongs to which, and what they add up to.
 
 use crate::config::Label;
+use crate::ring::Ring;
 use crate::snapshot::{Counts, Overhead};
 use crate::stats::RowStats;
+use crate::why::Evidence;
 use rustc_hash::FxHashMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use wirelap_events::{FlowKey, GroupId, NetNs, Pid};
+use wirelap_events::{FlowKey, GroupId, Leg, Nanos, NetNs, Pid};
 use wirelap_protocols::{Protocol, Topology};
 
 /// What makes conversations one row.
@@ -64,6 +66,24 @@ pub struct Row {
     /// Legs whose payload was in shared memory.
     pub shared: u64,
     pub domain: Option<u32>,
+    /// When there were keep-alives and discovery, the last times.
+    pub upkeep: Ring<Nanos, 32>,
+    /// Why its messages take so long.
+    pub evidence: Evidence,
+}
+
+/// A keep-alive this long before a message is sent may still be in its way.
+const BESIDE: Nanos = Nanos::from_millis(1);
+
+impl Row {
+    /// Whether there was a keep-alive or discovery while a message was on a leg.
+    pub fn had_upkeep(&self, leg: &Leg) -> bool {
+        let (Some((_, from)), Some((_, to))) = (leg.times.seen().next(), leg.times.seen().last())
+        else {
+            return false;
+        };
+        self.upkeep.iter().any(|&at| at >= from - BESIDE && at <= to)
+    }
 }
 
 /// Rows that are told apart; conversations beyond share one.
@@ -164,6 +184,8 @@ impl Rows {
             to_remote: 0,
             shared: 0,
             domain,
+            upkeep: Ring::default(),
+            evidence: Evidence::default(),
         }
     }
 }

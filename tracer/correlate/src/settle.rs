@@ -112,7 +112,11 @@ impl Correlator {
         // Only a multicast has more than one reader.
         let others: Vec<Leg> = legs.filter(|leg| leg.times.get(Stage::Read).is_some()).collect();
         self.totals.anomalies += dropped;
-        let Some(first) = first else { return };
+        let Some(mut first) = first else { return };
+        if let Some(send) = first.times.get(Stage::Send) {
+            let asking = self.flows.flow(way.back());
+            first.circumstances.asked = asking.and_then(|flow| flow.asked_before(send));
+        }
         let whole = |leg: &Leg| leg.times.get(Stage::Send).is_some() || !has_sends;
         let is_whole = whole(&first);
         let mut ends = Vec::new();
@@ -161,7 +165,7 @@ impl Correlator {
     }
 
     fn hand_out(&mut self, ready: Ready, out: &mut dyn DeliverySink) {
-        let Ready { delivery, whole } = ready;
+        let Ready { mut delivery, whole } = ready;
         if delivery.stamp.is_some_and(|stamp: Stamp| stamp.warmup) {
             if let Some(row) = self.rows.get_mut(delivery.group) {
                 row.warmed_up += u64::from(read_at(&delivery).is_some());
@@ -180,6 +184,10 @@ impl Correlator {
         };
         row.counts.matched += 1;
         row.stats.matched(&delivery, one_way);
+        for leg in &mut delivery.legs {
+            leg.circumstances.beside_upkeep = row.had_upkeep(leg);
+        }
+        row.evidence.delivery(&delivery, one_way);
         if delivery.legs[0].times.get(Stage::Send).is_none() {
             row.without_send += 1;
         }
@@ -221,6 +229,11 @@ impl Correlator {
             if all { self.messages.force() } else { self.messages.expire(self.now) }
         {
             self.count_leftover(&gone);
+            // What is still under way at the end is not lost.
+            if !all && let Some(row) = self.rows.get_mut(gone.row) {
+                row.evidence.losses.unread += gone.left.unread;
+                row.evidence.losses.swallowed += gone.left.swallowed;
+            }
         }
     }
 

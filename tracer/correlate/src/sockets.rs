@@ -151,6 +151,10 @@ impl Sockets {
         self.names.get(&pid).map(Comm::as_str)
     }
 
+    pub fn comm(&self, pid: Pid) -> Option<Comm> {
+        self.names.get(&pid).copied()
+    }
+
     /// A socket is closed. Returns what it sends.
     pub fn close(&mut self, id: SocketId, at: Nanos) -> Option<Way> {
         let entry = self.entries.get_mut(&id)?;

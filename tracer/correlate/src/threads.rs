@@ -1,5 +1,6 @@
 //! When threads were woken, and by whom; when they were preempted, and for whom.
 
+use crate::ring::Ring;
 use arrayvec::ArrayVec;
 use rustc_hash::FxHashMap;
 use wirelap_events::{Hop, MAX_HOPS, Nanos, Preemption, Rest, TaskId, Tid, Wake};
@@ -28,31 +29,6 @@ struct Woken {
     hop: Hop,
     /// The thread that did it; `None` for an interrupt.
     by: Option<TaskId>,
-}
-
-/// The last things of a kind, newest at `newest`.
-#[derive(Clone, Copy, Debug)]
-struct Ring<T, const N: usize> {
-    ring: [T; N],
-    newest: usize,
-}
-
-impl<T: Copy + Default, const N: usize> Default for Ring<T, N> {
-    fn default() -> Self {
-        Ring { ring: [T::default(); N], newest: 0 }
-    }
-}
-
-impl<T: Copy, const N: usize> Ring<T, N> {
-    fn push(&mut self, item: T) {
-        self.newest = (self.newest + 1) % N;
-        self.ring[self.newest] = item;
-    }
-
-    /// The newest first.
-    fn iter(&self) -> impl Iterator<Item = &T> {
-        (0..N).map(|back| &self.ring[(self.newest + N - back) % N])
-    }
 }
 
 /// One thread's last wakeups and preemptions.
@@ -266,7 +242,8 @@ mod tests {
     fn preemptions_are_no_wakeups() {
         let mut threads = threads(&[(1, 10, 20, None)]);
         for (woken, running) in [(30, 40), (50, 80)] {
-            let holder = Holder { task: task(9), held: Nanos(running - woken), ..Holder::default() };
+            let holder =
+                Holder { task: task(9), held: Nanos(running - woken), ..Holder::default() };
             let left = Some(Nanos(woken));
             let (woken, rest) = (Nanos(woken), Rest::Preempted);
             let wake = Wake { task: task(1), woken, left, rest, holder, ..Wake::default() };

@@ -140,6 +140,20 @@ impl Leg {
         }
     }
 
+    /// The waits of the chain's threads for a CPU, after [`Stage::Wakeup`]: together the segment
+    /// [`Segment::RunQueue`].
+    pub fn run_queue_waits(&self) -> impl Iterator<Item = (&Hop, Nanos)> + '_ {
+        let mut at = self.times.get(Stage::Wakeup).unwrap_or_default();
+        let to = self.times.get(Stage::Running).unwrap_or_default().max(at);
+        self.chain.iter().enumerate().map(move |(index, hop)| {
+            if index > 0 {
+                at = hop.woken.clamp(at, to);
+            }
+            let running = hop.running.clamp(at, to);
+            (hop, running - std::mem::replace(&mut at, running))
+        })
+    }
+
     /// Splits `from..to` at the chain's wakeups and switches.
     fn add_chain(&self, out: &mut Segments, from: Nanos, to: Nanos) {
         let mut at = from;
@@ -261,6 +275,9 @@ mod tests {
         assert_eq!(segments.get(Segment::Wakeup), Some(Nanos(5)));
         assert_eq!(segments.get(Segment::RunQueue), Some(Nanos(7 + 20)));
         assert_eq!(segments.get(Segment::Handoff), Some(Nanos(8)));
+        let waits = leg(&stages, &[(5, 12), (20, 40)]);
+        let waits: Vec<_> = waits.run_queue_waits().map(|(_, wait)| wait.0).collect();
+        assert_eq!(waits, [7, 20]);
         assert_eq!(segments.get(Segment::Read), Some(Nanos(10)));
         assert_eq!(segments.sum(), Nanos(50));
     }

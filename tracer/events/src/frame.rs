@@ -33,6 +33,13 @@ impl Frame<'_> {
         CLOSING.iter().any(|start| self.name.starts_with(start))
     }
 
+    /// Whether it asks the other side for messages that it may have, or gets: Kafka's Fetch (KIP-74), OPC
+    /// UA's Publish (part 4, §5.14.5). A peer that is sent messages without asking has no such frames.
+    pub fn asks_for_messages(&self) -> bool {
+        const ASKING: [&str; 2] = ["FetchRequest", "PublishRequest"];
+        ASKING.contains(&self.name)
+    }
+
     /// Bytes that are not application payload.
     pub fn header_bytes(&self) -> u64 {
         self.range.len().saturating_sub(self.payload_bytes)

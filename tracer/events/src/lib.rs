@@ -22,7 +22,9 @@ pub mod stage;
 pub mod stamp;
 pub mod units;
 
-pub use delivery::{Circumstances, Delivery, GroupId, Hop, Leg, MAX_HOPS, MAX_LEGS, MessageId, Preemption};
+pub use delivery::{
+    Circumstances, Delivery, GroupId, Hop, Leg, MAX_HOPS, MAX_LEGS, MessageId, Preemption,
+};
 pub use event::{
     Body, Comm, Drop, DropCause, Event, Holder, Lost, Nagle, Origin, Packet, PacketHook, PacketId,
     Probe, Read, ReadKind, Ready, ReadyKind, Rest, Retransmit, Send, SendKind, Socket, TaskId,

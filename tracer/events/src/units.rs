@@ -19,6 +19,11 @@ impl Nanos {
         Nanos(ms * 1_000_000)
     }
 
+    /// Nanoseconds of whole microseconds.
+    pub const fn from_micros(us: u64) -> Nanos {
+        Nanos(us * 1_000)
+    }
+
     /// Seconds, for rates.
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e9

@@ -8,7 +8,7 @@ use crate::correlator::Totals;
 use crate::ledger::Ledger;
 use rustc_hash::FxHasher;
 use std::hash::{Hash, Hasher};
-use wirelap_events::{ByteRange, Data, FlowKey, Frame, GroupId, Nanos, Offset, Stamp};
+use wirelap_events::{ByteRange, Class, Data, FlowKey, Frame, GroupId, Nanos, Offset, Stamp};
 use wirelap_protocols::stream::Stream;
 use wirelap_protocols::{Connection, FrameSink, Memories, Pdu, Protocol, Side};
 
@@ -46,14 +46,26 @@ pub struct Conversation {
     told: (u64, u64),
     /// Undecoded bytes that passed while observation was paused.
     paused: u64,
+    /// Frames since that was last asked: a keep-alive or discovery; a request for messages.
+    pub asides: Asides,
     /// What its decoder shares with others.
     pub(super) memories: Memories,
     /// What is spoken where.
     pub(super) known: Known,
 }
 
+/// Kinds of frames that bear on messages and are none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Asides {
+    /// A keep-alive or discovery frame.
+    pub upkeep: bool,
+    /// A request for messages.
+    pub asked: bool,
+}
+
 /// What a decoder hands over.
 struct Collector<'a> {
+    asides: &'a mut Asides,
     side: Side,
     ledger: &'a mut Ledger,
     found: &'a mut Vec<Found>,
@@ -62,6 +74,8 @@ struct Collector<'a> {
 impl FrameSink for Collector<'_> {
     fn frame(&mut self, frame: &Frame<'_>) {
         self.ledger.frame(self.side, frame);
+        self.asides.upkeep |= matches!(frame.class, Class::KeepAlive | Class::Discovery);
+        self.asides.asked |= frame.asks_for_messages();
         if let Some(data) = &frame.data {
             let shared = frame.is_in_shared_memory();
             self.found.push(Found { shared, ..identify(self.side, data) });
@@ -117,6 +131,7 @@ impl Conversation {
             uncaptured: 0,
             told: (0, 0),
             paused: 0,
+            asides: Asides::default(),
             memories,
             known,
         }
@@ -232,7 +247,7 @@ impl Conversation {
     pub(super) fn read_piece(&mut self, side: Side, piece: Piece<'_>, found: &mut Vec<Found>) {
         let State::Decoding(_, connection) = &mut self.state else { return };
         let flow = &mut self.flows[side as usize];
-        let mut out = Collector { side, ledger: &mut self.ledger, found };
+        let mut out = Collector { asides: &mut self.asides, side, ledger: &mut self.ledger, found };
         let from_start = flow.isn.is_some();
         let at = match piece {
             Piece::Bytes { at, .. } | Piece::Gap { at, .. } => at,
@@ -254,7 +269,8 @@ impl Conversation {
             self.recognise_datagram(side, bytes);
         }
         if let State::Decoding(_, connection) = &mut self.state {
-            let mut out = Collector { side, ledger: &mut self.ledger, found };
+            let mut out =
+                Collector { asides: &mut self.asides, side, ledger: &mut self.ledger, found };
             connection.pdu(side, Pdu { range, bytes }, &mut out);
         }
     }

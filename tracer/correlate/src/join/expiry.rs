@@ -82,6 +82,7 @@ impl Messages {
                 continue;
             }
             left.unjoined += u64::from(was_read && ends);
+            left.swallowed += u64::from(was_read && !ends);
             left.unread += u64::from(!was_read);
         }
         let (identity, row, entry) = (message.identity, message.row, (message.serial, index));

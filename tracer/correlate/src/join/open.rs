@@ -97,6 +97,8 @@ pub struct Leftover {
     pub unjoined: u64,
     /// Never seen to be read.
     pub unread: u64,
+    /// Read by a broker, and passed on to nobody.
+    pub swallowed: u64,
 }
 
 /// A message that is no longer kept.

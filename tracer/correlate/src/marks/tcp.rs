@@ -220,7 +220,8 @@ impl TcpMarks {
             sending: led.map(|mark| mark.led.clone()).unwrap_or_default(),
             circumstances: Circumstances {
                 tx: sent.and_then(|mark| mark.state),
-                send_len: sent.map_or(0, |mark| u32::try_from(mark.range.len()).unwrap_or(u32::MAX)),
+                send_len: sent
+                    .map_or(0, |mark| u32::try_from(mark.range.len()).unwrap_or(u32::MAX)),
                 acked: xmit.and_then(|mark| mark.acked).filter(after),
                 resent: self.resends.iter().any(|(range, _)| range.overlaps(extent)),
                 behind_loss: self.is_behind_loss(extent, sent_at, arrived),

@@ -3,7 +3,9 @@
 use super::{Path, Who};
 use crate::threads::Led;
 use std::collections::VecDeque;
-use wirelap_events::{ByteRange, Circumstances, IfIndex, Nanos, NetNs, Offset, PacketHook, PacketId, SocketId};
+use wirelap_events::{
+    ByteRange, Circumstances, IfIndex, Nanos, NetNs, Offset, PacketHook, PacketId, SocketId,
+};
 use wirelap_events::{Packet, TaskId};
 
 /// Where and on which side of the stack a packet was seen.

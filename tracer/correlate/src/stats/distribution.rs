@@ -5,7 +5,7 @@ use hdrhistogram::Histogram;
 use wirelap_events::Nanos;
 
 /// Untrimmed, with values rounded to three digits.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Distribution {
     /// `None` only if the histogram could not be made, which its fixed arguments rule out.
     histogram: Option<Histogram<u64>>,
@@ -23,6 +23,15 @@ impl Distribution {
             let _ = histogram.record(value);
         }
         self.sum += u128::from(value);
+    }
+
+    /// Adds another's values.
+    pub fn merge(&mut self, other: &Distribution) {
+        if let (Some(mine), Some(theirs)) = (&mut self.histogram, &other.histogram) {
+            // Both grow as they must, so that adding cannot fail.
+            let _ = mine.add(theirs);
+        }
+        self.sum += other.sum;
     }
 
     pub fn count(&self) -> u64 {

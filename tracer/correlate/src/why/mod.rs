@@ -1,7 +1,22 @@
 //! Why a row's messages took as long as they did.
+//!
+//! ```text
+//! Delivery ──blame──▶ parts: (leg, segment, cause, time, who had the CPU)
+//!                       ├─▶ breakdown: sums by latency, so that median and tail can be told apart
+//!                       └─▶ findings: how often, how long, an example
+//! counts of losses ─────────▶ evidence ──rules──▶ verdicts, tails, the worst messages
+//! ```
 
+mod blame;
+mod breakdown;
+mod evidence;
 mod explanation;
+mod losses;
+mod remedy;
+mod rules;
+mod sentences;
 
+pub use evidence::{Evidence, Losses, Setting};
 pub use explanation::{
     Cause, HolderShare, Severity, Tail, TailRow, TypicalRow, Verdict, VerdictKind, Why,
     WorstMessage,

@@ -1,0 +1,38 @@
+//! The last things of a kind.
+
+/// The last `N` things; begins with defaults.
+#[derive(Clone, Copy, Debug)]
+pub struct Ring<T, const N: usize> {
+    ring: [T; N],
+    newest: usize,
+}
+
+impl<T: Copy + Default, const N: usize> Default for Ring<T, N> {
+    fn default() -> Self {
+        Ring { ring: [T::default(); N], newest: 0 }
+    }
+}
+
+impl<T: Copy, const N: usize> Ring<T, N> {
+    pub fn push(&mut self, item: T) {
+        self.newest = (self.newest + 1) % N;
+        self.ring[self.newest] = item;
+    }
+
+    /// The newest first.
+    pub fn iter(&self) -> impl Iterator<Item = &T> {
+        (0..N).map(|back| &self.ring[(self.newest + N - back) % N])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_oldest_are_forgotten() {
+        let mut ring: Ring<u8, 3> = Ring::default();
+        (1..=5).for_each(|item| ring.push(item));
+        assert!(ring.iter().eq(&[5, 4, 3]));
+    }
+}

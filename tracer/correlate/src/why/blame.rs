@@ -1,0 +1,271 @@
+//! What each part of a message's time was spent on, as far as its own circumstances tell.
+//!
+//! ```text
+//! segment      told apart by
+//! write        the receiver's window, the send buffer
+//! socket_tx    sent again; corked; window, congestion window or Nagle, if an ACK set it free
+//! qdisc        –
+//! wire         received in ksoftirqd
+//! stack_rx     earlier bytes sent again
+//! wakeup       the reader slept elsewhere, was stopped, or was at work
+//! runqueue     each thread's wait: another had the CPU, or the CPU was idle
+//! busy, read   preempted; otherwise the reader's own work
+//! broker_dwell waiting to be asked; each thread's wait; asleep; the broker's own work
+//! ```
+
+use super::explanation::{Cause, VerdictKind as Kind};
+use wirelap_events::{
+    Delivery, Holder, Hop, Leg, Nagle, Nanos, Preemption, Rest, Segment, Segments, Stage, Tid,
+    TxState,
+};
+
+/// Less than this is what a call, a softirq or a timer's slack takes anyway.
+const NOTICED: Nanos = Nanos::from_micros(50);
+
+/// A thread that sleeps less than this between reading and sending is not stalled, but waits for another.
+const NAP: Nanos = Nanos::from_micros(200);
+
+/// Takes the parts of a message's time.
+pub trait Parts {
+    /// `time` of leg number `leg` (0 the first) in `segment` was spent on `cause`; while it waited for a
+    /// CPU, `holder` had it.
+    fn part(
+        &mut self,
+        leg: usize,
+        segment: Segment,
+        cause: Cause,
+        time: Nanos,
+        holder: Option<&Holder>,
+    );
+}
+
+/// Hands out every part of a delivery. Together they are last stage − first stage.
+pub fn blame(delivery: &Delivery, out: &mut dyn Parts) {
+    let last = delivery.legs.len() - 1;
+    for (index, segments) in delivery.segments() {
+        let leg = &delivery.legs[index];
+        let mut leg_parts = LegParts { leg, index, is_last: index == last, out };
+        leg_parts.all(&segments);
+        if let (Some(dwell), Some(before)) =
+            (segments.get(Segment::BrokerDwell), index.checked_sub(1))
+        {
+            leg_parts.dwell(&delivery.legs[before], dwell);
+        }
+    }
+}
+
+struct LegParts<'a> {
+    leg: &'a Leg,
+    index: usize,
+    /// Its reader is a client, not a broker.
+    is_last: bool,
+    out: &'a mut dyn Parts,
+}
+
+impl LegParts<'_> {
+    fn put(&mut self, segment: Segment, cause: Cause, time: Nanos) {
+        if time > Nanos(0) {
+            self.out.part(self.index, segment, cause, time, None);
+        }
+    }
+
+    fn put_of(&mut self, segment: Segment, kind: Kind, time: Nanos) {
+        self.put(segment, Cause::Of(kind), time);
+    }
+
+    fn all(&mut self, segments: &Segments) {
+        for (segment, time) in segments.iter() {
+            match segment {
+                Segment::Write => self.put(segment, self.write(time), time),
+                Segment::SocketTx => self.put(segment, self.socket_tx(time), time),
+                Segment::Qdisc => self.put_of(segment, Kind::QdiscQueueing, time),
+                Segment::Wire => {
+                    let deferred = self.leg.circumstances.deferred;
+                    self.put(segment, when(deferred, Kind::SoftirqDeferral), time);
+                }
+                Segment::StackRx => {
+                    let seen = &self.leg.circumstances;
+                    let lost = time >= NOTICED && (seen.resent || seen.behind_loss);
+                    self.put(segment, when(lost, Kind::Retransmission), time);
+                }
+                Segment::Wakeup => self.wakeup(time),
+                Segment::RunQueue => self.run_queue(time),
+                Segment::Busy => self.own_work(segment, time, true),
+                Segment::Read => self.own_work(segment, time, time >= NAP),
+                Segment::ClientTx | Segment::Handoff | Segment::ClientRx => {
+                    self.put(segment, Cause::Ordinary, time);
+                }
+                Segment::BrokerDwell => {}
+            }
+        }
+    }
+
+    fn write(&self, time: Nanos) -> Cause {
+        let Some(tx) = self.leg.circumstances.tx.filter(|_| time >= NOTICED) else {
+            return Cause::Ordinary;
+        };
+        if tx.in_flight.saturating_add(tx.unsent).saturating_add(tx.mss) > tx.window {
+            Cause::Of(Kind::ReceiveWindow)
+        } else {
+            when(tx.unsent > 0, Kind::SendBuffer)
+        }
+    }
+
+    fn socket_tx(&self, time: Nanos) -> Cause {
+        let seen = &self.leg.circumstances;
+        if time < NOTICED {
+            return Cause::Ordinary;
+        }
+        if seen.resent || seen.behind_loss {
+            return Cause::Of(Kind::Retransmission);
+        }
+        match seen.tx {
+            Some(tx) => held_back(tx, seen.send_len, seen.acked.is_some()),
+            None => Cause::Ordinary,
+        }
+    }
+
+    /// The data was ready, and nothing woke the reader.
+    fn wakeup(&mut self, time: Nanos) {
+        let segment = Segment::Wakeup;
+        let (Some(hop), true) = (self.leg.chain.first(), time >= NOTICED) else {
+            return self.put(segment, Cause::Ordinary, time);
+        };
+        let ready = hop.woken.max(self.leg.times.get(Stage::Wakeup).unwrap_or_default()) - time;
+        let at_work = hop.left.map_or(Nanos(0), |left| left - ready).min(time);
+        let kind = if self.is_last { Kind::ClientStalled } else { Kind::BrokerStalled };
+        self.put_of(segment, self.work(), at_work);
+        self.put_of(segment, kind, time - at_work);
+    }
+
+    /// What it is called when the reader is at work on something else.
+    fn work(&self) -> Kind {
+        if self.is_last { Kind::ReaderBusy } else { Kind::BrokerCpuBound }
+    }
+
+    fn run_queue(&mut self, time: Nanos) {
+        let mut left = time;
+        for (hop, wait) in self.leg.run_queue_waits() {
+            let wait = wait.min(left);
+            left = left - wait;
+            self.waited(Segment::RunQueue, hop.holder, wait);
+        }
+        self.put(Segment::RunQueue, Cause::Ordinary, left);
+    }
+
+    /// A thread waited for a CPU.
+    fn waited(&mut self, segment: Segment, holder: Holder, time: Nanos) {
+        if time == Nanos(0) {
+            return;
+        }
+        let cause = match holder {
+            Holder { held: Nanos(0), .. } => Cause::Ordinary,
+            Holder { task, .. } if task.tid == Tid(0) => Cause::Of(Kind::IdleWakeup),
+            Holder { .. } => Cause::Of(Kind::RunQueueContention),
+        };
+        let culprit = (cause == Cause::Of(Kind::RunQueueContention)).then_some(&holder);
+        self.out.part(self.index, segment, cause, time, culprit);
+    }
+
+    /// The reader had the CPU, or another had it in its place.
+    fn own_work(&mut self, segment: Segment, time: Nanos, is_long: bool) {
+        let Preemption { time: preempted, holder, .. } = self.leg.circumstances.reader_preempted;
+        let preempted = preempted.min(time);
+        self.waited(segment, holder, preempted);
+        let cause = when(is_long, self.work());
+        self.put(segment, cause, time - preempted);
+    }
+
+    /// Between the read of the leg before and the send of this one.
+    fn dwell(&mut self, before: &Leg, time: Nanos) {
+        let segment = Segment::BrokerDwell;
+        let Some((_, read)) = before.times.seen().last() else { return };
+        let sent = read + time;
+        let mut rest = Span { from: read, to: sent };
+        let asked = self.leg.circumstances.asked;
+        if let Some(asked) = asked {
+            self.put_of(segment, Kind::FetchWait, rest.advance(asked));
+        }
+        let is_awaited = asked.is_some();
+        let mut woken_by_own = false;
+        for hop in &self.leg.before {
+            if hop.running <= rest.from {
+                woken_by_own = true;
+                continue;
+            }
+            self.dwell_hop(hop, &mut rest, woken_by_own, is_awaited);
+            woken_by_own = true;
+        }
+        let Preemption { time: preempted, holder, .. } = self.leg.circumstances.sender_preempted;
+        let work = rest.advance(sent);
+        let preempted = preempted.min(work);
+        self.waited(segment, holder, preempted);
+        let seen = !self.leg.before.is_empty();
+        self.put(segment, when(seen, Kind::BrokerCpuBound), work - preempted);
+    }
+
+    /// One thread of the forwarder: asleep, or the one that woke it at work; then waiting for a CPU.
+    fn dwell_hop(&mut self, hop: &Hop, rest: &mut Span, woken_by_own: bool, is_awaited: bool) {
+        let segment = Segment::BrokerDwell;
+        let work = if woken_by_own {
+            rest.advance(hop.woken)
+        } else {
+            rest.advance(hop.left.unwrap_or(rest.from).min(hop.woken))
+        };
+        self.put_of(segment, Kind::BrokerCpuBound, work);
+        let asleep = rest.advance(hop.woken);
+        let cause = match hop.rest {
+            Rest::Asleep if is_awaited => Cause::Of(Kind::FetchWait),
+            Rest::Asleep => when(asleep >= NAP, Kind::BrokerStalled),
+            Rest::Blocked | Rest::Stopped | Rest::Preempted => Cause::Of(Kind::BrokerStalled),
+        };
+        self.put(segment, cause, asleep);
+        let wait = rest.advance(hop.running);
+        self.waited(segment, hop.holder, wait);
+    }
+}
+
+/// A stretch of time that is cut off from its beginning.
+struct Span {
+    from: Nanos,
+    to: Nanos,
+}
+
+impl Span {
+    /// Cuts off what lies before `until`.
+    fn advance(&mut self, until: Nanos) -> Nanos {
+        let until = until.clamp(self.from, self.to);
+        let cut = until - self.from;
+        self.from = until;
+        cut
+    }
+}
+
+/// The cause if it `applies`.
+fn when(applies: bool, kind: Kind) -> Cause {
+    if applies { Cause::Of(kind) } else { Cause::Ordinary }
+}
+
+/// What kept TCP from sending `len` bytes at once: the rules of `tcp_write_xmit`
+/// (net/ipv4/tcp_output.c), in its order.
+fn held_back(tx: TxState, len: u32, freed_by_ack: bool) -> Cause {
+    let mss = tx.mss.max(1);
+    let waiting = tx.unsent.saturating_add(len);
+    if tx.nagle == Nagle::Corked {
+        return Cause::Of(Kind::Corked);
+    }
+    if !freed_by_ack {
+        return Cause::Ordinary;
+    }
+    if tx.in_flight.saturating_add(waiting) > tx.window {
+        return Cause::Of(Kind::ReceiveWindow);
+    }
+    if tx.segments_out.saturating_add(waiting.div_ceil(mss)) > tx.cwnd {
+        return Cause::Of(Kind::CongestionWindow);
+    }
+    let is_short = !waiting.is_multiple_of(mss);
+    when(tx.nagle == Nagle::On && tx.in_flight > 0 && is_short, Kind::NagleDelayedAck)
+}
+
+#[cfg(test)]
+mod tests;

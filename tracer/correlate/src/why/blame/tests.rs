@@ -1,0 +1,209 @@
+use super::*;
+use wirelap_events::{
+    Circumstances, FlowKey, GroupId, MessageId, NetNs, Pid, StageTimes, TaskId, Transport,
+};
+
+/// What was blamed, in the order of a message's life.
+#[derive(Default)]
+struct Found(Vec<(usize, Segment, Cause, u64)>);
+
+impl Parts for Found {
+    fn part(
+        &mut self,
+        leg: usize,
+        segment: Segment,
+        cause: Cause,
+        time: Nanos,
+        _: Option<&Holder>,
+    ) {
+        self.0.push((leg, segment, cause, time.0));
+    }
+}
+
+fn of(kind: Kind) -> Cause {
+    Cause::Of(kind)
+}
+
+fn leg(stages: &[(Stage, u64)]) -> Leg {
+    let mut times = StageTimes::default();
+    for &(stage, at) in stages {
+        times.set(stage, Nanos(at * 1_000));
+    }
+    let any = "127.0.0.1:1".parse().unwrap();
+    Leg {
+        flow: FlowKey::new(Transport::Tcp, any, any, NetNs(0)),
+        from: None,
+        to: None,
+        sender: None,
+        reader: None,
+        times,
+        chain: [].into_iter().collect(),
+        before: [].into_iter().collect(),
+        circumstances: Circumstances::default(),
+    }
+}
+
+/// A thread's rest, in microseconds.
+fn hop(left: u64, woken: u64, running: u64, holder: u32) -> Hop {
+    let [left, woken, running] = [left, woken, running].map(|us| Nanos(us * 1_000));
+    let task = TaskId { pid: Pid(holder), tid: Tid(holder) };
+    let holder = Holder { task, held: running - woken, ..Holder::default() };
+    Hop { left: Some(left), woken, running, from_irq: true, holder, ..Hop::default() }
+}
+
+fn blamed(legs: Vec<Leg>) -> Vec<(usize, Segment, Cause, u64)> {
+    let delivery = Delivery {
+        message: MessageId(1),
+        group: GroupId(0),
+        stamp: None,
+        payload_len: 64,
+        legs: legs.into_iter().collect(),
+    };
+    let mut found = Found::default();
+    blame(&delivery, &mut found);
+    let sum: u64 = found.0.iter().map(|part| part.3).sum();
+    let (first, last) = (&delivery.legs[0].times, &delivery.legs[delivery.legs.len() - 1].times);
+    let whole = last.seen().last().unwrap().1 - first.seen().next().unwrap().1;
+    assert_eq!(Nanos(sum), whole, "parts add up to the whole: {:?}", found.0);
+    found.0
+}
+
+/// A send that waited 40 ms in its socket, in these circumstances.
+fn held(tx: TxState, acked: bool) -> Cause {
+    let mut leg = leg(&[(Stage::Send, 0), (Stage::Sent, 0), (Stage::Queue, 40_000)]);
+    leg.circumstances.tx = Some(tx);
+    leg.circumstances.send_len = 64;
+    leg.circumstances.acked = acked.then_some(Nanos(39_990_000));
+    blamed(vec![leg])[0].2
+}
+
+const QUIET: TxState = TxState {
+    in_flight: 64,
+    unsent: 0,
+    window: 65_536,
+    mss: 1448,
+    cwnd: 10,
+    segments_out: 1,
+    nagle: Nagle::On,
+};
+
+#[test]
+fn nagle_needs_an_ack_that_set_it_free() {
+    assert_eq!(held(QUIET, true), of(Kind::NagleDelayedAck));
+    assert_eq!(held(QUIET, false), Cause::Ordinary);
+    assert_eq!(held(TxState { nagle: Nagle::Off, ..QUIET }, true), Cause::Ordinary);
+    assert_eq!(held(TxState { in_flight: 0, segments_out: 0, ..QUIET }, true), Cause::Ordinary);
+    assert_eq!(held(TxState { unsent: 1448 - 64, ..QUIET }, true), Cause::Ordinary);
+    assert_eq!(held(TxState { nagle: Nagle::Corked, ..QUIET }, false), of(Kind::Corked));
+}
+
+#[test]
+fn windows_come_before_nagle() {
+    assert_eq!(held(TxState { window: 100, ..QUIET }, true), of(Kind::ReceiveWindow));
+    assert_eq!(held(TxState { window: 128, ..QUIET }, true), of(Kind::NagleDelayedAck));
+    let full = TxState { segments_out: 10, ..QUIET };
+    assert_eq!(held(full, true), of(Kind::CongestionWindow));
+    assert_eq!(held(TxState { segments_out: 9, ..full }, true), of(Kind::NagleDelayedAck));
+}
+
+#[test]
+fn what_was_sent_again_was_lost() {
+    let mut leg = leg(&[(Stage::Sent, 0), (Stage::Queue, 200_000), (Stage::Rx, 200_010)]);
+    leg.circumstances.resent = true;
+    assert_eq!(blamed(vec![leg])[0].2, of(Kind::Retransmission));
+}
+
+#[test]
+fn a_wait_is_told_by_who_had_the_cpu() {
+    let stages = [(Stage::Ready, 0), (Stage::Wakeup, 2), (Stage::Running, 52), (Stage::Read, 60)];
+    for (holder, cause) in [(0, Kind::IdleWakeup), (77, Kind::RunQueueContention)] {
+        let mut leg = leg(&stages);
+        leg.chain.push(hop(0, 2, 52, holder));
+        let parts = blamed(vec![leg]);
+        assert!(parts.contains(&(0, Segment::RunQueue, of(cause), 50_000)), "{parts:?}");
+    }
+}
+
+#[test]
+fn a_reader_asleep_elsewhere_is_stalled_and_one_at_work_is_busy() {
+    let stages =
+        [(Stage::Ready, 0), (Stage::Wakeup, 900), (Stage::Running, 902), (Stage::Read, 903)];
+    let mut leg = leg(&stages);
+    leg.chain.push(hop(300, 900, 902, 0));
+    let parts = blamed(vec![leg]);
+    assert!(parts.contains(&(0, Segment::Wakeup, of(Kind::ReaderBusy), 300_000)), "{parts:?}");
+    assert!(parts.contains(&(0, Segment::Wakeup, of(Kind::ClientStalled), 600_000)), "{parts:?}");
+}
+
+#[test]
+fn a_preempted_reader_was_not_busy() {
+    let mut leg = leg(&[(Stage::Ready, 0), (Stage::Read, 500)]);
+    let holder = Holder {
+        task: TaskId { pid: Pid(9), tid: Tid(9) },
+        held: Nanos(400_000),
+        ..Holder::default()
+    };
+    leg.circumstances.reader_preempted = Preemption { time: Nanos(400_000), times: 1, holder };
+    let parts = blamed(vec![leg]);
+    assert!(parts.contains(&(0, Segment::Busy, of(Kind::RunQueueContention), 400_000)));
+    assert!(parts.contains(&(0, Segment::Busy, of(Kind::ReaderBusy), 100_000)));
+}
+
+/// A broker that read at 100 µs and sent at 1100 µs.
+fn dwell(edit: impl FnOnce(&mut Leg)) -> Vec<(Cause, u64)> {
+    let mut second = leg(&[(Stage::Send, 1_100), (Stage::Read, 1_200)]);
+    edit(&mut second);
+    let parts = blamed(vec![leg(&[(Stage::Send, 0), (Stage::Read, 100)]), second]);
+    let dwell = parts.into_iter().filter(|part| part.1 == Segment::BrokerDwell);
+    dwell
+        .map(|(leg, _, cause, time)| {
+            assert_eq!(leg, 1);
+            (cause, time / 1_000)
+        })
+        .collect()
+}
+
+#[test]
+fn a_dwell_without_a_rest_is_work() {
+    let work = dwell(|leg| leg.before.push(hop(0, 50, 60, 0)));
+    assert_eq!(work, [(of(Kind::BrokerCpuBound), 1_000)]);
+    // Of a thread that nothing is known of, nothing is said.
+    assert_eq!(dwell(|_| {}), [(Cause::Ordinary, 1_000)]);
+}
+
+#[test]
+fn a_broker_that_sleeps_with_a_message_is_stalled() {
+    let asleep = dwell(|leg| leg.before.push(hop(200, 900, 1_000, 5)));
+    let expected = [
+        (of(Kind::BrokerCpuBound), 100),
+        (of(Kind::BrokerStalled), 700),
+        (of(Kind::RunQueueContention), 100),
+        (of(Kind::BrokerCpuBound), 100),
+    ];
+    assert_eq!(asleep, expected);
+}
+
+#[test]
+fn threads_that_wake_each_other_pass_it_on() {
+    let passed = dwell(|leg| {
+        leg.before.push(hop(0, 90, 95, 0));
+        leg.before.push(Hop { from_irq: false, ..hop(50, 400, 420, 0) });
+    });
+    let expected = [
+        (of(Kind::BrokerCpuBound), 300),
+        (of(Kind::IdleWakeup), 20),
+        (of(Kind::BrokerCpuBound), 680),
+    ];
+    assert_eq!(passed, expected);
+}
+
+#[test]
+fn a_broker_that_is_not_asked_waits() {
+    let late = dwell(|leg| leg.circumstances.asked = Some(Nanos(900_000)));
+    assert_eq!(late[0], (of(Kind::FetchWait), 800));
+    let pending = dwell(|leg| {
+        leg.circumstances.asked = Some(Nanos(50_000));
+        leg.before.push(hop(100, 1_050, 1_060, 0));
+    });
+    assert_eq!(pending[0], (of(Kind::FetchWait), 950));
+}

@@ -1,0 +1,258 @@
+//! What usually helps, in the middleware's own words.
+
+use super::evidence::Setting;
+use super::explanation::VerdictKind as Kind;
+use wirelap_events::Segment;
+
+/// One sentence.
+pub fn remedy(kind: Kind, setting: &Setting, segment: Segment) -> String {
+    let middleware = Family::of(&setting.middleware);
+    let broker = setting.broker.as_deref().unwrap_or_default();
+    let text = match kind {
+        Kind::NagleDelayedAck => return nagle(middleware, broker, segment),
+        Kind::Corked => "take TCP_CORK (or MSG_MORE) away, or end it with the message",
+        Kind::SenderBatching => batching(middleware),
+        Kind::FetchWait => fetch(middleware),
+        Kind::ReceiveWindow => {
+            "let the receiver read faster, or give it room: SO_RCVBUF, net.ipv4.tcp_rmem"
+        }
+        Kind::CongestionWindow => {
+            "keep connections open and busy (net.ipv4.tcp_slow_start_after_idle=0), and find what loses packets"
+        }
+        Kind::SendBuffer => send_buffer(middleware),
+        Kind::Retransmission => {
+            "find where packets are lost (`tc -s qdisc`, `ethtool -S`, `nstat`), and send slower or give that queue room"
+        }
+        Kind::QueueOverflow => overflow(middleware),
+        Kind::QdiscQueueing => {
+            "send slower than the device's rate limit, shorten the queue (fq_codel), or give this traffic a class of its own"
+        }
+        Kind::RunQueueContention => {
+            "give the threads CPUs of their own (taskset, cpuset, isolcpus), or let what holds the CPU run at a lower priority (nice, cpu.weight)"
+        }
+        Kind::IdleWakeup => {
+            "keep CPUs from sleeping deeply (cpupower idle-set, /dev/cpu_dma_latency), or let sender and reader share a core; it falls as the rate rises"
+        }
+        Kind::SoftirqDeferral => {
+            "give receiving a CPU that is less loaded (RPS, IRQ affinity), or raise net.core.netdev_budget"
+        }
+        Kind::BrokerCpuBound => broker_cpu(middleware, broker),
+        Kind::BrokerStalled => {
+            "look at what the broker waits for: its disk (persistence, log flush), a lock, or whoever stopped it"
+        }
+        Kind::ClientStalled => {
+            "do not sleep or block in the receiving thread: hand messages to another, or read more often"
+        }
+        Kind::ReaderBusy => {
+            "do less in the receiving callback, hand messages to other threads, or share them among more subscribers"
+        }
+        Kind::NeverDelivered => never(middleware),
+        Kind::Duplicates => duplicates(middleware),
+        Kind::Upkeep => upkeep(middleware),
+        Kind::SharedMemory => {
+            "nothing is wrong; to see the payload on the network, switch shared memory off for the measurement"
+        }
+        Kind::Unexplained => unexplained(segment),
+    };
+    text.into()
+}
+
+/// Middlewares that share their words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Family {
+    Zenoh,
+    Mqtt,
+    Kafka,
+    Dds,
+    Nats,
+    ZeroMq,
+    OpcUa,
+    Other,
+}
+
+impl Family {
+    /// By the name of the protocol or the workload.
+    fn of(middleware: &str) -> Family {
+        const STARTS: [(&str, Family); 9] = [
+            ("zenoh", Family::Zenoh),
+            ("mqtt", Family::Mqtt),
+            ("kafka", Family::Kafka),
+            ("dds", Family::Dds),
+            ("rtps", Family::Dds),
+            ("nats", Family::Nats),
+            ("zeromq", Family::ZeroMq),
+            ("zmtp", Family::ZeroMq),
+            ("opcua", Family::OpcUa),
+        ];
+        let found = STARTS.into_iter().find(|(start, _)| middleware.starts_with(start));
+        found.map_or(Family::Other, |(_, family)| family)
+    }
+}
+
+fn nagle(family: Family, broker: &str, segment: Segment) -> String {
+    let at_broker = match broker {
+        "mosquitto" => "`set_tcp_nodelay true` in mosquitto.conf",
+        "rumqttd" => {
+            "set TCP_NODELAY on rumqttd's listening socket, whose connections inherit it (it has no setting of its own)"
+        }
+        "nanomq" => "`tcp.nodelay = true` in nanomq.conf",
+        _ => "TCP_NODELAY in the broker",
+    };
+    let at_client = match family {
+        Family::Mqtt => {
+            "`set_tcp_nodelay(true)` in rumqttc's NetworkOptions, or TCP_NODELAY in whatever client it is"
+        }
+        Family::Kafka => "`socket.nagle.disable=true` in librdkafka",
+        _ => "TCP_NODELAY on the sending socket",
+    };
+    let _ = segment;
+    if broker.is_empty() {
+        format!("set {at_client}")
+    } else {
+        format!("where the broker sends: {at_broker}; where a client does: {at_client}")
+    }
+}
+
+fn batching(family: Family) -> &'static str {
+    match family {
+        Family::Kafka => {
+            "lower `linger.ms` (`queue.buffering.max.ms`) or `batch.size` in the producer"
+        }
+        Family::Zenoh => {
+            "publish with `express(true)`, or lower `transport/link/tx/queue/batching/time_limit`"
+        }
+        Family::Nats => {
+            "call `flush()` after publishing, or lower the client's write buffer's delay"
+        }
+        Family::Dds => {
+            "switch write batching off (`dds_write_set_batch`, `WriteBatch`), or call `dds_write_flush`"
+        }
+        Family::ZeroMq => "see what keeps the I/O thread: ZeroMQ batches only what waits already",
+        Family::Mqtt | Family::OpcUa | Family::Other => {
+            "lower the sender's batching or linger time, or flush after publishing"
+        }
+    }
+}
+
+fn fetch(family: Family) -> &'static str {
+    match family {
+        Family::Kafka => {
+            "lower `fetch.min.bytes` (to 1) or `fetch.max.wait.ms` (`fetch.wait.max.ms`) in the consumer, and `fetch.queue.backoff.ms` in librdkafka"
+        }
+        Family::OpcUa => {
+            "lower the subscription's publishing interval and the item's sampling interval"
+        }
+        _ => {
+            "let the consumer ask before there is something to fetch (long polling), and more often"
+        }
+    }
+}
+
+fn send_buffer(family: Family) -> &'static str {
+    match family {
+        Family::Zenoh => {
+            "send slower, or widen `transport/link/tx/queue/size`; congestion control decides whether it blocks or drops"
+        }
+        _ => {
+            "send slower, let the receiver read faster, or give the socket room: SO_SNDBUF, net.ipv4.tcp_wmem"
+        }
+    }
+}
+
+fn overflow(family: Family) -> &'static str {
+    match family {
+        Family::ZeroMq => {
+            "raise ZMQ_SNDHWM and ZMQ_RCVHWM (0: no limit), or send slower: PUB drops at its high-water mark"
+        }
+        Family::Dds => {
+            "raise `SocketReceiveBufferSize` (Internal/SocketReceiveBufferSize) and net.core.rmem_max, or use reliable QoS"
+        }
+        Family::Zenoh => {
+            "publish with `CongestionControl::Block`, or raise the socket's buffers (net.core.rmem_max)"
+        }
+        Family::Nats => {
+            "raise the client's pending limits, or send slower: a slow consumer is cut off"
+        }
+        Family::Mqtt => {
+            "raise `max_queued_messages` and `max_inflight_messages` at the broker, or send slower"
+        }
+        Family::Kafka | Family::OpcUa | Family::Other => {
+            "raise the receiving socket's buffer (SO_RCVBUF, net.core.rmem_max), or send slower"
+        }
+    }
+}
+
+fn broker_cpu(family: Family, broker: &str) -> &'static str {
+    match (family, broker) {
+        (_, "mosquitto") => {
+            "mosquitto has one thread: share the load among several brokers (bridges), or send fewer, larger messages"
+        }
+        (Family::Kafka, _) => {
+            "raise `num.network.threads` and `num.io.threads`, or add partitions and brokers"
+        }
+        (Family::Zenoh, _) => "let peers talk to each other directly, or add routers",
+        _ => {
+            "give the broker more CPU, share its load among several, or send fewer, larger messages"
+        }
+    }
+}
+
+fn never(family: Family) -> &'static str {
+    match family {
+        Family::Mqtt => {
+            "see the broker's log for dropped messages; use QoS 1 and a queue that is long enough (`max_queued_messages`), and compare topic and filter"
+        }
+        Family::Zenoh => {
+            "publish with `Reliability::Reliable` and `CongestionControl::Block`, and compare the key expressions"
+        }
+        Family::Nats => {
+            "core NATS delivers at most once: use JetStream, and see the server's slow consumers"
+        }
+        Family::ZeroMq => {
+            "PUB drops what nobody subscribes to yet, and what exceeds its high-water mark: subscribe first, raise ZMQ_SNDHWM"
+        }
+        Family::Dds => {
+            "use reliable, and for late joiners transient-local, QoS, with a history that is deep enough"
+        }
+        Family::Kafka | Family::OpcUa | Family::Other => {
+            "compare what is sent and what is subscribed, and see the broker's own counters and log"
+        }
+    }
+}
+
+fn duplicates(family: Family) -> &'static str {
+    match family {
+        Family::Mqtt => {
+            "QoS 1 delivers at least once: acknowledge in time (keep alive, retry interval), tell duplicates by an id of your own, or use QoS 2"
+        }
+        Family::Kafka => {
+            "set `enable.idempotence=true` in the producer, and commit offsets after processing"
+        }
+        _ => "acknowledge in time, and tell duplicates by an id of your own",
+    }
+}
+
+fn upkeep(family: Family) -> &'static str {
+    match family {
+        Family::Dds => {
+            "lower the rate of discovery (SPDPInterval, LeaseDuration), or give it an interface of its own"
+        }
+        Family::Zenoh => "raise `transport/link/tx/lease`, or switch multicast scouting off",
+        _ => {
+            "raise the keep-alive interval, and set TCP_NODELAY so that messages do not wait behind it"
+        }
+    }
+}
+
+fn unexplained(segment: Segment) -> &'static str {
+    match segment {
+        Segment::Wire => {
+            "nothing between the two hosts is visible from here: look at the path (mtr, the switches' counters)"
+        }
+        Segment::ClientTx | Segment::ClientRx => {
+            "it is in the client library or the application: profile it (perf, a flame graph)"
+        }
+        Segment::BrokerDwell => "it is in the broker: profile it (perf, its own metrics)",
+        _ => "look at the worst messages, and at what else ran at that time",
+    }
+}

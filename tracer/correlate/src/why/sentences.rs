@@ -1,0 +1,130 @@
+//! The numbers that a verdict stands on, in words.
+
+use super::evidence::{Evidence, Finding};
+use super::explanation::VerdictKind as Kind;
+use wirelap_events::{Nagle, Nanos, Rest, TxState};
+
+/// One clause a number.
+pub fn of(evidence: &Evidence, kind: Kind, finding: &Finding) -> Vec<String> {
+    let mut clauses = vec![how_often(evidence, finding)];
+    let tx = finding.circumstances.tx;
+    match kind {
+        Kind::NagleDelayedAck => clauses.extend(tx.map(nagle)),
+        Kind::Corked => clauses.push("TCP_CORK or MSG_MORE was set when it was sent".into()),
+        Kind::ReceiveWindow => clauses.extend(tx.map(window)),
+        Kind::CongestionWindow => clauses.extend(tx.map(congestion)),
+        Kind::SendBuffer => {
+            clauses.extend(
+                tx.map(|tx| format!("{} B were waiting in the socket before it", tx.unsent)),
+            );
+        }
+        Kind::Retransmission => clauses.push(lost(evidence, finding)),
+        Kind::RunQueueContention => clauses.extend(culprits(evidence)),
+        Kind::IdleWakeup => {
+            clauses.push("meanwhile the CPU was idle: it had to wake up first".into())
+        }
+        Kind::SoftirqDeferral => {
+            clauses.push(
+                "its packet was received by ksoftirqd, which had to be scheduled first".into(),
+            );
+        }
+        Kind::BrokerCpuBound | Kind::ReaderBusy => clauses.extend(busy(evidence, finding)),
+        Kind::FetchWait => clauses.push(asked(finding)),
+        Kind::BrokerStalled | Kind::ClientStalled => clauses.extend(stalled(finding)),
+        _ => {}
+    }
+    clauses
+}
+
+fn how_often(evidence: &Evidence, finding: &Finding) -> String {
+    let messages = evidence.breakdown.messages();
+    let share = finding.parts.min(messages) as f64 / messages.max(1) as f64 * 100.0;
+    format!(
+        "{share:.0} % of the messages, {} each in the median, {} at most",
+        Nanos(finding.time.quantile(0.5)),
+        finding.longest
+    )
+}
+
+fn nagle(tx: TxState) -> String {
+    let state = match tx.nagle {
+        Nagle::On => "TCP_NODELAY was not set",
+        Nagle::Off => "TCP_NODELAY was set",
+        Nagle::Corked => "TCP_CORK was set",
+    };
+    format!("{state}, {} B were unacknowledged, and it was sent when their ACK came", tx.in_flight)
+}
+
+fn window(tx: TxState) -> String {
+    format!(
+        "the receiver had room for {} B, of which {} B were under way and {} B waited before it",
+        tx.window, tx.in_flight, tx.unsent
+    )
+}
+
+fn congestion(tx: TxState) -> String {
+    format!(
+        "{} of {} segments that the congestion window allows were under way, of {} B each",
+        tx.segments_out, tx.cwnd, tx.mss
+    )
+}
+
+fn lost(evidence: &Evidence, finding: &Finding) -> String {
+    let whose = if finding.circumstances.resent {
+        "TCP sent bytes of the message again"
+    } else {
+        "TCP sent earlier bytes of the connection again, and what came after them had to wait"
+    };
+    match evidence.losses.resent {
+        0 => whose.into(),
+        1 => format!("{whose}; once in all"),
+        times => format!("{whose}; {times} times in all"),
+    }
+}
+
+/// Who had the CPU, the three with the largest part of the waits.
+fn culprits(evidence: &Evidence) -> Option<String> {
+    let mut holders: Vec<_> = evidence.holders().collect();
+    holders.sort_by_key(|share| (std::cmp::Reverse(share.held), share.task.tid));
+    let whole: u64 = holders.iter().map(|share| share.held.0).sum();
+    let named: Vec<String> = holders
+        .iter()
+        .take(3)
+        .map(|share| {
+            let percent = share.held.0 as f64 / whole.max(1) as f64 * 100.0;
+            format!("{} (pid {}) {percent:.0} %", share.comm.as_str(), share.task.pid.0)
+        })
+        .collect();
+    (whole > 0).then(|| format!("of the waiting, the CPU was held by {}", named.join(", ")))
+}
+
+fn busy(evidence: &Evidence, finding: &Finding) -> Option<String> {
+    let task = finding.task?;
+    let busy = evidence.setting.busy.get(&task.tid)?;
+    Some(format!("thread {} was on a CPU {:.0} % of the time", task.tid.0, busy * 100.0))
+}
+
+fn asked(finding: &Finding) -> String {
+    match finding.circumstances.asked {
+        Some(_) => {
+            "the consumer's request came after the message, or the broker let it wait for more"
+                .into()
+        }
+        None => "the broker waited before it passed it on".into(),
+    }
+}
+
+fn stalled(finding: &Finding) -> Option<String> {
+    let rest = finding.rest?;
+    Some(
+        match rest {
+            Rest::Stopped => "the thread was stopped (SIGSTOP, or a debugger)",
+            Rest::Blocked => {
+                "the thread was blocked in the kernel without taking signals, as for a disk"
+            }
+            Rest::Asleep => "the thread slept, waiting for something else",
+            Rest::Preempted => "the thread had been preempted",
+        }
+        .into(),
+    )
+}
