@@ -55,6 +55,7 @@ pub struct Preemption {
 
 /// What was seen of a leg beside its times: what a verdict stands on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[allow(clippy::struct_excessive_bools)] // Facts that do not depend on each other.
 pub struct Circumstances {
     /// The sender's TCP at the send that brought the last byte, and how long that send was.
     pub tx: Option<TxState>,

@@ -24,6 +24,12 @@ impl Nanos {
         Nanos(us * 1_000)
     }
 
+    /// A mean or a share of times, rounded; below zero is zero.
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // `as` saturates.
+    pub fn from_f64(ns: f64) -> Nanos {
+        Nanos(ns.round() as u64)
+    }
+
     /// Seconds, for rates.
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e9
@@ -77,6 +83,11 @@ pub struct IfIndex(pub u32);
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn means_are_rounded_and_never_below_zero() {
+        assert_eq!([1.5, -3.0, 1e30].map(Nanos::from_f64), [Nanos(2), Nanos(0), Nanos(u64::MAX)]);
+    }
 
     #[test]
     fn since_notices_a_negative_difference() {

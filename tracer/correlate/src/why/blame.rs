@@ -247,7 +247,7 @@ fn when(applies: bool, kind: Kind) -> Cause {
 }
 
 /// What kept TCP from sending `len` bytes at once: the rules of `tcp_write_xmit`
-/// (net/ipv4/tcp_output.c), in its order.
+/// (`net/ipv4/tcp_output.c`), in its order.
 fn held_back(tx: TxState, len: u32, freed_by_ack: bool) -> Cause {
     let mss = tx.mss.max(1);
     let waiting = tx.unsent.saturating_add(len);

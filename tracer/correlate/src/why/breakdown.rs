@@ -56,7 +56,7 @@ pub struct Sums {
     /// The least latency among them.
     pub least: Nanos,
     /// By slot, in nanoseconds.
-    sums: Vec<f64>,
+    times: Vec<f64>,
 }
 
 impl Sums {
@@ -64,22 +64,22 @@ impl Sums {
         self.messages += class.messages as f64 * part;
         self.beside_upkeep += class.beside_upkeep as f64 * part;
         self.least = if self.least == Nanos(0) { class.least } else { self.least.min(class.least) };
-        if self.sums.len() < class.sums.len() {
-            self.sums.resize(class.sums.len(), 0.0);
+        if self.times.len() < class.sums.len() {
+            self.times.resize(class.sums.len(), 0.0);
         }
-        for (sum, more) in self.sums.iter_mut().zip(&class.sums) {
+        for (sum, more) in self.times.iter_mut().zip(&class.sums) {
             *sum += *more as f64 * part;
         }
     }
 
     /// A message's mean time in a slot, in nanoseconds.
     pub fn mean(&self, slot: usize) -> f64 {
-        self.sums.get(slot).map_or(0.0, |sum| sum / self.messages.max(1.0))
+        self.times.get(slot).map_or(0.0, |sum| sum / self.messages.max(1.0))
     }
 
     /// A message's mean time in all.
     pub fn mean_latency(&self) -> f64 {
-        self.sums.iter().sum::<f64>() / self.messages.max(1.0)
+        self.times.iter().sum::<f64>() / self.messages.max(1.0)
     }
 }
 
@@ -96,7 +96,7 @@ pub struct Breakdown {
 
 /// The class of a latency.
 fn class_of(latency: Nanos) -> usize {
-    let octave = 63 - latency.0.max(1).leading_zeros();
+    let octave = latency.0.max(1).ilog2();
     let (octave, fraction) = if octave < BITS {
         (0, latency.0)
     } else {

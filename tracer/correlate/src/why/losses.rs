@@ -132,7 +132,7 @@ fn batching(evidence: &Evidence, median: f64) -> Option<Verdict> {
         "{} from publish to the send call in the median, {} at the 99th percentile, before {} on the way",
         Nanos(waited),
         Nanos(before.quantile(0.99)),
-        Nanos(median as u64)
+        Nanos::from_f64(median)
     )];
     let severity = if evidence.setting.saturating { Severity::Note } else { Severity::Problem };
     Some(Verdict {

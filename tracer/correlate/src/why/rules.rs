@@ -77,6 +77,7 @@ struct Measured<'a> {
 
 /// A cause's part of the two.
 #[derive(Clone, Copy, Debug, Default)]
+#[allow(clippy::struct_field_names)] // The same two figures of two sets of messages.
 struct Share {
     median: f64,
     median_share: f64,
@@ -189,7 +190,7 @@ impl<'a> Measured<'a> {
                 segment: Some(segment),
                 evidence: vec![format!(
                     "{} of it in {} on leg {}, and nothing that was seen says why",
-                    Nanos(share.median.max(share.tail) as u64),
+                    Nanos::from_f64(share.median.max(share.tail)),
                     segment.name(),
                     leg + 1
                 )],
@@ -208,7 +209,7 @@ impl<'a> Measured<'a> {
         let is_it = slow >= 0.5 && usual <= 0.2 && slow >= 5.0 * usual && self.excess >= 1e6;
         (is_it && self.evidence.breakdown.messages() >= 5 * ENOUGH).then(|| Verdict {
             kind: Kind::Upkeep,
-            tail: Nanos((self.excess * slow) as u64),
+            tail: Nanos::from_f64(self.excess * slow),
             tail_share: slow,
             evidence: vec![format!(
                 "a keep-alive or discovery frame was beside {:.0} % of the slowest messages, and beside {:.1} % of all",
@@ -237,9 +238,9 @@ impl Share {
             leg: None,
             segment: None,
             process: None,
-            median: Nanos(self.median.max(0.0) as u64),
+            median: Nanos::from_f64(self.median),
             median_share: self.median_share.clamp(0.0, 1.0),
-            tail: Nanos(self.tail.max(0.0) as u64),
+            tail: Nanos::from_f64(self.tail),
             tail_share: self.tail_share.clamp(0.0, 1.0),
             evidence: Vec::new(),
             remedy: String::new(),
@@ -249,6 +250,12 @@ impl Share {
 
 fn leg_number(leg: usize) -> Option<u8> {
     u8::try_from(leg + 1).ok()
+}
+
+/// Whole nanoseconds.
+#[allow(clippy::cast_possible_truncation)] // `as` saturates.
+fn signed(ns: f64) -> i64 {
+    ns.round() as i64
 }
 
 fn ratio(part: f64, whole: f64) -> f64 {
@@ -286,7 +293,7 @@ pub fn typical(breakdown: &Breakdown) -> Vec<TypicalRow> {
     let row = |((leg, _, segment), mean): ((usize, bool, Segment), f64)| TypicalRow {
         leg: leg_number(leg).unwrap_or(u8::MAX),
         segment,
-        mean: Nanos(mean.round() as u64),
+        mean: Nanos::from_f64(mean),
     };
     rows.into_iter().map(row).filter(|row| row.mean > Nanos(0)).collect()
 }
@@ -320,12 +327,12 @@ fn tail(breakdown: &Breakdown, middle: &Sums, share: f64, one_in: u64) -> Option
                 leg: leg_number(cell.leg).unwrap_or(u8::MAX),
                 segment: cell.segment,
                 cause: cell.cause,
-                excess_ns: more.round() as i64,
+                excess_ns: signed(more),
                 share: more / excess,
             }
         })
         .filter(|row| row.excess_ns != 0)
         .collect();
     rows.sort_by_key(|row| (-row.excess_ns, row.leg, row.segment, row.cause));
-    Some(Tail { share, messages, least: slowest.least, excess: Nanos(excess as u64), rows })
+    Some(Tail { share, messages, least: slowest.least, excess: Nanos::from_f64(excess), rows })
 }

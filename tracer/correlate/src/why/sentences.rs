@@ -21,7 +21,7 @@ pub fn of(evidence: &Evidence, kind: Kind, finding: &Finding) -> Vec<String> {
         Kind::Retransmission => clauses.push(lost(evidence, finding)),
         Kind::RunQueueContention => clauses.extend(culprits(evidence)),
         Kind::IdleWakeup => {
-            clauses.push("meanwhile the CPU was idle: it had to wake up first".into())
+            clauses.push("meanwhile the CPU was idle: it had to wake up first".into());
         }
         Kind::SoftirqDeferral => {
             clauses.push(
