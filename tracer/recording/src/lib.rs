@@ -1,0 +1,39 @@
+//! Events in a file: pcapng that Wireshark opens and that gives every event back, bit for bit. And captures
+//! of others as events, as far as packets alone can tell.
+//!
+//! The layout is in docs/recording.md. Nothing here needs a clock or a file; [`files`] has what writes some.
+//!
+//! | module | what |
+//! |---|---|
+//! | [`record`] | [`Entry`] ↔ one record of a custom block |
+//! | `wire` | values ↔ bytes of a record |
+//! | [`headers`] | IP, TCP and UDP headers: built for what was seen, read from what was captured |
+//! | `link` | link headers of others' captures |
+//! | [`block`] | blocks and options of pcapng |
+//! | [`encode`] | entries → the bytes of a file |
+//! | [`read`] | a file → entries |
+//! | `comment` | a packet's comment in plain words |
+
+pub mod block;
+mod comment;
+pub mod encode;
+pub mod headers;
+mod input;
+mod link;
+pub mod problem;
+pub mod read;
+pub mod record;
+mod wire;
+
+pub use encode::{DeviceName, Encoder, Section, Settings, Shown};
+pub use problem::{Counts, Problem, Problems};
+pub use read::{NotACapture, Recording};
+pub use record::{Entry, Note};
+
+/// Stands for the private enterprise number that wirelap does not have: one that IANA gives to nobody (RFC 9371
+/// §3.1).
+pub const ENTERPRISE: u32 = u32::MAX;
+
+/// Behind [`ENTERPRISE`] in blocks and options of wirelap's: that they are, and the version of what follows.
+/// Readers leave out other versions.
+pub const TAG: [u8; 3] = *b"WL\x01";

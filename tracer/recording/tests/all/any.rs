@@ -1,0 +1,291 @@
+//! Any event that a probe can tell.
+
+use proptest::option;
+use proptest::prelude::*;
+use std::net::{IpAddr, SocketAddr};
+use wirelap_events::{
+    Body, Comm, Cpu, Drop, DropCause, Event, FlowKey, Holder, IfIndex, Lost, Nagle, Nanos, NetNs,
+    Origin, Packet, PacketHook, PacketId, Pid, Probe, Read, ReadKind, Ready, ReadyKind, Rest,
+    Retransmit, Send, SendKind, Seq, Socket, SocketId, TaskId, TcpFields, Tid, Transport, TxState,
+    Wake,
+};
+
+/// An event with its payload.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Told {
+    pub event: Event<'static>,
+    pub payload: Vec<u8>,
+}
+
+impl Told {
+    pub fn event(&self) -> Event<'_> {
+        let mut event: Event<'_> = self.event;
+        if let Body::Packet(packet) = &mut event.body {
+            packet.payload = &self.payload;
+        }
+        event
+    }
+
+    pub fn of(event: &Event<'_>) -> Told {
+        let mut event = *event;
+        let mut payload = Vec::new();
+        if let Body::Packet(packet) = &mut event.body {
+            payload = std::mem::take(&mut packet.payload).to_vec();
+        }
+        let Event { at, cpu, body } = event;
+        let body = match body {
+            Body::Packet(packet) => Body::Packet(Packet { payload: &[], ..packet }),
+            Body::Socket(it) => Body::Socket(it),
+            Body::Closed(it) => Body::Closed(it),
+            Body::Send(it) => Body::Send(it),
+            Body::Read(it) => Body::Read(it),
+            Body::Ready(it) => Body::Ready(it),
+            Body::Wake(it) => Body::Wake(it),
+            Body::Retransmit(it) => Body::Retransmit(it),
+            Body::Drop(it) => Body::Drop(it),
+            Body::Lost(it) => Body::Lost(it),
+            Body::Window(it) => Body::Window(it),
+        };
+        Told { event: Event { at, cpu, body }, payload }
+    }
+}
+
+/// Any event.
+pub fn told() -> impl Strategy<Value = Told> {
+    let others = prop_oneof![
+        socket().prop_map(Body::Socket),
+        any::<u64>().prop_map(|id| Body::Closed(SocketId(id))),
+        send().prop_map(Body::Send),
+        read().prop_map(Body::Read),
+        ready().prop_map(Body::Ready),
+        wake().prop_map(Body::Wake),
+        retransmit().prop_map(Body::Retransmit),
+        drops().prop_map(Body::Drop),
+        (probe(), any::<u64>()).prop_map(|(probe, count)| Body::Lost(Lost { probe, count })),
+        any::<bool>().prop_map(Body::Window),
+    ];
+    let payload = prop::collection::vec(any::<u8>(), 0..300);
+    let packets = (packet(), payload).prop_map(|(mut packet, payload)| {
+        let len = u32::try_from(payload.len()).unwrap();
+        packet.payload_len = packet.payload_len.max(len);
+        (Body::Packet(packet), payload)
+    });
+    let body = prop_oneof![others.prop_map(|body| (body, Vec::new())), packets];
+    (any::<u64>(), any::<u16>(), body).prop_map(|(at, cpu, (body, payload))| Told {
+        event: Event { at: Nanos(at), cpu: Cpu(cpu), body },
+        payload,
+    })
+}
+
+fn task() -> impl Strategy<Value = TaskId> {
+    any::<(u32, u32)>().prop_map(|(pid, tid)| TaskId { pid: Pid(pid), tid: Tid(tid) })
+}
+
+fn comm() -> impl Strategy<Value = Comm> {
+    any::<[u8; 16]>().prop_map(Comm)
+}
+
+fn transport() -> impl Strategy<Value = Transport> {
+    prop_oneof![Just(Transport::Tcp), Just(Transport::Udp)]
+}
+
+fn addresses() -> impl Strategy<Value = (SocketAddr, SocketAddr)> {
+    let ip = |v4: bool, bytes: [u8; 16]| {
+        if v4 { IpAddr::from(*bytes.first_chunk::<4>().unwrap()) } else { IpAddr::from(bytes) }
+    };
+    let side = || any::<([u8; 16], u16)>();
+    (any::<bool>(), side(), side()).prop_map(move |(v4, a, b)| {
+        (SocketAddr::new(ip(v4, a.0), a.1), SocketAddr::new(ip(v4, b.0), b.1))
+    })
+}
+
+fn flow() -> impl Strategy<Value = FlowKey> {
+    (transport(), addresses(), any::<u32>())
+        .prop_map(|(transport, (a, b), netns)| FlowKey::new(transport, a, b, NetNs(netns)))
+}
+
+fn nanos() -> impl Strategy<Value = Option<Nanos>> {
+    option::of(any::<u64>().prop_map(Nanos))
+}
+
+fn seq() -> impl Strategy<Value = Seq> {
+    any::<u32>().prop_map(Seq)
+}
+
+fn socket() -> impl Strategy<Value = Socket> {
+    let origin = prop_oneof![
+        Just(Origin::Existing),
+        Just(Origin::Connected),
+        Just(Origin::Accepted),
+        Just(Origin::FirstSeen),
+    ];
+    let known = (any::<u64>(), any::<u32>(), transport(), addresses(), any::<bool>());
+    (known, task(), comm(), origin, option::of(seq()), option::of(seq())).prop_map(
+        |(
+            (id, netns, transport, (local, peer), connected),
+            task,
+            comm,
+            origin,
+            tx_next,
+            rx_next,
+        )| {
+            Socket {
+                id: SocketId(id),
+                netns: NetNs(netns),
+                transport,
+                local,
+                remote: Some(peer).filter(|_| connected),
+                task,
+                comm,
+                origin,
+                tx_next,
+                rx_next,
+            }
+        },
+    )
+}
+
+fn send() -> impl Strategy<Value = Send> {
+    let nagle = prop_oneof![Just(Nagle::On), Just(Nagle::Off), Just(Nagle::Corked)];
+    let state = (any::<[u32; 6]>(), nagle).prop_map(|(n, nagle)| TxState {
+        in_flight: n[0],
+        unsent: n[1],
+        window: n[2],
+        mss: n[3],
+        cwnd: n[4],
+        segments_out: n[5],
+        nagle,
+    });
+    let kind =
+        prop_oneof![
+            (seq(), any::<u32>(), option::of(state))
+                .prop_map(|(start, len, state)| SendKind::Stream { start, len, state }),
+            (any::<u32>(), nanos()).prop_map(|(len, entered)| SendKind::Datagram { len, entered }),
+        ];
+    (any::<u64>(), task(), kind).prop_map(|(id, task, kind)| Send {
+        socket: SocketId(id),
+        task,
+        kind,
+    })
+}
+
+fn read() -> impl Strategy<Value = Read> {
+    let packet = option::of(any::<u64>().prop_map(PacketId));
+    let kind = prop_oneof![
+        (seq(), any::<u32>()).prop_map(|(end, len)| ReadKind::Stream { end, len }),
+        (packet, option::of(flow()), any::<u32>())
+            .prop_map(|(packet, flow, len)| ReadKind::Datagram { packet, flow, len }),
+    ];
+    (any::<u64>(), task(), kind).prop_map(|(id, task, kind)| Read {
+        socket: SocketId(id),
+        task,
+        kind,
+    })
+}
+
+fn ready() -> impl Strategy<Value = Ready> {
+    let kind = prop_oneof![
+        seq().prop_map(ReadyKind::Stream),
+        option::of(any::<u64>().prop_map(PacketId)).prop_map(ReadyKind::Datagram),
+    ];
+    (any::<u64>(), kind).prop_map(|(id, kind)| Ready { socket: SocketId(id), kind })
+}
+
+fn wake() -> impl Strategy<Value = Wake> {
+    let rest = prop_oneof![
+        Just(Rest::Asleep),
+        Just(Rest::Blocked),
+        Just(Rest::Stopped),
+        Just(Rest::Preempted),
+    ];
+    let holder = (task(), comm(), any::<u64>()).prop_map(|(task, comm, held)| Holder {
+        task,
+        comm,
+        held: Nanos(held),
+    });
+    (task(), rest, nanos(), any::<u64>(), task(), any::<(bool, bool)>(), holder).prop_map(
+        |(task, rest, left, woken, waker, (from_irq, migrated), holder)| Wake {
+            task,
+            rest,
+            left,
+            woken: Nanos(woken),
+            waker,
+            from_irq,
+            migrated,
+            holder,
+        },
+    )
+}
+
+fn retransmit() -> impl Strategy<Value = Retransmit> {
+    (any::<u64>(), seq(), any::<u32>()).prop_map(|(id, start, len)| Retransmit {
+        socket: SocketId(id),
+        start,
+        len,
+    })
+}
+
+fn drops() -> impl Strategy<Value = Drop> {
+    let cause = prop_oneof![
+        Just(DropCause::SocketBuffer),
+        Just(DropCause::Queue),
+        Just(DropCause::NoSocket),
+        Just(DropCause::Other),
+    ];
+    (flow(), cause, any::<u32>(), any::<u32>()).prop_map(|(flow, cause, reason, len)| Drop {
+        flow,
+        cause,
+        reason,
+        len,
+    })
+}
+
+fn probe() -> impl Strategy<Value = Probe> {
+    (0..Probe::ALL.len()).prop_map(|index| Probe::ALL[index])
+}
+
+/// A packet as the probes tell it; its headers may be as long as they like, as they do in no packet.
+fn packet() -> impl Strategy<Value = Packet<'static>> {
+    let hook = prop_oneof![Just(PacketHook::Xmit), Just(PacketHook::Rx)];
+    let who = (hook, any::<u64>(), option::of(any::<u64>()), task());
+    let place = (any::<u32>(), any::<u32>(), nanos(), any::<u16>());
+    let sizes = (any::<u32>(), any::<u16>(), 0..12u16, 0..12u16, payload_len(), any::<u16>());
+    let tcp = (any::<u32>(), any::<u32>(), any::<u8>(), any::<u16>());
+    (who, (transport(), addresses()), place, sizes, any::<(bool, bool)>(), tcp).prop_map(
+        |((hook, id, socket, task), (transport, (src, dst)), place, sizes, odd, tcp)| {
+            let is_tcp = transport == Transport::Tcp;
+            let ip = if src.is_ipv4() { 20 + 4 * sizes.2.min(10) } else { 40 + 8 * sizes.2 };
+            let header = if is_tcp { 20 + 4 * sizes.3.min(10) } else { 8 };
+            Packet {
+                hook,
+                flow: FlowKey::new(transport, src, dst, NetNs(place.0)),
+                id: PacketId(id),
+                socket: socket.map(SocketId),
+                task,
+                netns: NetNs(place.0),
+                device: IfIndex(place.1),
+                queued: place.2,
+                queue: place.3,
+                wire_bytes: sizes.0,
+                link_header: sizes.1,
+                ip_header: if odd.0 && odd.1 { sizes.1 } else { ip },
+                transport_header: header,
+                payload_len: sizes.4,
+                segments: sizes.5,
+                deferred: odd.0,
+                tcp: is_tcp.then_some(TcpFields {
+                    seq: Seq(tcp.0),
+                    ack: Seq(tcp.1),
+                    flags: tcp.2,
+                    window: tcp.3,
+                }),
+                payload: &[],
+            }
+        },
+    )
+}
+
+/// Of an ordinary packet, of a large offload, of none that can be.
+fn payload_len() -> impl Strategy<Value = u32> {
+    prop_oneof![0..70_000u32, 0..600_000u32, any::<u32>()]
+}

@@ -1,0 +1,127 @@
+//! Captures that others made.
+
+use crate::packets::{block, classic, raw, section};
+use crate::round_trip::{Held, read};
+use wirelap_events::{Body, Event, Packet, PacketHook, Seq};
+use wirelap_recording::{Counts, NotACapture, Problems, Recording};
+
+fn packets(bytes: &[u8]) -> (Vec<(Event<'static>, Vec<u8>)>, Problems, Counts) {
+    let (held, problems, counts) = read(bytes);
+    let events = held.into_iter().map(|held| match held {
+        Held::Event(told) => (told.event, told.payload),
+        other => panic!("{other:?}"),
+    });
+    (events.collect(), problems, counts)
+}
+
+fn packet(event: Event<'static>) -> Packet<'static> {
+    match event.body {
+        Body::Packet(packet) => packet,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn either_byte_order_and_either_unit_say_the_same() {
+    let times = [(0xA1B2_C3D4, 1000), (0xA1B2_3C4D, 1)];
+    for (magic, unit) in times {
+        for big in [false, true] {
+            let (events, problems, _) = packets(&classic(&[raw(), raw()], magic, big, 101));
+            assert!(problems.is_empty(), "{problems:?}");
+            let at: Vec<u64> = events.iter().map(|(event, _)| event.at.0).collect();
+            assert_eq!(at, [1_700_000_000_000_000_000, 1_700_000_000_000_000_000 + unit]);
+            assert_eq!(events[0].1, [0xC0, 0]);
+            let packet = packet(events[0].0);
+            assert_eq!((packet.flow.src.port(), packet.flow.dst.port()), (40_000, 1883));
+            assert_eq!((packet.ip_header, packet.transport_header), (20, 20));
+            let tcp = packet.tcp.unwrap();
+            assert_eq!((tcp.seq, tcp.ack, tcp.flags, tcp.window), (Seq(9), Seq(7), 0x18, 256));
+        }
+    }
+}
+
+#[test]
+fn resolutions_of_pcapng_become_nanoseconds() {
+    let cases = [(6, 1_000_001, 1_000_001_000), (9, 5, 5), (0, 3, 3_000_000_000), (12, 7000, 7)];
+    let binary = [(0x94, 3 << 19, 1_500_000_000), (0x81, 3, 1_500_000_000)];
+    for (resolution, time, expected) in cases.into_iter().chain(binary) {
+        for big in [false, true] {
+            let (events, ..) = packets(&section(&[raw()], big, 101, resolution, time));
+            assert_eq!(events[0].0.at.0, expected, "{resolution}");
+        }
+    }
+}
+
+#[test]
+fn link_headers_are_taken_off() {
+    let ethernet = [&[0; 12][..], &[8, 0], &raw()].concat();
+    // A frame of at least 60 bytes, filled up with what is no payload.
+    let padded = [&ethernet[..], &[0xEE; 4]].concat();
+    let vlan = [&[0; 12][..], &[0x81, 0, 0, 7, 8, 0], &raw()].concat();
+    let null = [&[2, 0, 0, 0][..], &raw()].concat();
+    let cooked = [&[0, 4, 3, 4, 0, 6], &[0; 8][..], &[8, 0], &raw()].concat();
+    let cooked_2 = [&[8, 0, 0, 0, 0, 0, 0, 1, 3, 4, 0, 6], &[0; 8][..], &raw()].concat();
+    let cases = [
+        (1, ethernet, 14, PacketHook::Rx),
+        (1, padded, 14, PacketHook::Rx),
+        (1, vlan, 18, PacketHook::Rx),
+        (0, null, 4, PacketHook::Rx),
+        (113, cooked, 16, PacketHook::Xmit),
+        (276, cooked_2, 20, PacketHook::Rx),
+        (228, raw(), 0, PacketHook::Rx),
+    ];
+    for (link, bytes, header, hook) in cases {
+        let len = u32::try_from(bytes.len()).unwrap();
+        let (events, ..) = packets(&classic(&[bytes], 0xA1B2_C3D4, false, link));
+        let (event, payload) = &events[0];
+        let packet = packet(*event);
+        assert_eq!((packet.link_header, packet.hook), (header, hook), "{link}");
+        assert_eq!((packet.wire_bytes, packet.payload_len), (len, 2), "{link}");
+        assert_eq!(payload, &[0xC0, 0], "{link}");
+    }
+}
+
+#[test]
+fn packets_of_no_use_are_counted_by_what_they_are() {
+    let arp = [&[0; 12][..], &[8, 6], &[0; 28]].concat();
+    let with = |at: usize, byte: u8| {
+        let mut packet = [&[0; 12][..], &[8, 0], &raw()].concat();
+        packet[14 + at] = byte;
+        packet
+    };
+    let cut = with(0, 0x45)[..40].to_vec();
+    let all = [arp, with(9, 1), with(7, 1), cut, with(0, 0x45)];
+    let (events, problems, counts) = packets(&classic(&all, 0xA1B2_C3D4, false, 1));
+    assert_eq!(events.len(), 1);
+    let expected = Counts { packets: 1, other: 2, fragments: 1, cut: 1, ..Counts::default() };
+    assert_eq!(counts, expected);
+    assert!(problems.is_empty());
+    let (_, _, counts) = packets(&classic(&all, 0xA1B2_C3D4, false, 105));
+    assert_eq!(counts, Counts { unknown_link: 5, ..Counts::default() });
+}
+
+#[test]
+fn a_snap_length_cuts_payload_and_not_its_length() {
+    let body = [&[0; 12][..], &[40, 0, 0, 0, 42, 0, 0, 0], &raw()[..40]].concat();
+    let bytes = [section(&[], false, 101, 9, 0), block(6, &body, false)].concat();
+    let (events, ..) = packets(&bytes);
+    let packet = packet(events[0].0);
+    assert_eq!((packet.payload_len, events[0].1.len(), packet.wire_bytes), (2, 0, 42));
+}
+
+#[test]
+fn simple_and_old_packet_blocks_are_read() {
+    let simple = [&42u32.to_le_bytes()[..], &raw()].concat();
+    let old = [&[0; 4][..], &[0; 8], &[42, 0, 0, 0, 42, 0, 0, 0], &raw()].concat();
+    let bytes =
+        [section(&[], false, 101, 9, 0), block(3, &simple, false), block(2, &old, false)].concat();
+    assert_eq!(packets(&bytes).2.packets, 2);
+}
+
+#[test]
+fn what_is_no_capture_is_refused() {
+    assert!(matches!(Recording::new(&b""[..]), Err(NotACapture::Empty)));
+    assert!(matches!(Recording::new(&b"abc"[..]), Err(NotACapture::Empty)));
+    let error = Recording::new(&b"#!/bin/sh"[..]).err().unwrap();
+    assert_eq!(error.to_string(), "is neither pcapng nor pcap: it begins with [23, 21, 2f, 62]");
+}

@@ -1,0 +1,100 @@
+//! What is written is read, bit for bit.
+
+use crate::any::{self, Told};
+use proptest::prelude::*;
+use wirelap_events::{Nanos, PacketHook};
+use wirelap_recording::{Counts, Encoder, Entry, Problems, Recording, Section, Settings, Shown};
+
+/// An entry that owns what it says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Held {
+    Event(Told),
+    Known(Told),
+    Tick(Nanos),
+    Note(String, String),
+}
+
+impl Held {
+    pub fn of(entry: &Entry<'_>) -> Held {
+        match entry {
+            Entry::Event(event) => Held::Event(Told::of(event)),
+            Entry::Known(event) => Held::Known(Told::of(event)),
+            Entry::Tick(at) => Held::Tick(*at),
+            Entry::Note(note) => Held::Note(note.subject.into(), note.text.into()),
+        }
+    }
+}
+
+pub fn section() -> Section {
+    Section {
+        hardware: "a processor".into(),
+        os: "Linux".into(),
+        application: "wirelap".into(),
+        host: "here".into(),
+        wall: 1_700_000_000_123_456_789,
+    }
+}
+
+pub fn encoder(settings: Settings) -> Encoder {
+    Encoder::new(section(), settings, Box::new(|_, device| (device.0 == 1).then(|| "lo".into())))
+}
+
+/// The bytes of a file with these events, and a tick after each third.
+pub fn write(told: &[Told], settings: Settings) -> Vec<u8> {
+    let mut encoder = encoder(settings);
+    for (index, told) in told.iter().enumerate() {
+        encoder.event(&told.event());
+        if index % 3 == 2 {
+            encoder.tick(told.event.at);
+        }
+    }
+    encoder.complete();
+    encoder.bytes().to_vec()
+}
+
+pub fn read(bytes: &[u8]) -> (Vec<Held>, Problems, Counts) {
+    let mut recording = Recording::new(bytes).unwrap();
+    let mut all = Vec::new();
+    while let Some(entry) = recording.next() {
+        all.push(Held::of(&entry));
+    }
+    (all, recording.problems().clone(), recording.counts())
+}
+
+pub fn expected(told: &[Told]) -> Vec<Held> {
+    let mut all = Vec::new();
+    for (index, told) in told.iter().enumerate() {
+        all.push(Held::Event(told.clone()));
+        if index % 3 == 2 {
+            all.push(Held::Tick(told.event.at));
+        }
+    }
+    all
+}
+
+fn shown() -> impl Strategy<Value = Shown> {
+    prop_oneof![
+        Just(Shown::Once),
+        Just(Shown::All),
+        Just(Shown::At(PacketHook::Xmit)),
+        Just(Shown::At(PacketHook::Rx)),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn any_events_come_back(told in prop::collection::vec(any::told(), 0..40), shown in shown()) {
+        let bytes = write(&told, Settings { shown, payload: true });
+        let (read, problems, _) = read(&bytes);
+        prop_assert_eq!(read, expected(&told));
+        prop_assert_eq!(problems, Problems::default());
+    }
+
+    #[test]
+    fn without_payload_all_else_comes_back(told in prop::collection::vec(any::told(), 0..40)) {
+        let bytes = write(&told, Settings::default());
+        let bare: Vec<Told> =
+            told.into_iter().map(|told| Told { payload: Vec::new(), ..told }).collect();
+        prop_assert_eq!(read(&bytes).0, expected(&bare));
+    }
+}
