@@ -82,14 +82,18 @@ struct {
 
 /* What is known of a thread. */
 struct task_state {
-	__u64 woken; /* time of a wakeup whose switch-in has not come yet, or 0 */
+	__u64 woken;    /* time of a wakeup whose switch-in has not come yet, or 0 */
+	__u64 left;     /* when it left the CPU, or 0: it has one, or that was not seen … */
+	__u32 left_cpu; /* … and which */
 	__u32 waker_pid;
 	__u32 waker_tid;
-	__u32 from_irq;
-	__u8 traced;  /* it has used a traced socket, or its process has and it was woken since */
-	__u8 process; /* group leaders: a thread of the process has used a traced socket */
-	__u16 sends_many; /* the system call in progress is sendmmsg */
-	__u64 entered;    /* entry of the send call in progress, or 0 */
+	__u8 from_irq;
+	__u8 rest;     /* why it left the CPU: enum wl_rest */
+	__u8 traced;   /* it has used a traced socket, or its process has and it was woken since */
+	__u8 process;  /* group leaders: a thread of the process has used a traced socket */
+	__u64 entered; /* entry of the send call in progress, or 0 */
+	__u32 sends_many; /* the system call in progress is sendmmsg */
+	__u32 unused;
 };
 
 struct {

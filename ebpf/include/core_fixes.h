@@ -80,6 +80,32 @@ static __always_inline bool in_irq(struct task_struct *current)
 	return preempt_count(current) & 0x00ff0100;
 }
 
+/*
+ * sched_switch says in what state the thread was that leaves, since 5.18 (9c2136be0878); before, the thread
+ * itself does, unless it has been woken meanwhile. Its `state` became `__state` in 5.14 (2f064a59a11f).
+ */
+const volatile __u8 switch_tells_state = 0;
+
+struct task_struct___state {
+	unsigned int __state;
+} __attribute__((preserve_access_index));
+
+struct task_struct___old_state {
+	long state;
+} __attribute__((preserve_access_index));
+
+/* The context of sched_switch: preempt, prev, next, and prev's state. */
+static __always_inline __u32 prev_state(__u64 *ctx)
+{
+	void *prev = (void *)ctx[1];
+
+	if (switch_tells_state)
+		return *(volatile __u64 *)&ctx[3];
+	if (bpf_core_field_exists(struct task_struct___state, __state))
+		return BPF_CORE_READ((struct task_struct___state *)prev, __state);
+	return BPF_CORE_READ((struct task_struct___old_state *)prev, state);
+}
+
 /* cgroup.ancestors[] since 6.1 (7f203bc89eb6), ancestor_ids[] before. */
 struct cgroup___ancestors {
 	struct cgroup *ancestors[32];

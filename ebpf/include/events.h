@@ -51,6 +51,31 @@ enum wl_origin {
 enum wl_flag {
 	WL_HAS_SEQ = 1,  /* wl_socket: tx_next and rx_next are known */
 	WL_FROM_IRQ = 2, /* wl_wake: the wakeup came from an interrupt */
+	WL_MIGRATED = 4, /* wl_wake: the thread had run on another CPU */
+	WL_DEFERRED = 8, /* wl_packet: ksoftirqd received it */
+};
+
+/* wl_wake.rest. */
+enum wl_rest {
+	WL_REST_ASLEEP = 0,
+	WL_REST_BLOCKED = 1,
+	WL_REST_STOPPED = 2,
+	WL_REST_PREEMPTED = 3,
+};
+
+/* wl_tx.nagle. */
+enum wl_nagle {
+	WL_NAGLE_ON = 0,
+	WL_NAGLE_OFF = 1,
+	WL_NAGLE_CORKED = 2,
+};
+
+/* wl_drop.cause. */
+enum wl_cause {
+	WL_CAUSE_OTHER = 0,
+	WL_CAUSE_SOCKET_BUFFER = 1,
+	WL_CAUSE_QUEUE = 2,
+	WL_CAUSE_NO_SOCKET = 3,
 };
 
 /* Times are CLOCK_MONOTONIC nanoseconds, 0 where unknown; lengths are bytes. */
@@ -97,6 +122,17 @@ struct wl_closed {
 	__u64 cookie;
 };
 
+/* What TCP knew at a send: include/linux/tcp.h struct tcp_sock. */
+struct wl_tx {
+	__u32 in_flight; /* snd_nxt - snd_una */
+	__u32 unsent;    /* write_seq - snd_nxt */
+	__u32 window;
+	__u32 mss;
+	__u32 cwnd; /* segments */
+	__u32 segments_out;
+	__u32 nagle;
+};
+
 struct wl_send {
 	struct wl_head head;
 	__u64 cookie;
@@ -104,6 +140,8 @@ struct wl_send {
 	__u64 entered; /* datagrams */
 	__u32 start;   /* streams */
 	__u32 len;
+	struct wl_tx tx; /* streams */
+	__u32 unused;
 };
 
 struct wl_read {
@@ -149,9 +187,12 @@ struct wl_wake {
 	struct wl_task task;
 	struct wl_task waker;
 	__u64 woken;
-	__u32 previous;
+	__u64 left; /* 0: not seen */
+	__u64 held;
+	struct wl_task holder;
+	__u8 holder_comm[16];
+	__u32 rest;
 	__u32 unused;
-	__u8 previous_comm[16];
 };
 
 struct wl_retransmit {
@@ -165,6 +206,8 @@ struct wl_drop {
 	struct wl_head head;
 	__u32 reason;
 	__u32 len;
+	__u32 cause;
+	__u32 unused;
 	struct wl_flow flow;
 };
 

@@ -61,12 +61,15 @@ struct bpf_sock {
 
 /* include/linux/socket.h, include/net/tcp_states.h, include/uapi/linux/if_ether.h, …/in.h, …/if.h */
 enum { AF_INET = 2, AF_INET6 = 10 };
-enum { MSG_PEEK = 0x2, MSG_ERRQUEUE = 0x2000 };
+enum { MSG_PEEK = 0x2, MSG_ERRQUEUE = 0x2000, MSG_MORE = 0x8000 };
+enum { MSG_SENDPAGE_NOTLAST = 0x20000 };        /* until 6.4 */
+enum { TCP_NAGLE_OFF = 1, TCP_NAGLE_CORK = 2 }; /* include/net/tcp.h */
+enum { PF_KTHREAD = 0x00200000 };               /* include/linux/sched.h */
 enum { TCP_ESTABLISHED = 1, TCP_SYN_SENT = 2, TCP_SYN_RECV = 3, TCP_CLOSE = 7, TCP_LISTEN = 10 };
 enum { ETH_P_IP = 0x0800, ETH_P_IPV6 = 0x86DD };
 enum { IPPROTO_TCP = 6, IPPROTO_UDP = 17 };
 enum { IFF_LOOPBACK = 0x8 };
-enum { RCV_SHUTDOWN = 1 }; /* include/net/sock.h */
+enum { RCV_SHUTDOWN = 1 };   /* include/net/sock.h */
 enum { TCQ_F_MQROOT = 0x8 }; /* include/net/sch_generic.h */
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
@@ -123,6 +126,13 @@ struct tcp_sock {
 	__u32 write_seq;
 	__u32 copied_seq;
 	__u32 rcv_nxt;
+	__u32 snd_nxt;
+	__u32 snd_una;
+	__u32 snd_wnd;
+	__u32 snd_cwnd;
+	__u32 mss_cache;
+	__u32 packets_out;
+	__u8 nonagle : 4;
 };
 
 struct socket {
@@ -143,6 +153,7 @@ struct iov_iter {
 
 struct msghdr {
 	struct iov_iter msg_iter;
+	unsigned int msg_flags;
 };
 
 struct Qdisc {
@@ -215,6 +226,7 @@ struct signal_struct {
 };
 
 struct task_struct {
+	unsigned int flags;
 	int pid;
 	int tgid;
 	char comm[16];
@@ -238,6 +250,15 @@ struct bpf_iter__task_file {
 enum skb_drop_reason {
 	SKB_CONSUMED = 1,
 	SKB_DROP_REASON_NOT_SPECIFIED = 2,
+	SKB_DROP_REASON_NO_SOCKET,
+	SKB_DROP_REASON_SOCKET_RCVBUFF,
+	SKB_DROP_REASON_SOCKET_BACKLOG,
+	SKB_DROP_REASON_PROTO_MEM,
+	SKB_DROP_REASON_QDISC_DROP,
+	SKB_DROP_REASON_QDISC_OVERLIMIT,
+	SKB_DROP_REASON_QDISC_CONGESTED,
+	SKB_DROP_REASON_CPU_BACKLOG,
+	SKB_DROP_REASON_FULL_RING,
 };
 
 #pragma clang attribute pop

@@ -42,6 +42,24 @@ static __always_inline __u32 netns_of(struct sk_buff *skb)
 	return skb->dev ? skb->dev->nd_net.net->ns.inum : 0;
 }
 
+/* Whether `reason` is the one of this name; no reason is, on a kernel that does not have the name. */
+#define is_reason(reason, name)                                                                    \
+	(bpf_core_enum_value_exists(enum skb_drop_reason, SKB_DROP_REASON_##name) &&               \
+	 (reason) == bpf_core_enum_value(enum skb_drop_reason, SKB_DROP_REASON_##name))
+
+/* include/net/dropreason-core.h. The numbers differ between kernels, the names do not. */
+static __always_inline __u32 cause_of(__u32 reason)
+{
+	if (is_reason(reason, SOCKET_RCVBUFF) || is_reason(reason, SOCKET_BACKLOG) ||
+	    is_reason(reason, PROTO_MEM))
+		return WL_CAUSE_SOCKET_BUFFER;
+	if (is_reason(reason, QDISC_DROP) || is_reason(reason, QDISC_OVERLIMIT) ||
+	    is_reason(reason, QDISC_CONGESTED) || is_reason(reason, CPU_BACKLOG) ||
+	    is_reason(reason, FULL_RING))
+		return WL_CAUSE_QUEUE;
+	return is_reason(reason, NO_SOCKET) ? WL_CAUSE_NO_SOCKET : WL_CAUSE_OTHER;
+}
+
 /* net/core/skbuff.c; the reason is there since 5.17 (c504e5c2f964). */
 SEC("tp_btf/kfree_skb")
 int BPF_PROG(packet_dropped, struct sk_buff *skb, void *location, unsigned int reason)
@@ -68,6 +86,8 @@ int BPF_PROG(packet_dropped, struct sk_buff *skb, void *location, unsigned int r
 	fill_head(&out->head, bpf_ktime_get_ns(), WL_DROP, 0);
 	out->reason = reason;
 	out->len = p.payload_len;
+	out->cause = cause_of(reason);
+	out->unused = 0;
 	out->flow = p.flow;
 	out->flow.netns = netns_of(skb);
 	submit(out);

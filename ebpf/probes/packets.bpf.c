@@ -228,6 +228,14 @@ int BPF_PROG(packet_xmit, struct sk_buff *skb, struct net_device *dev)
 	return 0;
 }
 
+/* kernel/softirq.c: what an interrupt's own time did not suffice for is left to the thread ksoftirqd/CPU. */
+static __always_inline bool is_ksoftirqd(struct task_struct *task)
+{
+	const __u64 name = 0x71726974666f736bull; /* "ksoftirq" */
+
+	return *(__u64 *)task->comm == name && (task->flags & PF_KTHREAD);
+}
+
 /*
  * net/core/dev.c __netif_receive_skb_core(): a packet enters the stack, once for each device that it
  * comes in on; loopback, veth, NAPI with and without GRO all pass here.
@@ -236,6 +244,7 @@ SEC("tp_btf/netif_receive_skb")
 int BPF_PROG(packet_rx, struct sk_buff *skb)
 {
 	struct net_device *dev = skb->dev;
+	struct task_struct *task;
 	struct wl_packet p = {};
 	struct cpu_state *cpu;
 	__u32 payload = 0;
@@ -255,10 +264,11 @@ int BPF_PROG(packet_rx, struct sk_buff *skb)
 		count_filtered(WL_PROBE_RX);
 		return 0;
 	}
-	fill_head(&p.head, bpf_ktime_get_ns(), WL_RX, 0);
+	task = bpf_get_current_task_btf();
+	fill_head(&p.head, bpf_ktime_get_ns(), WL_RX, is_ksoftirqd(task) ? WL_DEFERRED : 0);
 	/* skb->data is at the IP header here. */
 	describe(skb, dev, &p, data_offset(skb) - skb->mac_header);
-	fill_task(&p.task, bpf_get_current_task_btf());
+	fill_task(&p.task, task);
 	p.wire_bytes = skb->len + p.link_header;
 	if (!(dev->flags & IFF_LOOPBACK) && !was_sent_here(&p))
 		payload = p.payload_len;

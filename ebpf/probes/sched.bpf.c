@@ -1,6 +1,81 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* Threads of traced processes that are woken and run again: one record for both. */
 
+/*
+ * Who had a CPU lately. It is written at every switch of the machine, so it is a few stores; it is read
+ * only where a thread had to wait for more than one other.
+ */
+#define TURNS 8
+
+struct turn {
+	__u64 until;
+	__u32 pid;
+	__u32 tid;
+	__u64 comm[2];
+};
+
+struct turns {
+	__u32 next;
+	__u32 unused;
+	struct turn last[TURNS];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct turns);
+} turns SEC(".maps");
+
+static __always_inline void take_turn(struct turn *turn, struct task_struct *task, __u64 until)
+{
+	turn->until = until;
+	turn->pid = task->tgid;
+	turn->tid = task->pid;
+	turn->comm[0] = ((__u64 *)task->comm)[0];
+	turn->comm[1] = ((__u64 *)task->comm)[1];
+}
+
+/* The turn that ended `back` turns ago; 1 is the last. */
+static __always_inline struct turn *turn_before(struct turns *turns, __u32 back)
+{
+	return &turns->last[(turns->next - back) % TURNS];
+}
+
+/*
+ * Finds who had this CPU longest of the time since `since`, until the turn `holder`, which ends now. A
+ * thread may have had several turns. Turns that the ring no longer knows do not count.
+ */
+static __noinline __u64 find_holder(struct turns *turns, struct turn *holder, __u64 since)
+{
+	__u64 until = holder->until, from, held, longest = 0;
+	__u64 each[TURNS];
+	__u32 tids[TURNS];
+	__u32 turn, other, best = 0;
+
+	/* The one that ends now, and the last ones but the oldest, whose beginning is not known. */
+	for (turn = 0; turn < TURNS; turn++) {
+		struct turn *before = turn_before(turns, turn + 1);
+
+		from = before->until > since ? before->until : since;
+		tids[turn] = turn ? turn_before(turns, turn)->tid : holder->tid;
+		each[turn] = until > from ? until - from : 0;
+		until = from;
+	}
+	for (turn = 0; turn < TURNS; turn++) {
+		held = 0;
+		for (other = 0; other < TURNS; other++)
+			held += tids[other] == tids[turn] ? each[other] : 0;
+		if (each[turn] && held > longest) {
+			longest = held;
+			best = turn;
+		}
+	}
+	if (best)
+		*holder = *turn_before(turns, best);
+	return longest;
+}
+
 /* kernel/sched/core.c try_to_wake_up(), on the CPU of whoever wakes. */
 SEC("tp_btf/sched_waking")
 int BPF_PROG(task_woken, struct task_struct *task)
@@ -24,6 +99,9 @@ int BPF_PROG(task_woken, struct task_struct *task)
 			return 0;
 		state->traced = 1;
 	}
+	/* Preempted on its way to sleep: it was waiting for a CPU already. */
+	if (state->left && state->rest == WL_REST_PREEMPTED)
+		return 0;
 	current = bpf_get_current_task_btf();
 	state->waker_pid = current->tgid;
 	state->waker_tid = current->pid;
@@ -32,42 +110,94 @@ int BPF_PROG(task_woken, struct task_struct *task)
 	return 0;
 }
 
-/* kernel/sched/core.c __schedule(). The last argument came in 5.18 (fa2c3254d7cf). */
-SEC("tp_btf/sched_switch")
-int BPF_PROG(task_switch, bool preempt, struct task_struct *prev, struct task_struct *next,
-	     unsigned int prev_state)
-{
-	struct task_state *state;
-	struct wl_wake *out;
+/* include/linux/sched.h: bits of task_struct.__state. */
+#define STATE_UNINTERRUPTIBLE 0x0002
+#define STATE_STOPPED 0x800c /* stopped, traced, frozen */
 
-	/* Woken before it had gone to sleep, then preempted: its next switch-in is no wakeup. */
-	if (prev_state == 0 && prev->pid) {
+static __always_inline __u8 rest_of(bool preempt, __u32 prev_state)
+{
+	if (preempt || prev_state == 0)
+		return WL_REST_PREEMPTED;
+	if (prev_state & STATE_STOPPED)
+		return WL_REST_STOPPED;
+	return prev_state & STATE_UNINTERRUPTIBLE ? WL_REST_BLOCKED : WL_REST_ASLEEP;
+}
+
+/* A traced thread leaves the CPU to `next`. `now` is 0 while the probes pause. */
+static __always_inline void leave(struct task_state *state, struct task_struct *next, __u8 rest,
+				  __u64 now)
+{
+	state->left = now;
+	state->left_cpu = bpf_get_smp_processor_id();
+	state->rest = rest;
+	if (rest != WL_REST_PREEMPTED)
+		return;
+	/* It waits from now on; if it had been woken before it had gone to sleep, that is over. */
+	state->woken = now;
+	state->waker_pid = next->tgid;
+	state->waker_tid = next->pid;
+	state->from_irq = 0;
+}
+
+static __always_inline void emit_wake(struct task_state *state, struct task_struct *task,
+				      struct turns *turns, struct turn *holder)
+{
+	struct wl_wake *out = reserve(struct wl_wake, WL_PROBE_SCHED);
+	__u64 now = holder->until;
+	__u64 held = now - state->woken;
+
+	if (!out)
+		return;
+	if (turn_before(turns, 1)->until > state->woken)
+		held = find_holder(turns, holder, state->woken);
+	fill_head(&out->head, now, WL_WAKE, state->from_irq ? WL_FROM_IRQ : 0);
+	if (state->left && state->left_cpu != out->head.cpu)
+		out->head.flags |= WL_MIGRATED;
+	fill_task(&out->task, task);
+	out->waker.pid = state->waker_pid;
+	out->waker.tid = state->waker_tid;
+	out->woken = state->woken;
+	out->left = state->left;
+	out->held = held;
+	out->holder.pid = holder->pid;
+	out->holder.tid = holder->tid;
+	__builtin_memcpy(out->holder_comm, holder->comm, sizeof(out->holder_comm));
+	out->rest = state->rest;
+	out->unused = 0;
+	submit(out);
+}
+
+/* kernel/sched/core.c __schedule(). */
+SEC("tp_btf/sched_switch")
+int task_switch(__u64 *ctx)
+{
+	struct task_struct *prev = (void *)ctx[1], *next = (void *)ctx[2];
+	__u64 now = is_open() ? bpf_ktime_get_ns() : 0;
+	struct task_state *state;
+	struct turns *cpu_turns;
+	struct turn turn;
+	__u32 zero = 0;
+
+	if (prev->pid) {
 		state = bpf_task_storage_get(&tasks, prev, NULL, 0);
-		if (state)
-			state->woken = 0;
+		if (state && state->traced)
+			leave(state, next, rest_of(ctx[0], prev_state(ctx)), now);
 	}
-	if (!next->pid)
+	cpu_turns = bpf_map_lookup_elem(&turns, &zero);
+	if (!cpu_turns)
 		return 0;
-	state = bpf_task_storage_get(&tasks, next, NULL, 0);
-	if (!state || !state->woken)
-		return 0;
-	if (is_open()) {
-		out = reserve(struct wl_wake, WL_PROBE_SCHED);
-		if (out) {
-			fill_head(&out->head, bpf_ktime_get_ns(), WL_WAKE,
-				  state->from_irq ? WL_FROM_IRQ : 0);
-			fill_task(&out->task, next);
-			out->waker.pid = state->waker_pid;
-			out->waker.tid = state->waker_tid;
-			out->woken = state->woken;
-			out->previous = prev->pid;
-			out->unused = 0;
-			((__u64 *)out->previous_comm)[0] = ((__u64 *)prev->comm)[0];
-			((__u64 *)out->previous_comm)[1] = ((__u64 *)prev->comm)[1];
-			submit(out);
+	take_turn(&turn, prev, now);
+	if (next->pid) {
+		state = bpf_task_storage_get(&tasks, next, NULL, 0);
+		if (state && state->traced) {
+			if (state->woken && now)
+				emit_wake(state, next, cpu_turns, &turn);
+			state->woken = 0;
+			state->left = 0;
 		}
 	}
-	state->woken = 0;
+	if (now)
+		take_turn(&cpu_turns->last[cpu_turns->next++ % TURNS], prev, now);
 	return 0;
 }
 

@@ -33,14 +33,45 @@ static __always_inline void begin_send(struct sock_state *state, struct msghdr *
 	state->sending = 1;
 }
 
-/* The entry of a TCP send. */
-static __always_inline void send_stream(struct sock *sk, struct msghdr *msg, __u32 write_seq,
-					__u32 left)
+/*
+ * Whether a short segment may wait: net/ipv4/tcp_output.c tcp_nagle_check(). A cork outweighs TCP_NODELAY, and
+ * MSG_MORE is a cork for one call.
+ */
+static __always_inline __u32 nagle_of(struct tcp_sock *tcp, __u32 flags)
+{
+	__u32 nonagle = BPF_CORE_READ_BITFIELD(tcp, nonagle);
+
+	if ((nonagle & TCP_NAGLE_CORK) || (flags & MSG_MORE))
+		return WL_NAGLE_CORKED;
+	return nonagle & TCP_NAGLE_OFF ? WL_NAGLE_OFF : WL_NAGLE_ON;
+}
+
+static __always_inline void fill_tx(struct wl_tx *out, struct tcp_sock *tcp, __u32 flags)
+{
+	__u32 snd_nxt = tcp->snd_nxt;
+
+	out->in_flight = snd_nxt - tcp->snd_una;
+	out->unsent = tcp->write_seq - snd_nxt;
+	out->window = tcp->snd_wnd;
+	out->mss = tcp->mss_cache;
+	out->cwnd = tcp->snd_cwnd;
+	out->segments_out = tcp->packets_out;
+	out->nagle = nagle_of(tcp, flags);
+}
+
+/* The entry of a TCP send with these flags. `msg` only where the hook can come again in one call. */
+static __always_inline void send_stream(struct sock *sk, struct msghdr *msg, __u32 left,
+					__u32 flags)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
+	struct tcp_sock *tcp = bpf_skc_to_tcp_sock(sk);
 	struct sock_state *state;
 	struct wl_send *out;
+	__u32 write_seq;
 
+	if (!tcp)
+		return;
+	write_seq = tcp->write_seq;
 	state = touch(sk, task, TRUSTED_SOCK);
 	if (!state) {
 		count_filtered(WL_PROBE_SEND);
@@ -63,6 +94,8 @@ static __always_inline void send_stream(struct sock *sk, struct msghdr *msg, __u
 	out->entered = 0;
 	out->start = write_seq;
 	out->len = left;
+	fill_tx(&out->tx, tcp, flags);
+	out->unused = 0;
 	submit(out);
 }
 
@@ -70,13 +103,8 @@ static __always_inline void send_stream(struct sock *sk, struct msghdr *msg, __u
 SEC("tp_btf/tcp_sendmsg_locked")
 int BPF_PROG(send_tcp, struct sock *sk, struct msghdr *msg)
 {
-	struct tcp_sock *tcp;
-
-	if (!is_open())
-		return 0;
-	tcp = bpf_skc_to_tcp_sock(sk);
-	if (tcp)
-		send_stream(sk, msg, tcp->write_seq, msg->msg_iter.count);
+	if (is_open())
+		send_stream(sk, msg, msg->msg_iter.count, msg->msg_flags);
 	return 0;
 }
 
@@ -84,27 +112,18 @@ int BPF_PROG(send_tcp, struct sock *sk, struct msghdr *msg)
 SEC("fentry/tcp_sendmsg_locked")
 int BPF_PROG(send_tcp_fentry, struct sock *sk, struct msghdr *msg, unsigned long size)
 {
-	struct tcp_sock *tcp;
-
-	if (!is_open())
-		return 0;
-	tcp = bpf_skc_to_tcp_sock(sk);
-	if (tcp)
-		send_stream(sk, NULL, tcp->write_seq, size);
+	if (is_open())
+		send_stream(sk, NULL, size, msg->msg_flags);
 	return 0;
 }
 
 /* Until 6.4 sendfile() and splice() did not go through tcp_sendmsg() (2dc334f1a63a). */
 SEC("fentry/do_tcp_sendpages")
-int BPF_PROG(send_page_fentry, struct sock *sk, void *page, int offset, unsigned long size)
+int BPF_PROG(send_page_fentry, struct sock *sk, void *page, int offset, unsigned long size,
+	     int flags)
 {
-	struct tcp_sock *tcp;
-
-	if (!is_open())
-		return 0;
-	tcp = bpf_skc_to_tcp_sock(sk);
-	if (tcp)
-		send_stream(sk, NULL, tcp->write_seq, size);
+	if (is_open())
+		send_stream(sk, NULL, size, flags & MSG_SENDPAGE_NOTLAST ? MSG_MORE : flags);
 	return 0;
 }
 
@@ -142,6 +161,8 @@ static __always_inline void send_datagram(struct sock *sk, int sent)
 	out->entered = entered;
 	out->start = 0;
 	out->len = sent;
+	__builtin_memset(&out->tx, 0, sizeof(out->tx));
+	out->unused = 0;
 	submit(out);
 }
 

@@ -135,6 +135,7 @@ impl Globals {
                 ("preempt_count_in", preempt_count_in),
                 ("payload_from_cgroup", u8::from(symbols.payload_from_cgroup())),
                 ("direct_loads", u8::from(doctor::kernel_at_least(6, 17))),
+                ("switch_tells_state", u8::from(doctor::kernel_at_least(5, 18))),
             ],
             words: vec![
                 ("filter_cgroup_level", cgroup.map_or(0, |c| c.level)),

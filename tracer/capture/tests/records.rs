@@ -4,8 +4,8 @@ use std::net::SocketAddr;
 use wirelap_capture::decode::{Malformed, decode};
 use wirelap_ebpf::layout::{self as l, wl_flow, wl_head, wl_task};
 use wirelap_events::{
-    Body, Cpu, Event, FlowKey, Nanos, NetNs, Origin, PacketHook, PacketId, Pid, ReadKind,
-    ReadyKind, SendKind, Seq, SocketId, TaskId, Tid, Transport,
+    Body, Cpu, DropCause, Event, FlowKey, Nagle, Nanos, NetNs, Origin, PacketHook, PacketId, Pid,
+    ReadKind, ReadyKind, Rest, SendKind, Seq, SocketId, TaskId, Tid, Transport, TxState,
 };
 
 const TASK: TaskId = TaskId { pid: Pid(71), tid: Tid(72) };
@@ -173,7 +173,8 @@ fn sends_and_reads() {
     send.u32(l::wl_send::START, 100).u32(l::wl_send::LEN, 64).u64(l::wl_send::ENTERED, 99);
     let Body::Send(found) = send.body() else { panic!() };
     assert_eq!((found.socket, found.task), (SocketId(42), TASK));
-    assert_eq!(found.kind, SendKind::Stream { start: Seq(100), len: 64, state: None });
+    let SendKind::Stream { start, len, state: Some(state) } = found.kind else { panic!() };
+    assert_eq!((start, len, state), (Seq(100), 64, TxState::default()));
 
     send.put(wl_head::KIND, &[u8::try_from(l::WL_SEND_DATAGRAM).unwrap()]);
     let Body::Send(found) = send.body() else { panic!() };
@@ -189,6 +190,27 @@ fn sends_and_reads() {
     let Body::Read(found) = read.body() else { panic!() };
     let packet = Some(PacketId(0xabc));
     assert_eq!(found.kind, ReadKind::Datagram { packet, flow: None, len: 64 });
+}
+
+#[test]
+fn what_tcp_knew_at_a_send() {
+    use l::wl_tx as f;
+    let tx = l::wl_send::TX;
+    let mut send = Record::new(l::WL_SEND_STREAM, l::wl_send::SIZE);
+    send.u32(tx + f::IN_FLIGHT, 1).u32(tx + f::UNSENT, 2).u32(tx + f::WINDOW, 3);
+    send.u32(tx + f::MSS, 4).u32(tx + f::CWND, 5).u32(tx + f::SEGMENTS_OUT, 6);
+    for (number, nagle) in [
+        (l::WL_NAGLE_ON, Nagle::On),
+        (l::WL_NAGLE_OFF, Nagle::Off),
+        (l::WL_NAGLE_CORKED, Nagle::Corked),
+    ] {
+        send.u32(tx + f::NAGLE, number);
+        let Body::Send(found) = send.body() else { panic!() };
+        let SendKind::Stream { state: Some(found), .. } = found.kind else { panic!() };
+        let expected =
+            TxState { in_flight: 1, unsent: 2, window: 3, mss: 4, cwnd: 5, segments_out: 6, nagle };
+        assert_eq!(found, expected);
+    }
 }
 
 #[test]
@@ -214,6 +236,7 @@ fn a_packet_and_its_payload() {
     let tcp = packet.tcp.unwrap();
     assert_eq!((tcp.seq, tcp.ack, tcp.flags, tcp.window), (Seq(11), Seq(12), 0x18, 500));
     assert_eq!((packet.payload, packet.uncaptured()), (&b"payload"[..], 93));
+    assert!(!packet.deferred);
 }
 
 #[test]
@@ -223,6 +246,9 @@ fn a_datagram_on_its_way_in() {
     let Body::Packet(packet) = record.body() else { panic!() };
     assert_eq!((packet.hook, packet.flow), (PacketHook::Rx, key(Transport::Udp)));
     assert_eq!((packet.socket, packet.queued, packet.tcp), (None, None, None));
+    record.put(wl_head::FLAGS, &[u8::try_from(l::WL_DEFERRED).unwrap()]);
+    let Body::Packet(packet) = record.body() else { panic!() };
+    assert!(packet.deferred);
 }
 
 #[test]
@@ -231,11 +257,29 @@ fn a_wakeup() {
     let mut record = Record::new(l::WL_WAKE, f::SIZE);
     record.put(wl_head::FLAGS, &[u8::try_from(l::WL_FROM_IRQ).unwrap()]);
     record.task(f::TASK).u32(f::WAKER + wl_task::PID, 1).u32(f::WAKER + wl_task::TID, 2);
-    record.u64(f::WOKEN, 1_000).u32(f::PREVIOUS, 33).put(f::PREVIOUS_COMM, b"rustc");
+    record.u64(f::WOKEN, 1_000).u64(f::LEFT, 900).u64(f::HELD, 200);
+    record.u32(f::HOLDER + wl_task::PID, 30).u32(f::HOLDER + wl_task::TID, 33);
+    record.put(f::HOLDER_COMM, b"rustc");
     let Body::Wake(wake) = record.body() else { panic!() };
     assert_eq!((wake.task, wake.woken, wake.from_irq), (TASK, Nanos(1_000), true));
+    assert_eq!((wake.left, wake.migrated), (Some(Nanos(900)), false));
     assert_eq!(wake.waker, TaskId { pid: Pid(1), tid: Tid(2) });
-    assert_eq!((wake.holder.task.tid, wake.holder.comm.as_str()), (Tid(33), "rustc"));
+    let holder = TaskId { pid: Pid(30), tid: Tid(33) };
+    assert_eq!((wake.holder.task, wake.holder.held), (holder, Nanos(200)));
+    assert_eq!(wake.holder.comm.as_str(), "rustc");
+
+    record.put(wl_head::FLAGS, &[u8::try_from(l::WL_MIGRATED).unwrap()]).u64(f::LEFT, 0);
+    for (number, rest) in [
+        (l::WL_REST_ASLEEP, Rest::Asleep),
+        (l::WL_REST_BLOCKED, Rest::Blocked),
+        (l::WL_REST_STOPPED, Rest::Stopped),
+        (l::WL_REST_PREEMPTED, Rest::Preempted),
+    ] {
+        record.u32(f::REST, number);
+        let Body::Wake(wake) = record.body() else { panic!() };
+        assert_eq!((wake.rest, wake.left), (rest, None));
+        assert_eq!((wake.from_irq, wake.migrated), (false, true));
+    }
 }
 
 #[test]
@@ -250,6 +294,16 @@ fn retransmissions_drops_and_ends() {
     record.flow(l::wl_drop::FLOW, 17).u32(l::wl_drop::REASON, 3).u32(l::wl_drop::LEN, 10);
     let Body::Drop(found) = record.body() else { panic!() };
     assert_eq!((found.flow, found.reason, found.len), (key(Transport::Udp), 3, 10));
+    for (number, cause) in [
+        (l::WL_CAUSE_OTHER, DropCause::Other),
+        (l::WL_CAUSE_SOCKET_BUFFER, DropCause::SocketBuffer),
+        (l::WL_CAUSE_QUEUE, DropCause::Queue),
+        (l::WL_CAUSE_NO_SOCKET, DropCause::NoSocket),
+    ] {
+        record.u32(l::wl_drop::CAUSE, number);
+        let Body::Drop(found) = record.body() else { panic!() };
+        assert_eq!(found.cause, cause);
+    }
 
     let mut record = Record::new(l::WL_CLOSED, l::wl_closed::SIZE);
     record.u64(l::wl_closed::COOKIE, 42);
@@ -270,5 +324,23 @@ fn impossible_values_are_named() {
         "a record of kind 1 has 1 as its transport protocol"
     );
     assert_eq!(with(l::wl_socket::ORIGIN, 9), "a record of kind 1 has 9 as its origin");
+    let with = |kind: u32, size: usize, at: usize| {
+        let mut record = Record::new(kind, size);
+        record.u32(at, 9);
+        decode(&record.0).unwrap_err().to_string()
+    };
+    let nagle = l::wl_send::TX + l::wl_tx::NAGLE;
+    assert_eq!(
+        with(l::WL_SEND_STREAM, l::wl_send::SIZE, nagle),
+        "a record of kind 3 has 9 as its nagle"
+    );
+    assert_eq!(
+        with(l::WL_WAKE, l::wl_wake::SIZE, l::wl_wake::REST),
+        "a record of kind 11 has 9 as its rest"
+    );
+    let mut record = Record::new(l::WL_DROP, l::wl_drop::SIZE);
+    record.flow(l::wl_drop::FLOW, 17).u32(l::wl_drop::CAUSE, 9);
+    let error = decode(&record.0).unwrap_err().to_string();
+    assert_eq!(error, "a record of kind 13 has 9 as its cause");
     assert_eq!(decode(&Record::new(99, 64).0), Err(Malformed::Kind(99)));
 }

@@ -3,10 +3,14 @@
 //!
 //! Each works in network namespaces of its own, makes its own traffic and counts exactly.
 
+mod crowd;
+mod drops;
 mod filter;
 mod life;
 mod packets;
 mod raw;
+mod sched;
 mod support;
 mod tcp;
+mod tx_state;
 mod udp;

@@ -2,7 +2,7 @@
 #![allow(unsafe_code, reason = "namespaces, sendmmsg and MSG_ZEROCOPY have no safe wrapper")]
 
 use std::net::{TcpStream, UdpSocket};
-use std::os::fd::AsRawFd as _;
+use std::os::fd::AsRawFd;
 
 /// Moves this thread into a new network namespace.
 pub fn unshare_network() -> rustix::io::Result<()> {
@@ -25,6 +25,37 @@ pub fn send_many(socket: &UdpSocket, count: usize) -> usize {
     // until after the call.
     let sent = unsafe { libc::sendmmsg(socket.as_raw_fd(), headers.as_mut_ptr(), length, 0) };
     usize::try_from(sent).expect("sendmmsg")
+}
+
+/// Gives this thread a real-time priority: it runs before every ordinary thread of its CPU.
+pub fn real_time(priority: i32) {
+    let parameters = libc::sched_param { sched_priority: priority };
+    // SAFETY: the pointer is to a whole sched_param that lives until after the call; 0 is this thread.
+    let result = unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const parameters) };
+    assert_eq!(result, 0);
+}
+
+/// Bytes that a socket option has, at most 256.
+pub fn socket_option(socket: &impl AsRawFd, level: i32, name: i32) -> Vec<u8> {
+    let mut bytes = vec![0_u8; 256];
+    let mut length = 256;
+    // SAFETY: the kernel writes at most `length` bytes, which `bytes` has, and then how many they were.
+    let result = unsafe {
+        let out = bytes.as_mut_ptr().cast();
+        libc::getsockopt(socket.as_raw_fd(), level, name, out, &raw mut length)
+    };
+    assert_eq!(result, 0);
+    bytes.truncate(length as usize);
+    bytes
+}
+
+/// `SIOCOUTQ` (tcp(7)): bytes that were sent and not acknowledged, or not even sent.
+pub fn unacknowledged(stream: &TcpStream) -> u32 {
+    let mut bytes: libc::c_int = 0;
+    // SAFETY: this request writes one int.
+    let result = unsafe { libc::ioctl(stream.as_raw_fd(), libc::TIOCOUTQ, &raw mut bytes) };
+    assert_eq!(result, 0);
+    u32::try_from(bytes).unwrap()
 }
 
 /// Sets `SO_ZEROCOPY`.

@@ -9,8 +9,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 use wirelap_capture::{Capture, Config, MAX_BATCH};
 use wirelap_events::{
-    Body, Event, NetNs, Packet, PacketHook, Probe, Read, ReadKind, Ready, Send, SendKind, Seq,
-    Socket, SocketId,
+    Body, Drop, Event, Nanos, NetNs, Packet, PacketHook, Pid, Probe, Read, ReadKind, Ready, Send,
+    SendKind, Seq, Socket, SocketId, Wake,
 };
 
 pub const V4: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
@@ -68,6 +68,8 @@ pub fn everything() -> Config {
 /// What was seen in one namespace, in order.
 pub struct Seen {
     netns: NetNs,
+    /// Whose wakeups count: this process, and what is added.
+    pub processes: Vec<Pid>,
     pub sockets: HashMap<SocketId, Socket>,
     /// Events with their payload taken out.
     pub events: Vec<(Event<'static>, Vec<u8>)>,
@@ -77,7 +79,13 @@ pub struct Seen {
 
 impl Seen {
     pub fn new(netns: NetNs) -> Seen {
-        Seen { netns, sockets: HashMap::new(), events: Vec::new(), lost: HashMap::new() }
+        Seen {
+            netns,
+            processes: vec![Pid(std::process::id())],
+            sockets: HashMap::new(),
+            events: Vec::new(),
+            lost: HashMap::new(),
+        }
     }
 
     /// Polls until `done`, and what is in the ring then. Panics when that takes too long.
@@ -153,7 +161,7 @@ impl Seen {
             | Body::Send(Send { socket: id, .. })
             | Body::Read(Read { socket: id, .. })
             | Body::Ready(Ready { socket: id, .. }) => self.sockets.contains_key(id),
-            Body::Wake(wake) => wake.task.pid.0 == std::process::id(),
+            Body::Wake(wake) => self.processes.contains(&wake.task.pid),
             _ => true,
         }
     }
@@ -181,6 +189,21 @@ impl Seen {
     pub fn readies(&self, of: SocketId) -> Vec<Ready> {
         let ready = |body| if let Body::Ready(ready) = body { Some(ready) } else { None };
         self.bodies(ready).filter(|ready| ready.socket == of).collect()
+    }
+
+    /// The wakeups of a thread, and when it was running after each.
+    pub fn wakes(&self, of: u32) -> Vec<(Wake, Nanos)> {
+        let wake = |(event, _): &(Event<'_>, _)| match event.body {
+            Body::Wake(wake) if wake.task.tid.0 == of => Some((wake, event.at)),
+            _ => None,
+        };
+        self.events.iter().filter_map(wake).collect()
+    }
+
+    /// Packets thrown away on their way to this port.
+    pub fn drops(&self, to: u16) -> Vec<Drop> {
+        let drop = |body| if let Body::Drop(drop) = body { Some(drop) } else { None };
+        self.bodies(drop).filter(|drop| drop.flow.dst.port() == to).collect()
     }
 
     pub fn packets(&self, hook: PacketHook) -> impl Iterator<Item = (Packet<'static>, &[u8])> {
@@ -259,6 +282,30 @@ pub fn connect(address: IpAddr) -> (TcpStream, TcpStream) {
     let far = listener.accept().unwrap().0;
     far.set_nodelay(true).unwrap();
     (near, far)
+}
+
+/// Polls until a thread is in this state (proc(5), `/proc/pid/stat`).
+pub fn wait_until(tid: u32, state: char) {
+    let path = format!("/proc/{tid}/stat");
+    let wanted = format!(") {state} ");
+    let deadline = Instant::now() + PATIENCE;
+    while !fs::read_to_string(&path).is_ok_and(|stat| stat.contains(&wanted)) {
+        assert!(Instant::now() < deadline, "thread {tid} does not come into state {state}");
+        thread::yield_now();
+    }
+}
+
+/// This thread.
+pub fn own_tid() -> u32 {
+    rustix::thread::gettid().as_raw_nonzero().get().cast_unsigned()
+}
+
+/// Keeps a thread on one CPU; 0 for this thread.
+pub fn pin(tid: u32, cpu: usize) {
+    let mut set = rustix::thread::CpuSet::new();
+    set.set(cpu);
+    let tid = rustix::thread::Pid::from_raw(tid.cast_signed());
+    rustix::thread::sched_setaffinity(tid, &set).unwrap();
 }
 
 pub fn port(stream: &TcpStream) -> u16 {

@@ -2,6 +2,7 @@
 
 use crate::support::{
     Seen, V4, V6, assert_covers, connect, everything, in_own_netns, pattern, port, sent, taken,
+    wait_until,
 };
 use std::io::{Read as _, Write as _};
 use std::net::{IpAddr, Shutdown};
@@ -118,7 +119,7 @@ fn a_reader_that_slept_has_a_wakeup_from_the_network() {
         });
         near.write_all(&[1]).unwrap();
         let tid = is_ready.recv().unwrap().as_raw_nonzero().get().cast_unsigned();
-        wait_until_asleep(tid);
+        wait_until(tid, 'S');
         near.write_all(&[2]).unwrap();
         let far = reader.join().unwrap();
         let far_port = port(&far);
@@ -163,7 +164,7 @@ fn a_wakeup_by_another_thread_is_not_from_an_interrupt() {
             wait.recv().unwrap();
         });
         let tid = told.recv().unwrap().as_raw_nonzero().get().cast_unsigned();
-        wait_until_asleep(tid);
+        wait_until(tid, 'S');
         let waker = rustix::thread::gettid().as_raw_nonzero().get().cast_unsigned();
         go.send(()).unwrap();
         sleeper.join().unwrap();
@@ -176,15 +177,6 @@ fn a_wakeup_by_another_thread_is_not_from_an_interrupt() {
         };
         seen.collect(&mut capture, "the wakeup by this thread", woken);
     });
-}
-
-/// Polls until a thread sleeps.
-fn wait_until_asleep(tid: u32) {
-    let path = format!("/proc/self/task/{tid}/stat");
-    let asleep = || std::fs::read_to_string(&path).is_ok_and(|stat| stat.contains(") S "));
-    while !asleep() {
-        thread::yield_now();
-    }
 }
 
 #[test]

@@ -2,12 +2,14 @@
 //!
 //! Offsets come from `ebpf/include/events.h` through [`wirelap_ebpf::layout`].
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use wirelap_ebpf::layout::{self as l, wl_flow, wl_head, wl_task};
+mod record;
+
+use record::Record;
+use wirelap_ebpf::layout::{self as l, wl_flow, wl_head};
 use wirelap_events::{
-    Body, Comm, Cpu, Drop, DropCause, Event, FlowKey, Holder, IfIndex, Nanos, NetNs, Origin,
-    Packet, PacketHook, PacketId, Pid, Probe, Read, ReadKind, Ready, ReadyKind, Retransmit, Send,
-    SendKind, Seq, Socket, SocketId, TaskId, TcpFields, Tid, Transport, Wake,
+    Body, Comm, Cpu, Drop, DropCause, Event, Holder, IfIndex, Nagle, Nanos, Origin, Packet,
+    PacketHook, PacketId, Probe, Read, ReadKind, Ready, ReadyKind, Rest, Retransmit, Send,
+    SendKind, Seq, Socket, TcpFields, Transport, TxState, Wake,
 };
 
 /// A record that is not laid out as `events.h` says.
@@ -38,101 +40,6 @@ pub enum Malformed {
     },
 }
 
-/// A record's bytes, known to be as long as the struct that it is read as.
-#[derive(Clone, Copy)]
-struct Record<'a>(&'a [u8]);
-
-impl<'a> Record<'a> {
-    /// The first `needed` bytes.
-    fn checked(bytes: &'a [u8], kind: u8, needed: usize) -> Result<Record<'a>, Malformed> {
-        let got = bytes.len();
-        bytes.get(..needed).map(Record).ok_or(Malformed::Short { kind, needed, got })
-    }
-
-    /// Bytes of a field; zeros beyond the end, which [`Record::checked`] rules out.
-    fn bytes<const N: usize>(self, at: usize) -> [u8; N] {
-        self.0.get(at..).and_then(|rest| rest.first_chunk()).copied().unwrap_or([0; N])
-    }
-
-    fn u8(self, at: usize) -> u8 {
-        self.bytes::<1>(at)[0]
-    }
-
-    fn u16(self, at: usize) -> u16 {
-        u16::from_ne_bytes(self.bytes(at))
-    }
-
-    fn u32(self, at: usize) -> u32 {
-        u32::from_ne_bytes(self.bytes(at))
-    }
-
-    fn u64(self, at: usize) -> u64 {
-        u64::from_ne_bytes(self.bytes(at))
-    }
-
-    fn kind(self) -> u8 {
-        self.u8(wl_head::KIND)
-    }
-
-    fn flag(self, flag: u32) -> bool {
-        u32::from(self.u8(wl_head::FLAGS)) & flag != 0
-    }
-
-    fn socket(self, at: usize) -> SocketId {
-        SocketId(self.u64(at))
-    }
-
-    fn task(self, at: usize) -> TaskId {
-        TaskId { pid: Pid(self.u32(at + wl_task::PID)), tid: Tid(self.u32(at + wl_task::TID)) }
-    }
-
-    fn time(self, at: usize) -> Option<Nanos> {
-        Some(Nanos(self.u64(at))).filter(|time| time.0 != 0)
-    }
-
-    fn packet_id(self, at: usize) -> Option<PacketId> {
-        Some(PacketId(self.u64(at))).filter(|id| id.0 != 0)
-    }
-
-    fn invalid(self, field: &'static str, value: u8) -> Malformed {
-        Malformed::Value { kind: self.kind(), field, value: value.into() }
-    }
-
-    fn flow(self, at: usize) -> Result<RawFlow, Malformed> {
-        let family = self.u8(at + wl_flow::FAMILY);
-        let address = |at: usize| match family {
-            4 => Ok(IpAddr::from(Ipv4Addr::from(self.bytes::<4>(at)))),
-            6 => Ok(IpAddr::from(Ipv6Addr::from(self.bytes::<16>(at)))),
-            other => Err(self.invalid("address family", other)),
-        };
-        let transport = match self.u8(at + wl_flow::TRANSPORT) {
-            6 => Transport::Tcp,
-            17 => Transport::Udp,
-            other => return Err(self.invalid("transport protocol", other)),
-        };
-        Ok(RawFlow {
-            transport,
-            src: SocketAddr::new(address(at + wl_flow::SRC)?, self.u16(at + wl_flow::SPORT)),
-            dst: SocketAddr::new(address(at + wl_flow::DST)?, self.u16(at + wl_flow::DPORT)),
-            netns: NetNs(self.u32(at + wl_flow::NETNS)),
-        })
-    }
-}
-
-/// `struct wl_flow`.
-struct RawFlow {
-    transport: Transport,
-    src: SocketAddr,
-    dst: SocketAddr,
-    netns: NetNs,
-}
-
-impl RawFlow {
-    fn key(&self) -> FlowKey {
-        FlowKey::new(self.transport, self.src, self.dst, self.netns)
-    }
-}
-
 /// Reads one record.
 ///
 /// # Errors
@@ -144,11 +51,11 @@ pub fn decode(bytes: &[u8]) -> Result<Event<'_>, Malformed> {
     let body = match u32::from(kind) {
         l::WL_SOCKET => Body::Socket(socket(sized(l::wl_socket::SIZE)?)?),
         l::WL_CLOSED => Body::Closed(sized(l::wl_closed::SIZE)?.socket(l::wl_closed::COOKIE)),
-        l::WL_SEND_STREAM | l::WL_SEND_DATAGRAM => Body::Send(send(sized(l::wl_send::SIZE)?)),
+        l::WL_SEND_STREAM | l::WL_SEND_DATAGRAM => Body::Send(send(sized(l::wl_send::SIZE)?)?),
         l::WL_READ_STREAM | l::WL_READ_DATAGRAM => Body::Read(read(sized(l::wl_read::SIZE)?)),
         l::WL_READY_STREAM | l::WL_READY_DATAGRAM => Body::Ready(ready(sized(l::wl_ready::SIZE)?)),
         l::WL_XMIT | l::WL_RX => Body::Packet(packet(bytes, sized(l::wl_packet::SIZE)?)?),
-        l::WL_WAKE => Body::Wake(wake(sized(l::wl_wake::SIZE)?)),
+        l::WL_WAKE => Body::Wake(wake(sized(l::wl_wake::SIZE)?)?),
         l::WL_RETRANSMIT => Body::Retransmit(retransmit(sized(l::wl_retransmit::SIZE)?)),
         l::WL_DROP => Body::Drop(drop(sized(l::wl_drop::SIZE)?)?),
         _ => return Err(Malformed::Kind(kind)),
@@ -222,7 +129,7 @@ fn socket(r: Record<'_>) -> Result<Socket, Malformed> {
         l::WL_ORIGIN_CONNECTED => Origin::Connected,
         l::WL_ORIGIN_ACCEPTED => Origin::Accepted,
         l::WL_ORIGIN_FIRST_SEEN => Origin::FirstSeen,
-        value => return Err(Malformed::Value { kind: r.kind(), field: "origin", value }),
+        value => return Err(r.impossible("origin", value)),
     };
     Ok(Socket {
         id: r.socket(f::COOKIE),
@@ -238,15 +145,34 @@ fn socket(r: Record<'_>) -> Result<Socket, Malformed> {
     })
 }
 
-fn send(r: Record<'_>) -> Send {
+fn send(r: Record<'_>) -> Result<Send, Malformed> {
     use l::wl_send as f;
     let len = r.u32(f::LEN);
     let kind = if u32::from(r.kind()) == l::WL_SEND_STREAM {
-        SendKind::Stream { start: Seq(r.u32(f::START)), len, state: None }
+        SendKind::Stream { start: Seq(r.u32(f::START)), len, state: Some(tx_state(r, f::TX)?) }
     } else {
         SendKind::Datagram { len, entered: r.time(f::ENTERED) }
     };
-    Send { socket: r.socket(f::COOKIE), task: r.task(f::TASK), kind }
+    Ok(Send { socket: r.socket(f::COOKIE), task: r.task(f::TASK), kind })
+}
+
+/// `struct wl_tx`.
+fn tx_state(r: Record<'_>, at: usize) -> Result<TxState, Malformed> {
+    use l::wl_tx as f;
+    Ok(TxState {
+        in_flight: r.u32(at + f::IN_FLIGHT),
+        unsent: r.u32(at + f::UNSENT),
+        window: r.u32(at + f::WINDOW),
+        mss: r.u32(at + f::MSS),
+        cwnd: r.u32(at + f::CWND),
+        segments_out: r.u32(at + f::SEGMENTS_OUT),
+        nagle: match r.u32(at + f::NAGLE) {
+            l::WL_NAGLE_ON => Nagle::On,
+            l::WL_NAGLE_OFF => Nagle::Off,
+            l::WL_NAGLE_CORKED => Nagle::Corked,
+            value => return Err(r.impossible("nagle", value)),
+        },
+    })
 }
 
 fn read(r: Record<'_>) -> Read {
@@ -297,7 +223,7 @@ fn packet<'a>(bytes: &'a [u8], r: Record<'_>) -> Result<Packet<'a>, Malformed> {
         transport_header: r.u8(f::TRANSPORT_HEADER).into(),
         payload_len: r.u32(f::PAYLOAD_LEN),
         segments: r.u16(f::SEGMENTS),
-        deferred: false,
+        deferred: r.flag(l::WL_DEFERRED),
         tcp: (flow.transport == Transport::Tcp).then(|| TcpFields {
             seq: Seq(r.u32(f::SEQ)),
             ack: Seq(r.u32(f::ACK)),
@@ -308,20 +234,29 @@ fn packet<'a>(bytes: &'a [u8], r: Record<'_>) -> Result<Packet<'a>, Malformed> {
     })
 }
 
-fn wake(r: Record<'_>) -> Wake {
+fn wake(r: Record<'_>) -> Result<Wake, Malformed> {
     use l::wl_wake as f;
-    Wake {
+    let rest = match r.u32(f::REST) {
+        l::WL_REST_ASLEEP => Rest::Asleep,
+        l::WL_REST_BLOCKED => Rest::Blocked,
+        l::WL_REST_STOPPED => Rest::Stopped,
+        l::WL_REST_PREEMPTED => Rest::Preempted,
+        value => return Err(r.impossible("rest", value)),
+    };
+    Ok(Wake {
         task: r.task(f::TASK),
+        rest,
+        left: r.time(f::LEFT),
         woken: Nanos(r.u64(f::WOKEN)),
         waker: r.task(f::WAKER),
         from_irq: r.flag(l::WL_FROM_IRQ),
+        migrated: r.flag(l::WL_MIGRATED),
         holder: Holder {
-            task: TaskId { pid: Pid(0), tid: Tid(r.u32(f::PREVIOUS)) },
-            comm: Comm(r.bytes(f::PREVIOUS_COMM)),
-            held: Nanos(0),
+            task: r.task(f::HOLDER),
+            comm: Comm(r.bytes(f::HOLDER_COMM)),
+            held: Nanos(r.u64(f::HELD)),
         },
-        ..Wake::default()
-    }
+    })
 }
 
 fn retransmit(r: Record<'_>) -> Retransmit {
@@ -331,10 +266,12 @@ fn retransmit(r: Record<'_>) -> Retransmit {
 
 fn drop(r: Record<'_>) -> Result<Drop, Malformed> {
     use l::wl_drop as f;
-    Ok(Drop {
-        cause: DropCause::Other,
-        flow: r.flow(f::FLOW)?.key(),
-        reason: r.u32(f::REASON),
-        len: r.u32(f::LEN),
-    })
+    let cause = match r.u32(f::CAUSE) {
+        l::WL_CAUSE_OTHER => DropCause::Other,
+        l::WL_CAUSE_SOCKET_BUFFER => DropCause::SocketBuffer,
+        l::WL_CAUSE_QUEUE => DropCause::Queue,
+        l::WL_CAUSE_NO_SOCKET => DropCause::NoSocket,
+        value => return Err(r.impossible("cause", value)),
+    };
+    Ok(Drop { cause, flow: r.flow(f::FLOW)?.key(), reason: r.u32(f::REASON), len: r.u32(f::LEN) })
 }

@@ -1,0 +1,145 @@
+//! Packets thrown away, and why: as many as the kernel's own counters say.
+
+use crate::raw;
+use crate::support::{Seen, V4, everything, in_own_netns, warm_up};
+use std::collections::BTreeSet;
+use std::fs;
+use std::net::UdpSocket;
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use wirelap_capture::Capture;
+use wirelap_events::{DropCause, PacketHook};
+
+/// `SO_MEMINFO` (`include/uapi/linux/sock_diag.h`): the ninth number counts packets thrown away.
+fn dropped_by(socket: &UdpSocket) -> usize {
+    let info = raw::socket_option(socket, libc::SOL_SOCKET, libc::SO_MEMINFO);
+    usize::try_from(u32::from_ne_bytes(info[32..36].try_into().unwrap())).unwrap()
+}
+
+#[test]
+fn a_full_receive_buffer_drops_as_many_as_the_socket_counts() {
+    const SENT: usize = 300;
+    in_own_netns(|netns| {
+        let mut capture = Capture::attach(&everything()).unwrap();
+        let mut seen = Seen::new(netns);
+        let reader = UdpSocket::bind((V4, 0)).unwrap();
+        let sender = UdpSocket::bind((V4, 0)).unwrap();
+        rustix::net::sockopt::set_socket_recv_buffer_size(&reader, 8_192).unwrap();
+        let to = reader.local_addr().unwrap();
+        for _ in 0..SENT {
+            sender.send_to(&[7; 500], to).unwrap();
+        }
+        let dropped = dropped_by(&reader);
+        reader.set_nonblocking(true).unwrap();
+        let read = std::iter::from_fn(|| reader.recv(&mut [0; 500]).ok()).count();
+        drop((reader, sender));
+        seen.collect(&mut capture, "the end of both sockets", |seen| seen.closed() == 2);
+
+        assert!(dropped > 0 && read > 0);
+        assert_eq!(read + dropped, SENT);
+        let drops = seen.drops(to.port());
+        assert_eq!(drops.len(), dropped);
+        for drop in drops {
+            assert_eq!((drop.cause, drop.len), (DropCause::SocketBuffer, 500), "{drop:?}");
+        }
+    });
+}
+
+#[test]
+fn a_datagram_to_nobody_has_no_socket() {
+    in_own_netns(|netns| {
+        let mut capture = Capture::attach(&everything()).unwrap();
+        let mut seen = Seen::new(netns);
+        let nobody = UdpSocket::bind((V4, 0)).unwrap().local_addr().unwrap();
+        let sender = UdpSocket::bind((V4, 0)).unwrap();
+        for _ in 0..7 {
+            sender.send_to(&[7; 30], nobody).unwrap();
+        }
+        drop(sender);
+        seen.collect(&mut capture, "the drops", |seen| seen.drops(nobody.port()).len() >= 7);
+        let causes: Vec<_> =
+            seen.drops(nobody.port()).iter().map(|drop| (drop.cause, drop.len)).collect();
+        assert_eq!(causes, [(DropCause::NoSocket, 30); 7]);
+    });
+}
+
+/// Packets that the qdisc of the loopback device threw away: `tc -s qdisc`.
+fn dropped_by_qdisc() -> usize {
+    let output = Command::new("tc").args(["-s", "qdisc", "show", "dev", "lo"]).output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    let (_, rest) = text.split_once("(dropped ").unwrap();
+    rest.split_once(',').unwrap().0.parse().unwrap()
+}
+
+#[test]
+fn a_full_queue_drops_as_many_as_the_qdisc_counts() {
+    in_own_netns(|netns| {
+        let tbf = "qdisc add dev lo root tbf rate 1mbit burst 3000 limit 5000";
+        assert!(Command::new("tc").args(tbf.split(' ')).status().unwrap().success());
+        let mut capture = Capture::attach(&everything()).unwrap();
+        let mut seen = Seen::new(netns);
+        let reader = UdpSocket::bind((V4, 0)).unwrap();
+        let sender = UdpSocket::bind((V4, 0)).unwrap();
+        let to = reader.local_addr().unwrap();
+        for _ in 0..50 {
+            // The sender may be told that its datagram was dropped.
+            let _ = sender.send_to(&[7; 1_000], to);
+        }
+        let dropped = dropped_by_qdisc();
+        assert!(dropped > 20, "{dropped}");
+        seen.collect(&mut capture, "the drops", |seen| seen.drops(to.port()).len() >= dropped);
+        let drops = seen.drops(to.port());
+        assert_eq!(drops.len(), dropped);
+        assert!(drops.iter().all(|drop| drop.cause == DropCause::Queue), "{drops:?}");
+    });
+}
+
+/// The kernel's threads for deferred interrupts: proc(5), and they have no command line.
+fn ksoftirqds() -> BTreeSet<u32> {
+    let is_one = |pid: &u32| {
+        let file = |name| fs::read_to_string(format!("/proc/{pid}/{name}")).unwrap_or_default();
+        file("comm").starts_with("ksoftirqd/") && file("cmdline").is_empty()
+    };
+    let entries = fs::read_dir("/proc").unwrap().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).filter(is_one).collect()
+}
+
+#[test]
+fn packets_that_wait_for_ksoftirqd_are_deferred_and_no_others() {
+    in_own_netns(|netns| {
+        // Packets are received on another CPU than where they are sent, faster than it can take them.
+        let script = "mount -t sysfs none /sys && echo 1 > /sys/class/net/lo/queues/rx-0/rps_cpus";
+        let arguments = ["--mount", "sh", "-c", script];
+        assert!(Command::new("unshare").args(arguments).status().unwrap().success());
+        let mut capture = Capture::attach(&everything()).unwrap();
+        let mut seen = Seen::new(netns);
+        let _first = warm_up(&mut seen, &mut capture);
+        let reader = UdpSocket::bind((V4, 0)).unwrap();
+        let to = reader.local_addr().unwrap();
+        let stop = Arc::new(AtomicBool::new(false));
+        let senders = [(); 2].map(|()| {
+            let stop = Arc::clone(&stop);
+            let sender = UdpSocket::bind((V4, 0)).unwrap();
+            thread::spawn(move || {
+                while !stop.load(Ordering::Relaxed) {
+                    sender.send_to(&[7; 20], to).unwrap();
+                }
+            })
+        });
+        let is_deferred = |seen: &Seen| {
+            let found = seen.packets(PacketHook::Rx).any(|(packet, _)| packet.deferred);
+            stop.fetch_or(found, Ordering::Relaxed);
+            found
+        };
+        seen.collect(&mut capture, "a deferred packet", is_deferred);
+        for sender in senders {
+            sender.join().unwrap();
+        }
+        let ksoftirqds = ksoftirqds();
+        for (packet, _) in seen.packets(PacketHook::Rx) {
+            assert_eq!(packet.deferred, ksoftirqds.contains(&packet.task.tid.0), "{packet:?}");
+        }
+    });
+}

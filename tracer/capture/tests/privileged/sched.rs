@@ -1,0 +1,279 @@
+//! Scheduling: who had the CPU, preemption, stopping, migration; counted like the kernel counts.
+
+use crate::crowd::{CROWD, Neighbour, Switches, echo, pass};
+use crate::raw::real_time;
+use crate::support::{Seen, V4, connect, everything, in_own_netns, own_tid, pin, port, wait_until};
+use rustix::process::Signal;
+use std::io::{Read as _, Write as _};
+use std::net::TcpListener;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::channel;
+use std::thread;
+use std::time::Duration;
+use wirelap_capture::Capture;
+use wirelap_events::{Nanos, Pid, Rest, Tid, Wake};
+
+const TURNS: usize = 20;
+/// How long the neighbour keeps the CPU at a time, at least.
+const TURN: Duration = Duration::from_millis(3);
+
+/// Puts this thread on the other CPU, where no ordinary thread delays it: it says who has the crowded one when.
+fn conduct() {
+    pin(0, 0);
+    real_time(1);
+}
+
+/// Panics unless there were as many wakeups of both kinds as the kernel counted.
+fn assert_counts(wakes: &[(Wake, Nanos)], from: Switches, to: Switches) {
+    let within = || wakes.iter().filter(|(_, at)| (from.at..to.at).contains(at));
+    let preempted = within().filter(|(wake, _)| wake.rest == Rest::Preempted).count() as u64;
+    let slept = within().count() as u64 - preempted;
+    assert_eq!(slept, to.voluntary - from.voluntary);
+    assert_eq!(preempted, to.involuntary - from.involuntary);
+}
+
+#[test]
+fn a_thread_that_waits_for_a_cpu_says_who_had_it() {
+    let _crowd = CROWD.lock();
+    in_own_netns(|netns| {
+        conduct();
+        let mut capture = Capture::attach(&everything()).unwrap();
+        let mut seen = Seen::new(netns);
+        let (mut near, far) = connect(V4);
+        let (tell, told) = channel();
+        let spin = Arc::new(AtomicBool::new(true));
+        let echoing = thread::spawn(move || echo(far, &spin, &tell));
+        near.write_all(&[0]).unwrap();
+        let reader = told.recv().unwrap();
+        let neighbour = Neighbour::new(2);
+        for _ in 0..TURNS {
+            wait_until(reader, 'S');
+            neighbour.take_cpu();
+            near.write_all(&[1]).unwrap();
+            neighbour.give_up_after(TURN);
+            near.read_exact(&mut [0]).unwrap();
+        }
+        let holder = neighbour.tid;
+        neighbour.end();
+        drop(near);
+        let (from, to) = echoing.join().unwrap();
+        seen.collect(&mut capture, "the end of both sockets", |seen| seen.closed() == 2);
+
+        let wakes = seen.wakes(reader);
+        assert_counts(&wakes, from, to);
+        let is_long =
+            |(wake, at): &&(Wake, Nanos)| wake.woken > from.at && waited(wake, *at) >= 3_000_000;
+        let waits: Vec<_> = wakes.iter().filter(is_long).collect();
+        assert_eq!(waits.len(), TURNS, "{wakes:#?}");
+        for &(wake, at) in waits {
+            assert_eq!(wake.rest, Rest::Asleep);
+            assert_eq!((wake.holder.task.pid, wake.holder.task.tid), (own_pid(), Tid(holder)));
+            assert_eq!(wake.holder.comm.as_str(), "neighbour");
+            let (wait, held) = (waited(&wake, at), wake.holder.held.0);
+            assert!(held <= wait && held > wait * 9 / 10, "{held} of {wait}: {wake:?}");
+            assert!(wake.left.unwrap() < wake.woken && !wake.migrated, "{wake:?}");
+        }
+    });
+}
+
+fn waited(wake: &Wake, at: Nanos) -> u64 {
+    at.since(wake.woken).unwrap().0
+}
+
+fn own_pid() -> Pid {
+    Pid(std::process::id())
+}
+
+#[test]
+fn a_preempted_thread_says_by_whom() {
+    let _crowd = CROWD.lock();
+    in_own_netns(|netns| {
+        conduct();
+        let mut capture = Capture::attach(&everything()).unwrap();
+        let mut seen = Seen::new(netns);
+        let (mut near, far) = connect(V4);
+        let (tell, told) = channel();
+        let spin = Arc::new(AtomicBool::new(true));
+        let spinning = Arc::clone(&spin);
+        let echoing = thread::spawn(move || echo(far, &spinning, &tell));
+        near.write_all(&[0]).unwrap();
+        let reader = told.recv().unwrap();
+        let neighbour = Neighbour::new(2);
+        wait_until(reader, 'S');
+        near.write_all(&[2]).unwrap();
+        wait_until(reader, 'R');
+        for _ in 0..TURNS {
+            neighbour.take_cpu();
+            neighbour.give_up_after(TURN);
+        }
+        spin.store(false, Ordering::Relaxed);
+        near.read_exact(&mut [0]).unwrap();
+        let holder = neighbour.tid;
+        neighbour.end();
+        drop(near);
+        let (from, to) = echoing.join().unwrap();
+        seen.collect(&mut capture, "the end of both sockets", |seen| seen.closed() == 2);
+
+        let wakes = seen.wakes(reader);
+        assert_counts(&wakes, from, to);
+        let preempted: Vec<_> = wakes
+            .iter()
+            .filter(|(wake, _)| wake.rest == Rest::Preempted && wake.waker.tid == Tid(holder))
+            .collect();
+        assert_eq!(preempted.len(), TURNS, "{wakes:#?}");
+        for &&(wake, at) in &preempted {
+            assert_eq!((wake.left, wake.from_irq, wake.migrated), (Some(wake.woken), false, false));
+            assert_eq!((wake.waker.pid, wake.holder.task), (own_pid(), wake.waker));
+            assert_eq!(
+                (wake.holder.comm.as_str(), wake.holder.held.0),
+                ("neighbour", waited(&wake, at))
+            );
+            assert!(wake.holder.held.0 >= 3_000_000, "{wake:?}");
+        }
+    });
+}
+
+#[test]
+fn two_that_had_the_cpu_in_turns_are_told_apart_by_their_times() {
+    let _crowd = CROWD.lock();
+    in_own_netns(|netns| {
+        conduct();
+        let mut capture = Capture::attach(&everything()).unwrap();
+        let mut seen = Seen::new(netns);
+        let (mut near, far) = connect(V4);
+        let (tell, told) = channel();
+        let spin = Arc::new(AtomicBool::new(true));
+        let echoing = thread::spawn(move || echo(far, &spin, &tell));
+        near.write_all(&[0]).unwrap();
+        let reader = told.recv().unwrap();
+        // The second has a longer turn than each of the two of the first, and less than both together.
+        let (first, second) = (Neighbour::new(2), Neighbour::new(3));
+        wait_until(reader, 'S');
+        first.take_cpu();
+        near.write_all(&[1]).unwrap();
+        pass(TURN);
+        second.take_cpu();
+        second.give_up_after(TURN * 3 / 2);
+        first.give_up_after(TURN);
+        near.read_exact(&mut [0]).unwrap();
+        let tids = [first.tid, second.tid];
+        first.end();
+        second.end();
+        drop(near);
+        let (from, _) = echoing.join().unwrap();
+        seen.collect(&mut capture, "the end of both sockets", |seen| seen.closed() == 2);
+
+        let wakes = seen.wakes(reader);
+        let later = wakes.iter().filter(|(wake, _)| wake.woken > from.at);
+        let longest = later.max_by_key(|(wake, at)| waited(wake, *at)).unwrap();
+        let truth = shares(&seen, tids, longest);
+        let (wake, _) = longest;
+        let holder = tids.iter().position(|&tid| wake.holder.task.tid == Tid(tid)).unwrap();
+        assert!(truth[holder].abs_diff(wake.holder.held.0) < 200_000, "{truth:?} {wake:?}");
+        assert!(truth[holder] >= truth[1 - holder], "{truth:?} {wake:?}");
+    });
+}
+
+/// How much of a wait two threads had the CPU, from their own records: they are of a traced process.
+fn shares(seen: &Seen, tids: [u32; 2], (wait, end): &(Wake, Nanos)) -> [u64; 2] {
+    tids.map(|tid| {
+        let wakes = seen.wakes(tid);
+        let runs = wakes.iter().enumerate().map(|(index, &(_, from))| {
+            let to = wakes.get(index + 1).and_then(|(next, _)| next.left).unwrap_or(*end);
+            (from.max(wait.woken), to.min(*end))
+        });
+        runs.filter_map(|(from, to)| to.since(from)).map(|run| run.0).sum()
+    })
+}
+
+#[test]
+fn a_thread_that_was_moved_to_another_cpu_says_so() {
+    let _crowd = CROWD.lock();
+    in_own_netns(|netns| {
+        let mut capture = Capture::attach(&everything()).unwrap();
+        let mut seen = Seen::new(netns);
+        let (mut near, far) = connect(V4);
+        let (tell, told) = channel();
+        let spin = Arc::new(AtomicBool::new(true));
+        let echoing = thread::spawn(move || echo(far, &spin, &tell));
+        near.write_all(&[0]).unwrap();
+        let reader = told.recv().unwrap();
+        let cpus = [1, 0, 0, 1, 1, 0, 1];
+        for cpu in cpus {
+            wait_until(reader, 'S');
+            pin(reader, cpu);
+            near.write_all(&[1]).unwrap();
+            near.read_exact(&mut [0]).unwrap();
+        }
+        drop(near);
+        echoing.join().unwrap();
+        seen.collect(&mut capture, "the end of both sockets", |seen| seen.closed() == 2);
+        let moves = seen.wakes(reader).iter().filter(|(wake, _)| wake.migrated).count();
+        assert_eq!(moves, 4);
+    });
+}
+
+#[test]
+fn a_stopped_process_was_stopped_until_it_went_on() {
+    in_own_netns(|netns| {
+        let mut capture = Capture::attach(&everything()).unwrap();
+        let mut seen = Seen::new(netns);
+        let listener = TcpListener::bind((V4, 0)).unwrap();
+        let script = format!("exec 3<>/dev/tcp/127.0.0.1/{}; exec cat <&3", port_of(&listener));
+        let mut child =
+            Command::new("bash").args(["-c", &script]).stdout(Stdio::piped()).spawn().unwrap();
+        let mut near = listener.accept().unwrap().0;
+        let mut echoed = child.stdout.take().unwrap();
+        // From its first read on it is traced.
+        near.write_all(&[1]).unwrap();
+        echoed.read_exact(&mut [0]).unwrap();
+        seen.processes.push(Pid(child.id()));
+        wait_until(child.id(), 'S');
+        let pid = rustix::process::Pid::from_child(&child);
+        rustix::process::kill_process(pid, Signal::STOP).unwrap();
+        wait_until(child.id(), 'T');
+        rustix::process::kill_process(pid, Signal::CONT).unwrap();
+        wait_until(child.id(), 'S');
+        near.write_all(&[2]).unwrap();
+        echoed.read_exact(&mut [0]).unwrap();
+        let near_port = port(&near);
+        drop(near);
+        child.wait().unwrap();
+        seen.collect(&mut capture, "the end of the connection", |seen| seen.closed() >= 2);
+
+        seen.socket_at(near_port);
+        let wakes = seen.wakes(child.id());
+        let stopped: Vec<_> = wakes.iter().filter(|(w, _)| w.rest == Rest::Stopped).collect();
+        assert_eq!(stopped.len(), 1, "{wakes:#?}");
+        let (wake, at) = stopped[0];
+        assert_eq!((wake.waker.tid.0, wake.from_irq), (own_tid(), false));
+        assert!(wake.left.unwrap() < wake.woken && wake.woken < *at, "{wake:?}");
+    });
+}
+
+fn port_of(listener: &TcpListener) -> u16 {
+    listener.local_addr().unwrap().port()
+}
+
+#[test]
+fn waiting_for_a_child_to_begin_is_no_sleep_that_a_signal_ends() {
+    in_own_netns(|netns| {
+        let mut capture = Capture::attach(&everything()).unwrap();
+        let mut seen = Seen::new(netns);
+        let (mut near, mut far) = connect(V4);
+        near.write_all(&[1]).unwrap();
+        far.read_exact(&mut [0]).unwrap();
+        let from = Switches::own();
+        // vfork(2): the parent waits, uninterruptibly, until the child has called execve.
+        assert!(Command::new("true").status().unwrap().success());
+        let to = Switches::own();
+        drop((near, far));
+        seen.collect(&mut capture, "the end of both sockets", |seen| seen.closed() == 2);
+        let wakes = seen.wakes(own_tid());
+        let within = wakes.iter().filter(|(_, at)| (from.at..to.at).contains(at));
+        assert!(within.clone().any(|(wake, _)| wake.rest == Rest::Blocked), "{wakes:#?}");
+        assert_counts(&wakes, from, to);
+    });
+}
