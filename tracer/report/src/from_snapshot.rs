@@ -1,8 +1,12 @@
 //! Conversions from the correlator's [`Snapshot`].
 
-use crate::{Latency, Messages, Process, RunResult, SegmentRow, Throughput, TracerCost, Trust};
+use crate::why::Why;
+use crate::{
+    Latency, Messages, Process, RunResult, Scheduling, SegmentRow, Throughput, TracerCost, Trust,
+};
 use wirelap_correlate::{
-    Counts, Group, Process as Seen, Rate, SegmentStat, Snapshot, Trust as Evidence,
+    Counts, Group, Process as Seen, Rate, Scheduling as Switches, SegmentStat, Snapshot,
+    Trust as Evidence,
 };
 use wirelap_events::Probe;
 
@@ -12,6 +16,7 @@ pub fn results(snapshot: &Snapshot) -> Vec<RunResult> {
 }
 
 fn result(group: &Group, trust: &Evidence) -> RunResult {
+    let processes: Vec<_> = group.processes.iter().map(Process::from).collect();
     RunResult {
         middleware: group.middleware.clone(),
         broker: group.broker.clone(),
@@ -22,7 +27,8 @@ fn result(group: &Group, trust: &Evidence) -> RunResult {
         segments: group.segments.iter().map(SegmentRow::from).collect(),
         sched_gap_ns: group.sched_gap.into(),
         overhead: (&group.overhead).into(),
-        processes: group.processes.iter().map(Process::from).collect(),
+        why: Why::of(&group.why, &processes),
+        processes,
         trust: Trust { coverage: group.coverage, ..trust.into() },
         notes: group.notes.clone(),
         ..RunResult::default()
@@ -71,7 +77,20 @@ impl From<&Seen> for Process {
             name: process.comm.clone(),
             cpu_share: process.cpu_share,
             rss_bytes: process.rss_bytes,
+            scheduling: Scheduling::of(process.scheduling),
         }
+    }
+}
+
+impl Scheduling {
+    /// `None` where no switch was seen.
+    pub fn of(seen: Switches) -> Option<Scheduling> {
+        (seen != Switches::default()).then(|| Scheduling {
+            run_queue_ns: seen.run_queue.into(),
+            sleeps: seen.sleeps,
+            preemptions: seen.preemptions,
+            migrations: seen.migrations,
+        })
     }
 }
 

@@ -9,6 +9,8 @@
 //! | [`doctor`] | [`DoctorReport`], schema `wirelap/doctor/1` |
 //! | [`distribution`] | a mergeable distribution of times |
 //! | [`from_snapshot`] | conversions from the correlator's `Snapshot` |
+//! | [`why`] | verdicts, the tail, the worst messages |
+//! | [`explain`] | the same, and what it rests on, as a page of text |
 //! | [`grid`], [`table`], [`doctor_table`] | the same figures for people |
 //! | [`schema`] | the JSON Schemas, generated from the types |
 //! | [`write`] | JSON to a file, all or nothing |
@@ -18,15 +20,18 @@ pub mod distribution;
 pub mod doctor;
 pub mod doctor_table;
 pub mod environment;
+pub mod explain;
 mod from_ledger;
 pub mod from_snapshot;
 pub mod grid;
 pub mod human;
 pub mod overhead;
+mod process;
 pub mod run;
 pub mod scenario;
 pub mod schema;
 pub mod table;
+pub mod why;
 pub mod write;
 
 pub use distribution::{Distribution, Samples};
@@ -34,8 +39,9 @@ pub use doctor::{Capability, DoctorReport, Observation};
 pub use environment::Environment;
 pub use run::{
     EthernetBytes, GroundTruth, Hook, Latency, LegBytes, Messages, OperationBytes, Overhead,
-    PartsBytes, PerMessageBytes, Process, Repetition, RttHalf, RunReport, RunResult, SegmentRow,
-    Skipped, Throughput, TracerCost, Trust,
+    PartsBytes, PerMessageBytes, Process, Repetition, RttHalf, RunReport, RunResult, Scheduling,
+    SegmentRow, Skipped, Throughput, TracerCost, Trust,
 };
 pub use scenario::{Kind, Pacing, Scenario};
+pub use why::Why;
 pub use write::{WriteError, write_json};

@@ -6,6 +6,8 @@
 pub use crate::overhead::{
     EthernetBytes, LegBytes, OperationBytes, Overhead, PartsBytes, PerMessageBytes,
 };
+pub use crate::process::{Process, Scheduling};
+use crate::why::Why;
 use crate::{Distribution, Environment, Scenario};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -88,6 +90,9 @@ pub struct RunResult {
     pub sched_gap_ns: Distribution,
     /// Where the bytes went.
     pub overhead: Overhead,
+    /// Why it took so long; absent where nothing was examined.
+    #[serde(default)]
+    pub why: Option<Why>,
     /// The processes that took part.
     pub processes: Vec<Process>,
     /// How far the figures can be trusted.
@@ -191,21 +196,6 @@ pub struct SegmentRow {
     pub total_ns: Option<u64>,
     /// Messages that had it.
     pub count: u64,
-}
-
-/// A process that took part.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Process {
-    /// `pub`, `sub`, `ping`, `pong`, `broker`, or what its traffic tells.
-    pub role: String,
-    /// Its id, in the last repetition.
-    pub pid: u32,
-    /// Its name.
-    pub name: String,
-    /// CPU time over wall time, 1.0 = one core; mean of the repetitions.
-    pub cpu_share: Option<f64>,
-    /// The most resident memory that was seen.
-    pub rss_bytes: Option<u64>,
 }
 
 /// How far the figures can be trusted.

@@ -11,13 +11,14 @@
 //! tcp: 2000 sent, 2000 delivered, 2000 followed end to end · no event lost · agrees with …
 //!   time: runqueue 41 % · wakeup 22 % · …
 //!   bytes: payload 64 · transport 32 · … a message; …
+//!   why: nothing wrong
 //! ```
 //!
 //! One way there is no round trip: payload bits a second stand in its column.
 
 use crate::grid::{Align, hang, lay_out};
 use crate::{Distribution, GroundTruth, Pacing, RunReport, RunResult, Scenario, Skipped};
-use crate::{bytes_table, human};
+use crate::{bytes_table, explain, human};
 
 /// The column of round trips, or of bits when messages go one way.
 const ROUND_TRIP: usize = 4;
@@ -48,7 +49,7 @@ pub fn render(report: &RunReport) -> String {
     out.push_str(&lay_out(&align, &rows));
     out.push('\n');
     for result in &report.results {
-        out.push_str(&result_lines(result));
+        out.push_str(&result_lines(result, report.scenario.pacing));
     }
     for Skipped { middleware, why, remedy, .. } in &report.skipped {
         let remedy = remedy.as_ref().map(|remedy| format!(": {remedy}")).unwrap_or_default();
@@ -88,7 +89,7 @@ fn title(scenario: &Scenario) -> String {
 }
 
 /// The name of a result's row.
-fn label(result: &RunResult) -> String {
+pub(crate) fn label(result: &RunResult) -> String {
     match &result.broker {
         Some(broker) => format!("{}/{broker}", result.middleware),
         None => result.middleware.clone(),
@@ -129,7 +130,7 @@ fn seen(distribution: &Distribution) -> Option<&Distribution> {
     (distribution.count > 0).then_some(distribution)
 }
 
-fn result_lines(result: &RunResult) -> String {
+fn result_lines(result: &RunResult, pacing: Pacing) -> String {
     let head = format!("{}: ", label(result));
     let mut out = hang(&head, &trust_line(result));
     if let Some(line) = segments_line(result) {
@@ -137,6 +138,9 @@ fn result_lines(result: &RunResult) -> String {
     }
     for (head, line) in bytes_table::lines(&result.overhead) {
         out.push_str(&hang(head, &line));
+    }
+    if let Some(why) = explain::in_short(result, pacing) {
+        out.push_str(&hang("  why: ", &why));
     }
     if let Some(error) = &result.error {
         out.push_str(&hang("  failed: ", error));

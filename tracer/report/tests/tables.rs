@@ -61,6 +61,18 @@ fn what_is_not_traced_says_so_instead_of_looking_like_a_failure() {
 }
 
 #[test]
+fn each_result_says_why_in_a_line() {
+    let lines = samples::why::all().map(|(name, report)| {
+        let text = table::render(&report);
+        assert_fits(&text);
+        let from = text.find("  why: ").unwrap_or(text.len());
+        let why = text[from..].split("\n  note:").next().unwrap_or_default();
+        format!("{name}:\n{why}")
+    });
+    insta::assert_snapshot!(lines.join("\n"));
+}
+
+#[test]
 fn doctor_without_root() {
     let observation = |name: &str, hook: Option<&str>| Observation {
         observation: name.into(),

@@ -1,9 +1,11 @@
 //! A report with something in every place.
 
+pub mod why;
+
 use wirelap_report::{
     Distribution, Environment, EthernetBytes, GroundTruth, Kind, Latency, Messages, OperationBytes,
     Overhead, Pacing, PartsBytes, PerMessageBytes, Process, RttHalf, RunReport, RunResult,
-    Scenario, SegmentRow, Throughput, TracerCost, Trust,
+    Scenario, Scheduling, SegmentRow, Throughput, TracerCost, Trust,
 };
 
 /// Two middlewares, ping-pong; the second lost events and disagrees with the workloads.
@@ -72,7 +74,7 @@ fn operation(name: &str, count: u64, total_bytes: u64) -> OperationBytes {
     }
 }
 
-fn tcp() -> RunResult {
+pub fn tcp() -> RunResult {
     RunResult {
         middleware: "tcp".into(),
         payload_bytes: 64,
@@ -127,6 +129,12 @@ fn tcp() -> RunResult {
             name: "wirelap-workload".into(),
             cpu_share: Some(0.4),
             rss_bytes: Some(4_000_000),
+            scheduling: Some(Scheduling {
+                run_queue_ns: distribution(3_000),
+                sleeps: 2_000,
+                preemptions: 3,
+                migrations: 1,
+            }),
         }],
         trust: trust(0),
         ground_truth: Some(GroundTruth {

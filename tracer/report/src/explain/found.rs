@@ -1,0 +1,138 @@
+//! What was found: the verdicts, and the shortest form of them for a table.
+//!
+//! ```text
+//! What was found
+//!   Nagle against delayed ACK, rumqttd (pid 77), leg 2 socket_tx
+//!     costs a typical message 21.4 ms (97 % of its time)
+//!     · 1,990 of 2,000 messages waited until the acknowledgement came
+//!     What helps: set_tcp_nodelay(true) on the broker's sockets
+//! ```
+
+use super::cast::Cast;
+use super::words::{clean, counted, list, percent, sentence, title};
+use crate::grid::hang;
+use crate::why::{Severity, Verdict, Why};
+use crate::{Pacing, RunResult, human};
+use wirelap_correlate::VerdictKind;
+
+/// The section.
+pub fn text(why: &Why, cast: &Cast<'_>) -> String {
+    let of = |severity| why.verdicts.iter().filter(move |verdict| verdict.severity == severity);
+    let problems: Vec<_> = of(Severity::Problem).collect();
+    let notes: Vec<_> = of(Severity::Note).collect();
+    let mut out = String::from("What was found\n");
+    if problems.is_empty() {
+        out.push_str(&hang("  ", &nothing(why)));
+    }
+    for (number, verdict) in (1..).zip(&problems) {
+        let head = if problems.len() == 1 { "  ".into() } else { format!("  {number}. ") };
+        out.push_str(&item(&head, verdict, cast));
+    }
+    if !notes.is_empty() {
+        out.push_str("\nWorth knowing, though nothing is wrong with it\n");
+        for verdict in notes {
+            out.push_str(&item("  ", verdict, cast));
+        }
+    }
+    out
+}
+
+fn nothing(why: &Why) -> String {
+    match why.examined_messages {
+        0 => "No message could be examined.".into(),
+        n => format!(
+            "Nothing wrong: {} examined, and neither time nor messages lost that need not be.",
+            counted(n, "message")
+        ),
+    }
+}
+
+fn item(head: &str, verdict: &Verdict, cast: &Cast<'_>) -> String {
+    let mut out = hang(head, &sentence(&name(verdict, cast)));
+    let indent = " ".repeat(head.len().max(4));
+    if let Some(cost) = cost(verdict) {
+        out.push_str(&hang(&indent, &cost));
+    }
+    for clause in verdict.evidence.iter().filter(|clause| !clause.trim().is_empty()) {
+        out.push_str(&hang(&format!("{indent}· "), &clean(clause)));
+    }
+    if !verdict.remedy.trim().is_empty() {
+        out.push_str(&hang(&format!("{indent}What helps: "), &clean(&verdict.remedy)));
+    }
+    out
+}
+
+/// What, whose and where.
+fn name(verdict: &Verdict, cast: &Cast<'_>) -> String {
+    let mut parts = vec![heading(verdict)];
+    parts.extend(verdict.process.as_ref().map(|task| cast.who(task)));
+    match (verdict.leg, &verdict.segment) {
+        (Some(leg), Some(segment)) if cast.legs() > 1 => {
+            parts.push(format!("leg {leg} {}", clean(segment)));
+        }
+        (_, Some(segment)) => parts.push(clean(segment)),
+        (Some(leg), None) if cast.legs() > 1 => parts.push(format!("leg {leg}")),
+        _ => {}
+    }
+    parts.join(", ")
+}
+
+fn heading(verdict: &Verdict) -> String {
+    if verdict.kind == VerdictKind::Unexplained.name() {
+        return "time that no rule explains".into();
+    }
+    if verdict.title.is_empty() { title(&verdict.kind) } else { clean(&verdict.title) }
+}
+
+/// How much of the median and of the tail it takes; `None` where it costs no time.
+fn cost(verdict: &Verdict) -> Option<String> {
+    let time = |ns| human::time_ns(Some(ns));
+    let mut parts = Vec::new();
+    if verdict.median_ns > 0 {
+        let share = percent(verdict.median_share);
+        parts.push(format!("a typical message {} ({share} of its time)", time(verdict.median_ns)));
+    }
+    if verdict.tail_ns > 0 {
+        let more = if parts.is_empty() { "" } else { " more" };
+        let share = percent(verdict.tail_share);
+        let tail = time(verdict.tail_ns);
+        parts.push(format!("the slowest 1 % {tail}{more} ({share} of what they lose)"));
+    }
+    (!parts.is_empty()).then(|| format!("costs {}", parts.join(", and ")))
+}
+
+/// The gravest problem, its place and its share; `nothing wrong` without one, `None` where nothing
+/// was examined.
+pub fn headline(result: &RunResult, cast: &Cast<'_>) -> Option<String> {
+    let why = result.why.as_ref()?;
+    let Some(worst) = why.problem() else {
+        return (why.examined_messages > 0).then(|| "nothing wrong".into());
+    };
+    let place = worst.process.as_ref().map(|task| cast.name(task));
+    let place = place.filter(|name| !name.is_empty()).map(|name| format!(" at {name}"));
+    let share = largest_share(worst).map(|share| format!(" ({share})"));
+    Some([heading(worst), place.unwrap_or_default(), share.unwrap_or_default()].concat())
+}
+
+/// A result's verdict in one line: [`headline`], the remedy, and what else there is.
+pub fn in_short(result: &RunResult, pacing: Pacing) -> Option<String> {
+    let mut out = headline(result, &Cast::of(result, pacing))?;
+    let why = result.why.as_ref()?;
+    let Some(worst) = why.problem() else { return Some(out) };
+    let remedy = worst.remedy.trim().trim_end_matches('.');
+    if !remedy.is_empty() {
+        out = format!("{out}: {}", clean(remedy));
+    }
+    let problems = why.verdicts.iter().filter(|verdict| verdict.severity == Severity::Problem);
+    let more: Vec<String> = problems.skip(1).map(heading).collect();
+    if !more.is_empty() {
+        out = format!("{out}; also {}", list(&more));
+    }
+    Some(format!("{out}; see `wirelap explain`"))
+}
+
+fn largest_share(verdict: &Verdict) -> Option<String> {
+    let (median, tail) = (verdict.median_share, verdict.tail_share);
+    let shown = if median >= tail { (median, "the median") } else { (tail, "the tail") };
+    (shown.0 >= 0.005).then(|| format!("{} of {}", percent(shown.0), shown.1))
+}

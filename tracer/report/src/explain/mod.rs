@@ -1,0 +1,99 @@
+//! The page that explains a result: what happened, where the time went, what was found, what held up
+//! the slowest, where the bytes went, and how sure all that is. At most 100 columns.
+//!
+//! ```text
+//! mqtt/rumqttd, 64 B
+//! ──────────────────
+//! 2,000 messages of 64 B were sent from … Half of them took 22.0 ms or less on their way, …
+//! In short: Nagle against delayed ACK at rumqttd (97 % of the median).
+//!
+//! Where the time went: …          path.rs
+//! What was found                  found.rs
+//! The slow ones                   tail.rs, slowest.rs
+//! The processes                 processes.rs
+//! Where the bytes went            bytes_table.rs
+//! How sure we are                 trust.rs
+//! ```
+
+mod cast;
+mod found;
+mod opening;
+mod path;
+mod processes;
+mod slowest;
+mod tail;
+mod trust;
+mod words;
+
+pub use found::in_short;
+
+use crate::grid::{MAX_WIDTH, hang};
+use crate::table::label;
+use crate::{RunReport, RunResult, bytes_table, human};
+use cast::Cast;
+
+/// What of a page the reader chooses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// How many of the slowest messages are told one by one.
+    pub worst: usize,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options { worst: 3 }
+    }
+}
+
+/// A page for each result of a report.
+pub fn pages(report: &RunReport, options: Options) -> String {
+    let pages: Vec<String> =
+        report.results.iter().map(|result| page(report, result, options)).collect();
+    pages.join("\n\n")
+}
+
+/// The page of one result of a report.
+pub fn page(report: &RunReport, result: &RunResult, options: Options) -> String {
+    let cast = Cast::of(result, report.scenario.pacing);
+    let opening = opening::text(result, &report.scenario, &cast);
+    let mut opening = hang("", &words::clean(&opening));
+    if let Some(headline) = found::headline(result, &cast) {
+        opening.push_str(&hang("In short: ", &format!("{headline}.")));
+    }
+    let mut sections = vec![format!("{}{opening}", title(result))];
+    if !result.untraced {
+        sections.extend(path::text(result, &cast));
+        match &result.why {
+            Some(why) => {
+                sections.push(found::text(why, &cast));
+                sections.extend(tail::text(why, &cast, options.worst));
+            }
+            None => sections.push("What was found\n  Nothing was examined.\n".into()),
+        }
+    }
+    sections.extend(processes::text(result, &cast));
+    sections.extend(bytes(result));
+    sections.extend(trust::text(result, &report.environment));
+    fit(&sections.join("\n"))
+}
+
+fn title(result: &RunResult) -> String {
+    let size = match result.payload_bytes {
+        0 => String::new(),
+        bytes => format!(", {}", human::bytes(bytes as f64)),
+    };
+    let title = format!("{}{size}", label(result));
+    let title = words::cut(&words::clean(&title), MAX_WIDTH);
+    format!("{title}\n{}\n", "─".repeat(unicode_width::UnicodeWidthStr::width(title.as_str())))
+}
+
+fn bytes(result: &RunResult) -> Option<String> {
+    let (_, line) = bytes_table::lines(&result.overhead).into_iter().next()?;
+    Some(format!("Where the bytes went\n{}", hang("  ", &line)))
+}
+
+/// Names in a file may be longer than a line.
+fn fit(page: &str) -> String {
+    let lines = page.lines().map(|line| format!("{}\n", words::cut(line, MAX_WIDTH)));
+    lines.collect()
+}

@@ -1,0 +1,91 @@
+//! What happened, in a sentence or two.
+
+use super::cast::Cast;
+use super::words::{counted, exact};
+use crate::{Pacing, RunResult, Scenario, human};
+
+/// What ran, how many messages, how long they took.
+pub fn text(result: &RunResult, scenario: &Scenario, cast: &Cast<'_>) -> String {
+    let mut out = if result.untraced {
+        untraced(result)
+    } else {
+        format!("{} {}", traffic(result, scenario, cast), times(result))
+    };
+    if let Some(error) = &result.error {
+        out = format!("{out} It failed: {error}.");
+    } else if result.partial {
+        out = format!("{out} The measurement was ended early.");
+    }
+    out
+}
+
+fn untraced(result: &RunResult) -> String {
+    let messages = &result.messages;
+    let mut parts = Vec::new();
+    if messages.sent > 0 {
+        let sent = counted(messages.sent, "request");
+        parts.push(format!("{sent} sent, {} answered", exact(messages.delivered)));
+    }
+    if let Some(rtt) = &result.latency.rtt_half_ns {
+        let median = human::time_ns(Some(rtt.trimmed_p50));
+        parts.push(format!("half a round trip takes {median} in the median"));
+    } else if result.throughput.payload_bit_per_s > 0.0 {
+        let rate = human::count(result.throughput.payload_bit_per_s);
+        parts.push(format!("{rate} payload bits a second, by its own account"));
+    }
+    parts
+        .push("there is nothing in it that a trace could follow, and so nothing to explain".into());
+    format!("{}.", super::words::sentence(&parts.join("; ")))
+}
+
+fn traffic(result: &RunResult, scenario: &Scenario, cast: &Cast<'_>) -> String {
+    let messages = &result.messages;
+    let (sender, receiver) = (cast.ends(1).0, cast.ends(cast.legs()).1);
+    let size = human::bytes(result.payload_bytes as f64);
+    let way = if cast.legs() > 1 || result.broker.is_some() {
+        format!("from {sender} through {} to {receiver}", cast.forwarder())
+    } else {
+        format!("from {sender} to {receiver}")
+    };
+    let arrived = match (messages.sent, messages.delivered) {
+        (_, 0) => "; none was seen to arrive".into(),
+        (sent, delivered) if sent == delivered => String::new(),
+        (sent, delivered) if delivered > sent => {
+            format!("; that made {}", counted(delivered, "delivery"))
+        }
+        (_, delivered) => format!("; {} arrived", exact(delivered)),
+    };
+    let verb = if messages.sent == 1 { "was" } else { "were" };
+    format!(
+        "{} of {size} {verb} sent {way}, {}{arrived}.",
+        counted(messages.sent, "message"),
+        pace(result, scenario)
+    )
+}
+
+fn pace(result: &RunResult, scenario: &Scenario) -> String {
+    match (scenario.pacing, scenario.rate_msg_per_s) {
+        (Pacing::PingPong, _) => "each when the answer to the one before had come".into(),
+        (Pacing::Rate, Some(rate)) => format!("{} a second", human::count(rate)),
+        (Pacing::BackToBack, _) => {
+            let rate = human::count(result.throughput.msg_per_s);
+            format!("as fast as the library took them: {rate} a second")
+        }
+        _ => format!("{} a second", human::count(result.throughput.msg_per_s)),
+    }
+}
+
+fn times(result: &RunResult) -> String {
+    let times = &result.latency.one_way_ns;
+    let time = |ns| human::time_ns(Some(ns));
+    match times.count {
+        0 => "None was followed from its send to its read, so nothing is known of its time.".into(),
+        1 => format!("The one that was followed took {} on its way.", time(times.max)),
+        _ => format!(
+            "Half of them took {} or less on their way, 99 % took {} or less, and the slowest {}.",
+            time(times.p50),
+            time(times.p99),
+            time(times.max)
+        ),
+    }
+}

@@ -1,0 +1,93 @@
+//! Where the time went: a bar for each step of the typical message.
+//!
+//! ```text
+//! Where the time went: the mean message near the median, 22.0 ms
+//!   leg 1, the sender → rumqttd
+//!     socket_tx     held in the sender's socket                                  1 %   0.2 ms
+//!   leg 2, rumqttd → the receiver
+//!     socket_tx     held in rumqttd's socket           █████████████████████▍   97 %  21.4 ms
+//! ```
+
+use super::cast::Cast;
+use super::words::{bar, cut, left, percents, signed};
+use crate::{RunResult, SegmentRow, human, why::TypicalRow};
+use std::fmt::Write;
+
+/// Columns of a bar.
+const BAR: u32 = 22;
+/// Columns of what happens in a step.
+const STEP: usize = 38;
+/// Shorter steps than this part of the whole are told together.
+const LEAST: f64 = 0.005;
+
+struct Row<'a> {
+    leg: u8,
+    segment: &'a str,
+    share: f64,
+    /// Where it is known.
+    time_ns: Option<u64>,
+}
+
+/// Heading and rows; `None` where nothing is known of the time.
+pub fn text(result: &RunResult, cast: &Cast<'_>) -> Option<String> {
+    let typical = result.why.as_ref().map(|why| why.typical.as_slice()).unwrap_or_default();
+    let whole: u64 = typical.iter().map(|row| row.mean_ns).fold(0, u64::saturating_add);
+    let (what, rows): (_, Vec<Row<'_>>) = if whole > 0 {
+        let what = format!("the mean message near the median, {}", human::time_ns(Some(whole)));
+        (what, typical.iter().map(|row| Row::of_typical(row, whole)).collect())
+    } else {
+        let what = "all messages together, from the first known stage to the last".to_owned();
+        (what, result.segments.iter().map(Row::of_all).collect())
+    };
+    let (short, shown): (Vec<Row<'_>>, Vec<Row<'_>>) =
+        rows.into_iter().partition(|row| row.share < LEAST);
+    if shown.is_empty() {
+        return None;
+    }
+    let mut shares: Vec<f64> = shown.iter().map(|row| row.share).collect();
+    shares.push(short.iter().map(|row| row.share).sum());
+    let percents = percents(&shares);
+    let mut out = format!("Where the time went: {what}\n");
+    let mut leg = None;
+    for (row, percents) in shown.iter().zip(&percents) {
+        if leg.replace(row.leg) != Some(row.leg) {
+            let (from, to) = cast.ends(row.leg);
+            let _ = writeln!(out, "  leg {}, {from} → {to}", row.leg);
+        }
+        out.push_str(&row.line(*percents, cast));
+    }
+    if let (rest, Some(percents)) = (short.len(), percents.last())
+        && rest > 0
+    {
+        let percents = if *percents == 0 { "<1 %".into() } else { signed(*percents) };
+        let steps = if rest == 1 { "one more step".into() } else { format!("{rest} more steps") };
+        let time = short.iter().map(|row| row.time_ns).sum::<Option<u64>>();
+        let time = time.map(|ns| human::time_ns(Some(ns))).unwrap_or_default();
+        let steps = left(&steps, 16 + STEP + BAR as usize);
+        let _ = writeln!(out, "{}", format!("  {steps} {percents:>5} {time:>9}").trim_end());
+    }
+    Some(out)
+}
+
+impl<'a> Row<'a> {
+    fn of_typical(row: &'a TypicalRow, whole: u64) -> Row<'a> {
+        let share = row.mean_ns as f64 / whole as f64;
+        Row { leg: row.leg, segment: &row.segment, share, time_ns: Some(row.mean_ns) }
+    }
+
+    fn of_all(row: &'a SegmentRow) -> Row<'a> {
+        Row { leg: row.leg, segment: &row.segment, share: row.share, time_ns: None }
+    }
+
+    fn line(&self, percents: i64, cast: &Cast<'_>) -> String {
+        let time = self.time_ns.map(|ns| human::time_ns(Some(ns))).unwrap_or_default();
+        let line = format!(
+            "    {} {} {} {:>5} {time:>9}",
+            left(&cut(self.segment, 12), 12),
+            left(&cast.step(self.leg, self.segment), STEP),
+            left(&bar(self.share, BAR), BAR as usize),
+            signed(percents),
+        );
+        format!("{}\n", line.trim_end())
+    }
+}

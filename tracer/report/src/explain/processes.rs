@@ -1,0 +1,60 @@
+//! How the processes fared: processor, memory, waiting for a CPU.
+
+use super::cast::Cast;
+use super::words::{exact, percent};
+use crate::grid::hang;
+use crate::why::Task;
+use crate::{Process, RunResult, Scheduling, human};
+
+/// More processes than these are not told one by one.
+const MOST: usize = 8;
+
+/// A line each; `None` where nothing is known of any.
+pub fn text(result: &RunResult, cast: &Cast<'_>) -> Option<String> {
+    let known: Vec<String> =
+        result.processes.iter().filter_map(|process| line(process, cast)).collect();
+    if known.is_empty() {
+        return None;
+    }
+    let mut out = String::from("The processes\n");
+    for line in known.iter().take(MOST) {
+        out.push_str(&hang("  ", line));
+    }
+    if known.len() > MOST {
+        out.push_str(&hang("  ", &format!("and {} more", known.len() - MOST)));
+    }
+    Some(out)
+}
+
+fn line(process: &Process, cast: &Cast<'_>) -> Option<String> {
+    let mut parts = Vec::new();
+    parts.extend(process.cpu_share.map(|share| format!("{} of a CPU", percent(share))));
+    parts.extend(process.rss_bytes.map(|bytes| human::bytes(bytes as f64)));
+    parts.extend(process.scheduling.as_ref().map(scheduling));
+    let task = Task { pid: process.pid, tid: 0, name: process.name.clone() };
+    (!parts.is_empty()).then(|| format!("{}: {}", cast.who(&task), parts.join(", ")))
+}
+
+fn scheduling(seen: &Scheduling) -> String {
+    let times = |count, what: &str| match count {
+        0 => format!("never {what}"),
+        1 => format!("{what} once"),
+        _ => format!("{what} {} times", exact(count)),
+    };
+    let wait = &seen.run_queue_ns;
+    let time = |ns| human::time_ns(Some(ns));
+    let waited = if wait.count > 0 {
+        let (p50, p99, max) = (time(wait.p50), time(wait.p99), time(wait.max));
+        format!(
+            "waited for a CPU {p50} in the median, {p99} at the 99th percentile, {max} at most; "
+        )
+    } else {
+        String::new()
+    };
+    format!(
+        "{waited}{}, {}, {}",
+        times(seen.sleeps, "slept"),
+        times(seen.preemptions, "preempted"),
+        times(seen.migrations, "moved to another CPU"),
+    )
+}

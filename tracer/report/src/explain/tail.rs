@@ -1,0 +1,123 @@
+//! Where the slowest messages lost their time.
+//!
+//! ```text
+//! The slow ones
+//!   The slowest 1 % (20 messages, 44.1 ms or more) took 22.6 ms longer than a typical one:
+//!      61 %   13.8 ms  the subscriber waits for a CPU (leg 2 runqueue): contention for the CPU
+//! ```
+
+use super::cast::Cast;
+use super::words::{clean, counted, cut, list, percent, percents, signed, title};
+use crate::grid::{MAX_WIDTH, hang};
+use crate::human;
+use crate::why::{Tail, TailRow, Why};
+use std::fmt::Write;
+
+/// Rows of a tail; the others are told together.
+const ROWS: usize = 8;
+/// Smaller parts than this are told together.
+const LEAST: f64 = 0.01;
+/// Threads that had the CPU.
+const HOLDERS: usize = 4;
+
+/// The section; `None` where there is nothing to say.
+pub fn text(why: &Why, cast: &Cast<'_>, worst: usize) -> Option<String> {
+    let mut out = String::new();
+    for tail in why.tails.iter().filter(|tail| !tail.rows.is_empty()) {
+        out.push_str(&blame(tail, cast));
+    }
+    if out.is_empty() && why.examined_messages > 0 {
+        out = hang("  ", &too_few(why.examined_messages));
+    }
+    out.push_str(&super::slowest::text(&why.worst, cast, worst));
+    if let Some(line) = holders(why, cast) {
+        out.push_str(&hang("  ", &line));
+    }
+    (!out.is_empty()).then(|| format!("The slow ones\n{out}"))
+}
+
+fn too_few(messages: u64) -> String {
+    let verb = if messages == 1 { "is" } else { "are" };
+    format!(
+        "{} {verb} too few for a tail: 1 % of them would be fewer than 10.",
+        counted(messages, "message")
+    )
+}
+
+fn blame(tail: &Tail, cast: &Cast<'_>) -> String {
+    let each = if tail.messages == 1 { "it" } else { "each" };
+    let mut out = hang(
+        "  ",
+        &format!(
+            "The slowest {} ({}, {each} {} or more) took {} longer than a typical one:",
+            part(tail.share),
+            counted(tail.messages, "message"),
+            human::time_ns(Some(tail.least_ns)),
+            human::time_ns(Some(tail.excess_ns)),
+        ),
+    );
+    let large = |row: &&TailRow| row.share.abs() >= LEAST;
+    let mut shown: Vec<&TailRow> = tail.rows.iter().filter(large).collect();
+    shown.truncate(ROWS);
+    let rest = tail.rows.len() - shown.len();
+    let sum = |rows: &mut dyn Iterator<Item = &TailRow>| {
+        rows.fold((0.0, 0), |(share, ns), row| {
+            (share + row.share, row.excess_ns.saturating_add(ns))
+        })
+    };
+    let all = sum(&mut tail.rows.iter());
+    let named = sum(&mut shown.iter().copied());
+    let mut shares: Vec<f64> = shown.iter().map(|row| row.share).collect();
+    shares.push(all.0 - named.0);
+    let percents = percents(&shares);
+    for (row, percents) in shown.iter().zip(&percents) {
+        line(&mut out, *percents, row.excess_ns, &words(row, cast));
+    }
+    if rest > 0 {
+        let steps = if rest == 1 { "one more step".into() } else { format!("{rest} more steps") };
+        let percents = percents.last().copied().unwrap_or_default();
+        line(&mut out, percents, all.1.saturating_sub(named.1), &steps);
+    }
+    out
+}
+
+fn line(out: &mut String, percents: i64, excess_ns: i64, what: &str) {
+    let minus = if excess_ns < 0 { "−" } else { "" };
+    let time = format!("{minus}{}", human::time_ns(Some(excess_ns.unsigned_abs())));
+    let line = format!("    {:>6}  {time:>9}  {what}", signed(percents));
+    let _ = writeln!(out, "{}", cut(&line, MAX_WIDTH));
+}
+
+/// What happens there, where, and what for.
+fn words(row: &TailRow, cast: &Cast<'_>) -> String {
+    let segment = clean(&row.segment);
+    let place = if cast.legs() > 1 { format!("leg {} {segment}", row.leg) } else { segment };
+    let cause = match row.cause.as_str() {
+        "ordinary" => String::new(),
+        kind => format!(": {}", clean(&title(kind))),
+    };
+    format!("{} ({place}){cause}", cast.step(row.leg, &row.segment))
+}
+
+/// `1 %`, `0.1 %`.
+fn part(share: f64) -> String {
+    format!("{} %", (share * 100_000.0).round() / 1_000.0)
+}
+
+/// Who had the CPUs meanwhile.
+fn holders(why: &Why, cast: &Cast<'_>) -> Option<String> {
+    let all: u64 = why.cpu_holders.iter().map(|holder| holder.held_ns).fold(0, u64::saturating_add);
+    let shown = why.cpu_holders.iter().take(HOLDERS).filter(|holder| holder.held_ns > 0);
+    let names: Vec<String> = shown
+        .map(|holder| {
+            let task =
+                crate::why::Task { pid: holder.pid, tid: holder.tid, name: holder.name.clone() };
+            let share = percent(holder.held_ns as f64 / all as f64);
+            let waits = counted(holder.waits, "wait");
+            let held = human::time_ns(Some(holder.held_ns));
+            format!("{} {held} in {waits} ({share})", cast.who(&task))
+        })
+        .collect();
+    (!names.is_empty())
+        .then(|| format!("Who had the CPU while others waited for it: {}.", list(&names)))
+}

@@ -1,0 +1,128 @@
+//! How sure all this is.
+
+use super::words::{counted, exact, percent};
+use crate::grid::hang;
+use crate::{Environment, GroundTruth, RunResult, human};
+
+/// Heading and sentences; `None` where nothing was traced.
+pub fn text(result: &RunResult, environment: &Environment) -> Option<String> {
+    if result.untraced {
+        return None;
+    }
+    let doubts = doubts(result);
+    let mut out = String::from("How sure we are\n");
+    out.push_str(&hang("  ", &coverage(result)));
+    out.push_str(&hang(
+        "  ",
+        &match doubts.as_slice() {
+            [] => "No event was lost, every payload byte was captured, every frame was read."
+                .to_owned(),
+            doubts => format!("Read with care: {}.", doubts.join("; ")),
+        },
+    ));
+    out.push_str(&hang("  ", &clock(result, environment)));
+    let tracer = &result.trust.tracer;
+    out.push_str(&hang(
+        "  ",
+        &format!(
+            "While it measured, wirelap itself used {:.2} cores and {}.",
+            tracer.cpu_share,
+            human::bytes(tracer.rss_bytes as f64)
+        ),
+    ));
+    for note in &result.notes {
+        out.push_str(&hang("  Note: ", &super::words::clean(note)));
+    }
+    Some(out)
+}
+
+/// How many were followed, and how many were not, on either side.
+fn coverage(result: &RunResult) -> String {
+    let messages = &result.messages;
+    let mut text = match messages.delivered {
+        0 => "Nothing was delivered, so nothing could be followed from end to end.".into(),
+        _ => format!(
+            "{} of {} were followed from the first send to the last read ({}).",
+            exact(messages.matched),
+            counted(messages.delivered, "delivery"),
+            down(result.trust.coverage)
+        ),
+    };
+    let mut sides = Vec::new();
+    if messages.uncovered > 0 {
+        sides.push(format!(
+            "{} could not be joined to their sends",
+            counted(messages.uncovered, "delivery")
+        ));
+    }
+    if messages.sent > messages.delivered && messages.delivered > 0 {
+        let missing = messages.sent - messages.delivered;
+        sides.push(format!("{} sent and not seen to arrive", counted(missing, "message")));
+    }
+    if messages.duplicates > 0 {
+        sides.push(format!("{} came again", counted(messages.duplicates, "message")));
+    }
+    if !sides.is_empty() {
+        text = format!("{text} {}.", super::words::sentence(&sides.join("; ")));
+    }
+    text
+}
+
+/// A share rounded down to a tenth: only a whole is 100 %.
+fn down(share: f64) -> String {
+    let tenths = (share.clamp(0.0, 1.0) * 1000.0 + 1e-9).floor();
+    if tenths >= 1000.0 { "100 %".into() } else { format!("{:.1} %", tenths / 10.0) }
+}
+
+/// Every reason to doubt.
+fn doubts(result: &RunResult) -> Vec<String> {
+    let trust = &result.trust;
+    let mut doubts = Vec::new();
+    if trust.lost() > 0 {
+        let lost = trust.events_lost.iter().filter(|(_, count)| **count > 0);
+        let by: Vec<String> = lost
+            .map(|(probe, count)| format!("{} {}", super::words::clean(probe), exact(*count)))
+            .collect();
+        doubts.push(format!("{} lost ({})", counted(trust.lost(), "event"), by.join(", ")));
+    }
+    let sampled = trust.window_share < 0.999;
+    if sampled {
+        doubts.push(format!("traced {} of the time only", percent(trust.window_share)));
+    }
+    let mut add = |count: u64, what: &str, then: &str| {
+        if count > 0 {
+            doubts.push(format!("{} {then}", counted(count, what)));
+        }
+    };
+    add(trust.uncaptured_bytes, "payload byte", "not captured");
+    // Between two windows everything passes undecoded, and that has just been said.
+    add(if sampled { 0 } else { trust.undecoded_bytes }, "byte", "in no frame that was found");
+    add(trust.evicted, "flow or message", "given up to keep memory bounded");
+    add(trust.telescoping_violations, "message", "whose steps do not add up");
+    if let Some(truth) = &result.ground_truth {
+        let wrong = wrong(truth);
+        add(wrong, "message", "on which the trace and the programs' own records disagree");
+    }
+    doubts
+}
+
+fn wrong(truth: &GroundTruth) -> u64 {
+    truth.violations + truth.order_violations + truth.unknown
+}
+
+fn clock(result: &RunResult, environment: &Environment) -> String {
+    let source = environment.clock_source.as_ref();
+    let source = source.map(|name| format!(" ({})", super::words::clean(name))).unwrap_or_default();
+    let mut text = format!("All times are of this host's one clock, CLOCK_MONOTONIC{source}");
+    if let Some(truth) = result.ground_truth.as_ref().filter(|truth| truth.compared > 0) {
+        let verdict = match wrong(truth) {
+            0 => "agree with it",
+            _ => "were compared with it",
+        };
+        text = format!(
+            "{text}; the programs' own records of {} {verdict}",
+            counted(truth.compared, "message")
+        );
+    }
+    format!("{text}.")
+}

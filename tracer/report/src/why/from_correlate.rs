@@ -1,0 +1,258 @@
+//! Conversions from the correlator's words.
+
+use super::life::{
+    Holder, Hop, MessageLeg, SegmentTime, Stages, Surroundings, TcpState, WorstMessage,
+};
+use super::{CpuHolder, Severity, Tail, TailRow, Task, TypicalRow, Verdict, Why};
+use crate::Process;
+use wirelap_correlate as seen;
+use wirelap_events::{
+    Circumstances, Comm, Delivery, Hop as SeenHop, Leg, Nagle, Nanos, Rest, Segment, Segments,
+    Stage, StageTimes, TaskId, TxState,
+};
+
+impl From<&seen::Why> for Why {
+    fn from(why: &seen::Why) -> Why {
+        Why {
+            examined_messages: why.messages,
+            healthy: why.is_healthy(),
+            verdicts: why.verdicts.iter().map(Verdict::from).collect(),
+            typical: why.typical.iter().map(TypicalRow::from).collect(),
+            tails: why.tails.iter().map(Tail::from).collect(),
+            worst: why.worst.iter().map(WorstMessage::from).collect(),
+            cpu_holders: why.holders.iter().map(CpuHolder::from).collect(),
+        }
+    }
+}
+
+impl Why {
+    /// What is known of a row, its threads named after their processes; `None` where nothing was
+    /// examined and nothing found.
+    pub fn of(why: &seen::Why, processes: &[Process]) -> Option<Why> {
+        let known = why.messages > 0 || !why.verdicts.is_empty();
+        known.then(|| {
+            let mut told = Why::from(why);
+            told.name_threads(processes);
+            told
+        })
+    }
+
+    /// Names threads that have no name after their processes.
+    fn name_threads(&mut self, processes: &[Process]) {
+        let legs = self.worst.iter_mut().flat_map(|message| &mut message.legs);
+        let tasks = legs.flat_map(|leg| {
+            let ends = leg.sender.iter_mut().chain(&mut leg.reader);
+            ends.chain(leg.chain.iter_mut().chain(&mut leg.before).map(|hop| &mut hop.task))
+        });
+        let tasks = tasks.chain(self.verdicts.iter_mut().filter_map(|one| one.process.as_mut()));
+        for task in tasks.filter(|task| task.name.is_empty()) {
+            if let Some(process) = processes.iter().find(|process| process.pid == task.pid) {
+                task.name.clone_from(&process.name);
+            }
+        }
+    }
+}
+
+/// JSON has no word for what is not a number.
+fn finite(value: f64) -> f64 {
+    if value.is_finite() { value } else { 0.0 }
+}
+
+fn task(id: TaskId, comm: Comm) -> Task {
+    Task { pid: id.pid.0, tid: id.tid.0, name: comm.as_str().to_owned() }
+}
+
+impl From<&seen::Verdict> for Verdict {
+    fn from(verdict: &seen::Verdict) -> Verdict {
+        Verdict {
+            kind: verdict.kind.name().to_owned(),
+            title: verdict.kind.title().to_owned(),
+            severity: match verdict.severity {
+                seen::Severity::Note => Severity::Note,
+                seen::Severity::Problem => Severity::Problem,
+            },
+            leg: verdict.leg,
+            segment: verdict.segment.map(|segment| segment.name().to_owned()),
+            process: verdict.process.map(|(id, comm)| task(id, comm)),
+            median_ns: verdict.median.0,
+            median_share: finite(verdict.median_share),
+            tail_ns: verdict.tail.0,
+            tail_share: finite(verdict.tail_share),
+            evidence: verdict.evidence.clone(),
+            remedy: verdict.remedy.clone(),
+        }
+    }
+}
+
+impl From<&seen::TypicalRow> for TypicalRow {
+    fn from(row: &seen::TypicalRow) -> TypicalRow {
+        TypicalRow { leg: row.leg, segment: row.segment.name().to_owned(), mean_ns: row.mean.0 }
+    }
+}
+
+impl From<&seen::Tail> for Tail {
+    fn from(tail: &seen::Tail) -> Tail {
+        Tail {
+            share: finite(tail.share),
+            messages: tail.messages,
+            least_ns: tail.least.0,
+            excess_ns: tail.excess.0,
+            rows: tail.rows.iter().map(TailRow::from).collect(),
+        }
+    }
+}
+
+impl From<&seen::TailRow> for TailRow {
+    fn from(row: &seen::TailRow) -> TailRow {
+        TailRow {
+            leg: row.leg,
+            segment: row.segment.name().to_owned(),
+            cause: match row.cause {
+                seen::Cause::Of(kind) => kind.name().to_owned(),
+                seen::Cause::Ordinary => "ordinary".to_owned(),
+            },
+            excess_ns: row.excess_ns,
+            share: finite(row.share),
+        }
+    }
+}
+
+impl From<&seen::HolderShare> for CpuHolder {
+    fn from(holder: &seen::HolderShare) -> CpuHolder {
+        CpuHolder {
+            pid: holder.task.pid.0,
+            tid: holder.task.tid.0,
+            name: holder.comm.as_str().to_owned(),
+            held_ns: holder.held.0,
+            waits: holder.waits,
+        }
+    }
+}
+
+impl From<&seen::WorstMessage> for WorstMessage {
+    fn from(worst: &seen::WorstMessage) -> WorstMessage {
+        let delivery = &worst.delivery;
+        let since = Since(first_send(delivery));
+        let legs = delivery.legs.iter().zip(delivery.segments());
+        WorstMessage {
+            message: delivery.message.0,
+            seq: delivery.stamp.map(|stamp| stamp.seq),
+            reply: delivery.stamp.is_some_and(|stamp| stamp.reply),
+            payload_bytes: delivery.payload_len,
+            one_way_ns: worst.one_way.0,
+            legs: legs.map(|(leg, (_, segments))| since.leg(leg, &segments)).collect(),
+        }
+    }
+}
+
+/// The moment that [`Delivery::one_way`] begins at.
+fn first_send(delivery: &Delivery) -> Nanos {
+    let first = delivery.legs.first().and_then(|leg| {
+        let mut stages = leg.times.seen();
+        stages.find(|&(stage, _)| stage >= Stage::Send)
+    });
+    first.map_or(Nanos(0), |(_, at)| at)
+}
+
+/// Tells times from a moment on.
+#[derive(Clone, Copy)]
+struct Since(Nanos);
+
+impl Since {
+    fn at(self, at: Nanos) -> i64 {
+        let limited = |ns: u64| i64::try_from(ns).unwrap_or(i64::MAX);
+        match at.0.checked_sub(self.0.0) {
+            Some(after) => limited(after),
+            None => -limited(self.0.0 - at.0),
+        }
+    }
+
+    fn leg(self, leg: &Leg, segments: &Segments) -> MessageLeg {
+        let unnamed = |id: Option<TaskId>| id.map(|id| task(id, Comm::default()));
+        // The dwell comes before the leg that it counts to.
+        let (dwell, own): (Vec<_>, Vec<_>) =
+            segments.iter().partition(|&(segment, _)| segment == Segment::BrokerDwell);
+        let time = |(segment, time): (Segment, Nanos)| SegmentTime {
+            segment: segment.name().to_owned(),
+            time_ns: time.0,
+        };
+        MessageLeg {
+            from: leg.flow.src.to_string(),
+            to: leg.flow.dst.to_string(),
+            sender: unnamed(leg.sender),
+            reader: unnamed(leg.reader),
+            stages: self.stages(&leg.times),
+            segments: dwell.into_iter().chain(own).map(time).collect(),
+            chain: leg.chain.iter().map(|hop| self.hop(hop)).collect(),
+            before: leg.before.iter().map(|hop| self.hop(hop)).collect(),
+            circumstances: self.circumstances(&leg.circumstances),
+        }
+    }
+
+    fn stages(self, times: &StageTimes) -> Stages {
+        let at = |stage| times.get(stage).map(|at| self.at(at));
+        Stages {
+            publish: at(Stage::Publish),
+            send: at(Stage::Send),
+            sent: at(Stage::Sent),
+            queue: at(Stage::Queue),
+            xmit: at(Stage::Xmit),
+            rx: at(Stage::Rx),
+            ready: at(Stage::Ready),
+            wakeup: at(Stage::Wakeup),
+            running: at(Stage::Running),
+            read: at(Stage::Read),
+            deliver: at(Stage::Deliver),
+        }
+    }
+
+    fn hop(self, hop: &SeenHop) -> Hop {
+        let rest = match hop.rest {
+            Rest::Asleep => "asleep",
+            Rest::Blocked => "blocked",
+            Rest::Stopped => "stopped",
+            Rest::Preempted => "preempted",
+        };
+        let holder = &hop.holder;
+        Hop {
+            task: task(hop.task, Comm::default()),
+            woken_ns: self.at(hop.woken),
+            running_ns: self.at(hop.running),
+            left_ns: hop.left.map(|left| self.at(left)),
+            rest: rest.to_owned(),
+            from_irq: hop.from_irq,
+            migrated: hop.migrated,
+            holder: (holder.held > Nanos(0))
+                .then(|| Holder { task: task(holder.task, holder.comm), held_ns: holder.held.0 }),
+        }
+    }
+
+    fn circumstances(self, seen: &Circumstances) -> Surroundings {
+        Surroundings {
+            tcp: seen.tx.map(TcpState::from),
+            send_bytes: seen.send_len,
+            acked_ns: seen.acked.map(|at| self.at(at)),
+            resent: seen.resent,
+            behind_loss: seen.behind_loss,
+            deferred: seen.deferred,
+            preempted_ns: seen.preempted.0,
+            asked_ns: seen.asked.map(|at| self.at(at)),
+            beside_upkeep: seen.beside_upkeep,
+        }
+    }
+}
+
+impl From<TxState> for TcpState {
+    fn from(state: TxState) -> TcpState {
+        TcpState {
+            in_flight_bytes: state.in_flight,
+            unsent_bytes: state.unsent,
+            window_bytes: state.window,
+            mss_bytes: state.mss,
+            cwnd_segments: state.cwnd,
+            segments_out: state.segments_out,
+            nodelay: state.nagle == Nagle::Off,
+            corked: state.nagle == Nagle::Corked,
+        }
+    }
+}

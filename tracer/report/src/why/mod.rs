@@ -1,0 +1,147 @@
+//! Why a result's messages took as long as they did: the JSON of [`wirelap_correlate::Why`].
+
+mod from_correlate;
+mod life;
+
+pub use life::{
+    Holder, Hop, MessageLeg, SegmentTime, Stages, Surroundings, TcpState, WorstMessage,
+};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Why the messages of a result took as long as they did.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Why {
+    /// Messages that were examined: all that were matched.
+    pub examined_messages: u64,
+    /// Nothing was found that ought to be changed: no verdict is a problem.
+    pub healthy: bool,
+    /// What was found, the gravest first.
+    pub verdicts: Vec<Verdict>,
+    /// Where the mean message near the median spent its time, in the order of a message's life. The
+    /// rows add up to its one-way latency.
+    #[serde(default)]
+    pub typical: Vec<TypicalRow>,
+    /// Where the slowest 1 % and 0.1 % lost more time than that. Absent where fewer than 10 messages are
+    /// in it.
+    pub tails: Vec<Tail>,
+    /// The slowest messages, the slowest first; at most ten.
+    pub worst: Vec<WorstMessage>,
+    /// Who had the CPUs while threads of this result waited for one, most time first; at most ten.
+    pub cpu_holders: Vec<CpuHolder>,
+}
+
+impl Why {
+    /// The gravest problem, if there is one.
+    pub fn problem(&self) -> Option<&Verdict> {
+        self.verdicts.iter().find(|verdict| verdict.severity == Severity::Problem)
+    }
+}
+
+/// How grave a verdict is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Severity {
+    /// Worth knowing, and nothing wrong.
+    #[default]
+    Note,
+    /// Time, or messages, are lost that need not be.
+    Problem,
+}
+
+/// What was found, and the numbers that it stands on.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Verdict {
+    /// What: `nagle_delayed_ack`, `run_queue_contention` … The guide lists all of them.
+    pub kind: String,
+    /// The same in words.
+    pub title: String,
+    /// How grave.
+    pub severity: Severity,
+    /// On which leg, 1 for the first; absent where it concerns no single one.
+    pub leg: Option<u8>,
+    /// In which segment its time is; absent for what costs messages rather than time.
+    pub segment: Option<String>,
+    /// Whose doing or whose loss it is, as far as one can be named.
+    pub process: Option<Task>,
+    /// Mean time that it takes of a message near the median.
+    pub median_ns: u64,
+    /// That time over the whole latency of such a message, 0..=1.
+    pub median_share: f64,
+    /// Mean time that it adds to a message of the slowest 1 %.
+    pub tail_ns: u64,
+    /// Its part of the excess of the slowest 1 % over the median, 0..=1.
+    pub tail_share: f64,
+    /// The numbers that it stands on, one clause each.
+    pub evidence: Vec<String>,
+    /// What usually helps, one sentence.
+    pub remedy: String,
+}
+
+/// A thread.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Task {
+    /// Its process; 0 if it is not known.
+    pub pid: u32,
+    /// The thread; 0 if only the process is known.
+    pub tid: u32,
+    /// Its name, or its process's; empty if neither is known.
+    pub name: String,
+}
+
+/// A segment of the mean message near the median.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TypicalRow {
+    /// 1 for the first leg. The broker's dwell counts to the leg after it.
+    pub leg: u8,
+    /// The segment's name.
+    pub segment: String,
+    /// Mean over all messages near the median, those without it included.
+    pub mean_ns: u64,
+}
+
+/// The slowest messages, and where they lost more time than the mean message near the median.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Tail {
+    /// Which part of all messages: 0.01 or 0.001.
+    pub share: f64,
+    /// How many messages that is.
+    pub messages: u64,
+    /// All of them took at least this long.
+    pub least_ns: u64,
+    /// Mean of what they took longer.
+    pub excess_ns: u64,
+    /// Where: the shares add up to 1. The largest first.
+    pub rows: Vec<TailRow>,
+}
+
+/// A segment's part of a tail.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TailRow {
+    /// 1 for the first leg. The broker's dwell counts to the leg after it.
+    pub leg: u8,
+    /// The segment's name.
+    pub segment: String,
+    /// What for: the kind of a verdict, or `ordinary`.
+    pub cause: String,
+    /// Mean excess; below zero where slow messages spend less.
+    pub excess_ns: i64,
+    /// Its part of the tail's excess; below zero likewise.
+    pub share: f64,
+}
+
+/// A thread that had a CPU while threads of a result waited for one.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CpuHolder {
+    /// Its process.
+    pub pid: u32,
+    /// The thread.
+    pub tid: u32,
+    /// Its name.
+    pub name: String,
+    /// Time of waits that it is to blame for.
+    pub held_ns: u64,
+    /// How many waits.
+    pub waits: u64,
+}
