@@ -1,5 +1,9 @@
 //! The command line.
 
+mod explain;
+
+pub use explain::ExplainArgs;
+
 use crate::quantity;
 use clap::error::ErrorKind;
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -14,6 +18,7 @@ Examples:
   sudo wirelap run latency --on tcp,mqtt,zenoh-p2p,dds
   sudo wirelap run latency --on mqtt --broker mosquitto --rate 2000 --messages 100000 --json out.json
   sudo wirelap run throughput --on zenoh-p2p,dds --payload 64,1K,64K --duration 10s
+  wirelap explain out.json                         why it took so long, and what to change
 
 Exit status: 0 fine, 1 what was measured failed, 2 wrong usage, 3 this machine cannot (with the remedy).";
 
@@ -35,6 +40,8 @@ pub enum Command {
     Live(LiveArgs),
     /// Measure middlewares against each other with workloads of our own
     Run(RunArgs),
+    /// Explain the results in a JSON file: where the time went, what is wrong, what to change
+    Explain(ExplainArgs),
     /// List the middlewares that can be run, their brokers and how to get them
     List(ListArgs),
     /// Print completions for a shell
@@ -228,6 +235,10 @@ pub struct RunArgs {
     #[arg(long, value_name = "FILE|-")]
     pub json: Option<PathBuf>,
 
+    /// Explain each result on a page, in place of the lines below the table
+    #[arg(long)]
+    pub explain: bool,
+
     /// The workloads.
     #[command(flatten, next_help_heading = "Workloads")]
     pub workload: WorkloadArgs,
@@ -279,6 +290,10 @@ pub struct LiveArgs {
     /// At the end, write JSON (schema wirelap/run/1) to this file; - for stdout
     #[arg(long, value_name = "FILE|-")]
     pub json: Option<PathBuf>,
+
+    /// At the end, explain each row on a page
+    #[arg(long)]
+    pub explain: bool,
 
     /// The workloads.
     #[command(flatten, next_help_heading = "Workloads")]

@@ -20,8 +20,9 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 use wirelap_correlate::Snapshot;
 use wirelap_events::{Delivery, Pid};
+use wirelap_report::explain::{Options, pages};
 use wirelap_report::{Kind, RunReport, Scenario, Skipped, from_snapshot, table};
-use wirelap_tui::{Options, plain};
+use wirelap_tui::plain;
 
 /// Between two blocks of plain lines.
 const BLOCK: Duration = Duration::from_secs(1);
@@ -59,14 +60,16 @@ pub fn run(args: &LiveArgs) -> Result<ExitCode, Failure> {
         cast.crew.stop();
     }
     let Findings { snapshot, error, .. } = tracer.end()?;
-    if !matches!(json, Json::No) {
+    if args.explain || !matches!(json, Json::No) {
         let report = RunReport {
             hooks,
             environment: told(environment, &casts),
             skipped,
             ..report(args, &snapshot, troubled.is_err() || error.is_some())
         };
-        json.write(&report, &table::render(&report))?;
+        let text =
+            if args.explain { pages(&report, Options::default()) } else { table::render(&report) };
+        json.write(&report, &text)?;
     }
     match (troubled, error) {
         (Err(Trouble::Failed(failure)), _) => Err(failure),
@@ -167,7 +170,7 @@ fn watch(
         && std::io::stdin().is_terminal();
     let shown = if screen {
         let mut source = || tracer.latest();
-        wirelap_tui::run(Options::default(), &mut source, &should_stop)
+        wirelap_tui::run(wirelap_tui::Options::default(), &mut source, &should_stop)
             .map(drop)
             .map_err(|error| Failure::Machine(format!("{error}: try `wirelap live --plain`")))
     } else {

@@ -3,7 +3,7 @@
 //! | module | what |
 //! |---|---|
 //! | `args`, `quantity` | the command line |
-//! | `doctor`, `list`, `run`, `live` | the subcommands |
+//! | `doctor`, `list`, `run`, `live`, `explain` | the subcommands |
 //! | `catalogue` | the middlewares that can be run: one entry each |
 //! | `plan` → `trial` → `results` | a run: its trials in order, one of them, their outcomes pooled |
 //! | `cast`, `workload` | a middleware's processes, and a single one |
@@ -17,6 +17,7 @@ mod choice;
 mod compare;
 mod doctor;
 mod environment;
+mod explain;
 mod failure;
 mod list;
 mod live;
@@ -58,6 +59,7 @@ fn obey(command: &Command) -> Result<ExitCode, Failure> {
         Command::Doctor(args) => doctor::run(args),
         Command::Live(args) => live::run(args),
         Command::Run(args) => run::run(args),
+        Command::Explain(args) => explain::run(args),
         Command::List(args) => list::run(args),
         Command::Completions { shell } => completions(*shell),
     }

@@ -1,5 +1,7 @@
 //! Outcomes of trials → results: the repetitions of one middleware and payload size pooled.
 
+mod why;
+
 use crate::cast::Part;
 use crate::choice::Broker;
 use crate::compare::Records;
@@ -48,6 +50,7 @@ fn result((middleware, broker, payload): Key, repetitions: &[(u32, &Outcome)]) -
     for outcome in &all {
         segments.merge(&outcome.tally.segments);
     }
+    let processes = processes(&all);
     RunResult {
         middleware,
         broker,
@@ -61,7 +64,8 @@ fn result((middleware, broker, payload): Key, repetitions: &[(u32, &Outcome)]) -
         segments: segments.rows(),
         sched_gap_ns: merged(&all, |outcome| &outcome.tally.gap).distribution(),
         overhead: (&ledger(&all)).into(),
-        processes: processes(&all),
+        why: why::why(&all, &processes),
+        processes,
         trust: trust(&all, messages),
         ground_truth: ground_truth(&all),
         repetitions: each,
@@ -306,6 +310,7 @@ fn processes(all: &[&Outcome]) -> Vec<Process> {
             cpu_share: (!shares.is_empty())
                 .then(|| shares.iter().sum::<f64>() / shares.len() as f64),
             rss_bytes: of_role(part.role).map(|meter| meter.peak_rss()).max(),
+            scheduling: why::scheduling(last, part.pid),
         }
     };
     last.parts.iter().map(process).collect()

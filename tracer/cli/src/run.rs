@@ -33,11 +33,16 @@ pub fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
     let environment = environment::describe(plan.seed);
     let outcomes = measure(args, &plan, &shop, &signals)?;
     let report = report(args, &plan, environment, &outcomes);
-    json.write(&report, &table::render(&report))?;
+    json.write(&report, &told(&report, args.explain))?;
     match verdict(&outcomes, plan.trials.len()) {
         None => Ok(ExitCode::SUCCESS),
         Some(complaint) => Err(Failure::Measured(complaint)),
     }
+}
+
+/// The report for people: the table with a few lines on each result, or with a page.
+fn told(report: &RunReport, explain: bool) -> String {
+    if explain { table::explained(report) } else { table::render(report) }
 }
 
 /// Catches signals from now on.

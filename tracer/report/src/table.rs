@@ -36,6 +36,21 @@ const HEADINGS: [(&str, Align); 9] = [
 
 /// The whole report.
 pub fn render(report: &RunReport) -> String {
+    let pacing = report.scenario.pacing;
+    let lines: String = report.results.iter().map(|result| result_lines(result, pacing)).collect();
+    format!("{}\n{lines}{}", overview(report), closing(report))
+}
+
+/// The whole report with a page on each result in place of the lines below the table.
+pub fn explained(report: &RunReport) -> String {
+    let pages = explain::pages(report, explain::Options::default());
+    let closing = closing(report);
+    let gap = if closing.is_empty() { "" } else { "\n" };
+    format!("{}\n{pages}{gap}{closing}", overview(report))
+}
+
+/// Title and table.
+fn overview(report: &RunReport) -> String {
     let mut out = title(&report.scenario);
     out.push_str("\n\n");
     let align: Vec<Align> = HEADINGS.iter().map(|(_, align)| *align).collect();
@@ -47,10 +62,12 @@ pub fn render(report: &RunReport) -> String {
     let mut rows = vec![heading];
     rows.extend(report.results.iter().map(|result| row(result, one_way)));
     out.push_str(&lay_out(&align, &rows));
-    out.push('\n');
-    for result in &report.results {
-        out.push_str(&result_lines(result, report.scenario.pacing));
-    }
+    out
+}
+
+/// What concerns no single result.
+fn closing(report: &RunReport) -> String {
+    let mut out = String::new();
     for Skipped { middleware, why, remedy, .. } in &report.skipped {
         let remedy = remedy.as_ref().map(|remedy| format!(": {remedy}")).unwrap_or_default();
         out.push_str(&hang("skipped: ", &format!("{middleware}: {why}{remedy}")));
@@ -88,8 +105,8 @@ fn title(scenario: &Scenario) -> String {
     parts.join(" · ")
 }
 
-/// The name of a result's row.
-pub(crate) fn label(result: &RunResult) -> String {
+/// The name of a result's row: `tcp`, `mqtt/mosquitto`.
+pub fn label(result: &RunResult) -> String {
     match &result.broker {
         Some(broker) => format!("{}/{broker}", result.middleware),
         None => result.middleware.clone(),

@@ -1,0 +1,195 @@
+//! `wirelap explain`: the JSON of an earlier run as pages of text.
+
+use crate::args::ExplainArgs;
+use crate::failure::Failure;
+use crate::output;
+use serde::Deserialize;
+use std::io::{IsTerminal, Read};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use wirelap_report::explain::{Options, pages};
+use wirelap_report::run::RUN_SCHEMA;
+use wirelap_report::{RunReport, table};
+
+/// Prints a page for each result of each file.
+///
+/// # Errors
+/// A file cannot be read, is no report, or has no result of that name; stdout cannot be written.
+pub fn run(args: &ExplainArgs) -> Result<ExitCode, Failure> {
+    let stdin = [PathBuf::from("-")];
+    let files = if args.files.is_empty() { &stdin[..] } else { &args.files };
+    let reports = files.iter().map(|file| {
+        let (name, text) = read(file)?;
+        parse(&name, &text).map(|report| (name, report))
+    });
+    let mut reports = reports.collect::<Result<Vec<_>, Failure>>()?;
+    choose(&mut reports, &args.on)?;
+    let many = reports.len() > 1;
+    let options = Options { worst: args.worst };
+    let pages = reports.iter().map(|(name, report)| {
+        let heading = if many { format!("{name}:\n\n") } else { String::new() };
+        format!("{heading}{}", pages(report, options))
+    });
+    output::print(&pages.collect::<Vec<_>>().join("\n\n"))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A file's name for people, and its text.
+fn read(file: &Path) -> Result<(String, String), Failure> {
+    if file != Path::new("-") {
+        let name = file.display().to_string();
+        let text = std::fs::read_to_string(file)
+            .map_err(|error| Failure::Usage(format!("cannot read {name}: {error}")))?;
+        return Ok((name, text));
+    }
+    let mut stdin = std::io::stdin();
+    if stdin.is_terminal() {
+        return Err(Failure::Usage(
+            "nothing to explain: name a file that `wirelap run … --json FILE` has written".into(),
+        ));
+    }
+    let mut text = String::new();
+    stdin
+        .read_to_string(&mut text)
+        .map_err(|error| Failure::Usage(format!("cannot read stdin: {error}")))?;
+    Ok(("stdin".into(), text))
+}
+
+/// What a file says it is.
+#[derive(Deserialize)]
+struct Head {
+    schema: String,
+}
+
+fn parse(name: &str, text: &str) -> Result<RunReport, Failure> {
+    let wrong = |why: String| Failure::Usage(format!("{name} cannot be explained: {why}"));
+    if text.trim().is_empty() {
+        return Err(wrong("it is empty".into()));
+    }
+    let head: Head = serde_json::from_str(text).map_err(|error| {
+        wrong(if error.is_data() {
+            "it is JSON, but not a report that `wirelap run` or `wirelap live` has written".into()
+        } else {
+            format!("it is not JSON ({error})")
+        })
+    })?;
+    if head.schema != RUN_SCHEMA {
+        let other = head.schema.escape_default();
+        return Err(wrong(format!("its schema is {other}, and {RUN_SCHEMA} is needed")));
+    }
+    let report: RunReport = serde_json::from_str(text)
+        .map_err(|error| wrong(format!("it is not as {RUN_SCHEMA} says ({error})")))?;
+    if report.results.is_empty() {
+        return Err(wrong("it has no results".into()));
+    }
+    Ok(report)
+}
+
+/// Keeps the results of these names; all without names.
+fn choose(reports: &mut Vec<(String, RunReport)>, names: &[String]) -> Result<(), Failure> {
+    if names.is_empty() {
+        return Ok(());
+    }
+    let labels = |reports: &[(String, RunReport)]| -> Vec<String> {
+        let results = reports.iter().flat_map(|(_, report)| &report.results);
+        results.map(table::label).collect()
+    };
+    let there = labels(reports);
+    for (_, report) in reports.iter_mut() {
+        report.results.retain(|result| {
+            names.iter().any(|name| {
+                *name == result.middleware
+                    || *name == table::label(result)
+                    || result.broker.as_ref() == Some(name)
+            })
+        });
+    }
+    reports.retain(|(_, report)| !report.results.is_empty());
+    if reports.is_empty() {
+        let mut there = there;
+        there.dedup();
+        return Err(Failure::Usage(format!(
+            "there is no result of {}: there is {}",
+            names.join(", "),
+            there.join(", ")
+        )));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn complaint(text: &str) -> String {
+        parse("out.json", text).unwrap_err().to_string()
+    }
+
+    fn report(results: &str) -> String {
+        format!(
+            r#"{{"schema":"wirelap/run/1","partial":false,"results":[{results}],"hooks":[],"notes":[],
+            "environment":{{"kernel":"6.18","cpu_model":"","cores":2,"governor":null,
+                "clock_source":null,"memory_bytes":0,"hostname":null,"wirelap_version":"0.1.0",
+                "versions":{{}},"settings":{{}},"seed":1,"command_line":[],"started_at":""}},
+            "scenario":{{"kind":"latency","pacing":"ping_pong","middlewares":[],"payload_bytes":[64],
+                "rate_msg_per_s":null,"messages":1,"duration_s":null,"warmup":0,"repeat":1,
+                "pin":[],"order":[]}}}}"#
+        )
+    }
+
+    fn of(middleware: &str, broker: &str) -> String {
+        let result = wirelap_report::RunResult {
+            middleware: middleware.into(),
+            broker: (!broker.is_empty()).then(|| broker.into()),
+            ..wirelap_report::RunResult::default()
+        };
+        serde_json::to_string(&result).unwrap()
+    }
+
+    fn chosen(names: &[&str]) -> Result<Vec<String>, String> {
+        let text =
+            report(&[of("tcp", ""), of("mqtt", "rumqttd"), of("mqtt", "mosquitto")].join(","));
+        let mut reports = vec![("a".to_owned(), parse("a", &text).unwrap())];
+        let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+        choose(&mut reports, &names).map_err(|failure| failure.to_string())?;
+        Ok(reports[0].1.results.iter().map(table::label).collect())
+    }
+
+    #[test]
+    fn each_bad_file_gets_its_sentence() {
+        assert_eq!(complaint(" \n"), "out.json cannot be explained: it is empty");
+        assert!(complaint("{\"schema\":").contains("it is not JSON (EOF"));
+        assert!(complaint("[1]").contains("it is JSON, but not a report"));
+        assert!(complaint("{\"a\":1}").contains("it is JSON, but not a report"));
+        assert!(
+            complaint(r#"{"schema":"wirelap/doctor/1"}"#)
+                .contains("its schema is wirelap/doctor/1,")
+        );
+        assert!(
+            complaint(r#"{"schema":"wirelap/run/1"}"#)
+                .contains("it is not as wirelap/run/1 says (missing field")
+        );
+        assert!(complaint(&report("")).contains("it has no results"));
+        assert_eq!(parse("x", "").unwrap_err().exit_code(), ExitCode::from(2));
+    }
+
+    #[test]
+    fn a_file_that_is_not_there_is_named() {
+        let failure = read(Path::new("/nowhere/out.json")).unwrap_err();
+        assert!(failure.to_string().starts_with("cannot read /nowhere/out.json: "));
+        assert_eq!(failure.exit_code(), ExitCode::from(2));
+    }
+
+    #[test]
+    fn results_are_chosen_by_middleware_broker_or_both() {
+        assert_eq!(chosen(&[]).unwrap().len(), 3);
+        assert_eq!(chosen(&["mqtt"]).unwrap(), ["mqtt/rumqttd", "mqtt/mosquitto"]);
+        assert_eq!(chosen(&["mosquitto", "tcp"]).unwrap(), ["tcp", "mqtt/mosquitto"]);
+        assert_eq!(chosen(&["mqtt/rumqttd"]).unwrap(), ["mqtt/rumqttd"]);
+        let complaint = chosen(&["kafka"]).unwrap_err();
+        assert_eq!(
+            complaint,
+            "there is no result of kafka: there is tcp, mqtt/rumqttd, mqtt/mosquitto"
+        );
+    }
+}
