@@ -65,7 +65,7 @@ const PROMISED_WHY: &[&str] = &[
     "/worst/0/legs/0/chain/0/woken_ns",
     "/worst/0/legs/0/chain/0/holder/name",
     "/worst/0/legs/1/before/0/rest",
-    "/worst/0/legs/0/circumstances/preempted_ns",
+    "/worst/0/legs/0/circumstances/reader_preempted/time_ns",
     "/cpu_holders/0/held_ns",
     "/cpu_holders/0/waits",
 ];

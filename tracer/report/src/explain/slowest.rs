@@ -4,7 +4,7 @@ use super::cast::Cast;
 use super::words::{clean, exact};
 use crate::grid::{MAX_WIDTH, wrap};
 use crate::human;
-use crate::why::{Hop, MessageLeg, Surroundings, Task, WorstMessage};
+use crate::why::{Hop, MessageLeg, Preemption, Surroundings, Task, WorstMessage};
 
 /// Steps of a message that are named.
 const STEPS: usize = 3;
@@ -45,10 +45,10 @@ fn life(message: &WorstMessage, cast: &Cast<'_>) -> String {
     let mut parts = steps(message, cast);
     let matters = Matters(message.one_way_ns / PART);
     for leg in &message.legs {
-        parts.extend(matters.sender(leg));
+        parts.extend(matters.sender(leg, cast));
         parts.extend(leg.before.iter().filter_map(|hop| matters.rest(hop, cast)));
         parts.extend(matters.culprit(leg, cast));
-        parts.extend(matters.reader(&leg.circumstances));
+        parts.extend(matters.reader(&leg.circumstances, cast));
     }
     parts.join("; ")
 }
@@ -89,9 +89,10 @@ impl Matters {
     }
 
     /// What held it up in the sender's socket.
-    fn sender(self, leg: &MessageLeg) -> Vec<String> {
+    fn sender(self, leg: &MessageLeg, cast: &Cast<'_>) -> Vec<String> {
         let seen = &leg.circumstances;
         let mut parts = Vec::new();
+        parts.extend(self.preempted("sender", seen.sender_preempted.as_ref(), cast));
         if seen.resent {
             parts.push("some of its bytes were lost and sent again".to_owned());
         } else if seen.behind_loss {
@@ -139,16 +140,22 @@ impl Matters {
         })
     }
 
+    /// Others ran in place of a thread that could have.
+    fn preempted(self, whose: &str, seen: Option<&Preemption>, cast: &Cast<'_>) -> Option<String> {
+        let seen = seen.filter(|seen| seen.time_ns >= self.0.max(1))?;
+        let time = human::time_ns(Some(seen.time_ns));
+        let by = seen.holder.as_ref().filter(|holder| holder.task.tid != 0);
+        let by = by.map(|holder| format!(", mostly by {}", cast.who(&holder.task)));
+        Some(format!("its {whose} was preempted for {time}{}", by.unwrap_or_default()))
+    }
+
     /// What held it up at the reader.
-    fn reader(self, seen: &Surroundings) -> Vec<String> {
+    fn reader(self, seen: &Surroundings, cast: &Cast<'_>) -> Vec<String> {
         let mut parts = Vec::new();
         if seen.deferred {
             parts.push("ksoftirqd received it".to_owned());
         }
-        if seen.preempted_ns >= self.0.max(1) {
-            let time = human::time_ns(Some(seen.preempted_ns));
-            parts.push(format!("its reader was preempted for {time}"));
-        }
+        parts.extend(self.preempted("reader", seen.reader_preempted.as_ref(), cast));
         if seen.beside_upkeep {
             parts.push("a keep-alive or discovery frame was on the same connection".to_owned());
         }

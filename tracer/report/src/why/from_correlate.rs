@@ -1,14 +1,14 @@
 //! Conversions from the correlator's words.
 
 use super::life::{
-    Holder, Hop, MessageLeg, SegmentTime, Stages, Surroundings, TcpState, WorstMessage,
+    Holder, Hop, MessageLeg, Preemption, SegmentTime, Stages, Surroundings, TcpState, WorstMessage,
 };
 use super::{CpuHolder, Severity, Tail, TailRow, Task, TypicalRow, Verdict, Why};
 use crate::Process;
 use wirelap_correlate as seen;
 use wirelap_events::{
-    Circumstances, Comm, Delivery, Hop as SeenHop, Leg, Nagle, Nanos, Rest, Segment, Segments,
-    Stage, StageTimes, TaskId, TxState,
+    Circumstances, Comm, Delivery, Holder as SeenHolder, Hop as SeenHop, Leg, Nagle, Nanos,
+    Preemption as SeenPreemption, Rest, Segment, Segments, Stage, StageTimes, TaskId, TxState,
 };
 
 impl From<&seen::Why> for Why {
@@ -213,7 +213,6 @@ impl Since {
             Rest::Stopped => "stopped",
             Rest::Preempted => "preempted",
         };
-        let holder = &hop.holder;
         Hop {
             task: task(hop.task, Comm::default()),
             woken_ns: self.at(hop.woken),
@@ -222,8 +221,7 @@ impl Since {
             rest: rest.to_owned(),
             from_irq: hop.from_irq,
             migrated: hop.migrated,
-            holder: (holder.held > Nanos(0))
-                .then(|| Holder { task: task(holder.task, holder.comm), held_ns: holder.held.0 }),
+            holder: holder(&hop.holder),
         }
     }
 
@@ -235,11 +233,25 @@ impl Since {
             resent: seen.resent,
             behind_loss: seen.behind_loss,
             deferred: seen.deferred,
-            preempted_ns: seen.preempted.0,
+            reader_preempted: preemption(&seen.reader_preempted),
+            sender_preempted: preemption(&seen.sender_preempted),
             asked_ns: seen.asked.map(|at| self.at(at)),
             beside_upkeep: seen.beside_upkeep,
         }
     }
+}
+
+fn holder(seen: &SeenHolder) -> Option<Holder> {
+    (seen.held > Nanos(0))
+        .then(|| Holder { task: task(seen.task, seen.comm), held_ns: seen.held.0 })
+}
+
+fn preemption(seen: &SeenPreemption) -> Option<Preemption> {
+    (seen.time > Nanos(0)).then(|| Preemption {
+        time_ns: seen.time.0,
+        times: seen.times,
+        holder: holder(&seen.holder),
+    })
 }
 
 impl From<TxState> for TcpState {

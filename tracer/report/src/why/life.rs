@@ -128,8 +128,19 @@ pub struct Holder {
     pub held_ns: u64,
 }
 
+/// Time in which a thread could have run, and others did.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Preemption {
+    /// How long, all times together.
+    pub time_ns: u64,
+    /// How often.
+    pub times: u32,
+    /// Who had the CPU the longest of the times; absent if nobody is known to.
+    pub holder: Option<Holder>,
+}
+
 /// What was seen of a leg beside its times.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[expect(clippy::struct_excessive_bools, reason = "facts that have nothing to do with each other")]
 pub struct Surroundings {
     /// The sender's TCP at the send that brought the last byte.
@@ -144,8 +155,10 @@ pub struct Surroundings {
     pub behind_loss: bool,
     /// Its last packet was received in `ksoftirqd`.
     pub deferred: bool,
-    /// The reader was preempted for so long before it read.
-    pub preempted_ns: u64,
+    /// The reader could have run between `ready` and `read`, and others did; absent if none did.
+    pub reader_preempted: Option<Preemption>,
+    /// Likewise the sender before its send: of a leg after the first, during the dwell.
+    pub sender_preempted: Option<Preemption>,
     /// When the receiver had last asked for messages; absent where they are pushed.
     pub asked_ns: Option<i64>,
     /// A keep-alive or discovery frame was on the same connection meanwhile.

@@ -4,7 +4,7 @@ mod from_correlate;
 mod life;
 
 pub use life::{
-    Holder, Hop, MessageLeg, SegmentTime, Stages, Surroundings, TcpState, WorstMessage,
+    Holder, Hop, MessageLeg, Preemption, SegmentTime, Stages, Surroundings, TcpState, WorstMessage,
 };
 
 use schemars::JsonSchema;

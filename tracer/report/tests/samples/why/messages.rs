@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use wirelap_correlate::WorstMessage;
 use wirelap_events::{
     Circumstances, Comm, Delivery, FlowKey, GroupId, Holder, Hop, Leg, MessageId, Nagle, Nanos,
-    NetNs, Pid, Rest, Stage, StageTimes, Stamp, TaskId, Tid, Transport, TxState,
+    NetNs, Pid, Preemption, Rest, Stage, StageTimes, Stamp, TaskId, Tid, Transport, TxState,
 };
 
 fn leg(ports: (u16, u16), ends: (TaskId, TaskId), stages: &[(Stage, u64)]) -> Leg {
@@ -103,7 +103,11 @@ pub fn outrun(number: u64, broker: TaskId, by: TaskId) -> WorstMessage {
         migrated: false,
         holder: Holder { task: by, comm: Comm::from_name("stress-ng-cpu"), held: Nanos(7_900_000) },
     });
-    first.circumstances.preempted = Nanos(600_000);
+    first.circumstances.reader_preempted = Preemption {
+        time: Nanos(600_000),
+        times: 3,
+        holder: Holder { task: by, comm: Comm::from_name("stress-ng-cpu"), held: Nanos(250_000) },
+    };
     let mut second = leg((1883, 40_002), (broker, task(71)), &second);
     second.before.push(Hop {
         task: broker,
