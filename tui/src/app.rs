@@ -26,6 +26,8 @@ pub enum View {
     Compare,
     /// Everything about the selected row.
     Details,
+    /// Why its messages took so long.
+    Why,
 }
 
 /// The screen's state.
@@ -130,7 +132,8 @@ impl App {
                 self.help = !self.help;
                 self.scroll = 0;
             }
-            KeyCode::Enter | KeyCode::Tab => self.toggle_details(),
+            KeyCode::Enter | KeyCode::Tab => self.toggle(View::Details),
+            KeyCode::Char('w') => self.toggle(View::Why),
             KeyCode::PageDown => self.scroll = self.scroll.saturating_add(5).min(MAX_SCROLL),
             KeyCode::PageUp => self.scroll = self.scroll.saturating_sub(5),
             _ => return None,
@@ -163,7 +166,7 @@ impl App {
     fn back(&mut self) -> Action {
         if self.help {
             self.help = false;
-        } else if self.view == View::Details {
+        } else if self.view != View::Compare {
             self.view = View::Compare;
         } else {
             return Action::Quit;
@@ -172,10 +175,11 @@ impl App {
         Action::Redraw
     }
 
-    fn toggle_details(&mut self) {
+    /// Shows a view, or the comparison again if it is shown.
+    fn toggle(&mut self, view: View) {
         self.help = false;
         self.scroll = 0;
-        self.view = if self.view == View::Compare { View::Details } else { View::Compare };
+        self.view = if self.view == view { View::Compare } else { view };
     }
 
     fn sort_by(&mut self, sort: Sort) {
@@ -191,9 +195,9 @@ impl App {
     }
 }
 
-/// More lines than any panel has: two legs of all segments, processes and notes. Drawing stops at
-/// the panel's end in any case; this keeps the way back up short.
-const MAX_SCROLL: u16 = 60;
+/// More lines than any panel has: verdicts with their evidence, tails, messages. Drawing stops at the
+/// panel's end in any case; this keeps the way back up short.
+const MAX_SCROLL: u16 = 120;
 
 #[cfg(test)]
 mod tests {
@@ -278,6 +282,20 @@ mod tests {
         assert_eq!(app.on_key(KeyCode::Esc.into()), Action::Redraw);
         assert_eq!(app.view(), View::Compare);
         assert_eq!(app.on_key(KeyCode::Esc.into()), Action::Quit);
+    }
+
+    #[test]
+    fn details_and_why_are_a_key_away_from_each_other() {
+        let mut app = app(&[1.0]);
+        press(&mut app, "w");
+        assert_eq!(app.view(), View::Why);
+        app.on_key(KeyCode::Enter.into());
+        assert_eq!(app.view(), View::Details);
+        press(&mut app, "ww");
+        assert_eq!(app.view(), View::Compare);
+        press(&mut app, "w");
+        assert_eq!(app.on_key(KeyCode::Esc.into()), Action::Redraw);
+        assert_eq!(app.view(), View::Compare);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The comparison's columns: what each shows, how wide it is, how it sorts, which go first when the
 //! screen is narrow.
 
-use crate::text;
+use crate::{text, verdicts};
 use std::cmp::Ordering;
 use wirelap_correlate::snapshot::{Group, Summary};
 use wirelap_events::Nanos;
@@ -35,11 +35,13 @@ pub enum Column {
     Delivered,
     /// Share of the deliveries that were matched.
     Matched,
+    /// The gravest problem.
+    Why,
 }
 
 impl Column {
     /// Every column, in the order on the screen.
-    pub const ALL: [Column; 13] = [
+    pub const ALL: [Column; 14] = [
         Column::Name,
         Column::Rate,
         Column::P50,
@@ -53,10 +55,11 @@ impl Column {
         Column::Payload,
         Column::Delivered,
         Column::Matched,
+        Column::Why,
     ];
 
     /// The most important first: a narrow screen leaves out the last ones.
-    const BY_IMPORTANCE: [Column; 13] = [
+    const BY_IMPORTANCE: [Column; 14] = [
         Column::Name,
         Column::P50,
         Column::P99,
@@ -66,6 +69,7 @@ impl Column {
         Column::Overhead,
         Column::Max,
         Column::GapP50,
+        Column::Why,
         Column::BytesPerMessage,
         Column::Payload,
         Column::P999,
@@ -88,6 +92,7 @@ impl Column {
             Column::Payload => "PAYLOAD",
             Column::Delivered => "DELIVERED",
             Column::Matched => "MATCH",
+            Column::Why => "WHY",
         }
     }
 
@@ -107,6 +112,7 @@ impl Column {
             Column::Payload => "payload bytes, median",
             Column::Delivered => "messages delivered so far",
             Column::Matched => "deliveries followed from first send to last read",
+            Column::Why => "the gravest problem, and its part of the median or of the tail",
         }
     }
 
@@ -114,6 +120,7 @@ impl Column {
     pub const fn width(self) -> u16 {
         match self {
             Column::Name => 14,
+            Column::Why => 19,
             Column::Delivered => 9,
             Column::Overhead | Column::Matched => 6,
             _ => 7,
@@ -139,6 +146,7 @@ impl Column {
             Column::Delivered => text::number(group.messages.delivered as f64),
             Column::Matched if group.messages.delivered == 0 => text::NONE.into(),
             Column::Matched => text::share(group.coverage).replace(' ', ""),
+            Column::Why => verdicts::cell(&group.why),
         }
     }
 
@@ -159,6 +167,7 @@ impl Column {
             Column::Payload => Some(group.payload_bytes as f64),
             Column::Delivered => Some(group.messages.delivered as f64),
             Column::Matched => (group.messages.delivered > 0).then_some(group.coverage),
+            Column::Why => verdicts::problems(&group.why).next().and_then(verdicts::largest_share),
         }
         .filter(|key| !key.is_nan())
     }
@@ -255,9 +264,9 @@ impl Sort {
         Sort { by: by.copied(), reverse: false }
     }
 
-    /// Whether the column now runs from large to small. Rates and deliveries usually do.
+    /// Whether the column now runs from large to small. Rates, deliveries and problems usually do.
     pub fn descends(self) -> bool {
-        matches!(self.by, Some(Column::Rate | Column::Delivered)) != self.reverse
+        matches!(self.by, Some(Column::Rate | Column::Delivered | Column::Why)) != self.reverse
     }
 
     /// The groups' indices in this order. Equal rows keep the order in which they were found.
@@ -309,7 +318,7 @@ mod tests {
             assert_eq!(sort.by, Some(column));
         }
         assert_eq!(sort.next(), Sort::default());
-        assert_eq!(Sort::default().previous().by, Some(Column::Matched));
+        assert_eq!(Sort::default().previous().by, Some(Column::Why));
         assert_eq!(Sort { by: Some(Column::Name), reverse: true }.previous(), Sort::default());
     }
 

@@ -15,6 +15,8 @@ const SIDE_BY_SIDE: u16 = 161;
 const DETAILS_WIDTH: u16 = 80;
 /// Fewer lines than this are not worth a details pane below the bars.
 const DETAILS_LINES: u16 = 4;
+/// From this many lines on, the details share their place with the reasons.
+const DETAILS_AND_WHY: u16 = 40;
 /// Lines of the bars' legend.
 pub const LEGEND_LINES: u16 = 2;
 
@@ -31,6 +33,8 @@ pub struct Plan {
     pub stages: Option<Rect>,
     /// The selected row.
     pub details: Option<Rect>,
+    /// Why its messages took so long.
+    pub why: Option<Rect>,
     /// The keys.
     pub footer: Rect,
 }
@@ -63,15 +67,25 @@ pub fn plan(area: Rect, content: Content) -> Plan {
     let (body, footer) = split_top(rest, rest.height.saturating_sub(1));
     let plan = Plan { header, warnings, footer, ..Plan::default() };
     match content.view {
-        View::Details => Plan { details: Some(body), ..plan },
+        View::Details => beside_why(body, plan),
+        View::Why => Plan { why: Some(body), ..plan },
         View::Compare if area.width >= SIDE_BY_SIDE => {
             let width = DETAILS_WIDTH.max(body.width * 2 / 5);
             let left = Rect { width: body.width - width - 1, ..body };
             let details = Rect { x: body.right() - width, width, ..body };
-            stack(left, content.rows, Plan { details: Some(details), ..plan })
+            stack(left, content.rows, beside_why(details, plan))
         }
         View::Compare => stack(body, content.rows, plan),
     }
+}
+
+/// The details, and the reasons below them where there is room.
+fn beside_why(area: Rect, plan: Plan) -> Plan {
+    if area.height < DETAILS_AND_WHY {
+        return Plan { details: Some(area), ..plan };
+    }
+    let (details, why) = split_top(area, area.height / 2);
+    Plan { details: Some(details), why: Some(why), ..plan }
 }
 
 /// Table above bars above, where there is room and it has no place yet, details.
@@ -144,12 +158,12 @@ mod tests {
     proptest! {
         #[test]
         fn panels_stay_inside_and_apart(
-            width in 0u16..=250, height in 0u16..=80, rows in 0usize..300, warnings in 0usize..9, details: bool,
+            width in 0u16..=250, height in 0u16..=80, rows in 0usize..300, warnings in 0usize..9,
+            view in prop::sample::select(vec![View::Compare, View::Details, View::Why]),
         ) {
             let area = Rect::new(0, 0, width, height);
-            let view = if details { View::Details } else { View::Compare };
             let plan = plan(area, Content { rows, warnings, view });
-            let placed: Vec<Rect> = [Some(plan.header), Some(plan.warnings), plan.table, plan.stages, plan.details, Some(plan.footer)]
+            let placed: Vec<Rect> = [Some(plan.header), Some(plan.warnings), plan.table, plan.stages, plan.details, plan.why, Some(plan.footer)]
                 .into_iter().flatten().filter(|rect| !rect.is_empty()).collect();
             for (index, panel) in placed.iter().enumerate() {
                 prop_assert_eq!(panel.intersection(area), *panel);

@@ -15,6 +15,7 @@ pub mod render;
 mod terminal;
 mod text;
 mod theme;
+mod verdicts;
 mod words;
 
 pub use app::{Action, App, View};

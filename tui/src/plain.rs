@@ -55,7 +55,11 @@ fn table(out: &mut String, groups: &[Group], width: u16) {
         let mut line = text::left(name, name_width);
         for column in columns.iter().skip(1) {
             line.push(' ');
-            line.push_str(&text::right(&cell(*column), usize::from(column.width())));
+            let width = usize::from(column.width());
+            line.push_str(&match column {
+                Column::Why => text::left(&cell(*column), width),
+                _ => text::right(&cell(*column), width),
+            });
         }
         line
     };

@@ -11,10 +11,14 @@ use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use synthetic::shared;
 use wirelap_correlate::snapshot::{
-    Cost, Counts, Detail, Framed, Group, HistoryPoint, Overhead, Part, ProbeLoss, Process, Rate,
-    SegmentStat, Snapshot, Summary, Trust,
+    Cause, Cost, Counts, Detail, Framed, Group, HistoryPoint, HolderShare, Overhead, Part,
+    ProbeLoss, Process, Rate, Scheduling, SegmentStat, Severity, Snapshot, Summary, Tail, TailRow,
+    Trust, Verdict, VerdictKind, Why, WorstMessage,
 };
-use wirelap_events::{GroupId, Nanos, Pid, Probe, Segment};
+use wirelap_events::{
+    Circumstances, Comm, Delivery, FlowKey, GroupId, Holder, Hop, Leg, MessageId, Nanos, NetNs,
+    Pid, Probe, Segment, Stage, StageTimes, TaskId, Tid, Transport,
+};
 use wirelap_tui::{App, Theme, render};
 
 fn float() -> impl Strategy<Value = f64> {
@@ -57,8 +61,11 @@ prop_compose! {
     fn process()(
         role in ".{0,30}", comm in any::<String>(), pid: u32,
         cpu_share in prop::option::of(float()), rss_bytes in prop::option::of(any::<u64>()),
+        run_queue in summary(), switches in prop::array::uniform3(any::<u64>()),
     ) -> Process {
-        Process { role, pid: Pid(pid), comm, cpu_share, rss_bytes, ..Process::default() }
+        let [sleeps, preemptions, migrations] = switches;
+        let scheduling = Scheduling { run_queue, sleeps, preemptions, migrations };
+        Process { role, pid: Pid(pid), comm, cpu_share, rss_bytes, scheduling }
     }
 }
 
@@ -85,6 +92,102 @@ prop_compose! {
     }
 }
 
+fn comm() -> impl Strategy<Value = Comm> {
+    any::<[u8; 16]>().prop_map(Comm)
+}
+
+fn task() -> impl Strategy<Value = TaskId> {
+    (any::<u32>(), 0u32..3).prop_map(|(pid, tid)| TaskId { pid: Pid(pid), tid: Tid(tid) })
+}
+
+fn kind() -> impl Strategy<Value = VerdictKind> {
+    prop::sample::select(&VerdictKind::ALL[..])
+}
+
+fn any_segment() -> impl Strategy<Value = Segment> {
+    prop::sample::select(&Segment::ALL[..])
+}
+
+prop_compose! {
+    fn verdict()(
+        kind in kind(), problem: bool, leg in prop::option::of(any::<u8>()),
+        segment in prop::option::of(any_segment()), process in prop::option::of((task(), comm())),
+        times in prop::array::uniform2(nanos()), shares in prop::array::uniform2(float()),
+        evidence in prop::collection::vec(any::<String>(), 0..4), remedy in any::<String>(),
+    ) -> Verdict {
+        Verdict {
+            kind, leg, segment, process, evidence, remedy,
+            severity: if problem { Severity::Problem } else { Severity::Note },
+            median: times[0], tail: times[1], median_share: shares[0], tail_share: shares[1],
+        }
+    }
+}
+
+prop_compose! {
+    fn tail_row()(
+        leg: u8, segment in any_segment(), kind in prop::option::of(kind()), excess_ns: i64, share in float(),
+    ) -> TailRow {
+        TailRow { leg, segment, cause: kind.map_or(Cause::Ordinary, Cause::Of), excess_ns, share }
+    }
+}
+
+prop_compose! {
+    fn tail()(
+        share in float(), messages in count(), least in nanos(), excess in nanos(),
+        rows in prop::collection::vec(tail_row(), 0..12),
+    ) -> Tail {
+        Tail { share, messages, least, excess, rows }
+    }
+}
+
+prop_compose! {
+    fn hop()(task in task(), culprit in task(), comm in comm(), times in prop::array::uniform3(nanos())) -> Hop {
+        let [woken, running, held] = times;
+        Hop { task, woken, running, holder: Holder { task: culprit, comm, held }, ..Hop::default() }
+    }
+}
+
+prop_compose! {
+    fn leg()(
+        times in prop::collection::vec(prop::option::of(nanos()), Stage::ALL.len()),
+        chain in prop::collection::vec(hop(), 0..4), before in prop::collection::vec(hop(), 0..4),
+        ends in prop::array::uniform2(any::<std::net::SocketAddr>()),
+    ) -> Leg {
+        let mut stages = StageTimes::default();
+        for (stage, at) in Stage::ALL.into_iter().zip(times) {
+            at.into_iter().for_each(|at| stages.set(stage, at));
+        }
+        Leg {
+            flow: FlowKey::new(Transport::Tcp, ends[0], ends[1], NetNs(0)),
+            from: None, to: None, sender: None, reader: None, times: stages,
+            chain: chain.into_iter().collect(), before: before.into_iter().collect(),
+            circumstances: Circumstances::default(),
+        }
+    }
+}
+
+prop_compose! {
+    fn worst()(one_way in nanos(), legs in prop::collection::vec(leg(), 1..=4)) -> WorstMessage {
+        let delivery = Delivery {
+            message: MessageId(one_way.0), group: GroupId(0), stamp: None, payload_len: 64,
+            legs: legs.into_iter().collect(),
+        };
+        WorstMessage { delivery, one_way }
+    }
+}
+
+prop_compose! {
+    fn why()(
+        messages in count(), verdicts in prop::collection::vec(verdict(), 0..4),
+        tails in prop::collection::vec(tail(), 0..3), worst in prop::collection::vec(worst(), 0..4),
+        holders in prop::collection::vec((task(), comm(), nanos(), any::<u64>()), 0..4),
+    ) -> Why {
+        let holder = |(task, comm, held, waits)| HolderShare { task, comm, held, waits };
+        let holders = holders.into_iter().map(holder).collect();
+        Why { messages, verdicts, tails, worst, holders, ..Why::default() }
+    }
+}
+
 prop_compose! {
     fn group()(
         id in 0u32..6, middleware in any::<String>(), broker in prop::option::of(".{0,60}"),
@@ -95,7 +198,7 @@ prop_compose! {
         segments in prop::collection::vec(segment(), 0..30),
         processes in prop::collection::vec(process(), 0..4),
         history in prop::collection::vec(point(), 0..130),
-        notes in prop::collection::vec(".{0,200}", 0..3),
+        notes in prop::collection::vec(".{0,200}", 0..3), why in why(),
         fixed in Just((id, middleware, broker, endpoint, counts, rates)),
     ) -> Group {
         let (id, middleware, broker, endpoint, counts, rates) = fixed;
@@ -109,7 +212,7 @@ prop_compose! {
             rate_active: Rate { msg_per_s: msg, payload_bit_per_s: bit },
             rate_now: Rate { msg_per_s: msg_now, payload_bit_per_s: bit_now },
             payload_bytes: counts[0], one_way, sched_gap, segments, overhead, processes, history,
-            coverage, notes, ..Group::default()
+            coverage, notes, why, ..Group::default()
         }
     }
 }
@@ -131,7 +234,7 @@ prop_compose! {
 
 fn key() -> impl Strategy<Value = KeyEvent> {
     prop_oneof![
-        prop::sample::select("?hpsSrbjkGgz ".chars().collect::<Vec<_>>()).prop_map(KeyCode::Char),
+        prop::sample::select("?hpsSrbwjkGgz ".chars().collect::<Vec<_>>()).prop_map(KeyCode::Char),
         prop::sample::select(vec![
             KeyCode::Enter,
             KeyCode::Esc,
@@ -186,7 +289,7 @@ proptest! {
 #[test]
 fn every_size_is_drawn() {
     for snapshot in [synthetic::many(40), synthetic::degraded(), synthetic::empty(0)] {
-        for keys in ["", "?", "\n"] {
+        for keys in ["", "?", "\n", "w"] {
             let mut app = App::new();
             app.update(shared(snapshot.clone()));
             for key in keys.chars() {

@@ -71,6 +71,17 @@ fn details_of_a_brokered_row() {
 }
 
 #[test]
+fn why_of_a_brokered_row() {
+    let keys = [KeyCode::Down, KeyCode::Down, KeyCode::Char('w')];
+    check("why", &app(synthetic::five(83), &keys));
+    // Nothing wrong, and nothing examined.
+    let healthy = app(synthetic::five(83), &[KeyCode::Char('w')]);
+    assert!(text(&healthy, (80, 24)).contains("nothing wrong: 164,7"));
+    let unknown = app(synthetic::degraded(), &[KeyCode::End, KeyCode::Char('w')]);
+    assert!(text(&unknown, (80, 24)).contains("no message followed to its end yet"));
+}
+
+#[test]
 fn help() {
     check("help", &app(synthetic::five(83), &[KeyCode::Char('?')]));
 }

@@ -14,10 +14,11 @@ use crate::columns;
 use crate::layout::split_top;
 use crate::text;
 use crate::theme::{Theme, letter};
+use crate::verdicts;
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
-use wirelap_correlate::snapshot::{Group, Process, SegmentStat, Summary};
+use wirelap_correlate::snapshot::{Group, Process, Scheduling, SegmentStat, Summary};
 
 /// Columns of the segment table with its margin.
 const SEGMENTS_WIDTH: u16 = 44;
@@ -79,6 +80,9 @@ fn facts(group: &Group, width: u16, theme: Theme) -> Vec<Line<'static>> {
     let width = usize::from(width).saturating_sub(1);
     let mut lines = history(group, width, theme);
     let mut add = |label: &str, value: &str| lines.extend(fact(label, value, width, theme));
+    if verdicts::is_known(&group.why) {
+        add("why", &verdicts::line(&group.why));
+    }
     add("one-way", &summary(&group.one_way));
     add("sched gap", &summary(&group.sched_gap));
     add("messages", &counts(group));
@@ -177,5 +181,29 @@ fn process(process: &Process) -> String {
         (None, Some(rss)) => text::bytes(rss),
         (None, None) => "gone".into(),
     };
-    format!("{} {} ({}): {}", process.role, process.comm, process.pid.0, text::unbroken(&usage))
+    let scheduling = scheduling(&process.scheduling);
+    let usage = text::unbroken(&usage);
+    format!("{} {} ({}): {usage}{scheduling}", process.role, process.comm, process.pid.0)
+}
+
+/// `, waited for a CPU 3.10 µs (p99 9.40 µs), preempted 12×`; nothing where no switch was seen.
+fn scheduling(seen: &Scheduling) -> String {
+    if *seen == Scheduling::default() {
+        return String::new();
+    }
+    let wait = &seen.run_queue;
+    let waited = if wait.count == 0 {
+        String::new()
+    } else {
+        let (p50, p99) =
+            (text::unbroken(&text::time(wait.p50)), text::unbroken(&text::time(wait.p99)));
+        format!(", waited for a CPU {p50} (p99\u{a0}{p99})")
+    };
+    let times = |count, what| text::unbroken(&format!("{what} {}×", text::number(count as f64)));
+    format!(
+        "{waited}, {}, {}, {}",
+        times(seen.sleeps, "slept"),
+        times(seen.preemptions, "preempted"),
+        times(seen.migrations, "migrated"),
+    )
 }

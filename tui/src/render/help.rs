@@ -10,18 +10,19 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
 /// The keys in the last line of the screen, the most important first.
-pub const FOOTER: [(&str, &str); 8] = [
+pub const FOOTER: [(&str, &str); 9] = [
     ("q", "quit"),
     ("?", "help"),
     ("p", "pause"),
     ("s", "sort"),
     ("↑↓", "select"),
     ("⏎", "details"),
+    ("w", "why"),
     ("r", "reverse"),
     ("b", "bars"),
 ];
 
-const KEYS: [(&str, &str); 9] = [
+const KEYS: [(&str, &str); 10] = [
     ("q  Ctrl-C", "quit; Esc closes a panel first"),
     ("?  h", "this help"),
     ("p  space", "pause: the picture stands still, tracing goes on"),
@@ -29,8 +30,9 @@ const KEYS: [(&str, &str); 9] = [
     ("r", "reverse the order"),
     ("↑↓  j k", "select a row; Home and End go to the first and last"),
     ("⏎  Tab", "everything about the selected row, and back"),
+    ("w", "why its messages took so long, and back"),
     ("b", "bars: share of the time, or length by median latency"),
-    ("PgUp PgDn", "scroll this help and the details"),
+    ("PgUp PgDn", "scroll this help, the details and the reasons"),
 ];
 
 /// The help in place of the body.

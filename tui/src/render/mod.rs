@@ -16,10 +16,11 @@
 //! │ ─ tcp 127.0.0.1:7 ────────────────────────────────────────────────────────── │ details.rs
 //! │ LEG SEGMENT      P50     P99   SHARE        one-way p50 ▁▂▁▃▁▁▂              │
 //! │   1 socket_tx …                             rate        ▇▇▇▆▇▇▇              │
-//! │ q quit  ? help  p pause  s sort  r reverse  ↑↓ select  ⏎ details  b bars     │ footer
+//! │ q quit  ? help  p pause  s sort  ↑↓ select  ⏎ details  w why  r reverse …     │ footer
 //! └──────────────────────────────────────────────────────────────────────────────┘
 //! ```
-//! From 161 columns on, the details stand at the right of the table and the bars.
+//! From 161 columns on, the details stand at the right of the table and the bars. why.rs has the body
+//! after `w`, and the lower half of the details on a high screen.
 
 mod details;
 mod header;
@@ -27,6 +28,7 @@ mod help;
 mod ledger;
 mod stages;
 mod table;
+mod why;
 
 use crate::app::App;
 use crate::layout::{self, Content};
@@ -73,6 +75,9 @@ pub fn screen(frame: &mut Frame<'_>, app: &App, theme: Theme) {
     }
     if let Some(area) = plan.details {
         details::draw(frame, area, app, theme);
+    }
+    if let Some(area) = plan.why {
+        why::draw(frame, area, app, theme);
     }
 }
 

@@ -103,6 +103,7 @@ fn row(
 fn place(column: Column, text: &str, name_width: usize) -> String {
     match column {
         Column::Name => text::left(text, name_width),
+        Column::Why => format!(" {}", text::left(text, usize::from(column.width()))),
         _ => format!(" {}", text::right(text, usize::from(column.width()))),
     }
 }

@@ -1,9 +1,11 @@
 //! Snapshots made up for tests and for looking at the screen by hand.
 
+pub mod why;
+
 use std::sync::Arc;
 use wirelap_correlate::snapshot::{
     Cost, Counts, Detail, Framed, Group, HistoryPoint, Operation, Overhead, Part, ProbeLoss,
-    Process, Rate, SegmentStat, Snapshot, Summary, TracerCost, Trust,
+    Process, Rate, Scheduling, SegmentStat, Snapshot, Summary, TracerCost, Trust, Why,
 };
 use wirelap_events::{GroupId, Nanos, Pid, Probe, Segment};
 
@@ -103,6 +105,7 @@ pub fn degraded() -> Snapshot {
     mqtt.notes = vec!["Joined in mid-stream: the first 12 packets could not be decoded.".into()];
     snapshot.groups[4].one_way = Summary::default();
     snapshot.groups[4].segments.clear();
+    snapshot.groups[4].why = Why::default();
     snapshot
 }
 
@@ -142,6 +145,10 @@ fn group(shape: &Shape, id: u32, seconds: u64) -> Group {
         sched_gap: summary(shape.p50 * 2 / 5, delivered),
         segments: segments(shape, delivered),
         overhead: overhead(delivered, shape.broker.is_some()),
+        why: match shape.broker {
+            Some(_) => why::contended(delivered),
+            None => why::healthy(delivered),
+        },
         processes: processes(shape, id),
         history: (0..seconds.min(120)).map(|second| history(shape.p50, rate, second)).collect(),
         coverage: 1.0,
@@ -219,7 +226,12 @@ fn processes(shape: &Shape, id: u32) -> Vec<Process> {
         comm: comm.into(),
         cpu_share: Some(0.21),
         rss_bytes: Some(9 << 20),
-        ..Process::default()
+        scheduling: Scheduling {
+            run_queue: summary(6_200, 44_864),
+            sleeps: 44_864,
+            preemptions: 12,
+            migrations: 3,
+        },
     };
     let mut processes = vec![named("publisher", "wirelap-workloa", 4_000 + id * 10)];
     processes.extend(shape.broker.map(|broker| named("broker", broker, 4_001 + id * 10)));

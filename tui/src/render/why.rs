@@ -1,0 +1,226 @@
+//! Why the selected row's messages took so long.
+//!
+//! ```text
+//! ─ why: mqtt rumqttd 127.0.0.1:1883 ──────────────────────────────────────────
+//!  ! Nagle against delayed ACK: rumqttd (4021), leg 2 socket_tx
+//!    97 % of the median (21.9 ms), 3 % of the tail (1.20 ms)
+//!    · 99 % of the messages, 21.9 ms each in the median
+//!    → set_tcp_nodelay(true) in the broker
+//!  the slowest 1 % (448 messages, 44.1 ms or more) took 22.6 ms longer:
+//!     97 %  21.9 ms  2 t socket_tx    Nagle against delayed ACK
+//!  the slowest messages:
+//!    44.1 ms: 2 socket_tx 44.0 ms, 1 read 30.0 µs
+//!  had the CPU while others waited for it:
+//!     1.50 s  stress-ng (991), 3,988 waits
+//! ```
+
+use crate::app::App;
+use crate::layout::split_top;
+use crate::theme::{Theme, letter};
+use crate::verdicts::{self, percent};
+use crate::{columns, text};
+use ratatui::Frame;
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+use wirelap_correlate::snapshot::{Cause, Severity, Tail, TailRow, Verdict, Why, WorstMessage};
+use wirelap_events::{Delivery, Holder, Nanos, Segment};
+
+/// Slow messages that are shown one by one.
+const WORST: usize = 5;
+/// Rows of a tail.
+const ROWS: usize = 6;
+/// Steps of a slow message.
+const STEPS: usize = 3;
+
+/// Draws the panel.
+pub fn draw(frame: &mut Frame<'_>, area: Rect, app: &App, theme: Theme) {
+    let Some(group) = app.selected() else { return };
+    let (title, body) = split_top(area, 1);
+    let lines = lines(&group.why, usize::from(body.width), theme);
+    let heading = format!("why: {}", columns::name(group));
+    let heading = super::scroll_title(&heading, lines.len(), body);
+    super::rule(frame, title, &heading, theme);
+    super::lines(frame, body, lines, app.scroll());
+}
+
+fn lines(why: &Why, width: usize, theme: Theme) -> Vec<Line<'static>> {
+    let mut page = Page { lines: Vec::new(), width, theme };
+    if !verdicts::is_known(why) {
+        page.say(" ", "no message followed to its end yet", Style::new());
+        return page.lines;
+    }
+    if why.is_healthy() {
+        let examined = text::exact(why.messages);
+        page.say(" ", &format!("nothing wrong: {examined} messages examined"), Style::new());
+    }
+    for verdict in &why.verdicts {
+        page.verdict(verdict);
+    }
+    for tail in why.tails.iter().filter(|tail| !tail.rows.is_empty()) {
+        page.tail(tail);
+    }
+    page.worst(&why.worst);
+    page.holders(why);
+    page.lines
+}
+
+/// Lines that grow downwards.
+struct Page {
+    lines: Vec<Line<'static>>,
+    width: usize,
+    theme: Theme,
+}
+
+impl Page {
+    /// Text after a lead, wrapped below itself.
+    fn say(&mut self, lead: &str, what: &str, style: Style) {
+        let at = text::width(lead);
+        let room = self.width.saturating_sub(at + 1);
+        for (index, part) in text::wrap(what, room).into_iter().enumerate() {
+            let lead = if index == 0 { lead.to_owned() } else { " ".repeat(at) };
+            self.lines.push(Line::styled(format!("{lead}{part}"), style));
+        }
+    }
+
+    fn heading(&mut self, what: &str) {
+        self.say(" ", what, self.theme.dim());
+    }
+
+    fn verdict(&mut self, verdict: &Verdict) {
+        let (lead, style) = match verdict.severity {
+            Severity::Problem => (" ! ", self.theme.warning()),
+            Severity::Note => (" · ", self.theme.heading()),
+        };
+        let mut place = Vec::new();
+        place.extend(verdict.process.map(|(task, comm)| verdicts::name(task, comm)));
+        place.extend(verdict.leg.map(|leg| format!("leg {leg}")));
+        let segment = verdict.segment.map(|segment| format!(" {}", segment.name()));
+        let place = format!("{}{}", place.join(", "), segment.unwrap_or_default());
+        let colon = if place.is_empty() { "" } else { ": " };
+        self.say(lead, &format!("{}{colon}{place}", verdict.kind.title()), style);
+        if let Some(cost) = cost(verdict) {
+            self.say("   ", &cost, Style::new());
+        }
+        for clause in &verdict.evidence {
+            self.say("   · ", clause, Style::new());
+        }
+        if !verdict.remedy.is_empty() {
+            self.say("   → ", &verdict.remedy, Style::new());
+        }
+    }
+
+    fn tail(&mut self, tail: &Tail) {
+        self.heading(&format!(
+            "the slowest {} ({} messages, {} or more) took {} longer:",
+            part(tail.share),
+            text::exact(tail.messages),
+            text::time(tail.least),
+            text::time(tail.excess)
+        ));
+        for row in tail.rows.iter().take(ROWS) {
+            self.tail_row(row);
+        }
+        let more = tail.rows.len().saturating_sub(ROWS);
+        if more > 0 {
+            let share = tail.rows.iter().skip(ROWS).map(|row| row.share).sum();
+            let share = text::right(&percent(share), 8);
+            self.say("", &format!("{}  in {more} more", text::unbroken(&share)), Style::new());
+        }
+    }
+
+    fn tail_row(&mut self, row: &TailRow) {
+        let minus = if row.excess_ns < 0 { "−" } else { "" };
+        let time = format!("{minus}{}", text::time(Nanos(row.excess_ns.unsigned_abs())));
+        let cause = match row.cause {
+            Cause::Of(kind) => kind.title(),
+            Cause::Ordinary => "",
+        };
+        let letter = Span::styled(letter(row.segment).to_string(), self.theme.segment(row.segment));
+        self.lines.push(Line::from(vec![
+            Span::raw(format!(
+                "{} {} ",
+                text::right(&percent(row.share), 8),
+                text::right(&time, 8)
+            )),
+            Span::raw(format!("{:>3} ", row.leg)),
+            letter,
+            Span::raw(format!(" {} {cause}", text::left(row.segment.name(), 12))),
+        ]));
+    }
+
+    fn worst(&mut self, worst: &[WorstMessage]) {
+        if !worst.is_empty() {
+            self.heading("the slowest messages:");
+        }
+        for message in worst.iter().take(WORST) {
+            self.say("   ", &life(message), Style::new());
+        }
+    }
+
+    fn holders(&mut self, why: &Why) {
+        if !why.holders.is_empty() {
+            self.heading("had the CPU while others waited for it:");
+        }
+        for holder in &why.holders {
+            let name = verdicts::name(holder.task, holder.comm);
+            let waits = match holder.waits {
+                1 => "1 wait".into(),
+                waits => format!("{} waits", text::exact(waits)),
+            };
+            let held = text::unbroken(&text::right(&text::time(holder.held), 8));
+            self.say("", &format!("{held}  {name}, {waits}"), Style::new());
+        }
+    }
+}
+
+/// How much of the median and of the tail; `None` where it costs no time.
+fn cost(verdict: &Verdict) -> Option<String> {
+    let parts: Vec<String> = [
+        ("median", verdict.median_share, verdict.median),
+        ("tail", verdict.tail_share, verdict.tail),
+    ]
+    .into_iter()
+    .filter(|&(_, _, time)| time > Nanos(0))
+    .map(|(of, share, time)| {
+        let share = text::unbroken(&percent(share));
+        format!("{share} of the {of} ({})", text::unbroken(&text::time(time)))
+    })
+    .collect();
+    (!parts.is_empty()).then(|| parts.join(", "))
+}
+
+/// `1 %`, `0.1 %`.
+fn part(share: f64) -> String {
+    if share.is_finite() { format!("{} %", (share * 1e5).round() / 1e3) } else { text::NONE.into() }
+}
+
+/// Where a slow message's time was, and who had the CPU.
+fn life(message: &WorstMessage) -> String {
+    let delivery = &message.delivery;
+    let mut steps: Vec<(usize, Segment, Nanos)> = delivery
+        .segments()
+        .flat_map(|(leg, segments)| {
+            let own: Vec<_> = segments.iter().map(|(s, time)| (leg + 1, s, time)).collect();
+            own
+        })
+        .collect();
+    steps.sort_by_key(|&(_, _, time)| std::cmp::Reverse(time));
+    let steps = steps.iter().take(STEPS).map(|(leg, segment, time)| {
+        text::unbroken(&format!("{leg} {} {}", segment.name(), text::time(*time)))
+    });
+    let steps = steps.collect::<Vec<_>>().join(", ");
+    let holder = holder(delivery).map(|holder| {
+        let name = verdicts::name(holder.task, holder.comm);
+        format!("; {name} had the CPU for {}", text::unbroken(&text::time(holder.held)))
+    });
+    let one_way = text::unbroken(&text::time(message.one_way));
+    format!("{one_way}: {steps}{}", holder.unwrap_or_default())
+}
+
+/// Who had the CPU for longest while a thread of this message waited for it; not the idle task.
+fn holder(delivery: &Delivery) -> Option<Holder> {
+    let hops = delivery.legs.iter().flat_map(|leg| leg.before.iter().chain(&leg.chain));
+    let held = hops.map(|hop| hop.holder).filter(|holder| holder.task.tid.0 != 0);
+    held.filter(|holder| holder.held > Nanos(0)).max_by_key(|holder| holder.held)
+}

@@ -1,0 +1,134 @@
+//! A row with something to explain.
+
+use std::net::SocketAddr;
+use wirelap_correlate::snapshot::{
+    Cause, HolderShare, Severity, Tail, TailRow, Verdict, VerdictKind, Why, WorstMessage,
+};
+use wirelap_events::{
+    Circumstances, Comm, Delivery, FlowKey, GroupId, Holder, Hop, Leg, MessageId, Nanos, NetNs,
+    Pid, Segment, Stage, StageTimes, TaskId, Tid, Transport,
+};
+
+/// Nothing wrong with so many messages.
+pub fn healthy(messages: u64) -> Why {
+    Why { messages, ..Why::default() }
+}
+
+/// A broker that has to share its CPU.
+pub fn contended(messages: u64) -> Why {
+    let culprit = task(991);
+    let row = |leg, segment, cause, share: f64| TailRow {
+        leg,
+        segment,
+        cause,
+        excess_ns: (share * 77_000.0) as i64,
+        share,
+    };
+    Why {
+        messages,
+        verdicts: vec![
+            Verdict {
+                process: Some((culprit, Comm::from_name("stress-ng-cpu"))),
+                median: Nanos(6_250),
+                median_share: 0.13,
+                tail: Nanos(71_610),
+                tail_share: 0.93,
+                evidence: vec![
+                    "94 % of the messages, 6.25 µs each in the median, 3.20 ms at most".into(),
+                    "stress-ng-cpu had the CPU for 94 % of the time that mosquitto waited".into(),
+                ],
+                remedy: "give the broker a CPU of its own (taskset, cpuset), or lower the other's priority (nice)".into(),
+                ..verdict(VerdictKind::RunQueueContention, Severity::Problem, Segment::RunQueue)
+            },
+            Verdict {
+                evidence: vec!["the subscriber's CPU was idle in 61 % of the wakeups".into()],
+                ..verdict(VerdictKind::IdleWakeup, Severity::Note, Segment::Wakeup)
+            },
+        ],
+        tails: vec![Tail {
+            share: 0.01,
+            messages: messages / 100,
+            least: Nanos(125_000),
+            excess: Nanos(77_000),
+            rows: vec![
+                row(1, Segment::RunQueue, Cause::Of(VerdictKind::RunQueueContention), 0.93),
+                row(2, Segment::BrokerDwell, Cause::Ordinary, 0.09),
+                row(2, Segment::Read, Cause::Ordinary, -0.02),
+            ],
+        }],
+        worst: vec![worst(1, 3_415_000), worst(2, 2_800_000)],
+        holders: vec![HolderShare {
+            task: culprit,
+            comm: Comm::from_name("stress-ng-cpu"),
+            held: Nanos(1_504_000_000),
+            waits: 3_988,
+        }],
+        ..Why::default()
+    }
+}
+
+fn task(id: u32) -> TaskId {
+    TaskId { pid: Pid(id), tid: Tid(id) }
+}
+
+fn verdict(kind: VerdictKind, severity: Severity, segment: Segment) -> Verdict {
+    Verdict {
+        kind,
+        severity,
+        leg: Some(1),
+        segment: Some(segment),
+        process: None,
+        median: Nanos(0),
+        median_share: 0.0,
+        tail: Nanos(0),
+        tail_share: 0.0,
+        evidence: vec![],
+        remedy: String::new(),
+    }
+}
+
+fn worst(number: u64, waited: u64) -> WorstMessage {
+    let address = SocketAddr::from(([127, 0, 0, 1], 1883));
+    let mut times = StageTimes::default();
+    let stages = [
+        (Stage::Send, 0),
+        (Stage::Ready, 10_000),
+        (Stage::Wakeup, 12_000),
+        (Stage::Running, 12_000 + waited),
+        (Stage::Read, 20_000 + waited),
+    ];
+    for (stage, at) in stages {
+        times.set(stage, Nanos(at));
+    }
+    let holder = Holder {
+        task: task(991),
+        comm: Comm::from_name("stress-ng-cpu"),
+        held: Nanos(waited - 1_000),
+    };
+    let hop = Hop {
+        task: task(4_021),
+        woken: Nanos(12_000),
+        running: Nanos(12_000 + waited),
+        holder,
+        ..Hop::default()
+    };
+    let leg = Leg {
+        flow: FlowKey::new(Transport::Tcp, address, address, NetNs(0)),
+        from: None,
+        to: None,
+        sender: Some(task(4_020)),
+        reader: Some(task(4_021)),
+        times,
+        chain: [hop].into_iter().collect(),
+        before: [].into_iter().collect(),
+        circumstances: Circumstances::default(),
+    };
+    let delivery = Delivery {
+        message: MessageId(number),
+        group: GroupId(2),
+        stamp: None,
+        payload_len: 64,
+        legs: [leg].into_iter().collect(),
+    };
+    WorstMessage { one_way: Nanos(20_000 + waited), delivery }
+}
