@@ -15,6 +15,9 @@ use crate::why::{Severity, Verdict, Why};
 use crate::{Pacing, RunResult, human};
 use wirelap_correlate::VerdictKind;
 
+/// Of fewer messages nothing is claimed.
+const ENOUGH: u64 = 20;
+
 /// The section.
 pub fn text(why: &Why, cast: &Cast<'_>) -> String {
     let of = |severity| why.verdicts.iter().filter(move |verdict| verdict.severity == severity);
@@ -40,11 +43,19 @@ pub fn text(why: &Why, cast: &Cast<'_>) -> String {
 fn nothing(why: &Why) -> String {
     match why.examined_messages {
         0 => "No message could be examined.".into(),
+        n if n < ENOUGH => {
+            format!("Nothing, but {} examined: too few to say that nothing is wrong.", were(n))
+        }
         n => format!(
             "Nothing wrong: {} examined, and neither time nor messages lost that need not be.",
             counted(n, "message")
         ),
     }
+}
+
+fn were(messages: u64) -> String {
+    let verb = if messages == 1 { "was" } else { "were" };
+    format!("{} {verb}", counted(messages, "message"))
 }
 
 fn item(head: &str, verdict: &Verdict, cast: &Cast<'_>) -> String {
@@ -96,7 +107,7 @@ fn cost(verdict: &Verdict) -> Option<String> {
         let more = if parts.is_empty() { "" } else { " more" };
         let share = percent(verdict.tail_share);
         let tail = time(verdict.tail_ns);
-        parts.push(format!("the slowest 1 % {tail}{more} ({share} of what they lose)"));
+        parts.push(format!("the slowest messages {tail}{more} ({share} of what they lose)"));
     }
     (!parts.is_empty()).then(|| format!("costs {}", parts.join(", and ")))
 }
@@ -106,7 +117,11 @@ fn cost(verdict: &Verdict) -> Option<String> {
 pub fn headline(result: &RunResult, cast: &Cast<'_>) -> Option<String> {
     let why = result.why.as_ref()?;
     let Some(worst) = why.problem() else {
-        return (why.examined_messages > 0).then(|| "nothing wrong".into());
+        return match why.examined_messages {
+            0 => None,
+            n if n < ENOUGH => Some("too few messages to say".into()),
+            _ => Some("nothing wrong".into()),
+        };
     };
     let place = worst.process.as_ref().map(|task| cast.name(task));
     let place = place.filter(|name| !name.is_empty()).map(|name| format!(" at {name}"));
