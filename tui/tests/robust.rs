@@ -153,8 +153,13 @@ prop_compose! {
         chain in prop::collection::vec(hop(), 0..4), before in prop::collection::vec(hop(), 0..4),
         ends in prop::array::uniform2(any::<std::net::SocketAddr>()),
     ) -> Leg {
+        // Time never runs backwards in what the correlator hands out.
+        let mut seen: Vec<Nanos> = times.iter().flatten().copied().collect();
+        seen.sort_unstable();
+        let mut seen = seen.into_iter();
         let mut stages = StageTimes::default();
         for (stage, at) in Stage::ALL.into_iter().zip(times) {
+            let at = at.and_then(|_| seen.next());
             at.into_iter().for_each(|at| stages.set(stage, at));
         }
         Leg {
