@@ -84,7 +84,7 @@ fn beside_why(area: Rect, plan: Plan) -> Plan {
     if area.height < DETAILS_AND_WHY {
         return Plan { details: Some(area), ..plan };
     }
-    let (details, why) = split_top(area, area.height / 2);
+    let (details, why) = split_top(area, area.height * 3 / 5);
     Plan { details: Some(details), why: Some(why), ..plan }
 }
 
