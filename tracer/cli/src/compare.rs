@@ -5,6 +5,7 @@ use std::fs::File;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
 use wirelap_contract::{Truth, TruthError, TruthKind, TruthReader};
+use wirelap_correlate::Evidence;
 use wirelap_events::{Nanos, Segment, Stamp};
 use wirelap_report::{GroundTruth, Samples};
 
@@ -110,8 +111,8 @@ impl Records {
 }
 
 /// Compares every matched message with the records, and completes the tally's segments with what only
-/// the workloads know: the time before the send and after the read.
-pub fn compare(tally: &mut Tally, records: &Records) -> GroundTruth {
+/// the workloads know: the time before the send and after the read. The evidence gets the same.
+pub fn compare(tally: &mut Tally, evidence: &mut Evidence, records: &Records) -> GroundTruth {
     let mut truth = GroundTruth {
         published: records.published,
         delivered: records.delivered,
@@ -145,6 +146,7 @@ pub fn compare(tally: &mut Tally, records: &Records) -> GroundTruth {
     for (before, after) in outer {
         tally.segments.add(0, Segment::ClientTx, before);
         tally.segments.add(last_leg, Segment::ClientRx, after);
+        evidence.outside(before, after);
     }
     truth
 }
@@ -176,7 +178,7 @@ mod tests {
     #[test]
     fn the_whole_life_telescopes() {
         let mut tally = tally();
-        let truth = compare(&mut tally, &records(90, 230));
+        let truth = compare(&mut tally, &mut Evidence::default(), &records(90, 230));
         assert_eq!((truth.compared, truth.violations, truth.order_violations), (1, 0, 0));
         let rows = tally.segments.rows();
         assert_eq!(rows.iter().filter_map(|row| row.total_ns).sum::<u64>(), 230 - 90);
@@ -186,7 +188,7 @@ mod tests {
 
     #[test]
     fn a_latency_longer_than_the_truth_is_a_violation() {
-        let truth = compare(&mut tally(), &records(110, 205));
+        let truth = compare(&mut tally(), &mut Evidence::default(), &records(110, 205));
         assert_eq!((truth.violations, truth.worst_violation_ns), (1, 5));
         assert_eq!(truth.order_violations, 1);
     }
@@ -195,7 +197,7 @@ mod tests {
     fn a_message_that_nobody_got_is_unknown() {
         let mut other = records(90, 230);
         other.requests[3].deliver = 0;
-        assert_eq!(compare(&mut tally(), &other).unknown, 1);
+        assert_eq!(compare(&mut tally(), &mut Evidence::default(), &other).unknown, 1);
     }
 
     #[test]

@@ -10,7 +10,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 use wirelap_capture::{AttachError, Capture, CaptureError, MAX_BATCH};
-use wirelap_correlate::{Correlator, DeliverySink, Label, ProbeLoss, Snapshot, TracerCost};
+use wirelap_correlate::{
+    Correlator, DeliverySink, Evidence, Label, ProbeLoss, Snapshot, TracerCost,
+};
 use wirelap_events::Nanos;
 use wirelap_report::Hook;
 
@@ -87,6 +89,8 @@ pub struct Findings<S> {
     pub sink: S,
     /// The last picture.
     pub snapshot: Snapshot,
+    /// Why each row's messages took as long as they did, by the row's name.
+    pub evidence: Vec<(String, Evidence)>,
     /// Why tracing ended early, if it did.
     pub error: Option<String>,
 }
@@ -227,7 +231,8 @@ impl<S: DeliverySink> Work<S> {
         let error = self.trace().err().map(|error| error.to_string());
         self.correlator.finish(&mut self.sink);
         let snapshot = self.snapshot();
-        Findings { sink: self.sink, snapshot, error }
+        let evidence = self.correlator.evidence();
+        Findings { sink: self.sink, snapshot, evidence, error }
     }
 
     fn trace(&mut self) -> Result<(), CaptureError> {

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use wirelap_contract::Kind;
-use wirelap_correlate::Snapshot;
+use wirelap_correlate::{Evidence, Snapshot};
 use wirelap_report::{GroundTruth, Hook};
 
 /// When the sender is done, the receiver is waited for as long as messages still arrive this often.
@@ -52,6 +52,8 @@ pub struct Outcome {
     pub tally: Tally,
     /// The trace's last picture.
     pub snapshot: Snapshot,
+    /// Why its messages took as long as they did.
+    pub evidence: Evidence,
     /// The hooks that were used.
     pub hooks: Vec<Hook>,
     /// The processes.
@@ -169,7 +171,8 @@ fn finish(
     hooks: Vec<Hook>,
     trouble: Option<Trouble>,
 ) -> Result<Outcome, Failure> {
-    let Findings { sink: mut tally, snapshot, error } = findings;
+    let Findings { sink: mut tally, snapshot, evidence, error } = findings;
+    let mut evidence = own(trial, &evidence);
     let (interrupted, failed) = match trouble {
         None => (None, None),
         Some(Trouble::Interrupted(name)) => (Some(name), None),
@@ -180,7 +183,8 @@ fn finish(
         Ok(records) => (records, None),
         Err(error) => (None, Some(error)),
     };
-    let truth = records.as_ref().map(|records| compare::compare(&mut tally, records));
+    let truth =
+        records.as_ref().map(|records| compare::compare(&mut tally, &mut evidence, records));
     let (versions, settings) = cast.told();
     Ok(Outcome {
         trial: trial.clone(),
@@ -188,6 +192,7 @@ fn finish(
         interrupted,
         tally,
         snapshot,
+        evidence,
         hooks,
         parts: cast.parts(),
         records,
@@ -195,6 +200,17 @@ fn finish(
         versions,
         settings,
     })
+}
+
+/// The evidence of the rows that are the trial's own.
+fn own(trial: &Trial, rows: &[(String, Evidence)]) -> Evidence {
+    let mut sum = Evidence::default();
+    for (_, evidence) in rows.iter().filter(|(name, _)| name == trial.name()) {
+        sum.merge(evidence);
+    }
+    sum.setting.saturating = trial.pacing == Pacing::BackToBack;
+    sum.setting.sampled |= trial.sampling != Sampling::Off;
+    sum
 }
 
 fn read_records(trial: &Trial, cast: &Cast<'_>) -> Result<Option<Records>, String> {

@@ -112,7 +112,9 @@ impl Correlator {
             middleware: row.middleware.clone(),
             broker: broker.map(str::to_owned),
             saturating: false,
-            sampled: self.window.closed_for > Nanos(0) || self.window.closed_since.is_some(),
+            sampled: self.window.closed_for > Nanos(0)
+                || self.window.closed_since.is_some()
+                || self.lost.iter().any(|&lost| lost > 0),
             names: names.collect(),
             busy: threads
                 .into_iter()

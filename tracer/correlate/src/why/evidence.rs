@@ -45,8 +45,8 @@ pub struct Losses {
     pub unread: u64,
     /// Read by a broker, and passed on to nobody.
     pub swallowed: u64,
-    /// Published by our own workload, and never sent on any socket.
-    pub unsent: u64,
+    /// What the workloads themselves say, where they keep count.
+    pub told: Option<Told>,
     /// Packets thrown away because the receiving socket's buffer was full.
     pub socket_drops: u64,
     /// Packets thrown away because a queue of the device was full.
@@ -59,6 +59,17 @@ pub struct Losses {
     pub resent: u64,
 }
 
+/// What the workloads say of their messages.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Told {
+    /// Messages published.
+    pub sent: u64,
+    /// Deliveries that are due: as many times as there are subscribers.
+    pub due: u64,
+    /// Deliveries.
+    pub delivered: u64,
+}
+
 /// What surrounds a row.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Setting {
@@ -68,7 +79,8 @@ pub struct Setting {
     pub broker: Option<String>,
     /// The senders send as fast as they can, so that something is always full.
     pub saturating: bool,
-    /// Some messages were not watched on purpose, so that missing ones tell nothing.
+    /// Some messages were not watched, on purpose or because events were lost, so that missing ones tell
+    /// nothing.
     pub sampled: bool,
     /// Names of processes.
     pub names: FxHashMap<Pid, Comm>,
@@ -253,6 +265,11 @@ impl Evidence {
         rx.add(after.0);
     }
 
+    /// Adds what the workloads of a repetition say.
+    pub fn tell(&mut self, told: Told) {
+        self.losses.add(&Losses { told: Some(told), ..Losses::default() });
+    }
+
     /// Adds a repetition's.
     pub fn merge(&mut self, other: &Evidence) {
         self.breakdown.merge(&other.breakdown);
@@ -307,7 +324,12 @@ impl Losses {
         self.delivered += other.delivered;
         self.unread += other.unread;
         self.swallowed += other.swallowed;
-        self.unsent += other.unsent;
+        if let Some(more) = other.told {
+            let told = self.told.get_or_insert_default();
+            told.sent += more.sent;
+            told.due += more.due;
+            told.delivered += more.delivered;
+        }
         self.socket_drops += other.socket_drops;
         self.queue_drops += other.queue_drops;
         self.duplicates += other.duplicates;

@@ -1,6 +1,6 @@
 //! Verdicts about messages that are lost, or come twice, and about what cannot be seen.
 
-use super::evidence::Evidence;
+use super::evidence::{Evidence, Losses, Setting};
 use super::explanation::{Severity, Verdict, VerdictKind as Kind};
 use super::remedy::remedy;
 use wirelap_events::{Nanos, Segment};
@@ -36,60 +36,79 @@ fn verdict(evidence: &Evidence, kind: Kind, severity: Severity, clauses: Vec<Str
     }
 }
 
-/// Packets that found a queue full. TCP sends them again, so that only what is lost for good counts here.
+impl Losses {
+    /// Messages that were published and, as nothing was missed, never sent on any socket.
+    fn unsent(&self, setting: &Setting) -> u64 {
+        let told = self.told.filter(|_| !setting.sampled);
+        let unsent = told.map_or(0, |told| told.sent.saturating_sub(self.sent));
+        if unsent * TOLERATED > self.sent { unsent } else { 0 }
+    }
+
+    /// Deliveries that are missing, of those that are due.
+    fn missing(&self) -> Option<(u64, u64)> {
+        let told = self.told?;
+        let missing = told.due.saturating_sub(told.delivered);
+        (missing * TOLERATED > told.due).then_some((missing, told.due))
+    }
+}
+
+/// Packets or messages that found a queue full. What TCP sends again is not lost.
 fn overflow(evidence: &Evidence) -> Option<Verdict> {
     let losses = &evidence.losses;
+    let unsent = losses.unsent(&evidence.setting);
     let mut clauses = Vec::new();
-    if losses.socket_drops > 0 {
-        clauses.push(counted(
-            losses.socket_drops,
-            "packet was",
-            "packets were",
-            "thrown away because the receiving socket's buffer was full",
-        ));
+    let mut clause = |count: u64, one: &str, many: &str| {
+        if count > 0 {
+            clauses.push(counted(count, one, many));
+        }
+    };
+    clause(
+        losses.socket_drops,
+        "packet was thrown away because the receiving socket's buffer was full",
+        "packets were thrown away because the receiving socket's buffer was full",
+    );
+    clause(
+        if losses.resent == 0 { losses.queue_drops } else { 0 },
+        "packet was thrown away because a queue of the device was full",
+        "packets were thrown away because a queue of the device was full",
+    );
+    clause(
+        unsent,
+        "message was published and never reached a socket, as at a high-water mark of the library",
+        "messages were published and never reached a socket, as at a high-water mark of the library",
+    );
+    if clauses.is_empty() {
+        return None;
     }
-    if losses.queue_drops > 0 && losses.resent == 0 {
-        clauses.push(counted(
-            losses.queue_drops,
-            "packet was",
-            "packets were",
-            "thrown away because a queue of the device was full",
-        ));
-    }
-    if losses.unsent > 0 && losses.unsent * TOLERATED >= losses.sent {
-        clauses.push(counted(losses.unsent, "message was", "messages were", "published and never reached a socket: the client library threw them away, as at a high-water mark"));
-    }
-    let missing = (losses.sent + losses.unsent).saturating_sub(losses.delivered);
-    if !clauses.is_empty() && losses.delivered < losses.sent + losses.unsent {
-        clauses
-            .push(format!("{missing} of {} messages did not arrive", losses.sent + losses.unsent));
-    }
-    (!clauses.is_empty())
-        .then(|| verdict(evidence, Kind::QueueOverflow, Severity::Problem, clauses))
+    clauses.extend(losses.missing().map(did_not_arrive));
+    Some(verdict(evidence, Kind::QueueOverflow, Severity::Problem, clauses))
+}
+
+fn did_not_arrive((missing, due): (u64, u64)) -> String {
+    format!("{missing} of {due} deliveries did not take place, by the workloads' own count")
 }
 
 /// Messages that nobody got, and no full queue explains.
 fn never(evidence: &Evidence) -> Option<Verdict> {
     let losses = &evidence.losses;
-    if evidence.setting.sampled || losses.sent == 0 {
-        return None;
-    }
-    let mut clauses = Vec::new();
+    let explained = losses.socket_drops > 0 || losses.unsent(&evidence.setting) > 0;
+    let mut clauses: Vec<String> =
+        losses.missing().filter(|_| !explained).map(did_not_arrive).into_iter().collect();
     let mut severity = Severity::Problem;
-    if losses.unread * TOLERATED > losses.sent {
-        clauses.push(format!(
-            "{} of {} messages were sent and never read",
-            losses.unread, losses.sent
-        ));
-    }
-    if losses.swallowed * TOLERATED > losses.sent {
-        clauses.push(format!(
-            "{} of {} messages were read by the broker and passed on to nobody",
-            losses.swallowed, losses.sent
-        ));
-        if losses.unread == 0 && losses.swallowed == losses.sent {
-            severity = Severity::Note;
-            clauses.push("nobody seems to subscribe".into());
+    if !evidence.setting.sampled && losses.sent > 0 {
+        let sent = losses.sent;
+        if losses.unread * TOLERATED > sent && !explained {
+            clauses.push(format!("{} of {sent} messages were sent and never read", losses.unread));
+        }
+        if losses.swallowed * TOLERATED > sent {
+            clauses.push(format!(
+                "{} of {sent} messages were read by the broker and passed on to nobody",
+                losses.swallowed
+            ));
+            if clauses.len() == 1 && losses.delivered == 0 {
+                severity = Severity::Note;
+                clauses.push("nobody seems to subscribe".into());
+            }
         }
     }
     (!clauses.is_empty()).then(|| verdict(evidence, Kind::NeverDelivered, severity, clauses))
@@ -112,9 +131,8 @@ fn shared(evidence: &Evidence) -> Option<Verdict> {
     let shared = evidence.losses.shared;
     let clause = counted(
         shared,
-        "message has its",
-        "messages have their",
-        "payload in shared memory: only where it lies is on the network",
+        "message has its payload in shared memory: only where it lies is on the network",
+        "messages have their payload in shared memory: only where it lies is on the network",
     );
     (shared > 0).then(|| verdict(evidence, Kind::SharedMemory, Severity::Note, vec![clause]))
 }
@@ -144,6 +162,6 @@ fn batching(evidence: &Evidence, median: f64) -> Option<Verdict> {
     })
 }
 
-fn counted(count: u64, one: &str, many: &str, what: &str) -> String {
-    format!("{count} {} {what}", if count == 1 { one } else { many })
+fn counted(count: u64, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
 }

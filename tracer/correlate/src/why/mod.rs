@@ -16,7 +16,7 @@ mod remedy;
 mod rules;
 mod sentences;
 
-pub use evidence::{Evidence, Losses, Setting};
+pub use evidence::{Evidence, Losses, Setting, Told};
 pub use explanation::{
     Cause, HolderShare, Severity, Tail, TailRow, TypicalRow, Verdict, VerdictKind, Why,
     WorstMessage,
