@@ -11,7 +11,7 @@ use crate::tally::SegmentTimes;
 use crate::trial::Outcome;
 use std::collections::BTreeMap;
 use wirelap_contract::{Done, Kind, Role};
-use wirelap_correlate::{Evidence, Group, Overhead as Ledger, Told};
+use wirelap_correlate::{Group, Overhead as Ledger};
 use wirelap_events::Nanos;
 use wirelap_report::{
     GroundTruth, Latency, Messages, Process, Repetition, RttHalf, RunResult, Samples, Throughput,
@@ -150,21 +150,6 @@ fn messages(outcome: &Outcome) -> Messages {
 fn warmup(outcome: &Outcome) -> u64 {
     let stamped: u64 = groups(outcome).map(|group| group.messages.warmup).sum();
     stamped + outcome.tally.warmup
-}
-
-/// Why the messages of all repetitions took as long as they did.
-fn evidence(all: &[&Outcome]) -> Evidence {
-    let mut sum = Evidence::default();
-    for outcome in all {
-        sum.merge(&outcome.evidence);
-        let ours = outcome.trial.about.kind == Kind::Stamped && !is_partial(outcome);
-        if ours {
-            let Messages { sent, delivered, .. } = messages(outcome);
-            let told = Told { sent, due: sent, delivered };
-            sum.tell(told);
-        }
-    }
-    sum
 }
 
 fn add(a: Messages, b: Messages) -> Messages {

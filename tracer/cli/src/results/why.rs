@@ -1,13 +1,27 @@
 //! Why the messages of a result took so long, and how its processes were scheduled.
 
-use super::groups;
+use super::{groups, is_partial, messages};
 use crate::trial::Outcome;
-use wirelap_report::{Process, Scheduling, Why};
+use wirelap_contract::Kind;
+use wirelap_correlate::{Evidence, Told};
+use wirelap_report::{Messages, Process, Scheduling, Why};
 
-/// Of the repetition in which most messages were examined.
+/// Of all repetitions together.
 pub fn why(all: &[&Outcome], processes: &[Process]) -> Option<Why> {
-    let rows = all.iter().flat_map(|outcome| groups(outcome));
-    Why::of(&rows.max_by_key(|group| group.why.messages)?.why, processes)
+    Why::of(&evidence(all).explain(), processes)
+}
+
+/// What is known of all repetitions, with what the workloads say.
+fn evidence(all: &[&Outcome]) -> Evidence {
+    let mut sum = Evidence::default();
+    for outcome in all {
+        sum.merge(&outcome.evidence);
+        if outcome.trial.about.kind == Kind::Stamped && !is_partial(outcome) {
+            let Messages { sent, delivered, .. } = messages(outcome);
+            sum.tell(Told { sent, due: sent, delivered });
+        }
+    }
+    sum
 }
 
 /// How a process was scheduled, where the trace followed it.
