@@ -20,7 +20,7 @@ use wirelap_events::{
 };
 
 /// Less than this is what a call, a softirq or a timer's slack takes anyway.
-const NOTICED: Nanos = Nanos::from_micros(50);
+pub const NOTICED: Nanos = Nanos::from_micros(50);
 
 /// A thread that sleeps less than this between reading and sending is not stalled, but waits for another.
 const NAP: Nanos = Nanos::from_micros(200);

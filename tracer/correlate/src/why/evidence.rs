@@ -1,6 +1,6 @@
 //! What is gathered about a row while its messages are handed out.
 
-use super::blame::{self, Parts};
+use super::blame::{self, NOTICED, Parts};
 use super::breakdown::{Breakdown, Cell};
 use super::explanation::{Cause, HolderShare, VerdictKind, Why, WorstMessage};
 use super::rules;
@@ -91,7 +91,7 @@ pub struct Setting {
 /// A kind of cause on a leg.
 #[derive(Clone, Debug)]
 pub(super) struct Finding {
-    /// Parts of messages that it is the cause of.
+    /// Parts of messages that it is the cause of, and that are long enough to be noticed.
     pub parts: u64,
     pub time: Distribution,
     /// By segment.
@@ -162,8 +162,10 @@ impl Parts for Recorder<'_> {
         }
         let Cause::Of(kind) = cause else { return };
         let finding = self.evidence.finding_mut(leg, kind);
-        finding.parts += 1;
-        finding.time.add(time.0);
+        if time >= NOTICED {
+            finding.parts += 1;
+            finding.time.add(time.0);
+        }
         finding.segments[segment as usize] += time.0;
         if time > finding.longest {
             let leg = &self.delivery.legs[leg];

@@ -39,9 +39,10 @@ fn verdict(evidence: &Evidence, kind: Kind, severity: Severity, clauses: Vec<Str
 impl Losses {
     /// Messages that were published and, as nothing was missed, never sent on any socket.
     fn unsent(&self, setting: &Setting) -> u64 {
-        let told = self.told.filter(|_| !setting.sampled);
-        let unsent = told.map_or(0, |told| told.sent.saturating_sub(self.sent));
-        if unsent * TOLERATED > self.sent { unsent } else { 0 }
+        if setting.sampled || self.missing().is_none() {
+            return 0;
+        }
+        self.told.map_or(0, |told| told.sent.saturating_sub(self.sent))
     }
 
     /// Deliveries that are missing, of those that are due.

@@ -83,6 +83,8 @@ struct Share {
     median_share: f64,
     tail: f64,
     tail_share: f64,
+    /// What a message near the median takes in all.
+    whole: f64,
 }
 
 impl<'a> Measured<'a> {
@@ -100,7 +102,7 @@ impl<'a> Measured<'a> {
 
     /// The part of all cells that `fit`.
     fn share(&self, fits: impl Fn(&Cell) -> bool) -> Share {
-        let mut share = Share::default();
+        let mut share = Share { whole: self.median, ..Share::default() };
         for (slot, _) in self.evidence.breakdown.cells().iter().enumerate().filter(|(_, c)| fits(c))
         {
             let median = self.middle.mean(slot);
@@ -227,8 +229,10 @@ impl Share {
         let enough = |time: f64, share: f64, limit: (Nanos, f64)| {
             time >= limit.0.0 as f64 && share >= limit.1
         };
+        // A tail that is hardly longer than the rest is none.
+        let stands_out = self.tail >= self.whole / 2.0;
         enough(self.median, self.median_share, rule.median)
-            || enough(self.tail, self.tail_share, rule.tail)
+            || stands_out && enough(self.tail, self.tail_share, rule.tail)
     }
 
     fn verdict(&self) -> Verdict {
