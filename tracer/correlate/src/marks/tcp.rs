@@ -67,6 +67,9 @@ const LONGEST_MESSAGE: u64 = 64 << 20;
 /// The most sends that are kept for messages that may still begin long before they end.
 const SENDS: usize = 16_384;
 
+/// Acknowledgements that are remembered: as many as may come while a packet is in the qdisc.
+const ACKS: usize = 64;
+
 /// Repetitions that are remembered.
 const RESENDS: usize = 64;
 
@@ -83,8 +86,10 @@ pub struct TcpMarks {
     ready_to: Offset,
     /// Everything before was read, and when that was seen.
     read_to: (Offset, Nanos),
-    /// Everything before was acknowledged, and when the sender heard of it.
-    acked_to: (Offset, Option<Nanos>),
+    /// Everything before was acknowledged.
+    acked_to: Offset,
+    /// When the sender heard of something new that had arrived, the last times.
+    acks: VecDeque<Nanos>,
     /// What TCP sent again last, and when.
     resends: VecDeque<(ByteRange, Nanos)>,
 }
@@ -100,7 +105,8 @@ impl TcpMarks {
             reads: Layers::new(limit),
             ready_to: Offset(0),
             read_to: (Offset(0), Nanos(0)),
-            acked_to: (Offset(0), None),
+            acked_to: Offset(0),
+            acks: VecDeque::new(),
             resends: VecDeque::new(),
         }
     }
@@ -128,8 +134,12 @@ impl TcpMarks {
 
     /// The sender hears that everything before `upto` has arrived.
     pub fn acknowledged(&mut self, upto: Offset, at: Nanos) {
-        if upto > self.acked_to.0 {
-            self.acked_to = (upto, Some(at));
+        if upto > self.acked_to {
+            self.acked_to = upto;
+            if self.acks.len() >= ACKS {
+                self.acks.pop_front();
+            }
+            self.acks.push_back(at);
         }
     }
 
@@ -142,7 +152,8 @@ impl TcpMarks {
     }
 
     pub fn xmit(&mut self, range: ByteRange, queued: Option<Nanos>, at: Nanos) {
-        let acked = self.acked_to.1;
+        let limit = queued.unwrap_or(at);
+        let acked = self.acks.iter().rev().copied().find(|&acked| acked <= limit);
         self.xmits.push(XmitMark { range, queued, at, acked });
     }
 
@@ -257,6 +268,7 @@ impl TcpMarks {
         self.sends.shrink();
         self.leds.shrink();
         self.resends = VecDeque::new();
+        self.acks = VecDeque::new();
         self.xmits.shrink();
         self.rxs.shrink();
         self.readies.shrink();

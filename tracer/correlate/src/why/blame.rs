@@ -2,8 +2,8 @@
 //!
 //! ```text
 //! segment      told apart by
-//! write        the receiver's window, the send buffer
-//! socket_tx    sent again; corked; window, congestion window or Nagle, if an ACK set it free
+//! write        the qdisc; the receiver's window, the send buffer
+//! socket_tx    sent again; the qdisc; corked; window, congestion window or Nagle, if an ACK set it free
 //! qdisc        –
 //! wire         received in ksoftirqd
 //! stack_rx     earlier bytes sent again
@@ -21,6 +21,9 @@ use wirelap_events::{
 
 /// Less than this is what a call, a softirq or a timer's slack takes anyway.
 pub const NOTICED: Nanos = Nanos::from_micros(50);
+
+/// A packet that is in the qdisc for so long has a queue before it.
+const BACKED_UP: Nanos = Nanos::from_millis(1);
 
 /// A thread that sleeps less than this between reading and sending is not stalled, but waits for another.
 const NAP: Nanos = Nanos::from_micros(200);
@@ -104,6 +107,9 @@ impl LegParts<'_> {
         let Some(tx) = self.leg.circumstances.tx.filter(|_| time >= NOTICED) else {
             return Cause::Ordinary;
         };
+        if self.is_queued_behind(tx) {
+            return Cause::Of(Kind::QdiscQueueing);
+        }
         if tx.in_flight.saturating_add(tx.unsent).saturating_add(tx.mss) > tx.window {
             Cause::Of(Kind::ReceiveWindow)
         } else {
@@ -120,9 +126,18 @@ impl LegParts<'_> {
             return Cause::Of(Kind::Retransmission);
         }
         match seen.tx {
+            Some(tx) if self.is_queued_behind(tx) => Cause::Of(Kind::QdiscQueueing),
             Some(tx) => held_back(tx, seen.send_len, seen.acked.is_some()),
             None => Cause::Ordinary,
         }
+    }
+
+    /// Whether the qdisc is so full that the socket may not add to it: TCP small queues
+    /// (`tcp_small_queue_check` in `net/ipv4/tcp_output.c`).
+    fn is_queued_behind(&self, tx: TxState) -> bool {
+        let times = &self.leg.times;
+        let queued = times.get(Stage::Queue).zip(times.get(Stage::Xmit));
+        tx.in_flight > 0 && queued.is_some_and(|(queue, xmit)| xmit - queue >= BACKED_UP)
     }
 
     /// The data was ready, and nothing woke the reader.

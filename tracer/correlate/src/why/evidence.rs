@@ -249,6 +249,16 @@ impl Evidence {
         self.holders.values()
     }
 
+    /// What a message near the median waits between its send call and the device, on its first leg, in
+    /// nanoseconds.
+    pub(super) fn pushed_back(&self) -> f64 {
+        const WAITS: [Segment; 3] = [Segment::Write, Segment::SocketTx, Segment::Qdisc];
+        let middle = self.breakdown.middle();
+        let cells = self.breakdown.cells().iter().enumerate();
+        let waits = cells.filter(|(_, cell)| cell.leg == 0 && WAITS.contains(&cell.segment));
+        waits.map(|(slot, _)| middle.mean(slot)).sum()
+    }
+
     /// A packet of the row was thrown away.
     pub(crate) fn dropped(&mut self, cause: DropCause) {
         match cause {

@@ -8,6 +8,9 @@ use wirelap_events::{Nanos, Segment};
 /// One in so many messages may be missing at the ends of an observation.
 const TOLERATED: u64 = 1000;
 
+/// A library that keeps a message for less is not waiting for more of them.
+const LINGER: Nanos = Nanos::from_millis(3);
+
 /// Every verdict of this sort. `median` is what a message takes, in nanoseconds.
 pub fn verdicts(evidence: &Evidence, median: f64) -> Vec<Verdict> {
     let found = [
@@ -144,7 +147,9 @@ fn batching(evidence: &Evidence, median: f64) -> Option<Verdict> {
     let waited = before.quantile(0.5);
     let whole = waited as f64 + median;
     let share = if whole > 0.0 { waited as f64 / whole } else { 0.0 };
-    if waited < Nanos::from_millis(3).0 || share < 0.3 || before.count() < 20 {
+    // A library whose socket takes nothing more waits for that.
+    let is_pushed_back = evidence.pushed_back() >= waited as f64 / 5.0;
+    if waited < LINGER.0 || share < 0.3 || before.count() < 20 || is_pushed_back {
         return None;
     }
     let clauses = vec![format!(

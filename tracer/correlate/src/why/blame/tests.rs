@@ -207,3 +207,16 @@ fn a_broker_that_is_not_asked_waits() {
     });
     assert_eq!(pending[0], (of(Kind::FetchWait), 950));
 }
+
+#[test]
+fn a_socket_that_may_not_add_to_a_full_qdisc_waits_for_it() {
+    let stages = [(Stage::Sent, 0), (Stage::Queue, 40_000), (Stage::Xmit, 42_000)];
+    let mut held = leg(&stages);
+    held.circumstances.send_len = 64;
+    held.circumstances.tx = Some(TxState { window: 100, ..QUIET });
+    held.circumstances.acked = Some(Nanos(39_990_000));
+    let parts = blamed(vec![held.clone()]);
+    assert!(parts.iter().all(|part| part.2 == of(Kind::QdiscQueueing)), "{parts:?}");
+    held.times.set(Stage::Xmit, Nanos(40_100_000));
+    assert_eq!(blamed(vec![held])[0].2, of(Kind::ReceiveWindow));
+}
