@@ -97,6 +97,7 @@ impl Correlator {
     fn complete(&mut self, key: LegKey, out: &mut dyn DeliverySink) {
         let Some(state) = self.messages.leg(key) else { return };
         let (way, extent, message) = (state.way, state.extent, state.message);
+        let asked = state.asked;
         self.settle_row(key, way);
         let Some(flow) = self.flows.flow(way) else { return };
         let is_remote = flow.receiver.is_none() && !flow.marks.was_received(extent);
@@ -113,10 +114,7 @@ impl Correlator {
         let others: Vec<Leg> = legs.filter(|leg| leg.times.get(Stage::Read).is_some()).collect();
         self.totals.anomalies += dropped;
         let Some(mut first) = first else { return };
-        if let Some(send) = first.times.get(Stage::Send) {
-            let asking = self.flows.flow(way.back());
-            first.circumstances.asked = asking.and_then(|flow| flow.asked_before(send));
-        }
+        first.circumstances.asked = asked;
         let whole = |leg: &Leg| leg.times.get(Stage::Send).is_some() || !has_sends;
         let is_whole = whole(&first);
         let mut ends = Vec::new();

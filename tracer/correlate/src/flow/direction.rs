@@ -5,7 +5,6 @@ use super::devices::Devices;
 use super::{Reassembly, Unwrap};
 use crate::config::Config;
 use crate::marks::{Path, TcpMarks, UdpMarks};
-use crate::ring::Ring;
 use std::collections::VecDeque;
 use wirelap_events::tcp_flags;
 use wirelap_events::{ByteRange, FlowKey, Nanos, Offset, Seq, SocketId, TcpFields, Transport};
@@ -109,8 +108,8 @@ pub struct Flow {
     pub interrupted: bool,
     /// The first bytes, kept until the protocol is known.
     pub head: Head,
-    /// When it asked for messages, the last times; most flows never do.
-    pub asked: Option<Box<Ring<Nanos, 16>>>,
+    /// When it asked for messages last; most flows never do.
+    pub asked: Option<Nanos>,
     /// Cuts PDUs, once the protocol is known (TCP).
     pub stream: Option<Stream>,
 }
@@ -158,17 +157,6 @@ impl Flow {
             Marks::Tcp(marks) => marks.shrink(),
             Marks::Udp(marks) => marks.shrink(),
         }
-    }
-
-    /// It asks for messages.
-    pub fn asks(&mut self, at: Nanos) {
-        self.asked.get_or_insert_default().push(at);
-    }
-
-    /// When it asked for messages last, at `limit` or before.
-    pub fn asked_before(&self, limit: Nanos) -> Option<Nanos> {
-        let asked = self.asked.as_ref()?.iter();
-        asked.copied().find(|&at| at > Nanos(0) && at <= limit)
     }
 
     /// Whether nothing was carried yet.

@@ -10,6 +10,8 @@ pub struct Sighting {
     pub way: Way,
     pub extent: ByteRange,
     pub at: Nanos,
+    /// When its receiver had asked for messages last, where they are asked for.
+    pub asked: Option<Nanos>,
     pub sender: Node,
     pub receiver: Node,
     /// The receiver is the conversation's server.
@@ -56,6 +58,7 @@ pub struct LegState {
     pub way: Way,
     pub extent: ByteRange,
     pub at: Nanos,
+    pub asked: Option<Nanos>,
     pub(super) sender: Node,
     pub(super) receiver: Node,
     pub(super) to_server: bool,

@@ -238,6 +238,7 @@ impl Messages {
             way: sighting.way,
             extent: sighting.extent,
             at: sighting.at,
+            asked: sighting.asked,
             sender: sighting.sender,
             receiver: sighting.receiver,
             to_server: sighting.to_server,
