@@ -44,6 +44,14 @@ static __always_inline bool is_own(const struct sock_state *state)
 	return own_tgid && state->owner_pid == own_tgid;
 }
 
+/* Whether a socket has the ports that it will be used with: one that was only made has none. */
+static __always_inline bool has_ports(const struct sock *sk)
+{
+	return sk->__sk_common.skc_num &&
+	       (sk->__sk_common.skc_dport || sk->sk_protocol == IPPROTO_UDP ||
+		sk->__sk_common.skc_state == TCP_LISTEN);
+}
+
 /*
  * Decides whether a socket is traced. `owner` is a thread that uses it, or NULL where the current
  * thread has nothing to do with it: then only its ports can speak for it.
@@ -75,6 +83,8 @@ static __always_inline void judge(struct sock *sk, struct sock_state *state,
 		return;
 	if (owner && (wanted || tgid == own_tgid))
 		remember_owner(state, owner);
+	if (filter_ports && !wanted && !has_ports(sk))
+		return;
 	state->verdict = wanted && !is_own(state) ? TRACED : IGNORED;
 	state->generation = generation;
 	state->judged_tgid = tgid;

@@ -82,7 +82,7 @@ impl Capture {
             stash: joins_payload.then(Stash::default),
             filtered: config.is_filtered(),
             generation: 0,
-            open: true,
+            open: false,
             emitted: [0; Probe::ALL.len()],
             lost: [0; Probe::ALL.len()],
             next_loss_check: Instant::now(),
@@ -95,7 +95,11 @@ impl Capture {
         for &pid in &config.pids {
             capture.want_tree(pid)?;
         }
+        // Sockets that were judged while the filter was not complete are judged again.
+        capture.generation = 1;
+        capture.write_settings()?;
         capture.list_existing()?;
+        capture.open = true;
         capture.write_settings()?;
         Ok(capture)
     }

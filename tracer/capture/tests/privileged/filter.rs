@@ -6,6 +6,8 @@ use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
+use std::thread;
 use wirelap_capture::{Capture, CaptureError, Config};
 use wirelap_events::{Body, PacketHook, Pid, Probe};
 
@@ -55,6 +57,54 @@ fn only_the_wanted_port_is_traced() {
             assert_eq!(lost, 0);
             assert!(filtered >= MESSAGES as u64, "{probe:?}: {filtered}");
         }
+    });
+}
+
+/// Connections that are opened while the probes are being attached are judged before the filter is
+/// complete, by the very thread that uses them later.
+#[test]
+fn connections_opened_while_attaching_are_traced() {
+    in_own_netns(|netns| {
+        let listener = TcpListener::bind((V4, 0)).unwrap();
+        let wanted = listener.local_addr().unwrap();
+        let (stop, stopped) = mpsc::channel::<()>();
+        let (attached, go) = mpsc::channel::<()>();
+        let client = thread::spawn(move || {
+            let mut open = Vec::new();
+            while stopped.try_recv().is_err() {
+                let near = TcpStream::connect(wanted).unwrap();
+                open.push((near, listener.accept().unwrap().0));
+                // However long it takes, some of each part of that time are kept.
+                if open.len() == 300 {
+                    let mut number = 0;
+                    open.retain(|_| {
+                        number += 1;
+                        number % 2 == 0
+                    });
+                }
+            }
+            go.recv().unwrap();
+            for (near, _) in &mut open {
+                near.write_all(b"x").unwrap();
+            }
+            open
+        });
+        let config = Config { ports: vec![wanted.port()], ..everything() };
+        let mut capture = Capture::attach(&config).unwrap();
+        stop.send(()).unwrap();
+        attached.send(()).unwrap();
+        let open = client.join().unwrap();
+        let ports: Vec<u16> = open.iter().map(|(near, _)| port(near)).collect();
+        drop(open);
+        let mut seen = Seen::new(netns);
+        // A port may have been that of a connection before, which is closed again.
+        let has_sent = |seen: &Seen, port| {
+            let mut at_port = seen.sockets.iter().filter(|s| s.local.port() == port);
+            at_port.any(|socket| seen.sends(socket.id).len() == 1)
+        };
+        seen.collect(&mut capture, "a send on each socket", |seen| {
+            ports.iter().all(|&port| has_sent(seen, port))
+        });
     });
 }
 
