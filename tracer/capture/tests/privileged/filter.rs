@@ -99,7 +99,7 @@ fn connections_opened_while_attaching_are_traced() {
         let mut seen = Seen::new(netns);
         // A port may have been that of a connection before, which is closed again.
         let has_sent = |seen: &Seen, port| {
-            let mut at_port = seen.sockets.iter().filter(|s| s.local.port() == port);
+            let mut at_port = seen.sockets.values().filter(|s| s.local.port() == port);
             at_port.any(|socket| seen.sends(socket.id).len() == 1)
         };
         seen.collect(&mut capture, "a send on each socket", |seen| {
