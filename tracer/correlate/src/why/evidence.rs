@@ -8,7 +8,7 @@ use crate::stats::Distribution;
 use rustc_hash::FxHashMap;
 use wirelap_events::{
     Circumstances, Comm, Delivery, DropCause, Holder, Hop, Leg, MAX_LEGS, Nanos, Pid, Rest,
-    Segment, TaskId, Tid,
+    Segment, Stage, TaskId, Tid,
 };
 
 /// The slowest messages that are kept.
@@ -99,6 +99,10 @@ pub(super) struct Finding {
     /// Of the part that took longest: how long, whose, and what else was seen.
     pub longest: Nanos,
     pub task: Option<TaskId>,
+    /// That thread is the broker's.
+    pub at_broker: bool,
+    /// Waits to be asked that began before the request came.
+    pub late_requests: u64,
     pub holder: Option<Holder>,
     /// How its thread rested.
     pub rest: Option<Rest>,
@@ -113,6 +117,8 @@ impl Default for Finding {
             segments: [0; Segment::ALL.len()],
             longest: Nanos(0),
             task: None,
+            at_broker: false,
+            late_requests: 0,
             holder: None,
             rest: None,
             circumstances: Circumstances::default(),
@@ -129,10 +135,12 @@ impl Finding {
 
     fn merge(&mut self, other: &Finding) {
         self.parts += other.parts;
+        self.late_requests += other.late_requests;
         self.time.merge(&other.time);
         self.segments.iter_mut().zip(other.segments).for_each(|(sum, more)| *sum += more);
         if other.longest > self.longest {
             (self.longest, self.task) = (other.longest, other.task);
+            self.at_broker = other.at_broker;
             (self.holder, self.rest) = (other.holder, other.rest);
             self.circumstances = other.circumstances;
         }
@@ -161,21 +169,35 @@ impl Parts for Recorder<'_> {
             self.evidence.held(holder, time);
         }
         let Cause::Of(kind) = cause else { return };
+        let is_late = kind == VerdictKind::FetchWait && was_asked_late(self.delivery, leg);
         let finding = self.evidence.finding_mut(leg, kind);
+        if is_late {
+            finding.late_requests += 1;
+        }
         if time >= NOTICED {
             finding.parts += 1;
             finding.time.add(time.0);
         }
         finding.segments[segment as usize] += time.0;
         if time > finding.longest {
+            let sends = is_senders(kind, segment);
+            finding.at_broker = if sends { leg > 0 } else { leg + 1 < self.delivery.legs.len() };
             let leg = &self.delivery.legs[leg];
             finding.longest = time;
-            finding.task = if is_senders(kind, segment) { leg.sender } else { leg.reader };
+            finding.task = if sends { leg.sender } else { leg.reader };
             finding.holder = holder.copied();
             finding.rest = rest_of(leg, segment);
             finding.circumstances = leg.circumstances;
         }
     }
+}
+
+/// Whether the request for a message came after the broker had read it.
+fn was_asked_late(delivery: &Delivery, leg: usize) -> bool {
+    let before = leg.checked_sub(1).and_then(|before| delivery.legs.get(before));
+    let read = before.and_then(|before| before.times.get(Stage::Read));
+    let asked = delivery.legs.get(leg).and_then(|leg| leg.circumstances.asked);
+    asked.zip(read).is_some_and(|(asked, read)| asked > read)
 }
 
 /// How the thread rested that the leg waited for: the longest rest, where there were several.

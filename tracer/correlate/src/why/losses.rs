@@ -35,7 +35,7 @@ fn verdict(evidence: &Evidence, kind: Kind, severity: Severity, clauses: Vec<Str
         tail: Nanos(0),
         tail_share: 0.0,
         evidence: clauses,
-        remedy: remedy(kind, &evidence.setting, Segment::Wire),
+        remedy: remedy(kind, &evidence.setting, Segment::Wire, false),
     }
 }
 

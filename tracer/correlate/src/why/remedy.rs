@@ -4,12 +4,14 @@ use super::evidence::Setting;
 use super::explanation::VerdictKind as Kind;
 use wirelap_events::Segment;
 
-/// One sentence.
-pub fn remedy(kind: Kind, setting: &Setting, segment: Segment) -> String {
+/// One sentence. `at_broker`: it is the broker's doing or loss, not a client's.
+pub fn remedy(kind: Kind, setting: &Setting, segment: Segment, at_broker: bool) -> String {
     let middleware = Family::of(&setting.middleware);
     let broker = setting.broker.as_deref().unwrap_or_default();
     let text = match kind {
-        Kind::NagleDelayedAck => return nagle(middleware, broker, segment),
+        Kind::NagleDelayedAck => {
+            return nagle(middleware, at_broker.then_some(broker).filter(|name| !name.is_empty()));
+        }
         Kind::Corked => "take TCP_CORK (or MSG_MORE) away, or end it with the message",
         Kind::SenderBatching => batching(middleware),
         Kind::FetchWait => fetch(middleware),
@@ -89,27 +91,15 @@ impl Family {
     }
 }
 
-fn nagle(family: Family, broker: &str, segment: Segment) -> String {
-    let at_broker = match broker {
-        "mosquitto" => "`set_tcp_nodelay true` in mosquitto.conf",
-        "rumqttd" => {
-            "set TCP_NODELAY on rumqttd's listening socket, whose connections inherit it (it has no setting of its own)"
-        }
-        "nanomq" => "`tcp.nodelay = true` in nanomq.conf",
-        _ => "TCP_NODELAY in the broker",
-    };
-    let at_client = match family {
-        Family::Mqtt => {
-            "`set_tcp_nodelay(true)` in rumqttc's NetworkOptions, or TCP_NODELAY in whatever client it is"
-        }
-        Family::Kafka => "`socket.nagle.disable=true` in librdkafka",
-        _ => "TCP_NODELAY on the sending socket",
-    };
-    let _ = segment;
-    if broker.is_empty() {
-        format!("set {at_client}")
-    } else {
-        format!("where the broker sends: {at_broker}; where a client does: {at_client}")
+fn nagle(family: Family, broker: Option<&str>) -> String {
+    match (broker, family) {
+        (Some("mosquitto"), _) => "`set_tcp_nodelay true` in mosquitto.conf".into(),
+        (Some("rumqttd"), _) => "set TCP_NODELAY on rumqttd's listening socket, whose connections inherit it (it has no setting of its own)".into(),
+        (Some("nanomq"), _) => "`tcp.nodelay = true` in nanomq.conf".into(),
+        (Some(other), _) => format!("set TCP_NODELAY on the sockets of {other}"),
+        (None, Family::Mqtt) => "set TCP_NODELAY in the client: `set_tcp_nodelay(true)` in rumqttc's NetworkOptions, a socket option in Paho's on_socket_open".into(),
+        (None, Family::Kafka) => "`socket.nagle.disable=true` in librdkafka".into(),
+        (None, _) => "set TCP_NODELAY on the sending socket".into(),
     }
 }
 

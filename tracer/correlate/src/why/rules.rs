@@ -126,7 +126,7 @@ impl<'a> Measured<'a> {
             segment: Some(finding.segment()),
             process,
             evidence: sentences::of(self.evidence, kind, finding),
-            remedy: remedy(kind, &self.evidence.setting, finding.segment()),
+            remedy: remedy(kind, &self.evidence.setting, finding.segment(), finding.at_broker),
             ..share.verdict()
         })
     }
@@ -196,7 +196,7 @@ impl<'a> Measured<'a> {
                     segment.name(),
                     leg + 1
                 )],
-                remedy: remedy(Kind::Unexplained, &self.evidence.setting, segment),
+                remedy: remedy(Kind::Unexplained, &self.evidence.setting, segment, false),
                 ..share.verdict()
             })
         })
@@ -218,7 +218,7 @@ impl<'a> Measured<'a> {
                 slow * 100.0,
                 usual * 100.0
             )],
-            remedy: remedy(Kind::Upkeep, &self.evidence.setting, Segment::Wire),
+            remedy: remedy(Kind::Upkeep, &self.evidence.setting, Segment::Wire, false),
             ..Share::default().verdict()
         })
     }

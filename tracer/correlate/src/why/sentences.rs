@@ -105,12 +105,11 @@ fn busy(evidence: &Evidence, finding: &Finding) -> Option<String> {
 }
 
 fn asked(finding: &Finding) -> String {
-    match finding.circumstances.asked {
-        Some(_) => {
-            "the consumer's request came after the message, or the broker let it wait for more"
-                .into()
-        }
-        None => "the broker waited before it passed it on".into(),
+    let late = finding.late_requests as f64 / finding.parts.max(1) as f64;
+    if late >= 0.5 {
+        "the consumer asked for messages only after the broker had them".into()
+    } else {
+        "the consumer had asked before, and the broker let it wait for more".into()
     }
 }
 
