@@ -77,6 +77,7 @@ pub const fn short(kind: VerdictKind) -> &'static str {
         VerdictKind::ReceiveWindow => "receive window",
         VerdictKind::CongestionWindow => "cwnd",
         VerdictKind::SendBuffer => "send buffer",
+        VerdictKind::LateWrite => "late write",
         VerdictKind::Retransmission => "retransmission",
         VerdictKind::QueueOverflow => "queue overflow",
         VerdictKind::QdiscQueueing => "qdisc",

@@ -229,7 +229,7 @@ impl Correlator {
             self.count_leftover(&gone);
             // What is still under way at the end is not lost.
             if !all && let Some(row) = self.rows.get_mut(gone.row) {
-                row.evidence.losses.unread += gone.left.unread;
+                row.evidence.losses.unread += gone.left.lost;
                 row.evidence.losses.swallowed += gone.left.swallowed;
             }
         }

@@ -96,6 +96,7 @@ impl Correlator {
             way,
             extent: found.extent,
             at,
+            transport: key.transport,
             asked: conversation.flow(way.back().side).asked,
             sender: node(self.sender_of(way), key.src),
             receiver: node(self.receiver_of(way), key.dst),

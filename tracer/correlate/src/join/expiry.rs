@@ -4,7 +4,7 @@ use super::open::{GivenUp, Leftover, Message};
 use super::table::Messages;
 use slab::Slab;
 use std::collections::VecDeque;
-use wirelap_events::Nanos;
+use wirelap_events::{Nanos, Transport};
 
 impl Messages {
     /// Gives up the next message whose time has come, and says what was left of it. `None` when there
@@ -84,6 +84,7 @@ impl Messages {
             left.unjoined += u64::from(was_read && ends);
             left.swallowed += u64::from(was_read && !ends);
             left.unread += u64::from(!was_read);
+            left.lost += u64::from(!was_read && leg.transport == Transport::Udp);
         }
         let (identity, row, entry) = (message.identity, message.row, (message.serial, index));
         self.waiting -= message.open as usize;

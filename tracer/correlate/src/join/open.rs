@@ -1,7 +1,7 @@
 //! Messages and legs that are open.
 
 use crate::flow::{Identity, Node, Way};
-use wirelap_events::{ByteRange, GroupId, Leg, MessageId, Nanos, Stage, Stamp};
+use wirelap_events::{ByteRange, GroupId, Leg, MessageId, Nanos, Stage, Stamp, Transport};
 use wirelap_protocols::Topology;
 
 /// A message as it was found on one flow.
@@ -10,6 +10,7 @@ pub struct Sighting {
     pub way: Way,
     pub extent: ByteRange,
     pub at: Nanos,
+    pub transport: Transport,
     /// When its receiver had asked for messages last, where they are asked for.
     pub asked: Option<Nanos>,
     pub sender: Node,
@@ -59,6 +60,7 @@ pub struct LegState {
     pub extent: ByteRange,
     pub at: Nanos,
     pub asked: Option<Nanos>,
+    pub(super) transport: Transport,
     pub(super) sender: Node,
     pub(super) receiver: Node,
     pub(super) to_server: bool,
@@ -100,6 +102,8 @@ pub struct Leftover {
     pub unjoined: u64,
     /// Never seen to be read.
     pub unread: u64,
+    /// Of these, datagrams: what a stream carries is late, not lost.
+    pub lost: u64,
     /// Read by a broker, and passed on to nobody.
     pub swallowed: u64,
 }

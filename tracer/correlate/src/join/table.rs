@@ -239,6 +239,7 @@ impl Messages {
             extent: sighting.extent,
             at: sighting.at,
             asked: sighting.asked,
+            transport: sighting.transport,
             sender: sighting.sender,
             receiver: sighting.receiver,
             to_server: sighting.to_server,

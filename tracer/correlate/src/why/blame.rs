@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! segment      told apart by
-//! write        the qdisc; the receiver's window, the send buffer
+//! write        the qdisc; the receiver's window, the send buffer, a sender that comes back late
 //! socket_tx    sent again; the qdisc; corked; window, congestion window or Nagle, if an ACK set it free
 //! qdisc        –
 //! wire         received in ksoftirqd
@@ -112,8 +112,11 @@ impl LegParts<'_> {
         }
         if tx.in_flight.saturating_add(tx.unsent).saturating_add(tx.mss) > tx.window {
             Cause::Of(Kind::ReceiveWindow)
+        } else if tx.unsent > 0 {
+            Cause::Of(Kind::SendBuffer)
         } else {
-            when(tx.unsent > 0, Kind::SendBuffer)
+            // All of it had left and had arrived, so that there was room long before.
+            when(tx.in_flight == 0, Kind::LateWrite)
         }
     }
 

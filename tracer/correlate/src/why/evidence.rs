@@ -41,7 +41,7 @@ pub struct Losses {
     pub sent: u64,
     /// Deliveries.
     pub delivered: u64,
-    /// Sent, and not read within the patience that a message is given.
+    /// Datagrams that were sent, and not read within the patience that a message is given.
     pub unread: u64,
     /// Read by a broker, and passed on to nobody.
     pub swallowed: u64,

@@ -82,6 +82,8 @@ pub enum VerdictKind {
     CongestionWindow,
     /// The sender's socket buffer is full.
     SendBuffer,
+    /// The sender wrote a part of the message, and came back for the rest long after there was room for it.
+    LateWrite,
     /// Packets were lost, and sent again.
     Retransmission,
     /// Messages were thrown away because a queue was full: socket buffer, high-water mark.
@@ -116,7 +118,7 @@ pub enum VerdictKind {
 
 impl VerdictKind {
     /// Every kind.
-    pub const ALL: [VerdictKind; 22] = [
+    pub const ALL: [VerdictKind; 23] = [
         VerdictKind::NagleDelayedAck,
         VerdictKind::Corked,
         VerdictKind::SenderBatching,
@@ -124,6 +126,7 @@ impl VerdictKind {
         VerdictKind::ReceiveWindow,
         VerdictKind::CongestionWindow,
         VerdictKind::SendBuffer,
+        VerdictKind::LateWrite,
         VerdictKind::Retransmission,
         VerdictKind::QueueOverflow,
         VerdictKind::QdiscQueueing,
@@ -151,6 +154,7 @@ impl VerdictKind {
             VerdictKind::ReceiveWindow => "receive_window",
             VerdictKind::CongestionWindow => "congestion_window",
             VerdictKind::SendBuffer => "send_buffer",
+            VerdictKind::LateWrite => "late_write",
             VerdictKind::Retransmission => "retransmission",
             VerdictKind::QueueOverflow => "queue_overflow",
             VerdictKind::QdiscQueueing => "qdisc_queueing",
@@ -179,6 +183,7 @@ impl VerdictKind {
             VerdictKind::ReceiveWindow => "receive window full",
             VerdictKind::CongestionWindow => "congestion window full",
             VerdictKind::SendBuffer => "send buffer full",
+            VerdictKind::LateWrite => "sender late with the rest of the message",
             VerdictKind::Retransmission => "retransmission",
             VerdictKind::QueueOverflow => "loss by queue overflow",
             VerdictKind::QdiscQueueing => "queueing in the qdisc",

@@ -22,6 +22,7 @@ pub fn remedy(kind: Kind, setting: &Setting, segment: Segment, at_broker: bool) 
             "keep connections open and busy (net.ipv4.tcp_slow_start_after_idle=0), and find what loses packets"
         }
         Kind::SendBuffer => send_buffer(middleware),
+        Kind::LateWrite => late_write(middleware),
         Kind::Retransmission => {
             "find where packets are lost (`tc -s qdisc`, `ethtool -S`, `nstat`), and send slower or give that queue room"
         }
@@ -145,6 +146,17 @@ fn send_buffer(family: Family) -> &'static str {
         }
         _ => {
             "send slower, let the receiver read faster, or give the socket room: SO_SNDBUF, net.ipv4.tcp_wmem"
+        }
+    }
+}
+
+fn late_write(family: Family) -> &'static str {
+    match family {
+        Family::Mqtt => {
+            "use a client whose event loop waits until the socket takes more (Paho C looks only about once a second), send slower, or raise net.ipv4.tcp_wmem so that the socket fills less often"
+        }
+        _ => {
+            "let the sender wait until the socket takes more (POLLOUT) rather than look now and then, send slower, or raise net.ipv4.tcp_wmem"
         }
     }
 }

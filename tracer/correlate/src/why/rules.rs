@@ -44,6 +44,7 @@ fn rule(kind: Kind) -> Option<Rule> {
         Kind::ReceiveWindow | Kind::CongestionWindow | Kind::SendBuffer => {
             ((us(200), 0.2), (ms(1), 0.25))
         }
+        Kind::LateWrite => ((us(500), 0.25), (ms(2), 0.25)),
         Kind::Retransmission => ((us(200), 0.1), (ms(1), 0.2)),
         Kind::QdiscQueueing => ((us(100), 0.2), (ms(1), 0.25)),
         Kind::RunQueueContention => ((us(150), 0.25), (ms(1), 0.3)),

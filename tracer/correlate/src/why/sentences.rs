@@ -18,6 +18,10 @@ pub fn of(evidence: &Evidence, kind: Kind, finding: &Finding) -> Vec<String> {
                 tx.map(|tx| format!("{} B were waiting in the socket before it", tx.unsent)),
             );
         }
+        Kind::LateWrite => clauses.push(
+            "when the sender came with the rest, its socket was empty and nothing was under way"
+                .into(),
+        ),
         Kind::Retransmission => clauses.push(lost(evidence, finding)),
         Kind::RunQueueContention => clauses.extend(culprits(evidence)),
         Kind::IdleWakeup => {

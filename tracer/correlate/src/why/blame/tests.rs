@@ -220,3 +220,17 @@ fn a_socket_that_may_not_add_to_a_full_qdisc_waits_for_it() {
     held.times.set(Stage::Xmit, Nanos(40_100_000));
     assert_eq!(blamed(vec![held])[0].2, of(Kind::ReceiveWindow));
 }
+
+#[test]
+fn a_write_in_parts_is_told_by_what_the_socket_held() {
+    let write = |tx: TxState| {
+        let mut leg = leg(&[(Stage::Send, 0), (Stage::Sent, 90_000), (Stage::Queue, 90_002)]);
+        leg.circumstances.tx = Some(tx);
+        blamed(vec![leg])[0].2
+    };
+    let empty = TxState { in_flight: 0, segments_out: 0, ..QUIET };
+    assert_eq!(write(empty), of(Kind::LateWrite));
+    assert_eq!(write(QUIET), Cause::Ordinary);
+    assert_eq!(write(TxState { unsent: 9_000, ..QUIET }), of(Kind::SendBuffer));
+    assert_eq!(write(TxState { window: 500, ..QUIET }), of(Kind::ReceiveWindow));
+}
