@@ -160,7 +160,9 @@ prop_compose! {
         let mut stages = StageTimes::default();
         for (stage, at) in Stage::ALL.into_iter().zip(times) {
             let at = at.and_then(|_| seen.next());
-            at.into_iter().for_each(|at| stages.set(stage, at));
+            if let Some(at) = at {
+                stages.set(stage, at);
+            }
         }
         Leg {
             flow: FlowKey::new(Transport::Tcp, ends[0], ends[1], NetNs(0)),
@@ -217,7 +219,7 @@ prop_compose! {
             rate_active: Rate { msg_per_s: msg, payload_bit_per_s: bit },
             rate_now: Rate { msg_per_s: msg_now, payload_bit_per_s: bit_now },
             payload_bytes: counts[0], one_way, sched_gap, segments, overhead, processes, history,
-            coverage, notes, why, ..Group::default()
+            coverage, notes, why,
         }
     }
 }
