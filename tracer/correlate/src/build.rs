@@ -103,6 +103,7 @@ impl Correlator {
             delivered: row.counts.delivered,
             duplicates: row.counts.duplicates,
             shared: row.shared,
+            skipped: row.numbers.missing(),
             resent: overhead.detail.retransmissions,
             ..evidence.losses
         };

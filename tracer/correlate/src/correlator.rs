@@ -160,6 +160,7 @@ impl Correlator {
         if !open {
             self.window.closed_since.get_or_insert(at);
             self.window.cut = at;
+            self.rows.iter_mut().for_each(|row| row.numbers.interrupt());
             return;
         }
         let Some(closed) = self.window.closed_since.take() else { return };

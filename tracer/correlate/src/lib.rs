@@ -44,4 +44,4 @@ pub use snapshot::{
     Part, Parts, ProbeLoss, Process, Rate, Scheduling, SegmentStat, Severity, Snapshot, Summary,
     Tail, TailRow, TracerCost, Trust, TypicalRow, Verdict, VerdictKind, Why, WorstMessage,
 };
-pub use why::{Evidence, Losses, Setting, Told};
+pub use why::{Evidence, Losses, Missing, Setting, Told};

@@ -4,7 +4,7 @@ use crate::config::Label;
 use crate::ring::Ring;
 use crate::snapshot::{Counts, Overhead};
 use crate::stats::RowStats;
-use crate::why::Evidence;
+use crate::why::{Evidence, Numbers};
 use rustc_hash::FxHashMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use wirelap_events::{FlowKey, GroupId, Leg, Nanos, NetNs, Pid};
@@ -68,6 +68,8 @@ pub struct Row {
     pub domain: Option<u32>,
     /// When there were keep-alives and discovery, the last times.
     pub upkeep: Ring<Nanos, 32>,
+    /// The numbers of our own workloads' messages.
+    pub numbers: Numbers,
     /// Why its messages take so long.
     pub evidence: Evidence,
 }
@@ -115,6 +117,10 @@ impl Rows {
 
     pub fn iter(&self) -> impl Iterator<Item = (GroupId, &Row)> {
         (0..).map(GroupId).zip(&self.all)
+    }
+
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Row> {
+        self.all.iter_mut()
     }
 
     pub fn get_mut(&mut self, id: GroupId) -> Option<&mut Row> {
@@ -185,6 +191,7 @@ impl Rows {
             shared: 0,
             domain,
             upkeep: Ring::default(),
+            numbers: Numbers::default(),
             evidence: Evidence::default(),
         }
     }

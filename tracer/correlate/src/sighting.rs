@@ -49,7 +49,13 @@ impl Correlator {
         let Some(row) = self.rows.get_mut(row) else { return };
         row.shared += u64::from(found.shared);
         match joined {
-            Joined::New if !found.duplicate => *row.counts.of_sent(is_warmup) += 1,
+            Joined::New if !found.duplicate => {
+                *row.counts.of_sent(is_warmup) += 1;
+                let stamp = found.stamp.filter(|s| !s.warmup && !s.reply && s.stream == 0);
+                if let Some(stamp) = stamp {
+                    row.numbers.see(stamp.seq);
+                }
+            }
             Joined::New | Joined::Again => row.counts.duplicates += 1,
             Joined::Leg | Joined::Copy | Joined::Orphan => {}
         }

@@ -3,6 +3,7 @@
 use super::blame::{self, NOTICED, Parts};
 use super::breakdown::{Breakdown, Cell};
 use super::explanation::{Cause, HolderShare, VerdictKind, Why, WorstMessage};
+use super::numbers::Missing;
 use super::rules;
 use crate::stats::Distribution;
 use rustc_hash::FxHashMap;
@@ -47,6 +48,8 @@ pub struct Losses {
     pub swallowed: u64,
     /// What the workloads themselves say, where they keep count.
     pub told: Option<Told>,
+    /// Numbers of messages that never came out of the publisher.
+    pub skipped: Missing,
     /// Packets thrown away because the receiving socket's buffer was full.
     pub socket_drops: u64,
     /// Packets thrown away because a queue of the device was full.
@@ -364,6 +367,7 @@ impl Losses {
             told.due += more.due;
             told.delivered += more.delivered;
         }
+        self.skipped.add(other.skipped);
         self.socket_drops += other.socket_drops;
         self.queue_drops += other.queue_drops;
         self.duplicates += other.duplicates;

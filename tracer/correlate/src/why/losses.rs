@@ -1,7 +1,8 @@
 //! Verdicts about messages that are lost, or come twice, and about what cannot be seen.
 
-use super::evidence::{Evidence, Losses, Setting};
+use super::evidence::{Evidence, Losses};
 use super::explanation::{Severity, Verdict, VerdictKind as Kind};
+use super::numbers::Missing;
 use super::remedy::remedy;
 use wirelap_events::{Nanos, Segment};
 
@@ -40,12 +41,11 @@ fn verdict(evidence: &Evidence, kind: Kind, severity: Severity, clauses: Vec<Str
 }
 
 impl Losses {
-    /// Messages that were published and, as nothing was missed, never sent on any socket.
-    fn unsent(&self, setting: &Setting) -> u64 {
-        if setting.sampled || self.missing().is_none() {
-            return 0;
-        }
-        self.told.map_or(0, |told| told.sent.saturating_sub(self.sent))
+    /// Numbers of messages that are missing on the publisher's way out, while others before and after them
+    /// are not, and that nobody got.
+    fn unsent(&self) -> Option<(u64, u64)> {
+        let Missing { missing, whole } = self.skipped;
+        (missing * 100 > whole && self.missing().is_some()).then_some((missing, whole))
     }
 
     /// Deliveries that are missing, of those that are due.
@@ -59,7 +59,6 @@ impl Losses {
 /// Packets or messages that found a queue full. What TCP sends again is not lost.
 fn overflow(evidence: &Evidence) -> Option<Verdict> {
     let losses = &evidence.losses;
-    let unsent = losses.unsent(&evidence.setting);
     let mut clauses = Vec::new();
     let mut clause = |count: u64, one: &str, many: &str| {
         if count > 0 {
@@ -76,11 +75,11 @@ fn overflow(evidence: &Evidence) -> Option<Verdict> {
         "packet was thrown away because a queue of the device was full",
         "packets were thrown away because a queue of the device was full",
     );
-    clause(
-        unsent,
-        "message was published and never reached a socket, as at a high-water mark of the library",
-        "messages were published and never reached a socket, as at a high-water mark of the library",
-    );
+    clauses.extend(losses.unsent().map(|(missing, whole)| {
+        format!(
+            "{missing} of {whole} messages were published and never reached a socket: the library threw them away, as at a high-water mark"
+        )
+    }));
     if clauses.is_empty() {
         return None;
     }
@@ -95,7 +94,7 @@ fn did_not_arrive((missing, due): (u64, u64)) -> String {
 /// Messages that nobody got, and no full queue explains.
 fn never(evidence: &Evidence) -> Option<Verdict> {
     let losses = &evidence.losses;
-    let explained = losses.socket_drops > 0 || losses.unsent(&evidence.setting) > 0;
+    let explained = losses.socket_drops > 0 || losses.unsent().is_some();
     let mut clauses: Vec<String> =
         losses.missing().filter(|_| !explained).map(did_not_arrive).into_iter().collect();
     let mut severity = Severity::Problem;

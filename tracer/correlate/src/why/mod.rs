@@ -12,6 +12,7 @@ mod breakdown;
 mod evidence;
 mod explanation;
 mod losses;
+mod numbers;
 mod remedy;
 mod rules;
 mod sentences;
@@ -21,3 +22,5 @@ pub use explanation::{
     Cause, HolderShare, Severity, Tail, TailRow, TypicalRow, Verdict, VerdictKind, Why,
     WorstMessage,
 };
+pub use numbers::Missing;
+pub(crate) use numbers::Numbers;

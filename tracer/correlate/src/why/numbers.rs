@@ -1,0 +1,70 @@
+//! Which of the numbers that a publisher gives its messages are seen on the way.
+
+/// The numbers seen since observation was last interrupted, and what was missing before.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Numbers {
+    /// The smallest and the largest.
+    span: Option<(u32, u32)>,
+    seen: u64,
+    before: Missing,
+}
+
+/// Numbers between others that were seen, and were not seen themselves.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Missing {
+    /// How many.
+    pub missing: u64,
+    /// Of so many.
+    pub whole: u64,
+}
+
+impl Missing {
+    /// Adds another's.
+    pub fn add(&mut self, other: Missing) {
+        self.missing += other.missing;
+        self.whole += other.whole;
+    }
+}
+
+impl Numbers {
+    /// A message with this number is seen for the first time.
+    pub fn see(&mut self, number: u32) {
+        let (least, most) = self.span.unwrap_or((number, number));
+        self.span = Some((least.min(number), most.max(number)));
+        self.seen += 1;
+    }
+
+    /// Nothing is seen for a while: what is missing meanwhile tells nothing.
+    pub fn interrupt(&mut self) {
+        *self = Numbers { before: self.missing(), ..Numbers::default() };
+    }
+
+    /// What was missing so far.
+    pub fn missing(&self) -> Missing {
+        let Some((least, most)) = self.span else { return self.before };
+        let whole = u64::from(most - least) + 1;
+        Missing {
+            missing: self.before.missing + whole.saturating_sub(self.seen),
+            whole: self.before.whole + whole,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gaps_count_and_interruptions_do_not() {
+        let mut numbers = Numbers::default();
+        assert_eq!(numbers.missing(), Missing::default());
+        for number in [5, 7, 6, 10] {
+            numbers.see(number);
+        }
+        assert_eq!(numbers.missing(), Missing { missing: 2, whole: 6 });
+        numbers.interrupt();
+        numbers.see(1000);
+        numbers.see(1001);
+        assert_eq!(numbers.missing(), Missing { missing: 2, whole: 8 });
+    }
+}
