@@ -44,10 +44,16 @@ fn name(message: &WorstMessage) -> String {
 fn life(message: &WorstMessage, cast: &Cast<'_>) -> String {
     let mut parts = steps(message, cast);
     let matters = Matters(message.one_way_ns / PART);
-    for leg in &message.legs {
-        parts.extend(matters.sender(leg, cast));
-        parts.extend(leg.before.iter().filter_map(|hop| matters.rest(hop, cast)));
-        parts.extend(matters.culprit(leg, cast));
+    for (number, leg) in message.legs.iter().enumerate() {
+        // What was before the first send cost the message nothing.
+        let before = if number == 0 { &[][..] } else { &leg.before };
+        if number > 0 {
+            let preempted = leg.circumstances.sender_preempted.as_ref();
+            parts.extend(matters.preempted("sender", preempted, cast));
+        }
+        parts.extend(matters.sender(leg));
+        parts.extend(matters.rest(before, cast));
+        parts.extend(matters.culprit(before.iter().chain(&leg.chain), cast));
         parts.extend(matters.reader(&leg.circumstances, cast));
     }
     parts.join("; ")
@@ -89,10 +95,9 @@ impl Matters {
     }
 
     /// What held it up in the sender's socket.
-    fn sender(self, leg: &MessageLeg, cast: &Cast<'_>) -> Vec<String> {
+    fn sender(self, leg: &MessageLeg) -> Vec<String> {
         let seen = &leg.circumstances;
         let mut parts = Vec::new();
-        parts.extend(self.preempted("sender", seen.sender_preempted.as_ref(), cast));
         if seen.resent {
             parts.push("some of its bytes were lost and sent again".to_owned());
         } else if seen.behind_loss {
@@ -111,22 +116,23 @@ impl Matters {
         parts
     }
 
-    /// A thread that was off the CPU while it had the message.
-    fn rest(self, hop: &Hop, cast: &Cast<'_>) -> Option<String> {
-        // Before the message was there its rest cost nothing.
-        let slept = self.after(hop.left_ns?.max(0), hop.woken_ns)?;
-        let how = match hop.rest.as_str() {
-            "asleep" => "slept",
-            "blocked" => "was blocked",
-            "stopped" => "was stopped",
-            _ => return None,
+    /// How long the threads of a forwarder were off the CPU while they had the message, each cause once.
+    fn rest(self, before: &[Hop], cast: &Cast<'_>) -> Vec<String> {
+        let causes = [("asleep", "slept"), ("blocked", "was blocked"), ("stopped", "was stopped")];
+        let told = |(cause, words): (&str, &str)| {
+            let of_cause = || before.iter().filter(|hop| hop.rest == cause);
+            // Before the message was there its rest cost nothing.
+            let time = |hop: &Hop| hop.woken_ns.saturating_sub(hop.left_ns?.max(0)).try_into().ok();
+            let time = of_cause().filter_map(time).fold(0, u64::saturating_add);
+            let hop = of_cause().last()?;
+            let rested = human::time_ns(Some(time));
+            (time >= self.0.max(1)).then(|| format!("{} {words} for {rested}", cast.who(&hop.task)))
         };
-        Some(format!("{} {how} for {slept}", cast.who(&hop.task)))
+        causes.into_iter().filter_map(told).collect()
     }
 
-    /// Who had the CPU for longest while a thread of this leg waited for it.
-    fn culprit(self, leg: &MessageLeg, cast: &Cast<'_>) -> Option<String> {
-        let hops = leg.before.iter().chain(&leg.chain);
+    /// Who had the CPU for longest while one of these threads waited for it.
+    fn culprit<'a>(self, hops: impl Iterator<Item = &'a Hop>, cast: &Cast<'_>) -> Option<String> {
         let held = hops.filter_map(|hop| Some((hop, hop.holder.as_ref()?)));
         let (hop, holder) = held.max_by_key(|(_, holder)| holder.held_ns)?;
         if holder.held_ns < self.0.max(1) {
@@ -136,6 +142,9 @@ impl Matters {
         let waiting = waiting(&hop.task, cast);
         Some(match holder.task.tid {
             0 => format!("the CPU of {waiting} was idle and took {time} to run it"),
+            _ if holder.task.pid == hop.task.pid => {
+                format!("another thread of {waiting} had its CPU for {time}")
+            }
             _ => format!("{} had the CPU of {waiting} for {time}", cast.who(&holder.task)),
         })
     }

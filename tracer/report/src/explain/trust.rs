@@ -39,12 +39,19 @@ pub fn text(result: &RunResult, environment: &Environment) -> Option<String> {
 /// How many were followed, and how many were not, on either side.
 fn coverage(result: &RunResult) -> String {
     let messages = &result.messages;
-    let mut text = match messages.delivered {
+    // Of what passed between two windows nothing was to be followed.
+    let (whole, which) = if is_sampled(result) {
+        (messages.matched + messages.uncovered, " in the traced windows")
+    } else {
+        (messages.delivered, "")
+    };
+    let mut text = match whole {
+        0 if messages.delivered > 0 => "No delivery fell into a traced window.".into(),
         0 => "Nothing was delivered, so nothing could be followed from end to end.".into(),
         _ => format!(
-            "{} of {} were followed from the first send to the last read ({}).",
+            "{} of {}{which} were followed from the first send to the last read ({}).",
             exact(messages.matched),
-            counted(messages.delivered, "delivery"),
+            counted(whole, "delivery"),
             down(result.trust.coverage)
         ),
     };
@@ -68,6 +75,10 @@ fn coverage(result: &RunResult) -> String {
     text
 }
 
+fn is_sampled(result: &RunResult) -> bool {
+    result.trust.window_share < 0.999
+}
+
 /// A share rounded down to a tenth: only a whole is 100 %.
 fn down(share: f64) -> String {
     let tenths = (share.clamp(0.0, 1.0) * 1000.0 + 1e-9).floor();
@@ -85,7 +96,7 @@ fn doubts(result: &RunResult) -> Vec<String> {
             .collect();
         doubts.push(format!("{} lost ({})", counted(trust.lost(), "event"), by.join(", ")));
     }
-    let sampled = trust.window_share < 0.999;
+    let sampled = is_sampled(result);
     if sampled {
         doubts.push(format!("traced {} of the time only", percent(trust.window_share)));
     }
