@@ -87,17 +87,19 @@ impl Threads {
         if self.all.len() >= self.limit && !self.all.contains_key(&wake.task.tid) {
             self.forget_older_half();
         }
+        let thread = self.all.entry(wake.task.tid).or_default();
+        let ran = wake.left.filter(|_| thread.since.is_some()).map(|left| left - thread.running);
         let hop = Hop {
             task: wake.task,
             woken: wake.woken,
             running: at,
             left: wake.left,
+            ran: ran.unwrap_or_default(),
             rest: wake.rest,
             from_irq: wake.from_irq,
             migrated: wake.migrated,
             holder: wake.holder,
         };
-        let thread = self.all.entry(wake.task.tid).or_default();
         thread.runs(&hop);
         if wake.rest == Rest::Preempted {
             thread.waits.push(hop);

@@ -32,6 +32,8 @@ pub struct Hop {
     pub running: Nanos,
     /// When it had left the CPU before; `None` if that was not seen.
     pub left: Option<Nanos>,
+    /// How long it had run until then, as far as that was seen.
+    pub ran: Nanos,
     /// Why it had left it.
     pub rest: Rest,
     /// An interrupt woke it (data that came in, or a timer), not another thread.

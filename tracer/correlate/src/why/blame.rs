@@ -150,7 +150,7 @@ impl LegParts<'_> {
             return self.put(segment, Cause::Ordinary, time);
         };
         let ready = hop.woken.max(self.leg.times.get(Stage::Wakeup).unwrap_or_default()) - time;
-        let at_work = hop.left.map_or(Nanos(0), |left| left - ready).min(time);
+        let at_work = at_work(hop, ready).min(time);
         let kind = if self.is_last { Kind::ClientStalled } else { Kind::BrokerStalled };
         self.put_of(segment, self.work(), at_work);
         self.put_of(segment, kind, time - at_work);
@@ -241,6 +241,19 @@ impl LegParts<'_> {
         let wait = rest.advance(hop.running);
         self.waited(segment, hop.holder, wait);
     }
+}
+
+/// How much of the time from `ready` until a thread was woken for the last time it was at work. Of rests
+/// before its last one only the last is known: the others are taken to have been like it.
+fn at_work(hop: &Hop, ready: Nanos) -> Nanos {
+    let Some(left) = hop.left else { return Nanos(0) };
+    let before = left - ready;
+    if before <= hop.ran {
+        return before;
+    }
+    let (ran, slept) = (hop.ran.0 as f64, (hop.woken - left).0 as f64);
+    let share = if ran + slept > 0.0 { ran / (ran + slept) } else { 0.0 };
+    Nanos::from_f64(before.0 as f64 * share).max(hop.ran)
 }
 
 /// A stretch of time that is cut off from its beginning.

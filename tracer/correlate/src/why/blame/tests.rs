@@ -129,10 +129,15 @@ fn a_reader_asleep_elsewhere_is_stalled_and_one_at_work_is_busy() {
     let stages =
         [(Stage::Ready, 0), (Stage::Wakeup, 900), (Stage::Running, 902), (Stage::Read, 903)];
     let mut leg = leg(&stages);
-    leg.chain.push(hop(300, 900, 902, 0));
-    let parts = blamed(vec![leg]);
+    leg.chain.push(Hop { ran: Nanos(300_000), ..hop(300, 900, 902, 0) });
+    let parts = blamed(vec![leg.clone()]);
     assert!(parts.contains(&(0, Segment::Wakeup, of(Kind::ReaderBusy), 300_000)), "{parts:?}");
     assert!(parts.contains(&(0, Segment::Wakeup, of(Kind::ClientStalled), 600_000)), "{parts:?}");
+    // It had run for 200 µs, and slept 600: before that, it is taken to have done the same.
+    leg.chain[0].ran = Nanos(200_000);
+    let parts = blamed(vec![leg]);
+    assert!(parts.contains(&(0, Segment::Wakeup, of(Kind::ReaderBusy), 200_000)), "{parts:?}");
+    assert!(parts.contains(&(0, Segment::Wakeup, of(Kind::ClientStalled), 700_000)), "{parts:?}");
 }
 
 #[test]
