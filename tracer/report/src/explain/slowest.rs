@@ -124,7 +124,7 @@ impl Matters {
             // Before the message was there its rest cost nothing.
             let time = |hop: &Hop| hop.woken_ns.saturating_sub(hop.left_ns?.max(0)).try_into().ok();
             let time = of_cause().filter_map(time).fold(0, u64::saturating_add);
-            let hop = of_cause().last()?;
+            let hop = of_cause().next_back()?;
             let rested = human::time_ns(Some(time));
             (time >= self.0.max(1)).then(|| format!("{} {words} for {rested}", cast.who(&hop.task)))
         };
