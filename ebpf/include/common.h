@@ -93,7 +93,7 @@ struct task_state {
 	__u8 process;  /* group leaders: a thread of the process has used a traced socket */
 	__u64 entered; /* entry of the send call in progress, or 0 */
 	__u32 sends_many; /* the system call in progress is sendmmsg */
-	__u32 unused;
+	__u32 window; /* woken and left are of this one: what was before a pause says nothing any more */
 };
 
 struct {
@@ -133,11 +133,25 @@ static __always_inline struct wl_settings *get_settings(void)
 	return bpf_map_lookup_elem(&settings, &zero);
 }
 
-static __always_inline bool is_open(void)
+/* 0 while the probes pause; otherwise the number of this window. */
+static __always_inline __u32 window(void)
 {
 	struct wl_settings *s = get_settings();
 
-	return s && s->open;
+	return s ? s->open : 0;
+}
+
+static __always_inline bool is_open(void)
+{
+	return window() != 0;
+}
+
+/* The number of this attachment: the probes see nothing between two. */
+static __always_inline __u32 attachment(void)
+{
+	struct wl_settings *s = get_settings();
+
+	return s ? s->attached : 0;
 }
 
 static __always_inline void count_lost(__u32 probe)

@@ -11,10 +11,12 @@
 #define DATAGRAMS 512
 
 struct datagram_queue {
-	__u64 self;   /* whose queue this is: tells a copy from the original */
-	__u32 head;   /* number of the first packet that was not read */
-	__u32 tail;   /* one past the number of the last packet */
-	__u32 reader; /* the thread that read last */
+	__u64 self;     /* whose queue this is: tells a copy from the original */
+	__u32 head;     /* number of the first packet that was not read */
+	__u32 tail;     /* one past the number of the last packet */
+	__u32 reader;   /* the thread that read last */
+	__u32 attached; /* since when it was kept without a gap: wl_settings.attached */
+	__u32 known;    /* number of the first packet that was seen coming */
 	__u32 unused;
 	__u64 packets[DATAGRAMS]; /* skb->head by number; 0 if unknown */
 };
@@ -39,16 +41,19 @@ static __always_inline void put_datagram(struct sock *sk, __u64 packet)
 {
 	struct datagram_queue *queue =
 		bpf_sk_storage_get(&datagrams, sk, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
-	__u32 number;
+	__u32 number, attached = attachment();
 
 	if (!queue)
 		return;
-	if (queue->self != (__u64)sk) {
+	if (queue->self != (__u64)sk || queue->attached != attached) {
 		/* What came before is unknown, but counts. */
 		__u32 before = queued_datagrams(sk);
 
 		queue->self = (__u64)sk;
-		queue->tail = before ? before - 1 : 0;
+		queue->attached = attached;
+		queue->head = queue->tail;
+		queue->tail += before ? before - 1 : 0;
+		queue->known = queue->tail;
 	}
 	number = __sync_fetch_and_add(&queue->tail, 1);
 	queue->packets[number % DATAGRAMS] = packet;
@@ -60,7 +65,7 @@ static __always_inline __u64 take_datagram(struct sock *sk, struct task_struct *
 	struct datagram_queue *queue = bpf_sk_storage_get(&datagrams, sk, NULL, 0);
 	__u32 tail, number, last;
 
-	if (!queue || queue->self != (__u64)sk)
+	if (!queue || queue->self != (__u64)sk || queue->attached != attachment())
 		return 0;
 	/* The tail first: what arrives in between must not look as if it had been read. */
 	tail = *(volatile __u32 *)&queue->tail;
@@ -73,7 +78,8 @@ static __always_inline __u64 take_datagram(struct sock *sk, struct task_struct *
 		queue->head = last;
 	queue->reader = task->pid;
 	number = __sync_fetch_and_add(&queue->head, 1);
-	if ((__s32)(tail - number) <= 0 || tail - number > DATAGRAMS)
+	if ((__s32)(tail - number) <= 0 || tail - number > DATAGRAMS ||
+	    (__s32)(number - queue->known) < 0)
 		return 0;
 	return queue->packets[number % DATAGRAMS];
 }

@@ -219,8 +219,10 @@ struct wl_counter {
 
 /* The only value of the map `settings`. */
 struct wl_settings {
-	__u32 open;       /* 0: all probes pause */
+	__u32 open;       /* 0: all probes pause; otherwise it counts how often they resumed */
 	__u32 generation; /* counts changes of the filter */
+	__u32 attached;   /* counts how often the probes were attached */
+	__u32 unused;
 };
 
 #endif

@@ -42,38 +42,56 @@ static __always_inline struct turn *turn_before(struct turns *turns, __u32 back)
 	return &turns->last[(turns->next - back) % TURNS];
 }
 
+/* Who had the CPU how long of a wait, one entry a thread. */
+struct shares {
+	__u64 held[TURNS];
+	__u32 tids[TURNS];
+};
+
 /*
  * Finds who had this CPU longest of the time since `since`, until the turn `holder`, which ends now. A
- * thread may have had several turns. Turns that the ring no longer knows do not count.
+ * thread may have had several turns. Turns that the ring no longer knows do not count. It is not static, so
+ * that the verifier looks at it once and not on each way to it.
  */
-static __noinline __u64 find_holder(struct turns *turns, struct turn *holder, __u64 since)
+__noinline __u64 find_holder(struct turns *turns, struct turn *holder, __u64 since)
 {
-	__u64 until = holder->until, from, held, longest = 0;
-	__u64 each[TURNS];
-	__u32 tids[TURNS];
-	__u32 turn, other, best = 0;
+	__u64 until, from, longest = 0;
+	struct shares shares = {};
+	__u32 turn, first, best = 0;
 
+	if (!turns || !holder)
+		return 0;
+	until = holder->until;
 	/* The one that ends now, and the last ones but the oldest, whose beginning is not known. */
-	for (turn = 0; turn < TURNS; turn++) {
-		struct turn *before = turn_before(turns, turn + 1);
-
-		from = before->until > since ? before->until : since;
-		tids[turn] = turn ? turn_before(turns, turn)->tid : holder->tid;
-		each[turn] = until > from ? until - from : 0;
-		until = from;
-	}
-	for (turn = 0; turn < TURNS; turn++) {
-		held = 0;
-		for (other = 0; other < TURNS; other++)
-			held += tids[other] == tids[turn] ? each[other] : 0;
-		if (each[turn] && held > longest) {
-			longest = held;
-			best = turn;
+	for (turn = 0; turn < TURNS && until > since; turn++) {
+		from = turn_before(turns, turn + 1)->until;
+		from = from > since ? from : since;
+		shares.tids[turn] = turn ? turn_before(turns, turn)->tid : holder->tid;
+		/* To the thread's first entry. */
+		for (first = 0; first < turn && shares.tids[first] != shares.tids[turn]; first++)
+			;
+		first &= TURNS - 1;
+		shares.held[first] += until - from;
+		if (shares.held[first] > longest) {
+			longest = shares.held[first];
+			best = first;
 		}
+		until = from;
 	}
 	if (best)
 		*holder = *turn_before(turns, best);
 	return longest;
+}
+
+/* Forgets what is of another window. */
+static __always_inline void enter_window(struct task_state *state, __u32 window)
+{
+	if (state->window == window)
+		return;
+	state->window = window;
+	state->woken = 0;
+	state->left = 0;
+	state->rest = WL_REST_ASLEEP;
 }
 
 /* kernel/sched/core.c try_to_wake_up(), on the CPU of whoever wakes. */
@@ -82,8 +100,9 @@ int BPF_PROG(task_woken, struct task_struct *task)
 {
 	struct task_struct *current, *leader;
 	struct task_state *state, *process;
+	__u32 number = window();
 
-	if (!is_open())
+	if (!number)
 		return 0;
 	state = bpf_task_storage_get(&tasks, task, NULL, 0);
 	if (!state || !state->traced) {
@@ -99,6 +118,7 @@ int BPF_PROG(task_woken, struct task_struct *task)
 			return 0;
 		state->traced = 1;
 	}
+	enter_window(state, number);
 	/* Preempted on its way to sleep: it was waiting for a CPU already. */
 	if (state->left && state->rest == WL_REST_PREEMPTED)
 		return 0;
@@ -123,7 +143,7 @@ static __always_inline __u8 rest_of(bool preempt, __u32 prev_state)
 	return prev_state & STATE_UNINTERRUPTIBLE ? WL_REST_BLOCKED : WL_REST_ASLEEP;
 }
 
-/* A traced thread leaves the CPU to `next`. `now` is 0 while the probes pause. */
+/* A traced thread leaves the CPU to `next`. */
 static __always_inline void leave(struct task_state *state, struct task_struct *next, __u8 rest,
 				  __u64 now)
 {
@@ -172,32 +192,34 @@ SEC("tp_btf/sched_switch")
 int task_switch(__u64 *ctx)
 {
 	struct task_struct *prev = (void *)ctx[1], *next = (void *)ctx[2];
-	__u64 now = is_open() ? bpf_ktime_get_ns() : 0;
 	struct task_state *state;
 	struct turns *cpu_turns;
+	__u32 zero = 0, number = window();
 	struct turn turn;
-	__u32 zero = 0;
 
-	if (prev->pid) {
-		state = bpf_task_storage_get(&tasks, prev, NULL, 0);
-		if (state && state->traced)
-			leave(state, next, rest_of(ctx[0], prev_state(ctx)), now);
-	}
+	if (!number)
+		return 0;
 	cpu_turns = bpf_map_lookup_elem(&turns, &zero);
 	if (!cpu_turns)
 		return 0;
-	take_turn(&turn, prev, now);
+	take_turn(&turn, prev, bpf_ktime_get_ns());
+	if (prev->pid) {
+		state = bpf_task_storage_get(&tasks, prev, NULL, 0);
+		if (state && state->traced) {
+			enter_window(state, number);
+			leave(state, next, rest_of(ctx[0], prev_state(ctx)), turn.until);
+		}
+	}
 	if (next->pid) {
 		state = bpf_task_storage_get(&tasks, next, NULL, 0);
 		if (state && state->traced) {
-			if (state->woken && now)
+			if (state->woken && state->window == number)
 				emit_wake(state, next, cpu_turns, &turn);
 			state->woken = 0;
 			state->left = 0;
 		}
 	}
-	if (now)
-		take_turn(&cpu_turns->last[cpu_turns->next++ % TURNS], prev, now);
+	take_turn(&cpu_turns->last[cpu_turns->next++ % TURNS], prev, turn.until);
 	return 0;
 }
 

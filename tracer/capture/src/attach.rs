@@ -7,13 +7,22 @@ use crate::object::{self, Symbols};
 use crate::{AttachError, CaptureError, Config, Datagrams, doctor, filter};
 use aya::programs::{CgroupAttachMode, CgroupSkbAttachType, Iter, Program as Loaded, ProgramError};
 use aya::{Btf, Ebpf, EbpfError, EbpfLoader};
+use std::any::Any;
+use std::collections::BTreeMap;
 use std::error::Error;
 use std::fs::File;
 use std::io::Read;
 
+/// What keeps a program attached. Dropping it detaches the program.
+type Link = Box<dyn Any + Send>;
+
+/// Programs that are attached, by name.
+pub(crate) type Links = BTreeMap<&'static str, Link>;
+
 /// The loaded object and what was attached.
 pub(crate) struct Attached {
     pub ebpf: Ebpf,
+    pub links: Links,
     pub hooks: Vec<ChosenHook>,
     /// Whether there is a program that lists existing sockets.
     pub lists_existing: bool,
@@ -28,6 +37,7 @@ pub(crate) fn attach(config: &Config) -> Result<Attached, AttachError> {
     let btf = read_btf()?;
     let symbols = Symbols::find(&btf);
     let mut ebpf = load(config, &btf, symbols)?;
+    let mut links = Links::new();
     let mut hooks = Vec::with_capacity(OBSERVATIONS.len() + 1);
     let mut later = Vec::new();
     let wanted = |o: &&Observation| {
@@ -40,7 +50,7 @@ pub(crate) fn attach(config: &Config) -> Result<Attached, AttachError> {
             When::QdiscSeen => true,
         };
         let later = is_later.then_some(&mut later);
-        let chosen = choose(&mut ebpf, &btf, observation, later);
+        let chosen = choose(&mut ebpf, &mut links, &btf, observation, later);
         if observation.required && chosen.hook.is_none() {
             let reason = chosen.refused.into_iter().next_back().map(|r| r.reason);
             return Err(AttachError::NothingAttached {
@@ -54,9 +64,9 @@ pub(crate) fn attach(config: &Config) -> Result<Attached, AttachError> {
     if symbols.payload_from_cgroup() {
         let way = &PAYLOAD_FROM_CGROUP;
         if let Err(reason) =
-            load_way(&mut ebpf, &btf, way).and_then(|()| attach_way(&mut ebpf, way))
+            load_way(&mut ebpf, &btf, way).and_then(|()| attach_way(&mut ebpf, &mut links, way))
         {
-            unload_way(&mut ebpf, way);
+            unload_way(&mut ebpf, &mut links, way);
             payload.hook = None;
             payload.refused.push(Refusal { hook: way.hook, reason });
         }
@@ -65,7 +75,7 @@ pub(crate) fn attach(config: &Config) -> Result<Attached, AttachError> {
     hooks.push(payload);
     let lists_existing =
         hooks.iter().any(|h| h.observation == "existing sockets" && h.hook.is_some());
-    Ok(Attached { ebpf, hooks, lists_existing, joins_payload, later })
+    Ok(Attached { ebpf, links, hooks, lists_existing, joins_payload, later })
 }
 
 fn check(config: &Config) -> Result<(), AttachError> {
@@ -169,6 +179,7 @@ impl Globals {
 /// Takes the first way that the kernel takes: loads it, and attaches it unless `later` keeps it for then.
 fn choose(
     ebpf: &mut Ebpf,
+    links: &mut Links,
     btf: &Btf,
     observation: &Observation,
     mut later: Option<&mut Vec<(When, &'static Way)>>,
@@ -176,8 +187,8 @@ fn choose(
     let mut chosen = ChosenHook::untried(observation);
     for way in observation.ways {
         let loaded = load_way(ebpf, btf, way);
-        let attached =
-            loaded.and_then(|()| if later.is_some() { Ok(()) } else { attach_way(ebpf, way) });
+        let attached = loaded
+            .and_then(|()| if later.is_some() { Ok(()) } else { attach_way(ebpf, links, way) });
         match attached {
             Ok(()) => {
                 chosen.hook = Some(way.hook);
@@ -187,7 +198,7 @@ fn choose(
                 break;
             }
             Err(reason) => {
-                unload_way(ebpf, way);
+                unload_way(ebpf, links, way);
                 tracing::debug!(observation = observation.name, hook = way.hook, reason, "refused");
                 chosen.refused.push(Refusal { hook: way.hook, reason });
             }
@@ -201,13 +212,31 @@ fn load_way(ebpf: &mut Ebpf, btf: &Btf, way: &Way) -> Result<(), String> {
 }
 
 /// Attaches the programs of a way that has been loaded.
-pub(crate) fn attach_way(ebpf: &mut Ebpf, way: &Way) -> Result<(), String> {
-    way.programs.iter().try_for_each(|program| attach_program(find(ebpf, program)?))
+pub(crate) fn attach_way(ebpf: &mut Ebpf, links: &mut Links, way: &Way) -> Result<(), String> {
+    way.programs.iter().try_for_each(|program| {
+        let link = attach_program(find(ebpf, program)?)?;
+        links.insert(program.name, link);
+        Ok(())
+    })
+}
+
+/// Attaches programs that were attached before.
+pub(crate) fn attach_again(
+    ebpf: &mut Ebpf,
+    links: &mut Links,
+    programs: &[&'static str],
+) -> Result<(), String> {
+    for &name in programs {
+        let loaded = ebpf.program_mut(name).ok_or("the object has no such program")?;
+        links.insert(name, attach_program(loaded)?);
+    }
+    Ok(())
 }
 
 /// All or nothing: half a way would report halves.
-fn unload_way(ebpf: &mut Ebpf, way: &Way) {
+fn unload_way(ebpf: &mut Ebpf, links: &mut Links, way: &Way) {
     for program in way.programs {
+        links.remove(program.name);
         unload(ebpf, program.name);
     }
 }
@@ -242,21 +271,27 @@ fn load_program(loaded: &mut Loaded, program: &Program, btf: &Btf) -> Result<(),
     .map_err(|error| explain(&error))
 }
 
-fn attach_program(loaded: &mut Loaded) -> Result<(), String> {
+fn attach_program(loaded: &mut Loaded) -> Result<Link, String> {
     match loaded {
-        Loaded::BtfTracePoint(loaded) => loaded.attach().map(drop),
-        Loaded::FEntry(loaded) => loaded.attach().map(drop),
-        Loaded::FExit(loaded) => loaded.attach().map(drop),
-        Loaded::CgroupSock(loaded) => {
-            loaded.attach(root_cgroup()?, CgroupAttachMode::Single).map(drop)
-        }
-        Loaded::CgroupSkb(loaded) => loaded
+        Loaded::BtfTracePoint(p) => p.attach().and_then(|link| p.take_link(link)).map(boxed),
+        Loaded::FEntry(p) => p.attach().and_then(|link| p.take_link(link)).map(boxed),
+        Loaded::FExit(p) => p.attach().and_then(|link| p.take_link(link)).map(boxed),
+        Loaded::CgroupSock(p) => p
+            .attach(root_cgroup()?, CgroupAttachMode::Single)
+            .and_then(|link| p.take_link(link))
+            .map(boxed),
+        Loaded::CgroupSkb(p) => p
             .attach(root_cgroup()?, CgroupSkbAttachType::Egress, CgroupAttachMode::Single)
-            .map(drop),
+            .and_then(|link| p.take_link(link))
+            .map(boxed),
         // An iterator is attached anew for each walk.
-        _ => Ok(()),
+        _ => Ok(boxed(())),
     }
     .map_err(|error| explain(&error))
+}
+
+fn boxed(link: impl Any + Send) -> Link {
+    Box::new(link)
 }
 
 fn root_cgroup() -> Result<File, String> {

@@ -1,7 +1,7 @@
 //! The running capture.
 
-use crate::attach::{self, Attached};
-use crate::hooks::{ChosenHook, Way, When};
+use crate::attach::{self, Attached, Links};
+use crate::hooks::{self, ChosenHook, Way, When};
 use crate::stash::Stash;
 use crate::{AttachError, CaptureError, Config, decode, filter};
 use aya::maps::{Array, HashMap, MapData, MapError, PerCpuArray, RingBuf};
@@ -46,12 +46,19 @@ pub const MAX_BATCH: usize = 256;
 pub struct Capture {
     ring: RingBuf<MapData>,
     ebpf: Ebpf,
+    links: Links,
+    /// Programs that [`Capture::detach`] has detached.
+    detached: Vec<&'static str>,
     hooks: Vec<ChosenHook>,
     lists_existing: bool,
     later: Vec<(When, &'static Way)>,
     stash: Option<Stash>,
     filtered: bool,
     generation: u32,
+    /// How often the probes were attached.
+    attachment: u32,
+    /// How often they began to report.
+    windows: u32,
     open: bool,
     emitted: [u64; Probe::ALL.len()],
     lost: [u64; Probe::ALL.len()],
@@ -69,19 +76,23 @@ impl Capture {
     /// # Errors
     /// [`AttachError`] says in a sentence what is missing and what to do.
     pub fn attach(config: &Config) -> Result<Capture, AttachError> {
-        let Attached { mut ebpf, hooks, lists_existing, later, joins_payload } =
+        let Attached { mut ebpf, links, hooks, lists_existing, later, joins_payload } =
             attach::attach(config)?;
         let ring = ebpf.take_map("ring").ok_or(CaptureError::NoMap("ring"))?;
         let ring = RingBuf::try_from(ring).map_err(map_error("ring"))?;
         let mut capture = Capture {
             ring,
             ebpf,
+            links,
+            detached: Vec::new(),
             hooks,
             lists_existing,
             later,
             stash: joins_payload.then(Stash::default),
             filtered: config.is_filtered(),
             generation: 0,
+            attachment: 0,
+            windows: 1,
             open: false,
             emitted: [0; Probe::ALL.len()],
             lost: [0; Probe::ALL.len()],
@@ -178,10 +189,41 @@ impl Capture {
         }
         let opening = monotonic_now();
         self.open = open;
+        self.windows = self.windows.wrapping_add(u32::from(open)).max(1);
         self.write_settings()?;
         let at = if open { opening } else { monotonic_now() };
         self.pending.push_back(Event { at, cpu: Cpu(0), body: Body::Window(open) });
         Ok(())
+    }
+
+    /// Pauses all probes, as [`Capture::set_window`] does, and detaches those that run for messages: they
+    /// cost nothing any more. Maps, ring buffer and programs stay loaded. Detached already, it does nothing.
+    ///
+    /// # Errors
+    /// [`CaptureError::Map`] when the kernel refuses.
+    pub fn detach(&mut self) -> Result<(), CaptureError> {
+        self.set_window(false)?;
+        let per_message = self.links.keys().copied().filter(|name| hooks::is_per_message(name));
+        let names: Vec<_> = per_message.collect();
+        self.links.retain(|name, _| !names.contains(name));
+        self.detached.extend(names);
+        Ok(())
+    }
+
+    /// Attaches what [`Capture::detach`] has detached, and goes on as [`Capture::set_window`] does. What
+    /// happened meanwhile was not seen: threads and queues of datagrams begin anew. Attached already, it
+    /// only opens the window.
+    ///
+    /// # Errors
+    /// [`CaptureError::Attach`] or [`CaptureError::Map`] when the kernel refuses.
+    pub fn attach_again(&mut self) -> Result<(), CaptureError> {
+        if !self.detached.is_empty() {
+            self.attachment = self.attachment.wrapping_add(1);
+            attach::attach_again(&mut self.ebpf, &mut self.links, &self.detached)
+                .map_err(CaptureError::Attach)?;
+            self.detached.clear();
+        }
+        self.set_window(true)
     }
 
     /// How each observation is made.
@@ -193,7 +235,9 @@ impl Capture {
     fn drain(&mut self, sink: &mut dyn FnMut(&Event<'_>)) -> Result<usize, CaptureError> {
         let mut needs = Needs::default();
         let count = self.hand_out(sink, &mut needs)?;
-        self.attach_later(needs);
+        if self.detached.is_empty() {
+            self.attach_later(needs);
+        }
         Ok(count)
     }
 
@@ -242,14 +286,14 @@ impl Capture {
 
     /// Attaches what was left for later and is needed now.
     fn attach_later(&mut self, needs: Needs) {
-        let ebpf = &mut self.ebpf;
+        let (ebpf, links) = (&mut self.ebpf, &mut self.links);
         self.later.retain(|&(when, way)| {
             let is_needed = match when {
                 When::QdiscSeen => needs.qdisc,
                 When::DatagramSent => needs.datagram,
                 When::Always | When::Udp => false,
             };
-            if is_needed && let Err(reason) = attach::attach_way(ebpf, way) {
+            if is_needed && let Err(reason) = attach::attach_way(ebpf, links, way) {
                 // Its observation stays unseen, as on a kernel without the hook.
                 tracing::warn!(hook = way.hook, reason, "cannot be attached");
             }
@@ -338,8 +382,9 @@ impl Capture {
     }
 
     fn write_settings(&mut self) -> Result<(), CaptureError> {
-        let value = [u32::from(self.open), self.generation];
-        array::<[u32; 2]>(&mut self.ebpf, "settings")?
+        let open = if self.open { self.windows } else { 0 };
+        let value = [open, self.generation, self.attachment, 0];
+        array::<[u32; 4]>(&mut self.ebpf, "settings")?
             .set(0, value, 0)
             .map_err(map_error("settings"))
     }

@@ -84,6 +84,9 @@ pub enum CaptureError {
     /// Listing the sockets that are open failed.
     #[error("the sockets that are already open cannot be listed: {0}")]
     Existing(String),
+    /// Probes that were detached cannot be attached again.
+    #[error("the probes cannot be attached again: {0}")]
+    Attach(String),
     /// The process to follow is not there.
     #[error("there is no process {0} to follow")]
     NoProcess(u32),

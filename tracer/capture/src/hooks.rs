@@ -66,6 +66,8 @@ pub struct Observation {
     pub required: bool,
     /// When it is attached.
     pub when: When,
+    /// Whether its hooks run for messages, and not only when sockets or processes come and go.
+    pub per_message: bool,
 }
 
 const fn tracepoint(name: &'static str, tracepoint: &'static str) -> Program {
@@ -94,6 +96,7 @@ pub const OBSERVATIONS: &[Observation] = &[
         remedy: "boot a kernel from 4.16 on",
         required: false,
         when: When::Always,
+        per_message: false,
     },
     Observation {
         name: "sockets",
@@ -105,6 +108,7 @@ pub const OBSERVATIONS: &[Observation] = &[
         remedy: "mount cgroup v2 (mount -t cgroup2 none /sys/fs/cgroup)",
         required: false,
         when: When::Always,
+        per_message: false,
     },
     Observation {
         name: "close (TCP)",
@@ -116,6 +120,7 @@ pub const OBSERVATIONS: &[Observation] = &[
         remedy: "boot a kernel from 4.15 on",
         required: false,
         when: When::Always,
+        per_message: false,
     },
     Observation {
         name: "close (UDP)",
@@ -127,6 +132,7 @@ pub const OBSERVATIONS: &[Observation] = &[
         remedy: "mount cgroup v2 (mount -t cgroup2 none /sys/fs/cgroup)",
         required: false,
         when: When::Udp,
+        per_message: false,
     },
     Observation {
         name: "send (TCP)",
@@ -151,6 +157,7 @@ pub const OBSERVATIONS: &[Observation] = &[
         remedy: NEWER,
         required: false,
         when: When::Always,
+        per_message: true,
     },
     Observation {
         name: "send (UDP)",
@@ -171,6 +178,7 @@ pub const OBSERVATIONS: &[Observation] = &[
         remedy: NEWER,
         required: false,
         when: When::Udp,
+        per_message: true,
     },
     Observation {
         name: "send (UDP), entry",
@@ -191,6 +199,7 @@ pub const OBSERVATIONS: &[Observation] = &[
         remedy: NEWER,
         required: false,
         when: When::DatagramSent,
+        per_message: true,
     },
     Observation {
         name: "read",
@@ -212,6 +221,7 @@ pub const OBSERVATIONS: &[Observation] = &[
         remedy: NEWER,
         required: false,
         when: When::Always,
+        per_message: true,
     },
     Observation {
         name: "data ready",
@@ -229,6 +239,7 @@ pub const OBSERVATIONS: &[Observation] = &[
         remedy: NEWER,
         required: false,
         when: When::Always,
+        per_message: true,
     },
     Observation {
         name: "packets out",
@@ -240,6 +251,7 @@ pub const OBSERVATIONS: &[Observation] = &[
         remedy: "boot a kernel with CONFIG_NET and BTF",
         required: true,
         when: When::Always,
+        per_message: true,
     },
     Observation {
         name: "qdisc",
@@ -251,6 +263,7 @@ pub const OBSERVATIONS: &[Observation] = &[
         remedy: NEWER,
         required: false,
         when: When::QdiscSeen,
+        per_message: true,
     },
     Observation {
         name: "packets in",
@@ -262,6 +275,7 @@ pub const OBSERVATIONS: &[Observation] = &[
         remedy: "boot a kernel with CONFIG_NET and BTF",
         required: true,
         when: When::Always,
+        per_message: true,
     },
     Observation {
         name: "scheduling",
@@ -276,6 +290,7 @@ pub const OBSERVATIONS: &[Observation] = &[
         remedy: NEWER,
         required: false,
         when: When::Always,
+        per_message: true,
     },
     Observation {
         name: "process trees",
@@ -290,6 +305,7 @@ pub const OBSERVATIONS: &[Observation] = &[
         remedy: NEWER,
         required: false,
         when: When::Always,
+        per_message: false,
     },
     Observation {
         name: "retransmissions",
@@ -301,6 +317,7 @@ pub const OBSERVATIONS: &[Observation] = &[
         remedy: NEWER,
         required: false,
         when: When::Always,
+        per_message: true,
     },
     Observation {
         name: "drops",
@@ -312,6 +329,7 @@ pub const OBSERVATIONS: &[Observation] = &[
         remedy: "boot a kernel from 5.17 on",
         required: false,
         when: When::Always,
+        per_message: true,
     },
     Observation {
         name: "existing sockets",
@@ -323,8 +341,16 @@ pub const OBSERVATIONS: &[Observation] = &[
         remedy: "boot a kernel from 5.11 on",
         required: false,
         when: When::Always,
+        per_message: false,
     },
 ];
+
+/// Whether a program of the object runs for messages, and not only when sockets or processes come and go.
+pub(crate) fn is_per_message(program: &str) -> bool {
+    let is_its = |way: &Way| way.programs.iter().any(|its| its.name == program);
+    is_its(&PAYLOAD_FROM_CGROUP)
+        || OBSERVATIONS.iter().any(|o| o.per_message && o.ways.iter().any(is_its))
+}
 
 /// How payload is read where tracing programs cannot.
 pub(crate) const PAYLOAD_FROM_CGROUP: Way = Way {

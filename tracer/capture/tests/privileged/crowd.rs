@@ -108,8 +108,8 @@ impl Switches {
     }
 }
 
-/// A thread on the crowded CPU, above ordinary threads, that echoes bytes. A 2 has it spin until `spin`
-/// is unset. Ends when its peer closes, with its counters after the first byte and at the end.
+/// A thread on the crowded CPU, above ordinary threads, that echoes bytes. A 2 it echoes twice, and
+/// spins in between until `spin` is unset. Ends when its peer closes, with its counters after the first byte and at the end.
 pub fn echo(mut far: TcpStream, spin: &AtomicBool, tell: &Sender<u32>) -> (Switches, Switches) {
     pin(0, CROWDED);
     real_time(1);
@@ -118,8 +118,11 @@ pub fn echo(mut far: TcpStream, spin: &AtomicBool, tell: &Sender<u32>) -> (Switc
     let from = Switches::own();
     tell.send(own_tid()).unwrap();
     while far.read(&mut byte).unwrap() > 0 {
-        while byte == [2] && spin.load(Ordering::Relaxed) {
-            std::hint::spin_loop();
+        if byte == [2] {
+            far.write_all(&byte).unwrap();
+            while spin.load(Ordering::Relaxed) {
+                std::hint::spin_loop();
+            }
         }
         far.write_all(&byte).unwrap();
     }

@@ -7,7 +7,7 @@ use std::io::{Read as _, Write as _};
 use std::net::UdpSocket;
 use std::time::{Duration, Instant};
 use wirelap_capture::{AttachError, Capture, Config, doctor};
-use wirelap_events::{Body, Probe};
+use wirelap_events::{Body, PacketHook, Probe, Read, ReadKind};
 
 #[test]
 fn every_event_that_a_full_ring_loses_is_counted() {
@@ -72,6 +72,87 @@ fn a_closed_window_reports_nothing_and_an_open_one_everything() {
             })
             .collect();
         assert_eq!(order.iter().collect::<String>(), "sssco".to_owned() + "sssssss");
+    });
+}
+
+#[test]
+fn what_is_detached_costs_nothing_and_sees_nothing_until_it_is_attached_again() {
+    const TURNS: usize = 5;
+    in_own_netns(|netns| {
+        let mut capture = Capture::attach(&everything()).unwrap();
+        let mut seen = Seen::new(netns);
+        let before = held();
+        let (mut near, mut far) = connect(V4);
+        let mut talk = |times| {
+            for _ in 0..times {
+                near.write_all(&[1; 10]).unwrap();
+                far.read_exact(&mut [0; 10]).unwrap();
+            }
+        };
+        let mut links = Vec::new();
+        for _ in 0..TURNS {
+            talk(3);
+            capture.detach().unwrap();
+            capture.detach().unwrap();
+            links.push(before.difference(&held()).count());
+            talk(5);
+            capture.attach_again().unwrap();
+            capture.attach_again().unwrap();
+        }
+        talk(2);
+        drop((near, far));
+        seen.collect(&mut capture, "the end of both sockets", |seen| seen.closed() == 2);
+        let order: String = seen
+            .events
+            .iter()
+            .filter_map(|(event, _)| match event.body {
+                Body::Send(_) => Some('s'),
+                Body::Read(_) => Some('r'),
+                Body::Window(open) => Some(if open { 'o' } else { 'c' }),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(order, "srsrsrco".repeat(TURNS) + "srsr");
+        // Send, read, ready, packets both ways, two of scheduling, drops, retransmissions.
+        assert!(links.iter().all(|&gone| gone >= 9), "{links:?}");
+    });
+}
+
+#[test]
+fn datagrams_keep_their_names_after_a_pause_that_nobody_saw() {
+    in_own_netns(|netns| {
+        let mut capture = Capture::attach(&everything()).unwrap();
+        let mut seen = Seen::new(netns);
+        let socket = UdpSocket::bind((V4, 0)).unwrap();
+        let at = socket.local_addr().unwrap();
+        let send =
+            |times| (0..times).for_each(|_| assert_eq!(socket.send_to(&[7], at).unwrap(), 1));
+        let read = |times| (0..times).for_each(|_| assert_eq!(socket.recv(&mut [0]).unwrap(), 1));
+        send(3);
+        capture.detach().unwrap();
+        read(1);
+        send(1);
+        capture.attach_again().unwrap();
+        // Three are left, which nobody can name.
+        send(2);
+        read(5);
+        send(1);
+        read(1);
+        drop(socket);
+        seen.collect(&mut capture, "the end of the socket", |seen| seen.closed() == 1);
+        let after = seen.events.iter().position(|(e, _)| e.body == Body::Window(true)).unwrap();
+        let events = &seen.events[after..];
+        let received = events.iter().filter_map(|(event, _)| match event.body {
+            Body::Packet(p) if p.hook == PacketHook::Rx => Some(Some(p.id)),
+            _ => None,
+        });
+        let expected: Vec<_> = [None; 3].into_iter().chain(received).collect();
+        let read = events.iter().filter_map(|(event, _)| match event.body {
+            Body::Read(Read { kind: ReadKind::Datagram { packet, .. }, .. }) => Some(packet),
+            _ => None,
+        });
+        assert_eq!(read.collect::<Vec<_>>(), expected);
+        assert_eq!(expected.len(), 6);
     });
 }
 

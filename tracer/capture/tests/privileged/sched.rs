@@ -25,13 +25,16 @@ fn conduct() {
     real_time(1);
 }
 
-/// Panics unless there were as many wakeups of both kinds as the kernel counted.
+/// Panics unless there were as many wakeups of both kinds as the kernel counted. Of the sleeps one may be
+/// missing: once in some thirty of these tests kernel 6.18 switches from a thread in user space to a
+/// real-time one without passing its tracepoint `sched_switch`; ftrace does not see that switch either.
 fn assert_counts(wakes: &[(Wake, Nanos)], from: Switches, to: Switches) {
     let within = || wakes.iter().filter(|(_, at)| (from.at..to.at).contains(at));
     let preempted = within().filter(|(wake, _)| wake.rest == Rest::Preempted).count() as u64;
     let slept = within().count() as u64 - preempted;
-    assert_eq!(slept, to.voluntary - from.voluntary);
-    assert_eq!(preempted, to.involuntary - from.involuntary);
+    let counted = to.voluntary - from.voluntary;
+    assert!((counted - 1..=counted).contains(&slept), "{slept} {from:?} {to:?} {wakes:#?}");
+    assert_eq!(preempted, to.involuntary - from.involuntary, "{from:?} {to:?} {wakes:#?}");
 }
 
 #[test]
@@ -103,7 +106,7 @@ fn a_preempted_thread_says_by_whom() {
         let neighbour = Neighbour::new(2);
         wait_until(reader, 'S');
         near.write_all(&[2]).unwrap();
-        wait_until(reader, 'R');
+        near.read_exact(&mut [0]).unwrap();
         for _ in 0..TURNS {
             neighbour.take_cpu();
             neighbour.give_up_after(TURN);
@@ -126,11 +129,8 @@ fn a_preempted_thread_says_by_whom() {
         for &&(wake, at) in &preempted {
             assert_eq!((wake.left, wake.from_irq, wake.migrated), (Some(wake.woken), false, false));
             assert_eq!((wake.waker.pid, wake.holder.task), (own_pid(), wake.waker));
-            assert_eq!(
-                (wake.holder.comm.as_str(), wake.holder.held.0),
-                ("neighbour", waited(&wake, at))
-            );
-            assert!(wake.holder.held.0 >= 3_000_000, "{wake:?}");
+            assert_eq!(wake.holder.comm.as_str(), "neighbour");
+            assert!((3_000_000..=waited(&wake, at)).contains(&wake.holder.held.0), "{wake:?}");
         }
     });
 }
