@@ -1,14 +1,14 @@
 //! Packets thrown away, and why: as many as the kernel's own counters say.
 
-use crate::raw;
-use crate::support::{Seen, V4, everything, in_own_netns, warm_up};
+use crate::crowd::{CROWD, CROWDED};
+use crate::raw::{self, real_time};
+use crate::support::{Seen, V4, everything, in_own_netns, pin, warm_up};
 use std::collections::BTreeSet;
 use std::fs;
 use std::net::UdpSocket;
 use std::process::Command;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
+use std::time::{Duration, Instant};
 use wirelap_capture::Capture;
 use wirelap_events::{DropCause, PacketHook};
 
@@ -108,6 +108,7 @@ fn ksoftirqds() -> BTreeSet<u32> {
 
 #[test]
 fn packets_that_wait_for_ksoftirqd_are_deferred_and_no_others() {
+    let _crowd = CROWD.lock();
     in_own_netns(|netns| {
         // Packets are received on another CPU than where they are sent, faster than it can take them.
         let script = "mount -t sysfs none /sys && echo 1 > /sys/class/net/lo/queues/rx-0/rps_cpus";
@@ -118,24 +119,24 @@ fn packets_that_wait_for_ksoftirqd_are_deferred_and_no_others() {
         let _first = warm_up(&mut seen, &mut capture);
         let reader = UdpSocket::bind((V4, 0)).unwrap();
         let to = reader.local_addr().unwrap();
-        let stop = Arc::new(AtomicBool::new(false));
-        let senders = [(); 2].map(|()| {
-            let stop = Arc::clone(&stop);
+        let deadline = Instant::now() + Duration::from_mins(1);
+        while !seen.packets(PacketHook::Rx).any(|(packet, _)| packet.deferred) {
+            assert!(Instant::now() < deadline, "no packet was deferred");
+            seen.forget();
             let sender = UdpSocket::bind((V4, 0)).unwrap();
+            let from = sender.local_addr().unwrap().port();
             thread::spawn(move || {
-                while !stop.load(Ordering::Relaxed) {
-                    sender.send_to(&[7; 20], to).unwrap();
-                }
+                pin(0, CROWDED);
+                real_time(1);
+                (0..3_000).for_each(|_| assert_eq!(sender.send_to(&[7; 20], to).unwrap(), 20));
             })
-        });
-        let is_deferred = |seen: &Seen| {
-            let found = seen.packets(PacketHook::Rx).any(|(packet, _)| packet.deferred);
-            stop.fetch_or(found, Ordering::Relaxed);
-            found
-        };
-        seen.collect(&mut capture, "a deferred packet", is_deferred);
-        for sender in senders {
-            sender.join().unwrap();
+            .join()
+            .unwrap();
+            let all_came = |seen: &Seen| {
+                let packets = seen.packets(PacketHook::Rx);
+                packets.filter(|(packet, _)| packet.flow.src.port() == from).count() == 3_000
+            };
+            seen.collect(&mut capture, "all packets", all_came);
         }
         let ksoftirqds = ksoftirqds();
         for (packet, _) in seen.packets(PacketHook::Rx) {
