@@ -53,6 +53,8 @@ enum wl_flag {
 	WL_FROM_IRQ = 2, /* wl_wake: the wakeup came from an interrupt */
 	WL_MIGRATED = 4, /* wl_wake: the thread had run on another CPU */
 	WL_DEFERRED = 8, /* wl_packet: ksoftirqd received it */
+	WL_FRAGMENT = 16, /* wl_packet: an IP fragment of a datagram */
+	WL_REFUSED = 32, /* wl_packet: an ICMP error that came in answer to a packet of the other direction */
 };
 
 /* wl_wake.rest. */
@@ -171,9 +173,9 @@ struct wl_packet {
 	__u32 device;
 	__u32 wire_bytes;
 	__u32 payload_len;
-	__u32 seq; /* TCP; otherwise it tells packets apart */
-	__u32 ack;
-	__u16 window;
+	__u32 seq;    /* TCP; otherwise it tells packets apart */
+	__u32 ack;    /* TCP; of a fragment: payload bytes of the whole datagram */
+	__u16 window; /* TCP; of a fragment: where its payload begins in the datagram's */
 	__u16 queue;
 	__u16 segments;
 	__u16 link_header;

@@ -49,13 +49,23 @@ static __always_inline bool read_skb(struct sk_buff *skb, __s32 offset, void *ou
 	return bpf_probe_read_kernel(out, len, skb->data + offset) == 0;
 }
 
-/* RFC 791 §3.1. Returns the transport header's offset in `header`, 0 if the packet is none of ours. */
-static __always_inline __u32 parse_ipv4(const __u8 *header, struct wl_packet *p, __u32 *ip_bytes)
+/* Which piece of an IP packet's payload a packet has. */
+struct ip_piece {
+	__u32 id;
+	__u16 offset; /* 0: it has the transport header */
+	__u16 more;   /* others follow */
+};
+
+/* RFC 791 §3.1. Returns the header's length. */
+static __always_inline __u32 parse_ipv4(const __u8 *header, struct wl_packet *p, __u32 *ip_bytes,
+					struct ip_piece *piece)
 {
 	__u16 total = bpf_ntohs(*(__be16 *)(header + 2));
+	__u16 place = bpf_ntohs(*(__be16 *)(header + 6));
 
-	if (bpf_ntohs(*(__be16 *)(header + 6)) & 0x1fff)
-		return 0; /* a later fragment: has no ports */
+	piece->id = *(__u16 *)(header + 4);
+	piece->offset = (place & 0x1fff) * 8;
+	piece->more = place & 0x2000;
 	if (total)
 		*ip_bytes = total;
 	p->flow.family = 4;
@@ -65,8 +75,9 @@ static __always_inline __u32 parse_ipv4(const __u8 *header, struct wl_packet *p,
 	return (header[0] & 0xf) * 4;
 }
 
-/* RFC 8200 §3. Extension headers other than hop-by-hop and first fragments are not followed. */
-static __always_inline __u32 parse_ipv6(const __u8 *header, struct wl_packet *p, __u32 *ip_bytes)
+/* RFC 8200 §3, §4.5. Extension headers other than hop-by-hop and fragment are not followed. */
+static __always_inline __u32 parse_ipv6(const __u8 *header, struct wl_packet *p, __u32 *ip_bytes,
+					struct ip_piece *piece)
 {
 	__u16 payload = bpf_ntohs(*(__be16 *)(header + 4));
 
@@ -81,8 +92,11 @@ static __always_inline __u32 parse_ipv6(const __u8 *header, struct wl_packet *p,
 		return 40 + 8 * (header[41] + 1);
 	}
 	if (header[6] == 44) {
-		if (bpf_ntohs(*(__be16 *)(header + 42)) & 0xfff8)
-			return 0;
+		__u16 place = bpf_ntohs(*(__be16 *)(header + 42));
+
+		piece->id = *(__u32 *)(header + 44);
+		piece->offset = place & 0xfff8;
+		piece->more = place & 1;
 		p->flow.transport = header[40];
 		return 48;
 	}
@@ -108,50 +122,89 @@ static __always_inline void parse_transport(const __u8 *header, struct wl_packet
 }
 
 /*
- * Fills in what an IP header says. Returns its length, 0 if the packet is none of ours. `ip_bytes` is the
- * packet's length; what the header says of it replaces it.
+ * Fills in what an IP header says. Returns its length, 0 if that cannot be. `ip_bytes` is the packet's
+ * length; what follows the header replaces it.
  */
 static __always_inline __u32 parse_ip(const __u8 *header, __be16 protocol, struct wl_packet *p,
-				      __u32 *ip_bytes)
+				      __u32 *ip_bytes, struct ip_piece *piece)
 {
 	bool is_v4 = protocol == bpf_htons(ETH_P_IP);
 
-	p->ip_header = is_v4 ? parse_ipv4(header, p, ip_bytes) : parse_ipv6(header, p, ip_bytes);
-	if (p->ip_header < 20 ||
-	    (p->flow.transport != IPPROTO_TCP && p->flow.transport != IPPROTO_UDP))
+	p->ip_header = is_v4 ? parse_ipv4(header, p, ip_bytes, piece)
+			     : parse_ipv6(header, p, ip_bytes, piece);
+	if (p->ip_header < 20)
 		return 0;
 	*ip_bytes = *ip_bytes > p->ip_header ? *ip_bytes - p->ip_header : 0;
 	return p->ip_header;
 }
 
-/*
- * Fills in what the headers of a TCP or UDP packet say; false for any other packet. `offset` is that of
- * the IP header from skb->data, negative where that is past it. `p` must be zeroed.
- */
-static __always_inline bool parse_packet(struct sk_buff *skb, __s32 offset, struct wl_packet *p)
+static __always_inline bool is_followed(const struct wl_packet *p)
 {
-	__u8 header[HEADER_BYTES] __attribute__((aligned(8)));
-	__u32 ip_bytes = skb->len - offset;
-	__be16 protocol = skb->protocol;
-	__u32 ip_header;
-	bool is_v4 = protocol == bpf_htons(ETH_P_IP);
+	return p->flow.transport == IPPROTO_TCP || p->flow.transport == IPPROTO_UDP;
+}
 
+static __always_inline __u32 read_ip(struct sk_buff *skb, __s32 offset, __u8 *header,
+				     struct wl_packet *p, __u32 *ip_bytes, struct ip_piece *piece)
+{
 	if (!is_ip(skb))
-		return false;
-	if (is_v4 ? !read_skb(skb, offset, header, 40)
-		  : !read_skb(skb, offset, header, HEADER_BYTES))
-		return false;
-	ip_header = parse_ip(header, protocol, p, &ip_bytes);
-	if (!ip_header)
-		return false;
-	if (!is_v4 && ip_header == 40) {
+		return 0;
+	if (skb->protocol == bpf_htons(ETH_P_IP) ? !read_skb(skb, offset, header, 40)
+						 : !read_skb(skb, offset, header, HEADER_BYTES))
+		return 0;
+	*ip_bytes = skb->len - offset;
+	return parse_ip(header, skb->protocol, p, ip_bytes, piece);
+}
+
+/* The header after the IP header, of whose packet `header` has the first bytes. */
+static __always_inline bool read_transport(struct sk_buff *skb, __s32 offset, __u8 *header,
+					   struct wl_packet *p, __u32 ip_bytes)
+{
+	if (skb->protocol == bpf_htons(ETH_P_IPV6) && p->ip_header == 40) {
 		parse_transport(header + 40, p, ip_bytes);
 		return true;
 	}
 	/* Options or extension headers: the transport header is further back. */
-	if (ip_header != 20 && !read_skb(skb, offset + ip_header, header + 20, 20))
+	if (p->ip_header != 20 && !read_skb(skb, offset + p->ip_header, header + 20, 20))
 		return false;
 	parse_transport(header + 20, p, ip_bytes);
+	return true;
+}
+
+/*
+ * Fills in what the headers of a TCP or UDP packet say; false for any other packet, and for later
+ * fragments. `offset` is that of the IP header from skb->data, negative where that is past it. `p` must
+ * be zeroed.
+ */
+static __always_inline bool parse_packet(struct sk_buff *skb, __s32 offset, struct wl_packet *p)
+{
+	__u8 header[HEADER_BYTES] __attribute__((aligned(8)));
+	struct ip_piece piece = {};
+	__u32 ip_bytes;
+
+	if (!read_ip(skb, offset, header, p, &ip_bytes, &piece) || piece.offset || !is_followed(p))
+		return false;
+	return read_transport(skb, offset, header, p, ip_bytes);
+}
+
+#include "fragments.h"
+
+/* The same, and for whatever else is on the wire because of a followed packet. */
+static __always_inline bool parse_any(struct sk_buff *skb, __s32 offset, struct wl_packet *p)
+{
+	__u8 header[HEADER_BYTES] __attribute__((aligned(8)));
+	struct ip_piece piece = {};
+	__u32 ip_bytes;
+
+	if (!read_ip(skb, offset, header, p, &ip_bytes, &piece))
+		return false;
+	if (!is_followed(p))
+		return !piece.offset && parse_refusal(skb, offset + p->ip_header, header, p, ip_bytes);
+	if (piece.offset)
+		return find_fragment(p, &piece, ip_bytes);
+	if (!read_transport(skb, offset, header, p, ip_bytes))
+		return false;
+	if (piece.more)
+		remember_fragment(p, &piece, (__u64)skb->head);
 	return true;
 }
 

@@ -67,7 +67,7 @@ enum { TCP_NAGLE_OFF = 1, TCP_NAGLE_CORK = 2 }; /* include/net/tcp.h */
 enum { PF_KTHREAD = 0x00200000 };               /* include/linux/sched.h */
 enum { TCP_ESTABLISHED = 1, TCP_SYN_SENT = 2, TCP_SYN_RECV = 3, TCP_CLOSE = 7, TCP_LISTEN = 10 };
 enum { ETH_P_IP = 0x0800, ETH_P_IPV6 = 0x86DD };
-enum { IPPROTO_TCP = 6, IPPROTO_UDP = 17 };
+enum { IPPROTO_ICMP = 1, IPPROTO_TCP = 6, IPPROTO_UDP = 17, IPPROTO_ICMPV6 = 58 };
 enum { IFF_LOOPBACK = 0x8 };
 enum { RCV_SHUTDOWN = 1 };   /* include/net/sock.h */
 enum { TCQ_F_MQROOT = 0x8 }; /* include/net/sch_generic.h */

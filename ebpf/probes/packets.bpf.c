@@ -161,7 +161,8 @@ static __always_inline __u64 take_queued(struct sk_buff *skb, const struct wl_pa
 static __always_inline void describe(struct sk_buff *skb, struct net_device *dev,
 				     struct wl_packet *p, __u32 link_header)
 {
-	p->id = (__u64)skb->head;
+	if (!p->id) /* a fragment has its datagram's */
+		p->id = (__u64)skb->head;
 	p->flow.netns = dev->nd_net.net->ns.inum;
 	p->device = dev->ifindex;
 	/* The counters of a loopback device leave its (pretended) link header out. */
@@ -187,6 +188,9 @@ static __always_inline bool is_wanted(struct sk_buff *skb, struct wl_packet *p,
 		return false;
 	if (state->announced)
 		p->cookie = state->cookie;
+	else if (filter_pids || filter_cgroup)
+		/* A SYN: what answers it, a reset perhaps, has no socket that could be asked. */
+		learn_port(sk->__sk_common.skc_num);
 	return true;
 }
 
@@ -202,14 +206,14 @@ int BPF_PROG(packet_xmit, struct sk_buff *skb, struct net_device *dev)
 		return 0;
 	/* skb->data is at the link header here. */
 	link_header = skb->network_header - data_offset(skb);
-	if (!parse_packet(skb, link_header, &p))
+	if (!parse_any(skb, link_header, &p))
 		return 0;
 	task = bpf_get_current_task_btf();
 	if (!is_wanted(skb, &p, task)) {
 		count_filtered(WL_PROBE_XMIT);
 		return 0;
 	}
-	fill_head(&p.head, bpf_ktime_get_ns(), WL_XMIT, 0);
+	fill_head(&p.head, bpf_ktime_get_ns(), WL_XMIT, p.head.flags);
 	describe(skb, dev, &p, link_header);
 	fill_task(&p.task, task);
 	/* Without a qdisc it is handed on at once. */
@@ -217,8 +221,8 @@ int BPF_PROG(packet_xmit, struct sk_buff *skb, struct net_device *dev)
 	p.queue = skb->queue_mapping;
 	p.wire_bytes = skb->len - link_header + p.link_header;
 	headers = link_header + p.ip_header + p.transport_header;
-	/* A forwarded packet's payload was captured where it came from. */
-	if (!skb->sk) {
+	/* A forwarded packet's payload was captured where it came from, and an error has none. */
+	if (!skb->sk || p.head.flags & WL_REFUSED) {
 		emit_packet(skb, &p, headers, 0);
 		return 0;
 	}
@@ -249,11 +253,11 @@ int BPF_PROG(packet_rx, struct sk_buff *skb)
 	struct cpu_state *cpu;
 	__u32 payload = 0;
 
-	if (!is_ip(skb) || !parse_packet(skb, 0, &p))
+	if (!is_ip(skb) || !parse_any(skb, 0, &p))
 		return 0;
 	cpu = this_cpu();
-	if (cpu) {
-		cpu->rx_head = (__u64)skb->head;
+	if (cpu && !(p.head.flags & WL_REFUSED)) {
+		cpu->rx_head = p.id ? p.id : (__u64)skb->head;
 		cpu->rx_port = p.flow.dport;
 		cpu->rx_transport = p.flow.transport;
 		cpu->rx_netns = dev->nd_net.net->ns.inum;
@@ -265,12 +269,14 @@ int BPF_PROG(packet_rx, struct sk_buff *skb)
 		return 0;
 	}
 	task = bpf_get_current_task_btf();
-	fill_head(&p.head, bpf_ktime_get_ns(), WL_RX, is_ksoftirqd(task) ? WL_DEFERRED : 0);
+	if (is_ksoftirqd(task))
+		p.head.flags |= WL_DEFERRED;
+	fill_head(&p.head, bpf_ktime_get_ns(), WL_RX, p.head.flags);
 	/* skb->data is at the IP header here. */
 	describe(skb, dev, &p, data_offset(skb) - skb->mac_header);
 	fill_task(&p.task, task);
 	p.wire_bytes = skb->len + p.link_header;
-	if (!(dev->flags & IFF_LOOPBACK) && !was_sent_here(&p))
+	if (!(dev->flags & IFF_LOOPBACK) && !(p.head.flags & WL_REFUSED) && !was_sent_here(&p))
 		payload = p.payload_len;
 	emit_packet(skb, &p, p.ip_header + p.transport_header, payload);
 	return 0;
@@ -300,6 +306,7 @@ int packet_payload(struct __sk_buff *skb)
 {
 	__u8 header[HEADER_BYTES] __attribute__((aligned(8))) = {};
 	__u32 there = skb->len, len, ip_bytes = skb->len, at;
+	struct ip_piece piece = {};
 	struct wl_packet p = {};
 
 	if (!is_open() ||
@@ -310,7 +317,9 @@ int packet_payload(struct __sk_buff *skb)
 	asm volatile("" : "+r"(there));
 	if (there < 28 || there > HEADER_BYTES || bpf_skb_load_bytes(skb, 0, header, there))
 		return 1;
-	at = parse_ip(header, skb->protocol, &p, &ip_bytes);
+	at = parse_ip(header, skb->protocol, &p, &ip_bytes, &piece);
+	if (piece.offset || !is_followed(&p))
+		return 1;
 	/* What has options or extension headers is rare, and goes without payload. */
 	if (at == 20)
 		parse_transport(header + 20, &p, ip_bytes);

@@ -5,7 +5,7 @@
 
 use crate::framing::framed;
 use crate::overhead::{Cost, Framed, Operation, Overhead, Part, Parts};
-use wirelap_events::{Class, Frame, Packet, tcp_flags};
+use wirelap_events::{Class, Frame, Packet, Portion, tcp_flags};
 use wirelap_protocols::Side;
 
 /// One conversation's bytes.
@@ -71,6 +71,8 @@ impl Lane {
         let headers = [transport, network, rest.0];
         if let Some(part) = bare(packet) {
             self.parts[part] += whole;
+            // What an error quotes is its own doing.
+            let headers = [transport + payload, network, rest.0];
             self.bare.iter_mut().zip(headers).for_each(|(sum, bytes)| *sum += bytes);
             return;
         }
@@ -98,8 +100,12 @@ impl Lane {
     }
 }
 
-/// What a TCP packet without data is counted as. An empty datagram is data.
+/// What a packet without data is counted as: an ICMP error is to a datagram what a reset is to a
+/// connection. An empty datagram is data.
 fn bare(packet: &Packet<'_>) -> Option<Part> {
+    if packet.portion == Portion::Refusal {
+        return Some(Part::Connection);
+    }
     const TURNS: u8 = tcp_flags::SYN | tcp_flags::FIN | tcp_flags::RST;
     let tcp = packet.tcp.as_ref().filter(|_| packet.payload_len == 0)?;
     Some(if tcp.flags & TURNS == 0 { Part::PureAck } else { Part::Connection })

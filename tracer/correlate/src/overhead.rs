@@ -46,7 +46,7 @@ pub enum Part {
     /// TCP packets without data that open or close nothing: acknowledgements, window updates, probes.
     /// Whole.
     PureAck,
-    /// TCP packets without data that open, close or reset the connection. Whole.
+    /// TCP packets without data that open, close or reset the connection, and ICMP errors. Whole.
     Connection,
     /// What had been on the device before: whole packets, or of a packet that is only in part a
     /// repetition, that part of its payload.

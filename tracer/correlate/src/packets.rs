@@ -5,8 +5,8 @@ use crate::flow::{Flow, Marks, State, Way};
 use crate::marks::{Sending, UdpMarks};
 use crate::sockets::Outgoing;
 use wirelap_events::{
-    ByteRange, Cpu, Drop, Nanos, Packet, PacketHook, Retransmit, SocketId, TcpFields, Transport,
-    tcp_flags,
+    ByteRange, Cpu, Drop, Nanos, Packet, PacketHook, Portion, Retransmit, SocketId, TcpFields,
+    Transport, tcp_flags,
 };
 
 /// CPUs whose last received datagram is remembered.
@@ -17,6 +17,9 @@ const PACKETS: usize = 262_144;
 
 impl Correlator {
     pub(crate) fn packet(&mut self, at: Nanos, cpu: Cpu, packet: &Packet<'_>) {
+        if packet.portion == Portion::Refusal {
+            return self.refused(packet);
+        }
         match (packet.flow.transport, &packet.tcp) {
             (Transport::Tcp, Some(tcp)) => self.tcp_packet(at, packet, tcp),
             (Transport::Tcp, None) => self.totals.anomalies += 1,
@@ -175,6 +178,9 @@ impl Correlator {
 
     fn udp_packet(&mut self, at: Nanos, cpu: Cpu, packet: &Packet<'_>) {
         let known = self.packets.get(&packet.id).copied();
+        if matches!(packet.portion, Portion::Fragment { start, .. } if start > 0) {
+            return self.later_fragment(at, cpu, packet, known);
+        }
         let way = self.way_of(at, packet, false);
         let Some(conversation) = self.flows.get_mut(way) else { return };
         conversation.seen = conversation.seen.max(at);
@@ -192,7 +198,7 @@ impl Correlator {
             let (number, range) = marks.add(packet, at);
             flow.devices.counts(packet, packet.hook == PacketHook::Xmit);
             conversation.ledger.packet(way.side, packet, 0);
-            conversation.datagram(way.side, range, packet.payload, &mut self.found);
+            conversation.datagram_packet(way.side, range, packet, &mut self.found);
             self.note_asides(at, way);
             self.remember(packet, way, number);
             number
@@ -206,6 +212,51 @@ impl Correlator {
         }
         self.activate(way);
         self.sight_found(at, way);
+    }
+
+    /// A fragment without ports: what is known of the first one's datagram holds for it. One whose
+    /// datagram is not known any more only costs bytes.
+    fn later_fragment(
+        &mut self,
+        at: Nanos,
+        cpu: Cpu,
+        packet: &Packet<'_>,
+        known: Option<(Way, u64)>,
+    ) {
+        let Some(way) = self.flows.find(packet.flow) else { return };
+        let Some(conversation) = self.flows.get_mut(way) else { return };
+        conversation.seen = conversation.seen.max(at);
+        if matches!(conversation.state, State::Ignored) {
+            self.totals.unknown_bytes += u64::from(packet.payload_len);
+            return;
+        }
+        let flow = conversation.flow_mut(way.side);
+        let Marks::Udp(marks) = &mut flow.marks else { return };
+        let number = known.filter(|&(of, _)| of == way).map(|(_, number)| number);
+        let Some(number) = number.filter(|&number| marks.get(number).is_some()) else {
+            if flow.devices.counts(packet, false) {
+                conversation.ledger.packet(way.side, packet, 0);
+            }
+            return;
+        };
+        if let Some(range) = marks.fragment(number, packet, at) {
+            conversation.ledger.packet(way.side, packet, 0);
+            conversation.datagram_packet(way.side, range, packet, &mut self.found);
+        }
+        if packet.hook == PacketHook::Rx {
+            self.received_on(cpu, way, number);
+        }
+        self.activate(way);
+        self.sight_found(at, way);
+    }
+
+    /// Somebody answers a packet of the other direction with an error: bytes of that conversation.
+    fn refused(&mut self, packet: &Packet<'_>) {
+        let Some(way) = self.flows.find(packet.flow) else { return };
+        let Some(conversation) = self.flows.get_mut(way) else { return };
+        if conversation.flow_mut(way.side).devices.counts(packet, false) {
+            conversation.ledger.packet(way.side, packet, 0);
+        }
     }
 
     fn remember(&mut self, packet: &Packet<'_>, way: Way, number: u64) {
@@ -285,6 +336,6 @@ fn again(
     if packet.hook == PacketHook::Xmit || !is_sent_here {
         return None;
     }
-    let number = marks.unreceived(packet.payload_len, at)?;
+    let number = marks.unreceived(packet.datagram_len(), at)?;
     marks.again(number, packet, at).then_some(number)
 }

@@ -27,8 +27,8 @@ pub use delivery::{
 };
 pub use event::{
     Body, Comm, Drop, DropCause, Event, Holder, Lost, Nagle, Origin, Packet, PacketHook, PacketId,
-    Probe, Read, ReadKind, Ready, ReadyKind, Rest, Retransmit, Send, SendKind, Socket, TaskId,
-    TcpFields, TxState, Wake, tcp_flags,
+    Portion, Probe, Read, ReadKind, Ready, ReadyKind, Rest, Retransmit, Send, SendKind, Socket,
+    TaskId, TcpFields, TxState, Wake, tcp_flags,
 };
 pub use frame::{Class, Data, Frame, GlobalKey};
 pub use net::{FlowKey, NetNs, SocketId, Transport};

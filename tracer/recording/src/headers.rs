@@ -8,7 +8,7 @@
 
 use crate::wire::Bytes;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use wirelap_events::{Packet, Seq, TcpFields, Transport};
+use wirelap_events::{Packet, Portion, Seq, TcpFields, Transport};
 
 const TCP: u8 = 6;
 const UDP: u8 = 17;
@@ -18,7 +18,9 @@ const IPV6: usize = 40;
 /// Appends the headers of a packet. False, and nothing is appended, if no headers can be what the packet says.
 pub fn build(packet: &Packet<'_>, out: &mut Vec<u8>) -> bool {
     let start = out.len();
-    let built = ip(packet, out).is_some() && transport(packet, out).is_some();
+    let built = packet.portion == Portion::Whole
+        && ip(packet, out).is_some()
+        && transport(packet, out).is_some();
     if !built {
         out.truncate(start);
     }

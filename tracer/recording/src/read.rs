@@ -578,6 +578,7 @@ fn event(
         payload_len: headers.payload_len,
         segments: beside.segments,
         deferred: beside.deferred,
+        portion: beside.portion,
         tcp: headers.tcp,
         payload: &[],
     };

@@ -13,7 +13,7 @@
 
 use crate::wire::{Bytes, Signed, Wire, fields, put_signed, put_unsigned};
 use std::ops::Range;
-use wirelap_events::{Body, Cpu, Event, Nanos, Packet, PacketId, SocketId, TaskId};
+use wirelap_events::{Body, Cpu, Event, Nanos, Packet, PacketId, Portion, SocketId, TaskId};
 
 const TICK: u8 = 0;
 const NOTE: u8 = 1;
@@ -303,6 +303,7 @@ fn take_packet(at: Nanos, from: &mut Bytes<'_>) -> Option<Packet<'static>> {
         link_header: beside.link_header,
         segments: beside.segments,
         deferred: beside.deferred,
+        portion: beside.portion,
         payload: &[],
     })
 }
@@ -320,10 +321,11 @@ pub(crate) struct Beside {
     pub link_header: u16,
     pub segments: u16,
     pub deferred: bool,
+    pub portion: Portion,
 }
 
 fields! {
-    Beside { id, socket, task, waited, queue, wire_bytes, link_header, segments, deferred }
+    Beside { id, socket, task, waited, queue, wire_bytes, link_header, segments, deferred, portion }
 }
 
 impl Beside {
@@ -339,6 +341,7 @@ impl Beside {
             link_header: packet.link_header,
             segments: packet.segments,
             deferred: packet.deferred,
+            portion: packet.portion,
         }
     }
 

@@ -17,8 +17,8 @@
 use std::net::{IpAddr, SocketAddr};
 use wirelap_events::{
     Comm, Cpu, Drop, DropCause, FlowKey, Holder, IfIndex, Lost, Nagle, Nanos, NetNs, Origin,
-    PacketHook, PacketId, Pid, Probe, Read, ReadKind, Ready, ReadyKind, Rest, Retransmit, Send,
-    SendKind, Seq, Socket, SocketId, TaskId, TcpFields, Tid, Transport, TxState, Wake,
+    PacketHook, PacketId, Pid, Portion, Probe, Read, ReadKind, Ready, ReadyKind, Rest, Retransmit,
+    Send, SendKind, Seq, Socket, SocketId, TaskId, TcpFields, Tid, Transport, TxState, Wake,
 };
 
 /// Bytes that are read from the front.
@@ -210,6 +210,7 @@ variants! {
     PacketHook { 0 => Xmit, 1 => Rx }
     Rest { 0 => Asleep, 1 => Blocked, 2 => Stopped, 3 => Preempted }
     DropCause { 0 => SocketBuffer, 1 => Queue, 2 => NoSocket, 3 => Other }
+    Portion { 0 => Whole, 1 => Fragment { start, of }, 2 => Refusal }
     Probe {
         0 => Socket, 1 => Send, 2 => Read, 3 => Ready, 4 => Xmit, 5 => Rx, 6 => Sched,
         7 => Retransmit, 8 => Drop

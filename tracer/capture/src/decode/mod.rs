@@ -8,7 +8,7 @@ use record::Record;
 use wirelap_ebpf::layout::{self as l, wl_flow, wl_head};
 use wirelap_events::{
     Body, Comm, Cpu, Drop, DropCause, Event, Holder, IfIndex, Nagle, Nanos, Origin, Packet,
-    PacketHook, PacketId, Probe, Read, ReadKind, Ready, ReadyKind, Rest, Retransmit, Send,
+    PacketHook, PacketId, Portion, Probe, Read, ReadKind, Ready, ReadyKind, Rest, Retransmit, Send,
     SendKind, Seq, Socket, TcpFields, Transport, TxState, Wake,
 };
 
@@ -224,6 +224,7 @@ fn packet<'a>(bytes: &'a [u8], r: Record<'_>) -> Result<Packet<'a>, Malformed> {
         payload_len: r.u32(f::PAYLOAD_LEN),
         segments: r.u16(f::SEGMENTS),
         deferred: r.flag(l::WL_DEFERRED),
+        portion: portion(r),
         tcp: (flow.transport == Transport::Tcp).then(|| TcpFields {
             seq: Seq(r.u32(f::SEQ)),
             ack: Seq(r.u32(f::ACK)),
@@ -232,6 +233,17 @@ fn packet<'a>(bytes: &'a [u8], r: Record<'_>) -> Result<Packet<'a>, Malformed> {
         }),
         payload,
     })
+}
+
+fn portion(r: Record<'_>) -> Portion {
+    use l::wl_packet as f;
+    if r.flag(l::WL_REFUSED) {
+        Portion::Refusal
+    } else if r.flag(l::WL_FRAGMENT) {
+        Portion::Fragment { start: r.u16(f::WINDOW).into(), of: r.u32(f::ACK) }
+    } else {
+        Portion::Whole
+    }
 }
 
 fn wake(r: Record<'_>) -> Result<Wake, Malformed> {

@@ -8,7 +8,9 @@ use crate::correlator::Totals;
 use crate::ledger::Ledger;
 use rustc_hash::FxHasher;
 use std::hash::{Hash, Hasher};
-use wirelap_events::{ByteRange, Class, Data, FlowKey, Frame, GroupId, Nanos, Offset, Stamp};
+use wirelap_events::{
+    ByteRange, Class, Data, FlowKey, Frame, GroupId, Nanos, Offset, Packet, Portion, Stamp,
+};
 use wirelap_protocols::stream::Stream;
 use wirelap_protocols::{Connection, FrameSink, Memories, Pdu, Protocol, Side};
 
@@ -262,8 +264,42 @@ impl Conversation {
         }
     }
 
+    /// A packet with a datagram of these bytes, or with a fragment of it.
+    pub fn datagram_packet(
+        &mut self,
+        side: Side,
+        range: ByteRange,
+        packet: &Packet<'_>,
+        found: &mut Vec<Found>,
+    ) {
+        let pieces = &mut self.flow_mut(side).pieces;
+        let Portion::Fragment { start, .. } = packet.portion else {
+            if !pieces.is_empty() {
+                self.put_together(side, found);
+            }
+            self.datagram(side, range, packet.payload, found);
+            return;
+        };
+        if start == 0 && !pieces.is_empty() {
+            self.put_together(side, found);
+        }
+        let pieces = &mut self.flow_mut(side).pieces;
+        pieces.add(range, u64::from(start), packet.payload);
+        if pieces.is_whole() {
+            self.put_together(side, found);
+        }
+    }
+
+    /// Reads the fragments so far as one datagram.
+    fn put_together(&mut self, side: Side, found: &mut Vec<Found>) {
+        let mut pieces = std::mem::take(&mut self.flow_mut(side).pieces);
+        self.datagram(side, pieces.range, &pieces.bytes, found);
+        pieces.clear();
+        self.flow_mut(side).pieces = pieces;
+    }
+
     /// A datagram, as far as it was captured.
-    pub fn datagram(&mut self, side: Side, range: ByteRange, bytes: &[u8], found: &mut Vec<Found>) {
+    fn datagram(&mut self, side: Side, range: ByteRange, bytes: &[u8], found: &mut Vec<Found>) {
         self.uncaptured += range.len().saturating_sub(bytes.len() as u64);
         if matches!(self.state, State::Undecided(_)) {
             self.recognise_datagram(side, bytes);

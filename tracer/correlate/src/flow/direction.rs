@@ -2,6 +2,7 @@
 
 use super::carried::Carried;
 use super::devices::Devices;
+use super::pieces::Pieces;
 use super::{Reassembly, Unwrap};
 use crate::config::Config;
 use crate::marks::{Path, TcpMarks, UdpMarks};
@@ -100,6 +101,8 @@ pub struct Flow {
     pub end: Option<Offset>,
     /// The bytes that were on the counting device.
     pub carried: Carried,
+    /// UDP: the datagram that is coming in fragments.
+    pub pieces: Pieces,
     /// Whether a send was ever seen: then a message without one is not complete.
     pub has_sends: bool,
     /// The loss count of the ready probe when this flow last reported ready.
@@ -140,6 +143,7 @@ impl Flow {
             boundary: None,
             end: None,
             carried: Carried::default(),
+            pieces: Pieces::default(),
             has_sends: false,
             ready_losses: 0,
             interrupted: false,

@@ -5,6 +5,7 @@ mod conversation;
 mod devices;
 mod direction;
 mod known;
+mod pieces;
 mod reassembly;
 mod recognition;
 mod table;

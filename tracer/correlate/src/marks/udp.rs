@@ -93,7 +93,7 @@ impl UdpMarks {
     /// A datagram is seen for the first time. Returns its number and its bytes' place in the flow.
     pub fn add(&mut self, packet: &Packet<'_>, at: Nanos) -> (u64, ByteRange) {
         let place = (packet.hook, packet.netns, packet.device);
-        let range = ByteRange::new(self.next, u64::from(packet.payload_len));
+        let range = ByteRange::new(self.next, u64::from(packet.datagram_len()));
         self.next = range.end;
         let is_xmit = packet.hook == PacketHook::Xmit;
         if self.datagrams.len() >= self.limit {
@@ -121,7 +121,7 @@ impl UdpMarks {
         let was_read = self.was_read(number);
         let Some(datagram) = self.get_mut(number) else { return false };
         let seen = datagram.xmit.or(datagram.rx).unwrap_or_default();
-        let same = datagram.range.len() == u64::from(packet.payload_len)
+        let same = datagram.range.len() == u64::from(packet.datagram_len())
             && place != datagram.first
             && place != datagram.last
             && at.since(seen + LONGEST_PATH).is_none()
@@ -134,6 +134,26 @@ impl UdpMarks {
             }
         }
         same
+    }
+
+    /// A later fragment of datagram `number`, whose last byte goes where its last fragment goes. Its
+    /// bytes if this is where the datagram was first seen: there they count.
+    pub fn fragment(&mut self, number: u64, packet: &Packet<'_>, at: Nanos) -> Option<ByteRange> {
+        let datagram = self.get_mut(number)?;
+        let place = (packet.hook, packet.netns, packet.device);
+        let is_first = place == datagram.first;
+        match packet.hook {
+            PacketHook::Xmit if is_first => {
+                datagram.xmit = Some(at);
+                datagram.queued = packet.queued;
+            }
+            PacketHook::Xmit => {}
+            PacketHook::Rx => {
+                datagram.rx = Some(at);
+                datagram.deferred = packet.deferred;
+            }
+        }
+        is_first.then_some(datagram.range)
     }
 
     pub fn sent(&mut self, number: u64, sending: Sending) {

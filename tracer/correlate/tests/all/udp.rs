@@ -4,8 +4,8 @@ use crate::mqtt::{payload, stamp};
 use crate::world::{IP, LINK, LO, Played, Process, STEP, UDP, World, addr, process};
 use wirelap_correlate::{Config, Label};
 use wirelap_events::{
-    Body, FlowKey, Nanos, Origin, Packet, PacketHook, PacketId, Pid, Read, ReadKind, Ready,
-    ReadyKind, Send, SendKind, Socket, SocketId, Stage, Transport,
+    Body, FlowKey, Nanos, Origin, Packet, PacketHook, PacketId, Pid, Portion, Read, ReadKind,
+    Ready, ReadyKind, Send, SendKind, Socket, SocketId, Stage, Transport,
 };
 
 /// A UDP socket and its owner.
@@ -60,6 +60,7 @@ fn packet(
         wire_bytes: u32::from(LINK + IP + UDP) + len,
         link_header: LINK,
         deferred: false,
+        portion: Portion::Whole,
         ip_header: IP,
         transport_header: UDP,
         payload_len: len,

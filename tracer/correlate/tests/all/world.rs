@@ -4,8 +4,8 @@ use std::net::SocketAddr;
 use wirelap_correlate::{Config, Correlator, Group, Overhead, Part, Snapshot};
 use wirelap_events::{
     Body, Comm, Cpu, Delivery, Event, FlowKey, IfIndex, Nanos, NetNs, Origin, Packet, PacketHook,
-    PacketId, Pid, Read, ReadKind, Ready, ReadyKind, Send, SendKind, Seq, Socket, SocketId, Stage,
-    TaskId, TcpFields, Tid, Transport, Wake, tcp_flags,
+    PacketId, Pid, Portion, Read, ReadKind, Ready, ReadyKind, Send, SendKind, Seq, Socket,
+    SocketId, Stage, TaskId, TcpFields, Tid, Transport, Wake, tcp_flags,
 };
 
 /// Between two events.
@@ -215,6 +215,7 @@ impl World {
             wire_bytes: u32::from(LINK + IP + TCP) + len,
             link_header: LINK,
             deferred: false,
+            portion: Portion::Whole,
             ip_header: IP,
             transport_header: TCP,
             payload_len: len,

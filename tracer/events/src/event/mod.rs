@@ -9,7 +9,9 @@ mod socket;
 mod task;
 
 pub use call::{Nagle, Read, ReadKind, Ready, ReadyKind, Send, SendKind, TxState};
-pub use packet::{Drop, DropCause, Packet, PacketHook, PacketId, Retransmit, TcpFields, tcp_flags};
+pub use packet::{
+    Drop, DropCause, Packet, PacketHook, PacketId, Portion, Retransmit, TcpFields, tcp_flags,
+};
 pub use probe::{Lost, Probe};
 pub use socket::{Origin, Socket};
 pub use task::{Comm, Holder, Rest, TaskId, Wake};

@@ -17,6 +17,25 @@ pub enum PacketHook {
     Rx,
 }
 
+/// What a packet is of its flow's traffic.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Portion {
+    /// A TCP packet, or a datagram.
+    #[default]
+    Whole,
+    /// An IP fragment of a datagram (RFC 791 §3.2, RFC 8200 §4.5). All fragments have the
+    /// [`Packet::id`] of the first, which alone has the UDP header and comes first.
+    Fragment {
+        /// Where its payload begins in the datagram's.
+        start: u32,
+        /// Payload bytes of the whole datagram.
+        of: u32,
+    },
+    /// An ICMP error (RFC 792, RFC 4443) in answer to a packet of the other direction: nobody listens
+    /// there, or it was too large. What it quotes counts as its payload and is not captured.
+    Refusal,
+}
+
 /// A packet passed a hook. `at` is when.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packet<'a> {
@@ -53,6 +72,8 @@ pub struct Packet<'a> {
     pub segments: u16,
     /// Rx only: it waited for `ksoftirqd` to be scheduled, because the interrupt's own time was up.
     pub deferred: bool,
+    /// What it is of its flow's traffic.
+    pub portion: Portion,
     /// TCP's fields; `None` for UDP.
     pub tcp: Option<TcpFields>,
     /// The first bytes of its payload, as many as were captured.
@@ -63,6 +84,14 @@ impl Packet<'_> {
     /// Payload bytes that were not captured.
     pub fn uncaptured(&self) -> u64 {
         u64::from(self.payload_len).saturating_sub(self.payload.len() as u64)
+    }
+
+    /// Payload bytes of the datagram that it is, or that it is a fragment of.
+    pub fn datagram_len(&self) -> u32 {
+        match self.portion {
+            Portion::Fragment { of, .. } => of,
+            Portion::Whole | Portion::Refusal => self.payload_len,
+        }
     }
 }
 

@@ -5,9 +5,9 @@ use proptest::prelude::*;
 use std::net::{IpAddr, SocketAddr};
 use wirelap_events::{
     Body, Comm, Cpu, Drop, DropCause, Event, FlowKey, Holder, IfIndex, Lost, Nagle, Nanos, NetNs,
-    Origin, Packet, PacketHook, PacketId, Pid, Probe, Read, ReadKind, Ready, ReadyKind, Rest,
-    Retransmit, Send, SendKind, Seq, Socket, SocketId, TaskId, TcpFields, Tid, Transport, TxState,
-    Wake,
+    Origin, Packet, PacketHook, PacketId, Pid, Portion, Probe, Read, ReadKind, Ready, ReadyKind,
+    Rest, Retransmit, Send, SendKind, Seq, Socket, SocketId, TaskId, TcpFields, Tid, Transport,
+    TxState, Wake,
 };
 
 /// An event with its payload.
@@ -273,6 +273,11 @@ fn packet() -> impl Strategy<Value = Packet<'static>> {
                 payload_len: sizes.4,
                 segments: sizes.5,
                 deferred: odd.0,
+                portion: match (odd, is_tcp) {
+                    ((true, false), false) => Portion::Fragment { start: sizes.4, of: tcp.0 },
+                    ((false, true), _) => Portion::Refusal,
+                    _ => Portion::Whole,
+                },
                 tcp: is_tcp.then_some(TcpFields {
                     seq: Seq(tcp.0),
                     ack: Seq(tcp.1),

@@ -3,8 +3,8 @@
 use crate::any::Told;
 use std::net::SocketAddr;
 use wirelap_events::{
-    Body, Cpu, Event, FlowKey, IfIndex, Nanos, NetNs, Packet, PacketHook, PacketId, Seq, TaskId,
-    TcpFields, Transport,
+    Body, Cpu, Event, FlowKey, IfIndex, Nanos, NetNs, Packet, PacketHook, PacketId, Portion, Seq,
+    TaskId, TcpFields, Transport,
 };
 
 /// The loopback device's packet with this payload: MQTT's port, seen at `hook`.
@@ -28,6 +28,7 @@ pub fn told(hook: PacketHook, at: u64, seq: u32, payload: &[u8]) -> Told {
         payload_len: len,
         segments: 1,
         deferred: false,
+        portion: Portion::Whole,
         tcp: Some(TcpFields { seq: Seq(seq), ack: Seq(1), flags: 0x18, window: 512 }),
         payload: &[],
     };
