@@ -30,15 +30,15 @@ impl Correlator {
 
     fn overheads(&self) -> Vec<Overhead> {
         let mut all: Vec<Overhead> = self.rows.iter().map(|(_, row)| row.past).collect();
-        for (_, conversation) in self.flows.iter() {
-            if let Some((row, _)) = conversation.row
-                && let Some(sum) = all.get_mut(row.0 as usize)
-            {
-                conversation.ledger.add_to(sum);
+        let mut strays = Vec::new();
+        for (way, conversation) in self.flows.iter() {
+            let row = conversation.row.map(|(row, _)| row).or_else(|| self.labelled_row(way));
+            match row.and_then(|row| all.get_mut(row.0 as usize)) {
+                Some(sum) => conversation.ledger.add_to(sum),
+                None => strays.push(conversation),
             }
         }
-        let open = self.flows.iter().map(|(_, conversation)| conversation);
-        self.strays.add_to(self.rows.iter().map(|(_, row)| row), open, &mut all);
+        self.strays.add_to(self.rows.iter().map(|(_, row)| row), &strays, &mut all);
         all
     }
 

@@ -68,14 +68,15 @@ impl Lane {
         let transport = rest.take(u64::from(packet.transport_header));
         let network = rest.take(u64::from(packet.ip_header));
         // What the headers' lengths do not explain is padding of the link layer.
-        let headers = [transport, network, rest.0];
+        let link = rest.0;
         if let Some(part) = bare(packet) {
             self.parts[part] += whole;
-            // What an error quotes is its own doing.
-            let headers = [transport + payload, network, rest.0];
+            // Only an error has payload here: what it quotes.
+            let headers = [transport + payload, network, link];
             self.bare.iter_mut().zip(headers).for_each(|(sum, bytes)| *sum += bytes);
             return;
         }
+        let headers = [transport, network, link];
         for (part, bytes) in [Part::Transport, Part::Network, Part::Link].into_iter().zip(headers) {
             self.parts[part] += bytes;
         }
@@ -103,10 +104,10 @@ impl Lane {
 /// What a packet without data is counted as: an ICMP error is to a datagram what a reset is to a
 /// connection. An empty datagram is data.
 fn bare(packet: &Packet<'_>) -> Option<Part> {
+    const TURNS: u8 = tcp_flags::SYN | tcp_flags::FIN | tcp_flags::RST;
     if packet.portion == Portion::Refusal {
         return Some(Part::Connection);
     }
-    const TURNS: u8 = tcp_flags::SYN | tcp_flags::FIN | tcp_flags::RST;
     let tcp = packet.tcp.as_ref().filter(|_| packet.payload_len == 0)?;
     Some(if tcp.flags & TURNS == 0 { Part::PureAck } else { Part::Connection })
 }

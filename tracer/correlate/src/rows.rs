@@ -127,6 +127,17 @@ impl Rows {
         self.all.get_mut(id.0 as usize)
     }
 
+    /// A row of the name that the caller has given to these processes, if there is one.
+    pub fn labelled(&self, pids: &[Pid]) -> Option<GroupId> {
+        let name = &self.labels.get(self.label_of(pids)?)?.name;
+        let same = self.labels.iter().enumerate().filter(|(_, label)| label.name == *name);
+        same.map(|(index, _)| RowKey::Label(index)).find_map(|key| self.keys.get(&key).copied())
+    }
+
+    fn label_of(&self, pids: &[Pid]) -> Option<usize> {
+        self.labels.iter().position(|label| label.pids.iter().any(|pid| pids.contains(pid)))
+    }
+
     /// The row of a conversation. A label by process beats one by port.
     pub fn row_of(
         &mut self,
@@ -136,8 +147,7 @@ impl Rows {
         pids: &[Pid],
     ) -> GroupId {
         let ports = [key.src.port(), key.dst.port()];
-        let by_pid = self.labels.iter().position(|l| l.pids.iter().any(|pid| pids.contains(pid)));
-        let label = by_pid.or_else(|| {
+        let label = self.label_of(pids).or_else(|| {
             self.labels.iter().position(|l| l.ports.iter().any(|port| ports.contains(port)))
         });
         let domain = || ports.iter().find_map(|&port| protocol.domain(port));

@@ -120,7 +120,7 @@ impl Correlator {
     /// The row of a conversation, once its protocol is known.
     pub(crate) fn row_of(&mut self, way: Way) -> Option<GroupId> {
         let conversation = self.flows.get(way)?;
-        let protocol = conversation.protocol()?;
+        let Some(protocol) = conversation.protocol() else { return self.labelled_row(way) };
         let state = self.sockets.learned + self.rows.labels() as u64;
         if let Some((row, known)) = conversation.row
             && known == state
@@ -128,8 +128,7 @@ impl Correlator {
             return Some(row);
         }
         let key = conversation.flows[0].key;
-        let pids = [self.sender_of(way), self.receiver_of(way)];
-        let pids: ArrayVec<Pid, 2> = pids.into_iter().flatten().collect();
+        let pids = self.pids_of(way);
         let server = self.server_address(way)?;
         let row = self.rows.row_of(protocol, key, server, &pids);
         let serves = self.flows.server(way).map(|side| Way { side, ..way });
@@ -139,6 +138,16 @@ impl Correlator {
         }
         self.flows.get_mut(way)?.row = Some((row, state));
         Some(row)
+    }
+
+    /// The row of a conversation in no known protocol: what a process says that the caller has named
+    /// belongs to that name, if something else has made its row.
+    pub(crate) fn labelled_row(&self, way: Way) -> Option<GroupId> {
+        self.rows.labelled(&self.pids_of(way))
+    }
+
+    fn pids_of(&self, way: Way) -> ArrayVec<Pid, 2> {
+        [self.sender_of(way), self.receiver_of(way)].into_iter().flatten().collect()
     }
 
     /// A conversation's first message may be found before it is known whose sockets carry it. It

@@ -33,7 +33,7 @@ impl Strays {
     pub fn add_to<'a>(
         &self,
         rows: impl Iterator<Item = &'a Row>,
-        open: impl Iterator<Item = &'a Conversation>,
+        open: &[&Conversation],
         sums: &mut [Overhead],
     ) {
         let mut places: FxHashMap<Place, usize> = FxHashMap::default();
