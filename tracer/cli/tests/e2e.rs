@@ -4,6 +4,8 @@
 
 #[path = "e2e/bench.rs"]
 mod bench;
+#[path = "e2e/bytes.rs"]
+mod bytes;
 #[path = "e2e/crowd.rs"]
 mod crowd;
 #[path = "e2e/mqtt.rs"]

@@ -12,7 +12,7 @@ use std::net::{Ipv4Addr, TcpListener, TcpStream, UdpSocket};
 use std::sync::mpsc;
 use std::thread;
 use wirelap_capture::{Capture, Config};
-use wirelap_events::{IfIndex, PacketHook};
+use wirelap_events::{IfIndex, PacketHook, Portion};
 
 /// A device's received and sent bytes and packets, of this thread's namespace.
 fn counters(device: &str) -> [u64; 4] {
@@ -284,5 +284,71 @@ fn the_snap_length_cuts_payload_and_nothing_else() {
             })
             .collect();
         assert_eq!(cut, [(99, 99), (100, 100), (101, 100), (5_000, 100)]);
+    });
+}
+
+#[test]
+fn fragments_belong_to_their_datagram() {
+    in_own_netns(|netns| {
+        ip("link set lo mtu 1500");
+        for address in [V4, V6] {
+            let mut capture = Capture::attach(&everything()).unwrap();
+            let mut seen = Seen::new(netns);
+            let before = counters("lo");
+            let (a, b) =
+                (UdpSocket::bind((address, 0)).unwrap(), UdpSocket::bind((address, 0)).unwrap());
+            a.send_to(&pattern(5000), b.local_addr().unwrap()).unwrap();
+            b.recv(&mut [0; 5000]).unwrap();
+            drop(b);
+            seen.collect(&mut capture, "the end of a socket", |seen| seen.closed() == 1);
+            let after = counters("lo");
+            let delta: [u64; 4] = std::array::from_fn(|i| after[i] - before[i]);
+            assert_eq!(counted(&seen, IfIndex(1)), delta, "{address}");
+            assert_adds_up(&seen);
+            for hook in [PacketHook::Xmit, PacketHook::Rx] {
+                let packets: Vec<_> = seen.packets(hook).collect();
+                assert_eq!(packets.len(), 4, "{address} {packets:?}");
+                let mut bytes = Vec::new();
+                let mut next = 0;
+                for (packet, payload) in packets {
+                    let whole = Portion::Fragment { start: next, of: 5000 };
+                    assert_eq!(packet.portion, whole, "{address}");
+                    assert_eq!(packet.flow.src, a.local_addr().unwrap());
+                    next += packet.payload_len;
+                    bytes.extend_from_slice(payload);
+                }
+                assert_eq!(next, 5000);
+                let captured = if hook == PacketHook::Xmit { pattern(5000) } else { Vec::new() };
+                assert!(bytes == captured, "{address} {hook:?}: {} bytes", bytes.len());
+            }
+            let ids: Vec<_> = seen.packets(PacketHook::Xmit).map(|(packet, _)| packet.id).collect();
+            assert!(ids.iter().all(|id| *id == ids[0]), "{ids:?}");
+        }
+    });
+}
+
+#[test]
+fn an_icmp_error_belongs_to_the_flow_that_would_have_answered() {
+    in_own_netns(|netns| {
+        for address in [V4, V6] {
+            let mut capture = Capture::attach(&everything()).unwrap();
+            let mut seen = Seen::new(netns);
+            let nobody = UdpSocket::bind((address, 0)).unwrap().local_addr().unwrap();
+            let before = counters("lo");
+            let socket = UdpSocket::bind((address, 0)).unwrap();
+            socket.send_to(&pattern(300), nobody).unwrap();
+            let refused = |seen: &Seen| {
+                seen.packets(PacketHook::Rx).any(|(packet, _)| packet.portion == Portion::Refusal)
+            };
+            seen.collect(&mut capture, "an ICMP error", refused);
+            let after = counters("lo");
+            let delta: [u64; 4] = std::array::from_fn(|i| after[i] - before[i]);
+            assert_eq!(counted(&seen, IfIndex(1)), delta, "{address}");
+            assert_adds_up(&seen);
+            let (packet, payload) = seen.packets(PacketHook::Xmit).last().unwrap();
+            assert_eq!(packet.portion, Portion::Refusal);
+            assert_eq!((packet.flow.src, packet.flow.dst), (nobody, socket.local_addr().unwrap()));
+            assert!(payload.is_empty());
+        }
     });
 }

@@ -93,16 +93,40 @@ impl Bench {
     /// The same in a network of its own in which everybody may ping. After its output come the kernel's ICMP counters
     /// (`/proc/net/snmp`).
     pub fn wirelap_alone(&self, words: &str) -> Call {
-        const SCRIPT: &str = "ip link set lo up && \
-            echo '0 2147483647' > /proc/sys/net/ipv4/ping_group_range && \
-            \"$0\" \"$@\" && grep '^Icmp:' /proc/net/snmp";
+        self.wirelap_in(
+            "ip link set lo up && \
+             echo '0 2147483647' > /proc/sys/net/ipv4/ping_group_range && \
+             \"$0\" \"$@\" && grep '^Icmp:' /proc/net/snmp",
+            words,
+        )
+    }
+
+    /// The same in a network of its own that `setup` has changed, and in which nobody else says a word. Its output is
+    /// between two lines of `/proc/net/dev`.
+    pub fn wirelap_counted(&self, words: &str, setup: &str) -> Call {
+        // Cyclone DDS joins a group on whatever device it is told, and the kernel reports that.
+        let script = format!(
+            "for off in /proc/sys/net/ipv6/conf/all/disable_ipv6; do [ ! -e $off ] || echo 1 > $off; done; \
+             ip link set lo up && nft 'add table ip wirelap; \
+             add chain ip wirelap out {{ type filter hook output priority 0 ; }}; \
+             add rule ip wirelap out ip protocol igmp drop' && {setup} \
+             grep lo: /proc/net/dev && \"$0\" \"$@\" && grep lo: /proc/net/dev",
+            setup = if setup.is_empty() { String::new() } else { format!("{setup} &&") },
+        );
+        self.wirelap_in(&script, words)
+    }
+
+    /// Run by a script, as its `"$0" "$@"`, in a network of its own.
+    fn wirelap_in(&self, script: &str, words: &str) -> Call {
         let Call { command, json } = self.wirelap(words);
         let mut alone = Command::new("unshare");
-        alone.args(["--net", "sh", "-c", SCRIPT]).arg(command.get_program());
+        alone.args(["--net", "sh", "-c", script]).arg(command.get_program());
         alone.args(command.get_args());
         for (name, value) in command.get_envs() {
             alone.env(name, value.unwrap_or_default());
         }
+        let path = std::env::var("PATH").unwrap_or_default();
+        alone.env("PATH", format!("{path}:/usr/sbin:/sbin"));
         alone.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         Call { command: alone, json }
     }

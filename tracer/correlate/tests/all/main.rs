@@ -5,6 +5,7 @@ mod corpus;
 mod dds;
 mod fan;
 mod flows;
+mod fragments;
 mod ledger;
 mod loss;
 mod mqtt;

@@ -143,6 +143,25 @@ proptest! {
     }
 
     #[test]
+    fn the_ledger_adds_up_whatever_is_sent_again_overtaken_or_lost(
+        fates in prop::collection::vec(fate(), 40..400),
+    ) {
+        let world = traffic(30);
+        // The first packets are whole and in order, so that the protocols are known.
+        let (start, rest) = world.told.split_at(60);
+        let told: Vec<Told> = start.iter().cloned().chain(suffer(rest, &fates)).collect();
+        let played = Played::new(Config::default(), &told);
+        let groups = &played.snapshot.groups;
+        prop_assert_eq!(groups.len(), 2);
+        let total: u64 = groups.iter().map(|group| group.overhead.total()).sum();
+        prop_assert_eq!(total, sent_bytes(&told));
+        let packets: u64 = groups.iter().map(|group| group.overhead.packets).sum();
+        let sent = told.iter().filter(|told| matches!(&told.event.body,
+            Body::Packet(packet) if packet.hook == PacketHook::Xmit));
+        prop_assert_eq!(packets, sent.count() as u64);
+    }
+
+    #[test]
     fn the_ledger_adds_up_to_the_device_at_every_moment(
         cut in 0usize..700,
         lost in prop::collection::vec(any::<bool>(), 64),
