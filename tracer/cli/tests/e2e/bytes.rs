@@ -75,7 +75,7 @@ fn device(line: &str) -> Carried {
 /// Runs once. What the device counted, and the only row of the report.
 fn run(network: Network, words: &str) -> (Carried, Value) {
     let bench = Bench::new();
-    let ended = bench.wirelap_counted(words, network.setup()).end(LONG);
+    let ended = bench.wirelap_counted(words, network.setup()).json().end(LONG);
     assert_eq!(ended.status, Some(0), "{words}: {}", ended.stderr);
     let counters: Vec<Carried> = ended
         .stdout
