@@ -49,12 +49,13 @@ enum wl_origin {
 
 /* Bits of wl_head.flags. */
 enum wl_flag {
-	WL_HAS_SEQ = 1,  /* wl_socket: tx_next and rx_next are known */
-	WL_FROM_IRQ = 2, /* wl_wake: the wakeup came from an interrupt */
-	WL_MIGRATED = 4, /* wl_wake: the thread had run on another CPU */
-	WL_DEFERRED = 8, /* wl_packet: ksoftirqd received it */
+	WL_HAS_SEQ = 1,   /* wl_socket: tx_next and rx_next are known */
+	WL_FROM_IRQ = 2,  /* wl_wake: the wakeup came from an interrupt */
+	WL_MIGRATED = 4,  /* wl_wake: the thread had run on another CPU */
+	WL_DEFERRED = 8,  /* wl_packet: ksoftirqd received it */
 	WL_FRAGMENT = 16, /* wl_packet: an IP fragment of a datagram */
-	WL_REFUSED = 32, /* wl_packet: an ICMP error that came in answer to a packet of the other direction */
+	WL_REFUSED =
+		32, /* wl_packet: an ICMP error that came in answer to a packet of the other direction */
 };
 
 /* wl_wake.rest. */

@@ -105,8 +105,9 @@ static __always_inline bool parse_refusal(struct sk_buff *skb, __s32 at, __u8 *h
 	__u32 ports = is_v4 ? 20 : 40;
 	__u16 ip_header = p->ip_header;
 
-	if (p->flow.transport != (is_v4 ? IPPROTO_ICMP : IPPROTO_ICMPV6) || ip_bytes < 8 + ports + 4 ||
-	    !read_skb(skb, at, header, ICMP_HEADER) || !is_error(header[0], is_v4))
+	if (p->flow.transport != (is_v4 ? IPPROTO_ICMP : IPPROTO_ICMPV6) ||
+	    ip_bytes < 8 + ports + 4 || !read_skb(skb, at, header, ICMP_HEADER) ||
+	    !is_error(header[0], is_v4))
 		return false;
 	at += ICMP_HEADER;
 	if (is_v4 ? !read_skb(skb, at, header, 24) : !read_skb(skb, at, header, 44))

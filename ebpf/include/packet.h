@@ -198,7 +198,8 @@ static __always_inline bool parse_any(struct sk_buff *skb, __s32 offset, struct 
 	if (!read_ip(skb, offset, header, p, &ip_bytes, &piece))
 		return false;
 	if (!is_followed(p))
-		return !piece.offset && parse_refusal(skb, offset + p->ip_header, header, p, ip_bytes);
+		return !piece.offset &&
+		       parse_refusal(skb, offset + p->ip_header, header, p, ip_bytes);
 	if (piece.offset)
 		return find_fragment(p, &piece, ip_bytes);
 	if (!read_transport(skb, offset, header, p, ip_bytes))
