@@ -54,8 +54,7 @@ enum wl_flag {
 	WL_MIGRATED = 4,  /* wl_wake: the thread had run on another CPU */
 	WL_DEFERRED = 8,  /* wl_packet: ksoftirqd received it */
 	WL_FRAGMENT = 16, /* wl_packet: an IP fragment of a datagram */
-	WL_REFUSED =
-		32, /* wl_packet: an ICMP error that came in answer to a packet of the other direction */
+	WL_REFUSED = 32, /* wl_packet: an ICMP error in answer to a packet of the other direction */
 };
 
 /* wl_wake.rest. */
