@@ -87,6 +87,8 @@ pub struct Encoder {
     interfaces: FxHashMap<Place, u32>,
     shown: FxHashMap<FlowKey, Place>,
     sockets: FxHashMap<SocketId, Event<'static>>,
+    /// Something other than ticks waits for a block.
+    has_news: bool,
     /// Notes that each file has.
     standing: Vec<(String, String)>,
     scratch: Vec<u8>,
@@ -104,6 +106,7 @@ impl Encoder {
             interfaces: FxHashMap::default(),
             shown: FxHashMap::default(),
             sockets: FxHashMap::default(),
+            has_news: false,
             standing: Vec::new(),
             scratch: Vec::new(),
         };
@@ -116,6 +119,11 @@ impl Encoder {
         &self.blocks.bytes
     }
 
+    /// Whether something other than ticks waits for a block.
+    pub fn has_news(&self) -> bool {
+        self.has_news
+    }
+
     /// They have been written.
     pub fn clear(&mut self) {
         self.blocks.bytes.clear();
@@ -125,6 +133,7 @@ impl Encoder {
     pub fn restart(&mut self) {
         self.interfaces.clear();
         self.begin_section();
+        self.has_news = !self.standing.is_empty() || !self.sockets.is_empty();
         for (subject, text) in &self.standing {
             self.records.note(Note { subject, text });
         }
@@ -169,7 +178,9 @@ impl Encoder {
     /// All events up to this time have been taken.
     pub fn tick(&mut self, at: Nanos) {
         self.records.tick(at);
-        self.complete_if_full();
+        if self.records.len() >= FULL {
+            self.complete();
+        }
     }
 
     /// Writes something down.
@@ -186,6 +197,7 @@ impl Encoder {
 
     /// Puts what is not in a block yet into one.
     pub fn complete(&mut self) {
+        self.has_news = false;
         if self.records.is_empty() {
             return;
         }
@@ -200,6 +212,7 @@ impl Encoder {
     }
 
     fn complete_if_full(&mut self) {
+        self.has_news = true;
         if self.records.len() >= FULL {
             self.complete();
         }
@@ -302,6 +315,7 @@ impl Encoder {
         self.scratch.extend(TAG);
         event.cpu.put(&mut self.scratch);
         Beside::of(packet, event.at).put(&mut self.scratch);
+        self.has_news = false;
         if !self.records.is_empty() {
             self.records.move_to(&mut self.scratch);
         }

@@ -1,7 +1,8 @@
 //! Events in a file: pcapng that Wireshark opens and that gives every event back, bit for bit. And captures
 //! of others as events, as far as packets alone can tell.
 //!
-//! The layout is in docs/recording.md. Nothing here needs a clock or a file; [`files`] has what writes some.
+//! The layout is in docs/recording.md. No clock here: time is that of the events. Only `open` and `recorder` know
+//! files.
 //!
 //! | module | what |
 //! |---|---|
@@ -13,6 +14,8 @@
 //! | [`encode`] | entries → the bytes of a file |
 //! | [`read`] | a file → entries |
 //! | `comment` | a packet's comment in plain words |
+//! | `open` | files, compressed ones too |
+//! | `recorder` | files that are being recorded: rotation, full disks |
 
 pub mod block;
 mod comment;
@@ -20,15 +23,19 @@ pub mod encode;
 pub mod headers;
 mod input;
 mod link;
+mod open;
 pub mod problem;
 pub mod read;
 pub mod record;
+mod recorder;
 mod wire;
 
 pub use encode::{DeviceName, Encoder, Section, Settings, Shown};
+pub use open::{open, uncompressed};
 pub use problem::{Counts, Problem, Problems};
 pub use read::{NotACapture, Recording};
 pub use record::{Entry, Note};
+pub use recorder::{Recorder, Rotation, WriteFailed, Written};
 
 /// Stands for the private enterprise number that wirelap does not have: one that IANA gives to nobody (RFC 9371
 /// §3.1).

@@ -136,6 +136,12 @@ impl<R: Read> Recording<R> {
         })
     }
 
+    /// Whether what comes was recorded by wirelap: sockets and calls, not packets alone. Known once the first
+    /// entry was handed out.
+    pub fn is_own(&self) -> bool {
+        self.wall.is_some()
+    }
+
     /// What was in the file so far.
     pub fn counts(&self) -> Counts {
         self.counts
