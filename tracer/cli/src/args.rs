@@ -4,7 +4,9 @@ mod explain;
 
 pub use explain::ExplainArgs;
 
+use crate::analyze::AnalyzeArgs;
 use crate::quantity;
+use crate::record::RecordArgs;
 use clap::error::ErrorKind;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
@@ -19,6 +21,8 @@ Examples:
   sudo wirelap run latency --on mqtt --broker mosquitto --rate 2000 --messages 100000 --json out.json
   sudo wirelap run throughput --on zenoh-p2p,dds --payload 64,1K,64K --duration 10s
   wirelap explain out.json                         why it took so long, and what to change
+  sudo wirelap record -o trace.pcapng --payload --duration 10s
+  wirelap analyze trace.pcapng
 
 Exit status: 0 fine, 1 what was measured failed, 2 wrong usage, 3 this machine cannot (with the remedy).";
 
@@ -42,6 +46,10 @@ pub enum Command {
     Run(RunArgs),
     /// Explain the results in a JSON file: where the time went, what is wrong, what to change
     Explain(ExplainArgs),
+    /// Record what happens on this machine to a file, for Wireshark and `wirelap analyze`
+    Record(RecordArgs),
+    /// Show what is in recordings, or in captures of tcpdump and Wireshark
+    Analyze(AnalyzeArgs),
     /// List the middlewares that can be run, their brokers and how to get them
     List(ListArgs),
     /// Print completions for a shell
@@ -239,6 +247,10 @@ pub struct RunArgs {
     #[arg(long)]
     pub explain: bool,
 
+    /// Record all events to this file, for Wireshark and `wirelap analyze`; several trials have a file each
+    #[arg(long, value_name = "FILE")]
+    pub pcapng: Option<PathBuf>,
+
     /// The workloads.
     #[command(flatten, next_help_heading = "Workloads")]
     pub workload: WorkloadArgs,
@@ -294,6 +306,14 @@ pub struct LiveArgs {
     /// At the end, explain each row on a page
     #[arg(long)]
     pub explain: bool,
+
+    /// Record all events to this file, for Wireshark and `wirelap analyze`
+    #[arg(long, value_name = "FILE")]
+    pub pcapng: Option<PathBuf>,
+
+    /// Keep payload in that file, as many bytes as --snap says
+    #[arg(long, requires = "pcapng")]
+    pub pcapng_payload: bool,
 
     /// The workloads.
     #[command(flatten, next_help_heading = "Workloads")]

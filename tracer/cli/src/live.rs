@@ -10,6 +10,7 @@ use crate::output::{self, Json};
 use crate::plan::{self, Pacing, Trial};
 use crate::privileges;
 use crate::quantity::Sampling;
+use crate::recording;
 use crate::run::{catch_signals, preflight, ring_bytes};
 use crate::signals::Signals;
 use crate::tracer::{Findings, Settings, Tracer};
@@ -20,8 +21,9 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 use wirelap_correlate::Snapshot;
 use wirelap_events::{Delivery, Pid};
+use wirelap_recording::{Recorder, Rotation};
 use wirelap_report::explain::{Options, pages};
-use wirelap_report::{Kind, RunReport, Scenario, Skipped, from_snapshot, table};
+use wirelap_report::{Environment, Kind, RunReport, Scenario, Skipped, from_snapshot, table};
 use wirelap_tui::plain;
 
 /// Between two blocks of plain lines.
@@ -45,7 +47,8 @@ pub fn run(args: &LiveArgs) -> Result<ExitCode, Failure> {
     let signals = catch_signals()?;
     privileges::shed();
     let environment = environment::describe(0);
-    let tracer = Tracer::start(&settings(args), (|_| {}) as Discard)?;
+    let recorder = recorder(args, &environment)?;
+    let tracer = Tracer::start(&settings(args), (|_| {}) as Discard, recorder)?;
     let hooks = tracer.hooks().to_vec();
     let mut casts = Vec::new();
     if let Some(shop) = &shop {
@@ -59,24 +62,34 @@ pub fn run(args: &LiveArgs) -> Result<ExitCode, Failure> {
     for cast in &mut casts {
         cast.crew.stop();
     }
-    let Findings { snapshot, error, .. } = tracer.end()?;
+    let Findings { snapshot, error, recorder, .. } = tracer.end()?;
+    let report = RunReport {
+        hooks,
+        environment: told(environment, &casts),
+        skipped,
+        ..report(args, &snapshot, troubled.is_err() || error.is_some())
+    };
     if args.explain || !matches!(json, Json::No) {
-        let report = RunReport {
-            hooks,
-            environment: told(environment, &casts),
-            skipped,
-            ..report(args, &snapshot, troubled.is_err() || error.is_some())
-        };
         let text =
             if args.explain { pages(&report, Options::default()) } else { table::render(&report) };
         json.write(&report, &text)?;
     }
+    let recorded = recorder.map(|recorder| recording::close(recorder, &report)).transpose();
     match (troubled, error) {
         (Err(Trouble::Failed(failure)), _) => Err(failure),
         (_, Some(error)) => Err(Failure::Measured(error)),
+        (_, None) if let Err(failure) = recorded => Err(failure),
         // Leaving by a signal is how one leaves.
         (Ok(()) | Err(Trouble::Interrupted(_)), None) => Ok(ExitCode::SUCCESS),
     }
+}
+
+/// The recording that `--pcapng` asks for.
+fn recorder(args: &LiveArgs, environment: &Environment) -> Result<Option<Recorder>, Failure> {
+    let Some(path) = &args.pcapng else { return Ok(None) };
+    let settings =
+        wirelap_recording::Settings { payload: args.pcapng_payload, ..Default::default() };
+    recording::create(path, settings, Rotation::default(), environment, &args.decode).map(Some)
 }
 
 /// The workloads that `--on` starts.
@@ -205,10 +218,7 @@ fn lines(
     Ok(())
 }
 
-fn told(
-    mut environment: wirelap_report::Environment,
-    casts: &[Cast<'_>],
-) -> wirelap_report::Environment {
+fn told(mut environment: Environment, casts: &[Cast<'_>]) -> Environment {
     for cast in casts {
         let (versions, settings) = cast.told();
         environment.versions.insert(cast.name().to_owned(), versions);
@@ -217,18 +227,18 @@ fn told(
     environment
 }
 
-fn report(args: &LiveArgs, snapshot: &Snapshot, partial: bool) -> RunReport {
-    let ours = !args.on.is_empty();
+/// What a trace saw, whatever it was told.
+pub fn seen(snapshot: &Snapshot) -> RunReport {
     RunReport {
         schema: wirelap_report::run::RUN_SCHEMA.to_owned(),
-        partial,
-        environment: wirelap_report::Environment::default(),
+        partial: false,
+        environment: Environment::default(),
         scenario: Scenario {
             kind: Kind::Live,
             pacing: wirelap_report::Pacing::Foreign,
-            middlewares: plan::unique(&args.on),
-            payload_bytes: if ours { vec![args.payload as u64] } else { vec![] },
-            rate_msg_per_s: ours.then_some(args.rate),
+            middlewares: vec![],
+            payload_bytes: vec![],
+            rate_msg_per_s: None,
             messages: None,
             duration_s: Some((snapshot.at - snapshot.since).as_secs_f64()),
             warmup: 0,
@@ -240,5 +250,20 @@ fn report(args: &LiveArgs, snapshot: &Snapshot, partial: bool) -> RunReport {
         hooks: vec![],
         skipped: vec![],
         notes: snapshot.notes.clone(),
+    }
+}
+
+fn report(args: &LiveArgs, snapshot: &Snapshot, partial: bool) -> RunReport {
+    let ours = !args.on.is_empty();
+    let seen = seen(snapshot);
+    RunReport {
+        partial,
+        scenario: Scenario {
+            middlewares: plan::unique(&args.on),
+            payload_bytes: if ours { vec![args.payload as u64] } else { vec![] },
+            rate_msg_per_s: ours.then_some(args.rate),
+            ..seen.scenario
+        },
+        ..seen
     }
 }

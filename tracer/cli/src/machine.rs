@@ -53,6 +53,13 @@ pub fn now() -> Nanos {
     Nanos(part(time.tv_sec) * 1_000_000_000 + part(time.tv_nsec))
 }
 
+/// From that clock to the wall clock, in nanoseconds.
+pub fn wall_offset() -> i64 {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::Realtime);
+    let wall = time.tv_sec.saturating_mul(1_000_000_000).saturating_add(time.tv_nsec);
+    wall.saturating_sub_unsigned(now().0)
+}
+
 /// What a process has used so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {

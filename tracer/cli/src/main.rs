@@ -3,13 +3,15 @@
 //! | module | what |
 //! |---|---|
 //! | `args`, `quantity` | the command line |
-//! | `doctor`, `list`, `run`, `live`, `explain` | the subcommands |
+//! | `doctor`, `list`, `run`, `live`, `record`, `analyze`, `explain` | the subcommands |
+//! | `recording` | what recordings say beside the events |
 //! | `catalogue` | the middlewares that can be run: one entry each |
 //! | `plan` → `trial` → `results` | a run: its trials in order, one of them, their outcomes pooled |
 //! | `cast`, `workload` | a middleware's processes, and a single one |
 //! | `tracer` | the thread that takes events out of the kernel |
 //! | `tally`, `compare` | what the deliveries add up to, and whether the workloads agree |
 
+mod analyze;
 mod args;
 mod cast;
 mod catalogue;
@@ -27,6 +29,8 @@ mod plan;
 mod privileges;
 mod progress;
 mod quantity;
+mod record;
+mod recording;
 mod results;
 mod run;
 mod signals;
@@ -60,6 +64,8 @@ fn obey(command: &Command) -> Result<ExitCode, Failure> {
         Command::Live(args) => live::run(args),
         Command::Run(args) => run::run(args),
         Command::Explain(args) => explain::run(args),
+        Command::Record(args) => record::run(args),
+        Command::Analyze(args) => analyze::run(args),
         Command::List(args) => list::run(args),
         Command::Completions { shell } => completions(*shell),
     }

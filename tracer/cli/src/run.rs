@@ -13,6 +13,7 @@ use crate::signals::Signals;
 use crate::tracer::{self, Settings};
 use crate::trial::{self, Context, Outcome};
 use crate::workload::Shop;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use wirelap_capture::Datagrams;
 use wirelap_contract::LinkTransport;
@@ -31,7 +32,7 @@ pub fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
     let signals = catch_signals()?;
     privileges::shed();
     let environment = environment::describe(plan.seed);
-    let outcomes = measure(args, &plan, &shop, &signals)?;
+    let outcomes = measure(args, &plan, &shop, &signals, &environment)?;
     let report = report(args, &plan, environment, &outcomes);
     json.write(&report, &told(&report, args.explain))?;
     match verdict(&outcomes, plan.trials.len()) {
@@ -70,13 +71,20 @@ fn measure(
     plan: &Plan,
     shop: &Shop,
     signals: &Signals,
+    environment: &Environment,
 ) -> Result<Vec<Outcome>, Failure> {
     let progress = Progress::new(plan.trials.len());
     let mut outcomes = Vec::new();
     for (number, trial) in (1..).zip(&plan.trials) {
         progress.begin(number, &trial.title());
-        let context =
-            Context { shop, signals, settings: settings(&args.tracer, trial), progress: &progress };
+        let context = Context {
+            shop,
+            signals,
+            settings: settings(&args.tracer, trial),
+            progress: &progress,
+            pcapng: pcapng(args, plan.trials.len(), number),
+            environment,
+        };
         let outcome = trial::run(&context, trial)?;
         let stop = outcome.interrupted.is_some();
         outcomes.push(outcome);
@@ -85,6 +93,12 @@ fn measure(
         }
     }
     Ok(outcomes)
+}
+
+/// The recording of trial `number`: several trials have a file each.
+fn pcapng(args: &RunArgs, trials: usize, number: usize) -> Option<PathBuf> {
+    let path = args.pcapng.as_ref()?;
+    Some(if trials > 1 { wirelap_recording::numbered(path, number as u64) } else { path.clone() })
 }
 
 /// What the tracer of a trial is told: our own children and their ports, nothing else.

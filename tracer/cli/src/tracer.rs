@@ -3,6 +3,7 @@
 use crate::failure::Failure;
 use crate::machine::{self, Meter};
 use crate::quantity::Sampling;
+use crate::recording;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
@@ -14,6 +15,7 @@ use wirelap_correlate::{
     Correlator, DeliverySink, Evidence, Label, ProbeLoss, Snapshot, TracerCost,
 };
 use wirelap_events::Nanos;
+use wirelap_recording::Recorder;
 use wirelap_report::Hook;
 
 /// The longest wait for events before orders are looked at.
@@ -93,6 +95,8 @@ pub struct Findings<S> {
     pub evidence: Vec<(String, Evidence)>,
     /// Why tracing ended early, if it did.
     pub error: Option<String>,
+    /// Whom the events were told, if anyone: it holds all of them.
+    pub recorder: Option<Recorder>,
 }
 
 /// A running tracer. Dropping it detaches everything.
@@ -104,11 +108,15 @@ pub struct Tracer<S> {
 }
 
 impl<S: DeliverySink + Send + 'static> Tracer<S> {
-    /// Attaches the probes and starts the thread.
+    /// Attaches the probes and starts the thread. All events are told to the recorder, too, if there is one.
     ///
     /// # Errors
     /// This machine does not let us; the failure says what to do.
-    pub fn start(settings: &Settings, sink: S) -> Result<Tracer<S>, Failure> {
+    pub fn start(
+        settings: &Settings,
+        sink: S,
+        recorder: Option<Recorder>,
+    ) -> Result<Tracer<S>, Failure> {
         let capture = Capture::attach(&settings.capture).map_err(|error| refused(&error))?;
         let hooks = hooks(&capture);
         let config = wirelap_correlate::Config {
@@ -121,6 +129,7 @@ impl<S: DeliverySink + Send + 'static> Tracer<S> {
             capture,
             correlator: Correlator::new(config),
             sink,
+            recorder,
             orders: taken,
             latest: Arc::clone(&latest),
             meter: Meter::start(std::process::id()),
@@ -217,6 +226,7 @@ struct Work<S> {
     capture: Capture,
     correlator: Correlator,
     sink: S,
+    recorder: Option<Recorder>,
     orders: Receiver<Order>,
     latest: Arc<Mutex<Arc<Snapshot>>>,
     meter: Option<Meter>,
@@ -229,19 +239,25 @@ struct Work<S> {
 impl<S: DeliverySink> Work<S> {
     fn run(mut self) -> Findings<S> {
         let error = self.trace().err().map(|error| error.to_string());
+        let unwritten =
+            self.recorder.as_ref().and_then(Recorder::failed).map(recording::unwritten_text);
         self.correlator.finish(&mut self.sink);
         let snapshot = self.snapshot();
+        if let Some(recorder) = &mut self.recorder {
+            recording::note_end(recorder, snapshot.at);
+        }
         let evidence = self.correlator.evidence();
-        Findings { sink: self.sink, snapshot, evidence, error }
+        let (sink, error, recorder) = (self.sink, error.or(unwritten), self.recorder);
+        Findings { sink, snapshot, evidence, error, recorder }
     }
 
     fn trace(&mut self) -> Result<(), CaptureError> {
         let (mut ticked, mut published) = (Instant::now(), Instant::now());
-        while !self.obey()? {
+        while !self.obey()? && !self.is_unwritable() {
             let (_, until) = self.poll()?;
             if ticked.elapsed() >= TICK {
                 ticked = Instant::now();
-                self.correlator.tick(until, &mut self.sink);
+                self.tick(until);
             }
             if self.publish && published.elapsed() >= PUBLISH {
                 published = Instant::now();
@@ -258,6 +274,9 @@ impl<S: DeliverySink> Work<S> {
             match self.orders.try_recv() {
                 Ok(Order::Port(port)) => self.capture.add_port(port)?,
                 Ok(Order::Label(label, done)) => {
+                    if let Some(recorder) = &mut self.recorder {
+                        recording::note_label(recorder, &label);
+                    }
                     self.correlator.add_label(label);
                     let _ = done.send(());
                 }
@@ -283,10 +302,14 @@ impl<S: DeliverySink> Work<S> {
     /// Takes events in. Returns their number, and the time up to which all have been taken.
     fn poll(&mut self) -> Result<(usize, Nanos), CaptureError> {
         let (correlator, sink) = (&mut self.correlator, &mut self.sink);
+        let recorder = &mut self.recorder;
         let before = machine::now();
         let mut last = Nanos(0);
         let count = self.capture.poll(WAIT, &mut |event| {
             last = last.max(event.at);
+            if let Some(recorder) = recorder {
+                recorder.event(event);
+            }
             correlator.take(event, sink);
         })?;
         // An emptied ring buffer had all that happened before; with a backlog, the last event tells.
@@ -300,9 +323,21 @@ impl<S: DeliverySink> Work<S> {
             if count > 0 {
                 last_event = Instant::now();
             }
-            self.correlator.tick(until, &mut self.sink);
+            self.tick(until);
         }
         Ok(())
+    }
+
+    fn tick(&mut self, until: Nanos) {
+        if let Some(recorder) = &mut self.recorder {
+            recorder.tick(until);
+        }
+        self.correlator.tick(until, &mut self.sink);
+    }
+
+    /// A recording that cannot be gone on with ends the trace.
+    fn is_unwritable(&self) -> bool {
+        self.recorder.as_ref().is_some_and(|recorder| recorder.failed().is_some())
     }
 
     /// The correlator's picture, with what only we know.

@@ -3,20 +3,24 @@
 use crate::cast::{Cast, Part};
 use crate::compare::{self, Records};
 use crate::failure::Failure;
+use crate::live;
 use crate::plan::{Pacing, Trial};
 use crate::progress::Progress;
 use crate::quantity::Sampling;
+use crate::recording;
 use crate::signals::Signals;
 use crate::tally::Tally;
 use crate::tracer::{Findings, Settings, Tracer};
 use crate::workload::{Shop, Trouble};
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use wirelap_contract::Kind;
 use wirelap_correlate::{Evidence, Snapshot};
-use wirelap_report::{GroundTruth, Hook};
+use wirelap_recording::{Recorder, Rotation};
+use wirelap_report::{Environment, GroundTruth, Hook, RunReport};
 
 /// When the sender is done, the receiver is waited for as long as messages still arrive this often.
 const STALLED: Duration = Duration::from_secs(2);
@@ -37,6 +41,29 @@ pub struct Context<'a> {
     pub settings: Settings,
     /// What the user sees meanwhile.
     pub progress: &'a Progress,
+    /// Where its events go, too.
+    pub pcapng: Option<PathBuf>,
+    /// The machine, for the recording.
+    pub environment: &'a Environment,
+}
+
+impl Context<'_> {
+    /// The trial's recording. Payload is kept: it is the workloads' own.
+    fn recorder(&self) -> Result<Option<Recorder>, Failure> {
+        let Some(path) = &self.pcapng else { return Ok(None) };
+        let settings = wirelap_recording::Settings { payload: true, ..Default::default() };
+        let rotation = Rotation::default();
+        recording::create(path, settings, rotation, self.environment, &[]).map(Some)
+    }
+
+    /// What the trace alone says, for the recording.
+    fn recorded(&self, snapshot: &Snapshot, hooks: &[Hook]) -> RunReport {
+        RunReport {
+            environment: self.environment.clone(),
+            hooks: hooks.to_vec(),
+            ..live::seen(snapshot)
+        }
+    }
 }
 
 /// What a trial yielded.
@@ -76,14 +103,15 @@ pub fn run(context: &Context<'_>, trial: &Trial) -> Result<Outcome, Failure> {
     let counted = Arc::new(AtomicU64::new(0));
     let expected = usize::try_from(trial.messages.unwrap_or(0)).unwrap_or(usize::MAX);
     let tally = tally(trial, Tally::new(expected, Arc::clone(&counted)));
-    let tracer = Tracer::start(&context.settings, tally)?;
+    let recorder = context.recorder()?;
+    let tracer = Tracer::start(&context.settings, tally, recorder)?;
     let hooks = tracer.hooks().to_vec();
     let mut cast = Cast::new(trial, context.shop, context.signals, tracer.orders());
     let trouble = play(context, trial, &tracer, &mut cast, &counted).err();
     cast.look();
     cast.crew.stop();
     let findings = tracer.end()?;
-    finish(trial, &cast, findings, hooks, trouble)
+    finish(context, trial, &cast, findings, hooks, trouble)
 }
 
 /// How a trial's messages are told from others.
@@ -165,13 +193,14 @@ impl Patience {
 
 /// Everything has been stopped: puts together what was found.
 fn finish(
+    context: &Context<'_>,
     trial: &Trial,
     cast: &Cast<'_>,
     findings: Findings<Tally>,
     hooks: Vec<Hook>,
     trouble: Option<Trouble>,
 ) -> Result<Outcome, Failure> {
-    let Findings { sink: mut tally, snapshot, evidence, error } = findings;
+    let Findings { sink: mut tally, snapshot, evidence, error, recorder } = findings;
     let mut evidence = own(trial, &evidence);
     let (interrupted, failed) = match trouble {
         None => (None, None),
@@ -186,6 +215,9 @@ fn finish(
     let truth =
         records.as_ref().map(|records| compare::compare(&mut tally, &mut evidence, records));
     let (versions, settings) = cast.told();
+    if let Some(recorder) = recorder {
+        recording::close(recorder, &context.recorded(&snapshot, &hooks))?;
+    }
     Ok(Outcome {
         trial: trial.clone(),
         error: error.or(failed).or(unread),

@@ -94,6 +94,12 @@ pub struct Encoder {
     scratch: Vec<u8>,
 }
 
+impl std::fmt::Debug for Encoder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Encoder").field("settings", &self.settings).finish_non_exhaustive()
+    }
+}
+
 impl Encoder {
     /// Begins with a section.
     pub fn new(section: Section, settings: Settings, device_name: DeviceName) -> Encoder {

@@ -2,8 +2,8 @@
 //!
 //! The probes hand up what the headers say, not their bytes. What they do not hand up stands as follows:
 //! IPv4 identification 0, don't fragment; time to live 64 (1 for link-local multicast); traffic class 0;
-//! urgent pointer 0; options are as long as the packet's own were, and say nothing: one for experiments (TCP), an
-//! end-of-list and zeros (IPv4), padding (IPv6). IPv4's checksum is right; TCP's and UDP's is the sum over the pseudo-header, as
+//! urgent pointer 0; options are as long as the packet's own were, and say nothing: an end-of-list and zeros (TCP, IPv4),
+//! padding (IPv6). IPv4's checksum is right; TCP's and UDP's is the sum over the pseudo-header, as
 //! the kernel leaves it for a device that completes it.
 
 use crate::wire::Bytes;
@@ -107,12 +107,7 @@ fn transport(packet: &Packet<'_>, out: &mut Vec<u8>) -> Option<()> {
             out.extend([u8::try_from(header / 4).ok()? << 4, tcp.flags]);
             out.extend(tcp.window.to_be_bytes());
             out.extend([sum_high, sum_low, 0, 0]);
-            if let Some(options) = header.checked_sub(20).filter(|&len| len > 0) {
-                // RFC 6994 §3: an experiment's number, here the letters WL.
-                let end = out.len() + options;
-                out.extend([254, u8::try_from(options).ok()?, b'W', b'L']);
-                out.resize(end, 0);
-            }
+            out.resize(out.len() + header - 20, 0);
         }
         (Transport::Udp, None) if header == 8 => {
             out.extend(u16::try_from(len).unwrap_or(0).to_be_bytes());

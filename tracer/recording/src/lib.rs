@@ -35,7 +35,7 @@ pub use open::{open, uncompressed};
 pub use problem::{Counts, Problem, Problems};
 pub use read::{NotACapture, Recording};
 pub use record::{Entry, Note};
-pub use recorder::{Recorder, Rotation, WriteFailed, Written};
+pub use recorder::{Recorder, Rotation, WriteFailed, Written, numbered};
 
 /// Stands for the private enterprise number that wirelap does not have: one that IANA gives to nobody (RFC 9371
 /// §3.1).

@@ -50,6 +50,7 @@ pub struct Written {
 }
 
 /// Writes entries into files.
+#[derive(Debug)]
 pub struct Recorder {
     encoder: Encoder,
     path: PathBuf,
@@ -66,6 +67,7 @@ pub struct Recorder {
     failed: Option<WriteFailed>,
 }
 
+#[derive(Debug)]
 enum Sink {
     File(File),
     Stdout,
@@ -237,7 +239,7 @@ impl Recorder {
 }
 
 /// `trace.pcapng` → `trace-00007.pcapng`.
-fn numbered(path: &Path, number: u64) -> PathBuf {
+pub fn numbered(path: &Path, number: u64) -> PathBuf {
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
     let name = match path.extension() {
         Some(extension) => format!("{stem}-{number:05}.{}", extension.to_string_lossy()),

@@ -1,0 +1,212 @@
+//! `wirelap record`: what happens here, in a file.
+
+use crate::environment;
+use crate::failure::Failure;
+use crate::live::seen;
+use crate::output;
+use crate::privileges;
+use crate::quantity;
+use crate::recording;
+use crate::run::{catch_signals, preflight, ring_bytes};
+use crate::signals::Signals;
+use crate::tracer::{Findings, Settings, Tracer};
+use clap::{Args, ValueEnum};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+use wirelap_events::{Delivery, Nanos, PacketHook, Pid};
+use wirelap_recording::{Rotation, Shown, Written};
+use wirelap_report::{RunReport, table};
+
+const EXAMPLES: &str = "\
+Examples:
+  sudo wirelap record -o trace.pcapng --duration 10s --ports 1883
+  sudo wirelap record -o trace.pcapng --payload --snap 256       messages can be found again
+  sudo wirelap record -o ring.pcapng --rotate-size 100M --files 10
+  sudo wirelap record -o - --payload | tshark -r -
+
+Without --payload no payload byte is written. The report is made while recording and stands at the end of the file, where
+`wirelap analyze` finds it.";
+
+/// Between two looks at whether it is time to end.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// Which sightings of a packet Wireshark shows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Stage {
+    /// One of each packet: where it is sent, or else where it is received
+    #[default]
+    Once,
+    /// Those that are handed to a device
+    Xmit,
+    /// Those that are received from a device
+    Rx,
+    /// All; Wireshark takes the second for a retransmission
+    All,
+}
+
+impl From<Stage> for Shown {
+    fn from(stage: Stage) -> Shown {
+        match stage {
+            Stage::Once => Shown::Once,
+            Stage::Xmit => Shown::At(PacketHook::Xmit),
+            Stage::Rx => Shown::At(PacketHook::Rx),
+            Stage::All => Shown::All,
+        }
+    }
+}
+
+/// `wirelap record`.
+#[derive(Clone, Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct RecordArgs {
+    /// The file; - for stdout
+    #[arg(short, long, value_name = "FILE|-")]
+    pub output: PathBuf,
+
+    /// End by itself after this time
+    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
+    pub duration: Option<Duration>,
+
+    /// Only sockets with these ports at either end
+    #[arg(long, value_name = "PORT,…", value_delimiter = ',')]
+    pub ports: Vec<u16>,
+
+    /// Only these processes and their children
+    #[arg(long = "pid", alias = "pids", value_name = "PID,…", value_delimiter = ',')]
+    pub pids: Vec<u32>,
+
+    /// Only processes in this cgroup (a folder under /sys/fs/cgroup)
+    #[arg(long, value_name = "FOLDER")]
+    pub cgroup: Option<PathBuf>,
+
+    /// Take a port's traffic for this protocol, whatever it looks like, e.g. 11883=mqtt
+    #[arg(long, value_name = "PORT=PROTO", value_delimiter = ',', value_parser = quantity::decode)]
+    pub decode: Vec<(u16, String)>,
+
+    /// Which sightings of a packet Wireshark shows; the others are in the file, too
+    #[arg(long, value_enum, value_name = "WHERE", default_value = "once")]
+    pub stage: Stage,
+
+    /// Keep payload, as many bytes of each packet as --snap says
+    #[arg(long)]
+    pub payload: bool,
+
+    /// Begin a new file when one has so many bytes
+    #[arg(long, value_name = "BYTES", value_parser = quantity::bytes)]
+    pub rotate_size: Option<u64>,
+
+    /// Begin a new file when one tells of so much time
+    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
+    pub rotate_time: Option<Duration>,
+
+    /// Keep so many files, the newest
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub files: Option<u16>,
+
+    /// The tracer.
+    #[command(flatten, next_help_heading = "Tracer")]
+    pub tracer: crate::args::TracerArgs,
+}
+
+/// Deliveries are in the snapshot already.
+type Discard = fn(&Delivery);
+
+/// Records until a signal comes or the time is over.
+///
+/// # Errors
+/// Nothing can be traced, or the file cannot be written.
+pub fn run(args: &RecordArgs) -> Result<ExitCode, Failure> {
+    let rotation = rotation(args)?;
+    preflight()?;
+    let signals = catch_signals()?;
+    privileges::shed();
+    let environment = environment::describe(0);
+    let settings = wirelap_recording::Settings { shown: args.stage.into(), payload: args.payload };
+    let recorder = recording::create(&args.output, settings, rotation, &environment, &args.decode)?;
+    let tracer = Tracer::start(&tracing(args), (|_| {}) as Discard, Some(recorder))?;
+    let hooks = tracer.hooks().to_vec();
+    watch(args, &tracer, &signals);
+    let Findings { snapshot, error, recorder, .. } = tracer.end()?;
+    let report = RunReport { environment, hooks, partial: error.is_some(), ..seen(&snapshot) };
+    let text = table::render(&report);
+    let written = recorder.map(|recorder| recording::close(recorder, &report)).transpose();
+    if args.output.as_os_str() == "-" {
+        eprint!("{text}");
+    } else {
+        output::print(&text)?;
+    }
+    match (error, written?) {
+        (Some(error), _) => Err(Failure::Measured(error)),
+        (None, written) => {
+            eprintln!("{}", files(&written.unwrap_or_default()));
+            Ok(ExitCode::SUCCESS)
+        }
+    }
+}
+
+fn rotation(args: &RecordArgs) -> Result<Rotation, Failure> {
+    let usage = |text: &str| Err(Failure::Usage(text.to_owned()));
+    let rotates = args.rotate_size.is_some() || args.rotate_time.is_some();
+    if args.files.is_some() && !rotates {
+        return usage(
+            "--files needs --rotate-size or --rotate-time, which say when a file is full",
+        );
+    }
+    if rotates && args.output.as_os_str() == "-" {
+        return usage("stdout cannot be rotated: name a file");
+    }
+    if args.rotate_size.is_some_and(|size| size < 1 << 20) {
+        return usage("--rotate-size is 1M at least");
+    }
+    if args.rotate_time.is_some_and(|time| time < Duration::from_secs(1)) {
+        return usage("--rotate-time is 1s at least");
+    }
+    let nanos = |time: Duration| Nanos(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
+    Ok(Rotation {
+        bytes: args.rotate_size,
+        time: args.rotate_time.map(nanos),
+        files: args.files.map(usize::from),
+    })
+}
+
+fn tracing(args: &RecordArgs) -> Settings {
+    Settings {
+        capture: wirelap_capture::Config {
+            ports: args.ports.clone(),
+            pids: args.pids.iter().copied().map(Pid).collect(),
+            cgroup: args.cgroup.clone(),
+            snap_bytes: args.tracer.snap.min(65_536),
+            ring_bytes: ring_bytes(args.tracer.ring_size),
+            ..wirelap_capture::Config::default()
+        },
+        decode: args.decode.clone(),
+        drain: false,
+        publish: false,
+    }
+}
+
+fn watch(args: &RecordArgs, tracer: &Tracer<Discard>, signals: &Signals) {
+    eprintln!("recording to {}; Ctrl-C ends it", args.output.display());
+    let end = args.duration.map(|time| Instant::now() + time);
+    while !tracer.has_ended()
+        && signals.caught().is_none()
+        && end.is_none_or(|end| Instant::now() < end)
+    {
+        std::thread::sleep(LOOK);
+    }
+}
+
+fn files(written: &Written) -> String {
+    match written.files.as_slice() {
+        [] => format!("{} bytes written", written.bytes),
+        [only] => format!("{}: {} bytes", only.display(), written.bytes),
+        [first, .., last] => format!(
+            "{} … {}: {} files, {} bytes in all",
+            first.display(),
+            last.display(),
+            written.files.len(),
+            written.bytes
+        ),
+    }
+}

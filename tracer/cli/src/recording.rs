@@ -1,0 +1,192 @@
+//! What is written into a recording beside the events, and read from it again.
+//!
+//! Notes, by subject: `environment`, `payload` and `decode` at the front of each file; `label` where a row was named;
+//! at the end `end`, the time of the last picture, and `report`.
+
+use crate::failure::Failure;
+use crate::machine;
+use crate::workload::user;
+use serde_json::{Value, json};
+use std::fs;
+use std::io;
+use std::path::Path;
+use wirelap_correlate::Label;
+use wirelap_events::{IfIndex, Nanos, NetNs, Pid};
+use wirelap_recording::{
+    Encoder, Note, Recorder, Rotation, Section, Settings, WriteFailed, Written,
+};
+use wirelap_report::{Environment, RunReport};
+
+/// Begins a recording.
+///
+/// # Errors
+/// The file cannot be created.
+pub fn create(
+    path: &Path,
+    settings: Settings,
+    rotation: Rotation,
+    environment: &Environment,
+    decode: &[(u16, String)],
+) -> Result<Recorder, Failure> {
+    let encoder = Encoder::new(section(environment), settings, Box::new(device_name));
+    let mut recorder = Recorder::create(path, encoder, rotation).map_err(|failed| {
+        Failure::Usage(format!("{failed}: name a file in a folder that can be written"))
+    })?;
+    let payload = if settings.payload { KEPT } else { "cut" };
+    recorder.standing_note(Note { subject: "payload", text: payload });
+    let environment = serde_json::to_string(environment).unwrap_or_default();
+    recorder.standing_note(Note { subject: "environment", text: &environment });
+    recorder.standing_note(Note { subject: "decode", text: &json!(decode).to_string() });
+    Ok(recorder)
+}
+
+const KEPT: &str = "kept";
+
+/// A row is named.
+pub fn note_label(recorder: &mut Recorder, label: &Label) {
+    let pids: Vec<u32> = label.pids.iter().map(|pid| pid.0).collect();
+    let (name, broker, ports) = (&label.name, &label.broker, &label.ports);
+    let text = json!({ "name": name, "broker": broker, "ports": ports, "pids": pids });
+    recorder.standing_note(Note { subject: "label", text: &text.to_string() });
+}
+
+/// The last picture is of this time.
+pub fn note_end(recorder: &mut Recorder, at: Nanos) {
+    recorder.note(Note { subject: "end", text: &at.0.to_string() });
+}
+
+/// Ends a recording with what came of it.
+///
+/// # Errors
+/// Not everything could be written.
+pub fn close(mut recorder: Recorder, report: &RunReport) -> Result<Written, Failure> {
+    let text = serde_json::to_string(report).unwrap_or_default();
+    recorder.note(Note { subject: "report", text: &text });
+    let written = recorder.close().map_err(|failed| unwritten(&failed))?;
+    for path in &written.files {
+        // Root's file in a user's folder would be in the way; that it stays so is no harm.
+        let _ = user::give(path, user::invoking().filter(|_| path.is_file()));
+    }
+    Ok(written)
+}
+
+fn unwritten(failed: &WriteFailed) -> Failure {
+    Failure::Measured(unwritten_text(failed))
+}
+
+/// Why recording ended, in a sentence.
+pub fn unwritten_text(failed: &WriteFailed) -> String {
+    let remedy = match failed.error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            "make room, or keep a ring of files with --rotate-size and --files"
+        }
+        _ => "name another file",
+    };
+    format!("{failed}: what was written before can be read; {remedy}")
+}
+
+fn section(environment: &Environment) -> Section {
+    Section {
+        hardware: environment.cpu_model.clone(),
+        os: format!("Linux {}", environment.kernel),
+        application: format!("wirelap {}", environment.wirelap_version),
+        host: environment.hostname.clone().unwrap_or_default(),
+        wall: machine::wall_offset(),
+    }
+}
+
+/// The name of a device of our own network namespace.
+fn device_name(netns: NetNs, device: IfIndex) -> Option<String> {
+    let own = fs::read_link("/proc/self/ns/net").ok()?;
+    let own = own.to_str()?.trim_start_matches("net:[").trim_end_matches(']');
+    if own.parse() != Ok(netns.0) {
+        return None;
+    }
+    let devices = fs::read_dir("/sys/class/net").ok()?.flatten();
+    devices.into_iter().find_map(|entry| {
+        let index = fs::read_to_string(entry.path().join("ifindex")).ok()?;
+        (index.trim().parse() == Ok(device.0)).then(|| entry.file_name().into_string().ok())?
+    })
+}
+
+/// What the notes of a recording say.
+#[derive(Debug, Default)]
+pub struct Told {
+    /// Whether payload was cut off: then messages cannot be found again.
+    pub cut: bool,
+    /// The machine.
+    pub environment: Option<Environment>,
+    /// Protocols by port.
+    pub decode: Vec<(u16, String)>,
+    /// The time of the last picture.
+    pub end: Option<Nanos>,
+    /// What came of it.
+    pub report: Option<RunReport>,
+}
+
+impl Told {
+    /// Takes a note in. Returns the row that it names.
+    pub fn take(&mut self, note: Note<'_>) -> Option<Label> {
+        match note.subject {
+            "payload" => self.cut = note.text != KEPT,
+            "environment" => self.environment = serde_json::from_str(note.text).ok(),
+            "decode" => self.decode = serde_json::from_str(note.text).unwrap_or_default(),
+            "end" => self.end = note.text.parse().ok().map(Nanos),
+            "report" => self.report = serde_json::from_str(note.text).ok(),
+            "label" => return label(&serde_json::from_str(note.text).ok()?),
+            _ => {}
+        }
+        None
+    }
+}
+
+fn label(text: &Value) -> Option<Label> {
+    let numbers =
+        |name: &str| text[name].as_array().into_iter().flatten().filter_map(Value::as_u64);
+    Some(Label {
+        name: text["name"].as_str()?.to_owned(),
+        broker: text["broker"].as_str().map(str::to_owned),
+        ports: numbers("ports").filter_map(|port| u16::try_from(port).ok()).collect(),
+        pids: numbers("pids").filter_map(|pid| u32::try_from(pid).ok()).map(Pid).collect(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_label_is_read_as_it_was_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.pcapng");
+        let settings = Settings { payload: true, ..Settings::default() };
+        let decode = [(1234, "mqtt".to_owned())];
+        let environment = Environment { kernel: "6.1".into(), ..Environment::default() };
+        let mut recorder =
+            create(&path, settings, Rotation::default(), &environment, &decode).unwrap();
+        let label = Label {
+            name: "mqtt".into(),
+            broker: Some("mosquitto".into()),
+            ports: vec![1883],
+            pids: vec![Pid(7)],
+        };
+        note_label(&mut recorder, &label);
+        note_end(&mut recorder, Nanos(99));
+        let report = RunReport { notes: vec!["a note".into()], ..crate::live::seen(&Default::default()) };
+        close(recorder, &report).unwrap();
+
+        let file = wirelap_recording::open(&path).unwrap();
+        let mut recording = wirelap_recording::Recording::new(file).unwrap();
+        let mut told = Told::default();
+        let mut labels = Vec::new();
+        while let Some(entry) = recording.next() {
+            let wirelap_recording::Entry::Note(note) = entry else { panic!("{entry:?}") };
+            labels.extend(told.take(note));
+        }
+        assert!(recording.problems().is_empty());
+        assert_eq!(labels, [label]);
+        assert_eq!((told.cut, told.end, &told.decode[..]), (false, Some(Nanos(99)), &decode[..]));
+        assert_eq!(told.environment, Some(environment));
+        assert_eq!(told.report, Some(report));
+    }
+}
