@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use wirelap_correlate::{Config, Correlator, Snapshot};
-use wirelap_events::{Body, Delivery, Event, Nanos, Packet, PacketHook};
+use wirelap_events::{Body, Delivery, Event, Nanos, Packet, PacketHook, Segment};
 use wirelap_recording::{Counts, Entry, Recording};
 use wirelap_report::{Process, RunReport, table};
 
@@ -67,6 +67,7 @@ struct Replay {
     told: Told,
     seen: Seen,
     files: usize,
+    packets_only: bool,
     notes: Vec<String>,
     is_damaged: bool,
 }
@@ -79,6 +80,7 @@ impl Replay {
             told: Told::default(),
             seen: Seen::default(),
             files: 0,
+            packets_only: false,
             notes: Vec::new(),
             is_damaged: false,
         }
@@ -93,6 +95,9 @@ impl Replay {
         let mut recording = Recording::new(bytes).map_err(|error| unread(&error))?;
         let first = self.files == 0;
         self.files += 1;
+        if first {
+            self.packets_only = !recording.is_own();
+        }
         while let Some(entry) = recording.next() {
             self.take(&entry, first);
         }
@@ -130,7 +135,8 @@ impl Replay {
         self.correlator.get_or_insert_with(|| {
             let mut decode = self.decode.clone();
             decode.extend(self.told.decode.iter().cloned());
-            Correlator::new(Config { decode, ..Config::default() })
+            let packets_only = self.packets_only;
+            Correlator::new(Config { decode, packets_only, ..Config::default() })
         })
     }
 
@@ -144,6 +150,9 @@ impl Replay {
         report.partial |= self.is_damaged;
         report.notes.append(&mut self.notes);
         report.notes.extend(self.seen.missing());
+        if self.packets_only {
+            packets_only(&mut report);
+        }
         report
     }
 }
@@ -184,6 +193,19 @@ fn report(snapshot: &Snapshot, told: Told) -> RunReport {
 
 const NO_PAYLOAD: &str = "The file has no payload and does not reach its end, where the results that were made \
                           while it was recorded would be: messages cannot be found in it.";
+
+/// What a report on packets alone does not have.
+fn packets_only(report: &mut RunReport) {
+    for result in &mut report.results {
+        // From the last packet to the read that it stands for.
+        result.segments.retain(|row| row.segment != Segment::Busy.name());
+    }
+    report.notes.push(
+        "Packets alone: a message's time is from its first packet to its last, over all legs; one that was seen \
+         once takes none."
+            .into(),
+    );
+}
 
 /// Packets that are in no result, and why.
 fn left_out(file: &str, counts: Counts) -> Vec<String> {

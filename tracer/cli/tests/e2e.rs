@@ -10,6 +10,8 @@ mod bytes;
 mod crowd;
 #[path = "e2e/mqtt.rs"]
 mod mqtt;
+#[path = "e2e/offline.rs"]
+mod offline;
 
 use bench::{Bench, lock};
 use rustix::process::Signal;
@@ -65,6 +67,11 @@ fn assert_telescopes(result: &Value) {
 fn lost(result: &Value) -> u64 {
     let probes = result["trust"]["events_lost"].as_object().unwrap();
     probes.values().filter_map(Value::as_u64).sum()
+}
+
+/// A port that nobody listens on.
+fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 
 #[test]
@@ -161,7 +168,7 @@ fn nats_and_zeromq_are_followed_exactly() {
 #[test]
 fn a_broker_that_runs_already_is_followed() {
     let _alone = lock();
-    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let port = free_port();
     let mut mosquitto = bench::mosquitto(port);
     let bench = Bench::new();
     let words = format!(

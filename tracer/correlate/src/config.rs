@@ -12,6 +12,9 @@ pub struct Config {
     pub patience: Nanos,
     /// Protocols by port, whatever the content says: `--decode PORT=PROTO`.
     pub decode: Vec<(u16, String)>,
+    /// The events are packets alone, of a capture that others made: no calls are in them. A message has
+    /// then arrived with its last packet, whose time stands for that of the read.
+    pub packets_only: bool,
     /// Rows that the caller names.
     pub labels: Vec<Label>,
     /// Conversations kept at once; beyond, the longest idle ones are given up.
@@ -32,6 +35,7 @@ impl Default for Config {
             hold: Nanos::from_millis(50),
             patience: Nanos::from_millis(5_000),
             decode: Vec::new(),
+            packets_only: false,
             labels: Vec::new(),
             max_flows: 16_384,
             max_messages: 65_536,

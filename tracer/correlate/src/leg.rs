@@ -47,6 +47,14 @@ pub fn build(
     (leg, dropped)
 }
 
+/// A leg of which packets alone are known: it ends with the last one.
+pub fn ended(mut leg: Leg) -> Leg {
+    if let Some((_, at)) = leg.times.seen().last() {
+        leg.times.set(Stage::Read, at);
+    }
+    leg
+}
+
 /// Adds wakeup and running when the reader slept while the data came. Where ready was not seen, the
 /// last stage before it stands for it.
 fn add_wakeup(leg: &mut Leg) -> u64 {

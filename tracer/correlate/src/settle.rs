@@ -88,6 +88,7 @@ impl Correlator {
             return held(read);
         }
         let is_remote = flow.receiver.is_none() && !flow.marks.was_received(leg.extent);
+        let is_remote = is_remote || self.config.packets_only;
         leg.at + self.config.patience <= self.now
             || (leg.at < self.window.cut && held(self.window.cut))
             || flow.marks.passed_at(leg.extent).is_some_and(|at| held(at.max(leg.at)))
@@ -100,14 +101,16 @@ impl Correlator {
         let asked = state.asked;
         self.settle_row(key, way);
         let Some(flow) = self.flows.flow(way) else { return };
-        let is_remote = flow.receiver.is_none() && !flow.marks.was_received(extent);
+        let packets_only = self.config.packets_only;
+        let is_remote =
+            flow.receiver.is_none() && !flow.marks.was_received(extent) && !packets_only;
         let has_sends = flow.has_sends;
         let (flow_key, from, to) = (flow.key, flow.sender, flow.receiver);
         let mut dropped = 0;
         let mut legs = (0..flow.marks.readers(extent).max(1)).map(|reader| {
             let (leg, backwards) = leg::build(flow_key, from, to, flow.marks.path(extent, reader));
             dropped += backwards;
-            leg
+            if packets_only { leg::ended(leg) } else { leg }
         });
         let first = legs.next();
         // Only a multicast has more than one reader.
@@ -186,7 +189,7 @@ impl Correlator {
             leg.circumstances.beside_upkeep = row.had_upkeep(leg);
         }
         row.evidence.delivery(&delivery, one_way);
-        if delivery.legs[0].times.get(Stage::Send).is_none() {
+        if delivery.legs[0].times.get(Stage::Send).is_none() && !self.config.packets_only {
             row.without_send += 1;
         }
         self.note_roles(&delivery);

@@ -13,11 +13,13 @@
 //! | [`block`] | blocks and options of pcapng |
 //! | [`encode`] | entries → the bytes of a file |
 //! | [`read`] | a file → entries |
+//! | `captured` | one captured packet → an event |
 //! | `comment` | a packet's comment in plain words |
 //! | `open` | files, compressed ones too |
 //! | `recorder` | files that are being recorded: rotation, full disks |
 
 pub mod block;
+mod captured;
 mod comment;
 pub mod encode;
 pub mod headers;

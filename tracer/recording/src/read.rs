@@ -4,14 +4,15 @@
 //! place, and reading goes on behind it where that can be found.
 
 use crate::block::{self, Body, Order, Step, option};
-use crate::headers::{self, Other};
+use crate::captured::{Captured, Form, Interface, Own, captured, event, interface, wall};
+use crate::headers::Other;
 use crate::input::Input;
-use crate::record::{Beside, Cursor, Entry, Note, Read as Record};
-use crate::wire::{Bytes, Wire};
-use crate::{Counts, ENTERPRISE, Problems, TAG, link};
+use crate::record::{Cursor, Entry, Note, Read as Record};
+use crate::wire::Wire;
+use crate::{Counts, ENTERPRISE, Problems, TAG};
 use std::io::{self, Read};
 use std::ops::Range;
-use wirelap_events::{Cpu, Event, FlowKey, IfIndex, Nanos, NetNs, Packet, PacketHook, PacketId};
+use wirelap_events::{Event, Nanos, PacketHook};
 
 /// The longest packet of the classic format that is read.
 const MOST_CLASSIC: u32 = 1 << 20;
@@ -58,32 +59,11 @@ enum Format {
     Classic { order: Order, fraction: u64, link: u16 },
 }
 
-/// An interface, as its block describes it.
-#[derive(Clone, Copy, Debug)]
-struct Interface {
-    link: u16,
-    /// `if_tsresol`.
-    resolution: u8,
-    /// `if_tsoffset`, in seconds.
-    offset: i64,
-    /// Of wirelap's own.
-    place: Option<(PacketHook, NetNs, IfIndex)>,
-}
-
 /// What was found; payload and text are told by their place in the input.
 enum Found {
     Event { event: Event<'static>, payload: Range<usize>, known: bool },
     Tick(Nanos),
     Note { subject: Range<usize>, text: Range<usize> },
-}
-
-/// A captured packet, before its bytes are looked at.
-struct Captured {
-    interface: Interface,
-    number: u32,
-    at: u64,
-    bytes: Range<usize>,
-    original: u32,
 }
 
 impl<R: Read> Recording<R> {
@@ -110,8 +90,9 @@ impl<R: Read> Recording<R> {
             problems: Problems::default(),
             ended: false,
         };
-        if let Format::Classic { .. } = format {
-            recording.classic_header();
+        match format {
+            Format::Ng(order) => recording.block(order),
+            Format::Classic { .. } => recording.classic_header(),
         }
         Ok(recording)
     }
@@ -136,8 +117,7 @@ impl<R: Read> Recording<R> {
         })
     }
 
-    /// Whether what comes was recorded by wirelap: sockets and calls, not packets alone. Known once the first
-    /// entry was handed out.
+    /// Whether this section was recorded by wirelap: sockets and calls, not packets alone.
     pub fn is_own(&self) -> bool {
         self.wall.is_some()
     }
@@ -314,39 +294,6 @@ impl<R: Read> Recording<R> {
     }
 }
 
-/// What our option of a packet says.
-struct Own {
-    at: Nanos,
-    cpu: Cpu,
-    beside: Beside,
-    records: Option<(Range<usize>, Cursor)>,
-}
-
-impl Own {
-    /// Reads an option's value that starts at `start` in its block, of a packet that was seen at `at` by the wall clock.
-    fn take(value: &[u8], start: usize, order: Order, at: u64, wall: i64) -> Option<Own> {
-        let mut from = ours(value, order)?;
-        let at = Nanos(at.wrapping_sub(wall.cast_unsigned()));
-        let (cpu, beside) = (Wire::take(&mut from)?, Wire::take(&mut from)?);
-        let records = if from.0.is_empty() {
-            None
-        } else {
-            let last = Nanos::take(&mut from)?;
-            let end = start + value.len();
-            Some((end - from.0.len()..end, Cursor { at: 0, last }))
-        };
-        Some(Own { at, cpu, beside, records })
-    }
-}
-
-/// Which kind of packet block.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Form {
-    Enhanced,
-    Old,
-    Simple,
-}
-
 impl<R: Read> Recording<R> {
     fn packet_block(&mut self, frame: block::Frame, form: Form) {
         let block = &self.input.bytes()[..frame.len];
@@ -450,147 +397,4 @@ fn format(start: [u8; 4]) -> Option<Format> {
         0x4D3C_B2A1 => classic(Order::Little, 1),
         _ => None,
     }
-}
-
-/// An Interface Description Block (§4.2).
-fn interface(mut body: Body<'_>) -> Option<Interface> {
-    let mut interface = Interface { link: body.u16()?, resolution: 6, offset: 0, place: None };
-    let order = body.order();
-    body.u16()?;
-    body.u32()?;
-    for (number, value) in body {
-        match (number, value) {
-            (option::RESOLUTION, &[resolution]) => interface.resolution = resolution,
-            (option::OFFSET, value) => {
-                if let Some(&bytes) = value.first_chunk::<8>() {
-                    interface.offset = order.u64(bytes).cast_signed();
-                }
-            }
-            (option::CUSTOM, value) => {
-                interface.place = interface.place.or_else(|| {
-                    let mut from = ours(value, order)?;
-                    Some((Wire::take(&mut from)?, Wire::take(&mut from)?, Wire::take(&mut from)?))
-                });
-            }
-            _ => {}
-        }
-    }
-    Some(interface)
-}
-
-/// From the monotonic clock to the wall clock, as a section of ours says.
-fn wall(mut body: Body<'_>) -> Option<i64> {
-    let order = body.order();
-    // Byte order, version, length.
-    let _ = body.rest.take(16);
-    let clock = |(number, value)| (number == option::CUSTOM).then(|| ours(value, order)?.signed());
-    body.find_map(clock).flatten()
-}
-
-/// What is in a custom option, if it is one of ours.
-fn ours(value: &[u8], order: Order) -> Option<Bytes<'_>> {
-    let mut from = Bytes(value);
-    let is_ours = order.u32(from.array()?) == ENTERPRISE && from.array()? == TAG;
-    is_ours.then_some(from)
-}
-
-/// The fixed fields of a packet block; `body` is then at its options. `len` is the whole block's.
-fn captured(
-    body: &mut Body<'_>,
-    form: Form,
-    interfaces: &[Interface],
-    len: usize,
-) -> Option<Captured> {
-    let (number, time, captured, original) = match form {
-        Form::Enhanced => (body.u32()?, body.time()?, body.u32()?, body.u32()?),
-        Form::Old => {
-            let number = body.u16()?.into();
-            body.u16()?;
-            (number, body.time()?, body.u32()?, body.u32()?)
-        }
-        Form::Simple => {
-            let original = body.u32()?;
-            (0, 0, original.min(u32::try_from(body.rest.0.len()).ok()?), original)
-        }
-    };
-    let interface = *interfaces.get(number as usize)?;
-    let start = len - 4 - body.rest.0.len();
-    let bytes = start..start + body.padded(captured as usize)?.len();
-    let at = nanoseconds(time, interface.resolution)
-        .wrapping_add_signed(interface.offset.wrapping_mul(1_000_000_000));
-    Some(Captured { interface, number, at, bytes, original })
-}
-
-/// A time in the units of `if_tsresol` (§4.2).
-fn nanoseconds(time: u64, resolution: u8) -> u64 {
-    let digits = u32::from(resolution & 0x7F);
-    let wide = if resolution & 0x80 != 0 {
-        (u128::from(time) * 1_000_000_000).checked_shr(digits).unwrap_or(0)
-    } else if let Some(more) = 9u32.checked_sub(digits) {
-        u128::from(time) * 10u128.pow(more)
-    } else {
-        10u128.checked_pow(digits - 9).map_or(0, |unit| u128::from(time) / unit)
-    };
-    // What does not fit is no time.
-    u64::try_from(wide).unwrap_or(u64::MAX)
-}
-
-/// A packet's event, where its payload is in `block`, and whether it has our option.
-fn event(
-    block: &[u8],
-    captured: &Captured,
-    own: Option<&Own>,
-    direction: Option<PacketHook>,
-    number: u64,
-) -> Result<(Event<'static>, Range<usize>, bool), Other> {
-    let bytes = &block[captured.bytes.clone()];
-    if !link::is_known(captured.interface.link) {
-        return Err(Other::Link);
-    }
-    let (link_header, way) = link::header(captured.interface.link, bytes)?;
-    let link_bytes = u32::try_from(link_header).map_err(|_| Other::Cut)?;
-    let original = captured.original.checked_sub(link_bytes).ok_or(Other::Cut)?;
-    let inside = bytes.get(link_header..).ok_or(Other::Cut)?;
-    let headers = headers::parse(inside, original)?;
-    let hook = way.or(direction).unwrap_or(PacketHook::Rx);
-    let seen = (hook, NetNs(0), IfIndex(captured.number));
-    let (hook, netns, device) = captured.interface.place.unwrap_or(seen);
-    let beside = own.map_or_else(
-        || Beside {
-            // Of its own: no two are told to be the same.
-            id: PacketId(number),
-            wire_bytes: captured.original,
-            link_header: u16::try_from(link_header).unwrap_or(u16::MAX),
-            segments: 1,
-            ..Beside::default()
-        },
-        |own| own.beside,
-    );
-    let (at, cpu) = own.map_or((Nanos(captured.at), Cpu(0)), |own| (own.at, own.cpu));
-    let packet = Packet {
-        hook,
-        flow: FlowKey::new(headers.transport, headers.src, headers.dst, netns),
-        id: beside.id,
-        socket: beside.socket,
-        task: beside.task,
-        netns,
-        device,
-        queued: beside.queued(at),
-        queue: beside.queue,
-        wire_bytes: beside.wire_bytes,
-        link_header: beside.link_header,
-        ip_header: headers.ip_header,
-        transport_header: headers.transport_header,
-        payload_len: headers.payload_len,
-        segments: beside.segments,
-        deferred: beside.deferred,
-        portion: beside.portion,
-        tcp: headers.tcp,
-        payload: &[],
-    };
-    // A frame that was filled up has bytes behind its payload.
-    let before = usize::from(headers.ip_header) + usize::from(headers.transport_header);
-    let start = captured.bytes.start + link_header + before.min(inside.len());
-    let event = Event { at, cpu, body: wirelap_events::Body::Packet(packet) };
-    Ok((event, start..start + headers.payload.len(), own.is_some()))
 }

@@ -6,7 +6,7 @@ use std::fs;
 use std::io::{ErrorKind, Read};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -129,6 +129,28 @@ impl Bench {
         alone.env("PATH", format!("{path}:/usr/sbin:/sbin"));
         alone.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         Call { command: alone, json }
+    }
+
+    /// The same with a small file system on `folder`, whose files are left beside it as `kept.*`.
+    pub fn wirelap_in_tmpfs(&self, words: &str, folder: &Path, size: &str) -> Call {
+        const SCRIPT: &str = "mount -t tmpfs -o size=\"$SIZE\" none \"$FOLDER\" || exit 9; \
+            \"$0\" \"$@\"; status=$?; \
+            for file in \"$FOLDER\"/*; do cp \"$file\" \"${FOLDER%/*}/kept.${file##*.}\"; done; exit $status";
+        let Call { command, json } = self.wirelap(words);
+        let mut inside = Command::new("unshare");
+        inside.args(["--mount", "sh", "-c", SCRIPT]).arg(command.get_program());
+        inside.args(command.get_args());
+        for (name, value) in command.get_envs() {
+            inside.env(name, value.unwrap_or_default());
+        }
+        inside.env("SIZE", size).env("FOLDER", folder);
+        inside.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        Call { command: inside, json }
+    }
+
+    /// A file among the results.
+    pub fn file(&self, name: &str) -> PathBuf {
+        self.out.path().join(name)
     }
 
     fn json(&self) -> PathBuf {

@@ -1,0 +1,267 @@
+//! Recordings and captures: what was seen live is found again in the file, and Wireshark agrees.
+
+use crate::LONG;
+use crate::bench::{Bench, lock};
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// tshark's answer, a line each.
+fn tshark(file: &Path, words: &[&str]) -> Vec<String> {
+    let output = Command::new("tshark").arg("-r").arg(file).args(words).output().expect("tshark");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect()
+}
+
+/// Wireshark finds nothing to complain about: neither errors nor warnings, nothing malformed.
+fn assert_readable(file: &Path) {
+    let experts = tshark(file, &["-q", "-z", "expert"]);
+    for group in ["Errors (", "Warns (", "Malformed"] {
+        let found: Vec<_> = experts.iter().filter(|line| line.contains(group)).collect();
+        assert!(found.is_empty(), "{}: {experts:#?}", file.display());
+    }
+}
+
+/// What must be the same live and from a file: everything but how far it can be trusted.
+fn comparable(report: &Value) -> Value {
+    let mut report = report.clone();
+    report["notes"] = Value::Null;
+    for result in report["results"].as_array_mut().unwrap() {
+        result["trust"] = Value::Null;
+        for process in result["processes"].as_array_mut().unwrap() {
+            // The last digit of a share may differ once it was written as text.
+            let share = process["cpu_share"].as_f64();
+            process["cpu_share"] = share.map(|share| format!("{share:.9}")).into();
+        }
+    }
+    report
+}
+
+fn number(value: &Value, pointer: &str) -> u64 {
+    value.pointer(pointer).and_then(Value::as_u64).unwrap_or_else(|| panic!("{pointer}"))
+}
+
+fn analyze(bench: &Bench, files: &[&Path]) -> (Value, String) {
+    let files: Vec<_> = files.iter().map(|file| file.display().to_string()).collect();
+    let ended = bench.wirelap(&format!("analyze {}", files.join(" "))).json().end(LONG);
+    assert_eq!(ended.status, Some(0), "{}", ended.stderr);
+    (bench.report(), ended.stdout)
+}
+
+#[test]
+fn a_recording_gives_the_same_report_as_live() {
+    let _alone = lock();
+    let bench = Bench::new();
+    let file = bench.file("trace.pcapng");
+    let words = format!(
+        "live --plain --on mqtt,tcp,udp,zenoh-p2p --rate 300 --duration 3s --pid {} --pcapng {} --pcapng-payload",
+        std::process::id(),
+        file.display()
+    );
+    let ended = bench.wirelap(&words).json().end(LONG);
+    assert_eq!(ended.status, Some(0), "{}", ended.stderr);
+    let live = bench.report();
+    let names: Vec<_> = live["results"].as_array().unwrap().iter().collect();
+    assert_eq!(names.len(), 4);
+    let (read, _) = analyze(&bench, &[&file]);
+    assert_eq!(comparable(&read), comparable(&live));
+    for (read, live) in read["results"].as_array().unwrap().iter().zip(names) {
+        assert!(number(live, "/messages/matched") > 500, "{live}");
+        for pointer in ["/trust/events", "/trust/uncaptured_bytes", "/trust/undecoded_bytes"] {
+            assert_eq!(number(read, pointer), number(live, pointer), "{pointer}");
+        }
+    }
+    assert_readable(&file);
+    let mqtt = live["results"].as_array().unwrap().iter().find(|r| r["middleware"] == "mqtt");
+    let published = tshark(&file, &["-Y", "mqtt.msgtype==3", "-T", "fields", "-e", "mqtt.msgtype"]);
+    let legs: u64 =
+        published.iter().map(|line| line.split(',').filter(|&t| t == "3").count() as u64).sum();
+    // Once to the broker, once from it; those that were under way at the end only to it.
+    let sent = number(mqtt.unwrap(), "/messages/sent");
+    let delivered = number(mqtt.unwrap(), "/messages/delivered");
+    assert!(legs >= sent + delivered && legs <= 2 * sent, "{legs} {sent} {delivered}");
+    // The bare packets, as tcpdump would have them.
+    let bare = bench.file("bare.pcap");
+    tshark(&file, &["-F", "nsecpcap", "-w", bare.to_str().unwrap(), "-Y", "ip"]);
+    let (packets, _) = analyze(&bench, &[&bare]);
+    let live = counts(&live);
+    for (name, sent, delivered) in counts(&packets) {
+        let (_, live_sent, live_delivered) = live.iter().find(|(of, ..)| *of == name).unwrap();
+        assert_eq!(sent, *live_sent, "{name}");
+        // One that was not read before the end has arrived all the same.
+        assert!(delivered >= *live_delivered && delivered <= live_delivered + 4, "{name}");
+    }
+    bench.assert_clean();
+}
+
+#[test]
+fn without_payload_no_byte_of_it_is_written_and_the_report_is_the_recorders() {
+    let _alone = lock();
+    let bench = Bench::new();
+    let file = bench.file("trace.pcapng");
+    let words = format!(
+        "live --plain --on mqtt --rate 300 --duration 2s --pid {} --pcapng {}",
+        std::process::id(),
+        file.display()
+    );
+    let ended = bench.wirelap(&words).json().end(LONG);
+    assert_eq!(ended.status, Some(0), "{}", ended.stderr);
+    let live = bench.report();
+    assert!(number(&live, "/results/0/messages/matched") > 300);
+    // The header of our workloads' payloads.
+    let bytes = fs::read(&file).unwrap();
+    assert!(!bytes.windows(3).any(|window| window == [0x57, 0x4C, 0xA9]));
+    let lengths = tshark(&file, &["-Y", "tcp.len > 0", "-T", "fields", "-e", "frame.cap_len"]);
+    assert!(lengths.len() > 600 && lengths.iter().all(|len| len == "52"), "{lengths:?}");
+    assert_readable(&file);
+    let (read, text) = analyze(&bench, &[&file]);
+    assert_eq!(comparable(&read), comparable(&live));
+    assert!(text.contains("The file has no payload"), "{text}");
+}
+
+#[test]
+fn a_ring_of_files_keeps_the_newest_and_each_can_be_read() {
+    let _alone = lock();
+    let bench = Bench::new();
+    let port = crate::free_port();
+    let beside =
+        format!("live --plain --on mqtt --rate 4000 --payload 1K --duration 20s --port {port}");
+    let traffic = bench.wirelap(&beside).start();
+    Bench::until_messages_flow(&traffic, LONG);
+    let ring = bench.file("ring.pcapng");
+    let words = format!(
+        "record -o {} --payload --duration 6s --ports {port} --rotate-size 2M --files 3",
+        ring.display()
+    );
+    let ended = bench.wirelap(&words).end(LONG);
+    assert_eq!(ended.status, Some(0), "{}", ended.stderr);
+    traffic.signal(rustix::process::Signal::INT);
+    traffic.end(LONG);
+    let mut files: Vec<PathBuf> = fs::read_dir(ring.parent().unwrap())
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "pcapng"))
+        .collect();
+    files.sort();
+    assert_eq!(files.len(), 3, "{files:?}");
+    assert_ne!(files[0].file_name().unwrap(), "ring-00001.pcapng");
+    for file in &files {
+        assert!(fs::metadata(file).unwrap().len() < 4 << 20);
+        assert!(!tshark(file, &["-c", "1"]).is_empty());
+        let (one, _) = analyze(&bench, &[file]);
+        assert_eq!(one["results"][0]["middleware"], "mqtt", "{}", file.display());
+        assert!(number(&one, "/results/0/messages/matched") > 100);
+    }
+    let paths: Vec<&Path> = files.iter().map(PathBuf::as_path).collect();
+    let (all, _) = analyze(&bench, &paths);
+    let legs = paths.iter().map(|file| {
+        let words = ["-Y", "mqtt.msgtype==3", "-T", "fields", "-e", "mqtt.msgtype", "-d"];
+        let decode = format!("tcp.port=={port},mqtt");
+        let found = tshark(file, &[&words[..], &[&decode]].concat());
+        found.iter().map(|line| line.split(',').filter(|&t| t == "3").count()).sum::<usize>()
+    });
+    let legs = legs.sum::<usize>() as u64;
+    let (sent, delivered) =
+        (number(&all, "/results/0/messages/sent"), number(&all, "/results/0/messages/delivered"));
+    // A PUBLISH that two files share is one for neither tshark; no more than one a direction and file.
+    assert!((sent + delivered).abs_diff(legs) <= 8, "{sent} + {delivered}, tshark {legs}");
+}
+
+#[test]
+fn a_full_disk_ends_the_recording_and_leaves_what_was_written() {
+    let _alone = lock();
+    let bench = Bench::new();
+    let port = crate::free_port();
+    let beside =
+        format!("live --plain --on mqtt --rate 4000 --payload 1K --duration 20s --port {port}");
+    let traffic = bench.wirelap(&beside).start();
+    Bench::until_messages_flow(&traffic, LONG);
+    let folder = bench.file("small");
+    fs::create_dir(&folder).unwrap();
+    let words =
+        format!("record -o {}/x.pcapng --payload --ports {port} --duration 15s", folder.display());
+    let ended = bench.wirelap_in_tmpfs(&words, &folder, "2m").end(LONG);
+    traffic.signal(rustix::process::Signal::INT);
+    traffic.end(LONG);
+    assert_eq!(ended.status, Some(1), "{}", ended.stderr);
+    let told = ended.stderr.lines().last().unwrap();
+    assert!(told.contains("No space left on device") && told.contains("can be read"), "{told}");
+    let kept = bench.file("kept.pcapng");
+    assert!(fs::metadata(&kept).unwrap().len() > 1 << 20);
+    let (read, text) = analyze(&bench, &[&kept]);
+    assert!(number(&read, "/results/0/messages/matched") > 100);
+    // It ends with a whole block: nothing is missing in it.
+    assert!(!text.contains("the file ends in the middle"), "{text}");
+    assert_readable(&kept);
+}
+
+/// Counts of `analyze`: middleware, messages sent, deliveries.
+fn counts(report: &Value) -> Vec<(String, u64, u64)> {
+    let results = report["results"].as_array().unwrap().iter();
+    let counts = results.map(|result| {
+        let name = result["middleware"].as_str().unwrap().to_owned();
+        (name, number(result, "/messages/sent"), number(result, "/messages/delivered"))
+    });
+    counts.filter(|(_, sent, _)| *sent > 0).collect()
+}
+
+fn captured(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../protocols/tests").join(path)
+}
+
+/// Sessions that were recorded with tcpdump, without wirelap.
+#[test]
+fn captures_of_others_have_as_many_messages_as_others_count() {
+    let bench = Bench::new();
+    for name in ["kcat", "perf", "python"] {
+        let told = fs::read_to_string(captured(&format!("kafka/captures/{name}.tsv"))).unwrap();
+        // By Kafka's own tools: `record`, port, direction.
+        let records = |way| {
+            let records = told.lines().filter(|line| line.starts_with("record"));
+            records.filter(|line| line.split('\t').nth(2) == Some(way)).count() as u64
+        };
+        let capture = captured(&format!("kafka/captures/{name}.pcap"));
+        let (report, text) = analyze(&bench, &[&capture]);
+        let expected = ("kafka".to_owned(), records(">"), records("<"));
+        assert_eq!(counts(&report), [expected], "{name}");
+        assert!(
+            text.contains("Not in the files, and so in no figure: send, xmit, ready"),
+            "{text}"
+        );
+    }
+    let capture = captured("rtps/captures/small.pcap");
+    // Samples of writers that applications made: RTPS 2.5 §9.3.1.2, kinds 02 and 03.
+    let words = ["-Y", "rtps.sm.id==0x15", "-T", "fields", "-e", "rtps.sm.wrEntityId.entityKind"];
+    let is_user = |line: &&String| line.split(',').any(|kind| ["0x02", "0x03"].contains(&kind));
+    // Each in a packet of its own.
+    let samples = tshark(&capture, &words).iter().filter(is_user).count() as u64;
+    assert!(samples > 10);
+    let (report, _) = analyze(&bench, &[&capture]);
+    assert_eq!(counts(&report), [("dds".to_owned(), samples, samples)]);
+}
+
+/// The same file through gzip and zstd, cut off, and what is no capture.
+#[test]
+fn files_are_read_as_they_lie_about() {
+    let bench = Bench::new();
+    let capture = captured("kafka/captures/kcat.pcap");
+    let (whole, _) = analyze(&bench, &[&capture]);
+    for (program, ending) in [("gzip", "gz"), ("zstd", "zst")] {
+        let packed = bench.file(&format!("packed.pcap.{ending}"));
+        let output = Command::new(program).arg("-c").arg(&capture).output().expect(program);
+        fs::write(&packed, output.stdout).unwrap();
+        assert_eq!(counts(&analyze(&bench, &[&packed]).0), counts(&whole));
+    }
+    let bytes = fs::read(&capture).unwrap();
+    let cut = bench.file("cut.pcap");
+    fs::write(&cut, &bytes[..bytes.len() - 1]).unwrap();
+    let (report, text) = analyze(&bench, &[&cut]);
+    assert_eq!(report["partial"], true);
+    assert!(text.contains("the file ends in the middle of a packet"), "{text}");
+    let none = bench.file("none");
+    fs::write(&none, "no capture").unwrap();
+    let ended = bench.wirelap(&format!("analyze {}", none.display())).end(LONG);
+    assert_eq!(ended.status, Some(2));
+    assert!(ended.stderr.contains("is neither pcapng nor pcap"), "{}", ended.stderr);
+}
