@@ -38,6 +38,27 @@ fn comparable(report: &Value) -> Value {
     report
 }
 
+/// The port that MQTT's CONNECTs went to.
+fn mqtt_port(file: &Path) -> u16 {
+    let opened = "tcp.flags.syn == 1 && tcp.flags.ack == 0";
+    let mut ports = tshark(file, &["-Y", opened, "-T", "fields", "-e", "tcp.dstport"]);
+    ports.sort();
+    ports.dedup();
+    let decode: Vec<_> = ports.iter().map(|port| format!("tcp.port=={port},mqtt")).collect();
+    let mut words = vec!["-Y", "mqtt.protoname == MQTT", "-T", "fields", "-e", "tcp.dstport"];
+    words.extend(decode.iter().flat_map(|decode| ["-d", decode]));
+    tshark(file, &words).first().expect("a CONNECT").parse().unwrap()
+}
+
+/// PUBLISH packets that tshark counts on a port.
+fn published(file: &Path, port: u16) -> u64 {
+    let decode = format!("tcp.port=={port},mqtt");
+    let only = format!("tcp.port == {port} && mqtt.msgtype == 3");
+    let words = ["-d", &decode, "-Y", &only, "-T", "fields", "-e", "mqtt.msgtype"];
+    let found = tshark(file, &words);
+    found.iter().map(|line| line.split(',').filter(|&kind| kind == "3").count() as u64).sum()
+}
+
 fn number(value: &Value, pointer: &str) -> u64 {
     value.pointer(pointer).and_then(Value::as_u64).unwrap_or_else(|| panic!("{pointer}"))
 }
@@ -74,9 +95,7 @@ fn a_recording_gives_the_same_report_as_live() {
     }
     assert_readable(&file);
     let mqtt = live["results"].as_array().unwrap().iter().find(|r| r["middleware"] == "mqtt");
-    let published = tshark(&file, &["-Y", "mqtt.msgtype==3", "-T", "fields", "-e", "mqtt.msgtype"]);
-    let legs: u64 =
-        published.iter().map(|line| line.split(',').filter(|&t| t == "3").count() as u64).sum();
+    let legs = published(&file, mqtt_port(&file));
     // Once to the broker, once from it; those that were under way at the end only to it.
     let sent = number(mqtt.unwrap(), "/messages/sent");
     let delivered = number(mqtt.unwrap(), "/messages/delivered");
@@ -155,13 +174,7 @@ fn a_ring_of_files_keeps_the_newest_and_each_can_be_read() {
     }
     let paths: Vec<&Path> = files.iter().map(PathBuf::as_path).collect();
     let (all, _) = analyze(&bench, &paths);
-    let legs = paths.iter().map(|file| {
-        let words = ["-Y", "mqtt.msgtype==3", "-T", "fields", "-e", "mqtt.msgtype", "-d"];
-        let decode = format!("tcp.port=={port},mqtt");
-        let found = tshark(file, &[&words[..], &[&decode]].concat());
-        found.iter().map(|line| line.split(',').filter(|&t| t == "3").count()).sum::<usize>()
-    });
-    let legs = legs.sum::<usize>() as u64;
+    let legs: u64 = paths.iter().map(|file| published(file, port)).sum();
     let (sent, delivered) =
         (number(&all, "/results/0/messages/sent"), number(&all, "/results/0/messages/delivered"));
     // A PUBLISH that two files share is one for neither tshark; no more than one a direction and file.

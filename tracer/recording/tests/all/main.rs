@@ -2,6 +2,7 @@
 
 mod any;
 mod damage;
+mod files;
 mod others;
 mod packets;
 mod round_trip;
