@@ -13,6 +13,7 @@ use std::process::ExitCode;
 use wirelap_correlate::{Config, Correlator, Snapshot};
 use wirelap_events::{Body, Delivery, Event, Nanos, Packet, PacketHook, Segment};
 use wirelap_recording::{Counts, Entry, Recording};
+use wirelap_report::explain::{Options, pages};
 use wirelap_report::{Process, RunReport, table};
 
 const EXAMPLES: &str = "\
@@ -37,6 +38,10 @@ pub struct AnalyzeArgs {
     #[arg(long, value_name = "FILE|-")]
     pub json: Option<PathBuf>,
 
+    /// Explain each result on a page, in place of the lines below the table
+    #[arg(long)]
+    pub explain: bool,
+
     /// Take a port's traffic for this protocol, whatever it looks like, e.g. 11883=mqtt
     #[arg(long, value_name = "PORT=PROTO", value_delimiter = ',', value_parser = quantity::decode)]
     pub decode: Vec<(u16, String)>,
@@ -53,7 +58,9 @@ pub fn run(args: &AnalyzeArgs) -> Result<ExitCode, Failure> {
         replay.file(path)?;
     }
     let report = replay.end();
-    json.write(&report, &table::render(&report))?;
+    let text =
+        if args.explain { pages(&report, Options::default()) } else { table::render(&report) };
+    json.write(&report, &text)?;
     Ok(ExitCode::SUCCESS)
 }
 
