@@ -143,8 +143,13 @@ impl TcpMarks {
         }
     }
 
-    /// TCP sends `range` again.
+    /// TCP sends `range` again. Where the receiver has it, that was in vain (a tail loss probe, RFC 8985 §7,
+    /// against a delayed ACK) and held nobody up.
     pub fn resent(&mut self, range: ByteRange, at: Nanos) {
+        let is_there = self.ready_to.max(self.read_to.0) >= range.end;
+        if is_there || self.rxs.covering(range.last()).next().is_some() {
+            return;
+        }
         if self.resends.len() >= RESENDS {
             self.resends.pop_front();
         }
@@ -323,6 +328,19 @@ mod tests {
         let path = marks.path(range(0, 10));
         assert_eq!((path.queue, path.xmit), (Some(Nanos(50)), Some(Nanos(51))));
         assert_eq!((path.rx, path.ready), (Some(Nanos(60)), Some(Nanos(61))));
+    }
+
+    #[test]
+    fn what_was_sent_again_in_vain_held_nobody_up() {
+        let mut marks = marks();
+        marks.rx(range(0, 10), Nanos(1), false);
+        marks.resent(range(0, 10), Nanos(5));
+        assert!(!marks.path(range(0, 10)).circumstances.resent);
+        marks.resent(range(10, 20), Nanos(6));
+        assert!(marks.path(range(10, 20)).circumstances.resent);
+        marks.ready(Offset(30), Nanos(7), true);
+        marks.resent(range(20, 30), Nanos(8));
+        assert!(!marks.path(range(20, 30)).circumstances.resent);
     }
 
     #[test]

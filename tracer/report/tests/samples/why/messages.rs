@@ -98,6 +98,7 @@ pub fn outrun(number: u64, broker: TaskId, by: TaskId) -> WorstMessage {
         woken: Nanos(1_012_000),
         running: Nanos(9_012_000),
         left: Some(Nanos(500_000)),
+        ran: Nanos(0),
         rest: Rest::Asleep,
         from_irq: true,
         migrated: false,
@@ -114,6 +115,7 @@ pub fn outrun(number: u64, broker: TaskId, by: TaskId) -> WorstMessage {
         woken: Nanos(10_000_000),
         running: Nanos(10_010_000),
         left: Some(Nanos(9_030_000)),
+        ran: Nanos(0),
         rest: Rest::Blocked,
         ..Hop::default()
     });
