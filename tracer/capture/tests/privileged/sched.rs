@@ -66,13 +66,15 @@ fn a_thread_that_waits_for_a_cpu_says_who_had_it() {
 
         let wakes = seen.wakes(reader);
         assert_counts(&wakes, from, to);
-        let is_long =
-            |(wake, at): &&(Wake, Nanos)| wake.woken > from.at && waited(wake, *at) >= 3_000_000;
-        let waits: Vec<_> = wakes.iter().filter(is_long).collect();
+        // Waking an idle CPU may take long, too, where it is emulated.
+        let is_blocked = |(wake, at): &&(Wake, Nanos)| {
+            waited(wake, *at) >= 3_000_000 && wake.holder.task.tid == Tid(holder)
+        };
+        let waits: Vec<_> = wakes.iter().filter(is_blocked).collect();
         assert_eq!(waits.len(), TURNS, "{wakes:#?}");
         for &(wake, at) in waits {
             assert_eq!(wake.rest, Rest::Asleep);
-            assert_eq!((wake.holder.task.pid, wake.holder.task.tid), (own_pid(), Tid(holder)));
+            assert_eq!(wake.holder.task.pid, own_pid());
             assert_eq!(wake.holder.comm.as_str(), "neighbour");
             let (wait, held) = (waited(&wake, at), wake.holder.held.0);
             assert!(held <= wait && held > wait * 9 / 10, "{held} of {wait}: {wake:?}");
@@ -208,9 +210,11 @@ fn a_thread_that_was_moved_to_another_cpu_says_so() {
             near.read_exact(&mut [0]).unwrap();
         }
         drop(near);
-        echoing.join().unwrap();
+        let (from, _) = echoing.join().unwrap();
         seen.collect(&mut capture, "the end of both sockets", |seen| seen.closed() == 2);
-        let moves = seen.wakes(reader).iter().filter(|(wake, _)| wake.migrated).count();
+        let wakes = seen.wakes(reader);
+        let later = wakes.iter().filter(|(wake, _)| wake.woken > from.at);
+        let moves = later.filter(|(wake, _)| wake.migrated).count();
         assert_eq!(moves, 4);
     });
 }
