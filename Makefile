@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-build build live test bench fuzz fmt lint deny screenshot dissectors
+.PHONY: help setup setup-build build live test bench fuzz fmt lint deny kernels screenshot dissectors
 
 export PATH := $(HOME)/.cargo/bin:$(PATH)
 export CARGO_TARGET_DIR ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/wirelap/target
@@ -14,6 +14,9 @@ SUDO := $(if $(filter 0,$(shell id -u)),,sudo -E)
 LIVE ?= tcp,udp,mqtt,kafka,zenoh-p2p,zenoh-brokered,dds,zeromq,opcua
 # Seconds for each fuzz target.
 FUZZ_SECONDS ?= 60
+
+# Kernels that the probes are tried on.
+KERNELS ?= 6.1 6.12
 
 # Every cargo call takes the same packages and features: with others, features of shared libraries
 # differ and half the tree is compiled again. For the same reason `build` compiles the tests too.
@@ -67,6 +70,11 @@ lint: setup-build ## formats and clippy
 deny: ## licences, sources and bans of all dependencies
 	@.ci/tool cargo-deny "$(TOOLS)"
 	"$(TOOLS)/bin/cargo-deny" check licenses bans sources
+
+kernels: setup build ## the probes' tests on Debian's kernels of the series KERNELS, in qemu
+	@.ci/setup kernels
+	$(SUDO) .ci/kernels "$(CURDIR)/.kernels" "$(CARGO_TARGET_DIR)/debug/wirelap" \
+		"$$(find "$(CARGO_TARGET_DIR)/debug/deps" -name 'privileged-*' -executable -printf '%T@ %p\n' | sort -n | tail -1 | cut -d' ' -f2-)" $(KERNELS)
 
 screenshot: setup build ## draw docs/screenshot.svg anew, from a real run
 	.ci/screenshot docs/screenshot.svg --keys j -- $(SUDO) "$(CARGO_TARGET_DIR)/debug/wirelap" live --on $(LIVE)
