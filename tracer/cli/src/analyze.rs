@@ -229,6 +229,7 @@ fn left_out(file: &str, counts: Counts) -> Vec<String> {
 
 /// Which observations are in the files at all.
 #[derive(Clone, Copy, Debug, Default)]
+#[allow(clippy::struct_excessive_bools)] // Kinds of events that do not depend on each other.
 struct Seen {
     send: bool,
     xmit: bool,

@@ -247,6 +247,19 @@ pub struct RunArgs {
     #[arg(long)]
     pub explain: bool,
 
+    /// Also measure what tracing costs: the workload runs once more for two seconds, with the probes
+    /// attached and detached by turns
+    #[arg(
+        long,
+        value_name = "BOOL",
+        default_value_t = true,
+        default_missing_value = "true",
+        num_args = 0..=1,
+        require_equals = true,
+        action = clap::ArgAction::Set
+    )]
+    pub measure_cost: bool,
+
     /// Record all events to this file, for Wireshark and `wirelap analyze`; several trials have a file each
     #[arg(long, value_name = "FILE")]
     pub pcapng: Option<PathBuf>,

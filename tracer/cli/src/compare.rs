@@ -96,6 +96,13 @@ impl Records {
         lane.get(stamp.seq as usize).copied().unwrap_or_default()
     }
 
+    /// Publish and deliver of all messages that have both, by the workloads' clock.
+    pub fn spans(&self) -> impl Iterator<Item = (Nanos, Nanos)> + '_ {
+        let accounts = self.requests.iter().chain(&self.replies);
+        let whole = accounts.filter(|a| a.publish > 0 && a.deliver >= a.publish);
+        whole.map(|account| (Nanos(account.publish), Nanos(account.deliver)))
+    }
+
     /// Publish → deliver of all messages by the workloads' clock, and the same from the intended
     /// send times.
     pub fn times(&self) -> (Samples, Samples) {

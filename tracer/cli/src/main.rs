@@ -17,6 +17,7 @@ mod cast;
 mod catalogue;
 mod choice;
 mod compare;
+mod cost;
 mod doctor;
 mod environment;
 mod explain;

@@ -172,8 +172,10 @@ mod tests {
         };
         note_label(&mut recorder, &label);
         note_end(&mut recorder, Nanos(99));
-        let report =
-            RunReport { notes: vec!["a note".into()], ..crate::live::seen(&Default::default()) };
+        let report = RunReport {
+            notes: vec!["a note".into()],
+            ..crate::live::seen(&wirelap_correlate::Snapshot::default())
+        };
         close(recorder, &report).unwrap();
 
         let file = wirelap_recording::open(&path).unwrap();

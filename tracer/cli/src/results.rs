@@ -329,6 +329,7 @@ fn trust(all: &[&Outcome], messages: Messages) -> Trust {
         sum.evicted += one.evicted;
         sum.window_share += one.window_share / all.len() as f64;
         sum.telescoping_violations += outcome.tally.telescoping_violations;
+        sum.tracer.slowdown = sum.tracer.slowdown.or(outcome.slowdown);
         sum.tracer.cpu_share += one.tracer.cpu_share / all.len() as f64;
         sum.tracer.rss_bytes = sum.tracer.rss_bytes.max(one.tracer.rss_bytes);
     }

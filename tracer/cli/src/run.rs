@@ -2,6 +2,7 @@
 
 use crate::args::{RunArgs, RunKind, TracerArgs};
 use crate::catalogue::Catalogue;
+use crate::cost;
 use crate::environment;
 use crate::failure::Failure;
 use crate::output::Json;
@@ -84,8 +85,12 @@ fn measure(
             progress: &progress,
             pcapng: pcapng(args, plan.trials.len(), number),
             environment,
+            turns: None,
         };
-        let outcome = trial::run(&context, trial)?;
+        let mut outcome = trial::run(&context, trial)?;
+        if args.measure_cost && trial.repetition == 1 {
+            outcome.slowdown = cost::measure(&context, &outcome)?;
+        }
         let stop = outcome.interrupted.is_some();
         outcomes.push(outcome);
         if stop {

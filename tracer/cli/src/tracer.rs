@@ -1,5 +1,6 @@
 //! The thread that takes events out of the kernel and turns them into deliveries and snapshots.
 
+use crate::cost::Turn;
 use crate::failure::Failure;
 use crate::machine::{self, Meter};
 use crate::quantity::Sampling;
@@ -53,6 +54,8 @@ enum Order {
     /// And whom to tell when it holds.
     Label(Label, Sender<()>),
     Begin(Sampling),
+    /// Attach and detach by turns of this length.
+    Alternate(Duration),
     End,
 }
 
@@ -79,6 +82,11 @@ impl Orders {
         self.give(Order::Begin(sampling));
     }
 
+    /// From here on the probes are attached and detached by turns of this length.
+    pub fn alternate(&self, turn: Duration) {
+        self.give(Order::Alternate(turn));
+    }
+
     fn give(&self, order: Order) {
         let _ = self.0.send(order);
     }
@@ -95,6 +103,8 @@ pub struct Findings<S> {
     pub evidence: Vec<(String, Evidence)>,
     /// Why tracing ended early, if it did.
     pub error: Option<String>,
+    /// When the probes were attached and when not, where they were by turns.
+    pub turns: Vec<Turn>,
     /// Whom the events were told, if anyone: it holds all of them.
     pub recorder: Option<Recorder>,
 }
@@ -135,6 +145,7 @@ impl<S: DeliverySink + Send + 'static> Tracer<S> {
             meter: Meter::start(std::process::id()),
             meters: HashMap::new(),
             windows: None,
+            turns: None,
             drain: settings.drain,
             publish: settings.publish,
         };
@@ -222,6 +233,34 @@ impl Windows {
     }
 }
 
+/// Attached and detached by turns.
+#[derive(Debug)]
+struct Turns {
+    each: Duration,
+    from: Nanos,
+    traced: bool,
+    past: Vec<Turn>,
+}
+
+impl Turns {
+    fn new(each: Duration, now: Nanos) -> Turns {
+        Turns { each, from: now, traced: true, past: Vec::new() }
+    }
+
+    /// Ends the turn if it is time; whether the next one is traced.
+    fn end(&mut self, now: Nanos) -> Option<bool> {
+        let over = u128::from((now - self.from).0) >= self.each.as_nanos();
+        over.then(|| {
+            self.past.push(Turn { from: self.from, to: now, traced: self.traced });
+            !self.traced
+        })
+    }
+
+    fn begin(&mut self, now: Nanos, traced: bool) {
+        (self.from, self.traced) = (now, traced);
+    }
+}
+
 struct Work<S> {
     capture: Capture,
     correlator: Correlator,
@@ -232,6 +271,7 @@ struct Work<S> {
     meter: Option<Meter>,
     meters: HashMap<u32, Meter>,
     windows: Option<Windows>,
+    turns: Option<Turns>,
     drain: bool,
     publish: bool,
 }
@@ -248,7 +288,8 @@ impl<S: DeliverySink> Work<S> {
         }
         let evidence = self.correlator.evidence();
         let (sink, error, recorder) = (self.sink, error.or(unwritten), self.recorder);
-        Findings { sink, snapshot, evidence, error, recorder }
+        let turns = self.turns.map(|turns| turns.past).unwrap_or_default();
+        Findings { sink, snapshot, evidence, error, turns, recorder }
     }
 
     fn trace(&mut self) -> Result<(), CaptureError> {
@@ -281,6 +322,7 @@ impl<S: DeliverySink> Work<S> {
                     let _ = done.send(());
                 }
                 Ok(Order::Begin(sampling)) => self.begin(sampling),
+                Ok(Order::Alternate(turn)) => self.turns = Some(Turns::new(turn, machine::now())),
                 Ok(Order::End) | Err(TryRecvError::Disconnected) => return Ok(true),
                 Err(TryRecvError::Empty) => break,
             }
@@ -289,7 +331,22 @@ impl<S: DeliverySink> Work<S> {
         if let Some(open) = windows.and_then(|windows| windows.change(machine::now())) {
             self.capture.set_window(open)?;
         }
+        self.take_turns()?;
         Ok(false)
+    }
+
+    /// Attaches or detaches the probes when it is time. What that takes itself is in no turn.
+    fn take_turns(&mut self) -> Result<(), CaptureError> {
+        let Some(turns) = &mut self.turns else { return Ok(()) };
+        if let Some(traced) = turns.end(machine::now()) {
+            if traced {
+                self.capture.attach_again()?;
+            } else {
+                self.capture.detach()?;
+            }
+            turns.begin(machine::now(), traced);
+        }
+        Ok(())
     }
 
     fn begin(&mut self, sampling: Sampling) {

@@ -2,6 +2,7 @@
 
 use crate::cast::{Cast, Part};
 use crate::compare::{self, Records};
+use crate::cost::Turn;
 use crate::failure::Failure;
 use crate::live;
 use crate::plan::{Pacing, Trial};
@@ -20,7 +21,7 @@ use std::time::{Duration, Instant};
 use wirelap_contract::Kind;
 use wirelap_correlate::{Evidence, Snapshot};
 use wirelap_recording::{Recorder, Rotation};
-use wirelap_report::{Environment, GroundTruth, Hook, RunReport};
+use wirelap_report::{Environment, GroundTruth, Hook, RunReport, Slowdown};
 
 /// When the sender is done, the receiver is waited for as long as messages still arrive this often.
 const STALLED: Duration = Duration::from_secs(2);
@@ -32,6 +33,7 @@ const LAST_CALLBACK: Duration = Duration::from_millis(300);
 const LOOK: Duration = Duration::from_millis(100);
 
 /// What all trials share.
+#[derive(Clone)]
 pub struct Context<'a> {
     /// The workloads' program and folder.
     pub shop: &'a Shop,
@@ -45,6 +47,8 @@ pub struct Context<'a> {
     pub pcapng: Option<PathBuf>,
     /// The machine, for the recording.
     pub environment: &'a Environment,
+    /// The probes are attached and detached by turns of this length.
+    pub turns: Option<Duration>,
 }
 
 impl Context<'_> {
@@ -93,6 +97,10 @@ pub struct Outcome {
     pub versions: BTreeMap<String, String>,
     /// Settings, as the processes told them.
     pub settings: BTreeMap<String, String>,
+    /// When the probes were attached, where they were by turns.
+    pub turns: Vec<Turn>,
+    /// What tracing cost the workload, where that was measured.
+    pub slowdown: Option<Slowdown>,
 }
 
 /// Runs a trial to its end, or as far as it gets.
@@ -135,6 +143,9 @@ fn play(
     cast.assemble()?;
     tracer.orders().begin(trial.sampling);
     cast.go();
+    if let Some(turn) = context.turns {
+        tracer.orders().alternate(turn);
+    }
     let mut looked = Instant::now();
     let mut patience = Patience::new(trial);
     loop {
@@ -200,7 +211,7 @@ fn finish(
     hooks: Vec<Hook>,
     trouble: Option<Trouble>,
 ) -> Result<Outcome, Failure> {
-    let Findings { sink: mut tally, snapshot, evidence, error, recorder } = findings;
+    let Findings { sink: mut tally, snapshot, evidence, error, turns, recorder } = findings;
     let mut evidence = own(trial, &evidence);
     let (interrupted, failed) = match trouble {
         None => (None, None),
@@ -231,6 +242,8 @@ fn finish(
         truth,
         versions,
         settings,
+        turns,
+        slowdown: None,
     })
 }
 

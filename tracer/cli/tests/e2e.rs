@@ -12,6 +12,8 @@ mod crowd;
 mod mqtt;
 #[path = "e2e/offline.rs"]
 mod offline;
+#[path = "e2e/why.rs"]
+mod why;
 
 use bench::{Bench, lock};
 use rustix::process::Signal;

@@ -113,6 +113,7 @@ impl From<&Evidence> for Trust {
             tracer: TracerCost {
                 cpu_share: trust.tracer.cpu_share,
                 rss_bytes: trust.tracer.rss_bytes,
+                slowdown: None,
             },
         }
     }

@@ -1,5 +1,6 @@
 //! Numbers for people: three digits that matter, and the unit.
 
+use crate::Slowdown;
 use wirelap_events::Nanos;
 
 /// A time: `13.3 µs`; `–` for an absent one.
@@ -25,6 +26,22 @@ pub fn count(value: f64) -> String {
 /// Bytes in binary thousands: `1.21 MiB`.
 pub fn bytes(value: f64) -> String {
     scaled(value, 1024.0, &[" B", " KiB", " MiB", " GiB", " TiB"])
+}
+
+/// What tracing cost the traced: `tracing cost +2.1 µs (+17 %, 95 % 12 to 21 %)`.
+pub fn slowdown(slowdown: &Slowdown) -> String {
+    let (traced, untraced) = (Nanos(slowdown.traced_p50_ns), Nanos(slowdown.untraced_p50_ns));
+    let (sign, by) = match traced.since(untraced) {
+        Some(by) => ('+', by),
+        None => ('-', untraced - traced),
+    };
+    let percent = |ratio: f64| (ratio - 1.0) * 100.0;
+    format!(
+        "tracing cost {sign}{by} a message ({:+.0} %, 95 % {:+.0} to {:+.0} %)",
+        percent(slowdown.ratio),
+        percent(slowdown.ratio_low),
+        percent(slowdown.ratio_high)
+    )
 }
 
 fn scaled(value: f64, base: f64, units: &[&str]) -> String {
@@ -60,6 +77,21 @@ mod tests {
         assert_eq!(shown, ["0", "64", "100", "1.00 k", "1.23 k", "12.3 k", "4.10 M"]);
         assert_eq!(bytes(64.0), "64 B");
         assert_eq!(bytes(34.5 * 1024.0 * 1024.0), "34.5 MiB");
+    }
+
+    #[test]
+    fn a_slowdown_has_a_sign() {
+        let mut cost = Slowdown {
+            traced_p50_ns: 14_600,
+            untraced_p50_ns: 12_500,
+            ratio: 1.168,
+            ratio_low: 1.12,
+            ratio_high: 1.21,
+            ..Slowdown::default()
+        };
+        assert_eq!(slowdown(&cost), "tracing cost +2.1 µs a message (+17 %, 95 % +12 to +21 %)");
+        (cost.traced_p50_ns, cost.ratio, cost.ratio_low) = (12_400, 0.992, 0.97);
+        assert_eq!(slowdown(&cost), "tracing cost -100 ns a message (-1 %, 95 % -3 to +21 %)");
     }
 
     #[test]

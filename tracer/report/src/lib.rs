@@ -40,7 +40,7 @@ pub use environment::Environment;
 pub use run::{
     EthernetBytes, GroundTruth, Hook, Latency, LegBytes, Messages, OperationBytes, Overhead,
     PartsBytes, PerMessageBytes, Process, Repetition, RttHalf, RunReport, RunResult, Scheduling,
-    SegmentRow, Skipped, Throughput, TracerCost, Trust,
+    SegmentRow, Skipped, Slowdown, Throughput, TracerCost, Trust,
 };
 pub use scenario::{Kind, Pacing, Scenario};
 pub use why::Why;

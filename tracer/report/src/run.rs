@@ -236,6 +236,29 @@ pub struct TracerCost {
     pub cpu_share: f64,
     /// Resident memory of wirelap's own process.
     pub rss_bytes: u64,
+    /// What tracing cost the traced; absent where that was not measured (`--measure-cost false`, back-to-back
+    /// runs, programs of another's, messages that take milliseconds).
+    #[serde(default)]
+    pub slowdown: Option<Slowdown>,
+}
+
+/// What tracing cost the traced: the same processes with the probes attached and detached by turns.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Slowdown {
+    /// Publish → deliver with the probes attached, by the workloads' clock: median of the turns' medians.
+    pub traced_p50_ns: u64,
+    /// The same with the probes detached.
+    pub untraced_p50_ns: u64,
+    /// The first over the second, of turns that are neighbours: median of the pairs.
+    pub ratio: f64,
+    /// Lower end of the ratio's 95 % confidence interval, bootstrapped from the pairs.
+    pub ratio_low: f64,
+    /// Its upper end.
+    pub ratio_high: f64,
+    /// Turns that had enough messages, of both kinds.
+    pub turns: u32,
+    /// Messages within turns.
+    pub messages: u64,
 }
 
 /// The trace against what the workloads wrote down themselves.

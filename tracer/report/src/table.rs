@@ -210,6 +210,7 @@ pub fn trust_line(result: &RunResult) -> String {
         trust.tracer.cpu_share,
         human::bytes(trust.tracer.rss_bytes as f64)
     ));
+    parts.extend(trust.tracer.slowdown.as_ref().map(human::slowdown));
     parts.join(" · ")
 }
 

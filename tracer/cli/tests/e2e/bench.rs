@@ -79,9 +79,12 @@ impl Bench {
         if !program.exists() {
             fs::copy(env!("CARGO_BIN_EXE_wirelap"), &program).unwrap();
         }
+        let is_run = words.starts_with("run ") && !words.contains("--measure-cost");
         let mut command = Command::new(program);
         command
             .args(words.split(' '))
+            // Runs once more for it, which only the test of that wants.
+            .args(is_run.then_some("--measure-cost=false"))
             .env("TMPDIR", self.temp.path())
             .env("WIRELAP_WORKLOAD", workload())
             .stdin(Stdio::null())

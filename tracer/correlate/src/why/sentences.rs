@@ -6,7 +6,10 @@ use wirelap_events::{Nagle, Nanos, Rest, TxState};
 
 /// One clause a number.
 pub fn of(evidence: &Evidence, kind: Kind, finding: &Finding) -> Vec<String> {
-    let mut clauses = vec![how_often(evidence, finding)];
+    // Each wait of this kind is short, and what they add up to has been said.
+    let is_short = kind == Kind::IdleWakeup;
+    let mut clauses: Vec<String> =
+        (!is_short).then(|| how_often(evidence, finding)).into_iter().collect();
     let tx = finding.circumstances.tx;
     match kind {
         Kind::NagleDelayedAck => clauses.extend(tx.map(nagle)),

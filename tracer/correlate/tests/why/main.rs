@@ -95,7 +95,7 @@ fn every_file_has_a_scenario() {
     let files = fs::read_dir(folder()).unwrap().map(|file| file.unwrap().file_name());
     let files: BTreeSet<String> = files
         .filter_map(|name| name.into_string().ok())
-        .filter(|name| name.ends_with(".gz"))
+        .filter(|name| name.ends_with(".pcapng.gz"))
         .collect();
     assert_eq!(files, known);
 }

@@ -30,6 +30,14 @@ pub fn text(result: &RunResult, environment: &Environment) -> Option<String> {
             human::bytes(tracer.rss_bytes as f64)
         ),
     ));
+    if let Some(slowdown) = &tracer.slowdown {
+        let cost = human::slowdown(slowdown);
+        let turns = slowdown.turns;
+        out.push_str(&hang(
+            "  ",
+            &format!("Measured by {turns} turns with the probes attached and detached: {cost}."),
+        ));
+    }
     for note in &result.notes {
         out.push_str(&hang("  Note: ", &super::words::clean(note)));
     }

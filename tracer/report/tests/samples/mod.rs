@@ -5,7 +5,7 @@ pub mod why;
 use wirelap_report::{
     Distribution, Environment, EthernetBytes, GroundTruth, Kind, Latency, Messages, OperationBytes,
     Overhead, Pacing, PartsBytes, PerMessageBytes, Process, RttHalf, RunReport, RunResult,
-    Scenario, Scheduling, SegmentRow, Throughput, TracerCost, Trust,
+    Scenario, Scheduling, SegmentRow, Slowdown, Throughput, TracerCost, Trust,
 };
 
 /// Two middlewares, ping-pong; the second lost events and disagrees with the workloads.
@@ -60,7 +60,19 @@ fn trust(lost: u64) -> Trust {
         events_lost: [("rx".to_owned(), lost)].into(),
         events: 60_000,
         window_share: 1.0,
-        tracer: TracerCost { cpu_share: 0.21, rss_bytes: 36_000_000 },
+        tracer: TracerCost {
+            cpu_share: 0.21,
+            rss_bytes: 36_000_000,
+            slowdown: Some(Slowdown {
+                traced_p50_ns: 14_600,
+                untraced_p50_ns: 12_500,
+                ratio: 1.168,
+                ratio_low: 1.12,
+                ratio_high: 1.21,
+                turns: 28,
+                messages: 90_210,
+            }),
+        },
         ..Trust::default()
     }
 }
