@@ -38,6 +38,7 @@ mod signals;
 mod tally;
 mod tracer;
 mod trial;
+mod turns;
 mod workload;
 
 use args::{Cli, Command};

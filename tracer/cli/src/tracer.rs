@@ -5,6 +5,7 @@ use crate::failure::Failure;
 use crate::machine::{self, Meter};
 use crate::quantity::Sampling;
 use crate::recording;
+use crate::turns::{Turns, Windows};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
@@ -212,55 +213,6 @@ pub fn needs_root() -> Failure {
     )
 }
 
-/// Every so often, for a while.
-#[derive(Debug)]
-struct Windows {
-    open: Duration,
-    every: Duration,
-    began: Nanos,
-    is_open: bool,
-}
-
-impl Windows {
-    /// The state to change to, if it is time.
-    fn change(&mut self, now: Nanos) -> Option<bool> {
-        let phase = u128::from((now - self.began).0) % self.every.as_nanos().max(1);
-        let open = phase < self.open.as_nanos();
-        (open != self.is_open).then(|| {
-            self.is_open = open;
-            open
-        })
-    }
-}
-
-/// Attached and detached by turns.
-#[derive(Debug)]
-struct Turns {
-    each: Duration,
-    from: Nanos,
-    traced: bool,
-    past: Vec<Turn>,
-}
-
-impl Turns {
-    fn new(each: Duration, now: Nanos) -> Turns {
-        Turns { each, from: now, traced: true, past: Vec::new() }
-    }
-
-    /// Ends the turn if it is time; whether the next one is traced.
-    fn end(&mut self, now: Nanos) -> Option<bool> {
-        let over = u128::from((now - self.from).0) >= self.each.as_nanos();
-        over.then(|| {
-            self.past.push(Turn { from: self.from, to: now, traced: self.traced });
-            !self.traced
-        })
-    }
-
-    fn begin(&mut self, now: Nanos, traced: bool) {
-        (self.from, self.traced) = (now, traced);
-    }
-}
-
 struct Work<S> {
     capture: Capture,
     correlator: Correlator,
@@ -443,21 +395,4 @@ fn hooks(capture: &Capture) -> Vec<Hook> {
             hook: chosen.hook.as_ref().map(ToString::to_string),
         })
         .collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_window_closes_and_opens_again() {
-        let second = Duration::from_secs(1);
-        let mut windows =
-            Windows { open: second, every: 2 * second, began: Nanos(5_000_000_000), is_open: true };
-        let changes: Vec<_> = [5200, 5900, 6100, 6900, 7100, 7200, 8500]
-            .map(|at| windows.change(Nanos::from_millis(at)))
-            .into();
-        let expected = [None, None, Some(false), None, Some(true), None, Some(false)];
-        assert_eq!(changes, expected);
-    }
 }
