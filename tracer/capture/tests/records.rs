@@ -268,6 +268,10 @@ fn a_wakeup() {
     assert_eq!((wake.holder.task, wake.holder.held), (holder, Nanos(200)));
     assert_eq!(wake.holder.comm.as_str(), "rustc");
 
+    record.u64(f::HELD, 0u64.wrapping_sub(5));
+    let Body::Wake(wake) = record.body() else { panic!() };
+    assert_eq!(wake.holder.held, Nanos(0));
+
     record.put(wl_head::FLAGS, &[u8::try_from(l::WL_MIGRATED).unwrap()]).u64(f::LEFT, 0);
     for (number, rest) in [
         (l::WL_REST_ASLEEP, Rest::Asleep),

@@ -266,9 +266,16 @@ fn wake(r: Record<'_>) -> Result<Wake, Malformed> {
         holder: Holder {
             task: r.task(f::HOLDER),
             comm: Comm(r.bytes(f::HOLDER_COMM)),
-            held: Nanos(r.u64(f::HELD)),
+            held: Nanos(held(r)),
         },
     })
+}
+
+/// A thread that another CPU woke a moment after this one took the time has waited for less than nothing.
+fn held(r: Record<'_>) -> u64 {
+    use l::wl_wake as f;
+    let wait = r.u64(wl_head::AT).saturating_sub(r.u64(f::WOKEN));
+    Some(r.u64(f::HELD)).filter(|&held| held <= wait).unwrap_or(0)
 }
 
 fn retransmit(r: Record<'_>) -> Retransmit {
