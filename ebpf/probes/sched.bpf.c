@@ -164,7 +164,8 @@ static __always_inline void emit_wake(struct task_state *state, struct task_stru
 {
 	struct wl_wake *out = reserve(struct wl_wake, WL_PROBE_SCHED);
 	__u64 now = holder->until;
-	__u64 held = now - state->woken;
+	/* Another CPU may have woken it a moment after this one took the time. */
+	__u64 held = now > state->woken ? now - state->woken : 0;
 
 	if (!out)
 		return;

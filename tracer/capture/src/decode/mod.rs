@@ -271,7 +271,7 @@ fn wake(r: Record<'_>) -> Result<Wake, Malformed> {
     })
 }
 
-/// A thread that another CPU woke a moment after this one took the time has waited for less than nothing.
+/// No longer than the wait: what says otherwise is no time.
 fn held(r: Record<'_>) -> u64 {
     use l::wl_wake as f;
     let wait = r.u64(wl_head::AT).saturating_sub(r.u64(f::WOKEN));

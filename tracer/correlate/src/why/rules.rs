@@ -118,7 +118,7 @@ impl<'a> Measured<'a> {
     fn verdict(&self, leg: usize, kind: Kind) -> Option<Verdict> {
         let finding = self.evidence.finding(leg, kind)?;
         let share = self.share(|cell| cell.leg == leg && cell.cause == Cause::Of(kind));
-        let severity = self.severity(kind, leg, finding, share)?;
+        let severity = self.severity(kind, finding, share)?;
         let process = finding.task.map(|task| (task, self.name(task)));
         Some(Verdict {
             kind,
@@ -136,20 +136,14 @@ impl<'a> Measured<'a> {
         self.evidence.setting.names.get(&task.pid).copied().unwrap_or_default()
     }
 
-    fn severity(
-        &self,
-        kind: Kind,
-        leg: usize,
-        finding: &Finding,
-        share: Share,
-    ) -> Option<Severity> {
+    fn severity(&self, kind: Kind, finding: &Finding, share: Share) -> Option<Severity> {
         let rule = rule(kind)?;
         let enough = self.evidence.breakdown.messages() >= ENOUGH;
         if !enough {
             return None;
         }
-        let is_grave = share.passes(&rule)
-            && (kind != Kind::BrokerCpuBound || self.is_bound(leg, finding, share));
+        let is_grave =
+            share.passes(&rule) && (kind != Kind::BrokerCpuBound || self.is_bound(finding, share));
         let full = matches!(
             kind,
             Kind::ReaderBusy
@@ -170,11 +164,9 @@ impl<'a> Measured<'a> {
     }
 
     /// A broker that works on a message is short of CPU if it works all the time, or very long.
-    fn is_bound(&self, leg: usize, finding: &Finding, share: Share) -> bool {
+    fn is_bound(&self, finding: &Finding, share: Share) -> bool {
         let busy = finding.task.and_then(|task| self.evidence.setting.busy.get(&task.tid));
-        let waits = self.share(|cell| cell.leg == leg && cell.segment == Segment::Busy);
         busy.is_some_and(|&busy| busy >= SATURATED)
-            || waits.median >= share.median / 2.0 && share.median >= ms(2).0 as f64
             || share.median >= ms(2).0 as f64
             || share.tail >= ms(5).0 as f64
     }
