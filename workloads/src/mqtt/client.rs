@@ -1,7 +1,7 @@
 //! The client, rumqttc. Its event loop runs in a thread of its own, which is also where messages are
 //! delivered.
 
-use super::{IN_FLIGHT, MAX_PACKET};
+use super::{CLIENT_NODELAY, IN_FLIGHT, MAX_PACKET};
 use crate::clock;
 use crate::control::Control;
 use crate::link::{self, Facts, Handler, Link, Outlet, Topics};
@@ -59,7 +59,8 @@ pub fn open(spec: &Spec, handler: Option<Handler>, control: &Control) -> Result<
     let capacity = (QUEUE_BYTES / spec.payload).clamp(2, QUEUE_MESSAGES);
     let (client, mut connection) = Client::new(options(spec, address), capacity);
     let mut network = connection.eventloop.network_options();
-    network.set_tcp_nodelay(spec.nodelay);
+    let nodelay = super::nodelay(spec, CLIENT_NODELAY)?;
+    network.set_tcp_nodelay(nodelay);
     connection.eventloop.set_network_options(network);
 
     let progress = Arc::new(Progress::default());
@@ -87,7 +88,7 @@ pub fn open(spec: &Spec, handler: Option<Handler>, control: &Control) -> Result<
     })?;
     let facts = Facts::at(address)
         .version("rumqttc", env!("WIRELAP_RUMQTTC"))
-        .setting("tcp_nodelay", spec.nodelay)
+        .setting("tcp_nodelay", nodelay)
         .setting("qos", spec.qos)
         .setting("inflight", IN_FLIGHT)
         .setting("request_channel_capacity", capacity)

@@ -18,6 +18,9 @@ const MAX_PAYLOAD: usize = MAX_PACKET - 70_000;
 /// subscribers, so the others are set to the same: more than a round trip on a local network needs.
 const IN_FLIGHT: u16 = 100;
 
+const CLIENT_NODELAY: &str = "client.tcp_nodelay";
+const BROKER_NODELAY: &str = "broker.tcp_nodelay";
+
 /// The middleware `mqtt`.
 pub struct Mqtt;
 
@@ -26,6 +29,8 @@ impl Family for Mqtt {
         About::new("mqtt", "MQTT through a broker (rumqttc)", MAX_PAYLOAD, &[LinkTransport::Tcp])
             .broker("rumqttd", Availability::BuiltIn)
             .broker("mosquitto", mosquitto::availability())
+            .setting(CLIENT_NODELAY, "as --nodelay", "TCP_NODELAY of the clients: true or false")
+            .setting(BROKER_NODELAY, "as --nodelay", "TCP_NODELAY of the broker: true or false")
     }
 
     fn open(
@@ -43,5 +48,36 @@ impl Family for Mqtt {
             Some("mosquitto") => mosquitto::serve(spec, control),
             Some(other) => bail!("--broker {other}: known brokers are rumqttd and mosquitto"),
         }
+    }
+}
+
+/// One end's `TCP_NODELAY`: of `--set name=…`, or else what `--nodelay` says for both.
+fn nodelay(spec: &Spec, name: &str) -> Result<bool> {
+    match spec.told(name) {
+        None => Ok(spec.nodelay),
+        Some("true") => Ok(true),
+        Some("false") => Ok(false),
+        Some(told) => bail!("--set {name}={told}: true or false"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wirelap_contract::Role;
+
+    fn told(value: &str) -> Result<bool> {
+        let set = vec![(CLIENT_NODELAY.to_owned(), value.to_owned())];
+        let spec = Spec { set, nodelay: true, ..Spec::new(Role::Pub, "mqtt") };
+        assert!(nodelay(&spec, BROKER_NODELAY).unwrap(), "the other end's is --nodelay");
+        nodelay(&spec, CLIENT_NODELAY)
+    }
+
+    #[test]
+    fn each_end_has_its_own_nodelay() {
+        assert!(!told("false").unwrap());
+        assert!(told("true").unwrap());
+        let sentence = told("no").unwrap_err().to_string();
+        assert_eq!(sentence, "--set client.tcp_nodelay=no: true or false");
     }
 }

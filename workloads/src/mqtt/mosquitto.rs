@@ -1,6 +1,6 @@
 //! The broker `mosquitto`, as a child process.
 
-use super::IN_FLIGHT;
+use super::{BROKER_NODELAY, IN_FLIGHT};
 use crate::control::Control;
 use crate::daemon::{self, Daemon};
 use crate::link::{self, Facts};
@@ -34,8 +34,9 @@ pub fn availability() -> Availability {
 pub fn serve(spec: &Spec, control: &Control) -> Result<()> {
     let program = installed::find(PROGRAM).context("mosquitto is not installed")?;
     let address = daemon::choose(link::resolve(&spec.endpoint)?)?;
-    let command = command(&program, &config(spec, address))?;
-    let facts = facts(spec, address, &program);
+    let nodelay = super::nodelay(spec, BROKER_NODELAY)?;
+    let command = command(&program, &config(address, nodelay))?;
+    let facts = facts(nodelay, address, &program);
     Daemon::start(PROGRAM, command)?.serve(address, START_LIMIT, facts, control)
 }
 
@@ -51,30 +52,29 @@ fn command(program: &Path, config: &str) -> Result<Command> {
     Ok(command)
 }
 
-fn config(spec: &Spec, address: SocketAddr) -> String {
+fn config(address: SocketAddr, nodelay: bool) -> String {
     format!(
         "listener {} {}\n\
          allow_anonymous true\n\
          persistence false\n\
          max_queued_messages 0\n\
          max_inflight_messages {IN_FLIGHT}\n\
-         set_tcp_nodelay {}\n\
+         set_tcp_nodelay {nodelay}\n\
          log_dest stderr\n\
          log_type error\n\
          log_timestamp false\n",
         address.port(),
         address.ip(),
-        spec.nodelay,
     )
 }
 
-fn facts(spec: &Spec, address: SocketAddr, program: &Path) -> Facts {
+fn facts(nodelay: bool, address: SocketAddr, program: &Path) -> Facts {
     Facts::at(address)
         .version(
             "mosquitto",
             &installed::version(program, "-h").unwrap_or_else(|| "unknown".into()),
         )
-        .setting("set_tcp_nodelay", spec.nodelay)
+        .setting("set_tcp_nodelay", nodelay)
         .setting("max_queued_messages", 0)
         .setting("max_inflight_messages", IN_FLIGHT)
         .setting("persistence", false)

@@ -1,6 +1,6 @@
 //! The embedded broker, rumqttd.
 
-use super::{IN_FLIGHT, MAX_PACKET};
+use super::{BROKER_NODELAY, IN_FLIGHT, MAX_PACKET};
 use crate::control::Control;
 use crate::link::{self, Facts};
 use crate::own_sockets::{self, Waiting};
@@ -27,6 +27,7 @@ const OUTGOING: u64 = 200;
 
 pub fn serve(spec: &Spec, control: &Control) -> Result<()> {
     let address = link::resolve(&spec.endpoint)?;
+    let nodelay = super::nodelay(spec, BROKER_NODELAY)?;
     let ended = Arc::new(AtomicBool::new(false));
     start(config(spec, address), ended.clone(), control.clone())?;
     let Some(waiting) = wait_for_listener(address, &ended, control)? else {
@@ -34,8 +35,8 @@ pub fn serve(spec: &Spec, control: &Control) -> Result<()> {
     };
     // rumqttd has no option for it, but Linux gives an accepted socket the setting of its listener
     // (net/ipv4/tcp_minisocks.c copies the whole socket). Without it QoS 1 meets Nagle and delayed ACKs.
-    set_tcp_nodelay(&waiting.socket, spec.nodelay).context("cannot set TCP_NODELAY")?;
-    control.say_ready(std::process::id(), facts(spec, waiting.address));
+    set_tcp_nodelay(&waiting.socket, nodelay).context("cannot set TCP_NODELAY")?;
+    control.say_ready(std::process::id(), facts(spec, nodelay, waiting.address));
     drop(waiting);
     control.wait_until(None, || ended.load(Ordering::Acquire))?;
     if ended.load(Ordering::Acquire) && !control.stopped() {
@@ -119,10 +120,10 @@ fn segment_bytes(payload: usize) -> usize {
     (messages * payload / SEGMENTS).max(payload).max(64 << 10)
 }
 
-fn facts(spec: &Spec, address: SocketAddr) -> Facts {
+fn facts(spec: &Spec, nodelay: bool, address: SocketAddr) -> Facts {
     Facts::at(address)
         .version("rumqttd", env!("WIRELAP_RUMQTTD"))
-        .setting("TCP_NODELAY", spec.nodelay)
+        .setting("TCP_NODELAY", nodelay)
         .setting("max_segment_size", segment_bytes(spec.payload))
         .setting("max_segment_count", SEGMENTS)
         .setting("max_inflight_count", IN_FLIGHT)
