@@ -51,7 +51,36 @@ fn installed_they_are_found_without_being_named() {
         assert!(said.contains("installed in "), "{said}");
     }
     let protocols = run(Command::new("tshark").args(["-G", "protocols"]));
-    for name in ["nats", "xrce", "zenoh", "zmtp"] {
+    for name in ["nats", "wirelap", "xrce", "zenoh", "zmtp"] {
         assert!(protocols.lines().any(|line| line.ends_with(&format!("\t{name}"))), "{name}");
+    }
+}
+
+/// Every field that the profile's columns, colours and buttons name is one, and every filter can be compiled.
+#[test]
+fn the_profile_installs_and_its_filters_compile() {
+    let home = tempfile::tempdir().unwrap();
+    let run = |command: &mut Command| {
+        text(&command.env("HOME", home.path()).env_remove("XDG_CONFIG_HOME").output().unwrap())
+    };
+    let said = run(&mut Command::new(folder().join("install")));
+    assert!(said.contains("profile in "), "{said}");
+    let read = |name: &str| std::fs::read_to_string(folder().join("profile").join(name)).unwrap();
+    let (colours, buttons, preferences) =
+        (read("colorfilters"), read("dfilter_buttons"), read("preferences"));
+    let lines = |text: &'static str| move |line: &&str| !line.starts_with(text);
+    let colours = colours.lines().filter(lines("#")).map(|line| line.split('@').nth(2).unwrap());
+    let buttons = buttons.lines().filter(lines("#"));
+    let buttons = buttons.map(|line| line.split("\",\"").nth(2).unwrap().replace("\\x22", "\""));
+    let columns = preferences.split("%Cus:").skip(1).map(|rest| rest.split(':').next().unwrap());
+    let filters: Vec<String> = colours.chain(columns).map(str::to_owned).chain(buttons).collect();
+    assert!(filters.len() > 20, "{filters:#?}");
+    let capture = crate::capture("kafka/captures/kcat.pcap");
+    for filter in filters {
+        let mut tshark = Command::new("tshark");
+        let listed =
+            run(tshark.args(["-C", "wirelap", "-c", "1", "-Y", &filter, "-r"]).arg(&capture));
+        // It is not about this packet, unless it is about TCP.
+        assert!(listed.is_empty() || filter.contains("tcp"), "{filter}: {listed}");
     }
 }

@@ -1,0 +1,169 @@
+-- SPDX-License-Identifier: Apache-2.0 OR MIT
+--
+-- All messages of a capture in a page of text: how long they took, where, and what held up the slowest.
+
+if not ... then return end
+
+local sentence = require("wirelap.message.sentence")
+
+local Summary = {}
+Summary.__index = Summary
+
+-- The slowest messages that are listed, and the rows of each list.
+local SLOWEST = 10
+
+-- Of a line.
+local WIDTH = 70
+
+function Summary.new()
+    return setmetatable({ rows = {}, names = {} }, Summary)
+end
+
+local function row_of(self, told)
+    local name = told.middleware .. (told.broker and "/" .. told.broker or "")
+    local row = self.rows[name]
+    if not row then
+        row = { one_way = {}, gaps = {}, open = {}, steps = {}, order = {}, causes = {}, slowest = {}, aside = 0 }
+        self.rows[name] = row
+        self.names[#self.names + 1] = name
+    end
+    return row
+end
+
+-- Time of a leg's segments. What a leg spent is told beside the packet with its last byte.
+local function add_leg(row, told)
+    local gap = row.open[told.id]
+    for _, segment in ipairs(told.segments) do
+        local step = told.leg .. "." .. segment.name
+        if not row.steps[step] then
+            row.steps[step] = 0
+            row.order[#row.order + 1] = step
+        end
+        row.steps[step] = row.steps[step] + segment.time
+        if segment.name == "wakeup" or segment.name == "runqueue" then gap = (gap or 0) + segment.time end
+    end
+    row.open[told.id] = nil
+    if gap and told.leg < told.legs then
+        row.open[told.id] = gap
+    elseif gap then
+        row.gaps[#row.gaps + 1] = gap
+    end
+end
+
+local function add_slow(row, told, frame)
+    local slowest = row.slowest
+    if #slowest == SLOWEST and slowest[#slowest].one_way >= told.one_way then return end
+    slowest[#slowest + 1] = { id = told.id, one_way = told.one_way, held_up = told.held_up, frame = frame }
+    table.sort(slowest, function(a, b)
+        if a.one_way == b.one_way then return a.frame < b.frame end
+        return a.one_way > b.one_way
+    end)
+    slowest[SLOWEST + 1] = nil
+end
+
+-- Takes a packet's comment.
+function Summary:comment(text, frame)
+    local told = sentence.read(text)
+    if not told or not told.has_end then return end
+    local row = row_of(self, told)
+    if told.standing ~= "counted" then
+        if told.leg == told.legs then row.aside = row.aside + 1 end
+        return
+    end
+    add_leg(row, told)
+    if told.leg ~= told.legs or not told.one_way then return end
+    row.one_way[#row.one_way + 1] = told.one_way
+    local found = told.held_up
+    if found then
+        local cause = row.causes[found.cause] or { count = 0, time = 0 }
+        row.causes[found.cause] = cause
+        cause.count = cause.count + 1
+        cause.time = cause.time + found.time
+    end
+    add_slow(row, told, frame)
+end
+
+-- The nearest rank.
+local function quantile(sorted, share)
+    return sorted[math.max(1, math.ceil(#sorted * share))]
+end
+
+local function us(ns)
+    return ns and string.format("%.1f", ns / 1e3) or "-"
+end
+
+local function keys_by(list, value)
+    local keys = {}
+    for key in pairs(list) do keys[#keys + 1] = key end
+    table.sort(keys, function(a, b)
+        if value(a) == value(b) then return a < b end
+        return value(a) > value(b)
+    end)
+    return keys
+end
+
+local function steps_of(row)
+    local whole = 0
+    for _, time in pairs(row.steps) do whole = whole + time end
+    local parts = {}
+    for _, step in ipairs(keys_by(row.steps, function(step) return row.steps[step] end)) do
+        local share = whole > 0 and row.steps[step] / whole * 100 or 0
+        if share >= 2 then parts[#parts + 1] = string.format("%s %.0f %%", step, share) end
+    end
+    return parts
+end
+
+-- Breaks a list of words into lines that fit into Wireshark's window as it opens.
+local function wrapped(out, head, words)
+    local line = head
+    for index, word in ipairs(words) do
+        if index < #words then word = word .. "," end
+        if #line + #word + 1 > WIDTH then
+            out[#out + 1] = line
+            line = string.rep(" ", #head)
+        end
+        line = line .. " " .. word
+    end
+    out[#out + 1] = line
+end
+
+local function page(out, name, row)
+    local line = function(...) out[#out + 1] = string.format(...) end
+    line("")
+    line("%s", name)
+    wrapped(out, "  where:", steps_of(row))
+    if row.aside > 0 then line("  not counted: %d, of the warm-up or without an end", row.aside) end
+    for _, cause in ipairs(keys_by(row.causes, function(cause) return row.causes[cause].time end)) do
+        local found = row.causes[cause]
+        line("  held up: %d by %s, %s us each", found.count, cause, us(found.time / found.count))
+    end
+    line("  slowest:  message        us   packet  held up in, by")
+    for _, slow in ipairs(row.slowest) do
+        local found = slow.held_up
+        local cause = found and string.format("leg %d %s, %s", found.leg, found.segment, found.cause) or ""
+        line("  %17d %9s %8d  %s", slow.id, us(slow.one_way), slow.frame, cause)
+    end
+end
+
+-- The page.
+function Summary:text()
+    local out = {}
+    local line = function(...) out[#out + 1] = string.format(...) end
+    if #self.names == 0 then return "No packet tells of a message: is this a recording of wirelap's?\n" end
+    table.sort(self.names)
+    line("%-21s %8s %7s %7s %8s %8s %6s", "one way, us", "messages", "p50", "p90", "p99", "max", "gap")
+    for _, name in ipairs(self.names) do
+        local row = self.rows[name]
+        table.sort(row.one_way)
+        table.sort(row.gaps)
+        local of = row.one_way
+        line("%-21s %8d %7s %7s %8s %8s %6s", name, #of, us(quantile(of, 0.5)), us(quantile(of, 0.9)),
+            us(quantile(of, 0.99)), us(of[#of]), us(quantile(row.gaps, 0.5)))
+    end
+    for _, name in ipairs(self.names) do
+        if #self.rows[name].one_way > 0 then page(out, name, self.rows[name]) end
+    end
+    return table.concat(out, "\n") .. "\n"
+end
+
+return Summary
