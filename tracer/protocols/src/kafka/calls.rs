@@ -7,27 +7,39 @@ use std::collections::VecDeque;
 /// handful in flight.
 const MOST: usize = 1024;
 
+/// The most requests that want no response and are remembered: some brokers (librdkafka's mock) answer all the same.
+const MOST_QUIET: usize = 64;
+
 /// Room that is kept when nothing is open.
 const IDLE: usize = 16;
 
 /// How far ahead of the last correlation id that was seen one still looks like the next.
 const NEAR: i32 = 256;
 
+#[derive(Clone, Copy, Debug)]
+struct Open {
+    id: i32,
+    call: Call,
+    /// No response is wanted.
+    quiet: bool,
+}
+
 /// The requests of a conversation that wait for their responses. A broker answers in the order in
 /// which it was asked (protocol guide, "Network").
 #[derive(Debug, Default)]
 pub(super) struct Calls {
-    open: VecDeque<(i32, Call)>,
+    open: VecDeque<Open>,
     last: Option<i32>,
 }
 
 impl Calls {
-    /// A request was seen.
-    pub fn asked(&mut self, correlation_id: i32, call: Call) {
-        if self.open.len() == MOST {
+    /// A request was seen, and whether it wants a response.
+    pub fn asked(&mut self, id: i32, call: Call, wants_response: bool) {
+        let is_old = |open: &Open| open.quiet && self.open.len() >= MOST_QUIET;
+        if self.open.len() == MOST || self.open.front().is_some_and(is_old) {
             self.open.pop_front();
         }
-        self.open.push_back((correlation_id, call));
+        self.open.push_back(Open { id, call, quiet: !wants_response });
     }
 
     /// A correlation id was seen, in either direction.
@@ -37,13 +49,13 @@ impl Calls {
 
     /// What the response with this id answers.
     pub fn of(&self, correlation_id: i32) -> Option<Call> {
-        let found = self.open.iter().find(|(id, _)| *id == correlation_id);
-        found.map(|(_, call)| *call)
+        let found = self.open.iter().find(|open| open.id == correlation_id);
+        found.map(|open| open.call)
     }
 
     /// The response with this id has been seen: it and what was asked before it are answered.
     pub fn answered(&mut self, correlation_id: i32) {
-        if let Some(index) = self.open.iter().position(|(id, _)| *id == correlation_id) {
+        if let Some(index) = self.open.iter().position(|open| open.id == correlation_id) {
             self.open.drain(..=index);
         }
         if self.open.is_empty() {
@@ -68,7 +80,7 @@ mod tests {
     fn a_response_answers_what_came_before_it_too() {
         let mut calls = Calls::default();
         for id in 1..=4 {
-            calls.asked(id, Call { version: i16::try_from(id).unwrap(), ..CALL });
+            calls.asked(id, Call { version: i16::try_from(id).unwrap(), ..CALL }, true);
         }
         assert_eq!(calls.of(3), Some(Call { version: 3, ..CALL }));
         calls.answered(3);
@@ -80,12 +92,28 @@ mod tests {
     fn their_number_is_bounded() {
         let mut calls = Calls::default();
         for id in 0..3000 {
-            calls.asked(id, CALL);
+            calls.asked(id, CALL, true);
         }
         assert_eq!((calls.open.len(), calls.of(3000 - 1025)), (MOST, None));
         assert!(calls.of(3000 - 1024).is_some());
         calls.answered(2999);
         assert!(calls.open.capacity() < MOST);
+    }
+
+    #[test]
+    fn few_are_remembered_that_want_no_response() {
+        let mut calls = Calls::default();
+        calls.asked(0, CALL, true);
+        for id in 1..=100 {
+            calls.asked(id, CALL, false);
+        }
+        // Behind one that is waited for, as one response answers all before it.
+        assert_eq!((calls.of(0), calls.of(1)), (Some(CALL), Some(CALL)));
+        calls.answered(50);
+        for id in 101..=200 {
+            calls.asked(id, CALL, false);
+        }
+        assert_eq!((calls.open.len(), calls.of(200)), (MOST_QUIET, Some(CALL)));
     }
 
     #[test]

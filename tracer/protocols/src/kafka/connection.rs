@@ -51,9 +51,7 @@ impl Kafka {
         let Some(call) = head.call else { return };
         if head.is_request {
             self.client = Some(side);
-            if head.wants_response() {
-                self.calls.asked(head.correlation_id, call);
-            }
+            self.calls.asked(head.correlation_id, call, head.wants_response());
             return;
         }
         self.client = Some(other(side));
