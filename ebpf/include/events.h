@@ -133,6 +133,8 @@ struct wl_tx {
 	__u32 cwnd; /* segments */
 	__u32 segments_out;
 	__u32 nagle;
+	__u32 send_buffer;
+	__u64 pacing; /* bytes a second; 0: none */
 };
 
 struct wl_send {
@@ -143,7 +145,6 @@ struct wl_send {
 	__u32 start;   /* streams */
 	__u32 len;
 	struct wl_tx tx; /* streams */
-	__u32 unused;
 };
 
 struct wl_read {

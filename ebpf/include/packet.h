@@ -28,7 +28,8 @@ static __always_inline bool read_skb(struct sk_buff *skb, __s32 offset, void *ou
 {
 	__s32 linear = skb->len - skb->data_len;
 
-	if (offset + len > linear && skb->data_len && have_skb_dynptr) {
+	/* Headers before skb->data were pulled, and so are linear. */
+	if (offset >= 0 && offset + len > linear && skb->data_len && have_skb_dynptr) {
 		__u32 there = skb->len - offset;
 		struct bpf_dynptr bytes;
 

@@ -116,6 +116,9 @@ struct sock {
 	struct sk_buff_head sk_receive_queue;
 	__u8 sk_shutdown;
 	__u16 sk_protocol;
+	int sk_sndbuf;
+	__u32 sk_pacing_status;
+	unsigned long sk_pacing_rate; /* bytes a second */
 };
 
 struct udp_sock {

@@ -46,7 +46,8 @@ static __always_inline __u32 nagle_of(struct tcp_sock *tcp, __u32 flags)
 	return nonagle & TCP_NAGLE_OFF ? WL_NAGLE_OFF : WL_NAGLE_ON;
 }
 
-static __always_inline void fill_tx(struct wl_tx *out, struct tcp_sock *tcp, __u32 flags)
+static __always_inline void fill_tx(struct wl_tx *out, struct sock *sk, struct tcp_sock *tcp,
+				    __u32 flags)
 {
 	__u32 snd_nxt = tcp->snd_nxt;
 
@@ -57,6 +58,8 @@ static __always_inline void fill_tx(struct wl_tx *out, struct tcp_sock *tcp, __u
 	out->cwnd = tcp->snd_cwnd;
 	out->segments_out = tcp->packets_out;
 	out->nagle = nagle_of(tcp, flags);
+	out->send_buffer = sk->sk_sndbuf;
+	out->pacing = sk->sk_pacing_status ? sk->sk_pacing_rate : 0;
 }
 
 /* The entry of a TCP send with these flags. `msg` only where the hook can come again in one call. */
@@ -94,8 +97,7 @@ static __always_inline void send_stream(struct sock *sk, struct msghdr *msg, __u
 	out->entered = 0;
 	out->start = write_seq;
 	out->len = left;
-	fill_tx(&out->tx, tcp, flags);
-	out->unused = 0;
+	fill_tx(&out->tx, sk, tcp, flags);
 	submit(out);
 }
 
@@ -162,7 +164,6 @@ static __always_inline void send_datagram(struct sock *sk, int sent)
 	out->start = 0;
 	out->len = sent;
 	__builtin_memset(&out->tx, 0, sizeof(out->tx));
-	out->unused = 0;
 	submit(out);
 }
 

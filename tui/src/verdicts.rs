@@ -76,6 +76,7 @@ pub const fn short(kind: VerdictKind) -> &'static str {
         VerdictKind::FetchWait => "fetch wait",
         VerdictKind::ReceiveWindow => "receive window",
         VerdictKind::CongestionWindow => "cwnd",
+        VerdictKind::Pacing => "pacing",
         VerdictKind::SendBuffer => "send buffer",
         VerdictKind::LateWrite => "late write",
         VerdictKind::Retransmission => "retransmission",

@@ -17,7 +17,7 @@ use wirelap_correlate::snapshot::{
 };
 use wirelap_events::{
     Circumstances, Comm, Delivery, FlowKey, GroupId, Holder, Hop, Leg, MessageId, Nanos, NetNs,
-    Pid, Probe, Segment, Stage, StageTimes, TaskId, Tid, Transport,
+    Pid, Probe, Segment, Stage, StageTimes, Stretch, TaskId, Tid, Transport,
 };
 use wirelap_tui::{App, Theme, render};
 
@@ -168,6 +168,7 @@ prop_compose! {
             flow: FlowKey::new(Transport::Tcp, ends[0], ends[1], NetNs(0)),
             from: None, to: None, sender: None, reader: None, times: stages,
             chain: chain.into_iter().collect(), before: before.into_iter().collect(),
+            stretch: Stretch::default(),
             circumstances: Circumstances::default(),
         }
     }
@@ -176,7 +177,7 @@ prop_compose! {
 prop_compose! {
     fn worst()(one_way in nanos(), legs in prop::collection::vec(leg(), 1..=4)) -> WorstMessage {
         let delivery = Delivery {
-            message: MessageId(one_way.0), group: GroupId(0), stamp: None, payload_len: 64,
+            message: MessageId(one_way.0), group: GroupId(0), stamp: None, payload_len: 64, topic: None,
             legs: legs.into_iter().collect(),
         };
         WorstMessage { delivery, one_way }

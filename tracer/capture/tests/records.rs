@@ -199,6 +199,7 @@ fn what_tcp_knew_at_a_send() {
     let mut send = Record::new(l::WL_SEND_STREAM, l::wl_send::SIZE);
     send.u32(tx + f::IN_FLIGHT, 1).u32(tx + f::UNSENT, 2).u32(tx + f::WINDOW, 3);
     send.u32(tx + f::MSS, 4).u32(tx + f::CWND, 5).u32(tx + f::SEGMENTS_OUT, 6);
+    send.u32(tx + f::SEND_BUFFER, 7).u64(tx + f::PACING, 1 << 40);
     for (number, nagle) in [
         (l::WL_NAGLE_ON, Nagle::On),
         (l::WL_NAGLE_OFF, Nagle::Off),
@@ -207,8 +208,17 @@ fn what_tcp_knew_at_a_send() {
         send.u32(tx + f::NAGLE, number);
         let Body::Send(found) = send.body() else { panic!() };
         let SendKind::Stream { state: Some(found), .. } = found.kind else { panic!() };
-        let expected =
-            TxState { in_flight: 1, unsent: 2, window: 3, mss: 4, cwnd: 5, segments_out: 6, nagle };
+        let expected = TxState {
+            in_flight: 1,
+            unsent: 2,
+            window: 3,
+            mss: 4,
+            cwnd: 5,
+            segments_out: 6,
+            nagle,
+            send_buffer: 7,
+            pacing: 1 << 40,
+        };
         assert_eq!(found, expected);
     }
 }

@@ -5,6 +5,7 @@ mod explain;
 pub use explain::ExplainArgs;
 
 use crate::analyze::AnalyzeArgs;
+use crate::export::ExportArgs;
 use crate::quantity;
 use crate::record::RecordArgs;
 use clap::error::ErrorKind;
@@ -23,6 +24,7 @@ Examples:
   wirelap explain out.json                         why it took so long, and what to change
   sudo wirelap record -o trace.pcapng --payload --duration 10s
   wirelap analyze trace.pcapng
+  wirelap export --perfetto trace.pcapng -o trace.json
 
 Exit status: 0 fine, 1 what was measured failed, 2 wrong usage, 3 this machine cannot (with the remedy).";
 
@@ -50,6 +52,8 @@ pub enum Command {
     Record(RecordArgs),
     /// Show what is in recordings, or in captures of tcpdump and Wireshark
     Analyze(AnalyzeArgs),
+    /// Turn recordings and captures into what other programs open: a time line of messages
+    Export(ExportArgs),
     /// List the middlewares that can be run, their brokers and how to get them
     List(ListArgs),
     /// Print completions for a shell

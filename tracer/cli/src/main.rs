@@ -3,8 +3,8 @@
 //! | module | what |
 //! |---|---|
 //! | `args`, `quantity` | the command line |
-//! | `doctor`, `list`, `run`, `live`, `record`, `analyze`, `explain` | the subcommands |
-//! | `recording` | what recordings say beside the events |
+//! | `doctor`, `list`, `run`, `live`, `record`, `analyze`, `export`, `explain` | the subcommands |
+//! | `recording`, `replay`, `hosts` | what recordings say beside the events, how files are read, and two hosts' files together |
 //! | `catalogue` | the middlewares that can be run: one entry each |
 //! | `plan` → `trial` → `results` | a run: its trials in order, one of them, their outcomes pooled |
 //! | `cast`, `workload` | a middleware's processes, and a single one |
@@ -12,6 +12,7 @@
 //! | `tally`, `compare` | what the deliveries add up to, and whether the workloads agree |
 
 mod analyze;
+mod annotate;
 mod args;
 mod cast;
 mod catalogue;
@@ -21,7 +22,9 @@ mod cost;
 mod doctor;
 mod environment;
 mod explain;
+mod export;
 mod failure;
+mod hosts;
 mod list;
 mod live;
 mod machine;
@@ -32,6 +35,7 @@ mod progress;
 mod quantity;
 mod record;
 mod recording;
+mod replay;
 mod results;
 mod run;
 mod signals;
@@ -68,6 +72,7 @@ fn obey(command: &Command) -> Result<ExitCode, Failure> {
         Command::Explain(args) => explain::run(args),
         Command::Record(args) => record::run(args),
         Command::Analyze(args) => analyze::run(args),
+        Command::Export(args) => export::run(args),
         Command::List(args) => list::run(args),
         Command::Completions { shell } => completions(*shell),
     }

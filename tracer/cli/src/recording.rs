@@ -1,8 +1,9 @@
 //! What is written into a recording beside the events, and read from it again.
 //!
 //! Notes, by subject: `environment`, `payload` and `decode` at the front of each file; `label` where a row was named;
-//! at the end `end`, the time of the last picture, and `report`.
+//! at the end `end`, the time of the last picture, and the `report part`s.
 
+use crate::annotate;
 use crate::failure::Failure;
 use crate::machine;
 use crate::workload::user;
@@ -33,6 +34,7 @@ pub fn create(
         Failure::Usage(format!("{failed}: name a file in a folder that can be written"))
     })?;
     let payload = if settings.payload { KEPT } else { "cut" };
+    recorder.hold(annotate::LIVE);
     recorder.standing_note(Note { subject: "payload", text: payload });
     let environment = serde_json::to_string(environment).unwrap_or_default();
     recorder.standing_note(Note { subject: "environment", text: &environment });
@@ -50,6 +52,11 @@ pub fn note_label(recorder: &mut Recorder, label: &Label) {
     recorder.standing_note(Note { subject: "label", text: &text.to_string() });
 }
 
+/// Whether a note is one of the end.
+pub fn is_last(note: Note<'_>) -> bool {
+    matches!(note.subject, "end" | "report" | "report part")
+}
+
 /// The last picture is of this time.
 pub fn note_end(recorder: &mut Recorder, at: Nanos) {
     recorder.note(Note { subject: "end", text: &at.0.to_string() });
@@ -60,8 +67,7 @@ pub fn note_end(recorder: &mut Recorder, at: Nanos) {
 /// # Errors
 /// Not everything could be written.
 pub fn close(mut recorder: Recorder, report: &RunReport) -> Result<Written, Failure> {
-    let text = serde_json::to_string(report).unwrap_or_default();
-    recorder.note(Note { subject: "report", text: &text });
+    note_report(&mut recorder, report);
     let written = recorder.close().map_err(|failed| unwritten(&failed))?;
     for path in &written.files {
         // Root's file in a user's folder would be in the way; that it stays so is no harm.
@@ -70,9 +76,28 @@ pub fn close(mut recorder: Recorder, report: &RunReport) -> Result<Written, Fail
     Ok(written)
 }
 
-fn unwritten(failed: &WriteFailed) -> Failure {
+/// Likewise, as what ends the program.
+pub fn unwritten(failed: &WriteFailed) -> Failure {
     Failure::Measured(unwritten_text(failed))
 }
+
+/// In parts that fit where Wireshark shows nothing of them; the last is empty.
+fn note_report(recorder: &mut Recorder, report: &RunReport) {
+    let text = serde_json::to_string(report).unwrap_or_default();
+    let mut rest = text.as_str();
+    while !rest.is_empty() {
+        let (part, more) = rest.split_at(rest.floor_char_boundary(REPORT_PART));
+        recorder.note(Note { subject: "report part", text: part });
+        rest = more;
+    }
+    recorder.note(Note { subject: "report part", text: "" });
+}
+
+/// Bytes of a report in one note.
+const REPORT_PART: usize = 30_000;
+
+/// The longest report that is read.
+const REPORT: usize = 64 << 20;
 
 /// Why recording ended, in a sentence.
 pub fn unwritten_text(failed: &WriteFailed) -> String {
@@ -122,6 +147,8 @@ pub struct Told {
     pub end: Option<Nanos>,
     /// What came of it.
     pub report: Option<RunReport>,
+    /// The parts of that, as far as they have come.
+    parts: String,
 }
 
 impl Told {
@@ -132,6 +159,12 @@ impl Told {
             "environment" => self.environment = serde_json::from_str(note.text).ok(),
             "decode" => self.decode = serde_json::from_str(note.text).unwrap_or_default(),
             "end" => self.end = note.text.parse().ok().map(Nanos),
+            "report part" if note.text.is_empty() => {
+                self.report = serde_json::from_str(&self.parts).ok();
+                self.parts = String::new();
+            }
+            "report part" if self.parts.len() < REPORT => self.parts.push_str(note.text),
+            // As it was written at first.
             "report" => self.report = serde_json::from_str(note.text).ok(),
             "label" => return label(&serde_json::from_str(note.text).ok()?),
             _ => {}

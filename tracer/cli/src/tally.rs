@@ -248,9 +248,8 @@ fn lane(stamp: Stamp) -> usize {
 #[cfg(test)]
 pub mod tests {
     use super::*;
-    use arrayvec::ArrayVec;
     use wirelap_events::{
-        Circumstances, FlowKey, GroupId, Leg, MessageId, NetNs, StageTimes, Transport,
+        Circumstances, FlowKey, GroupId, Leg, MessageId, NetNs, StageTimes, Stretch, Transport,
     };
 
     /// A delivery over one leg with these stages.
@@ -267,8 +266,9 @@ pub mod tests {
             sender: None,
             reader: None,
             times,
-            chain: ArrayVec::default(),
-            before: ArrayVec::default(),
+            chain: Vec::new(),
+            before: Vec::new(),
+            stretch: Stretch::default(),
             circumstances: Circumstances::default(),
         };
         Delivery {
@@ -276,6 +276,7 @@ pub mod tests {
             group: GroupId(0),
             stamp: Some(stamp),
             payload_len: 64,
+            topic: None,
             legs: [leg].into_iter().collect(),
         }
     }

@@ -1,5 +1,6 @@
 //! The thread that takes events out of the kernel and turns them into deliveries and snapshots.
 
+use crate::annotate::Annotator;
 use crate::cost::Turn;
 use crate::failure::Failure;
 use crate::machine::{self, Meter};
@@ -132,6 +133,7 @@ impl<S: DeliverySink + Send + 'static> Tracer<S> {
         let hooks = hooks(&capture);
         let config = wirelap_correlate::Config {
             decode: settings.decode.clone(),
+            topics: recorder.is_some(),
             ..wirelap_correlate::Config::default()
         };
         let latest = Arc::new(Mutex::new(Arc::new(Snapshot::default())));
@@ -141,6 +143,7 @@ impl<S: DeliverySink + Send + 'static> Tracer<S> {
             correlator: Correlator::new(config),
             sink,
             recorder,
+            annotator: Annotator::default(),
             orders: taken,
             latest: Arc::clone(&latest),
             meter: Meter::start(std::process::id()),
@@ -218,6 +221,7 @@ struct Work<S> {
     correlator: Correlator,
     sink: S,
     recorder: Option<Recorder>,
+    annotator: Annotator,
     orders: Receiver<Order>,
     latest: Arc<Mutex<Arc<Snapshot>>>,
     meter: Option<Meter>,
@@ -233,7 +237,7 @@ impl<S: DeliverySink> Work<S> {
         let error = self.trace().err().map(|error| error.to_string());
         let unwritten =
             self.recorder.as_ref().and_then(Recorder::failed).map(recording::unwritten_text);
-        self.correlator.finish(&mut self.sink);
+        self.complete(None);
         let snapshot = self.snapshot();
         if let Some(recorder) = &mut self.recorder {
             recording::note_end(recorder, snapshot.at);
@@ -311,15 +315,14 @@ impl<S: DeliverySink> Work<S> {
     /// Takes events in. Returns their number, and the time up to which all have been taken.
     fn poll(&mut self) -> Result<(usize, Nanos), CaptureError> {
         let (correlator, sink) = (&mut self.correlator, &mut self.sink);
-        let recorder = &mut self.recorder;
+        let (recorder, annotator) = (&mut self.recorder, &mut self.annotator);
         let before = machine::now();
         let mut last = Nanos(0);
         let count = self.capture.poll(WAIT, &mut |event| {
             last = last.max(event.at);
-            if let Some(recorder) = recorder {
-                recorder.event(event);
-            }
-            correlator.take(event, sink);
+            let Some(recorder) = recorder else { return correlator.take(event, sink) };
+            recorder.event(event);
+            annotator.event(event, correlator, sink, recorder);
         })?;
         // An emptied ring buffer had all that happened before; with a backlog, the last event tells.
         Ok((count, if count < MAX_BATCH { before } else { last.min(before) }))
@@ -341,7 +344,17 @@ impl<S: DeliverySink> Work<S> {
         if let Some(recorder) = &mut self.recorder {
             recorder.tick(until);
         }
-        self.correlator.tick(until, &mut self.sink);
+        self.complete(Some(until));
+    }
+
+    /// Completes the messages whose time has come, or all.
+    fn complete(&mut self, until: Option<Nanos>) {
+        let (correlator, sink) = (&mut self.correlator, &mut self.sink);
+        match (&mut self.recorder, until) {
+            (Some(recorder), until) => self.annotator.tick(until, correlator, sink, recorder),
+            (None, Some(until)) => correlator.tick(until, sink),
+            (None, None) => correlator.finish(sink),
+        }
     }
 
     /// A recording that cannot be gone on with ends the trace.

@@ -69,7 +69,7 @@ impl Correlator {
     }
 
     /// The broker's name: as told, or else that of the process that serves or forwards.
-    fn broker_of(&self, row: &Row) -> Option<String> {
+    pub(crate) fn broker_of(&self, row: &Row) -> Option<String> {
         let served_by = row.server.filter(|_| row.is_brokered);
         let server = || served_by.and_then(|pid| self.sockets.name(pid));
         let forwards = || {
@@ -105,6 +105,8 @@ impl Correlator {
             shared: row.shared,
             skipped: row.numbers.missing(),
             resent: overhead.detail.retransmissions,
+            hidden: (self.totals.uncaptured + self.totals.undecoded)
+                .div_ceil(row.stats.payload.quantile(0.5).max(1)),
             ..evidence.losses
         };
         let threads: Vec<Tid> = evidence.tasks().map(|task| task.tid).collect();

@@ -89,7 +89,7 @@ impl Correlator {
                 if let Marks::Tcp(marks) = &mut flow.marks {
                     let range = ByteRange::new(start, u64::from(len));
                     marks.send(range, at, send.task, state);
-                    marks.led(range, self.threads.led(send.task, at));
+                    marks.led(range, self.threads.chain(send.task, at));
                 }
             }
             SendKind::Datagram { entered, .. } => self.datagram_sent(at, send, entered),
@@ -166,7 +166,7 @@ impl Correlator {
                 if let Marks::Tcp(marks) = &mut flow.marks
                     && len > 0
                 {
-                    let led = self.threads.led(read.task, at);
+                    let led = self.threads.chain(read.task, at);
                     marks.read(ByteRange { start, end }, at, read.task, led);
                 }
                 self.has_passed(at, way, end);
@@ -180,7 +180,7 @@ impl Correlator {
         let Some(flow) = self.flows.flow_mut(way) else { return };
         flow.receiver = Some(read.socket);
         if let Marks::Udp(marks) = &mut flow.marks {
-            let led = self.threads.led(read.task, at);
+            let led = self.threads.chain(read.task, at);
             marks.read(number, read.socket, at, read.task, led);
         }
     }

@@ -15,6 +15,8 @@ pub struct Config {
     /// The events are packets alone, of a capture that others made: no calls are in them. A message has
     /// then arrived with its last packet, whose time stands for that of the read.
     pub packets_only: bool,
+    /// Deliveries tell their topic, and [`Correlator::topic`](crate::Correlator::topic) its name.
+    pub topics: bool,
     /// Rows that the caller names.
     pub labels: Vec<Label>,
     /// Conversations kept at once; beyond, the longest idle ones are given up.
@@ -36,6 +38,7 @@ impl Default for Config {
             patience: Nanos::from_millis(5_000),
             decode: Vec::new(),
             packets_only: false,
+            topics: false,
             labels: Vec::new(),
             max_flows: 16_384,
             max_messages: 65_536,

@@ -1,21 +1,32 @@
 //! Takes events in, hands deliveries out.
 
 use crate::config::{Config, Label};
-use crate::flow::{FlowTable, Found, Way};
+use crate::flow::{Finds, FlowTable, Topics, Way};
 use crate::join::Messages;
 use crate::rows::Rows;
 use crate::scheduling::Processes;
 use crate::sockets::Sockets;
 use crate::strays::Strays;
 use crate::threads::Threads;
+use crate::why::HeldUp;
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
-use wirelap_events::{Body, Delivery, Event, Nanos, PacketId, Probe};
+use wirelap_events::{
+    Body, Comm, Delivery, Event, GroupId, Nanos, PacketId, Pid, Probe, SocketId, Stretch, TopicId,
+};
 
 /// Takes deliveries as they become complete.
 pub trait DeliverySink {
     /// Takes one delivery: matched from its first send to its last read.
     fn delivery(&mut self, delivery: &Delivery);
+
+    /// Takes one, with what held it up.
+    fn judged(&mut self, delivery: &Delivery, _held_up: Option<HeldUp>) {
+        self.delivery(delivery);
+    }
+
+    /// Takes one that is in no figure: of the warm-up, or an end of it was not seen.
+    fn aside(&mut self, _delivery: &Delivery) {}
 }
 
 impl<F: FnMut(&Delivery)> DeliverySink for F {
@@ -60,7 +71,11 @@ pub struct Correlator {
     /// Events thrown away, by probe.
     pub(crate) lost: [u64; Probe::ALL.len()],
     /// Reused from event to event.
-    pub(crate) found: Vec<Found>,
+    pub(crate) found: Finds,
+    /// The bytes in the last event's packet.
+    pub(crate) carried: Option<Stretch>,
+    /// Reused from leg to leg: those that end a delivery.
+    pub(crate) ends: Vec<usize>,
 }
 
 /// Counters over everything.
@@ -111,9 +126,16 @@ impl Correlator {
             totals: Totals::default(),
             window: Window::default(),
             lost: [0; Probe::ALL.len()],
-            found: Vec::new(),
+            found: Finds { topics: Topics::new(config.topics), ..Finds::default() },
+            carried: None,
+            ends: Vec::new(),
             config,
         }
+    }
+
+    /// The name of a topic, if [`Config::topics`] keeps them.
+    pub fn topic(&self, id: TopicId) -> Option<&[u8]> {
+        self.found.topics.name(id)
     }
 
     /// Names a row from now on.
@@ -125,6 +147,7 @@ impl Correlator {
     pub fn event(&mut self, event: &Event<'_>) {
         let at = event.at;
         self.totals.events += 1;
+        self.carried = None;
         self.since.get_or_insert(at);
         self.now = self.now.max(at);
         match &event.body {
@@ -154,6 +177,28 @@ impl Correlator {
             self.tick(event.at, out);
         }
         self.event(event);
+    }
+
+    /// The bytes that the last event's packet carries, if it was a packet with bytes of a conversation that messages may
+    /// be found in. Legs tell theirs, so that it is known which packets carried a message.
+    pub fn carried(&self) -> Option<Stretch> {
+        self.carried
+    }
+
+    /// What a row's messages travel with: the middleware and the broker, as they are called in a snapshot.
+    pub fn row_name(&self, group: GroupId) -> Option<(&str, Option<String>)> {
+        let row = self.rows.get(group)?;
+        Some((&row.middleware, self.broker_of(row)))
+    }
+
+    /// A process's name, if one of its sockets or threads told it.
+    pub fn process_name(&self, pid: Pid) -> Option<Comm> {
+        self.sockets.comm(pid)
+    }
+
+    /// A socket's owner.
+    pub fn owner(&self, socket: SocketId) -> Option<Pid> {
+        self.sockets.pid(Some(socket))
     }
 
     fn window(&mut self, at: Nanos, open: bool) {

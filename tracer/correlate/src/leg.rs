@@ -1,16 +1,16 @@
 //! From what the hooks saw to one leg whose times run forward.
 
 use crate::marks::Path;
-use crate::threads::{preempted, set_off};
-use wirelap_events::{FlowKey, Leg, Nanos, SocketId, Stage, StageTimes};
+use crate::threads::set_off;
+use wirelap_events::{FlowKey, Hop, Leg, Nanos, SocketId, Stage, StageTimes, Stretch};
 
-/// A leg, and how many stages had to be left out because their times contradicted the others.
+/// A leg, which is large, and how many stages had to be left out because their times contradicted the others.
 pub fn build(
     flow: FlowKey,
     from: Option<SocketId>,
     to: Option<SocketId>,
-    path: Path,
-) -> (Leg, u64) {
+    path: &Path<'_>,
+) -> (Box<Leg>, u64) {
     let mut times = StageTimes::default();
     let seen = [
         (Stage::Send, path.send),
@@ -27,49 +27,43 @@ pub fn build(
         }
     }
     let mut dropped = drop_backwards(&mut times);
-    let mut leg = Leg {
+    let mut leg = Box::new(Leg {
         flow,
         from,
         to: path.reader.and_then(|reader| reader.socket).or(to),
         sender: path.sender,
         reader: path.reader.map(|reader| reader.task),
         times,
-        chain: path.reading.chain,
-        before: path.sending.chain,
+        chain: Vec::new(),
+        before: path.sending.to_vec(),
+        stretch: Stretch::default(),
         circumstances: path.circumstances,
-    };
-    dropped += add_wakeup(&mut leg);
-    let before_read = leg.times.seen().filter(|&(stage, _)| stage < Stage::Running).last();
-    let seen = &mut leg.circumstances;
-    seen.reader_preempted =
-        preempted(&path.reading.waits, before_read.map_or(Nanos(u64::MAX), |(_, at)| at));
-    seen.sender_preempted = preempted(&path.sending.waits, Nanos(0));
+    });
+    dropped += add_wakeup(&mut leg, path.reading);
     (leg, dropped)
 }
 
 /// A leg of which packets alone are known: it ends with the last one.
-pub fn ended(mut leg: Leg) -> Leg {
+pub fn end(leg: &mut Leg) {
     if let Some((_, at)) = leg.times.seen().last() {
         leg.times.set(Stage::Read, at);
     }
-    leg
 }
 
 /// Adds wakeup and running when the reader slept while the data came. Where ready was not seen, the
 /// last stage before it stands for it.
-fn add_wakeup(leg: &mut Leg) -> u64 {
-    let chain = std::mem::take(&mut leg.chain);
+fn add_wakeup(leg: &mut Leg, chain: &[Hop]) -> u64 {
     let Some(read) = leg.times.get(Stage::Read) else { return 0 };
     let before = leg.times.seen().filter(|&(stage, _)| stage < Stage::Wakeup).last();
     let Some((_, since)) = before else { return 0 };
-    let Some((wakeup, hops)) = set_off(&chain, since) else { return 0 };
+    let Some((wakeup, hops)) = set_off(chain, since) else { return 0 };
     let running = hops.last().map_or(Nanos(0), |hop| hop.running);
     if running > read || wakeup > running {
         return 1;
     }
     leg.times.set(Stage::Wakeup, wakeup);
     leg.times.set(Stage::Running, running);
-    leg.chain.extend(hops.iter().copied());
+    leg.chain = hops.to_vec();
     0
 }
 
@@ -111,34 +105,31 @@ pub fn cut_after(leg: &mut Leg, limit: Nanos) -> bool {
 mod tests {
     use super::*;
     use crate::marks::Who;
-    use crate::threads::{Chain, Led};
     use wirelap_events::{Hop, NetNs, Segment, TaskId, Transport};
 
-    fn leg(path: Path) -> (Leg, u64) {
+    fn leg(path: &Path<'_>) -> (Box<Leg>, u64) {
         let any = "127.0.0.1:1".parse().unwrap();
         build(FlowKey::new(Transport::Tcp, any, any, NetNs(0)), None, None, path)
     }
 
-    fn path(woken: u64, running: u64) -> Path {
-        let hop = Hop {
-            task: TaskId::default(),
-            woken: Nanos(woken),
-            running: Nanos(running),
-            ..Hop::default()
-        };
+    fn hop(woken: u64, running: u64) -> [Hop; 1] {
+        [Hop { woken: Nanos(woken), running: Nanos(running), ..Hop::default() }]
+    }
+
+    fn path(reading: &[Hop]) -> Path<'_> {
         Path {
             send: Some(Nanos(10)),
             ready: Some(Nanos(50)),
             read: Some(Nanos(100)),
             reader: Some(Who { task: TaskId::default(), socket: None }),
-            reading: Led { chain: Chain::from_iter([hop]), ..Led::default() },
+            reading,
             ..Path::default()
         }
     }
 
     #[test]
     fn a_sleeper_has_a_scheduling_gap() {
-        let segments = leg(path(60, 90)).0.segments();
+        let segments = leg(&path(&hop(60, 90))).0.segments();
         assert_eq!(segments.get(Segment::Wakeup), Some(Nanos(10)));
         assert_eq!(segments.get(Segment::RunQueue), Some(Nanos(30)));
         assert_eq!(segments.get(Segment::Read), Some(Nanos(10)));
@@ -146,22 +137,23 @@ mod tests {
 
     #[test]
     fn a_thread_that_was_runnable_already_only_waited() {
-        let segments = leg(path(40, 90)).0.segments();
+        let segments = leg(&path(&hop(40, 90))).0.segments();
         assert_eq!(segments.get(Segment::Wakeup), Some(Nanos(0)));
         assert_eq!(segments.get(Segment::RunQueue), Some(Nanos(40)));
     }
 
     #[test]
     fn a_running_thread_was_busy() {
-        let segments = leg(path(20, 30)).0.segments();
+        let segments = leg(&path(&hop(20, 30))).0.segments();
         assert_eq!(segments.sched_gap(), None);
         assert_eq!(segments.get(Segment::Busy), Some(Nanos(50)));
     }
 
     #[test]
     fn stages_that_run_backwards_are_left_out() {
-        let wrong = Path { sent: Some(Nanos(5)), rx: Some(Nanos(200)), ..path(60, 90) };
-        let (leg, dropped) = leg(wrong);
+        let hop = hop(60, 90);
+        let wrong = Path { sent: Some(Nanos(5)), rx: Some(Nanos(200)), ..path(&hop) };
+        let (leg, dropped) = leg(&wrong);
         assert_eq!(dropped, 2);
         assert!(leg.times.is_monotonic());
         assert_eq!(leg.segments().sum(), Nanos(90));
@@ -169,7 +161,7 @@ mod tests {
 
     #[test]
     fn a_forwarder_that_does_not_wait_for_the_end_cuts_the_leg() {
-        let (mut leg, _) = leg(path(60, 90));
+        let (mut leg, _) = leg(&path(&hop(60, 90)));
         assert!(cut_after(&mut leg, Nanos(80)));
         assert_eq!(leg.times.seen().last(), Some((Stage::Ready, Nanos(50))));
         assert!(!cut_after(&mut leg, Nanos(5)));

@@ -23,6 +23,7 @@ mod leg;
 mod marks;
 mod overhead;
 mod packets;
+mod rests;
 mod ring;
 mod rows;
 mod scheduling;
@@ -44,4 +45,4 @@ pub use snapshot::{
     Part, Parts, ProbeLoss, Process, Rate, Scheduling, SegmentStat, Severity, Snapshot, Summary,
     Tail, TailRow, TracerCost, Trust, TypicalRow, Verdict, VerdictKind, Why, WorstMessage,
 };
-pub use why::{Evidence, Losses, Missing, Setting, Told};
+pub use why::{BlameSink, Evidence, HeldUp, Losses, Missing, Setting, Told, blame};

@@ -5,8 +5,8 @@ use crate::flow::{Flow, Marks, State, Way};
 use crate::marks::{Sending, UdpMarks};
 use crate::sockets::Outgoing;
 use wirelap_events::{
-    ByteRange, Cpu, Drop, Nanos, Packet, PacketHook, Portion, Retransmit, SocketId, TcpFields,
-    Transport, tcp_flags,
+    ByteRange, Cpu, Drop, Nanos, Packet, PacketHook, Portion, Retransmit, SocketId, Stretch,
+    TcpFields, Transport, tcp_flags,
 };
 
 /// CPUs whose last received datagram is remembered.
@@ -79,6 +79,7 @@ impl Correlator {
             return;
         };
         let repeated = mark(flow, packet, range, at);
+        self.carried = (!range.is_empty()).then_some(Stretch { flow: way.id(), range });
         let sent_here = flow.devices.is_sent_here();
         if let Some(repeated) = repeated {
             conversation.ledger.packet(way.side, packet, repeated);
@@ -111,10 +112,12 @@ impl Correlator {
         }
     }
 
-    /// A packet was thrown away. That its message is lost is recognised by its never being read.
+    /// A packet was thrown away. That its message is lost is recognised by its never being read. What TCP
+    /// sends is never lost: it comes again.
     pub(crate) fn dropped(&mut self, drop: &Drop) {
         let Some(way) = self.flows.find(drop.flow) else { return };
         if drop.len > 0
+            && drop.flow.transport == Transport::Udp
             && let Some(row) = self.row_of(way)
             && let Some(row) = self.rows.get_mut(row)
         {
@@ -203,6 +206,7 @@ impl Correlator {
             self.remember(packet, way, number);
             number
         };
+        self.carries(way, number);
         match (packet.hook, packet.socket) {
             (PacketHook::Rx, _) => self.received_on(cpu, way, number),
             (PacketHook::Xmit, Some(socket)) if same.is_none() => {
@@ -212,6 +216,16 @@ impl Correlator {
         }
         self.activate(way);
         self.sight_found(at, way);
+    }
+
+    /// The packet at hand is this datagram's.
+    fn carries(&mut self, way: Way, number: u64) {
+        let flow = self.flows.flow(way);
+        let datagram = flow.and_then(|flow| match &flow.marks {
+            Marks::Udp(marks) => marks.get(number),
+            Marks::Tcp(_) => None,
+        });
+        self.carried = datagram.map(|sent| Stretch { flow: way.id(), range: sent.range });
     }
 
     /// A fragment without ports: what is known of the first one's datagram holds for it. One whose

@@ -123,6 +123,10 @@ impl Rows {
         self.all.iter_mut()
     }
 
+    pub fn get(&self, id: GroupId) -> Option<&Row> {
+        self.all.get(id.0 as usize)
+    }
+
     pub fn get_mut(&mut self, id: GroupId) -> Option<&mut Row> {
         self.all.get_mut(id.0 as usize)
     }

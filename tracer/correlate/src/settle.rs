@@ -5,16 +5,11 @@ use crate::flow::{Flow, Way};
 use crate::join::{GivenUp, LegKey, LegState};
 use crate::rows::{PROCESSES, Role};
 use crate::stats::read_at;
-use crate::{Correlator, leg};
+use crate::{Correlator, leg, rests};
 use arrayvec::ArrayVec;
-use wirelap_events::{Delivery, Leg, MAX_LEGS, Nanos, Pid, Stage, Stamp};
-
-/// A delivery on its way out.
-struct Ready {
-    delivery: Delivery,
-    /// Every end of every leg was seen.
-    whole: bool,
-}
+use wirelap_events::{
+    Delivery, GroupId, Leg, MAX_LEGS, MessageId, Nanos, Pid, Stage, Stamp, Stretch,
+};
 
 /// What a process is seen to do.
 type Deed = fn(&mut Role);
@@ -87,8 +82,8 @@ impl Correlator {
         if let Some(read) = flow.marks.read_at(leg.extent) {
             return held(read);
         }
-        let is_remote = flow.receiver.is_none() && !flow.marks.was_received(leg.extent);
-        let is_remote = is_remote || self.config.packets_only;
+        let is_remote = self.config.packets_only
+            || (flow.receiver.is_none() && !flow.marks.was_received(leg.extent));
         leg.at + self.config.patience <= self.now
             || (leg.at < self.window.cut && held(self.window.cut))
             || flow.marks.passed_at(leg.extent).is_some_and(|at| held(at.max(leg.at)))
@@ -103,77 +98,97 @@ impl Correlator {
         let Some(flow) = self.flows.flow(way) else { return };
         let packets_only = self.config.packets_only;
         let is_remote =
-            flow.receiver.is_none() && !flow.marks.was_received(extent) && !packets_only;
+            !packets_only && flow.receiver.is_none() && !flow.marks.was_received(extent);
         let has_sends = flow.has_sends;
         let (flow_key, from, to) = (flow.key, flow.sender, flow.receiver);
         let mut dropped = 0;
         let mut legs = (0..flow.marks.readers(extent).max(1)).map(|reader| {
-            let (leg, backwards) = leg::build(flow_key, from, to, flow.marks.path(extent, reader));
+            let (mut leg, backwards) =
+                leg::build(flow_key, from, to, &flow.marks.path(extent, reader));
+            leg.stretch = Stretch { flow: way.id(), range: extent };
             dropped += backwards;
-            if packets_only { leg::ended(leg) } else { leg }
+            if packets_only {
+                leg::end(&mut leg);
+            }
+            leg
         });
         let first = legs.next();
         // Only a multicast has more than one reader.
-        let others: Vec<Leg> = legs.filter(|leg| leg.times.get(Stage::Read).is_some()).collect();
+        let others: Vec<Box<Leg>> =
+            legs.filter(|leg| leg.times.get(Stage::Read).is_some()).collect();
         self.totals.anomalies += dropped;
         let Some(mut first) = first else { return };
         first.circumstances.asked = asked;
         let whole = |leg: &Leg| leg.times.get(Stage::Send).is_some() || !has_sends;
         let is_whole = whole(&first);
-        let mut ends = Vec::new();
+        let mut ends = std::mem::take(&mut self.ends);
         self.messages.complete(key, first, is_whole, is_remote, &mut ends);
+        self.hand_out_ends(&mut ends, out);
+        self.ends = ends;
         let Some(message) = self.messages.message(message) else { return };
         let (id, group, stamp) = (message.id, message.row, message.stamp);
-        let payload_len = message.payload_len;
+        let (payload_len, topic) = (message.payload_len, message.topic);
         if is_remote && let Some(row) = self.rows.get_mut(group) {
             row.to_remote += 1;
         }
-        for end in ends {
-            if let Some(ready) = self.delivery(end) {
-                self.hand_out(ready, out);
-            }
-        }
         for leg in others {
             let whole = whole(&leg);
-            let legs = ArrayVec::from_iter([leg]);
-            let delivery = Delivery { message: id, group, stamp, payload_len, legs };
-            self.hand_out(Ready { delivery, whole }, out);
+            let legs = ArrayVec::from_iter([*leg]);
+            let mut delivery = Delivery { message: id, group, stamp, payload_len, topic, legs };
+            self.hand_out(&mut delivery, whole, out);
         }
     }
 
-    /// The delivery that ends with this leg.
-    fn delivery(&self, end: usize) -> Option<Ready> {
+    /// Hands out the deliveries that end with these legs.
+    fn hand_out_ends(&mut self, ends: &mut Vec<usize>, out: &mut dyn DeliverySink) {
+        for end in ends.drain(..) {
+            let mut delivery = Delivery {
+                message: MessageId::default(),
+                group: GroupId::default(),
+                stamp: None,
+                payload_len: 0,
+                topic: None,
+                legs: ArrayVec::new(),
+            };
+            if let Some(whole) = self.delivery(end, &mut delivery) {
+                self.hand_out(&mut delivery, whole, out);
+            }
+        }
+    }
+
+    /// Fills in the delivery that ends with this leg: a large one, and so in place. Whether every end of every leg was seen.
+    fn delivery(&self, end: usize, delivery: &mut Delivery) -> Option<bool> {
         let mut path: ArrayVec<&LegState, MAX_LEGS> =
             self.messages.path(end).take(MAX_LEGS).collect();
         path.reverse();
         let message = self.messages.message(path.first()?.message)?;
         let mut whole = path.iter().all(|state| state.whole);
-        let mut legs: ArrayVec<Leg, MAX_LEGS> =
-            path.iter().filter_map(|state| state.leg.clone()).collect();
+        let legs = &mut delivery.legs;
+        for leg in path.iter().filter_map(|state| state.leg.as_deref()) {
+            legs.push(leg.clone());
+        }
         whole &= legs.len() == path.len();
         for after in 1..legs.len() {
             let Some((_, begins)) = legs[after].times.seen().next() else { continue };
             whole &= leg::cut_after(&mut legs[after - 1], begins);
         }
-        let delivery = Delivery {
-            message: message.id,
-            group: message.row,
-            stamp: message.stamp,
-            payload_len: message.payload_len,
-            legs,
-        };
-        Some(Ready { delivery, whole })
+        delivery.message = message.id;
+        delivery.group = message.row;
+        delivery.stamp = message.stamp;
+        delivery.payload_len = message.payload_len;
+        delivery.topic = message.topic;
+        Some(whole)
     }
 
-    fn hand_out(&mut self, ready: Ready, out: &mut dyn DeliverySink) {
-        let Ready { mut delivery, whole } = ready;
+    /// Hands out one delivery; `whole` says that every end of every leg was seen.
+    fn hand_out(&mut self, delivery: &mut Delivery, whole: bool, out: &mut dyn DeliverySink) {
         if delivery.stamp.is_some_and(|stamp: Stamp| stamp.warmup) {
             if let Some(row) = self.rows.get_mut(delivery.group) {
-                row.warmed_up += u64::from(read_at(&delivery).is_some());
+                row.warmed_up += u64::from(read_at(delivery).is_some());
             }
-            return;
+            return out.aside(delivery);
         }
-        let Some(read) = read_at(&delivery) else { return };
+        let Some(read) = read_at(delivery) else { return };
         let one_way = delivery.one_way().filter(|_| whole);
         let now = self.now;
         let Some(row) = self.rows.get_mut(delivery.group) else { return };
@@ -181,19 +196,20 @@ impl Correlator {
         row.stats.delivered(now, read, delivery.payload_len, one_way);
         let Some(one_way) = one_way else {
             row.counts.uncovered += 1;
-            return;
+            return out.aside(delivery);
         };
         row.counts.matched += 1;
-        row.stats.matched(&delivery, one_way);
+        row.stats.matched(delivery, one_way);
         for leg in &mut delivery.legs {
             leg.circumstances.beside_upkeep = row.had_upkeep(leg);
         }
-        row.evidence.delivery(&delivery, one_way);
+        rests::fill(&self.threads, &mut delivery.legs);
+        let held_up = row.evidence.delivery(delivery, one_way);
         if delivery.legs[0].times.get(Stage::Send).is_none() && !self.config.packets_only {
             row.without_send += 1;
         }
-        self.note_roles(&delivery);
-        out.delivery(&delivery);
+        self.note_roles(delivery);
+        out.judged(delivery, held_up);
     }
 
     fn note_roles(&mut self, delivery: &Delivery) {

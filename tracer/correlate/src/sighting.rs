@@ -12,15 +12,15 @@ use wirelap_protocols::Topology;
 impl Correlator {
     /// Takes in the messages that the decoder of a conversation has just found.
     pub(crate) fn sight_found(&mut self, at: Nanos, way: Way) {
-        if self.found.is_empty() {
+        if self.found.all.is_empty() {
             return;
         }
-        let mut found = std::mem::take(&mut self.found);
+        let mut found = std::mem::take(&mut self.found.all);
         for found in found.drain(..) {
             // What was held back by a hole, or kept for recognition, may belong to either side.
             self.sight(at, Way { side: found.side, ..way }, found);
         }
-        self.found = found;
+        self.found.all = found;
     }
 
     fn sight(&mut self, at: Nanos, way: Way, found: Found) {
@@ -83,11 +83,13 @@ impl Correlator {
     /// message as any other. What a publisher repeats is followed too, as it cannot be told whether the
     /// broker had it, and passes it on; what a broker repeats on a new connection is not.
     fn left_out(&self, found: &Found, sighting: &Sighting) -> Option<fn(&mut Counts) -> &mut u64> {
-        if found.retained && is_from_broker(sighting) {
+        // Where a server may be in between, only it says so.
+        let is_stored = is_from_broker(sighting) || sighting.topology == Topology::Either;
+        if found.retained && is_stored {
             return Some(|counts| &mut counts.retained);
         }
-        let is_known = self.messages.repeated(found.identity, sighting.way).is_some();
-        if found.duplicate && !is_known && !sighting.to_server {
+        let is_known = || self.messages.repeated(found.identity, sighting.way).is_some();
+        if found.duplicate && !sighting.to_server && !is_known() {
             return Some(|counts| &mut counts.duplicates);
         }
         None
@@ -114,6 +116,7 @@ impl Correlator {
             payload_len: found.payload_len,
             row,
             repeats: found.duplicate,
+            topic: found.topic,
         })
     }
 

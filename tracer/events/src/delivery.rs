@@ -1,10 +1,11 @@
 //! A message's whole life: from its first send to one reader.
 
 use crate::{
-    FlowKey, Holder, Nanos, Rest, Segment, Segments, SocketId, Stage, StageTimes, Stamp, TaskId,
-    TxState,
+    FlowKey, Holder, Nanos, Rest, Segment, Segments, SocketId, Stage, StageTimes, Stamp, Stretch,
+    TaskId, TxState,
 };
 use arrayvec::ArrayVec;
+use std::ops::Add;
 
 /// The most legs that one delivery can have; a message forwarded more often is reported without the
 /// legs beyond.
@@ -16,6 +17,10 @@ pub const MAX_HOPS: usize = 4;
 /// A message, unique in one run of wirelap.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MessageId(pub u64);
+
+/// A topic, subject or key expression: a number for its name.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TopicId(pub u32);
 
 /// A row of the comparison: one middleware at one broker, or one labelled workload.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -32,8 +37,6 @@ pub struct Hop {
     pub running: Nanos,
     /// When it had left the CPU before; `None` if that was not seen.
     pub left: Option<Nanos>,
-    /// How long it had run until then, as far as that was seen.
-    pub ran: Nanos,
     /// Why it had left it.
     pub rest: Rest,
     /// An interrupt woke it (data that came in, or a timer), not another thread.
@@ -44,15 +47,29 @@ pub struct Hop {
     pub holder: Holder,
 }
 
-/// Time in which a thread could have run, and others did.
+/// How a thread did not run in a stretch of time. The rest of the time it was at work.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Preemption {
-    /// How long, all times together.
-    pub time: Nanos,
-    /// How often.
-    pub times: u32,
-    /// Who had the CPU the longest of the times.
+pub struct Rested {
+    /// It slept, or was stopped.
+    pub asleep: Nanos,
+    /// It could have run, and had no CPU.
+    pub waited: Nanos,
+    /// How often it lost the CPU against its will.
+    pub preemptions: u32,
+    /// Who had the CPU during the longest of its waits.
     pub holder: Holder,
+}
+
+impl Add for Rested {
+    type Output = Rested;
+    fn add(self, rhs: Rested) -> Rested {
+        Rested {
+            asleep: self.asleep + rhs.asleep,
+            waited: self.waited + rhs.waited,
+            preemptions: self.preemptions.saturating_add(rhs.preemptions),
+            holder: if rhs.holder.held > self.holder.held { rhs.holder } else { self.holder },
+        }
+    }
 }
 
 /// What was seen of a leg beside its times: what a verdict stands on.
@@ -71,15 +88,34 @@ pub struct Circumstances {
     pub behind_loss: bool,
     /// Its last packet was received in `ksoftirqd`.
     pub deferred: bool,
-    /// The reader was preempted between ready and read.
-    pub reader_preempted: Preemption,
-    /// The sender was preempted before its send: of a leg after the first, during the dwell.
-    pub sender_preempted: Preemption,
+    /// What the first thread of the wake chain did between ready and wakeup; `None` if it was not followed.
+    pub before_wakeup: Option<Rested>,
+    /// How the reader rested between running (or ready, if it was running then) and read.
+    pub reader_rested: Rested,
+    /// Of a leg after the first: how the forwarder's thread that was at work first rested during the dwell,
+    /// until it led to the others.
+    pub dwell_rested: Rested,
+    /// How the sender rested between the last time that it was woken during the dwell, and its send.
+    pub sender_rested: Rested,
     /// The last request for messages that the receiver made on this connection (Kafka `Fetch`, a NATS
     /// pull) and the sender had read before `send`; `None` where messages are pushed.
     pub asked: Option<Nanos>,
     /// A keep-alive or discovery frame was on the same connection while the message was under way.
     pub beside_upkeep: bool,
+}
+
+/// A stretch of a leg's time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span<'a> {
+    /// What it is.
+    pub segment: Segment,
+    /// When it begins.
+    pub from: Nanos,
+    /// When it ends; not before it begins.
+    pub to: Nanos,
+    /// The thread of the wake chain that waits for a CPU, or runs until it hands on; `None` beyond the
+    /// chain.
+    pub hop: Option<&'a Hop>,
 }
 
 /// One socket-to-socket hop of a message.
@@ -98,10 +134,12 @@ pub struct Leg {
     /// When it passed each stage.
     pub times: StageTimes,
     /// The threads that were woken for it, the reader last; empty if the reader was not asleep.
-    pub chain: ArrayVec<Hop, MAX_HOPS>,
+    pub chain: Vec<Hop>,
     /// The threads that ran before its send, each woken by the one before it, the sender last. Of a leg
     /// after the first: what the forwarder's threads did during the dwell.
-    pub before: ArrayVec<Hop, MAX_HOPS>,
+    pub before: Vec<Hop>,
+    /// Its bytes, from the first of its first frame to the last of its last.
+    pub stretch: Stretch,
     /// What else was seen.
     pub circumstances: Circumstances,
 }
@@ -115,32 +153,42 @@ impl Leg {
     /// wakeup, run queue and read.
     pub fn segments(&self) -> Segments {
         let mut segments = Segments::default();
-        let mut previous: Option<(Stage, Nanos)> = None;
-        for (stage, at) in self.times.seen() {
-            if let Some((from, since)) = previous {
-                self.add_between(&mut segments, (from, since), (stage, at));
-            }
-            previous = Some((stage, at));
-        }
+        self.each_span(&mut |span| segments.add(span.segment, span.to - span.from));
         segments
     }
 
-    fn add_between(&self, out: &mut Segments, from: (Stage, Nanos), to: (Stage, Nanos)) {
-        let time = to.1 - from.1;
-        match to.0 {
-            Stage::Publish => {}
-            Stage::Send => out.add(Segment::ClientTx, time),
-            Stage::Sent => out.add(Segment::Write, time),
-            Stage::Queue => out.add(Segment::SocketTx, time),
-            Stage::Xmit => out.add(Segment::Qdisc, time),
-            Stage::Rx => out.add(Segment::Wire, time),
-            Stage::Ready => out.add(Segment::StackRx, time),
-            Stage::Wakeup => out.add(Segment::Wakeup, time),
-            Stage::Running => self.add_chain(out, from.1, to.1),
-            Stage::Read if from.0 == Stage::Running => out.add(Segment::Read, time),
-            Stage::Read => out.add(Segment::Busy, time),
-            Stage::Deliver => out.add(Segment::ClientRx, time),
+    /// Hands out the same times one by one, each from where the one before ended.
+    pub fn each_span<'a>(&'a self, out: &mut dyn FnMut(Span<'a>)) {
+        let mut previous: Option<(Stage, Nanos)> = None;
+        for (stage, at) in self.times.seen() {
+            if let Some(before) = previous {
+                self.between(before, (stage, at.max(before.1)), out);
+            }
+            previous = Some((stage, at));
         }
+    }
+
+    fn between<'a>(
+        &'a self,
+        (before, from): (Stage, Nanos),
+        (stage, to): (Stage, Nanos),
+        out: &mut dyn FnMut(Span<'a>),
+    ) {
+        let segment = match stage {
+            Stage::Publish => return,
+            Stage::Send => Segment::ClientTx,
+            Stage::Sent => Segment::Write,
+            Stage::Queue => Segment::SocketTx,
+            Stage::Xmit => Segment::Qdisc,
+            Stage::Rx => Segment::Wire,
+            Stage::Ready => Segment::StackRx,
+            Stage::Wakeup => Segment::Wakeup,
+            Stage::Running => return self.chain_spans(from, to, out),
+            Stage::Read if before == Stage::Running => Segment::Read,
+            Stage::Read => Segment::Busy,
+            Stage::Deliver => Segment::ClientRx,
+        };
+        out(Span { segment, from, to, hop: None });
     }
 
     /// The waits of the chain's threads for a CPU, after [`Stage::Wakeup`]: together the segment
@@ -158,20 +206,22 @@ impl Leg {
     }
 
     /// Splits `from..to` at the chain's wakeups and switches.
-    fn add_chain(&self, out: &mut Segments, from: Nanos, to: Nanos) {
+    fn chain_spans<'a>(&'a self, from: Nanos, to: Nanos, out: &mut dyn FnMut(Span<'a>)) {
         let mut at = from;
-        let mut advance = |out: &mut Segments, segment, until: Nanos| {
+        let mut advance = |segment, until: Nanos, hop| {
             let until = until.clamp(at, to);
-            out.add(segment, until - at);
-            at = until;
+            let from = std::mem::replace(&mut at, until);
+            out(Span { segment, from, to: until, hop });
         };
-        for (index, hop) in self.chain.iter().enumerate() {
-            if index > 0 {
-                advance(out, Segment::Handoff, hop.woken);
+        let mut last = None;
+        for hop in &self.chain {
+            if last.is_some() {
+                advance(Segment::Handoff, hop.woken, last);
             }
-            advance(out, Segment::RunQueue, hop.running);
+            advance(Segment::RunQueue, hop.running, Some(hop));
+            last = Some(hop);
         }
-        advance(out, Segment::RunQueue, to);
+        advance(Segment::RunQueue, to, None);
     }
 }
 
@@ -188,6 +238,8 @@ pub struct Delivery {
     pub stamp: Option<Stamp>,
     /// Bytes of its payload.
     pub payload_len: u64,
+    /// Its topic, where whoever found it keeps the names of topics.
+    pub topic: Option<TopicId>,
     /// Its legs in order; at least one.
     pub legs: ArrayVec<Leg, MAX_LEGS>,
 }
@@ -248,7 +300,8 @@ mod tests {
                     ..Hop::default()
                 })
                 .collect(),
-            before: ArrayVec::new(),
+            before: Vec::new(),
+            stretch: Stretch::default(),
             circumstances: Circumstances::default(),
         }
     }
@@ -283,6 +336,18 @@ mod tests {
         assert_eq!(waits, [7, 20]);
         assert_eq!(segments.get(Segment::Read), Some(Nanos(10)));
         assert_eq!(segments.sum(), Nanos(50));
+        let mut spans = Vec::new();
+        let leg = leg(&stages, &[(5, 12), (20, 40)]);
+        leg.each_span(&mut |s| spans.push((s.from.0, s.to.0, s.hop.map(|hop| hop.woken.0))));
+        let expected = [
+            (0, 5, None),
+            (5, 12, Some(5)),
+            (12, 20, Some(5)),
+            (20, 40, Some(20)),
+            (40, 40, None),
+            (40, 50, None),
+        ];
+        assert_eq!(spans, expected);
     }
 
     #[test]
@@ -292,6 +357,7 @@ mod tests {
             group: GroupId(0),
             stamp: None,
             payload_len: 64,
+            topic: None,
             legs: [leg(&[(Stage::Publish, 1), (Stage::Xmit, 5), (Stage::Read, 9)], &[])]
                 .into_iter()
                 .collect(),
@@ -308,6 +374,7 @@ mod tests {
             group: GroupId(0),
             stamp: None,
             payload_len: 64,
+            topic: None,
             legs: [
                 leg(&[(Stage::Send, 100), (Stage::Read, 150)], &[]),
                 leg(&[(Stage::Send, 180), (Stage::Read, 400)], &[]),

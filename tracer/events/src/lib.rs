@@ -6,7 +6,7 @@
 //! |---|---|---|
 //! | [`units`] | [`Nanos`], [`Pid`], [`Tid`], … | everyone |
 //! | [`net`] | [`FlowKey`], [`SocketId`], [`Transport`] | everyone |
-//! | [`range`] | [`Seq`], [`Offset`], [`ByteRange`] | capture → correlate → protocols |
+//! | [`range`] | [`Seq`], [`Offset`], [`ByteRange`], [`Stretch`] | capture → correlate → protocols |
 //! | [`event`] | [`Event`]: one observation in the kernel | capture → correlate |
 //! | [`frame`] | [`Frame`]: one protocol frame in a flow's bytes | protocols → correlate |
 //! | [`stage`] | [`Stage`], [`Segment`] and how segments telescope | correlate → report, tui |
@@ -23,7 +23,8 @@ pub mod stamp;
 pub mod units;
 
 pub use delivery::{
-    Circumstances, Delivery, GroupId, Hop, Leg, MAX_HOPS, MAX_LEGS, MessageId, Preemption,
+    Circumstances, Delivery, GroupId, Hop, Leg, MAX_HOPS, MAX_LEGS, MessageId, Rested, Span,
+    TopicId,
 };
 pub use event::{
     Body, Comm, Drop, DropCause, Event, Holder, Lost, Nagle, Origin, Packet, PacketHook, PacketId,
@@ -32,7 +33,7 @@ pub use event::{
 };
 pub use frame::{Class, Data, Frame, GlobalKey};
 pub use net::{FlowKey, NetNs, SocketId, Transport};
-pub use range::{ByteRange, Offset, Seq};
+pub use range::{ByteRange, FlowId, Offset, Seq, Stretch};
 pub use stage::{Segment, Segments, Stage, StageTimes};
 pub use stamp::Stamp;
 pub use units::{Cpu, IfIndex, Nanos, Pid, Tid};

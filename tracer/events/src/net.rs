@@ -1,7 +1,8 @@
 //! Flows and sockets.
 
 use std::fmt;
-use std::net::SocketAddr;
+use std::hash::{Hash, Hasher};
+use std::net::{IpAddr, SocketAddr};
 
 /// The transport protocol under a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -34,7 +35,7 @@ pub struct NetNs(pub u32);
 /// Both ends of a flow, and every hook in between, must compute the same key. Addresses that never
 /// leave a namespace (loopback, or a host talking to itself) exist once in each, so those keys carry
 /// the namespace; all others have `scope` 0, because the two ends may sit in different ones.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FlowKey {
     /// TCP or UDP.
     pub transport: Transport,
@@ -59,6 +60,24 @@ impl FlowKey {
     #[must_use]
     pub fn reversed(self) -> FlowKey {
         FlowKey { src: self.dst, dst: self.src, ..self }
+    }
+}
+
+/// Every packet is looked up by its key: a few words in place of each byte of the addresses.
+impl Hash for FlowKey {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        for addr in [self.src, self.dst] {
+            match addr.ip() {
+                IpAddr::V4(ip) => {
+                    state.write_u64(u64::from(ip.to_bits()) << 16 | u64::from(addr.port()));
+                }
+                IpAddr::V6(ip) => {
+                    state.write_u128(ip.to_bits());
+                    state.write_u16(addr.port());
+                }
+            }
+        }
+        state.write_u64(u64::from(self.scope.0) << 1 | self.transport as u64);
     }
 }
 

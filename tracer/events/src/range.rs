@@ -81,6 +81,19 @@ impl ByteRange {
     }
 }
 
+/// One direction of one conversation, never used for another one: unlike a [`crate::FlowKey`], whose ports come again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FlowId(pub u64);
+
+/// Bytes of a flow. Says which packets carried a message: those whose stretch has a byte of the message's.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stretch {
+    /// Whose bytes.
+    pub flow: FlowId,
+    /// Which.
+    pub range: ByteRange,
+}
+
 impl fmt::Display for ByteRange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "[{}, {})", self.start.0, self.end.0)

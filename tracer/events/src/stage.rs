@@ -139,24 +139,31 @@ impl Segment {
     }
 }
 
-/// When a leg passed each stage; `None` for a stage that was not seen.
+/// When a leg passed each stage.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct StageTimes([Option<Nanos>; Stage::ALL.len()]);
+pub struct StageTimes {
+    /// 0 where the stage was not seen.
+    times: [Nanos; Stage::ALL.len()],
+    /// A bit for each stage that was seen.
+    seen: u16,
+}
 
 impl StageTimes {
     /// When the stage was passed.
     pub fn get(&self, stage: Stage) -> Option<Nanos> {
-        self.0[stage as usize]
+        (self.seen >> stage as u16 & 1 == 1).then(|| self.times[stage as usize])
     }
 
     /// Records a stage; a later call replaces an earlier one.
     pub fn set(&mut self, stage: Stage, at: Nanos) {
-        self.0[stage as usize] = Some(at);
+        self.times[stage as usize] = at;
+        self.seen |= 1 << stage as u16;
     }
 
     /// Forgets a stage.
     pub fn clear(&mut self, stage: Stage) {
-        self.0[stage as usize] = None;
+        self.times[stage as usize] = Nanos(0);
+        self.seen &= !(1 << stage as u16);
     }
 
     /// The stages that were seen, in order.

@@ -26,7 +26,7 @@ pub const OLD_PACKET: u32 = 2;
 /// Simple Packet Block (§4.4).
 pub const SIMPLE: u32 = 3;
 /// Name Resolution Block (§4.5).
-const NAMES: u32 = 4;
+pub const NAMES: u32 = 4;
 /// Interface Statistics Block (§4.6).
 const STATISTICS: u32 = 5;
 /// Enhanced Packet Block (§4.3).

@@ -1,10 +1,11 @@
 //! One captured packet → an event.
 
 use crate::block::{Body, Order, option};
+use crate::encode::RECORDED_ON;
 use crate::headers::{self, Other};
 use crate::record::{Beside, Cursor};
 use crate::wire::{Bytes, Wire};
-use crate::{ENTERPRISE, TAG, link};
+use crate::{ENTERPRISE, Section, TAG, link};
 use std::ops::Range;
 use wirelap_events::{Cpu, Event, FlowKey, IfIndex, Nanos, NetNs, Packet, PacketHook, PacketId};
 
@@ -18,6 +19,15 @@ pub(crate) struct Interface {
     pub offset: i64,
     /// Of wirelap's own.
     pub place: Option<(PacketHook, NetNs, IfIndex)>,
+}
+
+/// The name of an interface's device, as its block describes it: `lo` of `lo tx-queue`.
+pub(crate) fn device(body: Body<'_>) -> Option<String> {
+    let mut body = body;
+    body.rest.take(8)?;
+    let (_, name) = body.find(|(number, _)| *number == option::NAME)?;
+    let name = str::from_utf8(name).ok()?;
+    Some(name.rsplit_once(' ').map_or(name, |(device, _)| device).to_owned())
 }
 
 /// A captured packet, before its bytes are looked at.
@@ -88,13 +98,28 @@ pub(crate) fn interface(mut body: Body<'_>) -> Option<Interface> {
     Some(interface)
 }
 
-/// From the monotonic clock to the wall clock, as a section of ours says.
-pub(crate) fn wall(mut body: Body<'_>) -> Option<i64> {
+/// What a section of ours says of itself.
+pub(crate) fn section(mut body: Body<'_>) -> Option<Section> {
     let order = body.order();
     // Byte order, version, length.
     let _ = body.rest.take(16);
-    let clock = |(number, value)| (number == option::CUSTOM).then(|| ours(value, order)?.signed());
-    body.find_map(clock).flatten()
+    let (mut section, mut wall) = (Section::default(), None);
+    for (number, value) in body {
+        let text = || String::from_utf8_lossy(value).into_owned();
+        match number {
+            option::HARDWARE => section.hardware = text(),
+            option::OS => section.os = text(),
+            option::APPLICATION => section.application = text(),
+            option::COMMENT => {
+                let comment = text();
+                let host = comment.strip_prefix(RECORDED_ON).unwrap_or_default();
+                host.clone_into(&mut section.host);
+            }
+            option::CUSTOM => wall = wall.or_else(|| ours(value, order)?.signed()),
+            _ => {}
+        }
+    }
+    Some(Section { wall: wall?, ..section })
 }
 
 /// What is in a custom option, if it is one of ours.

@@ -1,10 +1,11 @@
 //! Entries → the bytes of a pcapng file.
 //!
 //! What Wireshark shows are Enhanced Packet Blocks. Everything else goes into an option of the next one, or, where
-//! none comes soon, into a Custom Block, which Wireshark shows as a line of its own. Layout:
-//! docs/recording.md.
+//! none comes soon, of a Name Resolution Block without names, which is not shown. What is too long for an option is a Custom
+//! Block, which Wireshark shows as a line of its own, and at the time 0. Layout: docs/recording.md.
 
 use crate::block::{self, Blocks, option};
+use crate::hold::ShownPacket;
 use crate::record::{Beside, Entry, Note, Records};
 use crate::wire::{Wire, put_signed};
 use crate::{ENTERPRISE, TAG, comment, headers};
@@ -22,8 +23,14 @@ const MOST: usize = 65_000;
 /// Flows whose shown place is remembered; when there are more, all are forgotten.
 const FLOWS: usize = 65_536;
 
+/// Devices that were named.
+const PLACES: usize = 65_536;
+
 /// Open sockets that a file of a ring tells again.
 const SOCKETS: usize = 65_536;
+
+/// Before the host's name in a section's comment.
+pub(crate) const RECORDED_ON: &str = "recorded on ";
 
 /// `LINKTYPE_RAW`: an IP packet without a link header, its version in the first four bits.
 const RAW_IP: u16 = 101;
@@ -84,6 +91,7 @@ pub struct Encoder {
     device_name: DeviceName,
     blocks: Blocks,
     records: Records,
+    names: FxHashMap<(NetNs, IfIndex), String>,
     interfaces: FxHashMap<Place, u32>,
     shown: FxHashMap<FlowKey, Place>,
     sockets: FxHashMap<SocketId, Event<'static>>,
@@ -92,6 +100,10 @@ pub struct Encoder {
     /// Notes that each file has.
     standing: Vec<(String, String)>,
     scratch: Vec<u8>,
+    /// Blocks of this file that Wireshark lists.
+    frames: u64,
+    /// The packet that was shown last.
+    last: Option<ShownPacket>,
 }
 
 impl std::fmt::Debug for Encoder {
@@ -109,15 +121,25 @@ impl Encoder {
             device_name,
             blocks: Blocks::default(),
             records: Records::default(),
+            names: FxHashMap::default(),
             interfaces: FxHashMap::default(),
             shown: FxHashMap::default(),
             sockets: FxHashMap::default(),
             has_news: false,
             standing: Vec::new(),
             scratch: Vec::new(),
+            frames: 0,
+            last: None,
         };
         encoder.begin_section();
         encoder
+    }
+
+    /// Names a device that nothing here could name: the events are another machine's.
+    pub fn name_device(&mut self, netns: NetNs, device: IfIndex, name: &str) {
+        if self.names.len() < PLACES {
+            self.names.insert((netns, device), name.to_owned());
+        }
     }
 
     /// Complete blocks that were not taken yet. Call [`Encoder::complete`] first to have all entries in them.
@@ -130,6 +152,11 @@ impl Encoder {
         self.has_news
     }
 
+    /// The packet among the bytes, if the last event was one and is shown.
+    pub(crate) fn take_shown(&mut self) -> Option<ShownPacket> {
+        self.last.take()
+    }
+
     /// They have been written.
     pub fn clear(&mut self) {
         self.blocks.bytes.clear();
@@ -138,6 +165,7 @@ impl Encoder {
     /// Begins a new file: a section that can be read alone. Take the bytes of the old one before.
     pub fn restart(&mut self) {
         self.interfaces.clear();
+        self.frames = 0;
         self.begin_section();
         self.has_news = !self.standing.is_empty() || !self.sockets.is_empty();
         for (subject, text) in &self.standing {
@@ -208,6 +236,20 @@ impl Encoder {
             return;
         }
         let blocks = &mut self.blocks;
+        if self.records.len() <= MOST {
+            self.scratch.clear();
+            self.scratch.extend(ENTERPRISE.to_le_bytes());
+            self.scratch.extend(TAG);
+            self.records.move_to(&mut self.scratch);
+            blocks.begin(block::NAMES);
+            // No names.
+            blocks.u32(0);
+            blocks.option(option::CUSTOM, &self.scratch);
+            blocks.end_of_options();
+            blocks.end();
+            return;
+        }
+        self.frames += 1;
         blocks.begin(block::CUSTOM);
         blocks.u32(ENTERPRISE);
         blocks.bytes.extend(TAG);
@@ -240,7 +282,7 @@ impl Encoder {
         // Of unknown length: it ends where the file does.
         blocks.u32(u32::MAX);
         blocks.u32(u32::MAX);
-        let host = format!("recorded on {}", section.host);
+        let host = format!("{RECORDED_ON}{}", section.host);
         for (number, text) in [
             (option::HARDWARE, &section.hardware),
             (option::OS, &section.os),
@@ -298,10 +340,13 @@ impl Encoder {
             self.complete();
         }
         let interface = self.interface(place);
+        self.scratch.truncate(headers::known_len(packet));
         if self.settings.payload {
             self.scratch.extend_from_slice(packet.payload);
         }
+        self.frames += 1;
         let blocks = &mut self.blocks;
+        let start = blocks.bytes.len();
         blocks.begin(block::PACKET);
         blocks.u32(interface);
         let time = event.at.0.wrapping_add_signed(self.section.wall);
@@ -328,6 +373,13 @@ impl Encoder {
         blocks.option(option::CUSTOM, &self.scratch);
         blocks.end_of_options();
         blocks.end();
+        self.last = Some(ShownPacket {
+            start,
+            end: blocks.bytes.len(),
+            frame: self.frames,
+            at: event.at,
+            queue: packet.queue,
+        });
         true
     }
 
@@ -338,7 +390,9 @@ impl Encoder {
         }
         let number = u32::try_from(self.interfaces.len()).unwrap_or(u32::MAX);
         self.interfaces.insert(place, number);
-        let device = (self.device_name)(place.netns, place.device)
+        let known = self.names.get(&(place.netns, place.device)).cloned();
+        let device = known
+            .or_else(|| (self.device_name)(place.netns, place.device))
             .unwrap_or_else(|| format!("if{}@{}", place.device.0, place.netns.0));
         let (hook, where_to) = match place.hook {
             PacketHook::Xmit => ("tx-queue", "handed to the device's queue"),

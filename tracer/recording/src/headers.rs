@@ -3,12 +3,13 @@
 //! The probes hand up what the headers say, not their bytes. What they do not hand up stands as follows:
 //! IPv4 identification 0, don't fragment; time to live 64 (1 for link-local multicast); traffic class 0;
 //! urgent pointer 0; options are as long as the packet's own were, and say nothing: an end-of-list and zeros (TCP, IPv4),
-//! padding (IPv6). IPv4's checksum is right; TCP's and UDP's is the sum over the pseudo-header, as
+//! padding (IPv6). Those of a SYN are left out, as ones that were not captured: that a SYN has none would say that windows are
+//! not scaled. IPv4's checksum is right; TCP's and UDP's is the sum over the pseudo-header, as
 //! the kernel leaves it for a device that completes it.
 
 use crate::wire::Bytes;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use wirelap_events::{Packet, Portion, Seq, TcpFields, Transport};
+use wirelap_events::{Packet, Portion, Seq, TcpFields, Transport, tcp_flags};
 
 const TCP: u8 = 6;
 const UDP: u8 = 17;
@@ -31,6 +32,13 @@ pub fn build(packet: &Packet<'_>, out: &mut Vec<u8>) -> bool {
 pub fn original_len(packet: &Packet<'_>) -> Option<u32> {
     let headers = u32::from(packet.ip_header) + u32::from(packet.transport_header);
     headers.checked_add(packet.payload_len)
+}
+
+/// How much of its headers is written: all, but for the options of a SYN without data.
+pub fn known_len(packet: &Packet<'_>) -> usize {
+    let is_syn = packet.tcp.is_some_and(|tcp| tcp.flags & tcp_flags::SYN != 0);
+    let transport = if is_syn && packet.payload_len == 0 { 20 } else { packet.transport_header };
+    usize::from(packet.ip_header) + usize::from(transport)
 }
 
 /// RFC 791 §3.1, RFC 8200 §3. A length that does not fit is 0, as the kernel has it for large offloads.

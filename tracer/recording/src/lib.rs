@@ -1,7 +1,7 @@
 //! Events in a file: pcapng that Wireshark opens and that gives every event back, bit for bit. And captures
 //! of others as events, as far as packets alone can tell.
 //!
-//! The layout is in docs/recording.md. No clock here: time is that of the events. Only `open` and `recorder` know
+//! The layout is in docs/recording.md. No clock here: time is that of the events. Only `open` and `files` know
 //! files.
 //!
 //! | module | what |
@@ -13,18 +13,26 @@
 //! | [`block`] | blocks and options of pcapng |
 //! | [`encode`] | entries → the bytes of a file |
 //! | [`read`] | a file → entries |
+//! | [`hosts`] | captures of two hosts: how their clocks differ, and both as one |
 //! | `captured` | one captured packet → an event |
 //! | `comment` | a packet's comment in plain words |
+//! | [`message`] | what became of a message, beside the packets that carried it |
+//! | `hold` | packets that wait for that |
 //! | `open` | files, compressed ones too |
-//! | `recorder` | files that are being recorded: rotation, full disks |
+//! | `recorder` | what is being recorded, and when files change |
+//! | `files` | the files: full disks, rings |
 
 pub mod block;
 mod captured;
 mod comment;
 pub mod encode;
+mod files;
 pub mod headers;
+mod hold;
+pub mod hosts;
 mod input;
 mod link;
+pub mod message;
 mod open;
 pub mod problem;
 pub mod read;
@@ -33,11 +41,14 @@ mod recorder;
 mod wire;
 
 pub use encode::{DeviceName, Encoder, Section, Settings, Shown};
+pub use files::numbered;
+pub use hold::Limits;
+pub use message::Passage;
 pub use open::{open, uncompressed};
 pub use problem::{Counts, Problem, Problems};
 pub use read::{NotACapture, Recording};
 pub use record::{Entry, Note};
-pub use recorder::{Recorder, Rotation, WriteFailed, Written, numbered};
+pub use recorder::{Recorder, Rotation, WriteFailed, Written};
 
 /// Stands for the private enterprise number that wirelap does not have: one that IANA gives to nobody (RFC 9371
 /// §3.1).
@@ -46,3 +57,6 @@ pub const ENTERPRISE: u32 = u32::MAX;
 /// Behind [`ENTERPRISE`] in blocks and options of wirelap's: that they are, and the version of what follows.
 /// Readers leave out other versions.
 pub const TAG: [u8; 3] = *b"WL\x01";
+
+/// Likewise, in the options that say what became of a message.
+pub const MESSAGE_TAG: [u8; 3] = *b"WM\x01";

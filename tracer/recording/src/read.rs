@@ -3,19 +3,17 @@
 //! Whatever the bytes are, this ends and keeps at most one block in memory. What cannot be read is told with its
 //! place, and reading goes on behind it where that can be found.
 
+mod packets;
+
 use crate::block::{self, Body, Order, Step, option};
-use crate::captured::{Captured, Form, Interface, Own, captured, event, interface, wall};
-use crate::headers::Other;
+use crate::captured::{Form, Interface, device, interface, ours, section};
 use crate::input::Input;
 use crate::record::{Cursor, Entry, Note, Read as Record};
 use crate::wire::Wire;
-use crate::{Counts, ENTERPRISE, Problems, TAG};
+use crate::{Counts, ENTERPRISE, Problems, Section, TAG};
 use std::io::{self, Read};
 use std::ops::Range;
-use wirelap_events::{Event, Nanos, PacketHook};
-
-/// The longest packet of the classic format that is read.
-const MOST_CLASSIC: u32 = 1 << 20;
+use wirelap_events::{Event, IfIndex, Nanos, NetNs};
 
 /// The most interfaces of a section.
 const INTERFACES: usize = 65_536;
@@ -40,8 +38,10 @@ pub struct Recording<R> {
     input: Input<R>,
     format: Format,
     interfaces: Vec<Interface>,
-    /// From the monotonic clock to the wall clock; only wirelap's own sections tell.
-    wall: Option<i64>,
+    /// What the section says, if it is one of wirelap's own.
+    section: Option<Section>,
+    /// Devices that have been named since that was last asked.
+    named: Vec<(NetNs, IfIndex, String)>,
     /// Bytes at the front of the input that have been handed out.
     done: usize,
     /// Records that are being read, and where they are.
@@ -82,7 +82,8 @@ impl<R: Read> Recording<R> {
             input,
             format,
             interfaces: Vec::new(),
-            wall: None,
+            section: None,
+            named: Vec::new(),
             done: 0,
             records: None,
             packet: None,
@@ -117,9 +118,39 @@ impl<R: Read> Recording<R> {
         })
     }
 
+    /// The next packet, whatever else comes before it.
+    pub fn next_packet(&mut self) -> Option<Event<'_>> {
+        let (mut event, payload) = loop {
+            if let Found::Event { event, payload, known: false } = self.find()?
+                && matches!(event.body, wirelap_events::Body::Packet(_))
+            {
+                break (event, payload);
+            }
+        };
+        if let wirelap_events::Body::Packet(packet) = &mut event.body {
+            packet.payload = self.input.range(payload);
+        }
+        Some(event)
+    }
+
     /// Whether this section was recorded by wirelap: sockets and calls, not packets alone.
     pub fn is_own(&self) -> bool {
-        self.wall.is_some()
+        self.section.is_some()
+    }
+
+    /// What the section says of the machine, if it was recorded by wirelap.
+    pub fn section(&self) -> Option<&Section> {
+        self.section.as_ref()
+    }
+
+    /// Devices whose names came with the last entries.
+    pub fn take_named(&mut self) -> impl Iterator<Item = (NetNs, IfIndex, String)> + use<'_, R> {
+        self.named.drain(..)
+    }
+
+    /// From the events' clock, which is monotonic, to the wall clock, in nanoseconds; `None` if they are on the wall clock.
+    pub fn wall(&self) -> Option<i64> {
+        self.section.as_ref().map(|section| section.wall)
     }
 
     /// What was in the file so far.
@@ -222,13 +253,19 @@ impl<R: Read> Recording<R> {
             block::SECTION => {
                 self.format = Format::Ng(frame.order);
                 self.interfaces.clear();
-                self.wall = wall(Body::of(&self.input.bytes()[..frame.len], frame.order));
+                self.section = section(Body::of(&self.input.bytes()[..frame.len], frame.order));
             }
             block::INTERFACE => {
                 let body = Body::of(&self.input.bytes()[..frame.len], frame.order);
+                let device = device(Body::of(&self.input.bytes()[..frame.len], frame.order));
                 let interface = interface(body);
                 match interface {
                     Some(interface) if self.interfaces.len() < INTERFACES => {
+                        if let (Some((_, netns, index)), Some(name)) = (interface.place, device)
+                            && self.named.len() < INTERFACES
+                        {
+                            self.named.push((netns, index, name));
+                        }
                         self.interfaces.push(interface);
                     }
                     _ => self.bad("an interface that cannot be read"),
@@ -238,6 +275,7 @@ impl<R: Read> Recording<R> {
             block::OLD_PACKET => self.packet_block(frame, Form::Old),
             block::SIMPLE => self.packet_block(frame, Form::Simple),
             block::CUSTOM => self.custom(frame),
+            block::NAMES => self.names(frame),
             _ => {}
         }
     }
@@ -273,11 +311,39 @@ impl<R: Read> Recording<R> {
         }
     }
 
+    /// Begins to read what is in an option of a block of names, if it is one of ours.
+    fn names(&mut self, frame: block::Frame) {
+        if self.section.is_none() {
+            return;
+        }
+        let block = &self.input.bytes()[..frame.len];
+        let mut body = Body::of(block, frame.order);
+        // Names stand there as options do, and end as they do (§4.5).
+        body.by_ref().for_each(drop);
+        loop {
+            // An option's value stands behind its number and length.
+            let start = block.len() - body.rest.0.len();
+            let Some((number, value)) = body.next() else { return };
+            if number != option::CUSTOM {
+                continue;
+            }
+            let Some(mut from) = ours(value, frame.order) else { continue };
+            match Nanos::take(&mut from) {
+                Some(last) => {
+                    let end = start + value.len();
+                    self.records = Some((end - from.0.len()..end, Cursor { at: 0, last }));
+                }
+                None => self.bad("a block of wirelap's that cannot be read"),
+            }
+            return;
+        }
+    }
+
     /// Begins to read a custom block, if it is one of ours.
     fn custom(&mut self, frame: block::Frame) {
         let mut body = Body::of(&self.input.bytes()[..frame.len], frame.order);
         let is_ours = body.u32() == Some(ENTERPRISE) && body.rest.array() == Some(TAG);
-        if !is_ours || self.wall.is_none() {
+        if !is_ours || self.section.is_none() {
             return;
         }
         let mut records = || {
@@ -291,98 +357,6 @@ impl<R: Read> Recording<R> {
             Some(records) => self.records = Some(records),
             None => self.bad("a block of wirelap's that cannot be read"),
         }
-    }
-}
-
-impl<R: Read> Recording<R> {
-    fn packet_block(&mut self, frame: block::Frame, form: Form) {
-        let block = &self.input.bytes()[..frame.len];
-        let mut body = Body::of(block, frame.order);
-        let Some(captured) = captured(&mut body, form, &self.interfaces, frame.len) else {
-            self.bad("a packet that cannot be read, or of an interface that was not described");
-            return;
-        };
-        let mut own = None;
-        let mut direction = None;
-        loop {
-            // An option's value stands behind its number and length.
-            let start = block.len() - body.rest.0.len();
-            let Some((number, value)) = body.next() else { break };
-            match number {
-                option::CUSTOM if own.is_none() => {
-                    own = self
-                        .wall
-                        .and_then(|wall| Own::take(value, start, frame.order, captured.at, wall));
-                }
-                option::FLAGS => {
-                    let bits = value.first_chunk().map_or(0, |&bytes| frame.order.u32(bytes) & 3);
-                    direction =
-                        [None, Some(PacketHook::Rx), Some(PacketHook::Xmit), None][bits as usize];
-                }
-                _ => {}
-            }
-        }
-        let event = event(block, &captured, own.as_ref(), direction, self.counts.packets);
-        self.records = own.and_then(|own| own.records);
-        self.take(event);
-    }
-
-    fn take(&mut self, packet: Result<(Event<'static>, Range<usize>, bool), Other>) {
-        let counts = &mut self.counts;
-        match packet {
-            Ok((event, payload, own)) => {
-                counts.packets += 1;
-                counts.own += u64::from(own);
-                self.packet = Some((event, payload));
-            }
-            Err(Other::Protocol) => counts.other += 1,
-            Err(Other::Fragment) => counts.fragments += 1,
-            Err(Other::Cut) => counts.cut += 1,
-            Err(Other::Link) => counts.unknown_link += 1,
-        }
-    }
-
-    /// The header of the classic format (draft-ietf-opsawg-pcap §4).
-    fn classic_header(&mut self) {
-        if self.have(24, "its header")
-            && let Format::Classic { order, link, .. } = &mut self.format
-            && let Some(&bytes) = self.input.bytes()[20..].first_chunk()
-        {
-            // The upper half says whether there are check sums behind the packets.
-            *link = u16::try_from(order.u32(bytes) & 0xFFFF).unwrap_or_default();
-            self.done = 24;
-        }
-    }
-
-    /// A packet of the classic format (draft-ietf-opsawg-pcap §5).
-    fn classic(&mut self, order: Order, fraction: u64, link: u16) {
-        if !self.have(16, "a packet's header") {
-            return;
-        }
-        let Some(&head) = self.input.bytes().first_chunk::<16>() else { return };
-        let word = |at: usize| order.u32([head[at], head[at + 1], head[at + 2], head[at + 3]]);
-        let (seconds, part, len, original) = (word(0), word(4), word(8), word(12));
-        if len > MOST_CLASSIC {
-            self.ended = true;
-            let what = format!("a packet of {len} bytes cannot be: nothing behind it can be read");
-            self.problems.add(self.input.offset(), what);
-            return;
-        }
-        let len = len as usize;
-        if !self.have(16 + len, "a packet") {
-            return;
-        }
-        self.done = 16 + len;
-        let captured = Captured {
-            interface: Interface { link, resolution: 9, offset: 0, place: None },
-            number: 0,
-            at: u64::from(seconds) * 1_000_000_000 + u64::from(part) * fraction,
-            bytes: 16..16 + len,
-            original,
-        };
-        let packet = &self.input.bytes()[..16 + len];
-        let event = event(packet, &captured, None, None, self.counts.packets);
-        self.take(event);
     }
 }
 

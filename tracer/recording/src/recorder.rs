@@ -1,16 +1,16 @@
-//! Files that are being recorded: one, or one after the other, or a ring of them.
+//! What is being recorded on its way into files: encoded, kept back for what is told of messages, written.
 
-use crate::{Encoder, Entry, Note};
-use std::collections::VecDeque;
-use std::fs::{self, File};
-use std::io::{self, Write};
+use crate::files::Files;
+use crate::hold::{Hold, Released};
+use crate::{Encoder, Entry, Limits, Note, Passage};
+use std::io;
 use std::path::{Path, PathBuf};
-use wirelap_events::{Event, Nanos};
+use wirelap_events::{Event, IfIndex, Nanos, NetNs, Stretch};
 
 /// Written at once.
 const CHUNK: usize = 256 << 10;
 
-/// What was seen is in the file after this time at the latest.
+/// What was seen, and is not kept back, is in the file after this time at the latest.
 const DELAY: Nanos = Nanos::from_millis(1000);
 
 /// When a file ends and the next one begins.
@@ -25,7 +25,7 @@ pub struct Rotation {
 }
 
 impl Rotation {
-    fn is_on(&self) -> bool {
+    pub(crate) fn is_on(&self) -> bool {
         self.bytes.is_some() || self.time.is_some()
     }
 }
@@ -53,24 +53,19 @@ pub struct Written {
 #[derive(Debug)]
 pub struct Recorder {
     encoder: Encoder,
-    path: PathBuf,
+    /// Packets that wait for what is told of their messages, if anything is.
+    hold: Option<Hold>,
+    /// The last event was a packet that is shown.
+    is_packet_last: bool,
     rotation: Rotation,
-    sink: Sink,
-    /// Bytes of the file that is being written, all of them whole blocks.
-    len: u64,
-    /// The first and the last time in it.
+    files: Files,
+    /// Bytes of the file that is being filled: that which is being written, or a later one.
+    filled: u64,
+    /// Bytes that were not written at once.
+    waiting: usize,
+    /// The first and the last time in the file that is being filled.
     span: Option<(Nanos, Nanos)>,
     flushed: Nanos,
-    number: u64,
-    kept: VecDeque<PathBuf>,
-    bytes: u64,
-    failed: Option<WriteFailed>,
-}
-
-#[derive(Debug)]
-enum Sink {
-    File(File),
-    Stdout,
 }
 
 impl Recorder {
@@ -86,51 +81,83 @@ impl Recorder {
     ) -> Result<Recorder, WriteFailed> {
         let mut recorder = Recorder {
             encoder,
-            path: path.to_owned(),
+            hold: None,
+            is_packet_last: false,
             rotation,
-            sink: Sink::Stdout,
-            len: 0,
+            files: Files::create(path, rotation)?,
+            filled: 0,
+            waiting: 0,
             span: None,
             flushed: Nanos(0),
-            number: 0,
-            kept: VecDeque::new(),
-            bytes: 0,
-            failed: None,
         };
-        if path != Path::new("-") {
-            recorder.next_file().map_err(|(path, error)| WriteFailed { path, error })?;
-        }
-        recorder.flush();
-        match recorder.failed.take() {
+        recorder.flush(true);
+        match recorder.files.failed.take() {
             None => Ok(recorder),
             Some(failed) => Err(failed),
         }
     }
 
+    /// Keeps packets back until it is told what became of their messages, within these limits.
+    pub fn hold(&mut self, limits: Limits) {
+        self.hold = Some(Hold::new(limits));
+    }
+
+    /// Whether packets are kept back for what is told of their messages.
+    pub fn holds(&self) -> bool {
+        self.hold.is_some()
+    }
+
     /// The file that is being written.
     pub fn path(&self) -> &Path {
-        self.kept.back().map_or(self.path.as_path(), PathBuf::as_path)
+        self.files.path()
     }
 
     /// Why nothing is written any more.
     pub fn failed(&self) -> Option<&WriteFailed> {
-        self.failed.as_ref()
+        self.files.failed.as_ref()
     }
 
     /// Takes an event.
     pub fn event(&mut self, event: &Event<'_>) {
-        if self.failed.is_none() {
-            self.encoder.event(event);
-            self.passed(event.at);
-        }
+        self.entry(&Entry::Event(*event));
     }
 
     /// All events up to this time have been taken.
     pub fn tick(&mut self, at: Nanos) {
-        if self.failed.is_none() {
-            self.encoder.entry(&Entry::Tick(at));
-            self.passed(at);
+        self.entry(&Entry::Tick(at));
+    }
+
+    /// Takes an entry.
+    pub fn entry(&mut self, entry: &Entry<'_>) {
+        if self.failed().is_some() {
+            return;
         }
+        self.is_packet_last = false;
+        self.encoder.entry(entry);
+        match entry {
+            Entry::Event(Event { at, .. }) | Entry::Tick(at) => self.passed(*at),
+            Entry::Known(_) | Entry::Note(_) => {}
+        }
+    }
+
+    /// The packet that was the last event carries these bytes.
+    pub fn carries(&mut self, stretch: Stretch) {
+        if let (Some(hold), true) = (&mut self.hold, self.is_packet_last) {
+            hold.carries(stretch);
+        }
+    }
+
+    /// What became of a message, one passage a leg. Its packets tell it if they are still here. Takes all of them.
+    pub fn message(&mut self, passages: &mut Vec<Passage>) {
+        match &mut self.hold {
+            Some(hold) => hold.message(passages),
+            None => passages.clear(),
+        }
+    }
+
+    /// Names a device that nothing here could name.
+    pub fn name_device(&mut self, netns: NetNs, device: IfIndex, name: &str) {
+        self.encoder.name_device(netns, device, name);
     }
 
     /// Writes something down.
@@ -149,9 +176,9 @@ impl Recorder {
     /// Not everything could be written, now or before.
     pub fn close(mut self) -> Result<Written, WriteFailed> {
         self.encoder.complete();
-        self.flush();
-        match self.failed {
-            None => Ok(Written { files: self.kept.into(), bytes: self.bytes }),
+        self.flush(true);
+        match self.files.failed {
+            None => Ok(Written { files: self.files.kept.into(), bytes: self.files.bytes }),
             Some(failed) => Err(failed),
         }
     }
@@ -165,12 +192,13 @@ impl Recorder {
         if is_late && self.encoder.has_news() {
             self.encoder.complete();
         }
-        if is_late || self.encoder.bytes().len() >= CHUNK {
+        self.hold_back(last);
+        if is_late || self.waiting + self.encoder.bytes().len() >= CHUNK {
             self.flushed = last;
-            self.flush();
+            self.flush(false);
         }
         let is_over = |is: u64, most: Option<u64>| most.is_some_and(|most| is >= most);
-        if is_over(self.len, self.rotation.bytes)
+        if is_over(self.filled, self.rotation.bytes)
             || is_over((last - first).0, self.rotation.time.map(|time| time.0))
         {
             self.rotate();
@@ -179,71 +207,51 @@ impl Recorder {
 
     fn rotate(&mut self) {
         self.encoder.complete();
-        self.flush();
-        if self.failed.is_none()
-            && let Err((path, error)) = self.next_file()
-        {
-            self.failed = Some(WriteFailed { path, error });
+        self.hold_back(Nanos(0));
+        if let Some(hold) = &mut self.hold {
+            hold.end_file();
+        } else {
+            self.flush(true);
+            self.files.next();
         }
         self.encoder.restart();
+        self.filled = 0;
         self.span = None;
     }
 
-    fn next_file(&mut self) -> Result<(), (PathBuf, io::Error)> {
-        self.number += 1;
-        let path = if self.rotation.is_on() {
-            numbered(&self.path, self.number)
-        } else {
-            self.path.clone()
-        };
-        self.sink = Sink::File(File::create(&path).map_err(|error| (path.clone(), error))?);
-        self.len = 0;
-        self.kept.push_back(path);
-        let most = self.rotation.files.filter(|_| self.rotation.is_on());
-        while most.is_some_and(|most| self.kept.len() > most.max(1)) {
-            if let Some(old) = self.kept.pop_front() {
-                // One that somebody has moved away is not in the way.
-                let _ = fs::remove_file(old);
-            }
-        }
-        Ok(())
-    }
-
-    /// Writes all complete blocks. What is written in part is cut off again.
-    fn flush(&mut self) {
+    /// Gives what is encoded to whoever keeps it back.
+    fn hold_back(&mut self, now: Nanos) {
+        let Some(hold) = &mut self.hold else { return };
+        let shown = self.encoder.take_shown();
+        self.is_packet_last |= shown.is_some();
         let bytes = self.encoder.bytes();
-        if self.failed.is_none() && !bytes.is_empty() {
-            let written = match &mut self.sink {
-                Sink::File(file) => file.write_all(bytes),
-                Sink::Stdout => {
-                    let mut out = io::stdout().lock();
-                    out.write_all(bytes).and_then(|()| out.flush())
-                }
-            };
-            match written {
-                Ok(()) => {
-                    self.len += bytes.len() as u64;
-                    self.bytes += bytes.len() as u64;
-                }
-                Err(error) => {
-                    if let Sink::File(file) = &self.sink {
-                        // If not, the file ends in the middle of a block, which readers cope with.
-                        let _ = file.set_len(self.len);
-                    }
-                    self.failed = Some(WriteFailed { path: self.path().to_owned(), error });
-                }
-            }
-        }
+        hold.push(bytes, shown, now);
+        self.waiting += bytes.len();
+        self.filled += bytes.len() as u64;
         self.encoder.clear();
     }
-}
 
-/// `trace.pcapng` → `trace-00007.pcapng`.
-pub fn numbered(path: &Path, number: u64) -> PathBuf {
-    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
-    let name = match path.extension() {
-        Some(extension) => format!("{stem}-{number:05}.{}", extension.to_string_lossy()),
-        None => format!("{stem}-{number:05}"),
-    };
-    path.with_file_name(name)
+    /// Writes complete blocks: those that may go, or all.
+    fn flush(&mut self, all: bool) {
+        self.hold_back(Nanos(0));
+        self.waiting = 0;
+        let Some(hold) = &mut self.hold else {
+            let bytes = self.encoder.bytes();
+            self.filled += bytes.len() as u64;
+            self.files.write(bytes);
+            return self.encoder.clear();
+        };
+        loop {
+            let added = hold.added;
+            let released = hold.release(all);
+            self.filled += hold.added - added;
+            self.files.write(&hold.ready);
+            hold.ready.clear();
+            match released {
+                Released::All => break,
+                Released::File => self.files.next(),
+                Released::Chunk => {}
+            }
+        }
+    }
 }

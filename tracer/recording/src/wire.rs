@@ -188,7 +188,6 @@ fields! {
     TaskId { pid, tid }
     Socket { id, netns, transport, local, remote, task, comm, origin, tx_next, rx_next }
     Send { socket, task, kind }
-    TxState { in_flight, unsent, window, mss, cwnd, segments_out, nagle }
     Read { socket, task, kind }
     Ready { socket, kind }
     TcpFields { seq, ack, flags, window }
@@ -198,6 +197,33 @@ fields! {
     Drop { flow, cause, reason, len }
     Lost { probe, count }
     FlowKey { transport, src, dst, scope }
+}
+
+impl Wire for TxState {
+    fn put(&self, out: &mut Vec<u8>) {
+        let TxState { in_flight, unsent, window, mss, cwnd, segments_out, .. } = self;
+        for number in [in_flight, unsent, window, mss, cwnd, segments_out] {
+            number.put(out);
+        }
+        self.nagle.put(out);
+        self.send_buffer.put(out);
+        self.pacing.put(out);
+    }
+
+    fn take(from: &mut Bytes<'_>) -> Option<TxState> {
+        Some(TxState {
+            in_flight: Wire::take(from)?,
+            unsent: Wire::take(from)?,
+            window: Wire::take(from)?,
+            mss: Wire::take(from)?,
+            cwnd: Wire::take(from)?,
+            segments_out: Wire::take(from)?,
+            nagle: Wire::take(from)?,
+            // The first recordings end here.
+            send_buffer: Wire::take(from).unwrap_or_default(),
+            pacing: Wire::take(from).unwrap_or_default(),
+        })
+    }
 }
 
 variants! {

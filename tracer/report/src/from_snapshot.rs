@@ -115,6 +115,7 @@ impl From<&Evidence> for Trust {
                 rss_bytes: trust.tracer.rss_bytes,
                 slowdown: None,
             },
+            clocks: None,
         }
     }
 }

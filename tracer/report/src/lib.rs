@@ -13,9 +13,11 @@
 //! | [`explain`] | the same, and what it rests on, as a page of text |
 //! | [`grid`], [`table`], [`doctor_table`] | the same figures for people |
 //! | [`schema`] | the JSON Schemas, generated from the types |
+//! | [`trace`] | messages on a time line, for Perfetto and Chrome |
 //! | [`write`] | JSON to a file, all or nothing |
 
 mod bytes_table;
+mod clocks;
 pub mod distribution;
 pub mod doctor;
 pub mod doctor_table;
@@ -31,9 +33,11 @@ pub mod run;
 pub mod scenario;
 pub mod schema;
 pub mod table;
+pub mod trace;
 pub mod why;
 pub mod write;
 
+pub use clocks::ClockOffset;
 pub use distribution::{Distribution, Samples};
 pub use doctor::{Capability, DoctorReport, Observation};
 pub use environment::Environment;

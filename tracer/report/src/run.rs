@@ -8,7 +8,7 @@ pub use crate::overhead::{
 };
 pub use crate::process::{Process, Scheduling};
 use crate::why::Why;
-use crate::{Distribution, Environment, Scenario};
+use crate::{ClockOffset, Distribution, Environment, Scenario};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -220,6 +220,9 @@ pub struct Trust {
     pub telescoping_violations: u64,
     /// What the tracer itself used.
     pub tracer: TracerCost,
+    /// How the clocks of two hosts differ; absent where the captures are of one.
+    #[serde(default)]
+    pub clocks: Option<ClockOffset>,
 }
 
 impl Trust {

@@ -205,6 +205,11 @@ pub fn trust_line(result: &RunResult) -> String {
     if let Some(truth) = &result.ground_truth {
         parts.push(truth_part(truth));
     }
+    if let Some(clocks) = &trust.clocks {
+        let time = |ns| human::time_ns(Some(ns));
+        let (within, at_most) = (time(clocks.within_ns), time(clocks.at_most_ns));
+        parts.push(format!("clocks of two hosts within {within}, at most {at_most}"));
+    }
     parts.push(format!(
         "tracer {:.2} cores, {}",
         trust.tracer.cpu_share,

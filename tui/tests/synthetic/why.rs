@@ -6,7 +6,7 @@ use wirelap_correlate::snapshot::{
 };
 use wirelap_events::{
     Circumstances, Comm, Delivery, FlowKey, GroupId, Holder, Hop, Leg, MessageId, Nanos, NetNs,
-    Pid, Segment, Stage, StageTimes, TaskId, Tid, Transport,
+    Pid, Segment, Stage, StageTimes, Stretch, TaskId, Tid, Transport,
 };
 
 /// Nothing wrong with so many messages.
@@ -121,6 +121,7 @@ fn worst(number: u64, waited: u64) -> WorstMessage {
         times,
         chain: [hop].into_iter().collect(),
         before: [].into_iter().collect(),
+        stretch: Stretch::default(),
         circumstances: Circumstances::default(),
     };
     let delivery = Delivery {
@@ -128,6 +129,7 @@ fn worst(number: u64, waited: u64) -> WorstMessage {
         group: GroupId(2),
         stamp: None,
         payload_len: 64,
+        topic: None,
         legs: [leg].into_iter().collect(),
     };
     WorstMessage { one_way: Nanos(20_000 + waited), delivery }

@@ -172,6 +172,8 @@ fn tx_state(r: Record<'_>, at: usize) -> Result<TxState, Malformed> {
             l::WL_NAGLE_CORKED => Nagle::Corked,
             value => return Err(r.impossible("nagle", value)),
         },
+        send_buffer: r.u32(at + f::SEND_BUFFER),
+        pacing: r.u64(at + f::PACING),
     })
 }
 

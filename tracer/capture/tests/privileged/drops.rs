@@ -20,8 +20,18 @@ fn dropped_by(socket: &UdpSocket) -> usize {
 
 #[test]
 fn a_full_receive_buffer_drops_as_many_as_the_socket_counts() {
+    a_full_receive_buffer(500);
+}
+
+/// Their payload lies in pages of its own, and their headers have been taken off when they are dropped.
+#[test]
+fn large_datagrams_are_dropped_likewise() {
+    a_full_receive_buffer(32_768);
+}
+
+fn a_full_receive_buffer(len: usize) {
     const SENT: usize = 300;
-    in_own_netns(|netns| {
+    in_own_netns(move |netns| {
         let mut capture = Capture::attach(&everything()).unwrap();
         let mut seen = Seen::new(netns);
         let reader = UdpSocket::bind((V4, 0)).unwrap();
@@ -29,11 +39,11 @@ fn a_full_receive_buffer_drops_as_many_as_the_socket_counts() {
         rustix::net::sockopt::set_socket_recv_buffer_size(&reader, 8_192).unwrap();
         let to = reader.local_addr().unwrap();
         for _ in 0..SENT {
-            sender.send_to(&[7; 500], to).unwrap();
+            sender.send_to(&vec![7; len], to).unwrap();
         }
         let dropped = dropped_by(&reader);
         reader.set_nonblocking(true).unwrap();
-        let read = std::iter::from_fn(|| reader.recv(&mut [0; 500]).ok()).count();
+        let read = std::iter::from_fn(|| reader.recv(&mut [0; 1]).ok()).count();
         drop((reader, sender));
         seen.collect(&mut capture, "the end of both sockets", |seen| seen.closed() == 2);
 
@@ -42,7 +52,7 @@ fn a_full_receive_buffer_drops_as_many_as_the_socket_counts() {
         let drops = seen.drops(to.port());
         assert_eq!(drops.len(), dropped);
         for drop in drops {
-            assert_eq!((drop.cause, drop.len), (DropCause::SocketBuffer, 500), "{drop:?}");
+            assert_eq!((drop.cause, drop.len as usize), (DropCause::SocketBuffer, len), "{drop:?}");
         }
     });
 }

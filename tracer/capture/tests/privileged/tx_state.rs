@@ -25,7 +25,16 @@ fn told(stream: &TcpStream, nagle: Nagle) -> TxState {
         cwnd: field(80),
         segments_out: field(24),
         nagle,
+        send_buffer: u32::try_from(sockopt::socket_send_buffer_size(stream).unwrap()).unwrap(),
+        pacing: pacing(stream, &info),
     }
+}
+
+/// BBR paces itself; the others leave that to the `fq` queueing discipline, which is not here.
+fn pacing(stream: &TcpStream, info: &[u8]) -> u64 {
+    let is_paced = sockopt::tcp_congestion(stream).unwrap() == "bbr";
+    let rate = u64::from_ne_bytes(info[104..112].try_into().unwrap());
+    if is_paced { rate } else { 0 }
 }
 
 /// A connection whose far end does not acknowledge at once, and takes `room` bytes if that is given.

@@ -2,7 +2,7 @@
 
 use crate::LONG;
 use crate::bench::{Bench, lock};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// The problems of the only result, strongest first.
 fn problems(report: &Value) -> Vec<&Value> {
@@ -31,6 +31,50 @@ fn nagle_against_delayed_ack_is_named_and_goes_away_with_nodelay() {
     let (report, page) = run(true);
     let kinds: Vec<_> = problems(&report).iter().map(|verdict| &verdict["kind"]).collect();
     assert!(!kinds.iter().any(|kind| *kind == "nagle_delayed_ack"), "{page}");
+    bench.assert_clean();
+}
+
+/// The broker acknowledges the publisher, and then has something for it: with Nagle that waits until the
+/// publisher's delayed ACK comes.
+#[test]
+fn a_brokers_socket_without_nodelay_is_told_from_a_clients() {
+    let _alone = lock();
+    let bench = Bench::new();
+    let words = "run latency --on mqtt --broker rumqttd --qos 1 --set broker.tcp_nodelay=false \
+                 --messages 30 --warmup 3";
+    let ended = bench.wirelap(words).json().end(LONG);
+    assert_eq!(ended.status, Some(0), "{}", ended.stderr);
+    let report = bench.report();
+    let first = problems(&report)[0];
+    assert_eq!(
+        (&first["kind"], &first["leg"]),
+        (&json!("nagle_delayed_ack"), &json!(2)),
+        "{first}"
+    );
+    assert!(first["remedy"].as_str().unwrap().contains("rumqttd's listening socket"), "{first}");
+    // One of the two ways meets it: half of 40 ms and more.
+    let half = report["results"][0]["latency"]["rtt_half_ns"]["p50"].as_f64().unwrap();
+    assert!((15e6..35e6).contains(&half), "{half}");
+    bench.assert_clean();
+}
+
+/// Only the workloads know when a message was published: the library keeps it for a while.
+#[test]
+fn a_library_that_lingers_is_named_and_one_that_does_not_is_not() {
+    let _alone = lock();
+    let bench = Bench::new();
+    let kinds = |linger: u32| {
+        let words = format!(
+            "run latency --on kafka --set linger.ms={linger} --set batch.size=100000 --rate 40 --messages 80 --warmup 5"
+        );
+        let ended = bench.wirelap(&words).json().end(LONG);
+        assert_eq!(ended.status, Some(0), "{}", ended.stderr);
+        let report = bench.report();
+        let kinds = problems(&report).into_iter().map(|verdict| verdict["kind"].clone());
+        kinds.collect::<Vec<_>>()
+    };
+    assert!(kinds(20).contains(&json!("sender_batching")));
+    assert!(!kinds(0).contains(&json!("sender_batching")));
     bench.assert_clean();
 }
 

@@ -2,7 +2,7 @@
 
 use super::known::Known;
 use super::recognition::Attempts;
-use super::{Flow, Found, Identity, Piece};
+use super::{Finds, Flow, Found, Identity, Piece};
 use crate::config::Config;
 use crate::correlator::Totals;
 use crate::ledger::Ledger;
@@ -70,7 +70,7 @@ struct Collector<'a> {
     asides: &'a mut Asides,
     side: Side,
     ledger: &'a mut Ledger,
-    found: &'a mut Vec<Found>,
+    found: &'a mut Finds,
 }
 
 impl FrameSink for Collector<'_> {
@@ -80,7 +80,8 @@ impl FrameSink for Collector<'_> {
         self.asides.asked |= frame.asks_for_messages();
         if let Some(data) = &frame.data {
             let shared = frame.is_in_shared_memory();
-            self.found.push(Found { shared, ..identify(self.side, data) });
+            let topic = self.found.topics.id_of(data.topic);
+            self.found.all.push(Found { shared, topic, ..identify(self.side, data) });
         }
     }
 }
@@ -107,6 +108,7 @@ fn identify(side: Side, data: &Data<'_>) -> Found {
         duplicate: data.duplicate,
         retained: data.retained,
         shared: false,
+        topic: None,
     }
 }
 
@@ -180,7 +182,7 @@ impl Conversation {
         range: ByteRange,
         bytes: &[u8],
         now: Nanos,
-        found: &mut Vec<Found>,
+        found: &mut Finds,
     ) {
         let missing = range.len().saturating_sub(bytes.len() as u64);
         self.uncaptured += missing;
@@ -208,7 +210,7 @@ impl Conversation {
     }
 
     /// Goes on at `at` after a pause on purpose: the bytes in between are nobody's failure.
-    fn resume(&mut self, side: Side, at: Offset, found: &mut Vec<Found>) {
+    fn resume(&mut self, side: Side, at: Offset, found: &mut Finds) {
         let before = self.undecoded_bytes();
         self.reassemble(side, found, |flow, out| {
             flow.interrupt(out);
@@ -229,7 +231,7 @@ impl Conversation {
     pub fn reassemble(
         &mut self,
         side: Side,
-        found: &mut Vec<Found>,
+        found: &mut Finds,
         step: impl FnOnce(&mut super::Reassembly, &mut dyn FnMut(Piece<'_>)),
     ) {
         let mut bytes = std::mem::take(&mut self.flow_mut(side).bytes);
@@ -238,7 +240,7 @@ impl Conversation {
     }
 
     /// The next bytes of one direction.
-    fn piece(&mut self, side: Side, piece: Piece<'_>, found: &mut Vec<Found>) {
+    fn piece(&mut self, side: Side, piece: Piece<'_>, found: &mut Finds) {
         match self.state {
             State::Decoding(..) => self.read_piece(side, piece, found),
             State::Undecided(_) => self.recognise_piece(side, piece, found),
@@ -246,7 +248,7 @@ impl Conversation {
         }
     }
 
-    pub(super) fn read_piece(&mut self, side: Side, piece: Piece<'_>, found: &mut Vec<Found>) {
+    pub(super) fn read_piece(&mut self, side: Side, piece: Piece<'_>, found: &mut Finds) {
         let State::Decoding(_, connection) = &mut self.state else { return };
         let flow = &mut self.flows[side as usize];
         let mut out = Collector { asides: &mut self.asides, side, ledger: &mut self.ledger, found };
@@ -270,7 +272,7 @@ impl Conversation {
         side: Side,
         range: ByteRange,
         packet: &Packet<'_>,
-        found: &mut Vec<Found>,
+        found: &mut Finds,
     ) {
         let pieces = &mut self.flow_mut(side).pieces;
         let Portion::Fragment { start, .. } = packet.portion else {
@@ -291,7 +293,7 @@ impl Conversation {
     }
 
     /// Reads the fragments so far as one datagram.
-    fn put_together(&mut self, side: Side, found: &mut Vec<Found>) {
+    fn put_together(&mut self, side: Side, found: &mut Finds) {
         let mut pieces = std::mem::take(&mut self.flow_mut(side).pieces);
         self.datagram(side, pieces.range, &pieces.bytes, found);
         pieces.clear();
@@ -299,7 +301,7 @@ impl Conversation {
     }
 
     /// A datagram, as far as it was captured.
-    fn datagram(&mut self, side: Side, range: ByteRange, bytes: &[u8], found: &mut Vec<Found>) {
+    fn datagram(&mut self, side: Side, range: ByteRange, bytes: &[u8], found: &mut Finds) {
         self.uncaptured += range.len().saturating_sub(bytes.len() as u64);
         if matches!(self.state, State::Undecided(_)) {
             self.recognise_datagram(side, bytes);

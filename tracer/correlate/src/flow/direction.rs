@@ -63,7 +63,7 @@ impl Marks {
         }
     }
 
-    pub fn path(&self, extent: ByteRange, reader: usize) -> Path {
+    pub fn path(&self, extent: ByteRange, reader: usize) -> Path<'_> {
         match self {
             Marks::Tcp(marks) => marks.path(extent),
             Marks::Udp(marks) => marks.path(extent, reader),

@@ -9,15 +9,17 @@ mod pieces;
 mod reassembly;
 mod recognition;
 mod table;
+mod topics;
 mod unwrap;
 
 pub use conversation::{Conversation, State};
 pub use direction::{Flow, Marks};
 pub use reassembly::{Limits, Piece, Reassembly};
 pub use table::{FlowTable, Node, Way};
+pub use topics::Topics;
 pub use unwrap::Unwrap;
 
-use wirelap_events::{ByteRange, Stamp};
+use wirelap_events::{ByteRange, Stamp, TopicId};
 use wirelap_protocols::Side;
 
 /// A message that a decoder found in a flow.
@@ -35,6 +37,15 @@ pub struct Found {
     pub retained: bool,
     /// Its payload is in shared memory.
     pub shared: bool,
+    /// Its topic, if topics are kept.
+    pub topic: Option<TopicId>,
+}
+
+/// What decoders found and nobody has looked at yet.
+#[derive(Debug, Default)]
+pub struct Finds {
+    pub all: Vec<Found>,
+    pub topics: Topics,
 }
 
 /// What makes a message the same on every flow.

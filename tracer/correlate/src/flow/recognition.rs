@@ -1,7 +1,7 @@
 //! Finding out what a conversation speaks.
 
 use super::table::ends;
-use super::{Conversation, Found, Piece, State};
+use super::{Conversation, Finds, Piece, State};
 use wirelap_events::{Offset, Transport};
 use wirelap_protocols::recognise::{Choice, Hints, choose};
 use wirelap_protocols::{Protocol, Side};
@@ -42,7 +42,7 @@ impl Conversation {
         self.state = State::Decoding(protocol, connection);
     }
 
-    pub(super) fn recognise_piece(&mut self, side: Side, piece: Piece<'_>, found: &mut Vec<Found>) {
+    pub(super) fn recognise_piece(&mut self, side: Side, piece: Piece<'_>, found: &mut Finds) {
         let Piece::Bytes { at, bytes, missing } = piece else {
             self.flow_mut(side).head.bytes.clear();
             return;
@@ -78,7 +78,7 @@ impl Conversation {
     }
 
     /// The head of `side` ends with the packet `last`, which may be longer than what was kept of it.
-    fn read_heads(&mut self, side: Side, last: Piece<'_>, found: &mut Vec<Found>) {
+    fn read_heads(&mut self, side: Side, last: Piece<'_>, found: &mut Finds) {
         let other = if side == Side::A { Side::B } else { Side::A };
         for side in [other, side] {
             let head = std::mem::take(&mut self.flow_mut(side).head);
@@ -103,7 +103,7 @@ impl Conversation {
         rest: Offset,
         missing: u64,
         last: Piece<'_>,
-        found: &mut Vec<Found>,
+        found: &mut Finds,
     ) {
         if let Piece::Bytes { at, bytes, missing: uncaptured } = last
             && let Some(skip) = rest.0.checked_sub(at.0)

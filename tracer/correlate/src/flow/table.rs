@@ -6,7 +6,7 @@ use crate::config::Config;
 use rustc_hash::FxHashMap;
 use slab::Slab;
 use std::net::SocketAddr;
-use wirelap_events::{FlowKey, Nanos, NetNs, Pid, Seq};
+use wirelap_events::{FlowId, FlowKey, Nanos, NetNs, Pid, Seq};
 use wirelap_protocols::{Memories, Protocol, Side, by_name};
 
 /// One direction of one conversation.
@@ -22,6 +22,11 @@ impl Way {
     /// The other direction.
     pub fn back(self) -> Way {
         Way { side: other(self.side), ..self }
+    }
+
+    /// Its name outside of here.
+    pub fn id(self) -> FlowId {
+        FlowId(self.serial << 1 | self.side as u64)
     }
 }
 

@@ -76,22 +76,25 @@ impl Messages {
         let was_open = message.open > 0;
         for leg in self.legs_of(message) {
             let leg = &self.legs[leg];
-            let was_read = leg.was_read();
-            let ends = !self.goes_on(message, leg);
             if leg.emitted || leg.again.is_some() || leg.has_child || leg.is_remote {
                 continue;
             }
+            let was_read = leg.was_read();
+            let ends = !self.goes_on(message, leg);
             left.unjoined += u64::from(was_read && ends);
             left.swallowed += u64::from(was_read && !ends);
             left.unread += u64::from(!was_read);
             left.lost += u64::from(!was_read && leg.transport == Transport::Udp);
         }
         let (identity, row, entry) = (message.identity, message.row, (message.serial, index));
+        let keeps_ways = message.keeps_ways;
         self.waiting -= message.open as usize;
         let is_warmup = message.stamp.is_some_and(|stamp| stamp.warmup);
         let mut next = Some(message.first);
         while let Some(leg) = next.and_then(|leg| self.legs.try_remove(leg)) {
-            self.index.remove_way(identity, leg.way, entry);
+            if keeps_ways {
+                self.index.remove_way(identity, leg.way, entry);
+            }
             next = leg.next;
         }
         self.index.remove(identity, entry);

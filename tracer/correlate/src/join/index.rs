@@ -3,48 +3,104 @@
 use crate::flow::{Identity, Way};
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
+use std::collections::hash_map::Entry;
 
 /// A message: its serial number, by which those of a line are in order, and its place.
-pub type Entry = (u64, usize);
+pub type Listed = (u64, usize);
+
+/// What was known of an identity before one of its messages was added.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Added {
+    /// Nothing.
+    Alone,
+    /// One, whose ways were not kept: they, and those of the new one, are to be told now.
+    Second(Listed),
+    /// Some, whose ways are kept.
+    More,
+}
+
+/// What is known of an identity.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Known {
+    /// No message.
+    Nothing,
+    /// One, of few legs: they tell its ways.
+    One(Listed),
+    /// Their ways are in the index.
+    Many,
+}
 
 /// The messages of one identity. Almost always one; a content that is sent again and again has many.
 #[derive(Debug)]
 enum Line {
-    One(Entry),
-    Many(VecDeque<Entry>),
+    /// Its ways are not in the index: to look at its few legs costs less.
+    One(Listed),
+    Many(VecDeque<Listed>),
+}
+
+/// An identity and a way, in two words: each message is looked up by it several times.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct OnWay(u64, u64);
+
+impl OnWay {
+    fn new(identity: Identity, way: Way) -> OnWay {
+        OnWay(identity.hash, way.serial << 2 | (way.side as u64) << 1 | u64::from(identity.exact))
+    }
 }
 
 /// Messages by identity, and by identity and way.
 #[derive(Debug, Default)]
 pub struct Index {
     lines: FxHashMap<Identity, Line>,
-    /// The newest message of an identity that has a leg on a way.
-    on_way: FxHashMap<(Identity, Way), Entry>,
+    /// The newest message of an identity that has a leg on a way, where ways are kept.
+    on_way: FxHashMap<OnWay, Listed>,
 }
 
 impl Index {
     /// Adds the newest message of an identity.
-    pub fn add(&mut self, identity: Identity, message: Entry) {
+    pub fn add(&mut self, identity: Identity, message: Listed) -> Added {
         match self.lines.entry(identity) {
-            std::collections::hash_map::Entry::Vacant(entry) => {
+            Entry::Vacant(entry) => {
                 entry.insert(Line::One(message));
+                Added::Alone
             }
-            std::collections::hash_map::Entry::Occupied(mut entry) => match entry.get_mut() {
+            Entry::Occupied(mut entry) => match entry.get_mut() {
                 Line::One(first) => {
-                    let many = [*first, message].into();
-                    entry.insert(Line::Many(many));
+                    let first = *first;
+                    entry.insert(Line::Many([first, message].into()));
+                    Added::Second(first)
                 }
-                Line::Many(many) => many.push_back(message),
+                Line::Many(many) => {
+                    many.push_back(message);
+                    Added::More
+                }
             },
         }
     }
 
-    pub fn add_way(&mut self, identity: Identity, way: Way, message: Entry) {
-        self.on_way.insert((identity, way), message);
+    /// From now on the ways of this identity's messages are told.
+    pub fn keep_ways(&mut self, identity: Identity) {
+        if let Some(line) = self.lines.get_mut(&identity)
+            && let Line::One(only) = *line
+        {
+            *line = Line::Many([only].into());
+        }
     }
 
-    pub fn on_way(&self, identity: Identity, way: Way) -> Option<Entry> {
-        self.on_way.get(&(identity, way)).copied()
+    pub fn known(&self, identity: Identity) -> Known {
+        match self.lines.get(&identity) {
+            None => Known::Nothing,
+            Some(Line::One(only)) => Known::One(*only),
+            Some(Line::Many(_)) => Known::Many,
+        }
+    }
+
+    pub fn add_way(&mut self, identity: Identity, way: Way, message: Listed) {
+        self.on_way.insert(OnWay::new(identity, way), message);
+    }
+
+    pub fn on_way(&self, identity: Identity, way: Way) -> Option<Listed> {
+        self.on_way.get(&OnWay::new(identity, way)).copied()
     }
 
     /// The messages of an identity that came after `carried` (all, for `None`), oldest first: those
@@ -53,7 +109,7 @@ impl Index {
     pub fn after(
         &self,
         identity: Identity,
-        carried: Option<Entry>,
+        carried: Option<Listed>,
         is_stale: impl Fn(usize) -> bool,
     ) -> (impl DoubleEndedIterator<Item = usize> + '_, impl Iterator<Item = usize> + '_) {
         let first = carried.map_or(0, |(serial, _)| serial + 1);
@@ -69,12 +125,12 @@ impl Index {
             let fresh = many.partition_point(|&(_, message)| is_stale(message)).max(start);
             (many.range(start..fresh), many.range(fresh..))
         });
-        let message = |&(_, message): &Entry| message;
+        let message = |&(_, message): &Listed| message;
         (old_one.into_iter().chain(old.map(message)), new_one.into_iter().chain(new.map(message)))
     }
 
     /// Messages go in the order in which they came, or nearly.
-    pub fn remove(&mut self, identity: Identity, message: Entry) {
+    pub fn remove(&mut self, identity: Identity, message: Listed) {
         let Some(line) = self.lines.get_mut(&identity) else { return };
         match line {
             Line::One(_) => {
@@ -91,9 +147,11 @@ impl Index {
         }
     }
 
-    pub fn remove_way(&mut self, identity: Identity, way: Way, message: Entry) {
-        if self.on_way.get(&(identity, way)) == Some(&message) {
-            self.on_way.remove(&(identity, way));
+    pub fn remove_way(&mut self, identity: Identity, way: Way, message: Listed) {
+        if let Entry::Occupied(newest) = self.on_way.entry(OnWay::new(identity, way))
+            && *newest.get() == message
+        {
+            newest.remove();
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Messages and legs that are open.
 
 use crate::flow::{Identity, Node, Way};
-use wirelap_events::{ByteRange, GroupId, Leg, MessageId, Nanos, Stage, Stamp, Transport};
+use wirelap_events::{ByteRange, GroupId, Leg, MessageId, Nanos, Stage, Stamp, TopicId, Transport};
 use wirelap_protocols::Topology;
 
 /// A message as it was found on one flow.
@@ -26,6 +26,7 @@ pub struct Sighting {
     pub row: GroupId,
     /// Its publisher says that it repeats it.
     pub repeats: bool,
+    pub topic: Option<TopicId>,
 }
 
 /// A leg's index and serial number.
@@ -66,7 +67,7 @@ pub struct LegState {
     pub(super) to_server: bool,
     pub(super) has_child: bool,
     /// Its stages, once nothing more is expected.
-    pub leg: Option<Leg>,
+    pub leg: Option<Box<Leg>>,
     /// Every stage that this kernel shows at its two ends was seen.
     pub whole: bool,
     /// Its reader is on another host.
@@ -76,12 +77,14 @@ pub struct LegState {
 
 /// One open message.
 #[derive(Debug)]
+#[allow(clippy::struct_excessive_bools)] // Facts that do not depend on each other.
 pub struct Message {
     pub id: MessageId,
     pub(super) serial: u64,
     pub(super) identity: Identity,
     pub stamp: Option<Stamp>,
     pub payload_len: u64,
+    pub topic: Option<TopicId>,
     pub row: GroupId,
     pub(super) topology: Topology,
     pub(super) at: Nanos,
@@ -90,6 +93,8 @@ pub struct Message {
     pub(super) legs: u32,
     pub(super) open: u32,
     pub(super) is_orphan: bool,
+    /// The index keeps its ways.
+    pub(super) keeps_ways: bool,
     /// It counts as a duplicate.
     pub(super) repeats: bool,
     pub(super) overdue: bool,

@@ -1,6 +1,6 @@
 //! The messages that are open, and how a flow's message joins them.
 
-use super::index::Index;
+use super::index::{Added, Index, Known, Listed};
 use super::open::{Joined, LegKey, LegState, Message, Sighting};
 use crate::flow::{Identity, Node, Way};
 use rustc_hash::FxHashSet;
@@ -16,6 +16,9 @@ const SEARCHED: usize = 256;
 /// Legs of one message that are looked at for the process that forwards it. The first leg is the one
 /// that almost always fits.
 const SEARCHED_LEGS: usize = 16;
+
+/// The most legs of a message, alone with its content, that are looked at for a way.
+const FEW_LEGS: u32 = 4;
 
 /// Processes that are known to forward.
 const FORWARDERS: usize = 65_536;
@@ -93,8 +96,20 @@ impl Messages {
 
     /// The message that one on `way` is a repetition of, if the identity can tell.
     pub fn repeated(&self, identity: Identity, way: Way) -> Option<usize> {
-        let (_, message) = self.index.on_way(identity, way).filter(|_| identity.exact)?;
+        let (_, message) = self.carried(identity, way).filter(|_| identity.exact)?;
         Some(message)
+    }
+
+    /// The newest message of this identity that has a leg on this way.
+    fn carried(&self, identity: Identity, way: Way) -> Option<Listed> {
+        match self.index.known(identity) {
+            Known::Nothing => None,
+            Known::One(only) => {
+                let message = self.open.get(only.1)?;
+                self.legs_of(message).any(|leg| self.legs[leg].way == way).then_some(only)
+            }
+            Known::Many => self.index.on_way(identity, way),
+        }
     }
 
     /// Takes a sighting in. `left` tells when its last byte was sent, which is earlier than when it was
@@ -104,10 +119,11 @@ impl Messages {
         sighting: Sighting,
         left: impl FnOnce() -> Option<Nanos>,
     ) -> (LegKey, Joined) {
-        if let Some(message) = self.repeated(sighting.identity, sighting.way) {
+        let carried = self.carried(sighting.identity, sighting.way);
+        if let Some((_, message)) = carried.filter(|_| sighting.identity.exact) {
             return (self.add_again(message, sighting), Joined::Again);
         }
-        match self.candidate(&sighting) {
+        match self.candidate(&sighting, carried) {
             Some((message, Relation::Child(parent))) => {
                 if sighting.topology == Topology::Either || !sighting.to_server {
                     self.learn_forwarder(parent);
@@ -130,9 +146,9 @@ impl Messages {
     }
 
     /// The message that a sighting belongs to. Of several with the same content, the oldest that is not
-    /// stale and that this way has not carried yet: messages do not overtake each other on a way.
-    fn candidate(&self, sighting: &Sighting) -> Option<(usize, Relation)> {
-        let carried = self.index.on_way(sighting.identity, sighting.way);
+    /// stale and that this way has not carried yet, after the last that it has `carried`: messages do not overtake each
+    /// other on a way.
+    fn candidate(&self, sighting: &Sighting, carried: Option<Listed>) -> Option<(usize, Relation)> {
         let is_stale = |index: usize| {
             self.open.get(index).is_none_or(|message| message.at + self.hold < sighting.at)
         };
@@ -208,6 +224,7 @@ impl Messages {
             identity: sighting.identity,
             stamp: sighting.stamp,
             payload_len: sighting.payload_len,
+            topic: sighting.topic,
             row: sighting.row,
             topology: sighting.topology,
             at: sighting.at,
@@ -216,12 +233,20 @@ impl Messages {
             legs: 0,
             open: 0,
             is_orphan,
+            keeps_ways: false,
             repeats: sighting.repeats,
             overdue: false,
         });
         let soon = Nanos(self.hold.0.saturating_mul(HOLDS_REMEMBERED));
         self.soon.push_back((sighting.at + soon, index, self.serial));
-        self.index.add(sighting.identity, (self.serial, index));
+        match self.index.add(sighting.identity, (self.serial, index)) {
+            Added::Alone => {}
+            Added::Second((_, first)) => {
+                self.tell_ways(first);
+                self.open[index].keeps_ways = true;
+            }
+            Added::More => self.open[index].keeps_ways = true,
+        }
         let key = self.add_leg(index, sighting, None);
         (key, if is_orphan { Joined::Orphan } else { Joined::New })
     }
@@ -257,10 +282,27 @@ impl Messages {
         }
         entry.last = index;
         entry.legs += 1;
+        entry.topic = entry.topic.or(sighting.topic);
         entry.open += 1;
         self.waiting += 1;
-        self.index.add_way(sighting.identity, sighting.way, (entry.serial, message));
+        if entry.keeps_ways {
+            self.index.add_way(sighting.identity, sighting.way, (entry.serial, message));
+        } else if entry.legs > FEW_LEGS {
+            self.index.keep_ways(sighting.identity);
+            self.tell_ways(message);
+        }
         (index, serial)
+    }
+
+    /// Tells the index which ways a message has gone so far.
+    fn tell_ways(&mut self, message: usize) {
+        let Some(entry) = self.open.get_mut(message) else { return };
+        entry.keeps_ways = true;
+        let mut next = Some(entry.first);
+        while let Some(leg) = next.and_then(|leg| self.legs.get(leg)) {
+            self.index.add_way(entry.identity, leg.way, (entry.serial, message));
+            next = leg.next;
+        }
     }
 
     /// The same message on the same way: its read may be the one that counts.
@@ -318,7 +360,7 @@ impl Messages {
     pub fn complete(
         &mut self,
         key: LegKey,
-        leg: Leg,
+        leg: Box<Leg>,
         whole: bool,
         is_remote: bool,
         deliver: &mut Vec<usize>,

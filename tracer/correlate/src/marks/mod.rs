@@ -4,11 +4,10 @@ mod layers;
 mod tcp;
 mod udp;
 
-use crate::threads::Led;
 pub use layers::{Layers, Spanned};
 pub use tcp::TcpMarks;
 pub use udp::{Sending, UdpMarks};
-use wirelap_events::{Circumstances, Nanos, SocketId, TaskId};
+use wirelap_events::{Circumstances, Hop, Nanos, SocketId, TaskId};
 
 /// Who read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,7 +19,7 @@ pub struct Who {
 
 /// Everything that was seen of a message on one flow, as the hooks told it.
 #[derive(Clone, Debug, Default)]
-pub struct Path {
+pub struct Path<'m> {
     pub send: Option<Nanos>,
     pub sent: Option<Nanos>,
     pub queue: Option<Nanos>,
@@ -31,8 +30,8 @@ pub struct Path {
     pub sender: Option<TaskId>,
     pub reader: Option<Who>,
     /// How the reader came to read.
-    pub reading: Led,
+    pub reading: &'m [Hop],
     /// How the sender came to send.
-    pub sending: Led,
+    pub sending: &'m [Hop],
     pub circumstances: Circumstances,
 }

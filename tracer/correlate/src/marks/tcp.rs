@@ -1,7 +1,7 @@
 //! What happened to the bytes of one direction of a TCP connection.
 
 use super::{Layers, Path, Spanned, Who};
-use crate::threads::Led;
+use crate::threads::Chain;
 use std::collections::VecDeque;
 use wirelap_events::{ByteRange, Circumstances, Nanos, Offset, TaskId, TxState};
 
@@ -17,7 +17,7 @@ struct SendMark {
 #[derive(Clone, Debug)]
 struct LedMark {
     range: ByteRange,
-    led: Led,
+    led: Chain,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -47,7 +47,7 @@ struct ReadMark {
     range: ByteRange,
     at: Nanos,
     task: TaskId,
-    led: Led,
+    led: Chain,
 }
 
 macro_rules! spanned {
@@ -126,8 +126,8 @@ impl TcpMarks {
     }
 
     /// How the sender of `range` came to send.
-    pub fn led(&mut self, range: ByteRange, led: Led) {
-        if !led.chain.is_empty() {
+    pub fn led(&mut self, range: ByteRange, led: Chain) {
+        if !led.is_empty() {
             self.leds.push(LedMark { range, led });
         }
     }
@@ -176,7 +176,7 @@ impl TcpMarks {
         }
     }
 
-    pub fn read(&mut self, range: ByteRange, at: Nanos, task: TaskId, led: Led) {
+    pub fn read(&mut self, range: ByteRange, at: Nanos, task: TaskId, led: Chain) {
         self.reads.push(ReadMark { range, at, task, led });
         if range.end > self.read_to.0 {
             self.read_to = (range.end, at);
@@ -205,7 +205,7 @@ impl TcpMarks {
 
     /// What was seen of `extent` on its way. Found backwards: of several copies of the last packet,
     /// the one that made it counts.
-    pub fn path(&self, extent: ByteRange) -> Path {
+    pub fn path(&self, extent: ByteRange) -> Path<'_> {
         let last = extent.last();
         let read = self.reads.covering(last).min_by_key(|mark| mark.at);
         let ready = self.readies.covering(last).map(|mark| mark.at).min();
@@ -232,8 +232,8 @@ impl TcpMarks {
             read: read.map(|mark| mark.at),
             sender: send.map(|mark| mark.task),
             reader: read.map(|mark| Who { task: mark.task, socket: None }),
-            reading: read.map(|mark| mark.led.clone()).unwrap_or_default(),
-            sending: led.map(|mark| mark.led.clone()).unwrap_or_default(),
+            reading: read.map_or(&[], |mark| &mark.led),
+            sending: led.map_or(&[], |mark| &mark.led),
             circumstances: Circumstances {
                 tx: sent.and_then(|mark| mark.state),
                 send_len: sent
@@ -347,7 +347,7 @@ mod tests {
     fn lost_observations_do_not_borrow_their_neighbours() {
         let mut marks = marks();
         marks.send(range(20, 30), Nanos(5), TaskId::default(), None);
-        marks.read(range(20, 30), Nanos(9), TaskId::default(), Led::default());
+        marks.read(range(20, 30), Nanos(9), TaskId::default(), Chain::default());
         marks.ready(Offset(10), Nanos(1), true);
         marks.ready(Offset(30), Nanos(6), false);
         let path = marks.path(range(10, 20));

@@ -1,7 +1,7 @@
 //! What happened to the datagrams of one flow.
 
 use super::{Path, Who};
-use crate::threads::Led;
+use crate::threads::Chain;
 use std::collections::VecDeque;
 use wirelap_events::{
     ByteRange, Circumstances, IfIndex, Nanos, NetNs, Offset, PacketHook, PacketId, SocketId,
@@ -41,7 +41,7 @@ struct Receipt {
     socket: SocketId,
     ready: Option<Nanos>,
     read: Option<(Nanos, TaskId)>,
-    led: Led,
+    led: Chain,
 }
 
 /// The datagrams of one flow, numbered and laid end to end in the order in which they were first seen.
@@ -167,7 +167,7 @@ impl UdpMarks {
         receipt.ready.get_or_insert(at);
     }
 
-    pub fn read(&mut self, number: u64, socket: SocketId, at: Nanos, task: TaskId, led: Led) {
+    pub fn read(&mut self, number: u64, socket: SocketId, at: Nanos, task: TaskId, led: Chain) {
         let receipt = self.receipt(number, socket);
         receipt.read = Some((at, task));
         receipt.led = led;
@@ -180,7 +180,7 @@ impl UdpMarks {
         let from = self.receipts.partition_point(|receipt| receipt.number < number);
         let to = self.receipts.partition_point(|receipt| receipt.number <= number);
         let index = (from..to).find(|&i| self.receipts[i].socket == socket).unwrap_or_else(|| {
-            let new = Receipt { number, socket, ready: None, read: None, led: Led::default() };
+            let new = Receipt { number, socket, ready: None, read: None, led: Chain::default() };
             self.receipts.insert(to, new);
             to
         });
@@ -223,7 +223,7 @@ impl UdpMarks {
     }
 
     /// What was seen of `extent` on its way to its `index`-th reader.
-    pub fn path(&self, extent: ByteRange, index: usize) -> Path {
+    pub fn path(&self, extent: ByteRange, index: usize) -> Path<'_> {
         let first = self.number_of(extent.start).and_then(|number| self.get(number));
         let number = self.number_of(extent.last());
         let last = number.and_then(|number| self.get(number));
@@ -241,7 +241,7 @@ impl UdpMarks {
             reader: receipt.and_then(|receipt| {
                 Some(Who { task: receipt.read?.1, socket: Some(receipt.socket) })
             }),
-            reading: receipt.map(|receipt| receipt.led.clone()).unwrap_or_default(),
+            reading: receipt.map_or(&[], |receipt| &receipt.led),
             circumstances: Circumstances {
                 deferred: last.is_some_and(|datagram| datagram.deferred),
                 ..Circumstances::default()

@@ -3,7 +3,8 @@
 //! ```text
 //! segment      told apart by
 //! write        the qdisc; the receiver's window, the send buffer, a sender that comes back late
-//! socket_tx    sent again; the qdisc; corked; window, congestion window or Nagle, if an ACK set it free
+//! socket_tx    sent again; the qdisc; corked; window, congestion window, send buffer or Nagle, if an ACK set
+//!              it free; paced
 //! qdisc        –
 //! wire         received in ksoftirqd
 //! stack_rx     earlier bytes sent again
@@ -15,8 +16,7 @@
 
 use super::explanation::{Cause, VerdictKind as Kind};
 use wirelap_events::{
-    Delivery, Holder, Hop, Leg, Nagle, Nanos, Preemption, Rest, Segment, Segments, Stage, Tid,
-    TxState,
+    Delivery, Holder, Hop, Leg, Nagle, Nanos, Rest, Rested, Segment, Segments, Stage, Tid, TxState,
 };
 
 /// Less than this is what a call, a softirq or a timer's slack takes anyway.
@@ -130,7 +130,7 @@ impl LegParts<'_> {
         }
         match seen.tx {
             Some(tx) if self.is_queued_behind(tx) => Cause::Of(Kind::QdiscQueueing),
-            Some(tx) => held_back(tx, seen.send_len, seen.acked.is_some()),
+            Some(tx) => held_back(tx, seen.send_len, seen.acked.is_some(), time),
             None => Cause::Ordinary,
         }
     }
@@ -149,11 +149,25 @@ impl LegParts<'_> {
         let (Some(hop), true) = (self.leg.chain.first(), time >= NOTICED) else {
             return self.put(segment, Cause::Ordinary, time);
         };
-        let ready = hop.woken.max(self.leg.times.get(Stage::Wakeup).unwrap_or_default()) - time;
-        let at_work = at_work(hop, ready).min(time);
         let kind = if self.is_last { Kind::ClientStalled } else { Kind::BrokerStalled };
-        self.put_of(segment, self.work(), at_work);
-        self.put_of(segment, kind, time - at_work);
+        let Some(rested) = self.leg.circumstances.before_wakeup else {
+            // All that is known is its last rest.
+            let asleep = hop.left.map_or(time, |left| hop.woken - left).min(time);
+            self.put(segment, Cause::Ordinary, time - asleep);
+            return self.put_of(segment, kind, asleep);
+        };
+        let mut left = time;
+        let asleep = rested.asleep.min(left);
+        left = left - asleep;
+        self.put_of(segment, kind, asleep);
+        self.worked(segment, rested, left, Cause::Of(self.work()));
+    }
+
+    /// A thread that was awake worked, or had no CPU to work on.
+    fn worked(&mut self, segment: Segment, rested: Rested, time: Nanos, work: Cause) {
+        let waited = rested.waited.min(time);
+        self.waited(segment, rested.holder, waited);
+        self.put(segment, work, time - waited);
     }
 
     /// What it is called when the reader is at work on something else.
@@ -187,11 +201,8 @@ impl LegParts<'_> {
 
     /// The reader had the CPU, or another had it in its place.
     fn own_work(&mut self, segment: Segment, time: Nanos, is_long: bool) {
-        let Preemption { time: preempted, holder, .. } = self.leg.circumstances.reader_preempted;
-        let preempted = preempted.min(time);
-        self.waited(segment, holder, preempted);
-        let cause = when(is_long, self.work());
-        self.put(segment, cause, time - preempted);
+        let rested = self.leg.circumstances.reader_rested;
+        self.worked(segment, rested, time, when(is_long, self.work()));
     }
 
     /// Between the read of the leg before and the send of this one.
@@ -214,23 +225,30 @@ impl LegParts<'_> {
             self.dwell_hop(hop, &mut rest, woken_by_own, is_awaited);
             woken_by_own = true;
         }
-        let Preemption { time: preempted, holder, .. } = self.leg.circumstances.sender_preempted;
-        let work = rest.advance(sent);
-        let preempted = preempted.min(work);
-        self.waited(segment, holder, preempted);
         let seen = !self.leg.before.is_empty();
-        self.put(segment, when(seen, Kind::BrokerCpuBound), work - preempted);
+        let rested = self.leg.circumstances.sender_rested;
+        self.broker_worked(rested, rest.advance(sent), when(seen, Kind::BrokerCpuBound));
+    }
+
+    /// A thread of the forwarder was at work, and now and then was not.
+    fn broker_worked(&mut self, rested: Rested, time: Nanos, work: Cause) {
+        let segment = Segment::BrokerDwell;
+        let asleep = rested.asleep.min(time);
+        self.put(segment, when(asleep >= NAP, Kind::BrokerStalled), asleep);
+        self.worked(segment, rested, time - asleep, work);
     }
 
     /// One thread of the forwarder: asleep, or the one that woke it at work; then waiting for a CPU.
     fn dwell_hop(&mut self, hop: &Hop, rest: &mut Span, woken_by_own: bool, is_awaited: bool) {
         let segment = Segment::BrokerDwell;
-        let work = if woken_by_own {
-            rest.advance(hop.woken)
+        let work = Cause::Of(Kind::BrokerCpuBound);
+        if woken_by_own {
+            let time = rest.advance(hop.woken);
+            self.put(segment, work, time);
         } else {
-            rest.advance(hop.left.unwrap_or(rest.from).min(hop.woken))
-        };
-        self.put_of(segment, Kind::BrokerCpuBound, work);
+            let time = rest.advance(hop.left.unwrap_or(rest.from).min(hop.woken));
+            self.broker_worked(self.leg.circumstances.dwell_rested, time, work);
+        }
         let asleep = rest.advance(hop.woken);
         let cause = match hop.rest {
             Rest::Asleep if is_awaited => Cause::Of(Kind::FetchWait),
@@ -241,19 +259,6 @@ impl LegParts<'_> {
         let wait = rest.advance(hop.running);
         self.waited(segment, hop.holder, wait);
     }
-}
-
-/// How much of the time from `ready` until a thread was woken for the last time it was at work. Of rests
-/// before its last one only the last is known: the others are taken to have been like it.
-fn at_work(hop: &Hop, ready: Nanos) -> Nanos {
-    let Some(left) = hop.left else { return Nanos(0) };
-    let before = left - ready;
-    if before <= hop.ran {
-        return before;
-    }
-    let (ran, slept) = (hop.ran.0 as f64, (hop.woken - left).0 as f64);
-    let share = if ran + slept > 0.0 { ran / (ran + slept) } else { 0.0 };
-    Nanos::from_f64(before.0 as f64 * share).max(hop.ran)
 }
 
 /// A stretch of time that is cut off from its beginning.
@@ -277,25 +282,45 @@ fn when(applies: bool, kind: Kind) -> Cause {
     if applies { Cause::Of(kind) } else { Cause::Ordinary }
 }
 
+/// A connection that has rested begins again with so many segments (`TCP_INIT_CWND`, include/net/tcp.h).
+const INITIAL_WINDOW: u32 = 10;
+
 /// What kept TCP from sending `len` bytes at once: the rules of `tcp_write_xmit`
 /// (`net/ipv4/tcp_output.c`), in its order.
-fn held_back(tx: TxState, len: u32, freed_by_ack: bool) -> Cause {
+fn held_back(tx: TxState, len: u32, freed_by_ack: bool, time: Nanos) -> Cause {
     let mss = tx.mss.max(1);
     let waiting = tx.unsent.saturating_add(len);
+    let segments = waiting.div_ceil(mss);
     if tx.nagle == Nagle::Corked {
         return Cause::Of(Kind::Corked);
     }
-    if !freed_by_ack {
-        return Cause::Ordinary;
+    if freed_by_ack {
+        if tx.in_flight.saturating_add(waiting) > tx.window {
+            return Cause::Of(Kind::ReceiveWindow);
+        }
+        if tx.segments_out.saturating_add(segments) > tx.cwnd {
+            return Cause::Of(Kind::CongestionWindow);
+        }
+        if tx.send_buffer > 0 && len > tx.send_buffer {
+            return Cause::Of(Kind::SendBuffer);
+        }
+        let is_short = !waiting.is_multiple_of(mss);
+        if tx.nagle == Nagle::On && tx.in_flight > 0 && is_short {
+            return Cause::Of(Kind::NagleDelayedAck);
+        }
     }
-    if tx.in_flight.saturating_add(waiting) > tx.window {
-        return Cause::Of(Kind::ReceiveWindow);
+    if is_paced(tx, waiting, time) {
+        return Cause::Of(Kind::Pacing);
     }
-    if tx.segments_out.saturating_add(waiting.div_ceil(mss)) > tx.cwnd {
-        return Cause::Of(Kind::CongestionWindow);
-    }
-    let is_short = !waiting.is_multiple_of(mss);
-    when(tx.nagle == Nagle::On && tx.in_flight > 0 && is_short, Kind::NagleDelayedAck)
+    // `tcp_cwnd_restart`: the window that was read at the send is made smaller a moment later.
+    let has_rested = freed_by_ack && tx.in_flight == 0 && segments > INITIAL_WINDOW;
+    when(has_rested, Kind::CongestionWindow)
+}
+
+/// Whether most of the time is what the pacing rate makes of so many bytes.
+fn is_paced(tx: TxState, waiting: u32, time: Nanos) -> bool {
+    let spread = u128::from(waiting) * 1_000_000_000 / u128::from(tx.pacing.max(1));
+    tx.pacing > 0 && spread >= u128::from(time.0) / 2
 }
 
 #[cfg(test)]

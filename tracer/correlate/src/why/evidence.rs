@@ -3,6 +3,7 @@
 use super::blame::{self, NOTICED, Parts};
 use super::breakdown::{Breakdown, Cell};
 use super::explanation::{Cause, HolderShare, VerdictKind, Why, WorstMessage};
+use super::judge::{HeldUp, Spending, Typical};
 use super::numbers::Missing;
 use super::rules;
 use crate::stats::Distribution;
@@ -27,6 +28,7 @@ pub struct Evidence {
     findings: Vec<Option<Box<Finding>>>,
     holders: FxHashMap<Tid, HolderShare>,
     worst: Vec<WorstMessage>,
+    typical: Typical,
     /// Messages that something became of.
     pub losses: Losses,
     /// What surrounds it.
@@ -46,6 +48,8 @@ pub struct Losses {
     pub unread: u64,
     /// Read by a broker, and passed on to nobody.
     pub swallowed: u64,
+    /// As many messages may have been in the bytes that were not captured or not understood.
+    pub hidden: u64,
     /// What the workloads themselves say, where they keep count.
     pub told: Option<Told>,
     /// Numbers of messages that never came out of the publisher.
@@ -155,6 +159,7 @@ struct Recorder<'a> {
     evidence: &'a mut Evidence,
     delivery: &'a Delivery,
     one_way: Nanos,
+    spending: Spending,
 }
 
 impl Parts for Recorder<'_> {
@@ -172,6 +177,7 @@ impl Parts for Recorder<'_> {
             self.evidence.held(holder, time);
         }
         let Cause::Of(kind) = cause else { return };
+        self.spending.part(leg, segment, kind, time);
         let is_late = kind == VerdictKind::FetchWait && was_asked_late(self.delivery, leg);
         let finding = self.evidence.finding_mut(leg, kind);
         if is_late {
@@ -222,14 +228,21 @@ fn is_senders(kind: VerdictKind, segment: Segment) -> bool {
 }
 
 impl Evidence {
-    /// Takes in a message that was matched from first send to last read.
-    pub(crate) fn delivery(&mut self, delivery: &Delivery, one_way: Nanos) {
+    /// Takes in a message that was matched from first send to last read. Returns what held it up more than those
+    /// before it.
+    pub(crate) fn delivery(&mut self, delivery: &Delivery, one_way: Nanos) -> Option<HeldUp> {
         let beside_upkeep = delivery.legs.iter().any(|leg| leg.circumstances.beside_upkeep);
         self.breakdown.message(one_way, beside_upkeep);
-        blame::blame(delivery, &mut Recorder { evidence: self, delivery, one_way });
+        let spending = Spending::default();
+        let mut parts = Recorder { evidence: self, delivery, one_way, spending };
+        blame::blame(delivery, &mut parts);
+        let spending = parts.spending;
+        let held_up = self.typical.held_up(&spending);
+        self.typical.renew(&self.breakdown);
         if self.worst.len() < WORST || self.worst.last().is_some_and(|w| w.one_way < one_way) {
             self.keep(WorstMessage { delivery: delivery.clone(), one_way });
         }
+        held_up
     }
 
     fn keep(&mut self, message: WorstMessage) {
@@ -361,6 +374,7 @@ impl Losses {
         self.delivered += other.delivered;
         self.unread += other.unread;
         self.swallowed += other.swallowed;
+        self.hidden += other.hidden;
         if let Some(more) = other.told {
             let told = self.told.get_or_insert_default();
             told.sent += more.sent;

@@ -80,6 +80,8 @@ pub enum VerdictKind {
     ReceiveWindow,
     /// The congestion window is full.
     CongestionWindow,
+    /// Congestion control spreads the segments over time.
+    Pacing,
     /// The sender's socket buffer is full.
     SendBuffer,
     /// The sender wrote a part of the message, and came back for the rest long after there was room for it.
@@ -118,13 +120,14 @@ pub enum VerdictKind {
 
 impl VerdictKind {
     /// Every kind.
-    pub const ALL: [VerdictKind; 23] = [
+    pub const ALL: [VerdictKind; 24] = [
         VerdictKind::NagleDelayedAck,
         VerdictKind::Corked,
         VerdictKind::SenderBatching,
         VerdictKind::FetchWait,
         VerdictKind::ReceiveWindow,
         VerdictKind::CongestionWindow,
+        VerdictKind::Pacing,
         VerdictKind::SendBuffer,
         VerdictKind::LateWrite,
         VerdictKind::Retransmission,
@@ -153,6 +156,7 @@ impl VerdictKind {
             VerdictKind::FetchWait => "fetch_wait",
             VerdictKind::ReceiveWindow => "receive_window",
             VerdictKind::CongestionWindow => "congestion_window",
+            VerdictKind::Pacing => "pacing",
             VerdictKind::SendBuffer => "send_buffer",
             VerdictKind::LateWrite => "late_write",
             VerdictKind::Retransmission => "retransmission",
@@ -182,6 +186,7 @@ impl VerdictKind {
             VerdictKind::FetchWait => "fetch or poll wait at the broker",
             VerdictKind::ReceiveWindow => "receive window full",
             VerdictKind::CongestionWindow => "congestion window full",
+            VerdictKind::Pacing => "paced by congestion control",
             VerdictKind::SendBuffer => "send buffer full",
             VerdictKind::LateWrite => "sender late with the rest of the message",
             VerdictKind::Retransmission => "retransmission",

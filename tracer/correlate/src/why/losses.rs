@@ -48,6 +48,12 @@ impl Losses {
         (missing * 100 > whole && self.missing().is_some()).then_some((missing, whole))
     }
 
+    /// Of messages whose delivery was not seen, those that were not just hidden from us.
+    fn surely(&self, unseen: u64) -> u64 {
+        let all_came = self.told.is_some_and(|told| told.delivered >= told.due);
+        if all_came { 0 } else { unseen.saturating_sub(self.hidden) }
+    }
+
     /// Deliveries that are missing, of those that are due.
     fn missing(&self) -> Option<(u64, u64)> {
         let told = self.told?;
@@ -56,7 +62,7 @@ impl Losses {
     }
 }
 
-/// Packets or messages that found a queue full. What TCP sends again is not lost.
+/// Packets or messages that found a queue full.
 fn overflow(evidence: &Evidence) -> Option<Verdict> {
     let losses = &evidence.losses;
     let mut clauses = Vec::new();
@@ -71,7 +77,7 @@ fn overflow(evidence: &Evidence) -> Option<Verdict> {
         "packets were thrown away because the receiving socket's buffer was full",
     );
     clause(
-        if losses.resent == 0 { losses.queue_drops } else { 0 },
+        losses.queue_drops,
         "packet was thrown away because a queue of the device was full",
         "packets were thrown away because a queue of the device was full",
     );
@@ -100,13 +106,14 @@ fn never(evidence: &Evidence) -> Option<Verdict> {
     let mut severity = Severity::Problem;
     if !evidence.setting.sampled && losses.sent > 0 {
         let sent = losses.sent;
-        if losses.unread * TOLERATED > sent && !explained {
-            clauses.push(format!("{} of {sent} messages were sent and never read", losses.unread));
+        let unread = losses.surely(losses.unread);
+        if unread * TOLERATED > sent && !explained {
+            clauses.push(format!("{unread} of {sent} messages were sent and never read"));
         }
-        if losses.swallowed * TOLERATED > sent {
+        let swallowed = losses.surely(losses.swallowed);
+        if swallowed * TOLERATED > sent {
             clauses.push(format!(
-                "{} of {sent} messages were read by the broker and passed on to nobody",
-                losses.swallowed
+                "{swallowed} of {sent} messages were read by the broker and passed on to nobody"
             ));
             if clauses.len() == 1 && losses.delivered == 0 {
                 severity = Severity::Note;
@@ -170,4 +177,34 @@ fn batching(evidence: &Evidence, median: f64) -> Option<Verdict> {
 
 fn counted(count: u64, one: &str, many: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { many })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::evidence::Told;
+    use super::*;
+
+    fn named(losses: Losses) -> Vec<Kind> {
+        let mut evidence = Evidence::default();
+        evidence.losses.clone_from(&losses);
+        verdicts(&evidence, 1e6).into_iter().map(|verdict| verdict.kind).collect()
+    }
+
+    fn swallowed(hidden: u64) -> Losses {
+        Losses { sent: 400, delivered: 390, swallowed: 10, hidden, ..Losses::default() }
+    }
+
+    #[test]
+    fn what_may_be_in_unread_bytes_is_not_lost() {
+        assert_eq!(named(swallowed(0)), [Kind::NeverDelivered]);
+        assert_eq!(named(swallowed(9)), [Kind::NeverDelivered]);
+        assert_eq!(named(swallowed(10)), []);
+    }
+
+    #[test]
+    fn what_the_workloads_got_is_not_lost() {
+        let told = |delivered| Some(Told { sent: 400, due: 400, delivered });
+        assert_eq!(named(Losses { told: told(400), ..swallowed(0) }), []);
+        assert_eq!(named(Losses { told: told(390), ..swallowed(0) }), [Kind::NeverDelivered]);
+    }
 }

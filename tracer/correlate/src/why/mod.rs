@@ -11,16 +11,19 @@ mod blame;
 mod breakdown;
 mod evidence;
 mod explanation;
+mod judge;
 mod losses;
 mod numbers;
 mod remedy;
 mod rules;
 mod sentences;
 
+pub use blame::{Parts as BlameSink, blame};
 pub use evidence::{Evidence, Losses, Setting, Told};
 pub use explanation::{
     Cause, HolderShare, Severity, Tail, TailRow, TypicalRow, Verdict, VerdictKind, Why,
     WorstMessage,
 };
+pub use judge::HeldUp;
 pub use numbers::Missing;
 pub(crate) use numbers::Numbers;

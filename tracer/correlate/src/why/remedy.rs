@@ -21,6 +21,9 @@ pub fn remedy(kind: Kind, setting: &Setting, segment: Segment, at_broker: bool) 
         Kind::CongestionWindow => {
             "keep connections open and busy (net.ipv4.tcp_slow_start_after_idle=0), and find what loses packets"
         }
+        Kind::Pacing => {
+            "keep the connection busy, so that BBR knows how fast the path is, or use another congestion control (net.ipv4.tcp_congestion_control)"
+        }
         Kind::SendBuffer => send_buffer(middleware),
         Kind::LateWrite => late_write(middleware),
         Kind::Retransmission => {

@@ -41,7 +41,7 @@ fn rule(kind: Kind) -> Option<Rule> {
         Kind::NagleDelayedAck | Kind::Corked => ((us(500), 0.15), (ms(2), 0.15)),
         // A broker that is polled answers within a millisecond or two where it is set to.
         Kind::FetchWait | Kind::SenderBatching => ((ms(3), 0.3), (ms(10), 0.3)),
-        Kind::ReceiveWindow | Kind::CongestionWindow | Kind::SendBuffer => {
+        Kind::ReceiveWindow | Kind::CongestionWindow | Kind::Pacing | Kind::SendBuffer => {
             ((us(200), 0.2), (ms(1), 0.25))
         }
         Kind::LateWrite => ((us(500), 0.25), (ms(2), 0.25)),
@@ -151,6 +151,7 @@ impl<'a> Measured<'a> {
                 | Kind::SendBuffer
                 | Kind::ReceiveWindow
                 | Kind::CongestionWindow
+                | Kind::Pacing
                 | Kind::QdiscQueueing
         );
         if is_grave {

@@ -15,12 +15,11 @@ pub fn of(evidence: &Evidence, kind: Kind, finding: &Finding) -> Vec<String> {
         Kind::NagleDelayedAck => clauses.extend(tx.map(nagle)),
         Kind::Corked => clauses.push("TCP_CORK or MSG_MORE was set when it was sent".into()),
         Kind::ReceiveWindow => clauses.extend(tx.map(window)),
-        Kind::CongestionWindow => clauses.extend(tx.map(congestion)),
-        Kind::SendBuffer => {
-            clauses.extend(
-                tx.map(|tx| format!("{} B were waiting in the socket before it", tx.unsent)),
-            );
-        }
+        Kind::CongestionWindow => clauses.extend(tx.map(|tx| congestion(tx, finding))),
+        Kind::Pacing => clauses.extend(tx.map(|tx| {
+            format!("TCP spread {} B at {} B a second", finding.circumstances.send_len, tx.pacing)
+        })),
+        Kind::SendBuffer => clauses.extend(tx.map(|tx| buffer(tx, finding))),
         Kind::LateWrite => clauses.push(
             "when the sender came with the rest, its socket was empty and nothing was under way"
                 .into(),
@@ -69,11 +68,25 @@ fn window(tx: TxState) -> String {
     )
 }
 
-fn congestion(tx: TxState) -> String {
+fn congestion(tx: TxState, finding: &Finding) -> String {
+    let waiting = tx.unsent.saturating_add(finding.circumstances.send_len);
     format!(
-        "{} of {} segments that the congestion window allows were under way, of {} B each",
-        tx.segments_out, tx.cwnd, tx.mss
+        "{} of {} segments that the congestion window allowed were under way, of {} B each, when {waiting} B were to be sent{}",
+        tx.segments_out,
+        tx.cwnd,
+        tx.mss,
+        if tx.in_flight == 0 { " after a rest, which makes it small again" } else { "" }
     )
+}
+
+fn buffer(tx: TxState, finding: &Finding) -> String {
+    match (tx.unsent, tx.send_buffer) {
+        (0, room) => format!(
+            "{} B were to be sent, and the socket's buffer has {room} B with all book-keeping: what did not fit waited for an ACK",
+            finding.circumstances.send_len
+        ),
+        (unsent, _) => format!("{unsent} B were waiting in the socket before it"),
+    }
 }
 
 fn lost(evidence: &Evidence, finding: &Finding) -> String {

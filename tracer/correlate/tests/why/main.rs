@@ -12,9 +12,9 @@ use wirelap_recording::{Entry, Recording};
 
 struct Scenario {
     name: String,
-    /// Problems that must be named, and where they must be: `kind` or `kind@leg`.
+    /// What must be named, and where: `kind`, `kind@leg`, `note:kind`.
     named: Vec<String>,
-    /// Problems that must not be.
+    /// What must not be.
     silent: Vec<String>,
 }
 
@@ -61,12 +61,15 @@ fn replay(name: &str) -> Group {
     groups.into_iter().max_by_key(|group| group.messages.matched).unwrap()
 }
 
-/// `kind` and `kind@leg` of every problem.
+/// `kind` and `kind@leg` of every problem, `note:kind` of what is none.
 fn problems(group: &Group) -> BTreeSet<String> {
-    let problems = group.why.verdicts.iter().filter(|v| v.severity == Severity::Problem);
-    problems
+    let verdicts = group.why.verdicts.iter();
+    verdicts
         .flat_map(|verdict| {
             let kind = verdict.kind.name();
+            if verdict.severity != Severity::Problem {
+                return [Some(format!("note:{kind}")), None].into_iter().flatten();
+            }
             let at = verdict.leg.map(|leg| format!("{kind}@{leg}"));
             [Some(kind.to_owned()), at].into_iter().flatten()
         })

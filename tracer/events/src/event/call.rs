@@ -54,6 +54,12 @@ pub struct TxState {
     pub segments_out: u32,
     /// Whether short segments may wait.
     pub nagle: Nagle,
+    /// Bytes that the socket's buffer holds before a send has to wait, the kernel's own book-keeping included:
+    /// `sk_sndbuf`. 0 if that was not recorded.
+    pub send_buffer: u32,
+    /// Bytes a second that TCP spreads its segments to: `sk_pacing_rate`; 0 if it does not, or that was not
+    /// recorded.
+    pub pacing: u64,
 }
 
 /// Whether a segment that is not full may wait for an acknowledgement: `tcp_sock.nonagle`.

@@ -147,7 +147,7 @@ fn socket() -> impl Strategy<Value = Socket> {
 
 fn send() -> impl Strategy<Value = Send> {
     let nagle = prop_oneof![Just(Nagle::On), Just(Nagle::Off), Just(Nagle::Corked)];
-    let state = (any::<[u32; 6]>(), nagle).prop_map(|(n, nagle)| TxState {
+    let state = (any::<[u32; 7]>(), nagle, any::<u64>()).prop_map(|(n, nagle, pacing)| TxState {
         in_flight: n[0],
         unsent: n[1],
         window: n[2],
@@ -155,6 +155,8 @@ fn send() -> impl Strategy<Value = Send> {
         cwnd: n[4],
         segments_out: n[5],
         nagle,
+        send_buffer: n[6],
+        pacing,
     });
     let kind =
         prop_oneof![

@@ -1,8 +1,10 @@
 //! Recordings, written and read back; captures of others; damage of all kinds.
 
 mod any;
+mod cut;
 mod damage;
 mod files;
+mod messages;
 mod others;
 mod packets;
 mod round_trip;

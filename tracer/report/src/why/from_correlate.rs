@@ -7,8 +7,8 @@ use super::{CpuHolder, Severity, Tail, TailRow, Task, TypicalRow, Verdict, Why};
 use crate::Process;
 use wirelap_correlate as seen;
 use wirelap_events::{
-    Circumstances, Comm, Delivery, Holder as SeenHolder, Hop as SeenHop, Leg, Nagle, Nanos,
-    Preemption as SeenPreemption, Rest, Segment, Segments, Stage, StageTimes, TaskId, TxState,
+    Circumstances, Comm, Delivery, Holder as SeenHolder, Hop as SeenHop, Leg, Nagle, Nanos, Rest,
+    Rested, Segment, Segments, Stage, StageTimes, TaskId, TxState,
 };
 
 impl From<&seen::Why> for Why {
@@ -233,8 +233,10 @@ impl Since {
             resent: seen.resent,
             behind_loss: seen.behind_loss,
             deferred: seen.deferred,
-            reader_preempted: preemption(&seen.reader_preempted),
-            sender_preempted: preemption(&seen.sender_preempted),
+            reader_preempted: preemption(
+                seen.before_wakeup.unwrap_or_default() + seen.reader_rested,
+            ),
+            sender_preempted: preemption(seen.dwell_rested + seen.sender_rested),
             asked_ns: seen.asked.map(|at| self.at(at)),
             beside_upkeep: seen.beside_upkeep,
         }
@@ -246,10 +248,10 @@ fn holder(seen: &SeenHolder) -> Option<Holder> {
         .then(|| Holder { task: task(seen.task, seen.comm), held_ns: seen.held.0 })
 }
 
-fn preemption(seen: &SeenPreemption) -> Option<Preemption> {
-    (seen.time > Nanos(0)).then(|| Preemption {
-        time_ns: seen.time.0,
-        times: seen.times,
+fn preemption(seen: Rested) -> Option<Preemption> {
+    (seen.waited > Nanos(0)).then(|| Preemption {
+        time_ns: seen.waited.0,
+        times: seen.preemptions,
         holder: holder(&seen.holder),
     })
 }
@@ -265,6 +267,8 @@ impl From<TxState> for TcpState {
             segments_out: state.segments_out,
             nodelay: state.nagle == Nagle::Off,
             corked: state.nagle == Nagle::Corked,
+            send_buffer_bytes: state.send_buffer,
+            pacing_bytes_per_s: state.pacing,
         }
     }
 }

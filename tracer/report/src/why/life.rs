@@ -184,4 +184,9 @@ pub struct TcpState {
     pub nodelay: bool,
     /// `TCP_CORK` or `MSG_MORE` held it back.
     pub corked: bool,
+    /// What the socket's buffer holds before a send has to wait, the kernel's book-keeping included; 0 if
+    /// that was not recorded.
+    pub send_buffer_bytes: u32,
+    /// What TCP spreads its segments to; 0 if it does not.
+    pub pacing_bytes_per_s: u64,
 }

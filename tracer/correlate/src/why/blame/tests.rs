@@ -1,6 +1,6 @@
 use super::*;
 use wirelap_events::{
-    Circumstances, FlowKey, GroupId, MessageId, NetNs, Pid, StageTimes, TaskId, Transport,
+    Circumstances, FlowKey, GroupId, MessageId, NetNs, Pid, StageTimes, Stretch, TaskId, Transport,
 };
 
 /// What was blamed, in the order of a message's life.
@@ -39,6 +39,7 @@ fn leg(stages: &[(Stage, u64)]) -> Leg {
         times,
         chain: [].into_iter().collect(),
         before: [].into_iter().collect(),
+        stretch: Stretch::default(),
         circumstances: Circumstances::default(),
     }
 }
@@ -57,6 +58,7 @@ fn blamed(legs: Vec<Leg>) -> Vec<(usize, Segment, Cause, u64)> {
         group: GroupId(0),
         stamp: None,
         payload_len: 64,
+        topic: None,
         legs: legs.into_iter().collect(),
     };
     let mut found = Found::default();
@@ -69,12 +71,16 @@ fn blamed(legs: Vec<Leg>) -> Vec<(usize, Segment, Cause, u64)> {
 }
 
 /// A send that waited 40 ms in its socket, in these circumstances.
-fn held(tx: TxState, acked: bool) -> Cause {
+fn held_of(tx: TxState, len: u32, acked: bool) -> Cause {
     let mut leg = leg(&[(Stage::Send, 0), (Stage::Sent, 0), (Stage::Queue, 40_000)]);
     leg.circumstances.tx = Some(tx);
-    leg.circumstances.send_len = 64;
+    leg.circumstances.send_len = len;
     leg.circumstances.acked = acked.then_some(Nanos(39_990_000));
     blamed(vec![leg])[0].2
+}
+
+fn held(tx: TxState, acked: bool) -> Cause {
+    held_of(tx, 64, acked)
 }
 
 const QUIET: TxState = TxState {
@@ -85,7 +91,12 @@ const QUIET: TxState = TxState {
     cwnd: 10,
     segments_out: 1,
     nagle: Nagle::On,
+    send_buffer: 87_040,
+    pacing: 0,
 };
+
+/// Nothing is under way.
+const RESTED: TxState = TxState { in_flight: 0, segments_out: 0, cwnd: 100, ..QUIET };
 
 #[test]
 fn nagle_needs_an_ack_that_set_it_free() {
@@ -104,6 +115,34 @@ fn windows_come_before_nagle() {
     let full = TxState { segments_out: 10, ..QUIET };
     assert_eq!(held(full, true), of(Kind::CongestionWindow));
     assert_eq!(held(TxState { segments_out: 9, ..full }, true), of(Kind::NagleDelayedAck));
+}
+
+#[test]
+fn a_send_larger_than_the_buffer_waits_for_acks() {
+    let narrow = TxState { send_buffer: 4_608, ..RESTED };
+    assert_eq!(held_of(narrow, 4_609, true), of(Kind::SendBuffer));
+    assert_eq!(held_of(narrow, 4_608, true), Cause::Ordinary);
+    assert_eq!(held_of(narrow, 4_609, false), Cause::Ordinary);
+    // Recordings of earlier versions do not tell.
+    assert_eq!(held_of(TxState { send_buffer: 0, ..RESTED }, 4_609, true), Cause::Ordinary);
+}
+
+#[test]
+fn what_the_rate_accounts_for_is_paced() {
+    // 10,000 B in 40 ms.
+    let paced = TxState { pacing: 250_000, ..RESTED };
+    assert_eq!(held_of(paced, 10_000, false), of(Kind::Pacing));
+    assert_eq!(held_of(TxState { pacing: 500_000, ..RESTED }, 10_000, true), of(Kind::Pacing));
+    assert_eq!(held_of(TxState { pacing: 600_000, ..RESTED }, 10_000, true), Cause::Ordinary);
+}
+
+#[test]
+fn a_connection_that_has_rested_begins_with_ten_segments() {
+    assert_eq!(held_of(RESTED, 11 * 1448, true), of(Kind::CongestionWindow));
+    assert_eq!(held_of(RESTED, 10 * 1448, true), Cause::Ordinary);
+    assert_eq!(held_of(RESTED, 11 * 1448, false), Cause::Ordinary);
+    let busy = TxState { in_flight: 1, ..RESTED };
+    assert_eq!(held_of(busy, 11 * 1448 + 1, true), of(Kind::NagleDelayedAck));
 }
 
 #[test]
@@ -129,15 +168,21 @@ fn a_reader_asleep_elsewhere_is_stalled_and_one_at_work_is_busy() {
     let stages =
         [(Stage::Ready, 0), (Stage::Wakeup, 900), (Stage::Running, 902), (Stage::Read, 903)];
     let mut leg = leg(&stages);
-    leg.chain.push(Hop { ran: Nanos(300_000), ..hop(300, 900, 902, 0) });
+    leg.chain.push(hop(300, 900, 902, 0));
+    let holder = hop(300, 900, 902, 77).holder;
+    let (asleep, waited) = (Nanos(500_000), Nanos(300_000));
+    leg.circumstances.before_wakeup =
+        Some(Rested { asleep, waited, holder: Holder { held: waited, ..holder }, preemptions: 2 });
     let parts = blamed(vec![leg.clone()]);
-    assert!(parts.contains(&(0, Segment::Wakeup, of(Kind::ReaderBusy), 300_000)), "{parts:?}");
-    assert!(parts.contains(&(0, Segment::Wakeup, of(Kind::ClientStalled), 600_000)), "{parts:?}");
-    // It had run for 200 µs, and slept 600: before that, it is taken to have done the same.
-    leg.chain[0].ran = Nanos(200_000);
+    let wakeup = |kind, time| (0, Segment::Wakeup, of(kind), time);
+    assert!(parts.contains(&wakeup(Kind::ClientStalled, 500_000)), "{parts:?}");
+    assert!(parts.contains(&wakeup(Kind::RunQueueContention, 300_000)), "{parts:?}");
+    assert!(parts.contains(&wakeup(Kind::ReaderBusy, 100_000)), "{parts:?}");
+    // Of a thread that was not followed only its last rest is known.
+    leg.circumstances.before_wakeup = None;
     let parts = blamed(vec![leg]);
-    assert!(parts.contains(&(0, Segment::Wakeup, of(Kind::ReaderBusy), 200_000)), "{parts:?}");
-    assert!(parts.contains(&(0, Segment::Wakeup, of(Kind::ClientStalled), 700_000)), "{parts:?}");
+    assert!(parts.contains(&wakeup(Kind::ClientStalled, 600_000)), "{parts:?}");
+    assert!(parts.contains(&(0, Segment::Wakeup, Cause::Ordinary, 300_000)), "{parts:?}");
 }
 
 #[test]
@@ -148,7 +193,8 @@ fn a_preempted_reader_was_not_busy() {
         held: Nanos(400_000),
         ..Holder::default()
     };
-    leg.circumstances.reader_preempted = Preemption { time: Nanos(400_000), times: 1, holder };
+    leg.circumstances.reader_rested =
+        Rested { waited: Nanos(400_000), holder, ..Rested::default() };
     let parts = blamed(vec![leg]);
     assert!(parts.contains(&(0, Segment::Busy, of(Kind::RunQueueContention), 400_000)));
     assert!(parts.contains(&(0, Segment::Busy, of(Kind::ReaderBusy), 100_000)));

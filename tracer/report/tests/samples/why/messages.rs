@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use wirelap_correlate::WorstMessage;
 use wirelap_events::{
     Circumstances, Comm, Delivery, FlowKey, GroupId, Holder, Hop, Leg, MessageId, Nagle, Nanos,
-    NetNs, Pid, Preemption, Rest, Stage, StageTimes, Stamp, TaskId, Tid, Transport, TxState,
+    NetNs, Pid, Rest, Rested, Stage, StageTimes, Stamp, Stretch, TaskId, Tid, Transport, TxState,
 };
 
 fn leg(ports: (u16, u16), ends: (TaskId, TaskId), stages: &[(Stage, u64)]) -> Leg {
@@ -22,6 +22,7 @@ fn leg(ports: (u16, u16), ends: (TaskId, TaskId), stages: &[(Stage, u64)]) -> Le
         times,
         chain: [].into_iter().collect(),
         before: [].into_iter().collect(),
+        stretch: Stretch::default(),
         circumstances: Circumstances::default(),
     }
 }
@@ -32,6 +33,7 @@ fn message<const N: usize>(seq: Option<u32>, legs: [Leg; N]) -> WorstMessage {
         group: GroupId(0),
         stamp: seq.map(|seq| Stamp { stream: 0, seq, reply: true, warmup: false }),
         payload_len: 64,
+        topic: None,
         legs: legs.into_iter().collect(),
     };
     WorstMessage { one_way: delivery.one_way().unwrap(), delivery }
@@ -98,15 +100,15 @@ pub fn outrun(number: u64, broker: TaskId, by: TaskId) -> WorstMessage {
         woken: Nanos(1_012_000),
         running: Nanos(9_012_000),
         left: Some(Nanos(500_000)),
-        ran: Nanos(0),
         rest: Rest::Asleep,
         from_irq: true,
         migrated: false,
         holder: Holder { task: by, comm: Comm::from_name("stress-ng-cpu"), held: Nanos(7_900_000) },
     });
-    first.circumstances.reader_preempted = Preemption {
-        time: Nanos(600_000),
-        times: 3,
+    first.circumstances.reader_rested = Rested {
+        asleep: Nanos(0),
+        waited: Nanos(600_000),
+        preemptions: 3,
         holder: Holder { task: by, comm: Comm::from_name("stress-ng-cpu"), held: Nanos(250_000) },
     };
     let mut second = leg((1883, 40_002), (broker, task(71)), &second);
@@ -115,7 +117,6 @@ pub fn outrun(number: u64, broker: TaskId, by: TaskId) -> WorstMessage {
         woken: Nanos(10_000_000),
         running: Nanos(10_010_000),
         left: Some(Nanos(9_030_000)),
-        ran: Nanos(0),
         rest: Rest::Blocked,
         ..Hop::default()
     });

@@ -1,24 +1,15 @@
-//! When threads were woken, and by whom; when they were preempted, and for whom.
+//! When threads were woken, and by whom; how long they rested, and who had the CPU meanwhile.
+
+mod history;
 
 use crate::ring::Ring;
 use arrayvec::ArrayVec;
+use history::History;
 use rustc_hash::FxHashMap;
-use wirelap_events::{Hop, MAX_HOPS, Nanos, Preemption, Rest, TaskId, Tid, Wake};
+use wirelap_events::{Hop, MAX_HOPS, Nanos, Rest, Rested, TaskId, Tid, Wake};
 
 /// Threads woken one by the other, the last one last.
 pub type Chain = ArrayVec<Hop, MAX_HOPS>;
-
-/// The last times that a thread was preempted before a moment, the last one first.
-pub type Waits = ArrayVec<Hop, 2>;
-
-/// How a thread came to make a call.
-#[derive(Clone, Debug, Default)]
-pub struct Led {
-    /// Its last wakeup, and before it the wakeups of the threads of its own process that led to it.
-    pub chain: Chain,
-    /// When it was preempted since.
-    pub waits: Waits,
-}
 
 /// Wakeups remembered of one thread. A chain is followed when its call is seen, so only events that
 /// another CPU's overtook are ever looked up behind newer ones.
@@ -31,11 +22,11 @@ struct Woken {
     by: Option<TaskId>,
 }
 
-/// One thread's last wakeups and preemptions.
-#[derive(Clone, Copy, Debug, Default)]
+/// One thread's last wakeups and rests.
+#[derive(Clone, Debug, Default)]
 struct Thread {
     wakeups: Ring<Woken, REMEMBERED>,
-    waits: Ring<Hop, REMEMBERED>,
+    history: History,
     /// When it was given a CPU last.
     running: Nanos,
     /// Time on a CPU until `running`, as far as it was seen.
@@ -62,12 +53,6 @@ impl Thread {
             .find(|woken| woken.hop.running <= at)
             .filter(|woken| woken.hop.running > Nanos(0))
     }
-
-    /// When it was preempted between `from` and `at`.
-    fn waits(&self, from: Nanos, at: Nanos) -> Waits {
-        let within = |wait: &&Hop| wait.running <= at && wait.running > from;
-        self.waits.iter().filter(within).take(Waits::new().capacity()).copied().collect()
-    }
 }
 
 /// The threads that touch traced sockets.
@@ -88,37 +73,32 @@ impl Threads {
             self.forget_older_half();
         }
         let thread = self.all.entry(wake.task.tid).or_default();
-        let ran = wake.left.filter(|_| thread.since.is_some()).map(|left| left - thread.running);
         let hop = Hop {
             task: wake.task,
             woken: wake.woken,
             running: at,
             left: wake.left,
-            ran: ran.unwrap_or_default(),
             rest: wake.rest,
             from_irq: wake.from_irq,
             migrated: wake.migrated,
             holder: wake.holder,
         };
         thread.runs(&hop);
-        if wake.rest == Rest::Preempted {
-            thread.waits.push(hop);
-        } else {
+        thread.history.runs(&hop);
+        if wake.rest != Rest::Preempted {
             let by = (!wake.from_irq && wake.waker.tid != Tid(0)).then_some(wake.waker);
             thread.wakeups.push(Woken { hop, by });
         }
     }
 
-    /// How `task`, which runs at `at`, came to run: its last wakeup, and before it the wakeups of
-    /// the threads of its own process that led to it.
-    pub fn led(&self, task: TaskId, at: Nanos) -> Led {
-        let chain = self.chain(task, at);
-        let since = chain.last().map_or(Nanos(0), |hop| hop.running);
-        let waits = self.all.get(&task.tid).map(|thread| thread.waits(since, at));
-        Led { chain, waits: waits.unwrap_or_default() }
+    /// How the thread rested between two moments; `None` if that was not followed.
+    pub fn rested(&self, tid: Tid, from: Nanos, to: Nanos) -> Option<Rested> {
+        self.all.get(&tid)?.history.between(from, to)
     }
 
-    fn chain(&self, task: TaskId, at: Nanos) -> Chain {
+    /// How `task`, which runs at `at`, came to run: its last wakeup, and before it the wakeups of
+    /// the threads of its own process that led to it.
+    pub fn chain(&self, task: TaskId, at: Nanos) -> Chain {
         let mut chain = Chain::new();
         let mut next = Some((task, at));
         while let Some((task, at)) = next
@@ -150,27 +130,11 @@ impl Threads {
     }
 }
 
-/// What of `waits` lies after `since`.
-pub fn preempted(waits: &Waits, since: Nanos) -> Preemption {
-    let mut sum = Preemption::default();
-    for wait in waits {
-        let Some(time) = wait.running.since(wait.woken.max(since)).filter(|&t| t > Nanos(0)) else {
-            continue;
-        };
-        sum.time = sum.time + time;
-        sum.times += 1;
-        if wait.holder.held >= sum.holder.held {
-            sum.holder = wait.holder;
-        }
-    }
-    sum
-}
-
 /// The part of `chain` that was set off by data that came at `since`, and when it began to wake up:
 /// `None` when the reader was running by then.
 ///
 /// A thread that was already waiting for a CPU when the data came was woken in no time.
-pub fn set_off(chain: &Chain, since: Nanos) -> Option<(Nanos, &[Hop])> {
+pub fn set_off(chain: &[Hop], since: Nanos) -> Option<(Nanos, &[Hop])> {
     let reader = chain.len().checked_sub(1)?;
     if chain[reader].running <= since {
         return None;
@@ -185,7 +149,7 @@ pub fn set_off(chain: &Chain, since: Nanos) -> Option<(Nanos, &[Hop])> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wirelap_events::{Holder, Pid};
+    use wirelap_events::Pid;
 
     fn task(tid: u32) -> TaskId {
         TaskId { pid: Pid(1), tid: Tid(tid) }
@@ -244,20 +208,14 @@ mod tests {
     fn preemptions_are_no_wakeups() {
         let mut threads = threads(&[(1, 10, 20, None)]);
         for (woken, running) in [(30, 40), (50, 80)] {
-            let holder =
-                Holder { task: task(9), held: Nanos(running - woken), ..Holder::default() };
             let left = Some(Nanos(woken));
             let (woken, rest) = (Nanos(woken), Rest::Preempted);
-            let wake = Wake { task: task(1), woken, left, rest, holder, ..Wake::default() };
+            let wake = Wake { task: task(1), woken, left, rest, ..Wake::default() };
             threads.wake(Nanos(running), &wake);
         }
-        let led = threads.led(task(1), Nanos(100));
-        assert_eq!(tids(&led.chain), [1]);
-        let all = preempted(&led.waits, Nanos(0));
-        assert_eq!((all.time, all.times, all.holder.held), (Nanos(40), 2, Nanos(30)));
-        // What lies before the data came is not the message's.
-        assert_eq!(preempted(&led.waits, Nanos(60)).time, Nanos(20));
-        assert_eq!(preempted(&led.waits, Nanos(80)), Preemption::default());
+        assert_eq!(tids(&threads.chain(task(1), Nanos(100))), [1]);
+        let all = threads.rested(Tid(1), Nanos(20), Nanos(100)).unwrap();
+        assert_eq!((all.waited, all.asleep, all.preemptions), (Nanos(40), Nanos(0), 2));
         // 20..30 and 40..50 of 20..120.
         assert!((threads.busy(Tid(1), Nanos(120)).unwrap() - 0.2).abs() < 1e-9);
     }

@@ -1,0 +1,275 @@
+//! What became of messages, told to the recording of the packets that carried them.
+
+use crate::failure::Failure;
+use crate::recording;
+use crate::workload::user;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use wirelap_correlate::{Correlator, DeliverySink, HeldUp};
+use wirelap_events::{
+    Delivery, Event, GroupId, IfIndex, Leg, MAX_LEGS, Nanos, NetNs, Pid, SocketId, StageTimes,
+    TaskId, Tid, TopicId,
+};
+use wirelap_recording::message::{self, End, Passage, Row, Standing};
+use wirelap_recording::{Encoder, Entry, Limits, Recorder, Rotation, Section, Settings};
+
+/// While recording: messages that took longer are not told beside their packets.
+pub const LIVE: Limits = Limits { time: Nanos::from_millis(2_000), bytes: 32 << 20 };
+
+/// From a file: longer than the correlator has patience.
+pub const OFFLINE: Limits = Limits { time: Nanos::from_millis(15_000), bytes: 256 << 20 };
+
+/// A row's name is asked for again after this time: its broker may have become known.
+const RENAMED: Nanos = Nanos::from_millis(500);
+
+/// Where a message's leg began and ended, and what is told of it.
+#[derive(Clone, Debug)]
+struct Pending {
+    group: GroupId,
+    topic: Option<TopicId>,
+    ends: [(Option<TaskId>, Option<SocketId>); 2],
+    passage: Passage,
+}
+
+/// Hears of deliveries, and tells a recorder of them.
+#[derive(Debug, Default)]
+pub struct Annotator {
+    pending: Vec<Pending>,
+    /// Of one message, on their way to the recorder.
+    legs: Vec<Passage>,
+    rows: HashMap<GroupId, (Arc<Row>, Nanos)>,
+    /// As many as the correlator keeps.
+    topics: HashMap<TopicId, Arc<[u8]>>,
+    topicless: Arc<[u8]>,
+    nameless: Arc<Row>,
+}
+
+/// Hands deliveries on, and tells an annotator of them.
+struct Overheard<'a> {
+    annotator: &'a mut Annotator,
+    sink: &'a mut dyn DeliverySink,
+}
+
+impl DeliverySink for Overheard<'_> {
+    fn delivery(&mut self, delivery: &Delivery) {
+        self.judged(delivery, None);
+    }
+
+    fn judged(&mut self, delivery: &Delivery, held_up: Option<HeldUp>) {
+        self.annotator.hear(delivery, held_up, Standing::Counted);
+        self.sink.judged(delivery, held_up);
+    }
+
+    fn aside(&mut self, delivery: &Delivery) {
+        let warmup = delivery.stamp.is_some_and(|stamp| stamp.warmup);
+        let standing = if warmup { Standing::WarmUp } else { Standing::Partial };
+        self.annotator.hear(delivery, None, standing);
+        self.sink.aside(delivery);
+    }
+}
+
+impl Annotator {
+    /// Gives an event to the correlator, after the recorder has had it.
+    pub fn event(
+        &mut self,
+        event: &Event<'_>,
+        correlator: &mut Correlator,
+        sink: &mut dyn DeliverySink,
+        recorder: &mut Recorder,
+    ) {
+        correlator.take(event, &mut Overheard { annotator: self, sink });
+        if let Some(stretch) = correlator.carried() {
+            recorder.carries(stretch);
+        }
+        self.tell(event.at, correlator, recorder);
+    }
+
+    /// Lets the correlator complete what it can, or everything.
+    pub fn tick(
+        &mut self,
+        until: Option<Nanos>,
+        correlator: &mut Correlator,
+        sink: &mut dyn DeliverySink,
+        recorder: &mut Recorder,
+    ) {
+        let mut overheard = Overheard { annotator: self, sink };
+        match until {
+            Some(until) => correlator.tick(until, &mut overheard),
+            None => correlator.finish(&mut overheard),
+        }
+        self.tell(until.unwrap_or_default(), correlator, recorder);
+    }
+
+    fn hear(&mut self, delivery: &Delivery, held_up: Option<HeldUp>, standing: Standing) {
+        let small = |number: usize| u8::try_from(number).unwrap_or(u8::MAX);
+        let held_up = held_up.map(|found| message::HeldUp {
+            cause: found.kind.name(),
+            leg: small(found.leg),
+            segment: found.segment,
+            time: found.time,
+        });
+        let began = delivery.legs.iter().find_map(|leg| first(&leg.times)).unwrap_or_default();
+        let one_way = delivery.one_way().filter(|_| standing != Standing::Partial);
+        for (index, segments) in delivery.segments() {
+            let leg: &Leg = &delivery.legs[index];
+            let passage = Passage {
+                message: delivery.message,
+                row: Arc::clone(&self.nameless),
+                topic: Arc::clone(&self.topicless),
+                payload_len: delivery.payload_len,
+                standing,
+                leg: small(index),
+                legs: small(delivery.legs.len()),
+                stretch: leg.stretch,
+                began,
+                times: leg.times,
+                segments,
+                sender: End::default(),
+                reader: End::default(),
+                one_way,
+                held_up,
+                readers: 1,
+                frames: [0; MAX_LEGS],
+            };
+            let ends = [(leg.sender, leg.from), (leg.reader, leg.to)];
+            self.pending.push(Pending {
+                group: delivery.group,
+                topic: delivery.topic,
+                ends,
+                passage,
+            });
+        }
+    }
+
+    /// Tells what was heard, with the names that the correlator knows.
+    fn tell(&mut self, now: Nanos, correlator: &Correlator, recorder: &mut Recorder) {
+        if self.pending.is_empty() {
+            return;
+        }
+        let mut pending = std::mem::take(&mut self.pending);
+        for mut heard in pending.drain(..) {
+            heard.passage.row = self.row(heard.group, now, correlator);
+            heard.passage.topic = self.topic(heard.topic, correlator);
+            let [sender, reader] = heard.ends.map(|(task, socket)| end(task, socket, correlator));
+            (heard.passage.sender, heard.passage.reader) = (sender, reader);
+            let is_last = heard.passage.leg + 1 == heard.passage.legs;
+            self.legs.push(heard.passage);
+            if is_last {
+                recorder.message(&mut self.legs);
+            }
+        }
+        self.pending = pending;
+    }
+
+    fn topic(&mut self, id: Option<TopicId>, correlator: &Correlator) -> Arc<[u8]> {
+        let Some(id) = id else { return Arc::clone(&self.topicless) };
+        let name = || Arc::from(correlator.topic(id).unwrap_or_default());
+        Arc::clone(self.topics.entry(id).or_insert_with(name))
+    }
+
+    fn row(&mut self, group: GroupId, now: Nanos, correlator: &Correlator) -> Arc<Row> {
+        if let Some((row, asked)) = self.rows.get(&group)
+            && now - *asked < RENAMED
+        {
+            return Arc::clone(row);
+        }
+        let (middleware, broker) = correlator.row_name(group).unwrap_or_default();
+        let row = Arc::new(Row { middleware: middleware.to_owned(), broker });
+        self.rows.insert(group, (Arc::clone(&row), now));
+        row
+    }
+}
+
+/// A recording that is written again, with what became of its messages.
+#[derive(Debug)]
+pub struct Copy {
+    path: PathBuf,
+    recorder: Option<Recorder>,
+    annotator: Annotator,
+}
+
+impl Copy {
+    /// To this file, once something is read.
+    pub fn to(path: &Path) -> Copy {
+        Copy { path: path.to_owned(), recorder: None, annotator: Annotator::default() }
+    }
+
+    /// A file begins to be read.
+    ///
+    /// # Errors
+    /// The copy cannot be created.
+    pub fn begin(&mut self, section: &Section) -> Result<(), Failure> {
+        if self.recorder.is_some() {
+            return Ok(());
+        }
+        let settings = Settings { payload: true, ..Settings::default() };
+        let encoder = Encoder::new(section.clone(), settings, Box::new(|_, _| None));
+        let mut recorder = Recorder::create(&self.path, encoder, Rotation::default())
+            .map_err(|failed| Failure::Usage(failed.to_string()))?;
+        recorder.hold(OFFLINE);
+        self.recorder = Some(recorder);
+        Ok(())
+    }
+
+    /// Devices have names.
+    pub fn name(&mut self, named: impl Iterator<Item = (NetNs, IfIndex, String)>) {
+        for (netns, device, name) in named {
+            if let Some(recorder) = &mut self.recorder {
+                recorder.name_device(netns, device, &name);
+            }
+        }
+    }
+
+    /// Takes what is neither an event nor a tick.
+    pub fn entry(&mut self, entry: &Entry<'_>) {
+        if let Some(recorder) = &mut self.recorder {
+            recorder.entry(entry);
+        }
+    }
+
+    /// Takes an event, and gives it to the correlator.
+    pub fn event(&mut self, event: &Event<'_>, correlator: &mut Correlator) {
+        let Some(recorder) = &mut self.recorder else { return };
+        recorder.event(event);
+        self.annotator.event(event, correlator, &mut discard, recorder);
+    }
+
+    /// Takes a tick, and gives it to the correlator.
+    pub fn tick(&mut self, at: Nanos, correlator: &mut Correlator) {
+        let Some(recorder) = &mut self.recorder else { return };
+        recorder.tick(at);
+        self.annotator.tick(Some(at), correlator, &mut discard, recorder);
+    }
+
+    /// Lets the correlator complete everything, and writes the rest.
+    ///
+    /// # Errors
+    /// Not everything could be written.
+    pub fn end(mut self, correlator: &mut Correlator) -> Result<(), Failure> {
+        let Some(mut recorder) = self.recorder else { return Ok(()) };
+        self.annotator.tick(None, correlator, &mut discard, &mut recorder);
+        let written = recorder.close().map_err(|failed| recording::unwritten(&failed))?;
+        for path in &written.files {
+            // Root's file in a user's folder would be in the way; that it stays so is no harm.
+            let _ = user::give(path, user::invoking().filter(|_| path.is_file()));
+        }
+        Ok(())
+    }
+}
+
+/// Deliveries are in the snapshot already.
+fn discard(_: &Delivery) {}
+
+fn first(times: &StageTimes) -> Option<Nanos> {
+    times.seen().next().map(|(_, at)| at)
+}
+
+/// Who is at the end of a leg: the thread that was seen there, or else the socket's owner.
+fn end(task: Option<TaskId>, socket: Option<SocketId>, correlator: &Correlator) -> End {
+    let owner = || socket.and_then(|socket| correlator.owner(socket));
+    let pid = task.map(|task| task.pid).filter(|&pid| pid != Pid(0)).or_else(owner);
+    let pid = pid.unwrap_or_default();
+    let tid = task.map_or(Tid(0), |task| task.tid);
+    End { pid, tid, name: correlator.process_name(pid).unwrap_or_default() }
+}

@@ -1,0 +1,169 @@
+//! `wirelap export`: recordings and captures as what other programs open.
+
+mod target;
+
+use crate::failure::Failure;
+use crate::output;
+use crate::quantity;
+use crate::replay::{Follower, Read, Replay, shown};
+use crate::run::catch_signals;
+use crate::signals::Signals;
+use clap::Args;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use target::Target;
+use wirelap_events::{Delivery, Event};
+use wirelap_report::human;
+use wirelap_report::trace::{About, Totals, TraceWriter};
+
+const EXAMPLES: &str = "\
+Examples:
+  wirelap export --perfetto trace.pcapng -o trace.json          open it at https://ui.perfetto.dev or chrome://tracing
+  wirelap export --perfetto tcpdump.pcap -o trace.json.gz       both open it compressed, too
+  wirelap export --perfetto trace.pcapng -o - | jq '.traceEvents[] | select(.name == \"runqueue\")'
+
+Each message is a row of slices, one for each part of its time, on the threads, sockets and brokers that it went through, with arrows
+from one to the next. Times are microseconds with three decimals: nanoseconds are kept.";
+
+/// `wirelap export`.
+#[derive(Clone, Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct ExportArgs {
+    /// Recordings and captures (pcapng, pcap; gzip, zstd), in the order of time; - for stdin
+    #[arg(value_name = "FILE|-", required = true)]
+    pub files: Vec<PathBuf>,
+
+    /// As a trace for Perfetto and Chrome's own viewer, in Chrome's JSON format
+    #[arg(long, required = true)]
+    pub perfetto: bool,
+
+    /// The file to write, compressed if it ends in .gz; - for stdout
+    #[arg(short, long, value_name = "OUT|-")]
+    pub output: PathBuf,
+
+    /// Replace the file if there is one
+    #[arg(long)]
+    pub force: bool,
+
+    /// Take a port's traffic for this protocol, whatever it looks like, e.g. 11883=mqtt
+    #[arg(long, value_name = "PORT=PROTO", value_delimiter = ',', value_parser = quantity::decode)]
+    pub decode: Vec<(u16, String)>,
+}
+
+/// Reads all files and draws.
+///
+/// # Errors
+/// A file cannot be read, there is nothing to draw, or it cannot be written.
+pub fn run(args: &ExportArgs) -> Result<ExitCode, Failure> {
+    let target = Target::open(&args.output, args.force)?;
+    let signals = catch_signals()?;
+    let about = About {
+        wirelap_version: env!("CARGO_PKG_VERSION").into(),
+        source: args.files.iter().map(|path| shown(path)).collect(),
+        ..About::default()
+    };
+    let before = Some((target, about));
+    let drawing = Drawing { path: &args.output, signals, before, writer: None, is_gone: false };
+    let mut replay = Replay::new(&args.decode, drawing);
+    if let Err(failure) = replay.files(&args.files) {
+        // Whoever read stdout has enough.
+        let is_gone = replay.follower().is_gone;
+        return if is_gone { Ok(ExitCode::SUCCESS) } else { Err(failure) };
+    }
+    let Read { follower, snapshot, report, cut } = replay.end()?;
+    let Some(writer) = follower.writer else { return Err(nothing(args, cut)) };
+    let failed = |error| unwritten(&args.output, &error);
+    let (target, totals) = writer.end(&snapshot).map_err(failed)?;
+    if totals.messages == 0 {
+        return Err(nothing(args, cut));
+    }
+    let bytes = target.keep().map_err(failed)?;
+    for note in &report.notes {
+        eprintln!("note: {note}");
+    }
+    let told = told(&args.output, totals, bytes);
+    if args.output == Path::new("-") {
+        eprint!("{told}");
+        Ok(ExitCode::SUCCESS)
+    } else {
+        output::print(&told).map(|()| ExitCode::SUCCESS)
+    }
+}
+
+/// The trace that is drawn.
+struct Drawing<'a> {
+    path: &'a Path,
+    signals: Signals,
+    /// Until it is known which clock the events are on.
+    before: Option<(Target, About)>,
+    writer: Option<TraceWriter<Target>>,
+    /// Nobody reads what is written any more.
+    is_gone: bool,
+}
+
+impl Follower for Drawing<'_> {
+    const DELIVERIES: bool = true;
+
+    fn begin(&mut self, wall: Option<i64>) {
+        self.writer =
+            self.before.take().map(|(target, about)| TraceWriter::new(target, about, wall));
+    }
+
+    fn event(&mut self, event: &Event<'_>) -> Result<(), Failure> {
+        if let Some(signal) = self.signals.caught() {
+            return Err(Failure::Measured(format!("{signal}: nothing was exported")));
+        }
+        if let Some(writer) = &mut self.writer {
+            writer.learn(event);
+        }
+        Ok(())
+    }
+
+    fn delivery(&mut self, delivery: &Delivery, topic: Option<&[u8]>) -> Result<(), Failure> {
+        let Some(writer) = &mut self.writer else { return Ok(()) };
+        let topic = topic.map(String::from_utf8_lossy);
+        writer.delivery(delivery, topic.as_deref()).map_err(|error| {
+            self.is_gone = error.kind() == io::ErrorKind::BrokenPipe;
+            unwritten(self.path, &error)
+        })
+    }
+}
+
+fn unwritten(path: &Path, error: &io::Error) -> Failure {
+    let shown = if path == Path::new("-") { "stdout".into() } else { path.display().to_string() };
+    let remedy = match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            "make room, or name a file that ends in .gz, which takes a tenth"
+        }
+        io::ErrorKind::AlreadyExists => "name another, or replace it with --force",
+        _ => "name another file",
+    };
+    Failure::Measured(format!("cannot write {shown}: {error}: {remedy}"))
+}
+
+/// Why there is nothing in the trace.
+fn nothing(args: &ExportArgs, cut: bool) -> Failure {
+    let files: Vec<String> = args.files.iter().map(|path| shown(path)).collect();
+    let files = files.join(", ");
+    Failure::Measured(if cut {
+        format!(
+            "{files}: no payload was recorded, so no message can be found: use `wirelap record --payload`"
+        )
+    } else {
+        format!("{files}: no message was found, so there is nothing to draw: see `wirelap analyze`")
+    })
+}
+
+fn told(path: &Path, totals: Totals, bytes: u64) -> String {
+    let Totals { messages, slices, left_out } = totals;
+    let shown = if path == Path::new("-") { "stdout".into() } else { path.display().to_string() };
+    let bytes = human::bytes(bytes as f64);
+    let left_out = match left_out {
+        0 => String::new(),
+        parts => format!(
+            "note: {parts} parts of messages are not shown: there were more than 1024 at once on a track\n"
+        ),
+    };
+    format!("{shown}: {messages} messages, {slices} slices, {bytes}\n{left_out}")
+}

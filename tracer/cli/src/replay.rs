@@ -1,0 +1,406 @@
+//! Recordings and captures, from their first entry to their last, through the same pipeline as what happens now.
+
+mod observed;
+
+use crate::annotate::Copy;
+use crate::environment;
+use crate::failure::Failure;
+use crate::hosts::{self, TwoHosts};
+use crate::live::seen;
+use crate::recording::{self, Told};
+use observed::Seen;
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+use wirelap_correlate::{Config, Correlator, DeliverySink, Snapshot};
+use wirelap_events::{Delivery, Event, Nanos, Segment};
+use wirelap_recording::hosts::{Twice, merge};
+use wirelap_recording::{Counts, Entry, Recording};
+use wirelap_report::{ClockOffset, Process, RunReport};
+
+/// How long a packet may be on its way to the other host: so long, or so many of half the shortest round trip.
+const ON_THE_WAY: Nanos = Nanos::from_millis(1_000);
+const TRIPS: u64 = 8;
+
+/// Follows what is read.
+pub trait Follower {
+    /// Whether it takes deliveries. Without that, topics are not kept either.
+    const DELIVERIES: bool;
+
+    /// The first file is open. `wall` leads from its events' clock to the wall clock, if they differ.
+    fn begin(&mut self, wall: Option<i64>);
+
+    /// An event comes in.
+    ///
+    /// # Errors
+    /// It cannot go on.
+    fn event(&mut self, event: &Event<'_>) -> Result<(), Failure>;
+
+    /// A delivery is complete.
+    ///
+    /// # Errors
+    /// It cannot go on.
+    fn delivery(&mut self, delivery: &Delivery, topic: Option<&[u8]>) -> Result<(), Failure>;
+}
+
+/// Everything that is of interest is in the report.
+pub struct Nobody;
+
+impl Follower for Nobody {
+    const DELIVERIES: bool = false;
+
+    fn begin(&mut self, _: Option<i64>) {}
+
+    fn event(&mut self, _: &Event<'_>) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    fn delivery(&mut self, _: &Delivery, _: Option<&[u8]>) -> Result<(), Failure> {
+        Ok(())
+    }
+}
+
+/// Everything read so far.
+pub struct Replay<F> {
+    follower: F,
+    decode: Vec<(u16, String)>,
+    correlator: Option<Correlator>,
+    /// Deliveries that the follower has not been given yet.
+    ready: Vec<Delivery>,
+    told: Told,
+    /// What is read is written again.
+    copy: Option<Copy>,
+    keeps_topics: bool,
+    seen: Seen,
+    files: usize,
+    packets_only: bool,
+    /// How long a packet may be on its way to the other host's capture.
+    hold: Option<Nanos>,
+    clocks: Option<ClockOffset>,
+    notes: Vec<String>,
+    is_damaged: bool,
+}
+
+/// What was read.
+pub struct Read<F> {
+    /// Who followed.
+    pub follower: F,
+    /// The last picture.
+    pub snapshot: Snapshot,
+    /// What is said about it.
+    pub report: RunReport,
+    /// Payload was cut off: messages cannot be found.
+    pub cut: bool,
+}
+
+impl<F: Follower> Replay<F> {
+    /// Nothing read yet.
+    pub fn new(decode: &[(u16, String)], follower: F) -> Replay<F> {
+        Replay {
+            follower,
+            decode: decode.to_vec(),
+            correlator: None,
+            ready: Vec::new(),
+            told: Told::default(),
+            copy: None,
+            keeps_topics: F::DELIVERIES,
+            seen: Seen::default(),
+            files: 0,
+            packets_only: false,
+            hold: None,
+            clocks: None,
+            notes: Vec::new(),
+            is_damaged: false,
+        }
+    }
+
+    /// Writes what is read again, with what became of its messages. Whoever follows is given no deliveries then.
+    pub fn annotate(&mut self, to: &Path) {
+        self.copy = Some(Copy::to(to));
+        self.keeps_topics = true;
+    }
+
+    /// Who follows.
+    pub fn follower(&self) -> &F {
+        &self.follower
+    }
+
+    /// Reads files to their ends: one after the other, or two captures of two hosts together.
+    ///
+    /// # Errors
+    /// One is no capture, two hosts' clocks cannot be compared, or the follower cannot go on.
+    pub fn files(&mut self, paths: &[PathBuf]) -> Result<(), Failure> {
+        if let ([first, second], None) = (paths, &self.copy)
+            && let Some(hosts) = hosts::look(first, second)?
+        {
+            return self.two_hosts(first, second, &hosts);
+        }
+        paths.iter().try_for_each(|path| self.file(path))
+    }
+
+    fn two_hosts(&mut self, first: &Path, second: &Path, hosts: &TwoHosts) -> Result<(), Failure> {
+        let (mut one, mut two) = (open(first)?, open(second)?);
+        self.packets_only = true;
+        let trips = Nanos(hosts.clocks.at_most.0.saturating_mul(TRIPS));
+        self.hold = Some(trips.max(ON_THE_WAY));
+        self.follower.begin(None);
+        merge(&mut one, &mut two, &hosts.placing, |event| self.take(&Entry::Event(*event), true))?;
+        let offset = hosts::offset(first, second, &hosts.clocks);
+        self.notes.extend(hosts::sentences(&offset));
+        if hosts.recorded {
+            self.notes.push(
+                "Of recordings from two hosts only the packets are put together: calls and threads are of one host, and in \
+                 the report on its recording."
+                    .into(),
+            );
+        }
+        self.clocks = Some(offset);
+        for (path, recording) in [(first, &one), (second, &two)] {
+            self.closing(&shown(path), recording);
+        }
+        Ok(())
+    }
+
+    fn file(&mut self, path: &Path) -> Result<(), Failure> {
+        let mut recording = open(path)?;
+        let first = self.files == 0;
+        self.files += 1;
+        if first {
+            self.packets_only = !recording.is_own();
+            self.follower.begin(recording.wall());
+        }
+        if let Some(copy) = &mut self.copy {
+            let section = recording.section().ok_or_else(|| unread(path, &NOT_OURS))?;
+            copy.begin(section)?;
+        }
+        let mut ends = hosts::has_both_ends(path).then(Twice::default);
+        if ends.is_some() {
+            self.hold = Some(ON_THE_WAY);
+            self.notes.push(format!(
+                "{}: each packet is there twice, and taken to be sent and then received.",
+                shown(path)
+            ));
+        }
+        while let Some(entry) = recording.next() {
+            match (entry, &mut ends) {
+                (Entry::Event(event), Some(ends)) => {
+                    self.take(&Entry::Event(ends.place(event)), first)?;
+                }
+                (entry, _) => self.take(&entry, first)?,
+            }
+            if let Some(copy) = &mut self.copy {
+                if self.told.cut {
+                    return Err(unread(path, &NO_MESSAGES));
+                }
+                copy.name(recording.take_named());
+            }
+        }
+        self.closing(&shown(path), &recording);
+        Ok(())
+    }
+
+    /// What a file has beside what was read.
+    fn closing(&mut self, shown: &str, recording: &Recording<impl io::Read>) {
+        let problems = recording.problems();
+        self.is_damaged |= !problems.is_empty();
+        self.notes.extend(problems.first.iter().map(|problem| format!("{shown}, {problem}.")));
+        if problems.more > 0 {
+            self.notes.push(format!("{shown}: {} more places cannot be read.", problems.more));
+        }
+        self.notes.extend(left_out(shown, recording.counts()));
+    }
+
+    /// Reads no more, and says what came of it.
+    ///
+    /// # Errors
+    /// The follower cannot go on.
+    pub fn end(mut self) -> Result<Read<F>, Failure> {
+        let end = self.told.end.unwrap_or_default();
+        match self.copy.take() {
+            Some(copy) => copy.end(self.correlator())?,
+            None => self.with(|correlator, out| correlator.finish(out))?,
+        }
+        let snapshot = self.correlator().snapshot(end);
+        let told = std::mem::take(&mut self.told);
+        let cut = told.cut;
+        let mut report = report(&snapshot, told);
+        report.partial |= self.is_damaged;
+        report.notes.append(&mut self.notes);
+        report.notes.extend(self.seen.missing());
+        if self.packets_only {
+            report.notes.extend(self.seen.cut());
+            packets_only(&mut report, self.clocks.is_some());
+        }
+        for result in &mut report.results {
+            result.trust.clocks.clone_from(&self.clocks);
+        }
+        Ok(Read { follower: self.follower, snapshot, report, cut })
+    }
+
+    fn take(&mut self, entry: &Entry<'_>, first: bool) -> Result<(), Failure> {
+        match entry {
+            Entry::Event(event) => {
+                self.seen.add(event);
+                self.follower.event(event)?;
+                let Some(mut copy) = self.copy.take() else {
+                    return self.with(|correlator, out| correlator.take(event, out));
+                };
+                copy.event(event, self.correlator());
+                self.copy = Some(copy);
+            }
+            Entry::Known(event) if first => {
+                self.follower.event(event)?;
+                self.correlator().event(event);
+                self.copy.iter_mut().for_each(|copy| copy.entry(entry));
+            }
+            Entry::Known(_) => {}
+            Entry::Tick(at) => {
+                let Some(mut copy) = self.copy.take() else {
+                    return self.with(|correlator, out| correlator.tick(*at, out));
+                };
+                copy.tick(*at, self.correlator());
+                self.copy = Some(copy);
+            }
+            Entry::Note(note) => {
+                if first || recording::is_last(*note) {
+                    self.copy.iter_mut().for_each(|copy| copy.entry(entry));
+                }
+                if let Some(label) = self.told.take(*note)
+                    && first
+                {
+                    self.correlator().add_label(label);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Does something that may complete deliveries, and hands them on.
+    fn with(
+        &mut self,
+        step: impl FnOnce(&mut Correlator, &mut dyn DeliverySink),
+    ) -> Result<(), Failure> {
+        let mut ready = std::mem::take(&mut self.ready);
+        let correlator = self.correlator();
+        step(correlator, &mut |delivery: &Delivery| {
+            if F::DELIVERIES {
+                ready.push(delivery.clone());
+            }
+        });
+        for delivery in ready.drain(..) {
+            let correlator = self.correlator.as_ref();
+            let topic = correlator.and_then(|all| all.topic(delivery.topic?));
+            self.follower.delivery(&delivery, topic)?;
+        }
+        self.ready = ready;
+        Ok(())
+    }
+
+    /// Made when its settings are known: the notes at the front of a file come before its events.
+    fn correlator(&mut self) -> &mut Correlator {
+        self.correlator.get_or_insert_with(|| {
+            let mut decode = self.decode.clone();
+            decode.extend(self.told.decode.iter().cloned());
+            let packets_only = self.packets_only;
+            let usual = Config::default();
+            let hold = self.hold.unwrap_or_default().max(usual.hold);
+            Correlator::new(Config {
+                hold,
+                decode,
+                packets_only,
+                topics: self.keeps_topics,
+                ..usual
+            })
+        })
+    }
+}
+
+/// A capture that begins to be read.
+fn open(path: &Path) -> Result<Recording<Box<dyn io::Read>>, Failure> {
+    let bytes = wirelap_recording::open(path)
+        .map_err(|error| unread(path, &format!("cannot be read: {error}")))?;
+    Recording::new(bytes).map_err(|error| unread(path, &error))
+}
+
+fn unread(path: &Path, why: &dyn std::fmt::Display) -> Failure {
+    Failure::Usage(format!("{} {why}", shown(path)))
+}
+
+/// A file's name for people.
+pub fn shown(path: &Path) -> String {
+    if path == Path::new("-") { "stdin".into() } else { path.display().to_string() }
+}
+
+/// What the events say, with what only the recorder knew.
+fn report(snapshot: &Snapshot, told: Told) -> RunReport {
+    let mut report = seen(snapshot);
+    report.environment = told.environment.unwrap_or_else(|| environment::describe(0));
+    let Some(recorded) = told.report else {
+        if told.cut {
+            report.notes.push(NO_PAYLOAD.into());
+        }
+        return report;
+    };
+    report.environment = recorded.environment;
+    report.hooks = recorded.hooks;
+    report.scenario = recorded.scenario;
+    report.skipped = recorded.skipped;
+    report.partial = recorded.partial;
+    if told.cut {
+        report.results = recorded.results;
+        report.notes = recorded.notes;
+        report.notes.push(
+            "The file has no payload: these are the results that were made while it was recorded."
+                .into(),
+        );
+    } else {
+        let used = recorded.results.iter().flat_map(|result| &result.processes);
+        let used: BTreeMap<u32, &Process> = used.map(|process| (process.pid, process)).collect();
+        for process in report.results.iter_mut().flat_map(|result| &mut result.processes) {
+            let Some(used) = used.get(&process.pid) else { continue };
+            process.cpu_share = used.cpu_share;
+            process.rss_bytes = used.rss_bytes;
+        }
+    }
+    report
+}
+
+const NOT_OURS: &str =
+    "is not a recording of wirelap's: --annotate would lose what it has beyond TCP, UDP and IP";
+
+const NO_MESSAGES: &str = "has no payload, so that messages cannot be found again: its packets tell of them already, \
+                           as far as that was known while it was recorded";
+
+const NO_PAYLOAD: &str = "The file has no payload and does not reach its end, where the results that were made \
+                          while it was recorded would be: messages cannot be found in it.";
+
+/// What a report on packets alone does not have.
+fn packets_only(report: &mut RunReport, is_of_two: bool) {
+    for result in &mut report.results {
+        // From the last packet to the read that it stands for.
+        result.segments.retain(|row| row.segment != Segment::Busy.name());
+    }
+    report.notes.push(if is_of_two {
+        "Packets alone: a message's time is from its first packet to its last, over all legs; one that was seen \
+         once takes none."
+            .into()
+    } else {
+        "Packets alone: a message's time is from its first packet to its last, over all legs; one that was seen \
+         once takes none. What is between its packet to the broker and the one from it is the dwell, with both ways \
+         if the broker is on another host."
+            .into()
+    });
+}
+
+/// Packets that are in no result, and why.
+fn left_out(file: &str, counts: Counts) -> Vec<String> {
+    let kinds = [
+        (counts.other, "neither TCP nor UDP"),
+        (counts.fragments, "later IP fragments, which have no ports"),
+        (counts.cut, "cut off in their headers (a longer snap length helps)"),
+        (counts.unknown_link, "behind link headers that wirelap does not read"),
+        (counts.unknown_records, "records of a later version of wirelap"),
+    ];
+    let kinds = kinds.into_iter().filter(|(count, _)| *count > 0);
+    kinds.map(|(count, what)| format!("{file}: {count} left out: {what}.")).collect()
+}

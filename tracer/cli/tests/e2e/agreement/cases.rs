@@ -1,0 +1,166 @@
+//! The middlewares, and who else reads their protocols.
+
+use super::lua::{self, Dissector};
+use super::messages::{Carried, Message, Messages};
+use super::ours::{Take, message};
+use super::theirs;
+use std::path::Path;
+use wirelap_events::Frame;
+
+/// Who else reads a protocol.
+pub enum Reader {
+    /// A dissector of Wireshark's own.
+    Own(&'static str),
+    /// One of ours, in Lua.
+    Lua(Dissector),
+}
+
+/// One middleware.
+pub struct Case {
+    /// Its name for `run --on`.
+    pub on: &'static str,
+    /// What our decoders call its protocol.
+    pub protocol: &'static str,
+    /// It has a server that every message passes.
+    pub brokered: bool,
+    /// Which of our frames are messages; all others only frame them.
+    pub take: Take,
+    /// Makes of theirs what both speak of.
+    pub same: fn(&Messages, &mut Messages),
+    reader: Reader,
+}
+
+const ZENOH: Reader = Reader::Lua(Dissector {
+    name: "zenoh",
+    message: "zenoh.message",
+    topic: "zenoh.keyexpr",
+    payload_len: "zenoh.payload_len",
+    whole: "zenoh.fragment.count",
+});
+
+const NATS: Reader = Reader::Lua(Dissector {
+    name: "nats",
+    message: "nats.message",
+    topic: "nats.subject",
+    payload_len: "nats.payload_len",
+    whole: "",
+});
+
+const ZMTP: Reader = Reader::Lua(Dissector {
+    name: "zmtp",
+    message: "zmtp.message",
+    topic: "zmtp.topic",
+    payload_len: "zmtp.payload_len",
+    whole: "",
+});
+
+fn each(frame: &Frame<'_>, messages: &mut Vec<Message>) {
+    messages.push(message(frame));
+}
+
+/// Without the header of an RTPS message, which is none of its submessages, and datagrams of another kind: Cyclone DDS tries
+/// with one whether multicast works.
+fn submessages(frame: &Frame<'_>, messages: &mut Vec<Message>) {
+    if !["RTPS", "MALFORMED"].contains(&frame.name) {
+        messages.push(message(frame));
+    }
+}
+
+/// tshark 4.0 knows what Kafka's requests and responses are and how long, and of their content only older versions.
+fn requests(frame: &Frame<'_>, messages: &mut Vec<Message>) {
+    const PARTS: [&str; 3] = ["Record", "RecordBatch", "PartitionData"];
+    let Message { name, .. } = message(frame);
+    let bytes = frame.range.len();
+    match messages.last_mut().and_then(|last| last.carried.as_mut()) {
+        Some(last) if PARTS.contains(&&*name) => last.payload_len += bytes,
+        _ => {
+            let carried = Some(Carried { topic: String::new(), payload_len: bytes });
+            messages.push(Message { name, carried });
+        }
+    }
+}
+
+/// Ours leaves out what is `JetStream`'s own, and what only says that nobody listens; the dissector shows the protocol.
+fn without_status(ours: &Messages, theirs: &mut Messages) {
+    for (ports, ours) in ours {
+        let theirs = theirs.get_mut(ports).into_iter().flatten();
+        for (our, their) in ours.iter().zip(theirs) {
+            let own = |carried: &Carried| carried.topic.starts_with('$') || their.name == "HMSG";
+            if our.carried.is_none() && their.carried.as_ref().is_some_and(own) {
+                their.carried = None;
+            }
+        }
+    }
+}
+
+/// A sample may overtake what announces its topic on another port. tshark does not look back, and neither knows a
+/// topic whose announcement was not seen; that a sequence's length stands first is then told by its value alone.
+fn announced(ours: &Messages, theirs: &mut Messages) {
+    for (ports, ours) in ours {
+        let theirs = theirs.get_mut(ports).into_iter().flatten();
+        for (our, their) in ours.iter().zip(theirs) {
+            let (Some(our), Some(their)) = (&our.carried, &mut their.carried) else { continue };
+            if their.topic.is_empty() && our.topic.starts_with("wirelap/") {
+                their.topic.clone_from(&our.topic);
+                their.payload_len -= theirs::SEQUENCE;
+            } else if their.topic.is_empty()
+                && our.topic.is_empty()
+                && their.payload_len == our.payload_len + theirs::SEQUENCE
+            {
+                their.payload_len = our.payload_len;
+            }
+        }
+    }
+}
+
+const fn case(on: &'static str, protocol: &'static str, brokered: bool, reader: Reader) -> Case {
+    Case { on, protocol, brokered, take: each, same: |_, _| (), reader }
+}
+
+/// All that `wirelap-workload` can run by itself.
+pub static CASES: [Case; 10] = [
+    case("mqtt", "mqtt", true, Reader::Own("mqtt")),
+    Case { take: requests, ..case("kafka", "kafka", true, Reader::Own("kafka")) },
+    Case { take: submessages, same: announced, ..case("dds", "dds", false, Reader::Own("rtps")) },
+    case("opcua", "opcua", true, Reader::Own("opcua")),
+    case("opcua-write", "opcua", false, Reader::Own("opcua")),
+    Case { same: without_status, ..case("nats", "nats", true, NATS) },
+    case("zeromq", "zmtp", false, ZMTP),
+    case("zeromq-rust", "zmtp", false, ZMTP),
+    case("zenoh-p2p", "zenoh", false, ZENOH),
+    case("zenoh-brokered", "zenoh", true, ZENOH),
+];
+
+impl Case {
+    /// What others read in a recording.
+    pub fn theirs(&self, file: &Path, servers: &[u16]) -> Messages {
+        match &self.reader {
+            Reader::Own(name) => theirs::read(file, name, servers),
+            Reader::Lua(dissector) => dissector.read(file, 1),
+        }
+    }
+
+    /// Nobody complains: nothing malformed, no error, no warning. But for Kafka's versions that tshark 4.0 does not know,
+    /// and what really befell a connection.
+    pub fn assert_quiet(&self, file: &Path, servers: &[u16]) {
+        let experts = ["-q", "-z", "expert"];
+        let told = match &self.reader {
+            Reader::Own(name) => theirs::tshark(file, name, servers, &experts),
+            Reader::Lua(dissector) => lua::tshark(dissector.name, file, &experts),
+        };
+        let mut bad = false;
+        for line in told.lines() {
+            let group = line.split(" (").next().unwrap_or_default();
+            if ["Errors", "Warns", "Notes", "Chats", "Comments"].contains(&group) {
+                bad = ["Errors", "Warns"].contains(&group);
+            }
+            // Frequency, group, protocol, summary.
+            let mut words = line.split_whitespace();
+            let counts = words.next().is_some_and(|count| count.parse::<u64>().is_ok());
+            let by = words.nth(1);
+            let befell = ["Connection reset (RST)", "TCP Zero Window segment"];
+            let excused = by == Some("Kafka") || befell.iter().any(|what| line.ends_with(what));
+            assert!(!bad || !counts || excused, "{}: {told}", self.on);
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! `run --pcapng` of every middleware that needs nothing but ourselves: what Wireshark's dissectors and ours in Lua read in
+//! the recordings, what our decoders read, and what `analyze` counts must be the same, message by message.
+
+mod cases;
+#[path = "../../../../protocols/tests/dissectors/theirs.rs"]
+mod lua;
+#[path = "../../../../protocols/tests/dissectors/messages.rs"]
+pub mod messages;
+mod ours;
+mod theirs;
+
+use crate::LONG;
+use crate::bench::{Bench, lock};
+use crate::offline::{analyze, number};
+use cases::{CASES, Case};
+use messages::compare;
+use ours::Carrying;
+use serde_json::Value;
+use std::path::PathBuf;
+
+/// A trial's recording.
+struct Recorded {
+    case: &'static Case,
+    file: PathBuf,
+}
+
+/// Runs these middlewares, and finds the recording of each.
+fn record(bench: &Bench, on: &[&str], more: &str) -> (Value, Vec<Recorded>) {
+    let file = bench.file("trace.pcapng");
+    let words =
+        format!("run latency --on {} --warmup 0 {more} --pcapng {}", on.join(","), file.display());
+    let ended = bench.wirelap(&words).json().end(LONG);
+    assert_eq!(ended.status, Some(0), "{}", ended.stderr);
+    let report = bench.report();
+    let order = report["scenario"]["order"].as_array().unwrap();
+    let recorded = (1..).zip(order).map(|(number, title)| {
+        let name = title.as_str().unwrap().split(' ').next().unwrap();
+        let case = CASES.iter().find(|case| case.on == name).unwrap();
+        let file =
+            if on.len() > 1 { wirelap_recording::numbered(&file, number) } else { file.clone() };
+        Recorded { case, file }
+    });
+    let recorded = recorded.collect();
+    (report, recorded)
+}
+
+/// Compares what is in one recording. Returns how many messages it was.
+fn check(bench: &Bench, report: &Value, Recorded { case, file }: &Recorded) -> usize {
+    let ours = ours::read(file, case.protocol, case.take);
+    let mut theirs = case.theirs(file, &ours.servers);
+    (case.same)(&ours.messages, &mut theirs);
+    compare(&ours.messages, &theirs);
+    case.assert_quiet(file, &ours.servers);
+    let (read, _) = analyze(bench, &[file]);
+    let rows = read["results"].as_array().unwrap().iter();
+    let rows: Vec<_> = rows.filter(|row| number(row, "/messages/sent") > 0).collect();
+    let [row] = rows[..] else { panic!("{}: {rows:#?}", case.on) };
+    assert_counted(case, row, &ours.carrying);
+    let ran = report["results"].as_array().unwrap().iter();
+    let ran = ran.clone().find(|result| result["middleware"] == case.on).unwrap();
+    // A look whether a server is there yet is in a row of its own, where nobody says whose it is.
+    let is_alone = read["results"].as_array().unwrap().len() == 1;
+    assert_same(ran, row, is_alone);
+    ours.messages.values().map(Vec::len).sum()
+}
+
+/// `analyze` counts what others do.
+fn assert_counted(case: &Case, read: &Value, carrying: &Carrying) {
+    let (sent, delivered) = (number(read, "/messages/sent"), number(read, "/messages/delivered"));
+    let Carrying { to_servers, others, stored, bytes } = *carrying;
+    let legs = to_servers + others;
+    if case.brokered {
+        assert_eq!((sent, delivered), (to_servers, others), "{}", case.on);
+    } else {
+        assert_eq!((sent, delivered), (legs, legs), "{}", case.on);
+    }
+    let operations = read["overhead"]["operations"].as_array().unwrap().iter();
+    let published = operations.filter(|operation| operation["operation"] == "publish");
+    let published: u64 = published.map(|row| number(row, "/count")).sum();
+    assert_eq!(published, legs + stored, "{}", case.on);
+    let part = |name: &str| number(read, &format!("/overhead/parts_bytes/{name}"));
+    let payload = part("payload") + part("copies") + part("repeats");
+    assert_eq!(payload, bytes, "{}", case.on);
+}
+
+/// What `run` itself said is in the file.
+fn assert_same(ran: &Value, read: &Value, is_alone: bool) {
+    let messages = ["/messages/matched", "/messages/delivered", "/latency/one_way_ns/p50"];
+    let bytes =
+        ["/overhead/parts_bytes", "/overhead/packets", "/overhead/operations", "/trust/events"];
+    let bytes = bytes.into_iter().filter(|_| is_alone);
+    for pointer in messages.into_iter().chain(bytes) {
+        assert_eq!(ran.pointer(pointer), read.pointer(pointer), "{}: {pointer}", ran["middleware"]);
+    }
+}
+
+/// Small messages, and such as take several packets, datagrams, fragments; what is acknowledged twice; batches in datagrams.
+#[test]
+fn whatever_others_read_in_a_recording_is_what_was_counted() {
+    let _alone = lock();
+    let bench = Bench::new();
+    let every: Vec<_> = CASES.iter().map(|case| case.on).collect();
+    let runs: [(&[&str], &str); 4] = [
+        (&every, "--messages 60 --payload 64"),
+        (&["mqtt", "kafka", "dds", "zenoh-p2p"], "--messages 6 --payload 300K"),
+        (&["mqtt"], "--messages 20 --payload 64 --qos 2"),
+        (&["zenoh-p2p"], "--messages 20 --payload 64 --transport udp"),
+    ];
+    let mut messages = 0;
+    for (on, more) in runs {
+        let (report, recorded) = record(&bench, on, more);
+        assert_eq!(recorded.len(), on.len());
+        for recorded in &recorded {
+            messages += check(&bench, &report, recorded);
+        }
+    }
+    println!("{messages} messages agree");
+    bench.assert_clean();
+}

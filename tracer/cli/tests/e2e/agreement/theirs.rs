@@ -1,0 +1,131 @@
+//! What tshark's own dissectors read in a recording. Of its outputs only PDML keeps the messages of one packet apart.
+
+mod kafka;
+mod mqtt;
+mod opcua;
+mod rtps;
+
+use super::messages::{Message, Messages};
+use roxmltree::{Document, Node, ParsingOptions};
+pub use rtps::SEQUENCE;
+use std::path::Path;
+use std::process::Command;
+
+/// Reads what tshark says of one protocol.
+pub trait Reading {
+    /// One PDU of it, sent from one port to another.
+    fn pdu(&mut self, ports: (u16, u16), pdu: Field<'_>, messages: &mut Vec<Message>);
+}
+
+/// Reads a protocol of ours, by the name that tshark has for it. `servers` are the ports that its connections were opened to.
+pub fn read(recording: &Path, name: &str, servers: &[u16]) -> Messages {
+    let mut reading: Box<dyn Reading> = match name {
+        "mqtt" => Box::new(mqtt::Mqtt),
+        "kafka" => Box::new(kafka::Kafka::new(servers)),
+        "rtps" => Box::<rtps::Rtps>::default(),
+        "opcua" => Box::<opcua::OpcUa>::default(),
+        name => panic!("{name}"),
+    };
+    let pdml = tshark(recording, name, servers, &["-Y", name, "-T", "pdml"]);
+    let options = ParsingOptions { allow_dtd: true, ..ParsingOptions::default() };
+    let document = Document::parse_with_options(&pdml, options).unwrap();
+    let mut messages = Messages::new();
+    for packet in document.descendants().filter(|node| node.has_tag_name("packet")) {
+        let ends = ["tcp", "udp"].into_iter().find_map(|transport| {
+            let header = Field::protocols(packet, transport).next()?;
+            let port =
+                |end: &str| u16::try_from(header.number(&format!("{transport}.{end}port"))?).ok();
+            Some((port("src")?, port("dst")?))
+        });
+        let Some(ports) = ends else { continue };
+        for pdu in Field::protocols(packet, name) {
+            let mut found = Vec::new();
+            reading.pdu(ports, pdu, &mut found);
+            if !found.is_empty() {
+                messages.entry(ports).or_default().append(&mut found);
+            }
+        }
+    }
+    messages
+}
+
+/// tshark's output, with everything at these ports taken for this protocol.
+pub fn tshark(recording: &Path, name: &str, servers: &[u16], words: &[&str]) -> String {
+    let mut tshark = Command::new("tshark");
+    for port in servers {
+        tshark.args(["-d", &format!("tcp.port=={port},{name}")]);
+    }
+    let output = tshark
+        // Some ports of DDS domains are registered for other protocols.
+        .args(["-o", "udp.try_heuristic_first:TRUE", "-r"])
+        .arg(recording)
+        .args(words)
+        .env("HOME", env!("CARGO_TARGET_TMPDIR"))
+        .env_remove("XDG_CONFIG_HOME")
+        .output()
+        .expect("tshark");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// A protocol or a field in PDML.
+#[derive(Clone, Copy, Debug)]
+pub struct Field<'a>(Node<'a, 'a>);
+
+impl<'a> Field<'a> {
+    fn protocols(packet: Node<'a, 'a>, name: &str) -> impl Iterator<Item = Field<'a>> {
+        let protocols = packet.children().filter(move |node| node.has_tag_name("proto"));
+        protocols.filter(move |node| node.attribute("name") == Some(name)).map(Field)
+    }
+
+    /// It and everything in it, in order.
+    fn all(self) -> impl Iterator<Item = Field<'a>> {
+        self.0.descendants().filter(Node::is_element).map(Field)
+    }
+
+    /// What stands in it.
+    fn inside(self) -> impl Iterator<Item = Field<'a>> {
+        self.0.children().filter(Node::is_element).map(Field)
+    }
+
+    fn attribute(self, name: &str) -> &'a str {
+        self.0.attribute(name).unwrap_or_default()
+    }
+
+    fn name(self) -> &'a str {
+        self.attribute("name")
+    }
+
+    fn show(self) -> &'a str {
+        self.attribute("show")
+    }
+
+    /// Bytes of it.
+    fn size(self) -> u64 {
+        self.attribute("size").parse().unwrap()
+    }
+
+    /// What it shows as a number, decimal or hexadecimal.
+    fn value(self) -> Option<u64> {
+        let show = self.show();
+        match show.strip_prefix("0x") {
+            Some(digits) => u64::from_str_radix(digits, 16).ok(),
+            None => show.parse().ok(),
+        }
+    }
+
+    /// The first field of this name.
+    fn named(self, name: &str) -> Option<Field<'a>> {
+        self.all().find(|field| field.name() == name)
+    }
+
+    /// What the first field of this name shows as a number.
+    fn number(self, name: &str) -> Option<u64> {
+        self.named(name)?.value()
+    }
+
+    /// The fields whose text ends so.
+    fn ending(self, end: &str) -> impl Iterator<Item = Field<'a>> {
+        self.all().filter(move |field| field.show().ends_with(end))
+    }
+}

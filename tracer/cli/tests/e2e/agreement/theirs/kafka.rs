@@ -1,0 +1,49 @@
+//! Kafka's requests and responses, and their lengths.
+
+use super::{Field, Reading};
+use crate::agreement::messages::{Carried, Message};
+use std::collections::HashMap;
+
+/// The API keys of what the workloads ask for (kafka.apache.org/protocol).
+const NAMES: [(u64, &str); 7] = [
+    (0, "Produce"),
+    (1, "Fetch"),
+    (2, "ListOffsets"),
+    (3, "Metadata"),
+    (10, "FindCoordinator"),
+    (18, "ApiVersions"),
+    (71, "GetTelemetrySubscriptions"),
+];
+
+/// The size that stands before each request and response, and does not count itself.
+const SIZE: u64 = 4;
+
+pub struct Kafka {
+    servers: Vec<u16>,
+    /// What was asked: the client's port, the correlation id.
+    asked: HashMap<(u16, u64), &'static str>,
+}
+
+impl Kafka {
+    pub fn new(servers: &[u16]) -> Kafka {
+        Kafka { servers: servers.to_vec(), asked: HashMap::new() }
+    }
+}
+
+impl Reading for Kafka {
+    fn pdu(&mut self, (from, to): (u16, u16), pdu: Field<'_>, messages: &mut Vec<Message>) {
+        let id = pdu.number("kafka.correlation_id").unwrap();
+        let name = if self.servers.contains(&to) {
+            let key = pdu.number("kafka.api_key").unwrap();
+            let name = NAMES.iter().find(|(of, _)| *of == key).map(|(_, name)| *name);
+            let name = name.unwrap_or_else(|| panic!("API key {key}"));
+            self.asked.insert((from, id), name);
+            format!("{name}Request")
+        } else {
+            format!("{}Response", self.asked.remove(&(to, id)).unwrap())
+        };
+        let payload_len = SIZE + pdu.number("kafka.len").unwrap();
+        let carried = Some(Carried { topic: String::new(), payload_len });
+        messages.push(Message { name, carried });
+    }
+}

@@ -1,0 +1,77 @@
+//! The names of topics, each kept once.
+
+use rustc_hash::FxHashMap;
+use wirelap_events::TopicId;
+
+/// Names that are kept.
+const LIMIT: usize = 65_536;
+
+/// Their bytes, all together.
+const BYTES: usize = 8 << 20;
+
+/// The names of topics.
+#[derive(Debug, Default)]
+pub struct Topics {
+    /// Whether names are kept at all.
+    kept: bool,
+    ids: FxHashMap<Box<[u8]>, TopicId>,
+    names: Vec<Box<[u8]>>,
+    bytes: usize,
+}
+
+impl Topics {
+    pub fn new(kept: bool) -> Topics {
+        Topics { kept, ..Topics::default() }
+    }
+
+    /// The number of a name; `None` for none, and when there are too many.
+    pub fn id_of(&mut self, name: &[u8]) -> Option<TopicId> {
+        if !self.kept || name.is_empty() {
+            return None;
+        }
+        if let Some(&id) = self.ids.get(name) {
+            return Some(id);
+        }
+        if self.names.len() >= LIMIT || self.bytes + name.len() > BYTES {
+            return None;
+        }
+        let id = TopicId(u32::try_from(self.names.len()).ok()?);
+        self.bytes += name.len();
+        self.names.push(name.into());
+        self.ids.insert(name.into(), id);
+        Some(id)
+    }
+
+    /// The name of a number.
+    pub fn name(&self, id: TopicId) -> Option<&[u8]> {
+        self.names.get(id.0 as usize).map(|name| &**name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_has_one_number_and_there_is_an_end_to_them() {
+        let mut topics = Topics::new(true);
+        let first = topics.id_of(b"a/b").unwrap();
+        assert_eq!(topics.id_of(b"a/b"), Some(first));
+        assert_eq!(topics.name(first), Some(&b"a/b"[..]));
+        assert_eq!(topics.id_of(b""), None);
+        assert_eq!(topics.id_of(&vec![0; BYTES]), None);
+        for index in 0..70_000_u32 {
+            topics.id_of(&index.to_le_bytes());
+        }
+        assert_eq!(topics.names.len(), LIMIT);
+        assert_eq!(topics.id_of(b"one more"), None);
+        assert_eq!(topics.id_of(b"a/b"), Some(first));
+    }
+
+    #[test]
+    fn nothing_is_kept_unasked() {
+        let mut topics = Topics::default();
+        assert_eq!(topics.id_of(b"a"), None);
+        assert!(topics.names.is_empty());
+    }
+}

@@ -1,0 +1,124 @@
+//! Where a recording goes: a file, one after the other, a ring of them, or stdout.
+
+use crate::recorder::{Rotation, WriteFailed};
+use std::collections::VecDeque;
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// Files that are being written.
+#[derive(Debug)]
+pub struct Files {
+    path: PathBuf,
+    rotation: Rotation,
+    sink: Sink,
+    /// Bytes of the file that is being written, all of them whole blocks.
+    len: u64,
+    number: u64,
+    /// Those that are there now, the oldest first.
+    pub kept: VecDeque<PathBuf>,
+    /// Bytes of all files.
+    pub bytes: u64,
+    /// Why nothing is written any more.
+    pub failed: Option<WriteFailed>,
+}
+
+#[derive(Debug)]
+enum Sink {
+    File(File),
+    Stdout,
+}
+
+impl Files {
+    /// Creates the first one. `-` is stdout.
+    ///
+    /// # Errors
+    /// It cannot be created.
+    pub fn create(path: &Path, rotation: Rotation) -> Result<Files, WriteFailed> {
+        let mut files = Files {
+            path: path.to_owned(),
+            rotation,
+            sink: Sink::Stdout,
+            len: 0,
+            number: 0,
+            kept: VecDeque::new(),
+            bytes: 0,
+            failed: None,
+        };
+        if path != Path::new("-") {
+            files.next();
+        }
+        match files.failed.take() {
+            None => Ok(files),
+            Some(failed) => Err(failed),
+        }
+    }
+
+    /// The file that is being written.
+    pub fn path(&self) -> &Path {
+        self.kept.back().map_or(self.path.as_path(), PathBuf::as_path)
+    }
+
+    /// Begins the next one.
+    pub fn next(&mut self) {
+        if self.failed.is_some() {
+            return;
+        }
+        self.number += 1;
+        let path = if self.rotation.is_on() {
+            numbered(&self.path, self.number)
+        } else {
+            self.path.clone()
+        };
+        self.sink = match File::create(&path) {
+            Ok(file) => Sink::File(file),
+            Err(error) => return self.failed = Some(WriteFailed { path, error }),
+        };
+        self.len = 0;
+        self.kept.push_back(path);
+        let most = self.rotation.files.filter(|_| self.rotation.is_on());
+        while most.is_some_and(|most| self.kept.len() > most.max(1)) {
+            if let Some(old) = self.kept.pop_front() {
+                // One that somebody has moved away is not in the way.
+                let _ = fs::remove_file(old);
+            }
+        }
+    }
+
+    /// Writes whole blocks. What is written in part is cut off again.
+    pub fn write(&mut self, bytes: &[u8]) {
+        if self.failed.is_some() || bytes.is_empty() {
+            return;
+        }
+        let written = match &mut self.sink {
+            Sink::File(file) => file.write_all(bytes),
+            Sink::Stdout => {
+                let mut out = io::stdout().lock();
+                out.write_all(bytes).and_then(|()| out.flush())
+            }
+        };
+        match written {
+            Ok(()) => {
+                self.len += bytes.len() as u64;
+                self.bytes += bytes.len() as u64;
+            }
+            Err(error) => {
+                if let Sink::File(file) = &self.sink {
+                    // If not, the file ends in the middle of a block, which readers cope with.
+                    let _ = file.set_len(self.len);
+                }
+                self.failed = Some(WriteFailed { path: self.path().to_owned(), error });
+            }
+        }
+    }
+}
+
+/// `trace.pcapng` → `trace-00007.pcapng`.
+pub fn numbered(path: &Path, number: u64) -> PathBuf {
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    let name = match path.extension() {
+        Some(extension) => format!("{stem}-{number:05}.{}", extension.to_string_lossy()),
+        None => format!("{stem}-{number:05}"),
+    };
+    path.with_file_name(name)
+}

@@ -1,0 +1,220 @@
+//! How two clocks differ, from when each saw the same packets.
+
+use super::hull::{Point, lower, upper};
+use wirelap_events::Nanos;
+
+/// Rates differ by less: 1000 ppm. Quartz is within 100, and `adjtimex` slews by 500 at most.
+const FASTEST: f64 = 1e6;
+
+/// Samples that may contradict the others before it is said that all do.
+const STRAYS: usize = 32;
+
+/// Stretches of the captures that are looked at for themselves.
+const STRETCHES: usize = 16;
+
+/// A stretch of fewer samples of a direction says nothing.
+const FEW: usize = 8;
+
+/// A packet that both captures have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sample {
+    /// When the first capture has it, by the first clock.
+    pub at: Nanos,
+    /// The second capture's time less that one, each by its own clock, in nanoseconds.
+    pub later: i64,
+    /// The first capture's host sent it.
+    pub from_first: bool,
+}
+
+/// What the second clock shows, less what the first one does: a line over time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Clocks {
+    /// The time of the first sample, by the first clock.
+    pub start: Nanos,
+    /// The difference then, in nanoseconds; above zero if the second clock is ahead.
+    pub offset: i64,
+    /// By how much it grows each second, in nanoseconds (1000 is 1 ppm); 0 if that cannot be told from nothing.
+    pub drift: f64,
+    /// How far `drift` can be wrong.
+    pub drift_within: f64,
+    /// How far the difference can be wrong if the shortest way takes as long in both directions.
+    pub within: Nanos,
+    /// How far it can be wrong however long each direction takes: half the shortest round trip.
+    pub at_most: Nanos,
+    /// From so many packets.
+    pub samples: usize,
+    /// From the first sample to the last.
+    pub span: Nanos,
+}
+
+/// No two clocks that run evenly can have shown these times: one was set meanwhile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Uneven;
+
+impl Clocks {
+    /// A time of the second clock, by the first one.
+    pub fn to_first(&self, at: Nanos) -> Nanos {
+        let even = i128::from(at.0) - i128::from(self.offset);
+        let rate = self.drift / 1e9;
+        let since = (even - i128::from(self.start.0)) as f64;
+        #[expect(clippy::cast_possible_truncation, reason = "`as` saturates")]
+        let drifted = (since * rate / (1.0 + rate)).round() as i128;
+        Nanos(u64::try_from(even - drifted).unwrap_or(0))
+    }
+
+    /// From samples of both directions, in the order of the first clock.
+    ///
+    /// # Errors
+    /// They contradict each other.
+    pub fn of(samples: &[Sample]) -> Result<Option<Clocks>, Uneven> {
+        let (Some(first), Some(last)) = (samples.first(), samples.last()) else { return Ok(None) };
+        let mut band = Band::of(samples, *first);
+        if band.there.is_empty() || band.back.is_empty() {
+            return Ok(None);
+        }
+        let mut line = band.steepest();
+        for _ in 0..STRAYS.min(samples.len() / 50) {
+            if line.width >= 0.0 {
+                break;
+            }
+            band.drop_touching(line);
+            line = band.steepest();
+        }
+        if line.width < 0.0 {
+            return Err(Uneven);
+        }
+        let span = last.at - first.at;
+        let seconds = span.as_secs_f64();
+        let tick = tick(samples);
+        let mut within = band.within(line) + tick;
+        let mut drift_within = if seconds > 0.0 { 2.0 * within / seconds } else { f64::INFINITY };
+        let level = band.line(0.0);
+        if line.drift.abs() <= drift_within && level.width >= 0.0 {
+            line = level;
+            within = band.within(line) + tick;
+        }
+        drift_within = drift_within.min(FASTEST);
+        #[expect(clippy::cast_possible_truncation, reason = "`as` saturates")]
+        let middle = line.middle.round() as i64;
+        Ok(Some(Clocks {
+            start: first.at,
+            offset: first.later.saturating_add(middle),
+            drift: line.drift,
+            drift_within,
+            within: Nanos::from_f64(within.min(line.width / 2.0 + tick)),
+            at_most: Nanos::from_f64(line.width / 2.0 + tick),
+            samples: samples.len(),
+            span,
+        }))
+    }
+}
+
+/// No kernel stamps a packet nearer to when it is on the line, in nanoseconds.
+const STAMPED: f64 = 1e3;
+
+/// How far times are off in any case: where they are stamped, and that both may be cut to microseconds.
+fn tick(samples: &[Sample]) -> f64 {
+    let is_coarse = |s: &Sample| s.at.0.is_multiple_of(1000) && s.later % 1000 == 0;
+    if samples.iter().all(is_coarse) { 2.0 * STAMPED } else { STAMPED }
+}
+
+/// A line through the middle of the band, and how wide the band is there.
+#[derive(Clone, Copy, Debug)]
+struct Line {
+    /// Nanoseconds a second.
+    drift: f64,
+    /// At the first sample.
+    middle: f64,
+    width: f64,
+}
+
+/// What lies above the line and what below.
+struct Band {
+    /// From the first host.
+    there: Vec<Point>,
+    /// From the second.
+    back: Vec<Point>,
+    /// Of them, what a line can touch.
+    above: Vec<Point>,
+    below: Vec<Point>,
+}
+
+impl Band {
+    /// In seconds after the first sample, and nanoseconds more than that.
+    fn of(samples: &[Sample], first: Sample) -> Band {
+        let point = |sample: &Sample| {
+            let later = i128::from(sample.later) - i128::from(first.later);
+            ((sample.at - first.at).as_secs_f64(), later as f64)
+        };
+        let side = |way| samples.iter().filter(move |s| s.from_first == way).map(point).collect();
+        let mut band =
+            Band { there: side(true), back: side(false), above: Vec::new(), below: Vec::new() };
+        band.touch();
+        band
+    }
+
+    fn touch(&mut self) {
+        self.above = lower(self.there.iter().copied());
+        self.below = upper(self.back.iter().copied());
+    }
+
+    /// The line of a drift.
+    fn line(&self, drift: f64) -> Line {
+        let level = |point: &Point| point.1 - drift * point.0;
+        let above = self.above.iter().map(level).fold(f64::INFINITY, f64::min);
+        let below = self.below.iter().map(level).fold(f64::NEG_INFINITY, f64::max);
+        Line { drift, middle: f64::midpoint(above, below), width: above - below }
+    }
+
+    /// The line around which the band is the widest. A wrong drift runs into one of its sides: the width is
+    /// concave in the drift.
+    fn steepest(&self) -> Line {
+        let (mut from, mut to) = (-FASTEST, FASTEST);
+        for _ in 0..200 {
+            let third = (to - from) / 3.0;
+            if self.line(from + third).width < self.line(to - third).width {
+                from += third;
+            } else {
+                to -= third;
+            }
+        }
+        self.line(f64::midpoint(from, to))
+    }
+
+    /// Leaves out the points that the line touches.
+    fn drop_touching(&mut self, line: Line) {
+        let half = line.width / 2.0;
+        let level = |point: &Point| point.1 - line.drift * point.0 - line.middle;
+        let near = |value: f64, of: f64| (value - of).abs() < 0.5;
+        self.there.retain(|point| !near(level(point), half));
+        self.back.retain(|point| !near(level(point), -half));
+        self.touch();
+    }
+
+    /// How far the middle can be off by chance: by what the shortest delays of most stretches are above the shortest of all.
+    fn within(&self, line: Line) -> f64 {
+        let above = |point: &Point| point.1 - line.drift * point.0;
+        let excess = [excess(&self.there, above), excess(&self.back, |point| -above(point))];
+        match excess {
+            [Some(there), Some(back)] => f64::midpoint(there, back),
+            _ => line.width / 2.0,
+        }
+    }
+}
+
+/// By how much the least of three quarters of the stretches are above the least of all; `None` if there are too few.
+fn excess(points: &[Point], level: impl Fn(&Point) -> f64) -> Option<f64> {
+    let count = (points.len() / (2 * FEW)).clamp(1, STRETCHES);
+    let stretches = points.chunks(points.len().div_ceil(count).max(1));
+    let least = |stretch: &[Point]| stretch.iter().map(&level).fold(f64::INFINITY, f64::min);
+    let whole = stretches.filter(|stretch| stretch.len() >= FEW);
+    let mut least: Vec<f64> = whole.map(least).collect();
+    least.sort_unstable_by(f64::total_cmp);
+    if least.len() < 2 {
+        return None;
+    }
+    Some(least[(least.len() * 3).div_ceil(4) - 1] - least[0])
+}
+
+#[cfg(test)]
+mod tests;

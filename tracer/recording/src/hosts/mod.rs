@@ -1,0 +1,36 @@
+//! Captures of two hosts: the packets that both have, what their times say about the two clocks, and all
+//! packets of both in one order.
+//!
+//! ```text
+//!   clock of host 1   ──t₁────────────────────────────t₁'──▶
+//!                        ╲ request              reply ╱
+//!   clock of host 2   ─────t₂──────────────────────t₂'─────▶
+//!
+//!   t₂ − t₁  = offset + delay there       never below offset + the shortest delay there
+//!   t₂' − t₁' = offset − delay back       never above offset − the shortest delay back
+//! ```
+//!
+//! The offset lies between the two; in the middle if the shortest delays of both directions are the same, which packets cannot
+//! tell. Only the shortest count, so that queues, however uneven, do no harm while some packet finds
+//! them empty. The two clocks' rates differ, too: the offset is taken as a line over time.
+//!
+//! | module | what |
+//! |---|---|
+//! | `token` | what makes a packet the same in both files |
+//! | [`survey`] | the packets of a file, in bounded memory, and those that two have in common |
+//! | [`clocks`] | [`Clocks`]: the line |
+//! | `hull` | the points that a line from below can touch |
+//! | [`merge`] | both files as one |
+//! | [`twice`] | one file that has both ends |
+
+pub mod clocks;
+mod hull;
+pub mod merge;
+pub mod survey;
+mod token;
+pub mod twice;
+
+pub use clocks::Clocks;
+pub use merge::merge;
+pub use survey::{Addresses, Common, Survey, common};
+pub use twice::{Twice, is_twice};

@@ -1,0 +1,204 @@
+//! The packets of a capture, in bounded memory, and those that two captures have in common.
+
+use super::clocks::Sample;
+use super::token::token;
+use rustc_hash::FxHashMap;
+use std::net::IpAddr;
+use wirelap_events::{Event, Nanos, Packet};
+
+/// Packets that are kept of a capture. Beyond, half of all are left out, the same ones in each capture.
+const LIMIT: usize = 1 << 18;
+
+/// Addresses that are told apart.
+const ADDRESSES: usize = 65_536;
+
+/// Captures of two hosts have at least so many packets in common …
+const FEW: usize = 8;
+
+/// … and one in so many of what they could have. Parts of one capture share a repetition or two.
+const RARE: usize = 20;
+
+/// Addresses by number, the same numbers for both captures.
+#[derive(Debug, Default)]
+pub struct Addresses {
+    numbers: FxHashMap<IpAddr, u32>,
+}
+
+impl Addresses {
+    fn number(&mut self, address: IpAddr) -> Option<u32> {
+        let next = u32::try_from(self.numbers.len()).ok()?;
+        if self.numbers.len() >= ADDRESSES {
+            return self.numbers.get(&address).copied();
+        }
+        Some(*self.numbers.entry(address).or_insert(next))
+    }
+
+    /// Those with these numbers.
+    pub(super) fn of(&self, numbers: &[u32]) -> Vec<IpAddr> {
+        let known = self.numbers.iter().filter(|(_, number)| numbers.contains(number));
+        known.map(|(address, _)| *address).collect()
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Seen {
+    at: Nanos,
+    from: u32,
+    to: u32,
+    /// Seen more than once, it is not known which one another capture has.
+    repeated: bool,
+}
+
+/// What is kept of one capture.
+#[derive(Debug, Default)]
+pub struct Survey {
+    seen: FxHashMap<u64, Seen>,
+    /// Identities are kept if so many of their bits are zero.
+    zeros: u32,
+    /// The times of the first packet and of the last.
+    pub span: Option<(Nanos, Nanos)>,
+}
+
+impl Survey {
+    /// Takes a packet in.
+    pub fn add(&mut self, event: &Event<'_>, packet: &Packet<'_>, addresses: &mut Addresses) {
+        let (first, last) = self.span.unwrap_or((event.at, event.at));
+        self.span = Some((first.min(event.at), last.max(event.at)));
+        let Some(token) = token(packet).filter(|token| self.keeps(*token)) else { return };
+        let [from, to] = [packet.flow.src, packet.flow.dst].map(|end| addresses.number(end.ip()));
+        let (Some(from), Some(to)) = (from, to) else { return };
+        let seen = Seen { at: event.at, from, to, repeated: false };
+        self.seen.entry(token).and_modify(|seen| seen.repeated = true).or_insert(seen);
+        while self.seen.len() > LIMIT {
+            self.thin(self.zeros + 1);
+        }
+    }
+
+    fn keeps(&self, token: u64) -> bool {
+        token.trailing_zeros() >= self.zeros
+    }
+
+    fn thin(&mut self, zeros: u32) {
+        self.zeros = self.zeros.max(zeros);
+        let zeros = self.zeros;
+        self.seen.retain(|token, _| token.trailing_zeros() >= zeros);
+    }
+
+    /// Whether both are of the same time, by their own clocks: they share a tenth of the shorter one at least. Parts
+    /// of one capture share some packets' time at most.
+    pub fn overlaps(&self, other: &Survey) -> bool {
+        self.span.zip(other.span).is_some_and(|(mine, theirs)| {
+            let shared = mine.1.min(theirs.1).since(mine.0.max(theirs.0));
+            let shorter = (mine.1 - mine.0).min(theirs.1 - theirs.0);
+            shared.is_some_and(|shared| shared.0 > shorter.0 / 10)
+        })
+    }
+}
+
+/// What two captures have in common.
+#[derive(Debug)]
+pub enum Common {
+    /// Nothing, or no more than parts of one capture have.
+    Nothing,
+    /// Packets of one direction alone: their delay and the offset of the clocks cannot be told apart.
+    OneWay,
+    /// Packets of both directions.
+    Packets {
+        /// Their times, in the order of the first clock.
+        samples: Vec<Sample>,
+        /// The addresses of the first capture's host.
+        ours: Vec<IpAddr>,
+        /// Those of the other.
+        theirs: Vec<IpAddr>,
+    },
+}
+
+/// One packet in both captures.
+#[derive(Clone, Copy, Debug)]
+struct Pair {
+    at: Nanos,
+    /// By how much the second capture's time is later.
+    later: i64,
+    from: u32,
+    to: u32,
+}
+
+/// The packets that two captures have in common.
+pub fn common(first: &mut Survey, second: &mut Survey, addresses: &Addresses) -> Common {
+    let zeros = first.zeros.max(second.zeros);
+    first.thin(zeros);
+    second.thin(zeros);
+    let mut pairs = pairs(first, second);
+    if pairs.len() < FEW || pairs.len() < comparable(first, second) / RARE {
+        return Common::Nothing;
+    }
+    pairs.sort_unstable_by_key(|pair| (pair.at, pair.later));
+    let (ours, theirs) = hosts(&pairs);
+    let is_ours = |pair: &Pair| match (ours.contains(&pair.from), theirs.contains(&pair.from)) {
+        (true, false) => Some(true),
+        (false, true) => Some(false),
+        _ => None,
+    };
+    let sample = |pair: &Pair| {
+        let Pair { at, later, .. } = *pair;
+        Some(Sample { at, later, from_first: is_ours(pair)? })
+    };
+    let samples: Vec<Sample> = pairs.iter().filter_map(sample).collect();
+    let [there, back] = [true, false].map(|way| samples.iter().any(|s| s.from_first == way));
+    if !(there && back) {
+        return Common::OneWay;
+    }
+    Common::Packets { samples, ours: addresses.of(&ours), theirs: addresses.of(&theirs) }
+}
+
+fn pairs(first: &Survey, second: &Survey) -> Vec<Pair> {
+    let pair = |(token, seen): (&u64, &Seen)| {
+        let other = second.seen.get(token).filter(|other| !other.repeated && !seen.repeated)?;
+        let later = i64::try_from(i128::from(other.at.0) - i128::from(seen.at.0)).ok()?;
+        Some(Pair { at: seen.at, later, from: seen.from, to: seen.to })
+    };
+    first.seen.iter().filter_map(pair).collect()
+}
+
+/// How many packets between addresses that are in both captures the one with fewer of them has.
+fn comparable(first: &Survey, second: &Survey) -> usize {
+    let count = |survey: &Survey| {
+        let mut counts = FxHashMap::<(u32, u32), usize>::default();
+        for seen in survey.seen.values().filter(|seen| !seen.repeated) {
+            *counts.entry((seen.from, seen.to)).or_default() += 1;
+        }
+        counts
+    };
+    let (first, second) = (count(first), count(second));
+    let least = |(way, count): (&_, &usize)| second.get(way).map(|other| *count.min(other));
+    first.iter().filter_map(least).sum()
+}
+
+/// The addresses of the first host and of the second, of those that talk to each other. What the first sends comes later by the
+/// second's clock than what the second sends at about the same time, as both take time.
+fn hosts(pairs: &[Pair]) -> (Vec<u32>, Vec<u32>) {
+    let mut last = FxHashMap::<(u32, u32), i64>::default();
+    // By which address is the lower number: whether it is rather the first host's.
+    let mut votes = FxHashMap::<(u32, u32), i64>::default();
+    for pair in pairs {
+        last.insert((pair.from, pair.to), pair.later);
+        let Some(answer) = last.get(&(pair.to, pair.from)) else { continue };
+        let (low, high) = (pair.from.min(pair.to), pair.from.max(pair.to));
+        let vote = (pair.later - answer).signum();
+        *votes.entry((low, high)).or_default() += if pair.from == low { vote } else { -vote };
+    }
+    let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+    for ((low, high), vote) in votes.into_iter().filter(|(_, vote)| *vote != 0) {
+        let (our, their) = if vote > 0 { (low, high) } else { (high, low) };
+        ours.push(our);
+        theirs.push(their);
+    }
+    // Whoever is on both sides is between them.
+    let both: Vec<u32> = ours.iter().copied().filter(|address| theirs.contains(address)).collect();
+    for side in [&mut ours, &mut theirs] {
+        side.sort_unstable();
+        side.dedup();
+        side.retain(|address| !both.contains(address));
+    }
+    (ours, theirs)
+}

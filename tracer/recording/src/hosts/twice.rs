@@ -1,0 +1,76 @@
+//! One capture with both ends in it: captures of two hosts that share a clock, put together with mergecap.
+
+use super::token::token;
+use crate::{Entry, Recording};
+use rustc_hash::FxHashMap;
+use std::collections::VecDeque;
+use std::io::Read;
+use wirelap_events::{Body, Event, FlowKey, Nanos, NetNs, PacketHook};
+
+/// Packets that are looked at to find out.
+const LOOKED_AT: usize = 20_000;
+
+/// Fewer say nothing.
+const FEW: usize = 16;
+
+/// Packets that wait for their second sighting, and how long they do.
+const LIMIT: usize = 65_536;
+const PATIENCE: Nanos = Nanos::from_millis(10_000);
+
+/// Whether seven in ten of the first packets are there exactly twice, and nothing says which way they went.
+pub fn is_twice<R: Read>(recording: &mut Recording<R>) -> bool {
+    let mut counts = FxHashMap::<u64, u32>::default();
+    for _ in 0..LOOKED_AT {
+        let Some(entry) = recording.next() else { break };
+        let Entry::Event(Event { body: Body::Packet(packet), .. }) = entry else { return false };
+        if packet.hook == PacketHook::Xmit {
+            return false;
+        }
+        if let Some(token) = token(&packet) {
+            *counts.entry(token).or_default() += 1;
+        }
+    }
+    let twice = counts.values().filter(|&&count| count == 2).count();
+    counts.len() >= FEW && twice * 10 >= counts.len() * 7
+}
+
+/// Takes the first sighting of a packet for its sending, and the second for its receipt.
+#[derive(Debug, Default)]
+pub struct Twice {
+    waiting: FxHashMap<u64, Nanos>,
+    order: VecDeque<(Nanos, u64)>,
+}
+
+impl Twice {
+    /// A packet, sent or received.
+    pub fn place<'a>(&mut self, mut event: Event<'a>) -> Event<'a> {
+        let at = event.at;
+        let Body::Packet(packet) = &mut event.body else { return event };
+        let Some(token) = token(packet) else { return event };
+        let is_second = self.waiting.remove(&token).is_some_and(|first| at <= first + PATIENCE);
+        if is_second {
+            packet.hook = PacketHook::Rx;
+            packet.netns = NetNs(2);
+        } else {
+            self.wait(token, at);
+            packet.hook = PacketHook::Xmit;
+            packet.netns = NetNs(1);
+        }
+        let flow = packet.flow;
+        packet.flow = FlowKey::new(flow.transport, flow.src, flow.dst, packet.netns);
+        event
+    }
+
+    fn wait(&mut self, token: u64, at: Nanos) {
+        while self.order.len() >= LIMIT
+            || self.order.front().is_some_and(|&(first, _)| first + PATIENCE < at)
+        {
+            let Some((first, old)) = self.order.pop_front() else { break };
+            if self.waiting.get(&old) == Some(&first) {
+                self.waiting.remove(&old);
+            }
+        }
+        self.waiting.insert(token, at);
+        self.order.push_back((at, token));
+    }
+}

@@ -1,0 +1,104 @@
+//! Packets of both formats.
+
+use super::{Format, Recording};
+use crate::block::{self, Body, Order, option};
+use crate::captured::{Captured, Form, Interface, Own, captured, event};
+use crate::headers::Other;
+use std::io::Read;
+use std::ops::Range;
+use wirelap_events::{Event, PacketHook};
+
+/// The longest packet of the classic format that is read.
+const MOST_CLASSIC: u32 = 1 << 20;
+
+impl<R: Read> Recording<R> {
+    pub(super) fn packet_block(&mut self, frame: block::Frame, form: Form) {
+        let block = &self.input.bytes()[..frame.len];
+        let mut body = Body::of(block, frame.order);
+        let Some(captured) = captured(&mut body, form, &self.interfaces, frame.len) else {
+            self.bad("a packet that cannot be read, or of an interface that was not described");
+            return;
+        };
+        let mut own = None;
+        let mut direction = None;
+        loop {
+            // An option's value stands behind its number and length.
+            let start = block.len() - body.rest.0.len();
+            let Some((number, value)) = body.next() else { break };
+            match number {
+                option::CUSTOM if own.is_none() => {
+                    own = self.section.as_ref().and_then(|section| {
+                        Own::take(value, start, frame.order, captured.at, section.wall)
+                    });
+                }
+                option::FLAGS => {
+                    let bits = value.first_chunk().map_or(0, |&bytes| frame.order.u32(bytes) & 3);
+                    direction =
+                        [None, Some(PacketHook::Rx), Some(PacketHook::Xmit), None][bits as usize];
+                }
+                _ => {}
+            }
+        }
+        let event = event(block, &captured, own.as_ref(), direction, self.counts.packets);
+        self.records = own.and_then(|own| own.records);
+        self.take(event);
+    }
+
+    fn take(&mut self, packet: Result<(Event<'static>, Range<usize>, bool), Other>) {
+        let counts = &mut self.counts;
+        match packet {
+            Ok((event, payload, own)) => {
+                counts.packets += 1;
+                counts.own += u64::from(own);
+                self.packet = Some((event, payload));
+            }
+            Err(Other::Protocol) => counts.other += 1,
+            Err(Other::Fragment) => counts.fragments += 1,
+            Err(Other::Cut) => counts.cut += 1,
+            Err(Other::Link) => counts.unknown_link += 1,
+        }
+    }
+
+    /// The header of the classic format (draft-ietf-opsawg-pcap §4).
+    pub(super) fn classic_header(&mut self) {
+        if self.have(24, "its header")
+            && let Format::Classic { order, link, .. } = &mut self.format
+            && let Some(&bytes) = self.input.bytes()[20..].first_chunk()
+        {
+            // The upper half says whether there are check sums behind the packets.
+            *link = u16::try_from(order.u32(bytes) & 0xFFFF).unwrap_or_default();
+            self.done = 24;
+        }
+    }
+
+    /// A packet of the classic format (draft-ietf-opsawg-pcap §5).
+    pub(super) fn classic(&mut self, order: Order, fraction: u64, link: u16) {
+        if !self.have(16, "a packet's header") {
+            return;
+        }
+        let Some(&head) = self.input.bytes().first_chunk::<16>() else { return };
+        let word = |at: usize| order.u32([head[at], head[at + 1], head[at + 2], head[at + 3]]);
+        let (seconds, part, len, original) = (word(0), word(4), word(8), word(12));
+        if len > MOST_CLASSIC {
+            self.ended = true;
+            let what = format!("a packet of {len} bytes cannot be: nothing behind it can be read");
+            self.problems.add(self.input.offset(), what);
+            return;
+        }
+        let len = len as usize;
+        if !self.have(16 + len, "a packet") {
+            return;
+        }
+        self.done = 16 + len;
+        let captured = Captured {
+            interface: Interface { link, resolution: 9, offset: 0, place: None },
+            number: 0,
+            at: u64::from(seconds) * 1_000_000_000 + u64::from(part) * fraction,
+            bytes: 16..16 + len,
+            original,
+        };
+        let packet = &self.input.bytes()[..16 + len];
+        let event = event(packet, &captured, None, None, self.counts.packets);
+        self.take(event);
+    }
+}

@@ -1,0 +1,25 @@
+//! How the clocks of two hosts differ, whose captures were put together.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The second clock against the first, as the packets tell that both captures have.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ClockOffset {
+    /// The capture by whose clock all times are told.
+    pub first: String,
+    /// The other one.
+    pub second: String,
+    /// By how much the second clock was ahead when the first packet was in both.
+    pub offset_ns: i64,
+    /// By how much it gains; 0 where that cannot be told from nothing.
+    pub drift_ppm: f64,
+    /// How far the drift can be wrong.
+    pub drift_within_ppm: f64,
+    /// How far the offset can be wrong if the shortest way takes as long in both directions.
+    pub within_ns: u64,
+    /// How far it can be wrong however long each direction takes: half the shortest round trip.
+    pub at_most_ns: u64,
+    /// From so many packets.
+    pub packets: u64,
+}

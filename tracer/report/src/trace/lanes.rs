@@ -1,0 +1,96 @@
+//! Slices side by side: on one lane of a track no two are at the same time.
+
+use std::collections::VecDeque;
+use wirelap_events::Nanos;
+
+/// Lanes of one track.
+const LANES: usize = 1024;
+
+/// Stretches that a lane remembers.
+const REMEMBERED: usize = 256;
+
+/// Stretches of time that do not overlap.
+#[derive(Debug, Default)]
+struct Lane {
+    /// In order.
+    taken: VecDeque<(Nanos, Nanos)>,
+    /// What was before is forgotten, and so taken.
+    floor: Nanos,
+}
+
+impl Lane {
+    /// Takes a stretch, if it is free.
+    fn take(&mut self, from: Nanos, to: Nanos) -> bool {
+        let index = self.taken.partition_point(|&(_, end)| end <= from);
+        let is_free = from >= self.floor && self.taken.get(index).is_none_or(|next| next.0 >= to);
+        if is_free {
+            self.taken.insert(index, (from, to));
+            if self.taken.len() > REMEMBERED
+                && let Some((_, end)) = self.taken.pop_front()
+            {
+                self.floor = end;
+            }
+        }
+        is_free
+    }
+}
+
+/// The lanes of a track.
+#[derive(Debug, Default)]
+pub struct Lanes(Vec<Lane>);
+
+impl Lanes {
+    /// The first lane on which a stretch is free, the last one a new one; `None` when there are too many.
+    pub fn take(&mut self, from: Nanos, to: Nanos) -> Option<usize> {
+        if let Some(lane) = self.0.iter_mut().position(|lane| lane.take(from, to)) {
+            return Some(lane);
+        }
+        if self.0.len() >= LANES {
+            return None;
+        }
+        let mut lane = Lane::default();
+        lane.take(from, to);
+        self.0.push(lane);
+        Some(self.0.len() - 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn take(lanes: &mut Lanes, from: u64, to: u64) -> Option<usize> {
+        lanes.take(Nanos(from), Nanos(to))
+    }
+
+    #[test]
+    fn what_overlaps_goes_to_another_lane() {
+        let mut lanes = Lanes::default();
+        assert_eq!(take(&mut lanes, 10, 20), Some(0));
+        assert_eq!(take(&mut lanes, 15, 30), Some(1));
+        assert_eq!(take(&mut lanes, 20, 25), Some(0));
+        assert_eq!(take(&mut lanes, 0, 10), Some(0));
+        assert_eq!(take(&mut lanes, 12, 13), Some(1));
+        assert_eq!(take(&mut lanes, 0, 100), Some(2));
+    }
+
+    #[test]
+    fn what_is_forgotten_is_taken() {
+        let mut lanes = Lanes::default();
+        for start in 1..=REMEMBERED as u64 + 1 {
+            assert_eq!(take(&mut lanes, start * 10, start * 10 + 5), Some(0));
+        }
+        assert_eq!(take(&mut lanes, 0, 1), Some(1));
+        assert_eq!(take(&mut lanes, 26, 30), Some(0));
+    }
+
+    #[test]
+    fn there_is_an_end_to_lanes() {
+        let mut lanes = Lanes::default();
+        for lane in 0..LANES {
+            assert_eq!(take(&mut lanes, 0, 10), Some(lane));
+        }
+        assert_eq!(take(&mut lanes, 0, 10), None);
+        assert_eq!(take(&mut lanes, 10, 11), Some(0));
+    }
+}
