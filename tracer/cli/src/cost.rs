@@ -57,29 +57,25 @@ pub fn measure(context: &Context<'_>, ran: &Outcome) -> Result<Option<Slowdown>,
     Ok(outcome.records.as_ref().and_then(|records| slowdown(records, &outcome.turns, seed)))
 }
 
-/// The same workload for as long as the turns take.
+/// The same workload for as long as the turns take: how many messages that is, depends on how fast it
+/// is then.
 fn trial(ran: &Outcome) -> Option<Trial> {
     let trial = &ran.trial;
     let is_whole = ran.error.is_none() && ran.interrupted.is_none();
     if trial.about.kind != Kind::Stamped || !trial.truth || !is_whole {
         return None;
     }
-    let messages = match trial.pacing {
+    let is_quick = match trial.pacing {
         Pacing::PingPong => {
             let trips = &ran.records.as_ref()?.round_trips;
             let mean = trips.iter().sum::<u64>() / (trips.len() as u64).max(1);
-            (mean > 0 && mean < SLOW).then(|| whole() / mean)?
+            (1..SLOW).contains(&mean)
         }
-        Pacing::Rate(rate) => Nanos::from_f64(rate * WHOLE.as_secs_f64()).0,
-        Pacing::BackToBack => return None,
+        Pacing::Rate(rate) => rate * TURN.as_secs_f64() >= ENOUGH as f64,
+        Pacing::BackToBack => false,
     };
-    let messages = Some(messages.clamp(200, 100_000));
-    Some(Trial { messages, duration: None, sampling: Sampling::Off, ..trial.clone() })
-}
-
-/// [`WHOLE`] in nanoseconds.
-fn whole() -> u64 {
-    u64::try_from(WHOLE.as_nanos()).unwrap_or(u64::MAX)
+    let duration = Some(WHOLE);
+    is_quick.then(|| Trial { messages: None, duration, sampling: Sampling::Off, ..trial.clone() })
 }
 
 /// Compares what messages took within traced turns and within others, from publish to callback.
