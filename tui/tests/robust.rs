@@ -178,7 +178,7 @@ prop_compose! {
     fn worst()(one_way in nanos(), legs in prop::collection::vec(leg(), 1..=4)) -> WorstMessage {
         let delivery = Delivery {
             message: MessageId(one_way.0), group: GroupId(0), stamp: None, payload_len: 64, topic: None,
-            legs: legs.into_iter().collect(),
+            legs: legs.into_iter().collect(), rests: [].into_iter().collect(),
         };
         WorstMessage { delivery, one_way }
     }

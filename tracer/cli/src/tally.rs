@@ -278,6 +278,7 @@ pub mod tests {
             payload_len: 64,
             topic: None,
             legs: [leg].into_iter().collect(),
+            rests: [].into_iter().collect(),
         }
     }
 

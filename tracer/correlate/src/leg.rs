@@ -4,12 +4,13 @@ use crate::marks::Path;
 use crate::threads::set_off;
 use wirelap_events::{FlowKey, Hop, Leg, Nanos, SocketId, Stage, StageTimes, Stretch};
 
-/// A leg, which is large, and how many stages had to be left out because their times contradicted the others.
+/// A leg, which is large, in the place of a `spare` one if there is one, and how many stages had to be left out because their times contradicted the others.
 pub fn build(
     flow: FlowKey,
     from: Option<SocketId>,
     to: Option<SocketId>,
     path: &Path<'_>,
+    spare: Option<Box<Leg>>,
 ) -> (Box<Leg>, u64) {
     let mut times = StageTimes::default();
     let seen = [
@@ -27,7 +28,7 @@ pub fn build(
         }
     }
     let mut dropped = drop_backwards(&mut times);
-    let mut leg = Box::new(Leg {
+    let leg = Leg {
         flow,
         from,
         to: path.reader.and_then(|reader| reader.socket).or(to),
@@ -38,14 +39,22 @@ pub fn build(
         before: path.sending.to_vec(),
         stretch: Stretch::default(),
         circumstances: path.circumstances,
-    });
+    };
+    let mut leg = match spare {
+        Some(mut place) => {
+            *place = leg;
+            place
+        }
+        None => Box::new(leg),
+    };
     dropped += add_wakeup(&mut leg, path.reading);
     (leg, dropped)
 }
 
 /// A leg of which packets alone are known: it ends with the last one.
 pub fn end(leg: &mut Leg) {
-    if let Some((_, at)) = leg.times.seen().last() {
+    let last = leg.times.seen().next_back();
+    if let Some((_, at)) = last {
         leg.times.set(Stage::Read, at);
     }
 }
@@ -54,7 +63,7 @@ pub fn end(leg: &mut Leg) {
 /// last stage before it stands for it.
 fn add_wakeup(leg: &mut Leg, chain: &[Hop]) -> u64 {
     let Some(read) = leg.times.get(Stage::Read) else { return 0 };
-    let before = leg.times.seen().filter(|&(stage, _)| stage < Stage::Wakeup).last();
+    let before = leg.times.seen().rfind(|&(stage, _)| stage < Stage::Wakeup);
     let Some((_, since)) = before else { return 0 };
     let Some((wakeup, hops)) = set_off(chain, since) else { return 0 };
     let running = hops.last().map_or(Nanos(0), |hop| hop.running);
@@ -73,8 +82,8 @@ fn drop_backwards(times: &mut StageTimes) -> u64 {
     let mut dropped = 0;
     let latest = times.get(Stage::Read).unwrap_or(Nanos(u64::MAX));
     let mut previous = Nanos(0);
-    for stage in Stage::ALL {
-        let Some(at) = times.get(stage) else { continue };
+    let all = *times;
+    for (stage, at) in all.seen() {
         if at < previous || at > latest {
             times.clear(stage);
             dropped += 1;
@@ -88,8 +97,9 @@ fn drop_backwards(times: &mut StageTimes) -> u64 {
 /// Leaves out the stages of a leg that lie after `limit`, the beginning of the next leg: a process that
 /// forwards a long message in parts begins before it has read the end. Returns whether any are left.
 pub fn cut_after(leg: &mut Leg, limit: Nanos) -> bool {
-    for stage in Stage::ALL {
-        if leg.times.get(stage).is_some_and(|at| at > limit) {
+    let all = leg.times;
+    for (stage, at) in all.seen() {
+        if at > limit {
             leg.times.clear(stage);
             if matches!(stage, Stage::Wakeup | Stage::Running) {
                 leg.times.clear(Stage::Wakeup);
@@ -109,7 +119,7 @@ mod tests {
 
     fn leg(path: &Path<'_>) -> (Box<Leg>, u64) {
         let any = "127.0.0.1:1".parse().unwrap();
-        build(FlowKey::new(Transport::Tcp, any, any, NetNs(0)), None, None, path)
+        build(FlowKey::new(Transport::Tcp, any, any, NetNs(0)), None, None, path, None)
     }
 
     fn hop(woken: u64, running: u64) -> [Hop; 1] {
@@ -163,7 +173,7 @@ mod tests {
     fn a_forwarder_that_does_not_wait_for_the_end_cuts_the_leg() {
         let (mut leg, _) = leg(&path(&hop(60, 90)));
         assert!(cut_after(&mut leg, Nanos(80)));
-        assert_eq!(leg.times.seen().last(), Some((Stage::Ready, Nanos(50))));
+        assert_eq!(leg.times.seen().next_back(), Some((Stage::Ready, Nanos(50))));
         assert!(!cut_after(&mut leg, Nanos(5)));
     }
 }

@@ -108,7 +108,7 @@ impl Correlator {
             && let Some((row, _)) = conversation.row
             && let Some(row) = self.rows.get_mut(row)
         {
-            row.upkeep.push(at);
+            row.note_upkeep(at);
         }
     }
 

@@ -67,7 +67,8 @@ pub struct Row {
     pub shared: u64,
     pub domain: Option<u32>,
     /// When there were keep-alives and discovery, the last times.
-    pub upkeep: Ring<Nanos, 32>,
+    upkeep: Ring<Nanos, 32>,
+    upkeep_latest: Nanos,
     /// The numbers of our own workloads' messages.
     pub numbers: Numbers,
     /// Why its messages take so long.
@@ -78,13 +79,20 @@ pub struct Row {
 const BESIDE: Nanos = Nanos::from_millis(1);
 
 impl Row {
+    /// There was a keep-alive, or discovery.
+    pub fn note_upkeep(&mut self, at: Nanos) {
+        self.upkeep.push(at);
+        self.upkeep_latest = self.upkeep_latest.max(at);
+    }
+
     /// Whether there was a keep-alive or discovery while a message was on a leg.
     pub fn had_upkeep(&self, leg: &Leg) -> bool {
-        let (Some((_, from)), Some((_, to))) = (leg.times.seen().next(), leg.times.seen().last())
-        else {
-            return false;
-        };
-        self.upkeep.iter().any(|&at| at >= from - BESIDE && at <= to)
+        let mut stages = leg.times.seen();
+        let Some((_, from)) = stages.next() else { return false };
+        let to = stages.next_back().map_or(from, |(_, at)| at);
+        // Most rows have none for a long time.
+        self.upkeep_latest >= from - BESIDE
+            && self.upkeep.iter().any(|&at| at >= from - BESIDE && at <= to)
     }
 }
 
@@ -205,6 +213,7 @@ impl Rows {
             shared: 0,
             domain,
             upkeep: Ring::default(),
+            upkeep_latest: Nanos(0),
             numbers: Numbers::default(),
             evidence: Evidence::default(),
         }

@@ -102,9 +102,10 @@ impl Correlator {
         let has_sends = flow.has_sends;
         let (flow_key, from, to) = (flow.key, flow.sender, flow.receiver);
         let mut dropped = 0;
+        let messages = &mut self.messages;
         let mut legs = (0..flow.marks.readers(extent).max(1)).map(|reader| {
-            let (mut leg, backwards) =
-                leg::build(flow_key, from, to, &flow.marks.path(extent, reader));
+            let path = flow.marks.path(extent, reader);
+            let (mut leg, backwards) = leg::build(flow_key, from, to, &path, messages.spare());
             leg.stretch = Stretch { flow: way.id(), range: extent };
             dropped += backwards;
             if packets_only {
@@ -134,7 +135,9 @@ impl Correlator {
         for leg in others {
             let whole = whole(&leg);
             let legs = ArrayVec::from_iter([*leg]);
-            let mut delivery = Delivery { message: id, group, stamp, payload_len, topic, legs };
+            let rests = ArrayVec::new();
+            let mut delivery =
+                Delivery { message: id, group, stamp, payload_len, topic, legs, rests };
             self.hand_out(&mut delivery, whole, out);
         }
     }
@@ -149,6 +152,7 @@ impl Correlator {
                 payload_len: 0,
                 topic: None,
                 legs: ArrayVec::new(),
+                rests: ArrayVec::new(),
             };
             if let Some(whole) = self.delivery(end, &mut delivery) {
                 self.hand_out(&mut delivery, whole, out);
@@ -203,7 +207,7 @@ impl Correlator {
         for leg in &mut delivery.legs {
             leg.circumstances.beside_upkeep = row.had_upkeep(leg);
         }
-        rests::fill(&self.threads, &mut delivery.legs);
+        rests::fill(&self.threads, delivery);
         let held_up = row.evidence.delivery(delivery, one_way);
         if delivery.legs[0].times.get(Stage::Send).is_none() && !self.config.packets_only {
             row.without_send += 1;

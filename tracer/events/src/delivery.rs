@@ -60,6 +60,12 @@ pub struct Rested {
     pub holder: Holder,
 }
 
+impl Rested {
+    /// Not at all.
+    pub const NONE: Rested =
+        Rested { asleep: Nanos(0), waited: Nanos(0), preemptions: 0, holder: Holder::NOBODY };
+}
+
 impl Add for Rested {
     type Output = Rested;
     fn add(self, rhs: Rested) -> Rested {
@@ -70,6 +76,30 @@ impl Add for Rested {
             holder: if rhs.holder.held > self.holder.held { rhs.holder } else { self.holder },
         }
     }
+}
+
+/// How the threads of a leg rested while they had the message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rests {
+    /// What the first thread of the wake chain did between ready and wakeup; `None` if it was not followed.
+    pub before_wakeup: Option<Rested>,
+    /// How the reader rested between running (or ready, if it was running then) and read.
+    pub reader: Rested,
+    /// Of a leg after the first: how the forwarder's thread that was at work first rested during the dwell,
+    /// until it led to the others.
+    pub dwell: Rested,
+    /// How the sender rested between the last time that it was woken during the dwell, and its send.
+    pub sender: Rested,
+}
+
+impl Rests {
+    /// No thread was seen to rest.
+    pub const NONE: Rests = Rests {
+        before_wakeup: None,
+        reader: Rested::NONE,
+        dwell: Rested::NONE,
+        sender: Rested::NONE,
+    };
 }
 
 /// What was seen of a leg beside its times: what a verdict stands on.
@@ -88,15 +118,6 @@ pub struct Circumstances {
     pub behind_loss: bool,
     /// Its last packet was received in `ksoftirqd`.
     pub deferred: bool,
-    /// What the first thread of the wake chain did between ready and wakeup; `None` if it was not followed.
-    pub before_wakeup: Option<Rested>,
-    /// How the reader rested between running (or ready, if it was running then) and read.
-    pub reader_rested: Rested,
-    /// Of a leg after the first: how the forwarder's thread that was at work first rested during the dwell,
-    /// until it led to the others.
-    pub dwell_rested: Rested,
-    /// How the sender rested between the last time that it was woken during the dwell, and its send.
-    pub sender_rested: Rested,
     /// The last request for messages that the receiver made on this connection (Kafka `Fetch`, a NATS
     /// pull) and the sender had read before `send`; `None` where messages are pushed.
     pub asked: Option<Nanos>,
@@ -242,9 +263,16 @@ pub struct Delivery {
     pub topic: Option<TopicId>,
     /// Its legs in order; at least one.
     pub legs: ArrayVec<Leg, MAX_LEGS>,
+    /// How the threads of each leg rested, in the same order; empty if no thread is known.
+    pub rests: ArrayVec<Rests, MAX_LEGS>,
 }
 
 impl Delivery {
+    /// How the threads of a leg rested.
+    pub fn rests_of(&self, leg: usize) -> &Rests {
+        self.rests.get(leg).unwrap_or(&Rests::NONE)
+    }
+
     /// One-way latency on the wire: first leg's `send` → last leg's `read`. Where no hook tells of
     /// sends (some kernels' UDP, a sender on another host), the first stage after it stands for it.
     /// `None` when an end was not seen, or time ran backwards.
@@ -268,7 +296,7 @@ impl Delivery {
 
     /// Time from leg `index`'s last stage to the next leg's first.
     fn dwell_after(&self, index: usize) -> Option<Nanos> {
-        let (_, left) = self.legs.get(index)?.times.seen().last()?;
+        let (_, left) = self.legs.get(index)?.times.seen().next_back()?;
         let (_, entered) = self.legs.get(index + 1)?.times.seen().next()?;
         Some(entered - left)
     }
@@ -361,6 +389,7 @@ mod tests {
             legs: [leg(&[(Stage::Publish, 1), (Stage::Xmit, 5), (Stage::Read, 9)], &[])]
                 .into_iter()
                 .collect(),
+            rests: ArrayVec::new(),
         };
         assert_eq!(delivery.one_way(), Some(Nanos(4)));
         delivery.legs[0].times.clear(Stage::Read);
@@ -381,6 +410,7 @@ mod tests {
             ]
             .into_iter()
             .collect(),
+            rests: ArrayVec::new(),
         };
         let sum = delivery.segments().fold(Nanos(0), |sum, (_, s)| sum + s.sum());
         assert_eq!(Some(sum), delivery.one_way());

@@ -23,7 +23,7 @@ pub mod stamp;
 pub mod units;
 
 pub use delivery::{
-    Circumstances, Delivery, GroupId, Hop, Leg, MAX_HOPS, MAX_LEGS, MessageId, Rested, Span,
+    Circumstances, Delivery, GroupId, Hop, Leg, MAX_HOPS, MAX_LEGS, MessageId, Rested, Rests, Span,
     TopicId,
 };
 pub use event::{

@@ -167,8 +167,8 @@ impl StageTimes {
     }
 
     /// The stages that were seen, in order.
-    pub fn seen(&self) -> impl Iterator<Item = (Stage, Nanos)> + '_ {
-        Stage::ALL.into_iter().filter_map(|stage| Some((stage, self.get(stage)?)))
+    pub fn seen(&self) -> impl DoubleEndedIterator<Item = (Stage, Nanos)> + '_ {
+        Bits(self.seen).map(|index| (Stage::ALL[index], self.times[index]))
     }
 
     /// Whether time never runs backwards from one seen stage to the next.
@@ -180,23 +180,29 @@ impl StageTimes {
 
 /// Time spent in each segment of a leg. Absent is not the same as zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Segments([Option<Nanos>; Segment::ALL.len()]);
+pub struct Segments {
+    /// 0 where the leg had no such segment.
+    times: [Nanos; Segment::ALL.len()],
+    /// A bit for each segment that it had.
+    had: u16,
+}
 
 impl Segments {
     /// The time in a segment, if the leg had it.
     pub fn get(&self, segment: Segment) -> Option<Nanos> {
-        self.0[segment as usize]
+        (self.had >> segment as u16 & 1 == 1).then(|| self.times[segment as usize])
     }
 
     /// Adds time to a segment.
     pub fn add(&mut self, segment: Segment, time: Nanos) {
-        let slot = &mut self.0[segment as usize];
-        *slot = Some(slot.unwrap_or_default() + time);
+        let slot = &mut self.times[segment as usize];
+        *slot = *slot + time;
+        self.had |= 1 << segment as u16;
     }
 
     /// The segments that the leg had, in order.
     pub fn iter(&self) -> impl Iterator<Item = (Segment, Nanos)> + '_ {
-        Segment::ALL.into_iter().filter_map(|segment| Some((segment, self.get(segment)?)))
+        Bits(self.had).map(|index| (Segment::ALL[index], self.times[index]))
     }
 
     /// All of them together.
@@ -210,5 +216,31 @@ impl Segments {
             .filter(|(segment, _)| segment.is_sched_gap())
             .map(|(_, time)| time)
             .reduce(|a, b| a + b)
+    }
+}
+
+/// The numbers of the bits that are set, the lowest first. Each message's stages are walked many times, and few of
+/// them were seen.
+struct Bits(u16);
+
+impl Iterator for Bits {
+    type Item = usize;
+
+    fn next(&mut self) -> Option<usize> {
+        let lowest = (self.0 != 0).then(|| self.0.trailing_zeros())?;
+        self.0 &= self.0 - 1;
+        Some(lowest as usize)
+    }
+
+    fn last(mut self) -> Option<usize> {
+        self.next_back()
+    }
+}
+
+impl DoubleEndedIterator for Bits {
+    fn next_back(&mut self) -> Option<usize> {
+        let highest = self.0.checked_ilog2()?;
+        self.0 &= !(1 << highest);
+        Some(highest as usize)
     }
 }

@@ -131,6 +131,7 @@ fn worst(number: u64, waited: u64) -> WorstMessage {
         payload_len: 64,
         topic: None,
         legs: [leg].into_iter().collect(),
+        rests: [].into_iter().collect(),
     };
     WorstMessage { one_way: Nanos(20_000 + waited), delivery }
 }

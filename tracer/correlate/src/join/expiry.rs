@@ -96,6 +96,7 @@ impl Messages {
                 self.index.remove_way(identity, leg.way, entry);
             }
             next = leg.next;
+            self.forget(leg.leg);
         }
         self.index.remove(identity, entry);
         self.open.remove(index);

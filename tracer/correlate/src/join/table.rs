@@ -23,6 +23,9 @@ const FEW_LEGS: u32 = 4;
 /// Processes that are known to forward.
 const FORWARDERS: usize = 65_536;
 
+/// The most legs' room that is kept for others.
+const SPARE: usize = 1024;
+
 /// Every open message.
 #[derive(Debug, Default)]
 pub struct Messages {
@@ -38,6 +41,8 @@ pub struct Messages {
     forwarder: Option<Node>,
     /// Legs whose stages are waited for.
     pub(super) waiting: usize,
+    /// Room for legs, used again and again.
+    spare: Vec<Box<Leg>>,
     serial: u64,
     ids: u64,
     limit: usize,
@@ -87,6 +92,16 @@ impl Messages {
         }
         let before = std::mem::replace(&mut message.row, row);
         (!message.is_orphan && !message.repeats).then_some((before, message.stamp))
+    }
+
+    /// Room for a leg, if some is left over from one that is forgotten.
+    pub fn spare(&mut self) -> Option<Box<Leg>> {
+        self.spare.pop()
+    }
+
+    /// A leg is forgotten.
+    pub(super) fn forget(&mut self, leg: Option<Box<Leg>>) {
+        self.spare.extend(leg.filter(|_| self.spare.len() < SPARE));
     }
 
     pub fn new_id(&mut self) -> MessageId {

@@ -18,6 +18,8 @@ const LAYERS: usize = 3;
 #[derive(Debug)]
 pub struct Layers<M> {
     stacked: [VecDeque<M>; LAYERS],
+    /// Layers that ever had a mark: most flows need one, or none.
+    used: usize,
     /// The most marks in one layer.
     limit: usize,
     /// Nobody asks about bytes before this one any more.
@@ -30,6 +32,7 @@ impl<M: Spanned> Layers<M> {
     pub fn new(limit: usize) -> Layers<M> {
         Layers {
             stacked: std::array::from_fn(|_| VecDeque::new()),
+            used: 0,
             limit,
             floor: Offset(0),
             evicted: 0,
@@ -44,6 +47,7 @@ impl<M: Spanned> Layers<M> {
         }
         let fits = |layer: &VecDeque<M>| layer.back().is_none_or(|l| l.range().end <= range.start);
         let index = self.stacked.iter().position(fits).unwrap_or(LAYERS - 1);
+        self.used = self.used.max(index + 1);
         let layer = &mut self.stacked[index];
         // Only the last layer can still have marks in the way: the newest copy is the one that counts.
         while layer.back().is_some_and(|last| last.range().end > range.start) {
@@ -67,16 +71,16 @@ impl<M: Spanned> Layers<M> {
 
     /// Every mark over the byte at `at`.
     pub fn covering(&self, at: Offset) -> impl Iterator<Item = &M> {
-        self.stacked.iter().filter_map(move |layer| {
-            let index = layer.partition_point(|mark| mark.range().end <= at);
-            layer.get(index).filter(|mark| mark.range().contains(at))
-        })
+        self.stacked[..self.used]
+            .iter()
+            .filter_map(move |layer| first_beyond(layer, at))
+            .filter(move |mark| mark.range().contains(at))
     }
 
     /// Nobody asks about bytes before `floor` any more; marks before `below` are forgotten at once.
     pub fn prune(&mut self, below: Offset, floor: Offset) {
         self.floor = floor;
-        for layer in &mut self.stacked {
+        for layer in &mut self.stacked[..self.used] {
             while layer.front().is_some_and(|mark| mark.range().end <= below) {
                 layer.pop_front();
             }
@@ -86,7 +90,7 @@ impl<M: Spanned> Layers<M> {
     /// Forgets marks below the floor that `is_old`, the oldest first.
     pub fn forget(&mut self, is_old: impl Fn(&M) -> bool) {
         let floor = self.floor;
-        for layer in &mut self.stacked {
+        for layer in &mut self.stacked[..self.used] {
             while layer.front().is_some_and(|m| m.range().end <= floor && is_old(m)) {
                 layer.pop_front();
             }
@@ -96,7 +100,7 @@ impl<M: Spanned> Layers<M> {
     /// Of the marks below the floor, keeps only so many that there are `count` in a layer.
     pub fn trim(&mut self, count: usize) {
         let floor = self.floor;
-        for layer in &mut self.stacked {
+        for layer in &mut self.stacked[..self.used] {
             while layer.len() > count && layer.front().is_some_and(|m| m.range().end <= floor) {
                 layer.pop_front();
             }
@@ -110,6 +114,23 @@ impl<M: Spanned> Layers<M> {
     pub fn take_evicted(&mut self) -> u64 {
         std::mem::take(&mut self.evicted)
     }
+}
+
+/// The first mark that ends behind `at`. It is looked for from the front in growing steps: what is asked for is mostly
+/// among the oldest that are kept.
+fn first_beyond<M: Spanned>(layer: &VecDeque<M>, at: Offset) -> Option<&M> {
+    let is_before = |mark: &M| mark.range().end <= at;
+    let (mut low, mut high) = (0, 0);
+    while layer.get(high).is_some_and(is_before) {
+        low = high + 1;
+        high = high * 2 + 1;
+    }
+    let mut high = high.min(layer.len());
+    while low < high {
+        let middle = usize::midpoint(low, high);
+        if layer.get(middle).is_some_and(is_before) { low = middle + 1 } else { high = middle }
+    }
+    layer.get(low)
 }
 
 #[cfg(test)]

@@ -16,7 +16,8 @@
 
 use super::explanation::{Cause, VerdictKind as Kind};
 use wirelap_events::{
-    Delivery, Holder, Hop, Leg, Nagle, Nanos, Rest, Rested, Segment, Segments, Stage, Tid, TxState,
+    Delivery, Holder, Hop, Leg, Nagle, Nanos, Rest, Rested, Rests, Segment, Segments, Stage, Tid,
+    TxState,
 };
 
 /// Less than this is what a call, a softirq or a timer's slack takes anyway.
@@ -47,7 +48,8 @@ pub fn blame(delivery: &Delivery, out: &mut dyn Parts) {
     let last = delivery.legs.len() - 1;
     for (index, segments) in delivery.segments() {
         let leg = &delivery.legs[index];
-        let mut leg_parts = LegParts { leg, index, is_last: index == last, out };
+        let rests = delivery.rests_of(index);
+        let mut leg_parts = LegParts { leg, rests, index, is_last: index == last, out };
         leg_parts.all(&segments);
         if let (Some(dwell), Some(before)) =
             (segments.get(Segment::BrokerDwell), index.checked_sub(1))
@@ -59,6 +61,7 @@ pub fn blame(delivery: &Delivery, out: &mut dyn Parts) {
 
 struct LegParts<'a> {
     leg: &'a Leg,
+    rests: &'a Rests,
     index: usize,
     /// Its reader is a client, not a broker.
     is_last: bool,
@@ -150,7 +153,7 @@ impl LegParts<'_> {
             return self.put(segment, Cause::Ordinary, time);
         };
         let kind = if self.is_last { Kind::ClientStalled } else { Kind::BrokerStalled };
-        let Some(rested) = self.leg.circumstances.before_wakeup else {
+        let Some(rested) = self.rests.before_wakeup else {
             // All that is known is its last rest.
             let asleep = hop.left.map_or(time, |left| hop.woken - left).min(time);
             self.put(segment, Cause::Ordinary, time - asleep);
@@ -201,14 +204,14 @@ impl LegParts<'_> {
 
     /// The reader had the CPU, or another had it in its place.
     fn own_work(&mut self, segment: Segment, time: Nanos, is_long: bool) {
-        let rested = self.leg.circumstances.reader_rested;
+        let rested = self.rests.reader;
         self.worked(segment, rested, time, when(is_long, self.work()));
     }
 
     /// Between the read of the leg before and the send of this one.
     fn dwell(&mut self, before: &Leg, time: Nanos) {
         let segment = Segment::BrokerDwell;
-        let Some((_, read)) = before.times.seen().last() else { return };
+        let Some((_, read)) = before.times.seen().next_back() else { return };
         let sent = read + time;
         let mut rest = Span { from: read, to: sent };
         let asked = self.leg.circumstances.asked;
@@ -226,7 +229,7 @@ impl LegParts<'_> {
             woken_by_own = true;
         }
         let seen = !self.leg.before.is_empty();
-        let rested = self.leg.circumstances.sender_rested;
+        let rested = self.rests.sender;
         self.broker_worked(rested, rest.advance(sent), when(seen, Kind::BrokerCpuBound));
     }
 
@@ -247,7 +250,7 @@ impl LegParts<'_> {
             self.put(segment, work, time);
         } else {
             let time = rest.advance(hop.left.unwrap_or(rest.from).min(hop.woken));
-            self.broker_worked(self.leg.circumstances.dwell_rested, time, work);
+            self.broker_worked(self.rests.dwell, time, work);
         }
         let asleep = rest.advance(hop.woken);
         let cause = match hop.rest {

@@ -86,6 +86,12 @@ pub struct Holder {
     pub held: Nanos,
 }
 
+impl Holder {
+    /// Nobody had it.
+    pub const NOBODY: Holder =
+        Holder { task: TaskId { pid: Pid(0), tid: Tid(0) }, comm: Comm([0; 16]), held: Nanos(0) };
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -22,7 +22,7 @@ pub struct Key {
 
 impl Key {
     pub fn times(times: &StageTimes) -> (Option<Nanos>, Option<Nanos>) {
-        (times.seen().next().map(|(_, at)| at), times.seen().last().map(|(_, at)| at))
+        (times.seen().next().map(|(_, at)| at), times.seen().next_back().map(|(_, at)| at))
     }
 }
 

@@ -152,7 +152,7 @@ impl<W: Write> TraceWriter<W> {
     pub fn delivery(&mut self, delivery: &Delivery, topic: Option<&str>) -> io::Result<()> {
         let (Some((_, from)), Some((_, to))) = (
             delivery.legs.first().and_then(|leg| leg.times.seen().next()),
-            delivery.legs.last().and_then(|leg| leg.times.seen().last()),
+            delivery.legs.last().and_then(|leg| leg.times.seen().next_back()),
         ) else {
             return Ok(());
         };

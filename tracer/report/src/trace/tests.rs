@@ -53,6 +53,7 @@ fn delivery(message: u64, legs: impl IntoIterator<Item = Leg>) -> Delivery {
         payload_len: 64,
         topic: None,
         legs: legs.into_iter().collect(),
+        rests: [].into_iter().collect(),
     }
 }
 

@@ -8,7 +8,7 @@ use crate::Process;
 use wirelap_correlate as seen;
 use wirelap_events::{
     Circumstances, Comm, Delivery, Holder as SeenHolder, Hop as SeenHop, Leg, Nagle, Nanos, Rest,
-    Rested, Segment, Segments, Stage, StageTimes, TaskId, TxState,
+    Rested, Rests, Segment, Segments, Stage, StageTimes, TaskId, TxState,
 };
 
 impl From<&seen::Why> for Why {
@@ -140,7 +140,9 @@ impl From<&seen::WorstMessage> for WorstMessage {
             reply: delivery.stamp.is_some_and(|stamp| stamp.reply),
             payload_bytes: delivery.payload_len,
             one_way_ns: worst.one_way.0,
-            legs: legs.map(|(leg, (_, segments))| since.leg(leg, &segments)).collect(),
+            legs: legs
+                .map(|(leg, (index, segments))| since.leg(leg, delivery.rests_of(index), &segments))
+                .collect(),
         }
     }
 }
@@ -167,7 +169,7 @@ impl Since {
         }
     }
 
-    fn leg(self, leg: &Leg, segments: &Segments) -> MessageLeg {
+    fn leg(self, leg: &Leg, rests: &Rests, segments: &Segments) -> MessageLeg {
         let unnamed = |id: Option<TaskId>| id.map(|id| task(id, Comm::default()));
         // The dwell comes before the leg that it counts to.
         let (dwell, own): (Vec<_>, Vec<_>) =
@@ -185,7 +187,7 @@ impl Since {
             segments: dwell.into_iter().chain(own).map(time).collect(),
             chain: leg.chain.iter().map(|hop| self.hop(hop)).collect(),
             before: leg.before.iter().map(|hop| self.hop(hop)).collect(),
-            circumstances: self.circumstances(&leg.circumstances),
+            circumstances: self.circumstances(&leg.circumstances, rests),
         }
     }
 
@@ -225,7 +227,7 @@ impl Since {
         }
     }
 
-    fn circumstances(self, seen: &Circumstances) -> Surroundings {
+    fn circumstances(self, seen: &Circumstances, rests: &Rests) -> Surroundings {
         Surroundings {
             tcp: seen.tx.map(TcpState::from),
             send_bytes: seen.send_len,
@@ -233,10 +235,8 @@ impl Since {
             resent: seen.resent,
             behind_loss: seen.behind_loss,
             deferred: seen.deferred,
-            reader_preempted: preemption(
-                seen.before_wakeup.unwrap_or_default() + seen.reader_rested,
-            ),
-            sender_preempted: preemption(seen.dwell_rested + seen.sender_rested),
+            reader_preempted: preemption(rests.before_wakeup.unwrap_or_default() + rests.reader),
+            sender_preempted: preemption(rests.dwell + rests.sender),
             asked_ns: seen.asked.map(|at| self.at(at)),
             beside_upkeep: seen.beside_upkeep,
         }

@@ -53,6 +53,10 @@ fn hop(left: u64, woken: u64, running: u64, holder: u32) -> Hop {
 }
 
 fn blamed(legs: Vec<Leg>) -> Vec<(usize, Segment, Cause, u64)> {
+    blamed_with(legs, vec![])
+}
+
+fn blamed_with(legs: Vec<Leg>, rests: Vec<Rests>) -> Vec<(usize, Segment, Cause, u64)> {
     let delivery = Delivery {
         message: MessageId(1),
         group: GroupId(0),
@@ -60,12 +64,13 @@ fn blamed(legs: Vec<Leg>) -> Vec<(usize, Segment, Cause, u64)> {
         payload_len: 64,
         topic: None,
         legs: legs.into_iter().collect(),
+        rests: rests.into_iter().collect(),
     };
     let mut found = Found::default();
     blame(&delivery, &mut found);
     let sum: u64 = found.0.iter().map(|part| part.3).sum();
     let (first, last) = (&delivery.legs[0].times, &delivery.legs[delivery.legs.len() - 1].times);
-    let whole = last.seen().last().unwrap().1 - first.seen().next().unwrap().1;
+    let whole = last.seen().next_back().unwrap().1 - first.seen().next().unwrap().1;
     assert_eq!(Nanos(sum), whole, "parts add up to the whole: {:?}", found.0);
     found.0
 }
@@ -171,15 +176,15 @@ fn a_reader_asleep_elsewhere_is_stalled_and_one_at_work_is_busy() {
     leg.chain.push(hop(300, 900, 902, 0));
     let holder = hop(300, 900, 902, 77).holder;
     let (asleep, waited) = (Nanos(500_000), Nanos(300_000));
-    leg.circumstances.before_wakeup =
-        Some(Rested { asleep, waited, holder: Holder { held: waited, ..holder }, preemptions: 2 });
-    let parts = blamed(vec![leg.clone()]);
+    let rested =
+        Rested { asleep, waited, holder: Holder { held: waited, ..holder }, preemptions: 2 };
+    let rests = Rests { before_wakeup: Some(rested), ..Rests::NONE };
+    let parts = blamed_with(vec![leg.clone()], vec![rests]);
     let wakeup = |kind, time| (0, Segment::Wakeup, of(kind), time);
     assert!(parts.contains(&wakeup(Kind::ClientStalled, 500_000)), "{parts:?}");
     assert!(parts.contains(&wakeup(Kind::RunQueueContention, 300_000)), "{parts:?}");
     assert!(parts.contains(&wakeup(Kind::ReaderBusy, 100_000)), "{parts:?}");
     // Of a thread that was not followed only its last rest is known.
-    leg.circumstances.before_wakeup = None;
     let parts = blamed(vec![leg]);
     assert!(parts.contains(&wakeup(Kind::ClientStalled, 600_000)), "{parts:?}");
     assert!(parts.contains(&(0, Segment::Wakeup, Cause::Ordinary, 300_000)), "{parts:?}");
@@ -187,15 +192,14 @@ fn a_reader_asleep_elsewhere_is_stalled_and_one_at_work_is_busy() {
 
 #[test]
 fn a_preempted_reader_was_not_busy() {
-    let mut leg = leg(&[(Stage::Ready, 0), (Stage::Read, 500)]);
+    let leg = leg(&[(Stage::Ready, 0), (Stage::Read, 500)]);
     let holder = Holder {
         task: TaskId { pid: Pid(9), tid: Tid(9) },
         held: Nanos(400_000),
         ..Holder::default()
     };
-    leg.circumstances.reader_rested =
-        Rested { waited: Nanos(400_000), holder, ..Rested::default() };
-    let parts = blamed(vec![leg]);
+    let reader = Rested { waited: Nanos(400_000), holder, ..Rested::NONE };
+    let parts = blamed_with(vec![leg], vec![Rests { reader, ..Rests::NONE }]);
     assert!(parts.contains(&(0, Segment::Busy, of(Kind::RunQueueContention), 400_000)));
     assert!(parts.contains(&(0, Segment::Busy, of(Kind::ReaderBusy), 100_000)));
 }

@@ -4,7 +4,8 @@ use std::net::SocketAddr;
 use wirelap_correlate::WorstMessage;
 use wirelap_events::{
     Circumstances, Comm, Delivery, FlowKey, GroupId, Holder, Hop, Leg, MessageId, Nagle, Nanos,
-    NetNs, Pid, Rest, Rested, Stage, StageTimes, Stamp, Stretch, TaskId, Tid, Transport, TxState,
+    NetNs, Pid, Rest, Rested, Rests, Stage, StageTimes, Stamp, Stretch, TaskId, Tid, Transport,
+    TxState,
 };
 
 fn leg(ports: (u16, u16), ends: (TaskId, TaskId), stages: &[(Stage, u64)]) -> Leg {
@@ -35,6 +36,7 @@ fn message<const N: usize>(seq: Option<u32>, legs: [Leg; N]) -> WorstMessage {
         payload_len: 64,
         topic: None,
         legs: legs.into_iter().collect(),
+        rests: [].into_iter().collect(),
     };
     WorstMessage { one_way: delivery.one_way().unwrap(), delivery }
 }
@@ -105,7 +107,7 @@ pub fn outrun(number: u64, broker: TaskId, by: TaskId) -> WorstMessage {
         migrated: false,
         holder: Holder { task: by, comm: Comm::from_name("stress-ng-cpu"), held: Nanos(7_900_000) },
     });
-    first.circumstances.reader_rested = Rested {
+    let reader = Rested {
         asleep: Nanos(0),
         waited: Nanos(600_000),
         preemptions: 3,
@@ -121,6 +123,7 @@ pub fn outrun(number: u64, broker: TaskId, by: TaskId) -> WorstMessage {
         ..Hop::default()
     });
     let mut worst = message(None, [first, second]);
+    worst.delivery.rests = [Rests { reader, ..Rests::NONE }, Rests::NONE].into_iter().collect();
     worst.delivery.message = MessageId(number);
     worst
 }
