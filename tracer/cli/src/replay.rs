@@ -181,13 +181,17 @@ impl<F: Follower> Replay<F> {
                 shown(path)
             ));
         }
-        while let Some(entry) = recording.next() {
-            match (entry, &mut ends) {
-                (Entry::Event(event), Some(ends)) => {
-                    self.take(&Entry::Event(ends.place(event)), first)?;
-                }
-                (entry, _) => self.take(&entry, first)?,
+        let mut take = |replay: &mut Self, entry: Entry<'_>| match (entry, &mut ends) {
+            (Entry::Event(event), Some(ends)) => {
+                replay.take(&Entry::Event(ends.place(event)), first)
             }
+            (entry, _) => replay.take(&entry, first),
+        };
+        if self.copy.is_none() {
+            recording.read_ahead(|entry| take(self, entry))?;
+        }
+        while let Some(entry) = recording.next() {
+            take(self, entry)?;
             if let Some(copy) = &mut self.copy {
                 if self.told.cut {
                     return Err(unread(path, &NO_MESSAGES));
@@ -316,7 +320,7 @@ impl<F: Follower> Replay<F> {
 }
 
 /// A capture that begins to be read.
-fn open(path: &Path) -> Result<Recording<Box<dyn io::Read>>, Failure> {
+fn open(path: &Path) -> Result<Recording<Box<dyn io::Read + Send>>, Failure> {
     let bytes = wirelap_recording::open(path)
         .map_err(|error| unread(path, &format!("cannot be read: {error}")))?;
     Recording::new(bytes).map_err(|error| unread(path, &error))

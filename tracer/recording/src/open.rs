@@ -17,7 +17,7 @@ const WINDOW: u64 = 128 << 20;
 ///
 /// # Errors
 /// It cannot be opened, or not be read.
-pub fn open(path: &Path) -> io::Result<Box<dyn Read>> {
+pub fn open(path: &Path) -> io::Result<Box<dyn Read + Send>> {
     if path == Path::new("-") {
         return uncompressed(Box::new(io::stdin()));
     }
@@ -32,7 +32,7 @@ pub fn open(path: &Path) -> io::Result<Box<dyn Read>> {
 ///
 /// # Errors
 /// They cannot be read.
-pub fn uncompressed(mut source: Box<dyn Read>) -> io::Result<Box<dyn Read>> {
+pub fn uncompressed(mut source: Box<dyn Read + Send>) -> io::Result<Box<dyn Read + Send>> {
     let mut start = Vec::new();
     source.by_ref().take(4).read_to_end(&mut start)?;
     let is_gzip = start.starts_with(&GZIP);
@@ -50,7 +50,7 @@ pub fn uncompressed(mut source: Box<dyn Read>) -> io::Result<Box<dyn Read>> {
 /// A source of which one byte was looked at.
 struct Peeked {
     byte: Option<u8>,
-    source: Box<dyn Read>,
+    source: Box<dyn Read + Send>,
 }
 
 impl Peeked {

@@ -3,6 +3,7 @@
 //! Whatever the bytes are, this ends and keeps at most one block in memory. What cannot be read is told with its
 //! place, and reading goes on behind it where that can be found.
 
+mod ahead;
 mod packets;
 
 use crate::block::{self, Body, Order, Step, option};
@@ -66,6 +67,26 @@ enum Found {
     Note { subject: Range<usize>, text: Range<usize> },
 }
 
+impl Found {
+    /// What it is, with its bytes.
+    fn entry<'a>(self, bytes: impl Fn(Range<usize>) -> &'a [u8]) -> Entry<'a> {
+        match self {
+            Found::Event { mut event, payload, known } => {
+                if let wirelap_events::Body::Packet(packet) = &mut event.body {
+                    packet.payload = bytes(payload);
+                }
+                if known { Entry::Known(event) } else { Entry::Event(event) }
+            }
+            Found::Tick(at) => Entry::Tick(at),
+            Found::Note { subject, text } => {
+                // They were found to be text.
+                let text_of = |range| str::from_utf8(bytes(range)).unwrap_or_default();
+                Entry::Note(Note { subject: text_of(subject), text: text_of(text) })
+            }
+        }
+    }
+}
+
 impl<R: Read> Recording<R> {
     /// Begins to read. For compressed files see [`crate::open`].
     ///
@@ -102,20 +123,7 @@ impl<R: Read> Recording<R> {
     #[expect(clippy::should_implement_trait, reason = "entries borrow from the recording")]
     pub fn next(&mut self) -> Option<Entry<'_>> {
         let found = self.find()?;
-        Some(match found {
-            Found::Event { mut event, payload, known } => {
-                if let wirelap_events::Body::Packet(packet) = &mut event.body {
-                    packet.payload = self.input.range(payload);
-                }
-                if known { Entry::Known(event) } else { Entry::Event(event) }
-            }
-            Found::Tick(at) => Entry::Tick(at),
-            Found::Note { subject, text } => {
-                // They were found to be text.
-                let text_of = |range| str::from_utf8(self.input.range(range)).unwrap_or_default();
-                Entry::Note(Note { subject: text_of(subject), text: text_of(text) })
-            }
-        })
+        Some(found.entry(|range| self.input.range(range)))
     }
 
     /// The next packet, whatever else comes before it.

@@ -1,5 +1,6 @@
 //! Recordings, written and read back; captures of others; damage of all kinds.
 
+mod ahead;
 mod any;
 mod cut;
 mod damage;

@@ -1,0 +1,101 @@
+//! Reads on a thread of its own, ahead of whoever takes the entries.
+
+use super::{Found, Recording};
+use crate::record::Entry;
+use std::io::Read;
+use std::ops::Range;
+use std::sync::mpsc::sync_channel;
+use std::thread;
+use wirelap_events::Body;
+
+/// Entries that are handed over at once; as many as leave the caches to whoever takes them.
+const ENTRIES: usize = 512;
+
+/// … or fewer, if they have so many bytes.
+const BYTES: usize = 256 << 10;
+
+/// Batches that are read ahead.
+const BATCHES: usize = 4;
+
+/// Entries, and the bytes that they tell of.
+#[derive(Default)]
+struct Batch {
+    found: Vec<Found>,
+    bytes: Vec<u8>,
+}
+
+impl Batch {
+    fn is_full(&self) -> bool {
+        self.found.len() >= ENTRIES || self.bytes.len() >= BYTES
+    }
+
+    /// Keeps some bytes. Returns where they are.
+    fn keep(&mut self, bytes: &[u8]) -> Range<usize> {
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(bytes);
+        start..self.bytes.len()
+    }
+
+    fn clear(&mut self) {
+        self.found.clear();
+        self.bytes.clear();
+    }
+}
+
+impl<R: Read + Send> Recording<R> {
+    /// Hands out all entries that are left, as [`Recording::next`] does. They are read on a thread of its own meanwhile.
+    ///
+    /// # Errors
+    /// What `take` fails with; nothing more is handed out then.
+    pub fn read_ahead<E>(
+        &mut self,
+        mut take: impl FnMut(Entry<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let (full, batches) = sync_channel::<Batch>(BATCHES);
+        let (used, empty) = sync_channel::<Batch>(BATCHES);
+        thread::scope(|scope| {
+            scope.spawn(move || {
+                loop {
+                    let mut batch = empty.try_recv().unwrap_or_default();
+                    self.fill(&mut batch);
+                    // Nobody takes any more, or there are no more.
+                    if batch.found.is_empty() || full.send(batch).is_err() {
+                        return;
+                    }
+                }
+            });
+            for mut batch in batches {
+                for found in batch.found.drain(..) {
+                    take(found.entry(|range| batch.bytes.get(range).unwrap_or_default()))?;
+                }
+                batch.clear();
+                // One too many is not kept.
+                let _ = used.try_send(batch);
+            }
+            Ok(())
+        })
+    }
+}
+
+impl<R: Read> Recording<R> {
+    /// Reads entries until the batch is full, or there are no more.
+    fn fill(&mut self, batch: &mut Batch) {
+        while !batch.is_full()
+            && let Some(mut found) = self.find()
+        {
+            match &mut found {
+                Found::Event { event, payload, .. } => {
+                    if matches!(event.body, Body::Packet(_)) {
+                        *payload = batch.keep(self.input.range(payload.clone()));
+                    }
+                }
+                Found::Tick(_) => {}
+                Found::Note { subject, text } => {
+                    *subject = batch.keep(self.input.range(subject.clone()));
+                    *text = batch.keep(self.input.range(text.clone()));
+                }
+            }
+            batch.found.push(found);
+        }
+    }
+}
