@@ -102,6 +102,8 @@ impl Correlator {
             return;
         };
         let sending = Sending { entered, task: send.task };
+        // At its entry: what woke the thread inside the call did not lead to it.
+        let led = self.threads.chain(send.task, entered.unwrap_or(at));
         let flows = &mut self.flows;
         entry.outbox.retain(|outgoing| {
             let is_it = outgoing.tid == send.task.tid
@@ -110,13 +112,13 @@ impl Correlator {
             if is_it && let Some(flow) = flows.flow_mut(outgoing.way) {
                 flow.has_sends |= entered.is_some();
                 if let Marks::Udp(marks) = &mut flow.marks {
-                    marks.sent(outgoing.number, sending);
+                    marks.sent(outgoing.number, sending, &led);
                 }
             }
             // Calls of one thread follow each other: what it sent earlier, no later call explains.
             !is_it && (outgoing.tid != send.task.tid || outgoing.left > at)
         });
-        entry.call(Call { entered, left: at, task: send.task });
+        entry.call(Call { sending, left: at, led });
     }
 
     pub(crate) fn ready(&mut self, at: Nanos, cpu: Cpu, ready: &Ready) {

@@ -2,7 +2,7 @@
 
 use crate::Correlator;
 use crate::flow::{Flow, Marks, State, Way};
-use crate::marks::{Sending, UdpMarks};
+use crate::marks::UdpMarks;
 use crate::sockets::Outgoing;
 use wirelap_events::{
     ByteRange, Cpu, Drop, Nanos, Packet, PacketHook, Portion, Retransmit, SocketId, Stretch,
@@ -303,12 +303,9 @@ impl Correlator {
         let Some(flow) = self.flows.flow_mut(way) else { return };
         flow.sender = Some(socket);
         let Some(entry) = self.sockets.get_mut(socket) else { return };
-        let call = entry
-            .calls
-            .iter()
-            .find(|call| call.entered.is_some_and(|entered| entered <= left) && left <= call.left);
+        let call = entry.calls.iter().find(|call| call.spans(left));
         if let (Some(call), Marks::Udp(marks)) = (call, &mut flow.marks) {
-            marks.sent(number, Sending { entered: call.entered, task: call.task });
+            marks.sent(number, call.sending, &call.led);
         } else {
             entry.put_out(Outgoing { way, number, tid: packet.task.tid, left });
         }

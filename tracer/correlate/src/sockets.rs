@@ -1,6 +1,8 @@
 //! Sockets and the processes that own them.
 
 use crate::flow::Way;
+use crate::marks::Sending;
+use crate::threads::Chain;
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 use wirelap_events::{Comm, Nanos, Pid, Socket, SocketId, TaskId, Tid};
@@ -22,11 +24,19 @@ pub struct Outgoing {
 }
 
 /// A UDP send call.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Call {
-    pub entered: Option<Nanos>,
+    pub sending: Sending,
     pub left: Nanos,
-    pub task: TaskId,
+    /// How its thread came to make it.
+    pub led: Chain,
+}
+
+impl Call {
+    /// Whether what left at `at` left within it.
+    pub fn spans(&self, at: Nanos) -> bool {
+        self.sending.entered.is_some_and(|entered| entered <= at) && at <= self.left
+    }
 }
 
 /// A socket.

@@ -4,7 +4,7 @@ use super::{Path, Who};
 use crate::threads::Chain;
 use std::collections::VecDeque;
 use wirelap_events::{
-    ByteRange, Circumstances, IfIndex, Nanos, NetNs, Offset, PacketHook, PacketId, SocketId,
+    ByteRange, Circumstances, Hop, IfIndex, Nanos, NetNs, Offset, PacketHook, PacketId, SocketId,
 };
 use wirelap_events::{Packet, TaskId};
 
@@ -44,6 +44,13 @@ struct Receipt {
     led: Chain,
 }
 
+/// How the thread that sent a datagram came to send.
+#[derive(Clone, Debug)]
+struct Led {
+    number: u64,
+    led: Chain,
+}
+
 /// The datagrams of one flow, numbered and laid end to end in the order in which they were first seen.
 #[derive(Debug)]
 pub struct UdpMarks {
@@ -54,6 +61,8 @@ pub struct UdpMarks {
     next: Offset,
     /// Sorted by number.
     receipts: VecDeque<Receipt>,
+    /// Sorted by number.
+    leds: VecDeque<Led>,
     /// The newest datagram that was read, and when.
     read_to: Option<(u64, Nanos)>,
     limit: usize,
@@ -75,6 +84,7 @@ impl UdpMarks {
             first: 0,
             next: Offset::START,
             receipts: VecDeque::new(),
+            leds: VecDeque::new(),
             read_to: None,
             limit,
             floor: Offset(0),
@@ -156,10 +166,20 @@ impl UdpMarks {
         is_first.then_some(datagram.range)
     }
 
-    pub fn sent(&mut self, number: u64, sending: Sending) {
-        if let Some(datagram) = self.get_mut(number) {
-            datagram.sending = Some(sending);
+    /// `led` is how the sender came to send.
+    pub fn sent(&mut self, number: u64, sending: Sending, led: &Chain) {
+        let Some(datagram) = self.get_mut(number) else { return };
+        datagram.sending = Some(sending);
+        if !led.is_empty() {
+            let index = self.leds.partition_point(|led| led.number < number);
+            self.leds.insert(index, Led { number, led: led.clone() });
         }
+    }
+
+    fn led(&self, number: u64) -> &[Hop] {
+        let index = self.leds.partition_point(|led| led.number < number);
+        let led = self.leds.get(index).filter(|led| led.number == number);
+        led.map_or(&[], |led| &led.led)
     }
 
     pub fn ready(&mut self, number: u64, socket: SocketId, at: Nanos) {
@@ -224,7 +244,8 @@ impl UdpMarks {
 
     /// What was seen of `extent` on its way to its `index`-th reader.
     pub fn path(&self, extent: ByteRange, index: usize) -> Path<'_> {
-        let first = self.number_of(extent.start).and_then(|number| self.get(number));
+        let begins = self.number_of(extent.start);
+        let first = begins.and_then(|number| self.get(number));
         let number = self.number_of(extent.last());
         let last = number.and_then(|number| self.get(number));
         let sending = first.and_then(|datagram| datagram.sending);
@@ -242,11 +263,11 @@ impl UdpMarks {
                 Some(Who { task: receipt.read?.1, socket: Some(receipt.socket) })
             }),
             reading: receipt.map_or(&[], |receipt| &receipt.led),
+            sending: begins.map_or(&[], |number| self.led(number)),
             circumstances: Circumstances {
                 deferred: last.is_some_and(|datagram| datagram.deferred),
                 ..Circumstances::default()
             },
-            ..Path::default()
         }
     }
 
@@ -274,6 +295,9 @@ impl UdpMarks {
         while self.receipts.front().is_some_and(|receipt| receipt.number < self.first) {
             self.receipts.pop_front();
         }
+        while self.leds.front().is_some_and(|led| led.number < self.first) {
+            self.leds.pop_front();
+        }
     }
 
     /// Nobody asks about messages that end before `floor` any more; datagrams before it that are older
@@ -297,6 +321,7 @@ impl UdpMarks {
     pub fn shrink(&mut self) {
         self.datagrams.shrink_to_fit();
         self.receipts.shrink_to_fit();
+        self.leds.shrink_to_fit();
     }
 
     pub fn take_evicted(&mut self) -> u64 {

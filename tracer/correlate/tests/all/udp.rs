@@ -1,11 +1,12 @@
 //! Datagrams.
 
 use crate::mqtt::{payload, stamp};
-use crate::world::{IP, LINK, LO, Played, Process, STEP, UDP, World, addr, process};
+use crate::world::{IP, LINK, LO, Played, Process, STEP, Told, UDP, World, addr, process};
 use wirelap_correlate::{Config, Label};
 use wirelap_events::{
-    Body, FlowKey, Nanos, Origin, Packet, PacketHook, PacketId, Pid, Portion, Read, ReadKind,
-    Ready, ReadyKind, Send, SendKind, Socket, SocketId, Stage, Transport,
+    Body, Cpu, Event, FlowKey, Nanos, Origin, Packet, PacketHook, PacketId, Pid, Portion, Read,
+    ReadKind, Ready, ReadyKind, Send, SendKind, Socket, SocketId, Stage, TaskId, Tid, Transport,
+    Wake,
 };
 
 /// A UDP socket and its owner.
@@ -273,4 +274,49 @@ fn a_datagram_whose_read_was_not_seen_does_not_hold_up_the_next_ones() {
     }
     let played = world.play();
     assert_eq!(played.early.groups[0].messages.matched, 9);
+}
+
+/// What a datagram's leg knows of the threads before it. One of two wakes the other, which sends; the call
+/// may be reported before the datagram leaves its qdisc, and its thread may sleep within it.
+fn sent_by_another_thread(is_held: bool, sleeps: bool) {
+    let mut world = World::new();
+    let agent = process(10, "agent");
+    let worker = TaskId { tid: Tid(11), ..agent.task };
+    let a = end(&mut world, Process { task: worker, ..agent }, "127.0.0.1:5000");
+    let b = end(&mut world, process(2, "sub"), "127.0.0.1:6000");
+    world.wake(agent.task, None);
+    let woken = [world.wake(agent.task, None), world.wake(worker, Some(agent.task))];
+    let first = world.told.len();
+    let way = flow("127.0.0.1:5000", "127.0.0.1:6000");
+    datagram(&mut world, way, 1, a, &[b], &payload(stamp(0), 64), ALL);
+    let send = first + 3;
+    assert!(matches!(world.told[send].event.body, Body::Send(_)));
+    if is_held {
+        world.told[first..=send].rotate_right(1);
+    } else if sleeps {
+        let at = world.told[first].event.at;
+        let wake = Wake { task: worker, woken: at, from_irq: true, ..Wake::default() };
+        let event = Event { at, cpu: Cpu(0), body: Body::Wake(wake) };
+        world.told.insert(send, Told { event, payload: Vec::new() });
+    }
+    let played = world.play();
+    assert_eq!(played.counts(), [1, 1, 1, 0]);
+    let before = played.deliveries[0].legs[0].before.iter();
+    let before: Vec<_> = before.map(|hop| (hop.task, hop.running)).collect();
+    assert_eq!(before, [(agent.task, woken[0]), (worker, woken[1])]);
+}
+
+#[test]
+fn the_threads_that_led_to_a_datagram_are_known() {
+    sent_by_another_thread(false, false);
+}
+
+#[test]
+fn a_call_whose_datagram_leaves_the_qdisc_later_keeps_its_threads() {
+    sent_by_another_thread(true, false);
+}
+
+#[test]
+fn a_sender_that_slept_within_its_call_was_not_led_there_by_it() {
+    sent_by_another_thread(false, true);
 }
