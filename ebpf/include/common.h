@@ -110,6 +110,8 @@ struct cpu_state {
 	__u16 rx_port; /* … and destination port */
 	__u8 rx_transport;
 	__u8 unused;
+	__u32 deferred; /* the window in which ksoftirqd was woken, 0 once it has slept again */
+	__u32 unused2;
 };
 
 struct {
@@ -124,6 +126,17 @@ static __always_inline struct cpu_state *this_cpu(void)
 	__u32 zero = 0;
 
 	return bpf_map_lookup_elem(&cpus, &zero);
+}
+
+/*
+ * kernel/softirq.c: what an interrupt's own time did not suffice for is left to the thread ksoftirqd/CPU,
+ * which wakeup_softirqd() wakes on that CPU.
+ */
+static __always_inline bool is_ksoftirqd(struct task_struct *task)
+{
+	const __u64 name = 0x71726974666f736bull; /* "ksoftirq" */
+
+	return *(__u64 *)task->comm == name && (task->flags & PF_KTHREAD);
 }
 
 static __always_inline struct wl_settings *get_settings(void)

@@ -52,7 +52,7 @@ enum wl_flag {
 	WL_HAS_SEQ = 1,   /* wl_socket: tx_next and rx_next are known */
 	WL_FROM_IRQ = 2,  /* wl_wake: the wakeup came from an interrupt */
 	WL_MIGRATED = 4,  /* wl_wake: the thread had run on another CPU */
-	WL_DEFERRED = 8,  /* wl_packet: ksoftirqd received it */
+	WL_DEFERRED = 8,  /* wl_packet: it was left to ksoftirqd */
 	WL_FRAGMENT = 16, /* wl_packet: an IP fragment of a datagram */
 	WL_REFUSED = 32, /* wl_packet: an ICMP error in answer to a packet of the other direction */
 };

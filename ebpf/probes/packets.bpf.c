@@ -232,14 +232,6 @@ int BPF_PROG(packet_xmit, struct sk_buff *skb, struct net_device *dev)
 	return 0;
 }
 
-/* kernel/softirq.c: what an interrupt's own time did not suffice for is left to the thread ksoftirqd/CPU. */
-static __always_inline bool is_ksoftirqd(struct task_struct *task)
-{
-	const __u64 name = 0x71726974666f736bull; /* "ksoftirq" */
-
-	return *(__u64 *)task->comm == name && (task->flags & PF_KTHREAD);
-}
-
 /*
  * net/core/dev.c __netif_receive_skb_core(): a packet enters the stack, once for each device that it
  * comes in on; loopback, veth, NAPI with and without GRO all pass here.
@@ -250,8 +242,8 @@ int BPF_PROG(packet_rx, struct sk_buff *skb)
 	struct net_device *dev = skb->dev;
 	struct task_struct *task;
 	struct wl_packet p = {};
+	__u32 payload = 0, number = window();
 	struct cpu_state *cpu;
-	__u32 payload = 0;
 
 	if (!is_ip(skb) || !parse_any(skb, 0, &p))
 		return 0;
@@ -262,14 +254,15 @@ int BPF_PROG(packet_rx, struct sk_buff *skb)
 		cpu->rx_transport = p.flow.transport;
 		cpu->rx_netns = dev->nd_net.net->ns.inum;
 	}
-	if (!is_open())
+	if (!number)
 		return 0;
 	if (!flow_wanted(&p.flow)) {
 		count_filtered(WL_PROBE_RX);
 		return 0;
 	}
 	task = bpf_get_current_task_btf();
-	if (is_ksoftirqd(task))
+	/* Received by it, or by an interrupt that came while it waited for the CPU. */
+	if (is_ksoftirqd(task) || (cpu && cpu->deferred == number))
 		p.head.flags |= WL_DEFERRED;
 	fill_head(&p.head, bpf_ktime_get_ns(), WL_RX, p.head.flags);
 	/* skb->data is at the IP header here. */

@@ -83,6 +83,15 @@ __noinline __u64 find_holder(struct turns *turns, struct turn *holder, __u64 sin
 	return longest;
 }
 
+/* This CPU's packets wait for ksoftirqd from now on, in the window of this number; 0: no more. */
+static __always_inline void defer_packets(__u32 number)
+{
+	struct cpu_state *cpu = this_cpu();
+
+	if (cpu)
+		cpu->deferred = number;
+}
+
 /* Forgets what is of another window. */
 static __always_inline void enter_window(struct task_state *state, __u32 window)
 {
@@ -104,6 +113,10 @@ int BPF_PROG(task_woken, struct task_struct *task)
 
 	if (!number)
 		return 0;
+	if (is_ksoftirqd(task)) {
+		defer_packets(number);
+		return 0;
+	}
 	state = bpf_task_storage_get(&tasks, task, NULL, 0);
 	if (!state || !state->traced) {
 		/* Another thread of a traced process: one may poll for others that read. */
@@ -204,7 +217,10 @@ int task_switch(__u64 *ctx)
 	if (!cpu_turns)
 		return 0;
 	take_turn(&turn, prev, bpf_ktime_get_ns());
-	if (prev->pid) {
+	if (is_ksoftirqd(prev)) {
+		if (rest_of(ctx[0], prev_state(ctx)) != WL_REST_PREEMPTED)
+			defer_packets(0);
+	} else if (prev->pid) {
 		state = bpf_task_storage_get(&tasks, prev, NULL, 0);
 		if (state && state->traced) {
 			enter_window(state, number);

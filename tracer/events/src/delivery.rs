@@ -116,7 +116,7 @@ pub struct Circumstances {
     pub resent: bool,
     /// TCP sent earlier bytes again while it was under way: they were missing, and it had to wait.
     pub behind_loss: bool,
-    /// Its last packet was received in `ksoftirqd`.
+    /// Its last packet was left to `ksoftirqd`.
     pub deferred: bool,
     /// The last request for messages that the receiver made on this connection (Kafka `Fetch`, a NATS
     /// pull) and the sender had read before `send`; `None` where messages are pushed.

@@ -29,7 +29,7 @@ pub struct Datagram {
     pub queued: Option<Nanos>,
     pub xmit: Option<Nanos>,
     rx: Option<Nanos>,
-    /// It was received in `ksoftirqd`.
+    /// It was left to `ksoftirqd`.
     deferred: bool,
     sending: Option<Sending>,
 }

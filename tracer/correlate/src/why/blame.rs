@@ -6,7 +6,7 @@
 //! socket_tx    sent again; the qdisc; corked; window, congestion window, send buffer or Nagle, if an ACK set
 //!              it free; paced
 //! qdisc        –
-//! wire         received in ksoftirqd
+//! wire         left to ksoftirqd
 //! stack_rx     earlier bytes sent again
 //! wakeup       the reader slept elsewhere, was stopped, or was at work
 //! runqueue     each thread's wait: another had the CPU, or the CPU was idle

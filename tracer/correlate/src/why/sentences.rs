@@ -30,9 +30,8 @@ pub fn of(evidence: &Evidence, kind: Kind, finding: &Finding) -> Vec<String> {
             clauses.push("meanwhile the CPU was idle: it had to wake up first".into());
         }
         Kind::SoftirqDeferral => {
-            clauses.push(
-                "its packet was received by ksoftirqd, which had to be scheduled first".into(),
-            );
+            clauses
+                .push("its packet was left to ksoftirqd, which had to be scheduled first".into());
         }
         Kind::BrokerCpuBound | Kind::ReaderBusy => clauses.extend(busy(evidence, finding)),
         Kind::FetchWait => clauses.push(asked(finding)),

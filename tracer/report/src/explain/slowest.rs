@@ -5,6 +5,7 @@ use super::words::{clean, exact};
 use crate::grid::{MAX_WIDTH, wrap};
 use crate::human;
 use crate::why::{Hop, MessageLeg, Preemption, Surroundings, Task, WorstMessage};
+use std::collections::BTreeSet;
 
 /// Steps of a message that are named.
 const STEPS: usize = 3;
@@ -56,6 +57,9 @@ fn life(message: &WorstMessage, cast: &Cast<'_>) -> String {
         parts.extend(matters.culprit(before.iter().chain(&leg.chain), cast));
         parts.extend(matters.reader(&leg.circumstances, cast));
     }
+    // One rest of a broker's thread is before its read and before its send.
+    let mut said = BTreeSet::new();
+    parts.retain(|part| said.insert(part.clone()));
     parts.join("; ")
 }
 
@@ -162,7 +166,7 @@ impl Matters {
     fn reader(self, seen: &Surroundings, cast: &Cast<'_>) -> Vec<String> {
         let mut parts = Vec::new();
         if seen.deferred {
-            parts.push("ksoftirqd received it".to_owned());
+            parts.push("its packet waited for ksoftirqd".to_owned());
         }
         parts.extend(self.preempted("reader", seen.reader_preempted.as_ref(), cast));
         if seen.beside_upkeep {

@@ -153,7 +153,7 @@ pub struct Surroundings {
     pub resent: bool,
     /// TCP sent earlier bytes again while it was under way.
     pub behind_loss: bool,
-    /// Its last packet was received in `ksoftirqd`.
+    /// Its last packet was left to `ksoftirqd`.
     pub deferred: bool,
     /// The reader could have run between `ready` and `read`, and others did; absent if none did.
     pub reader_preempted: Option<Preemption>,
