@@ -202,15 +202,22 @@ impl Correlator {
                 (None, None) => datagram.range.len() == u64::from(len),
             }
         };
-        let entry = self.sockets.get_mut(read.socket)?;
-        if let Some(index) = entry.inbox.iter().position(fits) {
-            // Datagrams are read in order: what was ready before is gone.
-            return entry.inbox.drain(..=index).next_back();
-        }
         let known = packet.and_then(|packet| self.packets.get(&packet).copied());
-        known.filter(|&(way, _)| {
+        let known = known.filter(|&(way, _)| {
             flow.is_none_or(|key| flows.flow(way).is_some_and(|found| found.key == key))
-        })
+        });
+        let entry = self.sockets.get_mut(read.socket)?;
+        // An older datagram in the same memory is gone: its own read was lost.
+        let index = match packet {
+            Some(_) => entry.inbox.iter().rposition(fits),
+            None => entry.inbox.iter().position(fits),
+        };
+        let Some(index) = index else { return known };
+        // Datagrams are read in order: what was ready before is gone.
+        let found = entry.inbox.drain(..=index).next_back();
+        // Likewise where a newer one's being ready was lost.
+        let newer = known.filter(|known| found.is_some_and(|found| found != *known));
+        newer.or(found)
     }
 
     /// The process that sends on a way.

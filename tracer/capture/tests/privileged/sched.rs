@@ -125,12 +125,14 @@ fn a_preempted_thread_says_by_whom() {
         assert_counts(&wakes, from, to);
         let preempted: Vec<_> = wakes
             .iter()
-            .filter(|(wake, _)| wake.rest == Rest::Preempted && wake.waker.tid == Tid(holder))
+            .filter(|(wake, _)| wake.rest == Rest::Preempted && wake.holder.task.tid == Tid(holder))
             .collect();
         assert_eq!(preempted.len(), TURNS, "{wakes:#?}");
         for &&(wake, at) in &preempted {
             assert_eq!((wake.left, wake.from_irq, wake.migrated), (Some(wake.woken), false, false));
-            assert_eq!((wake.waker.pid, wake.holder.task), (own_pid(), wake.waker));
+            assert_eq!(wake.holder.task.pid, own_pid());
+            // On a slow machine a thread of the kernel may come first.
+            assert!(wake.waker == wake.holder.task || wake.waker.pid != own_pid(), "{wake:?}");
             assert_eq!(wake.holder.comm.as_str(), "neighbour");
             assert!((3_000_000..=waited(&wake, at)).contains(&wake.holder.held.0), "{wake:?}");
         }

@@ -276,6 +276,37 @@ fn a_datagram_whose_read_was_not_seen_does_not_hold_up_the_next_ones() {
     assert_eq!(played.early.groups[0].messages.matched, 9);
 }
 
+/// Two datagrams in the same memory; `lost` says which events of the first and of the second were lost.
+fn in_reused_memory(lost: impl Fn(u32, &Body<'_>) -> bool) -> Vec<u32> {
+    let mut world = World::new();
+    let a = end(&mut world, process(1, "ping"), "127.0.0.1:5000");
+    let b = end(&mut world, process(2, "pong"), "127.0.0.1:6000");
+    let way = flow("127.0.0.1:5000", "127.0.0.1:6000");
+    let mut times = Vec::new();
+    for n in 0..2 {
+        let first = world.told.len();
+        let (sent, read) = datagram(&mut world, way, 7, a, &[b], &payload(stamp(n), 64), ALL);
+        times.push(read[0].since(sent));
+        let told = world.told.split_off(first);
+        world.told.extend(told.into_iter().filter(|told| !lost(n, &told.event.body)));
+    }
+    let played = world.play();
+    for delivery in &played.deliveries {
+        let seq = delivery.stamp.unwrap().seq as usize;
+        assert_eq!(delivery.one_way(), times[seq], "number {seq}");
+    }
+    played.deliveries.iter().map(|delivery| delivery.stamp.unwrap().seq).collect()
+}
+
+#[test]
+fn a_lost_read_does_not_lend_the_next_ones_time() {
+    let is_read = |body: &Body<'_>| matches!(body, Body::Read(_));
+    let is_ready = |body: &Body<'_>| matches!(body, Body::Ready(_));
+    assert_eq!(in_reused_memory(|n, body| n == 0 && is_read(body)), [1]);
+    let lost = |n: u32, body: &Body<'_>| if n == 0 { is_read(body) } else { is_ready(body) };
+    assert_eq!(in_reused_memory(lost), [1]);
+}
+
 /// What a datagram's leg knows of the threads before it. One of two wakes the other, which sends; the call
 /// may be reported before the datagram leaves its qdisc, and its thread may sleep within it.
 fn sent_by_another_thread(is_held: bool, sleeps: bool) {
