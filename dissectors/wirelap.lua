@@ -114,11 +114,24 @@ local function add_part(tree, told)
     add(tree, F.part_of, u64(part.of))
 end
 
+-- It was not seen to be delivered.
+local function add_last_seen(tree, standing, told)
+    local last = told.last_seen
+    if not last then return end
+    add(tree, F.last_leg, last.leg)
+    add(tree, F.last_stage, last.stage)
+    if told.standing == "undelivered" and told.has_end and told.leg == told.legs then
+        local text = string.format("Not seen to be delivered, last seen in leg %d at %s", last.leg, last.stage)
+        standing:add_proto_expert_info(X.undelivered, text)
+    end
+end
+
 local function title(told)
     local row = told.middleware .. (told.broker and " at " .. told.broker or "")
     local text = string.format(" %d, leg %d of %d, %s", told.id, told.leg, told.legs, row)
     if told.one_way then text = text .. ", one way " .. time(told.one_way) end
     if told.held_up then text = text .. ", held up by " .. told.held_up.cause end
+    if told.standing == "undelivered" then text = text .. ", not seen to be delivered" end
     return text
 end
 
@@ -148,6 +161,7 @@ local function add_message(tree, told, pinfo)
     add(item, F.delivers, told.has_end and told.leg == told.legs)
     local standing = add(item, F.standing, told.standing)
     if told.standing == "incomplete" then standing:add_proto_expert_info(X.incomplete) end
+    add_last_seen(item, standing, told)
     add_links(item, told, pinfo)
     for _, part in ipairs(told.unreadable) do item:add_proto_expert_info(X.unreadable, part) end
 end

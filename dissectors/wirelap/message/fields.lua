@@ -16,7 +16,10 @@ local F = {
     legs = P.uint8("wirelap.legs", "Legs"),
     stage = P.string("wirelap.stage", "Stage", base.NONE, "Where this packet was seen: xmit or rx"),
     delivers = P.bool("wirelap.delivers", "Brings the last byte to its reader"),
-    standing = P.string("wirelap.standing", "Standing", base.NONE, "counted, warm-up or incomplete"),
+    standing = P.string("wirelap.standing", "Standing", base.NONE,
+        "counted, warm-up, incomplete, undelivered or under way"),
+    last_leg = P.uint8("wirelap.last_seen.leg", "Last seen in leg"),
+    last_stage = P.string("wirelap.last_seen.stage", "Last seen at"),
     readers = P.uint32("wirelap.readers", "Readers"),
 
     one_way = P.uint64("wirelap.one_way_ns", "One way (ns)"),
@@ -65,6 +68,7 @@ local experts = {
         expert.severity.WARN),
     held_up = X.new("wirelap.held_up", "Held up", expert.group.PROTOCOL, expert.severity.NOTE),
     incomplete = X.new("wirelap.incomplete", "An end was not seen", expert.group.PROTOCOL, expert.severity.NOTE),
+    undelivered = X.new("wirelap.undelivered", "Not seen to be delivered", expert.group.PROTOCOL, expert.severity.NOTE),
     unreadable = X.new("wirelap.unreadable", "A comment of wirelap's that cannot be read", expert.group.UNDECODED,
         expert.severity.WARN),
 }

@@ -80,6 +80,15 @@ readers["an"] = function(_, told)
     return true
 end
 
+readers["not"] = function(text, told)
+    local by_end, place = text:match("^not seen to be delivered( ?[%l ]*)(.*)$")
+    if not by_end then return false end
+    told.standing = by_end == " by the end" and "under way" or "undelivered"
+    local leg, stage = place:match("^, last seen in leg (%d+) at (%l+)$")
+    if leg then told.last_seen = { leg = tonumber(leg), stage = stage } end
+    return (by_end == "" or by_end == " by the end") and (leg or place == "")
+end
+
 -- Where in the file as it was written: this one may have other numbers by now, so links are found anew.
 readers["leg"] = function() return true end
 

@@ -23,7 +23,8 @@ local function row_of(self, told)
     local name = told.middleware .. (told.broker and "/" .. told.broker or "")
     local row = self.rows[name]
     if not row then
-        row = { one_way = {}, gaps = {}, open = {}, steps = {}, order = {}, causes = {}, slowest = {}, aside = 0 }
+        row = { one_way = {}, gaps = {}, open = {}, steps = {}, order = {}, causes = {}, slowest = {}, aside = 0,
+            undelivered = 0 }
         self.rows[name] = row
         self.names[#self.names + 1] = name
     end
@@ -67,7 +68,8 @@ function Summary:comment(text, frame)
     if not told or not told.has_end then return end
     local row = row_of(self, told)
     if told.standing ~= "counted" then
-        if told.leg == told.legs then row.aside = row.aside + 1 end
+        local count = told.standing == "undelivered" and "undelivered" or "aside"
+        if told.leg == told.legs then row[count] = row[count] + 1 end
         return
     end
     add_leg(row, told)
@@ -131,12 +133,14 @@ local function page(out, name, row)
     local line = function(...) out[#out + 1] = string.format(...) end
     line("")
     line("%s", name)
-    wrapped(out, "  where:", steps_of(row))
-    if row.aside > 0 then line("  not counted: %d, of the warm-up or without an end", row.aside) end
+    if #row.one_way > 0 then wrapped(out, "  where:", steps_of(row)) end
+    if row.aside > 0 then line("  not counted: %d, of the warm-up, without an end, or under way", row.aside) end
+    if row.undelivered > 0 then line("  not seen to be delivered: %d", row.undelivered) end
     for _, cause in ipairs(keys_by(row.causes, function(cause) return row.causes[cause].time end)) do
         local found = row.causes[cause]
         line("  held up: %d by %s, %s us each", found.count, cause, us(found.time / found.count))
     end
+    if #row.slowest == 0 then return end
     line("  slowest:  message        us   packet  held up in, by")
     for _, slow in ipairs(row.slowest) do
         local found = slow.held_up
@@ -161,7 +165,7 @@ function Summary:text()
             us(quantile(of, 0.99)), us(of[#of]), us(quantile(row.gaps, 0.5)))
     end
     for _, name in ipairs(self.names) do
-        if #self.rows[name].one_way > 0 then page(out, name, self.rows[name]) end
+        if #self.rows[name].one_way + self.rows[name].undelivered > 0 then page(out, name, self.rows[name]) end
     end
     return table.concat(out, "\n") .. "\n"
 end

@@ -17,7 +17,8 @@ Examples:
   zcat capture.pcap.gz | wirelap analyze -           gzip and zstd are also read as they are
   wirelap analyze tcpdump.pcap --decode 11883=mqtt
   wirelap analyze client.pcap server.pcap            both ends, captured on two hosts whose clocks differ
-  wirelap analyze trace.pcapng --annotate told.pcapng
+  wirelap analyze trace.pcapng --annotate told.pcapng          for Wireshark: each packet tells of its messages
+  tcpdump -w - port 1883 | wirelap analyze - --annotate told.pcapng
 
 Recordings of `wirelap record` give the same result as while they were recorded. Captures of others have packets alone: no calls, no
 threads; a message's time is then that between its first and its last packet.";
@@ -38,7 +39,7 @@ pub struct AnalyzeArgs {
     #[arg(long)]
     pub explain: bool,
 
-    /// Write the recording again, with what became of each message beside its packets
+    /// Write the capture again as pcapng, with what became of each message beside its packets
     #[arg(long, value_name = "FILE|-")]
     pub annotate: Option<PathBuf>,
 

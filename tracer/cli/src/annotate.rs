@@ -8,11 +8,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use wirelap_correlate::{Correlator, DeliverySink, HeldUp};
 use wirelap_events::{
-    Delivery, Event, GroupId, IfIndex, Leg, MAX_LEGS, Nanos, NetNs, Pid, SocketId, StageTimes,
-    TaskId, Tid, TopicId,
+    Delivery, Event, GroupId, IfIndex, Leg, MAX_LEGS, Nanos, NetNs, Pid, Segment, SocketId, Stage,
+    StageTimes, TaskId, Tid, TopicId,
 };
 use wirelap_recording::message::{self, End, Passage, Row, Standing};
-use wirelap_recording::{Encoder, Entry, Limits, Recorder, Rotation, Section, Settings};
+use wirelap_recording::read::Block;
+use wirelap_recording::{
+    Encoder, Entry, Limits, Passages, Recorder, Rotation, Section, Settings, Verbatim, WriteFailed,
+    Written,
+};
 
 /// While recording: messages that took longer are not told beside their packets.
 pub const LIVE: Limits = Limits { time: Nanos::from_millis(2_000), bytes: 32 << 20 };
@@ -22,6 +26,8 @@ pub const OFFLINE: Limits = Limits { time: Nanos::from_millis(15_000), bytes: 25
 
 /// A row's name is asked for again after this time: its broker may have become known.
 const RENAMED: Nanos = Nanos::from_millis(500);
+
+const MIXED: &str = "--annotate cannot write recordings of wirelap's and captures of others into one file: annotate each alone";
 
 /// Where a message's leg began and ended, and what is told of it.
 #[derive(Clone, Debug)]
@@ -35,6 +41,8 @@ struct Pending {
 /// Hears of deliveries, and tells a recorder of them.
 #[derive(Debug, Default)]
 pub struct Annotator {
+    /// A message arrives with its last packet: nothing is known of reads.
+    packets_only: bool,
     pending: Vec<Pending>,
     /// Of one message, on their way to the recorder.
     legs: Vec<Passage>,
@@ -67,6 +75,15 @@ impl DeliverySink for Overheard<'_> {
         self.annotator.hear(delivery, None, standing);
         self.sink.aside(delivery);
     }
+
+    fn takes_given_up(&self) -> bool {
+        true
+    }
+
+    fn undelivered(&mut self, so_far: &Delivery, at_end: bool) {
+        let standing = if at_end { Standing::UnderWay } else { Standing::Undelivered };
+        self.annotator.hear(so_far, None, standing);
+    }
 }
 
 impl Annotator {
@@ -76,7 +93,7 @@ impl Annotator {
         event: &Event<'_>,
         correlator: &mut Correlator,
         sink: &mut dyn DeliverySink,
-        recorder: &mut Recorder,
+        recorder: &mut dyn Passages,
     ) {
         correlator.take(event, &mut Overheard { annotator: self, sink });
         if let Some(stretch) = correlator.carried() {
@@ -91,7 +108,7 @@ impl Annotator {
         until: Option<Nanos>,
         correlator: &mut Correlator,
         sink: &mut dyn DeliverySink,
-        recorder: &mut Recorder,
+        recorder: &mut dyn Passages,
     ) {
         let mut overheard = Overheard { annotator: self, sink };
         match until {
@@ -110,9 +127,18 @@ impl Annotator {
             time: found.time,
         });
         let began = delivery.legs.iter().find_map(|leg| first(&leg.times)).unwrap_or_default();
-        let one_way = delivery.one_way().filter(|_| standing != Standing::Partial);
-        for (index, segments) in delivery.segments() {
+        let is_whole = matches!(standing, Standing::Counted | Standing::WarmUp);
+        let is_told = |time: &Nanos| is_whole && (!self.packets_only || *time > Nanos(0));
+        let one_way = delivery.one_way().filter(is_told);
+        let last_seen = if standing.is_delivered() { None } else { self.last_seen(delivery) };
+        for (index, mut segments) in delivery.segments() {
             let leg: &Leg = &delivery.legs[index];
+            let mut times = leg.times;
+            if self.packets_only {
+                // It stands for the last packet.
+                times.clear(Stage::Read);
+                segments = segments.without(Segment::Busy);
+            }
             let passage = Passage {
                 message: delivery.message,
                 row: Arc::clone(&self.nameless),
@@ -123,13 +149,14 @@ impl Annotator {
                 legs: small(delivery.legs.len()),
                 stretch: leg.stretch,
                 began,
-                times: leg.times,
+                times,
                 segments,
                 sender: End::default(),
                 reader: End::default(),
                 one_way,
                 held_up,
-                readers: 1,
+                last_seen,
+                readers: u32::from(standing.is_delivered()),
                 frames: [0; MAX_LEGS],
             };
             let ends = [(leg.sender, leg.from), (leg.reader, leg.to)];
@@ -142,8 +169,18 @@ impl Annotator {
         }
     }
 
+    /// On which leg a message was seen last, and at which stage.
+    fn last_seen(&self, so_far: &Delivery) -> Option<(u8, Stage)> {
+        let mut times = so_far.legs.last()?.times;
+        if self.packets_only {
+            times.clear(Stage::Read);
+        }
+        let (stage, _) = times.seen().last()?;
+        Some((u8::try_from(so_far.legs.len() - 1).ok()?, stage))
+    }
+
     /// Tells what was heard, with the names that the correlator knows.
-    fn tell(&mut self, now: Nanos, correlator: &Correlator, recorder: &mut Recorder) {
+    fn tell(&mut self, now: Nanos, correlator: &Correlator, recorder: &mut dyn Passages) {
         if self.pending.is_empty() {
             return;
         }
@@ -181,80 +218,130 @@ impl Annotator {
     }
 }
 
-/// A recording that is written again, with what became of its messages.
+/// A recording or capture that is written again, with what became of its messages.
 #[derive(Debug)]
 pub struct Copy {
     path: PathBuf,
-    recorder: Option<Recorder>,
+    target: Option<Target>,
     annotator: Annotator,
+}
+
+/// How it is written.
+#[derive(Debug)]
+enum Target {
+    /// A recording of wirelap's: from its events.
+    Anew(Box<Recorder>),
+    /// A capture of others: block by block.
+    Verbatim(Verbatim),
+}
+
+impl Target {
+    fn passages(&mut self) -> &mut dyn Passages {
+        match self {
+            Target::Anew(recorder) => &mut **recorder,
+            Target::Verbatim(verbatim) => verbatim,
+        }
+    }
+
+    fn close(self) -> Result<Written, WriteFailed> {
+        match self {
+            Target::Anew(recorder) => recorder.close(),
+            Target::Verbatim(verbatim) => verbatim.close(),
+        }
+    }
 }
 
 impl Copy {
     /// To this file, once something is read.
     pub fn to(path: &Path) -> Copy {
-        Copy { path: path.to_owned(), recorder: None, annotator: Annotator::default() }
+        Copy { path: path.to_owned(), target: None, annotator: Annotator::default() }
     }
 
-    /// A file begins to be read.
+    /// A file begins to be read: a recording with this section, or a capture of others.
     ///
     /// # Errors
-    /// The copy cannot be created.
-    pub fn begin(&mut self, section: &Section) -> Result<(), Failure> {
-        if self.recorder.is_some() {
-            return Ok(());
+    /// The copy cannot be created, or the file is not of the kind of those before.
+    pub fn begin(&mut self, section: Option<&Section>) -> Result<(), Failure> {
+        match (&self.target, section) {
+            (None, _) => {}
+            (Some(Target::Anew(_)), Some(_)) | (Some(Target::Verbatim(_)), None) => return Ok(()),
+            (Some(_), _) => return Err(Failure::Usage(MIXED.into())),
         }
+        let target = match section {
+            Some(section) => self.recorder(section),
+            None => Verbatim::create(&self.path, OFFLINE).map(Target::Verbatim),
+        };
+        self.target = Some(target.map_err(|failed| Failure::Usage(failed.to_string()))?);
+        self.annotator.packets_only = section.is_none();
+        Ok(())
+    }
+
+    fn recorder(&self, section: &Section) -> Result<Target, WriteFailed> {
         let settings = Settings { payload: true, ..Settings::default() };
         let encoder = Encoder::new(section.clone(), settings, Box::new(|_, _| None));
-        let mut recorder = Recorder::create(&self.path, encoder, Rotation::default())
-            .map_err(|failed| Failure::Usage(failed.to_string()))?;
+        let mut recorder = Recorder::create(&self.path, encoder, Rotation::default())?;
         recorder.hold(OFFLINE);
-        self.recorder = Some(recorder);
-        Ok(())
+        Ok(Target::Anew(Box::new(recorder)))
     }
 
     /// Devices have names.
     pub fn name(&mut self, named: impl Iterator<Item = (NetNs, IfIndex, String)>) {
         for (netns, device, name) in named {
-            if let Some(recorder) = &mut self.recorder {
+            if let Some(Target::Anew(recorder)) = &mut self.target {
                 recorder.name_device(netns, device, &name);
             }
         }
     }
 
+    /// Takes a block as it stands in the file; what it says comes behind it.
+    pub fn block(&mut self, block: &Block<'_>) {
+        if let Some(Target::Verbatim(verbatim)) = &mut self.target {
+            verbatim.block(block);
+        }
+    }
+
     /// Takes what is neither an event nor a tick.
     pub fn entry(&mut self, entry: &Entry<'_>) {
-        if let Some(recorder) = &mut self.recorder {
+        if let Some(Target::Anew(recorder)) = &mut self.target {
             recorder.entry(entry);
         }
     }
 
     /// Takes an event, and gives it to the correlator.
     pub fn event(&mut self, event: &Event<'_>, correlator: &mut Correlator) {
-        let Some(recorder) = &mut self.recorder else { return };
-        recorder.event(event);
-        self.annotator.event(event, correlator, &mut discard, recorder);
+        self.entry(&Entry::Event(*event));
+        let Some(target) = &mut self.target else { return };
+        self.annotator.event(event, correlator, &mut discard, target.passages());
     }
 
     /// Takes a tick, and gives it to the correlator.
     pub fn tick(&mut self, at: Nanos, correlator: &mut Correlator) {
-        let Some(recorder) = &mut self.recorder else { return };
-        recorder.tick(at);
-        self.annotator.tick(Some(at), correlator, &mut discard, recorder);
+        self.entry(&Entry::Tick(at));
+        let Some(target) = &mut self.target else { return };
+        self.annotator.tick(Some(at), correlator, &mut discard, target.passages());
     }
 
-    /// Lets the correlator complete everything, and writes the rest.
+    /// Lets the correlator complete everything, and writes the rest. Returns what a reader of the report should know.
     ///
     /// # Errors
     /// Not everything could be written.
-    pub fn end(mut self, correlator: &mut Correlator) -> Result<(), Failure> {
-        let Some(mut recorder) = self.recorder else { return Ok(()) };
-        self.annotator.tick(None, correlator, &mut discard, &mut recorder);
-        let written = recorder.close().map_err(|failed| recording::unwritten(&failed))?;
+    pub fn end(mut self, correlator: &mut Correlator) -> Result<Option<String>, Failure> {
+        let Some(mut target) = self.target else { return Ok(None) };
+        self.annotator.tick(None, correlator, &mut discard, target.passages());
+        let note = match &target {
+            Target::Verbatim(verbatim) if verbatim.bare() > 0 => Some(format!(
+                "{}: {} packets stand in simple packet blocks, which have no place to tell of messages.",
+                self.path.display(),
+                verbatim.bare()
+            )),
+            _ => None,
+        };
+        let written = target.close().map_err(|failed| recording::unwritten(&failed))?;
         for path in &written.files {
             // Root's file in a user's folder would be in the way; that it stays so is no harm.
             let _ = user::give(path, user::invoking().filter(|_| path.is_file()));
         }
-        Ok(())
+        Ok(note)
     }
 }
 

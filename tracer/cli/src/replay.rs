@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use wirelap_correlate::{Config, Correlator, DeliverySink, Snapshot};
 use wirelap_events::{Delivery, Event, Nanos, Segment};
 use wirelap_recording::hosts::{Twice, merge};
-use wirelap_recording::{Counts, Entry, Recording};
+use wirelap_recording::{Counts, Entry, Piece, Recording};
 use wirelap_report::{ClockOffset, Process, RunReport};
 
 /// How long a packet may be on its way to the other host: so long, or so many of half the shortest round trip.
@@ -130,9 +130,12 @@ impl<F: Follower> Replay<F> {
     /// # Errors
     /// One is no capture, two hosts' clocks cannot be compared, or the follower cannot go on.
     pub fn files(&mut self, paths: &[PathBuf]) -> Result<(), Failure> {
-        if let ([first, second], None) = (paths, &self.copy)
+        if let [first, second] = paths
             && let Some(hosts) = hosts::look(first, second)?
         {
+            if self.copy.is_some() {
+                return Err(Failure::Usage(TWO_FILES.into()));
+            }
             return self.two_hosts(first, second, &hosts);
         }
         paths.iter().try_for_each(|path| self.file(path))
@@ -170,8 +173,7 @@ impl<F: Follower> Replay<F> {
             self.follower.begin(recording.wall());
         }
         if let Some(copy) = &mut self.copy {
-            let section = recording.section().ok_or_else(|| unread(path, &NOT_OURS))?;
-            copy.begin(section)?;
+            copy.begin(recording.section())?;
         }
         let mut ends = hosts::has_both_ends(path).then(Twice::default);
         if ends.is_some() {
@@ -190,8 +192,11 @@ impl<F: Follower> Replay<F> {
         if self.copy.is_none() {
             recording.read_ahead(|entry| take(self, entry))?;
         }
-        while let Some(entry) = recording.next() {
-            take(self, entry)?;
+        while let Some(piece) = self.piece(&mut recording) {
+            match piece {
+                Piece::Block(block) => self.copy.iter_mut().for_each(|copy| copy.block(&block)),
+                Piece::Entry(entry) => take(self, entry)?,
+            }
             if let Some(copy) = &mut self.copy {
                 if self.told.cut {
                     return Err(unread(path, &NO_MESSAGES));
@@ -201,6 +206,15 @@ impl<F: Follower> Replay<F> {
         }
         self.closing(&shown(path), &recording);
         Ok(())
+    }
+
+    /// The next of a file: its blocks too, if they are copied.
+    fn piece<'a>(&self, recording: &'a mut Recording<impl io::Read>) -> Option<Piece<'a>> {
+        if self.copy.is_some() && self.packets_only {
+            recording.next_piece()
+        } else {
+            recording.next().map(Piece::Entry)
+        }
     }
 
     /// What a file has beside what was read.
@@ -221,7 +235,10 @@ impl<F: Follower> Replay<F> {
     pub fn end(mut self) -> Result<Read<F>, Failure> {
         let end = self.told.end.unwrap_or_default();
         match self.copy.take() {
-            Some(copy) => copy.end(self.correlator())?,
+            Some(copy) => {
+                let note = copy.end(self.correlator())?;
+                self.notes.extend(note);
+            }
             None => self.with(|correlator, out| correlator.finish(out))?,
         }
         let snapshot = self.correlator().snapshot(end);
@@ -369,11 +386,11 @@ fn report(snapshot: &Snapshot, told: Told) -> RunReport {
     report
 }
 
-const NOT_OURS: &str =
-    "is not a recording of wirelap's: --annotate would lose what it has beyond TCP, UDP and IP";
-
 const NO_MESSAGES: &str = "has no payload, so that messages cannot be found again: its packets tell of them already, \
                            as far as that was known while it was recorded";
+
+const TWO_FILES: &str =
+    "the files are of two hosts, and --annotate writes one: annotate each alone";
 
 const NO_PAYLOAD: &str = "The file has no payload and does not reach its end, where the results that were made \
                           while it was recorded would be: messages cannot be found in it.";

@@ -27,6 +27,15 @@ pub trait DeliverySink {
 
     /// Takes one that is in no figure: of the warm-up, or an end of it was not seen.
     fn aside(&mut self, _delivery: &Delivery) {}
+
+    /// Whether it is also told what becomes of messages that are given up.
+    fn takes_given_up(&self) -> bool {
+        false
+    }
+
+    /// Takes what is known of a message that is given up, or still under way `at_end`: its legs as far as it came. It was
+    /// not seen to be delivered; a stream's bytes may wait in the receiver's queue.
+    fn undelivered(&mut self, _so_far: &Delivery, _at_end: bool) {}
 }
 
 impl<F: FnMut(&Delivery)> DeliverySink for F {
@@ -223,13 +232,13 @@ impl Correlator {
         self.now = self.now.max(now);
         self.ticked = self.now;
         self.settle(out, false);
-        self.expire(false);
+        self.expire(false, out);
         self.sweep();
     }
 
     /// Hands out everything that is still open, as far as it is known. For the end of a run.
     pub fn finish(&mut self, out: &mut dyn DeliverySink) {
         self.settle(out, true);
-        self.expire(true);
+        self.expire(true, out);
     }
 }

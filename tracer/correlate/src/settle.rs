@@ -2,7 +2,7 @@
 
 use crate::correlator::DeliverySink;
 use crate::flow::{Flow, Way};
-use crate::join::{GivenUp, LegKey, LegState};
+use crate::join::{GivenUp, LegKey, LegState, Messages};
 use crate::rows::{PROCESSES, Role};
 use crate::stats::read_at;
 use crate::{Correlator, leg, rests};
@@ -145,15 +145,7 @@ impl Correlator {
     /// Hands out the deliveries that end with these legs.
     fn hand_out_ends(&mut self, ends: &mut Vec<usize>, out: &mut dyn DeliverySink) {
         for end in ends.drain(..) {
-            let mut delivery = Delivery {
-                message: MessageId::default(),
-                group: GroupId::default(),
-                stamp: None,
-                payload_len: 0,
-                topic: None,
-                legs: ArrayVec::new(),
-                rests: ArrayVec::new(),
-            };
+            let mut delivery = nothing();
             if let Some(whole) = self.delivery(end, &mut delivery) {
                 self.hand_out(&mut delivery, whole, out);
             }
@@ -245,10 +237,15 @@ impl Correlator {
     }
 
     /// Gives up the messages whose time has come.
-    pub(crate) fn expire(&mut self, all: bool) {
-        while let Some(gone) =
-            if all { self.messages.force() } else { self.messages.expire(self.now) }
-        {
+    pub(crate) fn expire(&mut self, all: bool, out: &mut dyn DeliverySink) {
+        let next = |messages: &mut Messages, now| {
+            if all { messages.least() } else { messages.expired(now) }
+        };
+        while let Some(index) = next(&mut self.messages, self.now) {
+            if out.takes_given_up() {
+                self.tell_given_up(index, all, out);
+            }
+            let gone = self.messages.give_up(index);
             self.count_leftover(&gone);
             // What is still under way at the end is not lost.
             if !all && let Some(row) = self.rows.get_mut(gone.row) {
@@ -258,10 +255,39 @@ impl Correlator {
         }
     }
 
+    /// Tells what is known of a message that was not handed out.
+    fn tell_given_up(&self, message: usize, at_end: bool, out: &mut dyn DeliverySink) {
+        for end in self.messages.left_of(message) {
+            let mut so_far = nothing();
+            let is_known = self.delivery(end, &mut so_far).is_some();
+            if !is_known || so_far.legs.len() != self.messages.depth(end) {
+                continue;
+            }
+            if self.messages.was_delivered(end) {
+                out.aside(&so_far);
+            } else {
+                out.undelivered(&so_far, at_end);
+            }
+        }
+    }
+
     pub(crate) fn count_leftover(&mut self, gone: &GivenUp) {
         if let Some(row) = self.rows.get_mut(gone.row) {
             row.counts.delivered += gone.left.unjoined;
             row.counts.uncovered += gone.left.unjoined + gone.left.unread;
         }
+    }
+}
+
+/// To be filled in.
+fn nothing() -> Delivery {
+    Delivery {
+        message: MessageId::default(),
+        group: GroupId::default(),
+        stamp: None,
+        payload_len: 0,
+        topic: None,
+        legs: ArrayVec::new(),
+        rests: ArrayVec::new(),
     }
 }

@@ -34,8 +34,9 @@ impl Correlator {
             return;
         }
         if self.messages.is_full()
-            && let Some(gone) = self.messages.force()
+            && let Some(least) = self.messages.least()
         {
+            let gone = self.messages.give_up(least);
             self.totals.evicted += u64::from(gone.was_open);
             self.count_leftover(&gone);
         }

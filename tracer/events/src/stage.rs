@@ -200,6 +200,14 @@ impl Segments {
         self.had |= 1 << segment as u16;
     }
 
+    /// The others.
+    #[must_use]
+    pub fn without(mut self, segment: Segment) -> Segments {
+        self.times[segment as usize] = Nanos(0);
+        self.had &= !(1 << segment as u16);
+        self
+    }
+
     /// The segments that the leg had, in order.
     pub fn iter(&self) -> impl Iterator<Item = (Segment, Nanos)> + '_ {
         Bits(self.had).map(|index| (Segment::ALL[index], self.times[index]))

@@ -32,13 +32,13 @@ const STATISTICS: u32 = 5;
 /// Enhanced Packet Block (§4.3).
 pub const PACKET: u32 = 6;
 /// Systemd Journal Export Block (§4.7).
-const JOURNAL: u32 = 9;
+pub const JOURNAL: u32 = 9;
 /// Decryption Secrets Block (§4.8).
 const SECRETS: u32 = 10;
 /// Custom Block that may be copied into another file (§4.9).
 pub const CUSTOM: u32 = 0x0000_0BAD;
 /// Custom Block that may not.
-const CUSTOM_KEPT: u32 = 0x4000_0BAD;
+pub const CUSTOM_KEPT: u32 = 0x4000_0BAD;
 
 /// Options (§3.5, §4.1 to §4.3).
 pub mod option {
@@ -58,6 +58,8 @@ pub mod option {
     pub const DESCRIPTION: u16 = 3;
     /// `if_tsresol`.
     pub const RESOLUTION: u16 = 9;
+    /// `if_fcslen`.
+    pub const CHECK_SUM: u16 = 13;
     /// `if_tsoffset`.
     pub const OFFSET: u16 = 14;
     /// `epb_flags`.
@@ -107,6 +109,24 @@ impl Order {
         match self {
             Order::Little => u64::from_le_bytes(bytes),
             Order::Big => u64::from_be_bytes(bytes),
+        }
+    }
+}
+
+impl Order {
+    /// A number as two bytes.
+    pub fn half(self, value: u16) -> [u8; 2] {
+        match self {
+            Order::Little => value.to_le_bytes(),
+            Order::Big => value.to_be_bytes(),
+        }
+    }
+
+    /// A number as four bytes.
+    pub fn word(self, value: u32) -> [u8; 4] {
+        match self {
+            Order::Little => value.to_le_bytes(),
+            Order::Big => value.to_be_bytes(),
         }
     }
 }
@@ -251,6 +271,15 @@ impl Blocks {
         self.start = self.bytes.len();
         self.u32(kind);
         self.u32(0);
+    }
+
+    /// The fixed fields of a section header, of a section of unknown length: it ends where the file does.
+    pub fn section_head(&mut self) {
+        self.u32(MAGIC);
+        self.u16(1);
+        self.u16(0);
+        self.u32(u32::MAX);
+        self.u32(u32::MAX);
     }
 
     /// The block that has begun is complete.

@@ -4,7 +4,7 @@
 //! none comes soon, of a Name Resolution Block without names, which is not shown. What is too long for an option is a Custom
 //! Block, which Wireshark shows as a line of its own, and at the time 0. Layout: docs/recording.md.
 
-use crate::block::{self, Blocks, option};
+use crate::block::{self, Blocks, Order, option};
 use crate::hold::ShownPacket;
 use crate::record::{Beside, Entry, Note, Records};
 use crate::wire::{Wire, put_signed};
@@ -276,12 +276,7 @@ impl Encoder {
     fn begin_section(&mut self) {
         let (blocks, section) = (&mut self.blocks, &self.section);
         blocks.begin(block::SECTION);
-        blocks.u32(0x1A2B_3C4D);
-        blocks.u16(1);
-        blocks.u16(0);
-        // Of unknown length: it ends where the file does.
-        blocks.u32(u32::MAX);
-        blocks.u32(u32::MAX);
+        blocks.section_head();
         let host = format!("{RECORDED_ON}{}", section.host);
         for (number, text) in [
             (option::HARDWARE, &section.hardware),
@@ -373,12 +368,16 @@ impl Encoder {
         blocks.option(option::CUSTOM, &self.scratch);
         blocks.end_of_options();
         blocks.end();
+        let end = blocks.bytes.len();
         self.last = Some(ShownPacket {
             start,
-            end: blocks.bytes.len(),
+            end,
+            // Before the end of the options, and the block's length.
+            options: end - start - 8,
+            order: Order::Little,
             frame: self.frames,
             at: event.at,
-            queue: packet.queue,
+            queue: Some(packet.queue),
         });
         true
     }

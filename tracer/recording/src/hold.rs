@@ -9,8 +9,8 @@
 //! is used up: a message may be complete, and still find a reader. Its block then gets more options than it came with, and is
 //! otherwise what it was.
 
-use crate::block::option;
-use crate::message::{Beside, Passage};
+use crate::block::{Order, option};
+use crate::message::{Beside, MORE, Passage};
 use rustc_hash::FxHashMap;
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, VecDeque};
@@ -49,12 +49,16 @@ pub struct ShownPacket {
     pub start: usize,
     /// Where it ends.
     pub end: usize,
+    /// Where in the block more options have their place.
+    pub options: usize,
+    /// The block's byte order.
+    pub order: Order,
     /// Its number among all that Wireshark lists, from 1.
     pub frame: u64,
     /// When it was seen.
     pub at: Nanos,
-    /// The device's queue.
-    pub queue: u16,
+    /// The device's queue, if that is known.
+    pub queue: Option<u16>,
 }
 
 #[derive(Debug)]
@@ -127,8 +131,16 @@ pub struct Hold {
     pub ready: Vec<u8>,
     /// Bytes that packets were given on top of their own.
     pub added: u64,
+    scratch: Scratch,
+}
+
+/// Reused from packet to packet.
+#[derive(Debug, Default)]
+struct Scratch {
     text: String,
     value: Vec<u8>,
+    /// What stands in a block behind the options that it gets.
+    behind: Vec<u8>,
 }
 
 impl Hold {
@@ -146,8 +158,7 @@ impl Hold {
             now: Nanos(0),
             ready: Vec::new(),
             added: 0,
-            text: String::new(),
-            value: Vec::new(),
+            scratch: Scratch::default(),
         }
     }
 
@@ -277,30 +288,30 @@ impl Hold {
         if let Some(flow) = self.flows.get_mut(&stretch.flow) {
             flow.packets.pop_front();
         }
-        self.tell(stretch, held.packet.queue, start);
+        self.tell(stretch, held.packet, start);
         self.forget(stretch.flow);
     }
 
     /// Says in the packet at the end of `ready` what became of its messages.
-    fn tell(&mut self, stretch: Stretch, queue: u16, start: usize) {
+    fn tell(&mut self, stretch: Stretch, packet: ShownPacket, start: usize) {
         let Some(flow) = self.flows.get(&stretch.flow) else { return };
         let mut told = flow.in_packet(stretch.range).map(|passage| Beside {
             passage,
             carried: stretch.range,
-            queue,
+            queue: packet.queue,
         });
         if let Some(first) = told.next() {
-            let mut block = Block::reopen(&mut self.ready, start);
+            let mut block = Block::reopen(&mut self.ready, start, packet, &mut self.scratch);
             let mut count = 1;
-            block.message(&first, &mut self.text, &mut self.value);
+            block.message(&first);
             for beside in told {
                 if count < TOLD {
-                    block.message(&beside, &mut self.text, &mut self.value);
+                    block.message(&beside);
                 }
                 count += 1;
             }
             if let Some(more) = count.checked_sub(TOLD).filter(|&more| more > 0) {
-                block.option(option::COMMENT, format!("and {more} more messages").as_bytes());
+                block.comment(&format!("and {more}{MORE}"));
             }
             self.added += block.close();
         }
@@ -334,43 +345,61 @@ struct Block<'a> {
     bytes: &'a mut Vec<u8>,
     start: usize,
     len: usize,
+    order: Order,
+    scratch: &'a mut Scratch,
 }
 
-impl Block<'_> {
-    /// `bytes[start..]` is a block whose options are ended.
-    fn reopen(bytes: &mut Vec<u8>, start: usize) -> Block<'_> {
-        let len = bytes.len() - start;
-        // The end of the options, and the block's length.
-        bytes.truncate(bytes.len() - 8);
-        Block { bytes, start, len }
+impl<'a> Block<'a> {
+    /// `bytes[start..]` is this packet's block.
+    fn reopen(
+        bytes: &'a mut Vec<u8>,
+        start: usize,
+        packet: ShownPacket,
+        scratch: &'a mut Scratch,
+    ) -> Block<'a> {
+        let (len, place) = (bytes.len() - start, start + packet.options);
+        scratch.behind.clear();
+        // All but the block's length.
+        scratch.behind.extend_from_slice(&bytes[place..bytes.len() - 4]);
+        bytes.truncate(place);
+        Block { bytes, start, len, order: packet.order, scratch }
     }
 
-    fn message(&mut self, beside: &Beside<'_>, text: &mut String, value: &mut Vec<u8>) {
+    fn message(&mut self, beside: &Beside<'_>) {
+        let Scratch { text, value, .. } = &mut *self.scratch;
         text.clear();
         // A string takes everything.
         let _ = write!(text, "{beside}");
-        self.option(option::COMMENT, text.as_bytes());
+        put_option(self.bytes, self.order, option::COMMENT, text.as_bytes());
         value.clear();
-        beside.option(value);
-        self.option(option::CUSTOM, value);
+        beside.option(self.order, value);
+        put_option(self.bytes, self.order, option::CUSTOM, value);
     }
 
-    fn option(&mut self, number: u16, value: &[u8]) {
-        let len = u16::try_from(value.len()).unwrap_or(u16::MAX);
-        self.bytes.extend(number.to_le_bytes());
-        self.bytes.extend(len.to_le_bytes());
-        self.bytes.extend_from_slice(&value[..usize::from(len)]);
-        let padding = usize::from(len).next_multiple_of(4) - usize::from(len);
-        self.bytes.extend([0; 4].iter().take(padding));
+    fn comment(&mut self, text: &str) {
+        put_option(self.bytes, self.order, option::COMMENT, text.as_bytes());
     }
 
     /// Ends the options and the block. Returns how much longer it has become.
     fn close(self) -> u64 {
-        self.bytes.extend([0; 4]);
+        if self.scratch.behind.is_empty() {
+            self.bytes.extend([0; 4]);
+        } else {
+            self.bytes.extend_from_slice(&self.scratch.behind);
+        }
         let len = self.bytes.len() + 4 - self.start;
-        let word = u32::try_from(len).unwrap_or(u32::MAX).to_le_bytes();
+        let word = self.order.word(u32::try_from(len).unwrap_or(u32::MAX));
         self.bytes.extend(word);
         self.bytes[self.start + 4..self.start + 8].copy_from_slice(&word);
         (len - self.len) as u64
     }
+}
+
+fn put_option(bytes: &mut Vec<u8>, order: Order, number: u16, value: &[u8]) {
+    let len = u16::try_from(value.len()).unwrap_or(u16::MAX);
+    bytes.extend(order.half(number));
+    bytes.extend(order.half(len));
+    bytes.extend_from_slice(&value[..usize::from(len)]);
+    let padding = usize::from(len).next_multiple_of(4) - usize::from(len);
+    bytes.extend([0; 4].iter().take(padding));
 }

@@ -19,6 +19,7 @@
 //! | [`message`] | what became of a message, beside the packets that carried it |
 //! | `hold` | packets that wait for that |
 //! | `open` | files, compressed ones too |
+//! | `verbatim` | a capture of others, written again block by block |
 //! | `recorder` | what is being recorded, and when files change |
 //! | `files` | the files: full disks, rings |
 
@@ -38,17 +39,19 @@ pub mod problem;
 pub mod read;
 pub mod record;
 mod recorder;
+mod verbatim;
 mod wire;
 
 pub use encode::{DeviceName, Encoder, Section, Settings, Shown};
 pub use files::numbered;
 pub use hold::Limits;
-pub use message::Passage;
+pub use message::{Passage, Passages};
 pub use open::{open, uncompressed};
 pub use problem::{Counts, Problem, Problems};
-pub use read::{NotACapture, Recording};
+pub use read::{NotACapture, Piece, Recording};
 pub use record::{Entry, Note};
 pub use recorder::{Recorder, Rotation, WriteFailed, Written};
+pub use verbatim::Verbatim;
 
 /// Stands for the private enterprise number that wirelap does not have: one that IANA gives to nobody (RFC 9371
 /// §3.1).

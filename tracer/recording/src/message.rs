@@ -3,6 +3,7 @@
 //!
 //! The grammar of the comment is in docs/recording.md; `dissectors/wirelap.lua` reads it.
 
+use crate::block::Order;
 use crate::wire::{Signed, Wire, put_unsigned};
 use crate::{ENTERPRISE, MESSAGE_TAG};
 use std::fmt::{self, Write};
@@ -14,6 +15,12 @@ use wirelap_events::{
 
 /// Bytes of a topic that are told.
 const TOPIC: usize = 256;
+
+/// Behind the number of messages that a packet has no room for: `and 5 more messages`.
+pub(crate) const MORE: &str = " more messages";
+
+/// In place of a queue's number, which has 16 bits.
+const NO_QUEUE: u32 = 1 << 16;
 
 /// What a message travelled with.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -44,6 +51,17 @@ pub enum Standing {
     WarmUp,
     /// Not: one of its ends was not seen.
     Partial,
+    /// Not: it was not seen to be delivered.
+    Undelivered,
+    /// Not: it was not seen to be delivered by the end.
+    UnderWay,
+}
+
+impl Standing {
+    /// Whether it was delivered, as far as is known.
+    pub fn is_delivered(self) -> bool {
+        !matches!(self, Standing::Undelivered | Standing::UnderWay)
+    }
 }
 
 /// What a message lost more time to than a typical one of its row.
@@ -92,10 +110,21 @@ pub struct Passage {
     pub one_way: Option<Nanos>,
     /// What held it up.
     pub held_up: Option<HeldUp>,
+    /// Where it was seen last, if it was not seen to be delivered: on which leg, 0 for the first, and at which stage.
+    pub last_seen: Option<(u8, Stage)>,
     /// Deliveries that this leg is a part of.
     pub readers: u32,
     /// The number of the packet with the last byte of each leg, in the file; 0 if it is not known.
     pub frames: [u64; MAX_LEGS],
+}
+
+/// Is told of packets what they carry, and then of messages what became of them.
+pub trait Passages {
+    /// The packet that was the last to be taken carries these bytes.
+    fn carries(&mut self, stretch: Stretch);
+
+    /// What became of a message, one passage a leg. Its packets tell it if they are still here. Takes all of them.
+    fn message(&mut self, passages: &mut Vec<Passage>);
 }
 
 /// A passage beside one of its packets.
@@ -104,8 +133,8 @@ pub(crate) struct Beside<'a> {
     pub passage: &'a Passage,
     /// The packet's bytes.
     pub carried: ByteRange,
-    /// The device's queue.
-    pub queue: u16,
+    /// The device's queue, if that is known.
+    pub queue: Option<u16>,
 }
 
 impl Beside<'_> {
@@ -118,9 +147,9 @@ impl Beside<'_> {
     }
 
     /// Appends the value of the option.
-    pub fn option(&self, out: &mut Vec<u8>) {
+    pub fn option(&self, order: Order, out: &mut Vec<u8>) {
         let passage = self.passage;
-        out.extend(ENTERPRISE.to_le_bytes());
+        out.extend(order.word(ENTERPRISE));
         out.extend(MESSAGE_TAG);
         let (from, to) = self.part();
         let whole = passage.stretch.range.len();
@@ -140,7 +169,7 @@ impl Beside<'_> {
             end.tid.put(out);
             end.name.put(out);
         }
-        self.queue.put(out);
+        self.queue.map_or(NO_QUEUE, u32::from).put(out);
         passage.held_up.is_some().put(out);
         if let Some(held_up) = passage.held_up {
             put_text(out, held_up.cause.as_bytes());
@@ -154,6 +183,10 @@ impl Beside<'_> {
         put_text(out, passage.row.middleware.as_bytes());
         put_text(out, passage.row.broker.as_deref().unwrap_or_default().as_bytes());
         put_text(out, passage.shown_topic());
+        if let Some((leg, stage)) = passage.last_seen {
+            leg.put(out);
+            (stage as u8).put(out);
+        }
     }
 }
 
@@ -174,14 +207,26 @@ impl Passage {
         Some(at.0.wrapping_sub(self.began.0).cast_signed())
     }
 
-    /// The same message on the same leg, for another reader: the slower one is told.
+    /// The same message on the same leg, for another reader: the slower one is told, of those that were delivered.
     pub(crate) fn merge(&mut self, other: Passage) {
         let readers = self.readers.saturating_add(other.readers);
-        if other.one_way > self.one_way {
+        let rank = |passage: &Passage| (passage.one_way, passage.standing.is_delivered());
+        if rank(&other) > rank(self) {
             *self = other;
         }
         self.readers = readers;
     }
+}
+
+/// Whether a comment tells of messages.
+pub(crate) fn is_sentence(comment: &[u8]) -> bool {
+    let text = str::from_utf8(comment).unwrap_or_default();
+    let behind = |front| {
+        let number: &str = text.strip_prefix(front)?;
+        Some(number.trim_start_matches(|char: char| char.is_ascii_digit()))
+    };
+    behind("message ").is_some_and(|rest| rest.starts_with(", leg "))
+        || behind("and ") == Some(MORE)
 }
 
 /// The comment.
@@ -201,7 +246,9 @@ impl fmt::Display for Beside<'_> {
         self.stages(f)?;
         end(f, "sender", &passage.sender)?;
         end(f, "reader", &passage.reader)?;
-        write!(f, "; queue {}", self.queue)?;
+        if let Some(queue) = self.queue {
+            write!(f, "; queue {queue}")?;
+        }
         if let Some(HeldUp { cause, leg, segment, time }) = passage.held_up {
             let (leg, segment) = (leg + 1, segment.name());
             write!(f, "; held up by {cause} in leg {leg} {segment} for {} ns", time.0)?;
@@ -224,11 +271,12 @@ impl Beside<'_> {
         {
             write!(f, "; begins at {began} ns")?;
         }
-        write!(f, "; this leg {} ns", passage.segments.sum().0)?;
-        let mut before = ": ";
-        for (segment, time) in passage.segments.iter() {
-            write!(f, "{before}{} {}", segment.name(), time.0)?;
-            before = ", ";
+        for (index, (segment, time)) in passage.segments.iter().enumerate() {
+            match index {
+                0 => write!(f, "; this leg {} ns: ", passage.segments.sum().0)?,
+                _ => f.write_str(", ")?,
+            }
+            write!(f, "{} {}", segment.name(), time.0)?;
         }
         Ok(())
     }
@@ -245,10 +293,15 @@ impl Beside<'_> {
         if passage.readers > 1 {
             write!(f, "; {} readers", passage.readers)?;
         }
-        match passage.standing {
-            Standing::Counted => {}
-            Standing::WarmUp => f.write_str("; warm-up")?,
-            Standing::Partial => f.write_str("; an end was not seen")?,
+        f.write_str(match passage.standing {
+            Standing::Counted => "",
+            Standing::WarmUp => "; warm-up",
+            Standing::Partial => "; an end was not seen",
+            Standing::Undelivered => "; not seen to be delivered",
+            Standing::UnderWay => "; not seen to be delivered by the end",
+        })?;
+        if let Some((leg, stage)) = passage.last_seen {
+            write!(f, ", last seen in leg {} at {}", leg + 1, stage.name())?;
         }
         let legs = passage.frames.iter().take(usize::from(passage.legs)).enumerate();
         for (leg, &frame) in legs.filter(|&(leg, _)| leg != usize::from(passage.leg)) {

@@ -5,13 +5,18 @@
 
 mod ahead;
 mod packets;
+mod pieces;
 
-use crate::block::{self, Body, Order, Step, option};
+pub(crate) use pieces::section as section_for;
+pub use pieces::{Block, Piece};
+
+use crate::block::{self, Blocks, Body, Order, Step, option};
 use crate::captured::{Form, Interface, device, interface, ours, section};
 use crate::input::Input;
 use crate::record::{Cursor, Entry, Note, Read as Record};
 use crate::wire::Wire;
 use crate::{Counts, ENTERPRISE, Problems, Section, TAG};
+use pieces::Whole;
 use std::io::{self, Read};
 use std::ops::Range;
 use wirelap_events::{Event, IfIndex, Nanos, NetNs};
@@ -45,6 +50,10 @@ pub struct Recording<R> {
     named: Vec<(NetNs, IfIndex, String)>,
     /// Bytes at the front of the input that have been handed out.
     done: usize,
+    /// The block that they are, if it was not handed out as such.
+    whole: Option<Whole>,
+    /// A block that was made of what is none.
+    converted: Blocks,
     /// Records that are being read, and where they are.
     records: Option<(Range<usize>, Cursor)>,
     /// The packet behind them.
@@ -58,6 +67,12 @@ pub struct Recording<R> {
 enum Format {
     Ng(Order),
     Classic { order: Order, fraction: u64, link: u16 },
+}
+
+/// A block, or what was found in the block before.
+enum Next {
+    Block(Whole),
+    Found(Found),
 }
 
 /// What was found; payload and text are told by their place in the input.
@@ -106,6 +121,8 @@ impl<R: Read> Recording<R> {
             section: None,
             named: Vec::new(),
             done: 0,
+            whole: None,
+            converted: Blocks::default(),
             records: None,
             packet: None,
             counts: Counts::default(),
@@ -171,13 +188,25 @@ impl<R: Read> Recording<R> {
         &self.problems
     }
 
+    /// The next that is no block.
     fn find(&mut self) -> Option<Found> {
         loop {
-            if let Some(found) = self.record() {
+            if let Next::Found(found) = self.step()? {
                 return Some(found);
             }
+        }
+    }
+
+    fn step(&mut self) -> Option<Next> {
+        loop {
+            if let Some(whole) = self.whole.take() {
+                return Some(Next::Block(whole));
+            }
+            if let Some(found) = self.record() {
+                return Some(Next::Found(found));
+            }
             if let Some((event, payload)) = self.packet.take() {
-                return Some(Found::Event { event, payload, known: false });
+                return Some(Next::Found(Found::Event { event, payload, known: false }));
             }
             self.input.consume(std::mem::take(&mut self.done));
             if self.ended {
@@ -257,6 +286,7 @@ impl<R: Read> Recording<R> {
             }
         };
         self.done = frame.len;
+        self.whole = Some(Whole::Block { frame, packet: None });
         match frame.kind {
             block::SECTION => {
                 self.format = Format::Ng(frame.order);
@@ -276,7 +306,10 @@ impl<R: Read> Recording<R> {
                         }
                         self.interfaces.push(interface);
                     }
-                    _ => self.bad("an interface that cannot be read"),
+                    _ => {
+                        self.whole = None;
+                        self.bad("an interface that cannot be read");
+                    }
                 }
             }
             block::PACKET => self.packet_block(frame, Form::Enhanced),

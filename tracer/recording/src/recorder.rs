@@ -2,7 +2,7 @@
 
 use crate::files::Files;
 use crate::hold::{Hold, Released};
-use crate::{Encoder, Entry, Limits, Note, Passage};
+use crate::{Encoder, Entry, Limits, Note, Passage, Passages};
 use std::io;
 use std::path::{Path, PathBuf};
 use wirelap_events::{Event, IfIndex, Nanos, NetNs, Stretch};
@@ -140,21 +140,6 @@ impl Recorder {
         }
     }
 
-    /// The packet that was the last event carries these bytes.
-    pub fn carries(&mut self, stretch: Stretch) {
-        if let (Some(hold), true) = (&mut self.hold, self.is_packet_last) {
-            hold.carries(stretch);
-        }
-    }
-
-    /// What became of a message, one passage a leg. Its packets tell it if they are still here. Takes all of them.
-    pub fn message(&mut self, passages: &mut Vec<Passage>) {
-        match &mut self.hold {
-            Some(hold) => hold.message(passages),
-            None => passages.clear(),
-        }
-    }
-
     /// Names a device that nothing here could name.
     pub fn name_device(&mut self, netns: NetNs, device: IfIndex, name: &str) {
         self.encoder.name_device(netns, device, name);
@@ -252,6 +237,21 @@ impl Recorder {
                 Released::File => self.files.next(),
                 Released::Chunk => {}
             }
+        }
+    }
+}
+
+impl Passages for Recorder {
+    fn carries(&mut self, stretch: Stretch) {
+        if let (Some(hold), true) = (&mut self.hold, self.is_packet_last) {
+            hold.carries(stretch);
+        }
+    }
+
+    fn message(&mut self, passages: &mut Vec<Passage>) {
+        match &mut self.hold {
+            Some(hold) => hold.message(passages),
+            None => passages.clear(),
         }
     }
 }

@@ -7,15 +7,14 @@ use std::collections::VecDeque;
 use wirelap_events::{Nanos, Transport};
 
 impl Messages {
-    /// Gives up the next message whose time has come, and says what was left of it. `None` when there
-    /// is none.
-    pub fn expire(&mut self, now: Nanos) -> Option<GivenUp> {
+    /// The next message whose time has come, for [`Messages::give_up`]. `None` when there is none.
+    pub fn expired(&mut self, now: Nanos) -> Option<usize> {
         while let Some((at, index)) = self.first_soon()
             && at <= now
         {
             self.soon.pop_front();
             if self.is_done(index) {
-                return Some(self.give_up(index));
+                return Some(index);
             }
             let message = &self.open[index];
             let expires = message.at + self.patience + self.hold;
@@ -32,22 +31,21 @@ impl Messages {
                 self.late.push_back((now + self.patience, index, message.serial));
                 continue;
             }
-            return Some(self.give_up(index));
+            return Some(index);
         }
         None
     }
 
-    /// Gives up the message that matters least: one that is only remembered for its copies, else the
+    /// The message that matters least, for [`Messages::give_up`]: one that is only remembered for its copies, else the
     /// oldest. `None` when there is none.
-    pub fn force(&mut self) -> Option<GivenUp> {
+    pub fn least(&mut self) -> Option<usize> {
         let soon = self.first_soon();
         let late = self.first_late();
-        let index = match (soon, late) {
-            (Some((_, soon)), Some(_)) if self.is_done(soon) => soon,
-            (_, Some((_, late))) => late,
-            (soon, None) => soon?.1,
-        };
-        Some(self.give_up(index))
+        match (soon, late) {
+            (Some((_, soon)), Some(_)) if self.is_done(soon) => Some(soon),
+            (_, Some((_, late))) => Some(late),
+            (soon, None) => Some(soon?.1),
+        }
     }
 
     /// The first of the messages that may be done soon, and when that is to be looked at. Drops the
@@ -70,15 +68,29 @@ impl Messages {
             })
     }
 
-    fn give_up(&mut self, index: usize) -> GivenUp {
+    /// The legs of a message that ended on this host, and that no delivery was handed out of.
+    pub fn left_of(&self, index: usize) -> impl Iterator<Item = usize> + '_ {
+        let legs = self.open.get(index).into_iter().flat_map(|message| self.legs_of(message));
+        legs.filter(|&leg| {
+            let leg = &self.legs[leg];
+            !(leg.emitted || leg.again.is_some() || leg.has_child || leg.is_remote)
+        })
+    }
+
+    /// Whether a leg brought its message to whom it was for, as far as is known.
+    pub fn was_delivered(&self, leg: usize) -> bool {
+        let Some(leg) = self.legs.get(leg) else { return false };
+        let message = self.open.get(leg.message);
+        leg.was_read() && message.is_some_and(|message| !self.goes_on(message, leg))
+    }
+
+    /// Forgets a message, and says what was left of it.
+    pub fn give_up(&mut self, index: usize) -> GivenUp {
         let mut left = Leftover::default();
         let message = &self.open[index];
         let was_open = message.open > 0;
-        for leg in self.legs_of(message) {
+        for leg in self.left_of(index) {
             let leg = &self.legs[leg];
-            if leg.emitted || leg.again.is_some() || leg.has_child || leg.is_remote {
-                continue;
-            }
             let was_read = leg.was_read();
             let ends = !self.goes_on(message, leg);
             left.unjoined += u64::from(was_read && ends);

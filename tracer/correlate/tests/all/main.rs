@@ -6,6 +6,7 @@ mod dds;
 mod fan;
 mod flows;
 mod fragments;
+mod given_up;
 mod ledger;
 mod loss;
 mod mqtt;

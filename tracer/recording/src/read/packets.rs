@@ -1,12 +1,13 @@
 //! Packets of both formats.
 
+use super::pieces::Whole;
 use super::{Format, Recording};
 use crate::block::{self, Body, Order, option};
 use crate::captured::{Captured, Form, Interface, Own, captured, event};
 use crate::headers::Other;
 use std::io::Read;
 use std::ops::Range;
-use wirelap_events::{Event, PacketHook};
+use wirelap_events::{Event, Nanos, PacketHook};
 
 /// The longest packet of the classic format that is read.
 const MOST_CLASSIC: u32 = 1 << 20;
@@ -16,9 +17,12 @@ impl<R: Read> Recording<R> {
         let block = &self.input.bytes()[..frame.len];
         let mut body = Body::of(block, frame.order);
         let Some(captured) = captured(&mut body, form, &self.interfaces, frame.len) else {
+            self.whole = None;
             self.bad("a packet that cannot be read, or of an interface that was not described");
             return;
         };
+        let options = frame.len - 4 - body.rest.0.len();
+        let place = (form != Form::Simple).then_some((Nanos(captured.at), options));
         let mut own = None;
         let mut direction = None;
         loop {
@@ -39,6 +43,7 @@ impl<R: Read> Recording<R> {
                 _ => {}
             }
         }
+        self.whole = Some(Whole::Block { frame, packet: place });
         let event = event(block, &captured, own.as_ref(), direction, self.counts.packets);
         self.records = own.and_then(|own| own.records);
         self.take(event);
@@ -62,12 +67,13 @@ impl<R: Read> Recording<R> {
     /// The header of the classic format (draft-ietf-opsawg-pcap §4).
     pub(super) fn classic_header(&mut self) {
         if self.have(24, "its header")
-            && let Format::Classic { order, link, .. } = &mut self.format
+            && let Format::Classic { order, link, fraction } = &mut self.format
             && let Some(&bytes) = self.input.bytes()[20..].first_chunk()
         {
             // The upper half says whether there are check sums behind the packets.
             *link = u16::try_from(order.u32(bytes) & 0xFFFF).unwrap_or_default();
             self.done = 24;
+            self.whole = Some(Whole::ClassicHeader { order: *order, fraction: *fraction });
         }
     }
 
@@ -90,13 +96,20 @@ impl<R: Read> Recording<R> {
             return;
         }
         self.done = 16 + len;
+        let (seconds, part) = (u64::from(seconds), u64::from(part));
         let captured = Captured {
             interface: Interface { link, resolution: 9, offset: 0, place: None },
             number: 0,
-            at: u64::from(seconds) * 1_000_000_000 + u64::from(part) * fraction,
+            at: seconds * 1_000_000_000 + part * fraction,
             bytes: 16..16 + len,
             original,
         };
+        self.whole = Some(Whole::ClassicPacket {
+            units: seconds * (1_000_000_000 / fraction.max(1)) + part,
+            at: Nanos(captured.at),
+            len,
+            original,
+        });
         let packet = &self.input.bytes()[..16 + len];
         let event = event(packet, &captured, None, None, self.counts.packets);
         self.take(event);

@@ -2,6 +2,7 @@
 
 mod ahead;
 mod any;
+mod copies;
 mod cut;
 mod damage;
 mod files;

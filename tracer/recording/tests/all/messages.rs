@@ -11,18 +11,18 @@ use wirelap_events::{
 };
 use wirelap_recording::message::{End, HeldUp, Row, Standing};
 use wirelap_recording::{
-    ENTERPRISE, Limits, MESSAGE_TAG, Passage, Recorder, Rotation, Settings, Written,
+    ENTERPRISE, Limits, MESSAGE_TAG, Passage, Passages, Recorder, Rotation, Settings, Written,
 };
 
 const WHOLE: Settings = Settings { shown: wirelap_recording::Shown::Once, payload: true };
 
 const ROOM: Limits = Limits { time: Nanos::from_millis(1_000), bytes: 1 << 20 };
 
-fn stretch(flow: u64, start: u64, len: u64) -> Stretch {
+pub fn stretch(flow: u64, start: u64, len: u64) -> Stretch {
     Stretch { flow: FlowId(flow), range: ByteRange::new(Offset(start), len) }
 }
 
-fn leg(message: u64, leg: u8, legs: u8, stretch: Stretch) -> Passage {
+pub fn leg(message: u64, leg: u8, legs: u8, stretch: Stretch) -> Passage {
     let mut times = StageTimes::default();
     times.set(Stage::Send, Nanos(1_000 + 700 * u64::from(leg)));
     times.set(Stage::Xmit, Nanos(1_300 + 700 * u64::from(leg)));
@@ -45,6 +45,7 @@ fn leg(message: u64, leg: u8, legs: u8, stretch: Stretch) -> Passage {
         reader: End::default(),
         one_way: Some(Nanos(123_456)),
         held_up: None,
+        last_seen: None,
         readers: 1,
         frames: [0; MAX_LEGS],
     }
@@ -65,7 +66,7 @@ fn packet(recorder: &mut Recorder, at: u64, carried: Stretch) {
 }
 
 /// Comments, and values of message options, of each packet of a file.
-fn beside(bytes: &[u8]) -> Vec<(Vec<String>, Vec<Vec<u8>>)> {
+pub fn beside(bytes: &[u8]) -> Vec<(Vec<String>, Vec<Vec<u8>>)> {
     let mut found = Vec::new();
     let mut rest = bytes;
     let word = |from: &[u8], at: usize| u32::from_le_bytes(from[at..at + 4].try_into().unwrap());
@@ -80,7 +81,7 @@ fn beside(bytes: &[u8]) -> Vec<(Vec<String>, Vec<Vec<u8>>)> {
         let captured = (word(block, 20) as usize).next_multiple_of(4);
         let mut options = &block[28 + captured..len - 4];
         let (mut comments, mut values) = (Vec::new(), Vec::new());
-        while word(options, 0) != 0 {
+        while !options.is_empty() && word(options, 0) != 0 {
             let number = u16::from_le_bytes(options[..2].try_into().unwrap());
             let len = usize::from(u16::from_le_bytes(options[2..4].try_into().unwrap()));
             let value = &options[4..4 + len];
@@ -94,7 +95,8 @@ fn beside(bytes: &[u8]) -> Vec<(Vec<String>, Vec<Vec<u8>>)> {
             }
             options = &options[4 + len.next_multiple_of(4)..];
         }
-        assert_eq!(options.len(), 4, "the end of the options is the block's");
+        // One that was not given any need not have an end of options.
+        assert!(options.len() <= 4, "the end of the options is the block's");
         found.push((comments, values));
     }
     found
@@ -163,6 +165,38 @@ fn a_message_is_told_in_words_and_in_an_option() {
     assert_eq!(option[35..41], [0, 0, 0, 0, 1, 20]);
     assert_eq!(option[41..61], *b"run_queue_contention");
     assert_eq!(option[61..], *b"\x01\x07\xA8\xBD\x03\x01\x02\x04mqtt\x09a; broker\x0Ademo/a; b\n");
+}
+
+#[test]
+fn how_far_a_message_came_is_told_unless_another_reader_had_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut recorder = recorder(&folder.path().join("a"), Rotation::default(), ROOM);
+    let parts = [stretch(1, 50, 100), stretch(2, 500, 100), stretch(3, 900, 100)];
+    for (at, part) in (1_300..).zip(parts) {
+        packet(&mut recorder, at, part);
+    }
+    let lost = |leg: Passage| Passage {
+        standing: Standing::Undelivered,
+        one_way: None,
+        last_seen: Some((1, Stage::Ready)),
+        readers: 0,
+        ..leg
+    };
+    // One subscriber did not read it; another did.
+    recorder.message(&mut vec![lost(leg(7, 0, 2, parts[0])), lost(leg(7, 1, 2, parts[1]))]);
+    recorder.message(&mut vec![leg(7, 0, 2, parts[0]), leg(7, 1, 2, parts[2])]);
+    recorder.message(&mut vec![lost(leg(7, 0, 2, parts[0])), lost(leg(7, 1, 2, parts[1]))]);
+    let found = beside(&fs::read(&recorder.close().unwrap().files[0]).unwrap());
+    let ends = ", last seen in leg 2 at ready; leg 1 in packet 1; topic demo/a; b_";
+    let is_told =
+        |comment: &str| comment.contains("; not seen to be delivered") && comment.ends_with(ends);
+    let told: Vec<bool> = found.iter().map(|(comments, _)| is_told(&comments[0])).collect();
+    assert_eq!(told, [false, true, false], "{found:?}");
+    assert!(found[0].0[0].contains("one way 123456 ns") && !found[0].0[0].contains("readers"));
+    // Standing, no readers; at the end the leg and the stage.
+    let option = &found[1].1[0];
+    assert_eq!((option[3], option[4]), (3, 0));
+    assert_eq!(option[option.len() - 2..], [1, Stage::Ready as u8]);
 }
 
 #[test]

@@ -1,0 +1,135 @@
+//! What is told of messages that were not seen to be delivered.
+
+use crate::brokered::house;
+use crate::mqtt::{payload, plain, publish, stamp};
+use crate::world::{Told, World, process};
+use wirelap_correlate::{Config, Correlator, DeliverySink};
+use wirelap_events::{Body, Delivery, Nanos, Stage};
+
+#[derive(Default)]
+struct Heard {
+    delivered: Vec<Delivery>,
+    aside: Vec<Delivery>,
+    undelivered: Vec<(Delivery, bool)>,
+    takes: bool,
+}
+
+impl DeliverySink for Heard {
+    fn delivery(&mut self, delivery: &Delivery) {
+        self.delivered.push(delivery.clone());
+    }
+
+    fn aside(&mut self, delivery: &Delivery) {
+        self.aside.push(delivery.clone());
+    }
+
+    fn takes_given_up(&self) -> bool {
+        self.takes
+    }
+
+    fn undelivered(&mut self, so_far: &Delivery, at_end: bool) {
+        self.undelivered.push((so_far.clone(), at_end));
+    }
+}
+
+/// What is told of these events, and of time that passes after them.
+fn hear<'a>(told: impl Iterator<Item = &'a Told>, packets_only: bool, rest: Nanos) -> Heard {
+    let mut correlator = Correlator::new(Config { packets_only, ..Config::default() });
+    let mut heard = Heard { takes: true, ..Heard::default() };
+    let mut now = Nanos(0);
+    for told in told {
+        let event = told.event();
+        now = now.max(event.at);
+        correlator.take(&event, &mut heard);
+    }
+    correlator.tick(now + rest, &mut heard);
+    correlator.tick(now + rest + rest, &mut heard);
+    correlator.finish(&mut heard);
+    heard
+}
+
+const LONG: Nanos = Nanos::from_millis(6_000);
+const SHORT: Nanos = Nanos::from_millis(100);
+
+fn last(so_far: &Delivery) -> (usize, Stage) {
+    (so_far.legs.len(), so_far.legs.last().unwrap().times.seen().last().unwrap().0)
+}
+
+#[test]
+fn what_nobody_subscribed_to_was_last_read_by_the_broker() {
+    let mut world = World::new();
+    let (mut publisher, _) = house(&mut world, 0);
+    world.message(&mut publisher.up, &publish("t", &payload(stamp(0), 8)));
+    for (rest, expected) in [(LONG, false), (SHORT, true)] {
+        let heard = hear(world.told.iter(), false, rest);
+        let [(so_far, at_end)] = &heard.undelivered[..] else { panic!("{:?}", heard.undelivered) };
+        assert_eq!((last(so_far), *at_end), ((1, Stage::Read), expected));
+        assert_eq!((so_far.payload_len, so_far.stamp.unwrap().seq), (8, 0));
+        assert!(heard.delivered.is_empty() && heard.aside.is_empty());
+    }
+}
+
+/// One of two subscribers does not read: its copy waits in the socket's queue.
+#[test]
+fn a_copy_that_nobody_reads_is_told_beside_one_that_was_read() {
+    let mut world = World::new();
+    let (mut publisher, mut subscribers) = house(&mut world, 2);
+    let bytes = publish("t", &payload(stamp(0), 8));
+    world.message(&mut publisher.up, &bytes);
+    world.message(&mut subscribers[0].down, &bytes);
+    world.message(&mut subscribers[1].down, &bytes);
+    let mut reads = 0;
+    let kept = world.told.iter().filter(|told| {
+        let of_second = subscribers[1].down.to.0;
+        let is_read =
+            |body: &Body<'_>| matches!(body, Body::Read(read) if read.socket == of_second);
+        // The first is of the answer to its CONNECT.
+        reads += usize::from(is_read(&told.event.body));
+        !(is_read(&told.event.body) && reads == 2) && !matches!(told.event.body, Body::Wake(_))
+    });
+    let heard = hear(kept, false, LONG);
+    assert_eq!(heard.delivered.len(), 1);
+    let [(so_far, false)] = &heard.undelivered[..] else { panic!("{:?}", heard.undelivered) };
+    assert_eq!(last(so_far), (2, Stage::Ready));
+    assert_eq!(so_far.message, heard.delivered[0].message);
+    assert_eq!(so_far.legs[0], heard.delivered[0].legs[0]);
+}
+
+#[test]
+fn what_came_from_nowhere_was_delivered_without_an_end() {
+    let mut world = World::new();
+    let (_, mut subscribers) = house(&mut world, 1);
+    world.message(&mut subscribers[0].down, &publish("t", &payload(stamp(0), 8)));
+    let heard = hear(world.told.iter(), false, LONG);
+    assert!(heard.undelivered.is_empty() && heard.delivered.is_empty());
+    assert_eq!(heard.aside.iter().map(last).collect::<Vec<_>>(), [(1, Stage::Read)]);
+}
+
+/// Packets alone: what reaches a peer was delivered, what reaches a server must go on.
+#[test]
+fn of_packets_alone_only_a_server_keeps_a_message() {
+    let mut world = World::new();
+    let (mut publisher, _) = house(&mut world, 0);
+    world.message(&mut publisher.up, &publish("t", &payload(stamp(0), 8)));
+    let mut peers =
+        world.connect(process(1, "a"), "127.0.0.1:41000", process(2, "b"), "127.0.0.1:9000");
+    world.message(&mut peers.up, &plain(stamp(0), 100));
+    let packets = world.told.iter().filter(|told| matches!(told.event.body, Body::Packet(_)));
+    let heard = hear(packets, true, LONG);
+    assert_eq!((heard.delivered.len(), heard.aside.len(), heard.undelivered.len()), (1, 0, 1));
+}
+
+#[test]
+fn whoever_does_not_ask_is_told_nothing() {
+    let mut world = World::new();
+    let (mut publisher, mut subscribers) = house(&mut world, 1);
+    world.message(&mut publisher.up, &publish("t", &payload(stamp(0), 8)));
+    world.message(&mut subscribers[0].down, &publish("u", &payload(stamp(7), 9)));
+    let mut correlator = Correlator::new(Config::default());
+    let mut heard = Heard::default();
+    for told in &world.told {
+        correlator.take(&told.event(), &mut heard);
+    }
+    correlator.finish(&mut heard);
+    assert!(heard.aside.is_empty() && heard.undelivered.is_empty());
+}
