@@ -12,11 +12,13 @@ mod theirs;
 use crate::LONG;
 use crate::bench::{Bench, lock};
 use crate::offline::{analyze, number};
-use cases::{CASES, Case};
+use cases::{CASES, Case, RECORDED};
 use messages::compare;
 use ours::Carrying;
 use serde_json::Value;
-use std::path::PathBuf;
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
 
 /// A trial's recording.
 struct Recorded {
@@ -46,22 +48,34 @@ fn record(bench: &Bench, on: &[&str], more: &str) -> (Value, Vec<Recorded>) {
 
 /// Compares what is in one recording. Returns how many messages it was.
 fn check(bench: &Bench, report: &Value, Recorded { case, file }: &Recorded) -> usize {
+    let (messages, read) = agree(bench, case, file);
+    let row = only_row(&read);
+    let ran = report["results"].as_array().unwrap().iter();
+    let ran = ran.clone().find(|result| result["middleware"] == case.on).unwrap();
+    // A look whether a server is there yet is in a row of its own, where nobody says whose it is.
+    let is_alone = read["results"].as_array().unwrap().len() == 1;
+    assert_same(ran, row, is_alone);
+    messages
+}
+
+/// All that read a recording say the same. Returns how many messages it was, and what `analyze` says.
+fn agree(bench: &Bench, case: &Case, file: &Path) -> (usize, Value) {
     let ours = ours::read(file, case.protocol, case.take);
     let mut theirs = case.theirs(file, &ours.servers);
     (case.same)(&ours.messages, &mut theirs);
     compare(&ours.messages, &theirs);
     case.assert_quiet(file, &ours.servers);
     let (read, _) = analyze(bench, &[file]);
+    assert_counted(case, only_row(&read), &ours.carrying);
+    (ours.messages.values().map(Vec::len).sum(), read)
+}
+
+/// The row that has messages.
+fn only_row(read: &Value) -> &Value {
     let rows = read["results"].as_array().unwrap().iter();
     let rows: Vec<_> = rows.filter(|row| number(row, "/messages/sent") > 0).collect();
-    let [row] = rows[..] else { panic!("{}: {rows:#?}", case.on) };
-    assert_counted(case, row, &ours.carrying);
-    let ran = report["results"].as_array().unwrap().iter();
-    let ran = ran.clone().find(|result| result["middleware"] == case.on).unwrap();
-    // A look whether a server is there yet is in a row of its own, where nobody says whose it is.
-    let is_alone = read["results"].as_array().unwrap().len() == 1;
-    assert_same(ran, row, is_alone);
-    ours.messages.values().map(Vec::len).sum()
+    let [row] = rows[..] else { panic!("{rows:#?}") };
+    row
 }
 
 /// `analyze` counts what others do.
@@ -116,4 +130,26 @@ fn whatever_others_read_in_a_recording_is_what_was_counted() {
     }
     println!("{messages} messages agree");
     bench.assert_clean();
+}
+
+/// Programs of the user's own build cannot run everywhere: recordings of them stand in. Each was made with `wirelap record --payload`.
+///
+/// `recorded/xrce-dds`: `MicroXRCEAgent` 3.0.1 (`udp4 -m ced`) and the example clients of Micro XRCE-DDS, of four samples; their topic,
+/// writer and reader are created in the binary form, as that agent's own broker wants it. `recorded/zenoh-pico`: `z_pong` as a peer
+/// and `z_ping` as a client over TCP, 20 messages of 64 bytes and 6 of 3000.
+#[test]
+fn whatever_others_read_in_recordings_of_own_builds_is_what_was_counted() {
+    let bench = Bench::new();
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/e2e/agreement/recorded");
+    for (case, carrying) in &RECORDED {
+        let name = format!("{}.pcapng", case.on);
+        let mut from = wirelap_recording::open(&folder.join(format!("{name}.gz"))).unwrap();
+        let file = bench.file(&name);
+        io::copy(&mut from, &mut File::create(&file).unwrap()).unwrap();
+        let (messages, read) = agree(&bench, case, &file);
+        assert!(messages > 40, "{}: {messages}", case.on);
+        let row = only_row(&read);
+        let counted = ["/messages/sent", "/messages/delivered", "/messages/matched"];
+        assert_eq!(counted.map(|pointer| number(row, pointer)), [*carrying; 3], "{}", case.on);
+    }
 }
