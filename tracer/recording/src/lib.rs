@@ -12,7 +12,7 @@
 //! | `link` | link headers of others' captures |
 //! | [`block`] | blocks and options of pcapng |
 //! | [`encode`] | entries → the bytes of a file |
-//! | [`read`] | a file → entries |
+//! | [`read`] | a file → entries, on a thread of its own if that is wanted |
 //! | [`hosts`] | captures of two hosts: how their clocks differ, and both as one |
 //! | `captured` | one captured packet → an event |
 //! | `comment` | a packet's comment in plain words |
