@@ -232,14 +232,14 @@ enum Target {
     /// A recording of wirelap's: from its events.
     Anew(Box<Recorder>),
     /// A capture of others: block by block.
-    Verbatim(Verbatim),
+    Verbatim(Box<Verbatim>),
 }
 
 impl Target {
     fn passages(&mut self) -> &mut dyn Passages {
         match self {
             Target::Anew(recorder) => &mut **recorder,
-            Target::Verbatim(verbatim) => verbatim,
+            Target::Verbatim(verbatim) => &mut **verbatim,
         }
     }
 
@@ -269,7 +269,9 @@ impl Copy {
         }
         let target = match section {
             Some(section) => self.recorder(section),
-            None => Verbatim::create(&self.path, OFFLINE).map(Target::Verbatim),
+            None => {
+                Verbatim::create(&self.path, OFFLINE).map(|copy| Target::Verbatim(Box::new(copy)))
+            }
         };
         self.target = Some(target.map_err(|failed| Failure::Usage(failed.to_string()))?);
         self.annotator.packets_only = section.is_none();

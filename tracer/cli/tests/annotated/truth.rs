@@ -66,10 +66,10 @@ impl Truth {
             if last_seen {
                 let times = &delivery.legs.last().unwrap().times;
                 // Of packets alone, the read is the last packet.
-                let seen =
+                let mut seen =
                     times.seen().filter(|(stage, _)| !self.packets_only || *stage != Stage::Read);
                 fields.insert("last_seen.leg".into(), delivery.legs.len().to_string());
-                fields.insert("last_seen.stage".into(), seen.last().unwrap().0.name().into());
+                fields.insert("last_seen.stage".into(), seen.next_back().unwrap().0.name().into());
             }
             let known = self.all.entry(key).or_insert_with(|| (one_way, fields.clone()));
             let rank = |one_way, fields: &Fields| (one_way, !fields.contains_key("last_seen.leg"));

@@ -42,6 +42,7 @@ pub struct Messages {
     /// Legs whose stages are waited for.
     pub(super) waiting: usize,
     /// Room for legs, used again and again.
+    #[expect(clippy::vec_box, reason = "what is kept is the heap's room, not the legs")]
     spare: Vec<Box<Leg>>,
     serial: u64,
     ids: u64,

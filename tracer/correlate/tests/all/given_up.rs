@@ -85,7 +85,8 @@ fn a_copy_that_nobody_reads_is_told_beside_one_that_was_read() {
             |body: &Body<'_>| matches!(body, Body::Read(read) if read.socket == of_second);
         // The first is of the answer to its CONNECT.
         reads += usize::from(is_read(&told.event.body));
-        !(is_read(&told.event.body) && reads == 2) && !matches!(told.event.body, Body::Wake(_))
+        let is_second = is_read(&told.event.body) && reads == 2;
+        !is_second && !matches!(told.event.body, Body::Wake(_))
     });
     let heard = hear(kept, false, LONG);
     assert_eq!(heard.delivered.len(), 1);

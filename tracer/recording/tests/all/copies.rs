@@ -222,7 +222,7 @@ fn a_classic_file_becomes_pcapng_with_the_same_packets() {
 
 #[test]
 fn a_check_sum_behind_each_packet_is_still_told() {
-    let file = classic(&[raw()], 0xA1B2_C3D4, false, 101 | 0x2400_0000);
+    let file = classic(&[raw()], 0xA1B2_C3D4, false, 0x2400_0065);
     let interface = &blocks(&copied(&file))[1].1;
     assert_eq!(interface[24..32], [13, 0, 1, 0, 4, 0, 0, 0]);
 }
