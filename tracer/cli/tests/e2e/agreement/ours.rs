@@ -107,7 +107,9 @@ impl Conversation {
         if has(tcp_flags::SYN) && !has(tcp_flags::ACK) {
             found.servers.push(to);
         }
-        let is_to_server = found.servers.contains(&to);
+        // Over UDP a server is who does not speak first.
+        let is_answered = packet.tcp.is_none() && matches!(side, Side::A);
+        let is_to_server = is_answered || found.servers.contains(&to);
         let messages = found.messages.entry((from, to)).or_default();
         let mut sink = |frame: &Frame<'_>| {
             take(frame, messages);
