@@ -262,7 +262,7 @@ impl<S: DeliverySink> Work<S> {
                 *self.latest.lock().unwrap_or_else(PoisonError::into_inner) = snapshot;
             }
         }
-        if self.drain { self.take_the_rest() } else { Ok(()) }
+        if self.drain { self.take_the_rest() } else { self.catch_up() }
     }
 
     /// Follows all orders that have come; true for the last one.
@@ -326,6 +326,17 @@ impl<S: DeliverySink> Work<S> {
         })?;
         // An emptied ring buffer had all that happened before; with a backlog, the last event tells.
         Ok((count, if count < MAX_BATCH { before } else { last.min(before) }))
+    }
+
+    /// Takes in what has happened so far and was not taken in yet: on a busy machine that is much.
+    fn catch_up(&mut self) -> Result<(), CaptureError> {
+        let (began, now) = (Instant::now(), machine::now());
+        let mut taken = Nanos(0);
+        while taken < now && began.elapsed() < DRAIN && !self.is_unwritable() {
+            (_, taken) = self.poll()?;
+            self.tick(taken);
+        }
+        Ok(())
     }
 
     fn take_the_rest(&mut self) -> Result<(), CaptureError> {
