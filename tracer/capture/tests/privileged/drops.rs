@@ -142,11 +142,12 @@ fn packets_are_deferred_while_ksoftirqd_has_work() {
             })
             .join()
             .unwrap();
-            let all_came = |seen: &Seen| {
+            // Nearly all: a softirq that interrupts a process closed to BPF is not seen (docs/results/0010).
+            let they_came = |seen: &Seen| {
                 let packets = seen.packets(PacketHook::Rx);
-                packets.filter(|(packet, _)| packet.flow.src.port() == from).count() == 3_000
+                packets.filter(|(packet, _)| packet.flow.src.port() == from).count() >= 2_800
             };
-            seen.collect(&mut capture, "all packets", all_came);
+            seen.collect(&mut capture, "the packets", they_came);
         }
         let ksoftirqds = ksoftirqds();
         for (packet, _) in seen.packets(PacketHook::Rx) {
@@ -158,8 +159,8 @@ fn packets_are_deferred_while_ksoftirqd_has_work() {
             assert!(Instant::now() < deadline, "every packet is deferred");
             seen.forget();
             let sender = UdpSocket::bind((V4, 0)).unwrap();
-            sender.send_to(&[7; 20], to).unwrap();
-            seen.collect(&mut capture, "the packet", |seen| {
+            (0..20).for_each(|_| assert_eq!(sender.send_to(&[7; 20], to).unwrap(), 20));
+            seen.collect(&mut capture, "a packet", |seen| {
                 seen.packets(PacketHook::Rx).next().is_some()
             });
         }
