@@ -53,10 +53,14 @@ impl Consumer {
         let partitions = topics::partitions(self.client.client(), topic, control)?;
         let mut all = TopicPartitionList::new();
         for index in 0..partitions {
-            let (_, end) = self
-                .client
-                .fetch_watermarks(topic, index, ANSWER_LIMIT)
-                .with_context(|| format!("cannot find the end of {topic}-{index}"))?;
+            // A partition's leader may have been told so later than others were.
+            let (found, obstacle) = topics::persist(control, || {
+                let marks = self.client.fetch_watermarks(topic, index, ANSWER_LIMIT);
+                marks.map_err(|error| error.to_string())
+            })?;
+            let Some((_, end)) = found else {
+                bail!("cannot find the end of {topic}-{index}: {obstacle}");
+            };
             all.add_partition_offset(topic, index, Offset::Offset(end))?;
         }
         self.client.assign(&all).with_context(|| format!("cannot read {topic}"))

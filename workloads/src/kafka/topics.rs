@@ -81,7 +81,7 @@ fn reach<C: ClientContext>(client: &Client<C>, control: &Control) -> Result<()> 
 }
 
 /// Asks until there is an answer or the time is over; then the last obstacle tells why.
-fn persist<T>(
+pub fn persist<T>(
     control: &Control,
     ask: impl Fn() -> std::result::Result<T, String>,
 ) -> Result<(Option<T>, String)> {
