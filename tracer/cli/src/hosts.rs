@@ -5,7 +5,7 @@ use crate::replay::shown;
 use std::path::Path;
 use wirelap_events::Body;
 use wirelap_recording::Recording;
-use wirelap_recording::hosts::merge::{Placing, next_on_wall};
+use wirelap_recording::hosts::merge::{Placing, What, next_on_wall};
 use wirelap_recording::hosts::{Addresses, Clocks, Common, Survey, common, is_twice};
 use wirelap_report::{ClockOffset, human};
 
@@ -15,7 +15,9 @@ pub struct TwoHosts {
     pub clocks: Clocks,
     /// How their packets become one order.
     pub placing: Placing,
-    /// There is more than packets in them.
+    /// What of them is put together.
+    pub what: What,
+    /// One at least is a recording of wirelap's.
     pub recorded: bool,
 }
 
@@ -30,11 +32,11 @@ pub fn look(first: &Path, second: &Path) -> Result<Option<TwoHosts>, Failure> {
         return Ok(None);
     };
     let at_once = one.overlaps(&two);
-    let [recorded, both_recorded] = [own || own_two, own && own_two];
+    let what = if own && own_two { What::Everything } else { What::Packets };
     let names = format!("{} and {}", shown(first), shown(second));
     let failed = |why: &str| Err(Failure::Usage(format!("{names}: {why}")));
     match common(&mut one, &mut two, &addresses) {
-        Common::Nothing if at_once && !both_recorded => failed(
+        Common::Nothing if at_once && what == What::Packets => failed(
             "they were captured at the same time and have no flow in common (addresses may be translated between the \
              hosts), so their clocks cannot be compared: analyze each alone, or put captures of one host together with mergecap",
         ),
@@ -45,8 +47,8 @@ pub fn look(first: &Path, second: &Path) -> Result<Option<TwoHosts>, Failure> {
         ),
         Common::Packets { samples, ours, theirs } => match Clocks::of(&samples) {
             Ok(Some(clocks)) => {
-                let placing = Placing::new(clocks, &ours, &theirs);
-                Ok(Some(TwoHosts { clocks, placing, recorded }))
+                let placing = Placing::new(clocks, what, &ours, &theirs);
+                Ok(Some(TwoHosts { clocks, placing, what, recorded: own || own_two }))
             }
             Ok(None) => Ok(None),
             Err(_) => failed(

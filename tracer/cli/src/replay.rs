@@ -1,11 +1,12 @@
 //! Recordings and captures, from their first entry to their last, through the same pipeline as what happens now.
 
 mod observed;
+mod together;
 
 use crate::annotate::Copy;
 use crate::environment;
 use crate::failure::Failure;
-use crate::hosts::{self, TwoHosts};
+use crate::hosts;
 use crate::live::seen;
 use crate::recording::{self, Told};
 use observed::Seen;
@@ -14,13 +15,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 use wirelap_correlate::{Config, Correlator, DeliverySink, Snapshot};
 use wirelap_events::{Delivery, Event, Nanos, Segment};
-use wirelap_recording::hosts::{Twice, merge};
+use wirelap_recording::hosts::Twice;
 use wirelap_recording::{Counts, Entry, Piece, Recording};
-use wirelap_report::{ClockOffset, Process, RunReport};
+use wirelap_report::{ClockOffset, Process, RunReport, RunResult};
 
-/// How long a packet may be on its way to the other host: so long, or so many of half the shortest round trip.
+/// How long a packet may be on its way to the other host.
 const ON_THE_WAY: Nanos = Nanos::from_millis(1_000);
-const TRIPS: u64 = 8;
 
 /// Follows what is read.
 pub trait Follower {
@@ -77,6 +77,8 @@ pub struct Replay<F> {
     /// How long a packet may be on its way to the other host's capture.
     hold: Option<Nanos>,
     clocks: Option<ClockOffset>,
+    /// What the second of two hosts' recorder knew.
+    there: Option<RunReport>,
     notes: Vec<String>,
     is_damaged: bool,
 }
@@ -109,6 +111,7 @@ impl<F: Follower> Replay<F> {
             packets_only: false,
             hold: None,
             clocks: None,
+            there: None,
             notes: Vec::new(),
             is_damaged: false,
         }
@@ -139,29 +142,6 @@ impl<F: Follower> Replay<F> {
             return self.two_hosts(first, second, &hosts);
         }
         paths.iter().try_for_each(|path| self.file(path))
-    }
-
-    fn two_hosts(&mut self, first: &Path, second: &Path, hosts: &TwoHosts) -> Result<(), Failure> {
-        let (mut one, mut two) = (open(first)?, open(second)?);
-        self.packets_only = true;
-        let trips = Nanos(hosts.clocks.at_most.0.saturating_mul(TRIPS));
-        self.hold = Some(trips.max(ON_THE_WAY));
-        self.follower.begin(None);
-        merge(&mut one, &mut two, &hosts.placing, |event| self.take(&Entry::Event(*event), true))?;
-        let offset = hosts::offset(first, second, &hosts.clocks);
-        self.notes.extend(hosts::sentences(&offset));
-        if hosts.recorded {
-            self.notes.push(
-                "Of recordings from two hosts only the packets are put together: calls and threads are of one host, and in \
-                 the report on its recording."
-                    .into(),
-            );
-        }
-        self.clocks = Some(offset);
-        for (path, recording) in [(first, &one), (second, &two)] {
-            self.closing(&shown(path), recording);
-        }
-        Ok(())
     }
 
     fn file(&mut self, path: &Path) -> Result<(), Failure> {
@@ -244,7 +224,7 @@ impl<F: Follower> Replay<F> {
         let snapshot = self.correlator().snapshot(end);
         let told = std::mem::take(&mut self.told);
         let cut = told.cut;
-        let mut report = report(&snapshot, told);
+        let mut report = report(&snapshot, told, self.there.take());
         report.partial |= self.is_damaged;
         report.notes.append(&mut self.notes);
         report.notes.extend(self.seen.missing());
@@ -353,8 +333,11 @@ pub fn shown(path: &Path) -> String {
 }
 
 /// What the events say, with what only the recorder knew.
-fn report(snapshot: &Snapshot, told: Told) -> RunReport {
+fn report(snapshot: &Snapshot, told: Told, there: Option<RunReport>) -> RunReport {
     let mut report = seen(snapshot);
+    if let Some(there) = &there {
+        use_of_machine(&mut report, &there.results, Some(2));
+    }
     report.environment = told.environment.unwrap_or_else(|| environment::describe(0));
     let Some(recorded) = told.report else {
         if told.cut {
@@ -375,15 +358,21 @@ fn report(snapshot: &Snapshot, told: Told) -> RunReport {
                 .into(),
         );
     } else {
-        let used = recorded.results.iter().flat_map(|result| &result.processes);
-        let used: BTreeMap<u32, &Process> = used.map(|process| (process.pid, process)).collect();
-        for process in report.results.iter_mut().flat_map(|result| &mut result.processes) {
-            let Some(used) = used.get(&process.pid) else { continue };
-            process.cpu_share = used.cpu_share;
-            process.rss_bytes = used.rss_bytes;
-        }
+        use_of_machine(&mut report, &recorded.results, None);
     }
     report
+}
+
+/// What only a host's recorder knew of its processes.
+fn use_of_machine(report: &mut RunReport, recorded: &[RunResult], host: Option<u8>) {
+    let used = recorded.iter().flat_map(|result| &result.processes);
+    let used: BTreeMap<u32, &Process> = used.map(|process| (process.pid, process)).collect();
+    let processes = report.results.iter_mut().flat_map(|result| &mut result.processes);
+    for process in processes.filter(|process| process.host == host) {
+        let Some(used) = used.get(&process.pid) else { continue };
+        process.cpu_share = used.cpu_share;
+        process.rss_bytes = used.rss_bytes;
+    }
 }
 
 const NO_MESSAGES: &str = "has no payload, so that messages cannot be found again: its packets tell of them already, \

@@ -306,6 +306,7 @@ fn processes(all: &[&Outcome]) -> Vec<Process> {
         Process {
             role: part.role.name().to_owned(),
             pid: part.pid,
+            host: None,
             name: part.name.clone(),
             cpu_share: (!shares.is_empty())
                 .then(|| shares.iter().sum::<f64>() / shares.len() as f64),

@@ -3,13 +3,15 @@
 
 #![allow(missing_docs, reason = "a test")]
 
+#[path = "hosts/recorded.rs"]
+mod recorded;
+
+use recorded::{TOLD, WRITTEN, recorded};
 use serde_json::Value;
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-use wirelap_events::{Body, Nanos, PacketHook};
-use wirelap_recording::{Encoder, Recording, Section, Settings};
 
 /// A packet of a capture.
 #[derive(Clone)]
@@ -30,13 +32,18 @@ fn capture(name: &str) -> Vec<Packet> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hosts").join(name);
     let mut bytes = Vec::new();
     flate2::read::GzDecoder::new(&fs::read(path).unwrap()[..]).read_to_end(&mut bytes).unwrap();
+    packets(&bytes, 1)
+}
+
+/// The packets of a file whose times have parts of so many nanoseconds.
+fn packets(bytes: &[u8], unit: i64) -> Vec<Packet> {
     let mut rest = &bytes[24..];
     let mut packets = Vec::new();
     while !rest.is_empty() {
         let word = |at: usize| u32::from_le_bytes(rest[at..at + 4].try_into().unwrap());
         let len = word(8) as usize;
         packets.push(Packet {
-            at: i64::from(word(0)) * 1_000_000_000 + i64::from(word(4)),
+            at: i64::from(word(0)) * 1_000_000_000 + i64::from(word(4)) * unit,
             original: word(12),
             bytes: rest[16..16 + len].to_vec(),
         });
@@ -226,59 +233,163 @@ fn one_end_alone_says_what_it_does_not_have() {
     }
 }
 
-/// What `wirelap record` would have written of these packets, on a host that started some time ago.
-fn recorded(capture: &Path, hook: impl Fn(&wirelap_events::Packet<'_>) -> PacketHook) -> Vec<u8> {
-    const SINCE_1970: i64 = 1_700_000_000_000_000_000;
-    let section = Section { wall: SINCE_1970, ..Section::default() };
-    let settings = Settings { payload: true, ..Settings::default() };
-    let mut encoder = Encoder::new(section, settings, Box::new(|_, _| None));
-    let mut recording = Recording::new(wirelap_recording::open(capture).unwrap()).unwrap();
-    while let Some(mut event) = recording.next_packet() {
-        event.at = Nanos(event.at.0.checked_add_signed(-SINCE_1970).unwrap());
-        if let Body::Packet(packet) = &mut event.body {
-            packet.hook = hook(packet);
-        }
-        encoder.event(&event);
-    }
-    encoder.complete();
-    encoder.bytes().to_vec()
+/// Recordings of the client's host and the server's, whose clock is 70 s behind.
+fn recordings(bench: &Bench, payload: [bool; 2]) -> [PathBuf; 2] {
+    let server = shifted(server(), -70_000_000_000, 0);
+    [("a.pcapng", client(), CLIENT, payload[0]), ("b.pcapng", server, SERVER, payload[1])].map(
+        |(name, packets, address, payload)| {
+            let capture = bench.write("capture.pcap", &packets);
+            let path = bench.0.path().join(name);
+            fs::write(&path, recorded(&capture, address, address == SERVER, payload)).unwrap();
+            path
+        },
+    )
+}
+
+fn of(words: &[&str], files: &[PathBuf]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_wirelap")).args(words).args(files).output().unwrap()
 }
 
 #[test]
-fn recordings_of_two_hosts_are_put_together_by_their_packets() {
+fn recordings_of_two_hosts_are_put_together_whole() {
+    let bench = Bench::new();
+    let files = recordings(&bench, [true, true]);
+    let output = of(&["analyze", "--json", "-"], &files);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let captures = bench.analyze([&client(), &shifted(server(), -70_000_000_000, 0)]);
+    let [result, expected] = [&report, &captures].map(|report| &report["results"][0]);
+    assert_eq!(result["messages"], expected["messages"]);
+    assert_eq!(clocks(&report), &{
+        let mut same = clocks(&captures).clone();
+        same["first"] = clocks(&report)["first"].clone();
+        same["second"] = clocks(&report)["second"].clone();
+        same
+    });
+    let text = notes(&report);
+    assert!(!text.contains("Packets alone") && !text.contains("Not in the files"), "{text}");
+    for leg in [1, 2] {
+        // Milliseconds; the histogram's classes are a hundredth wide.
+        let times = [0.010, 0.003, 0.002, 0.004, 0.008];
+        for (name, time) in
+            ["qdisc", "stack_rx", "wakeup", "runqueue", "read"].into_iter().zip(times)
+        {
+            let seen = segment(&report, leg, name).unwrap_or_else(|| panic!("{leg} {name}"));
+            assert!((seen - time).abs() < time / 50.0, "{leg} {name}: {seen}");
+        }
+        let [wire, alone] = [&report, &captures].map(|all| segment(all, leg, "wire").unwrap());
+        assert!((wire - alone).abs() < alone / 50.0, "{leg}: {wire} {alone}");
+    }
+    let processes = result["processes"].as_array().unwrap();
+    let told: Vec<_> = processes
+        .iter()
+        .map(|process| {
+            (process["name"].as_str().unwrap(), process["pid"].as_u64(), process["host"].as_u64())
+        })
+        .collect();
+    assert!(told.contains(&("the-broker", Some(700), Some(2))), "{told:?}");
+    assert!(told.contains(&("a-client", Some(701), None)), "{told:?}");
+    assert_eq!(told.iter().filter(|(_, _, host)| host.is_some()).count(), 1, "{told:?}");
+}
+
+#[test]
+fn one_way_times_between_two_recordings_are_from_call_to_read() {
+    let bench = Bench::new();
+    let files = recordings(&bench, [true, true]);
+    let output = of(&["export", "--perfetto", "-o", "-"], &files);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let trace: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let events = trace["traceEvents"].as_array().unwrap();
+    let messages = events.iter().filter(|event| event["ph"] == "X" && event["cat"] == "message");
+    let times: Vec<_> = messages.map(|one| one["args"]["one_way_ns"].as_u64().unwrap()).collect();
+    assert_eq!(times.len(), 160);
+    // Before tshark's first packet and after its last.
+    assert_eq!(times.iter().sum::<u64>(), ONE_WAYS + 160 * (WRITTEN + TOLD[3]).0);
+    let names = events.iter().filter(|event| event["name"] == "process_name");
+    let names: Vec<_> = names.map(|name| name["args"]["name"].as_str().unwrap()).collect();
+    assert!(names.contains(&"the-broker (broker, second host)"), "{names:?}");
+}
+
+#[test]
+fn a_recording_and_a_capture_are_put_together_by_their_packets() {
     let bench = Bench::new();
     let server = shifted(server(), -70_000_000_000, 0);
-    let sent_by = |address: [u8; 4]| {
-        move |packet: &wirelap_events::Packet<'_>| {
-            let is_sent = packet.flow.src.ip() == std::net::IpAddr::from(address);
-            if is_sent { PacketHook::Xmit } else { PacketHook::Rx }
-        }
-    };
-    let files = [("a.pcapng", client(), CLIENT), ("b.pcapng", server.clone(), SERVER)].map(
-        |(name, packets, address)| {
-            let capture = bench.write("capture.pcap", &packets);
-            let path = bench.0.path().join(name);
-            fs::write(&path, recorded(&capture, sent_by(address))).unwrap();
-            path
-        },
-    );
-    let mut wirelap = Command::new(env!("CARGO_BIN_EXE_wirelap"));
-    let output = wirelap.args(["analyze", "--json", "-"]).args(&files).output().unwrap();
+    let [own, _] = recordings(&bench, [true, true]);
+    let other = bench.write("server.pcap", &server);
+    let output = of(&["analyze", "--json", "-"], &[own, other]);
     let report: Value = serde_json::from_slice(&output.stdout).unwrap();
     let captures = bench.analyze([&client(), &server]);
     let [result, expected] = [&report, &captures].map(|report| &report["results"][0]);
     for part in ["messages", "latency", "segments"] {
         assert_eq!(result[part], expected[part], "{part}");
     }
-    let found = number(&clocks(&report)["offset_ns"]);
-    assert_eq!(found, number(&clocks(&captures)["offset_ns"]));
     assert!(notes(&report).contains("only the packets are put together"), "{}", notes(&report));
-    // Two files of a ring are one recording.
+}
+
+#[test]
+fn recordings_without_payload_are_not_put_together() {
+    let bench = Bench::new();
+    for payload in [[false, true], [true, false]] {
+        let output = of(&["analyze"], &recordings(&bench, payload));
+        let complaint = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{complaint}");
+        assert_eq!(complaint.lines().count(), 1, "{complaint}");
+        assert!(complaint.contains("record with --payload on both"), "{complaint}");
+    }
+}
+
+#[test]
+fn two_files_of_a_ring_are_one_recording() {
+    let bench = Bench::new();
+    let files = recordings(&bench, [true, true]);
     let bytes = fs::read(&files[0]).unwrap();
     fs::write(&files[1], &bytes[..200]).unwrap();
-    let mut wirelap = Command::new(env!("CARGO_BIN_EXE_wirelap"));
-    let output = wirelap.args(["analyze", "--json", "-"]).args(&files).output().unwrap();
+    let output = of(&["analyze", "--json", "-"], &files);
     assert!(output.status.success(), "{}", text(&output.stderr));
+}
+
+/// A conversation by datagrams, as two hosts would have seen it that are 2 ms and a little apart: the ends of one
+/// on the loopback device.
+fn datagrams() -> [Vec<Packet>; 2] {
+    const PORT: [u8; 2] = 7447_u16.to_be_bytes();
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let path = path.join("../protocols/tests/dissectors/captures/zenoh-udp.pcap");
+    let mut ends = [Vec::new(), Vec::new()];
+    for (index, mut packet) in (0..).zip(packets(&fs::read(path).unwrap(), 1_000)) {
+        let is_answer = packet.bytes[34..36] == PORT;
+        if !is_answer && packet.bytes[36..38] != PORT {
+            continue;
+        }
+        let (from, to) = if is_answer { (SERVER, CLIENT) } else { (CLIENT, SERVER) };
+        packet.bytes[SOURCE].copy_from_slice(&from);
+        packet.bytes[DESTINATION].copy_from_slice(&to);
+        let mut arrived = packet.clone();
+        arrived.at += 2_000_000 + index * 7_919 % 90_000;
+        let [client, server] = &mut ends;
+        let (sender, receiver) = if is_answer { (server, client) } else { (client, server) };
+        sender.push(packet);
+        receiver.push(arrived);
+    }
+    ends.iter_mut().for_each(|packets| packets.sort_by_key(|packet| packet.at));
+    ends
+}
+
+#[test]
+fn datagrams_tell_how_clocks_differ_too() {
+    let bench = Bench::new();
+    let [client, server] = datagrams();
+    for offset in [0, -55_000_000_000] {
+        let report = bench.analyze([&client, &shifted(server.clone(), offset, 0)]);
+        let found = clocks(&report);
+        let error = (number(&found["offset_ns"]) - offset).abs();
+        assert!(error <= number(&found["within_ns"]), "{error} {found}");
+        assert!(number(&found["at_most_ns"]) < 2_100_000, "{found}");
+        let wire = segment(&report, 1, "wire").unwrap();
+        assert!((1.9..2.2).contains(&wire), "{wire}");
+        let messages = &report["results"][0]["messages"];
+        assert_eq!(messages["matched"], messages["sent"]);
+        assert!(number(&messages["sent"]) > 3, "{messages}");
+    }
 }
 
 #[test]

@@ -72,6 +72,33 @@ pub struct Pid(pub u32);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Tid(pub u32);
 
+/// What is added to the numbers of a second host's processes and threads, where what two hosts saw is put together:
+/// more than Linux has (`PID_MAX_LIMIT` in `include/linux/threads.h` is 2^22), and in tens, so that people can read it.
+const SECOND_HOST: u32 = 10_000_000;
+
+macro_rules! of_two_hosts {
+    ($($type:ident),*) => { $(
+        impl $type {
+            /// The one with this number on the second of two hosts. Nobody stays nobody.
+            #[must_use]
+            pub fn on_second_host(self) -> $type {
+                if self.0 == 0 { self } else { $type(self.0.saturating_add(SECOND_HOST)) }
+            }
+
+            /// Its number on its own host.
+            pub fn number(self) -> u32 {
+                if self.is_on_second_host() { self.0 - SECOND_HOST } else { self.0 }
+            }
+
+            /// Whether it is of the second of two hosts.
+            pub fn is_on_second_host(self) -> bool {
+                self.0 > SECOND_HOST
+            }
+        }
+    )* };
+}
+of_two_hosts!(Pid, Tid);
+
 /// A logical CPU number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Cpu(pub u16);
@@ -94,6 +121,16 @@ mod tests {
         assert_eq!(Nanos(5).since(Nanos(3)), Some(Nanos(2)));
         assert_eq!(Nanos(3).since(Nanos(5)), None);
         assert_eq!(Nanos(3) - Nanos(5), Nanos(0));
+    }
+
+    #[test]
+    fn the_same_number_on_another_host_is_another_process() {
+        let there = Pid(700).on_second_host();
+        assert_ne!(there, Pid(700));
+        assert_eq!((there.number(), there.is_on_second_host()), (700, true));
+        assert_eq!((Pid(700).number(), Pid(700).is_on_second_host()), (700, false));
+        assert_eq!(Tid(0).on_second_host(), Tid(0));
+        assert_eq!(Pid(u32::MAX).on_second_host(), Pid(u32::MAX));
     }
 
     #[test]

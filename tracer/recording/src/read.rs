@@ -143,6 +143,17 @@ impl<R: Read> Recording<R> {
         Some(found.entry(|range| self.input.range(range)))
     }
 
+    /// The next entry that is no tick.
+    pub fn next_but_ticks(&mut self) -> Option<Entry<'_>> {
+        let found = loop {
+            match self.find()? {
+                Found::Tick(_) => {}
+                found => break found,
+            }
+        };
+        Some(found.entry(|range| self.input.range(range)))
+    }
+
     /// The next packet, whatever else comes before it.
     pub fn next_packet(&mut self) -> Option<Event<'_>> {
         let (mut event, payload) = loop {

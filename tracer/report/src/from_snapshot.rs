@@ -1,6 +1,6 @@
 //! Conversions from the correlator's [`Snapshot`].
 
-use crate::why::Why;
+use crate::why::{Why, host};
 use crate::{
     Latency, Messages, Process, RunResult, Scheduling, SegmentRow, Throughput, TracerCost, Trust,
 };
@@ -73,7 +73,8 @@ impl From<&Seen> for Process {
     fn from(process: &Seen) -> Process {
         Process {
             role: process.role.clone(),
-            pid: process.pid.0,
+            pid: process.pid.number(),
+            host: host(process.pid),
             name: process.comm.clone(),
             cpu_share: process.cpu_share,
             rss_bytes: process.rss_bytes,

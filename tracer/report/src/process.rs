@@ -11,6 +11,9 @@ pub struct Process {
     pub role: String,
     /// Its id, in the last repetition.
     pub pid: u32,
+    /// 2 for the second of two hosts whose recordings were analyzed together; absent otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<u8>,
     /// Its name.
     pub name: String,
     /// CPU time over wall time, 1.0 = one core; mean of the repetitions.

@@ -21,9 +21,11 @@
 //! | [`clocks`] | [`Clocks`]: the line |
 //! | `hull` | the points that a line from below can touch |
 //! | [`merge`] | both files as one |
+//! | `elsewhere` | what makes one host's clock and numbers the other's |
 //! | [`twice`] | one file that has both ends |
 
 pub mod clocks;
+mod elsewhere;
 mod hull;
 pub mod merge;
 pub mod survey;
@@ -31,6 +33,6 @@ mod token;
 pub mod twice;
 
 pub use clocks::Clocks;
-pub use merge::merge;
+pub use merge::{Host, merge};
 pub use survey::{Addresses, Common, Survey, common};
 pub use twice::{Twice, is_twice};

@@ -56,17 +56,18 @@ impl<'a> Cast<'a> {
     /// A thread, by the name that its process has on this page: `mosquitto (pid 4021)`.
     pub fn who(&self, task: &Task) -> String {
         let name = self.name(task);
+        let host = if task.host.is_some() { ", second host" } else { "" };
         match (name.is_empty(), task.pid) {
             (true, 0) => "an unknown thread".into(),
-            (true, pid) => format!("pid {pid}"),
+            (true, pid) => format!("pid {pid}{host}"),
             (false, 0) => name,
-            (false, pid) => format!("{name} (pid {pid})"),
+            (false, pid) => format!("{name} (pid {pid}{host})"),
         }
     }
 
     /// The same without its number; empty if it has no name.
     pub fn name(&self, task: &Task) -> String {
-        let process = self.result.processes.iter().find(|process| process.pid == task.pid);
+        let process = self.result.processes.iter().find(|process| task.is_of(process));
         match process {
             Some(process) if process.role == "broker" => self.forwarder.clone(),
             Some(process) if is_workload(&process.name) => role_in_words(&process.role),

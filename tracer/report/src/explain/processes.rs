@@ -31,7 +31,8 @@ fn line(process: &Process, cast: &Cast<'_>) -> Option<String> {
     parts.extend(process.cpu_share.map(|share| format!("{} of a CPU", percent(share))));
     parts.extend(process.rss_bytes.map(|bytes| human::bytes(bytes as f64)));
     parts.extend(process.scheduling.as_ref().map(scheduling));
-    let task = Task { pid: process.pid, tid: 0, name: process.name.clone() };
+    let Process { pid, host, ref name, .. } = *process;
+    let task = Task { pid, tid: 0, host, name: name.clone() };
     (!parts.is_empty()).then(|| format!("{}: {}", cast.who(&task), parts.join(", ")))
 }
 

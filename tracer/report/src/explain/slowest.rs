@@ -146,7 +146,7 @@ impl Matters {
         let waiting = waiting(&hop.task, cast);
         Some(match holder.task.tid {
             0 => format!("the CPU of {waiting} was idle and took {time} to run it"),
-            _ if holder.task.pid == hop.task.pid => {
+            _ if holder.task.is_same_process(&hop.task) => {
                 format!("another thread of {waiting} had its CPU for {time}")
             }
             _ => format!("{} had the CPU of {waiting} for {time}", cast.who(&holder.task)),

@@ -110,12 +110,10 @@ fn holders(why: &Why, cast: &Cast<'_>) -> Option<String> {
     let shown = why.cpu_holders.iter().take(HOLDERS).filter(|holder| holder.held_ns > 0);
     let names: Vec<String> = shown
         .map(|holder| {
-            let task =
-                crate::why::Task { pid: holder.pid, tid: holder.tid, name: holder.name.clone() };
             let share = percent(holder.held_ns as f64 / all as f64);
             let waits = counted(holder.waits, "wait");
             let held = human::time_ns(Some(holder.held_ns));
-            format!("{} {held} in {waits} ({share})", cast.who(&task))
+            format!("{} {held} in {waits} ({share})", cast.who(&holder.task))
         })
         .collect();
     (!names.is_empty())

@@ -12,7 +12,8 @@ use wirelap_events::{FlowKey, GroupId, Leg, Nanos, NetNs, Pid, Segment, Span, Ta
 /// Lanes of all tracks together.
 const LIMIT: usize = 65_536;
 
-/// Numbers from here on are no process's and no thread's (`PID_MAX_LIMIT` in `include/linux/threads.h` is 2^22).
+/// Numbers from here on are no process's and no thread's, of one host or of two (`PID_MAX_LIMIT` in `include/linux/threads.h`
+/// is 2^22).
 const OWN: u32 = 1 << 24;
 
 /// A row of the time line; what is on it at the same time lies on lanes.
@@ -113,13 +114,16 @@ fn row_name(group: &wirelap_correlate::Group) -> String {
     }
 }
 
-/// Viewers add the number.
+/// Viewers add the number, which has 10,000,000 added to it on the second of two hosts.
 fn process_name(pid: Pid, names: &Names, snapshot: &Snapshot) -> String {
     let mut processes = snapshot.groups.iter().flat_map(|group| &group.processes);
     let found = processes.find(|process| process.pid == pid);
     let name = found.map(|process| process.comm.clone()).filter(|name| !name.is_empty());
     let name = name.or_else(|| names.process(pid)).unwrap_or_else(|| "process".into());
-    found.map_or(name.clone(), |process| format!("{name} ({})", process.role))
+    let host = pid.is_on_second_host().then_some("second host");
+    let beside: Vec<&str> =
+        found.map(|process| process.role.as_str()).into_iter().chain(host).collect();
+    if beside.is_empty() { name } else { format!("{name} ({})", beside.join(", ")) }
 }
 
 #[derive(Debug)]

@@ -7,8 +7,8 @@ use super::{CpuHolder, Severity, Tail, TailRow, Task, TypicalRow, Verdict, Why};
 use crate::Process;
 use wirelap_correlate as seen;
 use wirelap_events::{
-    Circumstances, Comm, Delivery, Holder as SeenHolder, Hop as SeenHop, Leg, Nagle, Nanos, Rest,
-    Rested, Rests, Segment, Segments, Stage, StageTimes, TaskId, TxState,
+    Circumstances, Comm, Delivery, Holder as SeenHolder, Hop as SeenHop, Leg, Nagle, Nanos, Pid,
+    Rest, Rested, Rests, Segment, Segments, Stage, StageTimes, TaskId, TxState,
 };
 
 impl From<&seen::Why> for Why {
@@ -46,7 +46,7 @@ impl Why {
         });
         let tasks = tasks.chain(self.verdicts.iter_mut().filter_map(|one| one.process.as_mut()));
         for task in tasks.filter(|task| task.name.is_empty()) {
-            if let Some(process) = processes.iter().find(|process| process.pid == task.pid) {
+            if let Some(process) = processes.iter().find(|process| task.is_of(process)) {
                 task.name.clone_from(&process.name);
             }
         }
@@ -58,8 +58,18 @@ fn finite(value: f64) -> f64 {
     if value.is_finite() { value } else { 0.0 }
 }
 
+/// Which of two hosts a process is on, if it is not the first.
+pub(crate) fn host(pid: Pid) -> Option<u8> {
+    pid.is_on_second_host().then_some(2)
+}
+
 fn task(id: TaskId, comm: Comm) -> Task {
-    Task { pid: id.pid.0, tid: id.tid.0, name: comm.as_str().to_owned() }
+    Task {
+        pid: id.pid.number(),
+        tid: id.tid.number(),
+        host: host(id.pid),
+        name: comm.as_str().to_owned(),
+    }
 }
 
 impl From<&seen::Verdict> for Verdict {
@@ -120,9 +130,7 @@ impl From<&seen::TailRow> for TailRow {
 impl From<&seen::HolderShare> for CpuHolder {
     fn from(holder: &seen::HolderShare) -> CpuHolder {
         CpuHolder {
-            pid: holder.task.pid.0,
-            tid: holder.task.tid.0,
-            name: holder.comm.as_str().to_owned(),
+            task: task(holder.task, holder.comm),
             held_ns: holder.held.0,
             waits: holder.waits,
         }

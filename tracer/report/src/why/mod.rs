@@ -7,6 +7,9 @@ pub use life::{
     Holder, Hop, MessageLeg, Preemption, SegmentTime, Stages, Surroundings, TcpState, WorstMessage,
 };
 
+pub(crate) use from_correlate::host;
+
+use crate::Process;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -86,8 +89,23 @@ pub struct Task {
     pub pid: u32,
     /// The thread; 0 if only the process is known.
     pub tid: u32,
+    /// 2 for the second of two hosts whose recordings were analyzed together; absent otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<u8>,
     /// Its name, or its process's; empty if neither is known.
     pub name: String,
+}
+
+impl Task {
+    /// Whether both are threads of one process.
+    pub fn is_same_process(&self, other: &Task) -> bool {
+        (self.pid, self.host) == (other.pid, other.host)
+    }
+
+    /// Whether it is a thread of this process.
+    pub fn is_of(&self, process: &Process) -> bool {
+        (self.pid, self.host) == (process.pid, process.host)
+    }
 }
 
 /// A segment of the mean message near the median.
@@ -134,12 +152,9 @@ pub struct TailRow {
 /// A thread that had a CPU while threads of a result waited for one.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CpuHolder {
-    /// Its process.
-    pub pid: u32,
     /// The thread.
-    pub tid: u32,
-    /// Its name.
-    pub name: String,
+    #[serde(flatten)]
+    pub task: Task,
     /// Time of waits that it is to blame for.
     pub held_ns: u64,
     /// How many waits.

@@ -138,6 +138,7 @@ pub fn tcp() -> RunResult {
         processes: vec![Process {
             role: "ping".into(),
             pid: 4,
+            host: None,
             name: "wirelap-workload".into(),
             cpu_share: Some(0.4),
             rss_bytes: Some(4_000_000),

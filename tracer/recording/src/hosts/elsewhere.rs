@@ -1,0 +1,254 @@
+//! What a second host saw, as the first one would tell it: by its clock, and with numbers that none of its own has.
+
+use wirelap_events::{
+    Body, Cpu, Drop, Event, FlowKey, Holder, Lost, Nanos, NetNs, Packet, PacketId, Read, ReadKind,
+    Ready, ReadyKind, Retransmit, Send, SendKind, Socket, SocketId, TaskId, Wake,
+};
+
+/// What makes numbers of one host others than those of another.
+const ELSEWHERE: u64 = 0x5555_5555_5555_5555;
+const ELSEWHERE_NETNS: u32 = 0x5555_5555;
+const ELSEWHERE_CPU: u16 = 0x800;
+
+/// Every time of an event by another clock. All fields are named, so that one that is added does not compile until it
+/// is thought of here.
+pub fn retime(event: &mut Event<'_>, clock: impl Fn(Nanos) -> Nanos) {
+    let seen = event.at;
+    event.at = clock(seen);
+    let optional = |at: &mut Option<Nanos>| *at = at.map(&clock);
+    match &mut event.body {
+        Body::Send(Send { kind: SendKind::Datagram { entered, len: _ }, .. }) => optional(entered),
+        Body::Packet(Packet { queued, .. }) => optional(queued),
+        Body::Wake(Wake {
+            left,
+            woken,
+            task: _,
+            rest: _,
+            waker: _,
+            from_irq: _,
+            migrated: _,
+            holder: Holder { task: _, comm: _, held: _ },
+        }) => {
+            optional(left);
+            *woken = clock(*woken);
+        }
+        Body::Send(Send { kind: SendKind::Stream { start: _, len: _, state: _ }, .. })
+        | Body::Socket(_)
+        | Body::Closed(_)
+        | Body::Read(_)
+        | Body::Ready(_)
+        | Body::Retransmit(_)
+        | Body::Drop(_)
+        | Body::Lost(_)
+        | Body::Window(_) => {}
+    }
+}
+
+/// Numbers that a host gives by itself, as those of the second one.
+pub fn renumber(event: &mut Event<'_>) {
+    event.cpu = Cpu(event.cpu.0 ^ ELSEWHERE_CPU);
+    match &mut event.body {
+        Body::Socket(Socket {
+            id,
+            netns,
+            task,
+            transport: _,
+            local: _,
+            remote: _,
+            comm: _,
+            origin: _,
+            tx_next: _,
+            rx_next: _,
+        }) => {
+            socket(id);
+            namespace(netns);
+            thread(task);
+        }
+        Body::Closed(id) => socket(id),
+        Body::Send(Send { socket: id, task, kind: _ }) => {
+            socket(id);
+            thread(task);
+        }
+        Body::Read(Read { socket: id, task, kind }) => {
+            socket(id);
+            thread(task);
+            match kind {
+                ReadKind::Datagram { packet: memory, flow: key, len: _ } => {
+                    memory.iter_mut().for_each(packet);
+                    key.iter_mut().for_each(flow);
+                }
+                ReadKind::Stream { end: _, len: _ } => {}
+            }
+        }
+        Body::Ready(Ready { socket: id, kind }) => {
+            socket(id);
+            match kind {
+                ReadyKind::Datagram(memory) => memory.iter_mut().for_each(packet),
+                ReadyKind::Stream(_) => {}
+            }
+        }
+        Body::Packet(seen) => {
+            packet(&mut seen.id);
+            seen.socket.iter_mut().for_each(socket);
+            thread(&mut seen.task);
+            namespace(&mut seen.netns);
+            flow(&mut seen.flow);
+        }
+        Body::Wake(Wake {
+            task,
+            waker,
+            holder: Holder { task: holder, comm: _, held: _ },
+            rest: _,
+            left: _,
+            woken: _,
+            from_irq: _,
+            migrated: _,
+        }) => [task, waker, holder].into_iter().for_each(thread),
+        Body::Retransmit(Retransmit { socket: id, start: _, len: _ }) => socket(id),
+        Body::Drop(Drop { flow: key, cause: _, reason: _, len: _ }) => flow(key),
+        Body::Lost(Lost { probe: _, count: _ }) | Body::Window(_) => {}
+    }
+}
+
+fn socket(id: &mut SocketId) {
+    id.0 ^= ELSEWHERE;
+}
+
+fn packet(id: &mut PacketId) {
+    id.0 ^= ELSEWHERE;
+}
+
+fn namespace(netns: &mut NetNs) {
+    netns.0 ^= ELSEWHERE_NETNS;
+}
+
+fn thread(task: &mut TaskId) {
+    *task = TaskId { pid: task.pid.on_second_host(), tid: task.tid.on_second_host() };
+}
+
+/// What stays within a namespace stays within that of its host.
+fn flow(key: &mut FlowKey) {
+    let mut scope = key.scope;
+    namespace(&mut scope);
+    *key = FlowKey::new(key.transport, key.src, key.dst, scope);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wirelap_events::{Comm, IfIndex, PacketHook, Pid, Portion, Seq, Tid, Transport};
+
+    fn at(body: Body<'_>) -> Event<'_> {
+        Event { at: Nanos(100), cpu: Cpu(1), body }
+    }
+
+    const TASK: TaskId = TaskId { pid: Pid(7), tid: Tid(8) };
+
+    fn key(local: bool, scope: u32) -> FlowKey {
+        let [a, b] =
+            if local { ["127.0.0.1:1", "127.0.0.1:2"] } else { ["10.0.0.1:1", "10.0.0.2:2"] };
+        FlowKey::new(Transport::Udp, a.parse().unwrap(), b.parse().unwrap(), NetNs(scope))
+    }
+
+    #[test]
+    fn every_time_moves_with_its_event() {
+        let wake = Wake { woken: Nanos(90), left: Some(Nanos(50)), ..Wake::default() };
+        let mut event = at(Body::Wake(wake));
+        retime(&mut event, |at| at + Nanos(1_000));
+        let Body::Wake(moved) = event.body else { unreachable!() };
+        assert_eq!((event.at.0, moved.woken.0, moved.left), (1_100, 1_090, Some(Nanos(1_050))));
+        let kind = SendKind::Datagram { len: 1, entered: Some(Nanos(80)) };
+        let mut event = at(Body::Send(Send { socket: SocketId(1), task: TASK, kind }));
+        retime(&mut event, |at| at + Nanos(1_000));
+        let Body::Send(Send { kind, .. }) = event.body else { unreachable!() };
+        assert_eq!(kind, SendKind::Datagram { len: 1, entered: Some(Nanos(1_080)) });
+    }
+
+    #[test]
+    fn events_of_one_socket_stay_together_and_apart_from_the_other_hosts() {
+        let id = SocketId(5);
+        let mut ready = at(Body::Ready(Ready { socket: id, kind: ReadyKind::Stream(Seq(1)) }));
+        let kind = ReadKind::Stream { end: Seq(1), len: 1 };
+        let mut read = at(Body::Read(Read { socket: id, task: TASK, kind }));
+        renumber(&mut ready);
+        renumber(&mut read);
+        let (Body::Ready(ready), Body::Read(read)) = (ready.body, read.body) else {
+            unreachable!()
+        };
+        assert_eq!(ready.socket, read.socket);
+        assert_ne!(read.socket, id);
+        assert_eq!((read.task.pid.number(), read.task.tid.number()), (7, 8));
+        assert!(read.task.pid.is_on_second_host());
+    }
+
+    #[test]
+    fn flows_between_hosts_stay_the_same_and_those_within_one_do_not() {
+        for local in [false, true] {
+            let kind =
+                ReadKind::Datagram { packet: Some(PacketId(3)), flow: Some(key(local, 9)), len: 1 };
+            let mut event = at(Body::Read(Read { socket: SocketId(1), task: TASK, kind }));
+            renumber(&mut event);
+            let Body::Read(Read { kind: ReadKind::Datagram { packet, flow, .. }, .. }) = event.body
+            else {
+                unreachable!()
+            };
+            assert_ne!(packet, Some(PacketId(3)));
+            assert_eq!(flow == Some(key(local, 9)), !local);
+        }
+    }
+
+    #[test]
+    fn an_idle_cpu_is_nobody_on_both() {
+        let mut event = at(Body::Wake(Wake { task: TASK, ..Wake::default() }));
+        renumber(&mut event);
+        let Body::Wake(wake) = event.body else { unreachable!() };
+        assert_eq!(wake.holder.task, TaskId::default());
+        assert_eq!(wake.waker, TaskId::default());
+    }
+
+    #[test]
+    fn a_socket_has_its_packets() {
+        let local = "10.0.0.1:1".parse().unwrap();
+        let mut socket = at(Body::Socket(Socket {
+            id: SocketId(5),
+            netns: NetNs(9),
+            transport: Transport::Udp,
+            local,
+            remote: None,
+            task: TASK,
+            comm: Comm::default(),
+            origin: wirelap_events::Origin::FirstSeen,
+            tx_next: None,
+            rx_next: None,
+        }));
+        let mut packet = at(Body::Packet(Packet {
+            hook: PacketHook::Xmit,
+            flow: key(true, 9),
+            id: PacketId(3),
+            socket: Some(SocketId(5)),
+            task: TASK,
+            netns: NetNs(9),
+            device: IfIndex(1),
+            queued: Some(Nanos(99)),
+            queue: 0,
+            wire_bytes: 50,
+            link_header: 14,
+            ip_header: 20,
+            transport_header: 8,
+            payload_len: 8,
+            segments: 1,
+            deferred: false,
+            portion: Portion::Whole,
+            tcp: None,
+            payload: &[],
+        }));
+        renumber(&mut socket);
+        renumber(&mut packet);
+        let (Body::Socket(socket), Body::Packet(packet)) = (socket.body, packet.body) else {
+            unreachable!()
+        };
+        assert_eq!(packet.socket, Some(socket.id));
+        assert_eq!(packet.netns, socket.netns);
+        assert_eq!(packet.flow.scope, socket.netns);
+    }
+}
