@@ -3,14 +3,14 @@
 use super::lua::{self, Dissector};
 use super::messages::{Carried, Message, Messages};
 use super::ours::{Take, message};
-use super::theirs;
+use super::theirs::{self, Reading};
 use std::path::Path;
 use wirelap_events::Frame;
 
 /// Who else reads a protocol.
 pub enum Reader {
-    /// A dissector of Wireshark's own.
-    Own(&'static str),
+    /// A dissector of Wireshark's own, and what reads it, with the ports of the servers.
+    Own(&'static str, fn(&[u16]) -> Box<dyn Reading>),
     /// One of ours, in Lua.
     Lua(Dissector),
 }
@@ -29,6 +29,12 @@ pub struct Case {
     pub same: fn(&Messages, &mut Messages),
     reader: Reader,
 }
+
+const MQTT: Reader = Reader::Own("mqtt", theirs::mqtt);
+const KAFKA: Reader = Reader::Own("kafka", theirs::kafka);
+const KAFKA_RECORDS: Reader = Reader::Own("kafka", theirs::kafka_records);
+const RTPS: Reader = Reader::Own("rtps", theirs::rtps);
+const OPCUA: Reader = Reader::Own("opcua", theirs::opcua);
 
 const ZENOH: Reader = Reader::Lua(Dissector {
     name: "zenoh",
@@ -95,6 +101,16 @@ fn requests(frame: &Frame<'_>, messages: &mut Vec<Message>) {
     }
 }
 
+/// Requests, responses and the records in them: versions that tshark 4.0 knows.
+fn records(frame: &Frame<'_>, messages: &mut Vec<Message>) {
+    const REST: [&str; 3] = ["RecordBatch", "PartitionData", "PartialRecordBatch"];
+    let Message { name, carried } = message(frame);
+    if !REST.contains(&&*name) {
+        let carried = carried.filter(|_| name == "Record");
+        messages.push(Message { name, carried });
+    }
+}
+
 /// Ours leaves out what is `JetStream`'s own, and what only says that nobody listens; the dissector shows the protocol.
 fn without_status(ours: &Messages, theirs: &mut Messages) {
     for (ports, ours) in ours {
@@ -134,11 +150,11 @@ const fn case(on: &'static str, protocol: &'static str, brokered: bool, reader: 
 
 /// All that `wirelap-workload` can run by itself.
 pub static CASES: [Case; 10] = [
-    case("mqtt", "mqtt", true, Reader::Own("mqtt")),
-    Case { take: requests, ..case("kafka", "kafka", true, Reader::Own("kafka")) },
-    Case { take: submessages, same: announced, ..case("dds", "dds", false, Reader::Own("rtps")) },
-    case("opcua", "opcua", true, Reader::Own("opcua")),
-    case("opcua-write", "opcua", false, Reader::Own("opcua")),
+    case("mqtt", "mqtt", true, MQTT),
+    Case { take: requests, ..case("kafka", "kafka", true, KAFKA) },
+    Case { take: submessages, same: announced, ..case("dds", "dds", false, RTPS) },
+    case("opcua", "opcua", true, OPCUA),
+    case("opcua-write", "opcua", false, OPCUA),
     Case { same: without_status, ..case("nats", "nats", true, NATS) },
     case("zeromq", "zmtp", false, ZMTP),
     case("zeromq-rust", "zmtp", false, ZMTP),
@@ -146,8 +162,9 @@ pub static CASES: [Case; 10] = [
     case("zenoh-brokered", "zenoh", true, ZENOH),
 ];
 
-/// What only the user's own builds can run, and how many messages are in the recording of each.
-pub static RECORDED: [(Case, u64); 2] = [
+/// What is not there everywhere, or only in other versions, and how many messages are in the recording of each.
+pub static RECORDED: [(Case, u64); 3] = [
+    (Case { take: records, ..case("kafka", "kafka", true, KAFKA_RECORDS) }, 33),
     (Case { take: submessages_of_xrce, ..case("xrce-dds", "xrce", true, XRCE) }, 4),
     (case("zenoh-pico", "zenoh", false, ZENOH), 26),
 ];
@@ -156,7 +173,7 @@ impl Case {
     /// What others read in a recording.
     pub fn theirs(&self, file: &Path, servers: &[u16]) -> Messages {
         match &self.reader {
-            Reader::Own(name) => theirs::read(file, name, servers),
+            Reader::Own(name, reading) => theirs::read(file, name, servers, reading(servers)),
             Reader::Lua(dissector) => dissector.read(file, 1),
         }
     }
@@ -166,7 +183,7 @@ impl Case {
     pub fn assert_quiet(&self, file: &Path, servers: &[u16]) {
         let experts = ["-q", "-z", "expert"];
         let told = match &self.reader {
-            Reader::Own(name) => theirs::tshark(file, name, servers, &experts),
+            Reader::Own(name, _) => theirs::tshark(file, name, servers, &experts),
             Reader::Lua(dissector) => lua::tshark(dissector.name, file, &experts),
         };
         let mut bad = false;

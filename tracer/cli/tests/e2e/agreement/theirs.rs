@@ -17,15 +17,38 @@ pub trait Reading {
     fn pdu(&mut self, ports: (u16, u16), pdu: Field<'_>, messages: &mut Vec<Message>);
 }
 
-/// Reads a protocol of ours, by the name that tshark has for it. `servers` are the ports that its connections were opened to.
-pub fn read(recording: &Path, name: &str, servers: &[u16]) -> Messages {
-    let mut reading: Box<dyn Reading> = match name {
-        "mqtt" => Box::new(mqtt::Mqtt),
-        "kafka" => Box::new(kafka::Kafka::new(servers)),
-        "rtps" => Box::<rtps::Rtps>::default(),
-        "opcua" => Box::<opcua::OpcUa>::default(),
-        name => panic!("{name}"),
-    };
+/// MQTT's control packets.
+pub fn mqtt(_: &[u16]) -> Box<dyn Reading> {
+    Box::new(mqtt::Mqtt)
+}
+
+/// Kafka's requests and responses.
+pub fn kafka(servers: &[u16]) -> Box<dyn Reading> {
+    Box::new(kafka::Kafka::new(servers, kafka::Depth::Requests))
+}
+
+/// … and the records in them.
+pub fn kafka_records(servers: &[u16]) -> Box<dyn Reading> {
+    Box::new(kafka::Kafka::new(servers, kafka::Depth::Records))
+}
+
+/// RTPS submessages.
+pub fn rtps(_: &[u16]) -> Box<dyn Reading> {
+    Box::<rtps::Rtps>::default()
+}
+
+/// OPC UA's messages.
+pub fn opcua(_: &[u16]) -> Box<dyn Reading> {
+    Box::<opcua::OpcUa>::default()
+}
+
+/// Reads a protocol, by the name that tshark has for it. `servers` are the ports that its connections were opened to.
+pub fn read(
+    recording: &Path,
+    name: &str,
+    servers: &[u16],
+    mut reading: Box<dyn Reading>,
+) -> Messages {
     let pdml = tshark(recording, name, servers, &["-Y", name, "-T", "pdml"]);
     let options = ParsingOptions { allow_dtd: true, ..ParsingOptions::default() };
     let document = Document::parse_with_options(&pdml, options).unwrap();

@@ -1,4 +1,4 @@
-//! Kafka's requests and responses, and their lengths.
+//! Kafka's requests and responses, and their lengths, or the records in them.
 
 use super::{Field, Reading};
 use crate::agreement::messages::{Carried, Message};
@@ -18,15 +18,25 @@ const NAMES: [(u64, &str); 7] = [
 /// The size that stands before each request and response, and does not count itself.
 const SIZE: u64 = 4;
 
+/// What of Kafka is compared.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Depth {
+    /// Requests and responses, with their lengths.
+    Requests,
+    /// Requests, responses and records, with the lengths of the values.
+    Records,
+}
+
 pub struct Kafka {
     servers: Vec<u16>,
+    depth: Depth,
     /// What was asked: the client's port, the correlation id.
     asked: HashMap<(u16, u64), &'static str>,
 }
 
 impl Kafka {
-    pub fn new(servers: &[u16]) -> Kafka {
-        Kafka { servers: servers.to_vec(), asked: HashMap::new() }
+    pub fn new(servers: &[u16], depth: Depth) -> Kafka {
+        Kafka { servers: servers.to_vec(), depth, asked: HashMap::new() }
     }
 }
 
@@ -42,8 +52,29 @@ impl Reading for Kafka {
         } else {
             format!("{}Response", self.asked.remove(&(to, id)).unwrap())
         };
+        if self.depth == Depth::Records {
+            messages.push(Message { name, carried: None });
+            return records(pdu, messages);
+        }
         let payload_len = SIZE + pdu.number("kafka.len").unwrap();
         let carried = Some(Carried { topic: String::new(), payload_len });
         messages.push(Message { name, carried });
+    }
+}
+
+/// Each is said to be of the topic and partition named last before it.
+fn records(pdu: Field<'_>, messages: &mut Vec<Message>) {
+    let (mut topic, mut partition) = ("", "");
+    for field in pdu.all() {
+        match field.name() {
+            "kafka.topic_name" => topic = field.show(),
+            "kafka.partition_id" => partition = field.show(),
+            "kafka.message_value" => {
+                let topic = format!("{topic}-{partition}");
+                let carried = Some(Carried { topic, payload_len: field.size() });
+                messages.push(Message { name: "Record".into(), carried });
+            }
+            _ => {}
+        }
     }
 }
