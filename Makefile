@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-build build live test bench fuzz fmt lint deny kernels screenshot dissectors
+.PHONY: help setup setup-build build live test bench fuzz fmt lint deny kernels wiresharks screenshot dissectors
 
 export PATH := $(HOME)/.cargo/bin:$(PATH)
 export CARGO_TARGET_DIR ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/wirelap/target
@@ -17,6 +17,8 @@ FUZZ_SECONDS ?= 60
 
 # Kernels that the probes are tried on.
 KERNELS ?= 6.1 6.12
+# Debian's suites whose Wireshark the dissectors are tried on, beside this machine's.
+WIRESHARKS ?= trixie sid
 
 # Every cargo call takes the same packages and features: with others, features of shared libraries
 # differ and half the tree is compiled again. For the same reason `build` compiles the tests too.
@@ -75,6 +77,12 @@ kernels: setup build ## the probes' tests on Debian's kernels of the series KERN
 	@.ci/setup kernels
 	$(SUDO) .ci/kernels "$(CURDIR)/.kernels" "$(CARGO_TARGET_DIR)/debug/wirelap" \
 		"$$(find "$(CARGO_TARGET_DIR)/debug/deps" -name 'privileged-*' -executable -printf '%T@ %p\n' | sort -n | tail -1 | cut -d' ' -f2-)" $(KERNELS)
+
+wiresharks: setup build ## the dissectors' tests with the Wireshark of the Debian suites WIRESHARKS
+	@.ci/setup wiresharks
+	.ci/wiresharks "$(dir $(CARGO_TARGET_DIR))wiresharks" $(WIRESHARKS) -- \
+		cargo test $(WORKSPACE) --no-fail-fast --test dissectors --test annotated --test e2e -- \
+		--skip bytes:: --skip crowd:: --skip failures:: --skip mqtt:: --skip why::
 
 screenshot: setup build ## draw docs/screenshot.svg anew, from a real run
 	.ci/screenshot docs/screenshot.svg --keys j -- $(SUDO) "$(CARGO_TARGET_DIR)/debug/wirelap" live --on $(LIVE)

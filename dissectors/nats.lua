@@ -4,7 +4,7 @@
 -- (Lua 5.2 to 5.4). `wirelap/nats/line` reads the control lines; `wirelap/nats/fields` is all that filters can name.
 
 local here = debug.getinfo(1, "S").source:match("^@?(.*[/\\])") or ""
-package.path = here .. "?.lua;" .. package.path
+package.path = here .. "?.lua;" .. here .. "?.module;" .. package.path
 
 local nats = require("wirelap.absent")("nats", "NATS")
 if not nats then return end

@@ -5,7 +5,7 @@
 -- `wirelap/message/summary` the window "Tools > wirelap > Messages" and what `tshark -o wirelap.summary:TRUE` prints.
 
 local here = debug.getinfo(1, "S").source:match("^@?(.*[/\\])") or ""
-package.path = here .. "?.lua;" .. package.path
+package.path = here .. "?.lua;" .. here .. "?.module;" .. package.path
 
 local sentence = require("wirelap.message.sentence")
 local Summary = require("wirelap.message.summary")

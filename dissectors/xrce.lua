@@ -8,7 +8,7 @@
 -- bytes are XRCE; `fields` is all that filters can name.
 
 local here = debug.getinfo(1, "S").source:match("^@?(.*[/\\])") or ""
-package.path = here .. "?.lua;" .. package.path
+package.path = here .. "?.lua;" .. here .. "?.module;" .. package.path
 
 local Node = require("wirelap.node")
 local stream = require("wirelap.stream")

@@ -7,7 +7,7 @@
 -- `fields` is all that filters can name. No port is registered: the greeting tells, or "Decode as".
 
 local here = debug.getinfo(1, "S").source:match("^@?(.*[/\\])") or ""
-package.path = here .. "?.lua;" .. package.path
+package.path = here .. "?.lua;" .. here .. "?.module;" .. package.path
 
 local zmtp = require("wirelap.absent")("zmtp", "ZMTP")
 if not zmtp then return end

@@ -22,6 +22,22 @@ pub fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../dissectors").canonicalize().unwrap()
 }
 
+/// Whether this tshark has a dissector of that name itself. Ours then leaves it alone.
+pub fn has_own(name: &str) -> bool {
+    let output = Command::new("tshark")
+        .args(["-G", "protocols"])
+        .env("HOME", env!("CARGO_TARGET_TMPDIR"))
+        .env_remove("XDG_CONFIG_HOME")
+        .output()
+        .expect("tshark");
+    is_listed(&String::from_utf8_lossy(&output.stdout), name)
+}
+
+/// Whether `tshark -G protocols` lists a protocol: its names, the one for filters last, and since 4.2 whether it is on.
+pub fn is_listed(protocols: &str, name: &str) -> bool {
+    protocols.lines().any(|line| line.split('\t').nth(2) == Some(name))
+}
+
 /// tshark's output with one of our dissectors.
 pub fn tshark(dissector: &str, capture: &Path, args: &[&str]) -> String {
     tshark_with(&[folder().join(dissector).with_extension("lua")], capture, args)

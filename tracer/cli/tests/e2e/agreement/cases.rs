@@ -170,6 +170,14 @@ pub static RECORDED: [(Case, u64); 3] = [
 ];
 
 impl Case {
+    /// Whether somebody else reads the messages: where Wireshark has a dissector of its own, ours is not asked.
+    pub fn is_read(&self) -> bool {
+        match &self.reader {
+            Reader::Own(..) => true,
+            Reader::Lua(dissector) => !lua::has_own(dissector.name),
+        }
+    }
+
     /// What others read in a recording.
     pub fn theirs(&self, file: &Path, servers: &[u16]) -> Messages {
         match &self.reader {
