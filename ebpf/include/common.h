@@ -241,6 +241,12 @@ static __always_inline bool flow_wanted(const struct wl_flow *flow)
 	return !has_filter() || port_is(flow->sport, true) || port_is(flow->dport, true);
 }
 
+/* Whether the filter by port names one of this flow's. */
+static __always_inline bool flow_has_port(const struct wl_flow *flow)
+{
+	return filter_ports && (port_is(flow->sport, false) || port_is(flow->dport, false));
+}
+
 /* Whether the process is one that the filter by process or cgroup wants. */
 static __always_inline bool task_wanted(struct task_struct *task)
 {

@@ -198,6 +198,21 @@ static __always_inline struct sock_state *touch(struct sock *sk, struct task_str
 	return state->verdict == TRACED ? state : NULL;
 }
 
+/*
+ * A socket that its own ports do not speak for, and a datagram that it sends does: an unconnected one has a peer in
+ * each call only. From here on it is traced.
+ */
+static __always_inline struct sock_state *claim(struct sock *sk, struct task_struct *owner,
+						enum sock_pointer pointer)
+{
+	struct sock_state *state = state_of(sk);
+
+	if (!state || is_own(state))
+		return NULL;
+	state->verdict = TRACED;
+	return touch(sk, owner, pointer);
+}
+
 /* The current thread has used a traced socket: its wakeups, and its process's, are traced. */
 static __always_inline struct task_state *mark_task(struct task_struct *task)
 {

@@ -176,16 +176,22 @@ static __always_inline bool is_wanted(struct sk_buff *skb, struct wl_packet *p,
 {
 	struct sock *sk = skb->sk;
 	struct sock_state *state;
+	struct task_struct *owner;
 
 	if (!sk || !is_inet(sk) || sk->__sk_common.skc_state == TCP_LISTEN)
 		return flow_wanted(&p->flow);
 	if (sk->__sk_common.skc_state == TCP_CLOSE && sk->sk_protocol == IPPROTO_TCP)
 		return flow_wanted(&p->flow); /* resets are sent on a socket of the kernel's own */
 	state = bpf_sk_storage_get(&sockets, sk, NULL, 0);
-	if (!state || !state->announced || state->self != (__u64)sk)
-		state = touch(sk, has_filter() && in_irq(task) ? NULL : task, READ_SOCK);
+	if (!state || !state->announced || state->self != (__u64)sk) {
+		owner = has_filter() && in_irq(task) ? NULL : task;
+		state = touch(sk, owner, READ_SOCK);
+		if (!state && sk->sk_protocol == IPPROTO_UDP && flow_has_port(&p->flow))
+			state = claim(sk, owner, READ_SOCK);
+	}
+	/* It may go to a socket that is wanted, and if that is on this host its bytes are captured here. */
 	if (!state)
-		return false;
+		return has_filter() && flow_wanted(&p->flow);
 	if (state->announced)
 		p->cookie = state->cookie;
 	else if (filter_pids || filter_cgroup)

@@ -198,7 +198,8 @@ fn notes_of(row: &Row) -> Vec<String> {
     }
     if row.to_remote > 0 {
         notes.push(format!(
-            "{} legs end at another host: whether and when they were read there is not known here.",
+            "{} legs end at another host, or at a process that a filter leaves out: whether and when they were read there is not \
+             known here.",
             row.to_remote
         ));
     }

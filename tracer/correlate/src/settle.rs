@@ -82,8 +82,7 @@ impl Correlator {
         if let Some(read) = flow.marks.read_at(leg.extent) {
             return held(read);
         }
-        let is_remote = self.config.packets_only
-            || (flow.receiver.is_none() && !flow.marks.was_received(leg.extent));
+        let is_remote = self.config.packets_only || flow.ends_unseen(leg.extent);
         leg.at + self.config.patience <= self.now
             || (leg.at < self.window.cut && held(self.window.cut))
             || flow.marks.passed_at(leg.extent).is_some_and(|at| held(at.max(leg.at)))
@@ -97,8 +96,7 @@ impl Correlator {
         self.settle_row(key, way);
         let Some(flow) = self.flows.flow(way) else { return };
         let packets_only = self.config.packets_only;
-        let is_remote =
-            !packets_only && flow.receiver.is_none() && !flow.marks.was_received(extent);
+        let is_remote = !packets_only && flow.ends_unseen(extent);
         let has_sends = flow.has_sends;
         let (flow_key, from, to) = (flow.key, flow.sender, flow.receiver);
         let mut dropped = 0;

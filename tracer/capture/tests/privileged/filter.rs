@@ -1,9 +1,9 @@
 //! Filters: by port, by process tree, by cgroup; and changes of them.
 
-use crate::support::{Seen, V4, connect, everything, in_own_netns, port};
+use crate::support::{Seen, V4, connect, everything, in_own_netns, pattern, port};
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::{TcpListener, TcpStream};
+use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
@@ -57,6 +57,35 @@ fn only_the_wanted_port_is_traced() {
             assert_eq!(lost, 0);
             assert!(filtered >= MESSAGES as u64, "{probe:?}: {filtered}");
         }
+    });
+}
+
+/// A socket without a peer of its own has one in each call.
+#[test]
+fn what_is_sent_to_the_wanted_port_is_traced_from_unconnected_sockets_too() {
+    in_own_netns(|netns| {
+        let [wanted, other] = [(); 2].map(|()| UdpSocket::bind((V4, 0)).unwrap());
+        let to = wanted.local_addr().unwrap().port();
+        let config = Config { ports: vec![to], ..everything() };
+        let mut capture = Capture::attach(&config).unwrap();
+        let mut seen = Seen::new(netns);
+        let [near, stranger] = [(); 2].map(|()| UdpSocket::bind((V4, 0)).unwrap());
+        let bytes = pattern(300);
+        for _ in 0..MESSAGES {
+            stranger.send_to(&bytes, other.local_addr().unwrap()).unwrap();
+            near.send_to(&bytes, (V4, to)).unwrap();
+            assert_eq!(wanted.recv(&mut [0; 400]).unwrap(), 300);
+        }
+        let ports = [&near, &stranger].map(|socket| socket.local_addr().unwrap().port());
+        drop((near, stranger, wanted));
+        seen.collect(&mut capture, "the end of both sockets", |seen| seen.closed() == 2);
+        assert_eq!(seen.sends(seen.socket_at(ports[0]).id).len(), MESSAGES);
+        let sent: Vec<_> = seen.packets(PacketHook::Xmit).collect();
+        assert_eq!(sent.len(), MESSAGES);
+        assert!(
+            sent.iter().all(|(packet, payload)| packet.flow.dst.port() == to && *payload == bytes)
+        );
+        assert!(seen.sockets.values().all(|socket| socket.local.port() != ports[1]));
     });
 }
 
@@ -204,6 +233,32 @@ fn only_one_child(choose: impl FnOnce(&Child) -> Config + Send + 'static) {
 #[test]
 fn only_the_wanted_process_tree_is_traced() {
     only_one_child(|child| Config { pids: vec![Pid(child.id())], ..everything() });
+}
+
+/// The sender is not traced, and the bytes are nowhere else.
+#[test]
+fn what_a_wanted_process_is_sent_on_this_host_has_its_bytes() {
+    in_own_netns(|netns| {
+        let listener = TcpListener::bind((V4, 0)).unwrap();
+        let from = listener.local_addr().unwrap().port();
+        let script = format!("read go; cat <>/dev/tcp/127.0.0.1/{from} >/dev/null");
+        let mut shell = Command::new("bash");
+        let mut child = shell.args(["-c", &script]).stdin(Stdio::piped()).spawn().unwrap();
+        let config = Config { pids: vec![Pid(child.id())], ..everything() };
+        let mut capture = Capture::attach(&config).unwrap();
+        let mut seen = Seen::new(netns);
+        child.stdin.take().unwrap().write_all(b"go\n").unwrap();
+        let bytes = pattern(5_000);
+        let mut near = listener.accept().unwrap().0;
+        near.write_all(&bytes).unwrap();
+        drop(near);
+        assert!(child.wait().unwrap().success());
+        seen.collect(&mut capture, "the end of the child's socket", |seen| seen.closed() == 1);
+        assert_eq!(seen.sockets.len(), 1, "{:?}", seen.sockets);
+        let mut data = seen.packets(PacketHook::Xmit).filter(|(packet, _)| packet.payload_len > 0);
+        let start = data.next().unwrap().0.tcp.unwrap().seq;
+        assert_eq!(seen.stream_from(from, start), bytes);
+    });
 }
 
 /// A cgroup that is removed again.

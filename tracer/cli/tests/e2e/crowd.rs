@@ -20,7 +20,13 @@ struct Watched {
 }
 
 impl Watched {
+    /// With the clients.
     fn start() -> Watched {
+        Watched::by(|port, _| format!("--ports {port}"))
+    }
+
+    /// What to watch, by the broker's port and process.
+    fn by(filter: impl Fn(&str, u64) -> String) -> Watched {
         let mut broker = Command::new(bench::workload())
             .args("broker mqtt --broker mosquitto".split(' '))
             .stdin(Stdio::piped())
@@ -33,7 +39,8 @@ impl Watched {
         let address = ready["endpoint"].as_str().unwrap().to_owned();
         let port = address.rsplit_once(':').unwrap().1;
         let bench = Bench::new();
-        let live = bench.wirelap(&format!("live --plain --ports {port}")).json().start();
+        let filter = filter(port, ready["pid"].as_u64().unwrap());
+        let live = bench.wirelap(&format!("live --plain {filter}")).json().start();
         poll("the first lines of `live`", LONG, || live.has_printed().then_some(()));
         Watched { bench, live: Some(live), broker, address }
     }
@@ -75,6 +82,25 @@ fn assert_messages(result: &Value, sent: u64, delivered: u64) {
 /// Bodies alike and unlike: half of them are the same.
 fn body(number: usize) -> Vec<u8> {
     format!("reading {}", number / 2).into_bytes()
+}
+
+/// The clients' own sends and reads are not traced, but the bytes of both ways are.
+#[test]
+fn a_broker_watched_alone_tells_what_it_is_sent() {
+    let _alone = lock();
+    let watched = Watched::by(|_, pid| format!("--pid {pid}"));
+    let (mut publisher, mut reader) = (watched.client("p"), watched.client("r"));
+    reader.subscribe("demo/#");
+    for number in 0..200_u32 {
+        publisher.publish("demo/a", &number.to_be_bytes(), false);
+        reader.take(1);
+    }
+    let result = watched.result();
+    assert_eq!(result["messages"]["sent"], 200, "{}", result["messages"]);
+    // Nobody is seen to read them, and it says so.
+    assert_eq!(result["messages"]["delivered"], 0, "{}", result["messages"]);
+    let notes = result["notes"].to_string();
+    assert!(notes.contains("200 legs end at another host, or at a process"), "{notes}");
 }
 
 #[test]

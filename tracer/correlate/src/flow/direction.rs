@@ -49,7 +49,7 @@ impl Marks {
         }
     }
 
-    pub fn was_received(&self, extent: ByteRange) -> bool {
+    fn was_received(&self, extent: ByteRange) -> bool {
         match self {
             Marks::Tcp(marks) => marks.was_received(extent),
             Marks::Udp(marks) => marks.was_received(extent),
@@ -129,6 +129,13 @@ pub struct Head {
 }
 
 impl Flow {
+    /// Whether nobody is seen to read `extent`: its reader is on another host, or left out by a filter. A datagram that came
+    /// in here may yet be for a socket that has not shown itself.
+    pub fn ends_unseen(&self, extent: ByteRange) -> bool {
+        let is_stream = matches!(self.marks, Marks::Tcp(_));
+        self.receiver.is_none() && (is_stream || !self.marks.was_received(extent))
+    }
+
     pub fn new(key: FlowKey, config: &Config) -> Flow {
         Flow {
             key,
