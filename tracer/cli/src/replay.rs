@@ -224,7 +224,7 @@ impl<F: Follower> Replay<F> {
         let snapshot = self.correlator().snapshot(end);
         let told = std::mem::take(&mut self.told);
         let cut = told.cut;
-        let mut report = report(&snapshot, told, self.there.take());
+        let mut report = report(&snapshot, told, self.there.as_ref());
         report.partial |= self.is_damaged;
         report.notes.append(&mut self.notes);
         report.notes.extend(self.seen.missing());
@@ -333,9 +333,9 @@ pub fn shown(path: &Path) -> String {
 }
 
 /// What the events say, with what only the recorder knew.
-fn report(snapshot: &Snapshot, told: Told, there: Option<RunReport>) -> RunReport {
+fn report(snapshot: &Snapshot, told: Told, there: Option<&RunReport>) -> RunReport {
     let mut report = seen(snapshot);
-    if let Some(there) = &there {
+    if let Some(there) = there {
         use_of_machine(&mut report, &there.results, Some(2));
     }
     report.environment = told.environment.unwrap_or_else(|| environment::describe(0));

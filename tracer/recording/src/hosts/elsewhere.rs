@@ -64,7 +64,9 @@ pub fn renumber(event: &mut Event<'_>) {
             namespace(netns);
             thread(task);
         }
-        Body::Closed(id) => socket(id),
+        Body::Closed(id) | Body::Retransmit(Retransmit { socket: id, start: _, len: _ }) => {
+            socket(id);
+        }
         Body::Send(Send { socket: id, task, kind: _ }) => {
             socket(id);
             thread(task);
@@ -104,7 +106,6 @@ pub fn renumber(event: &mut Event<'_>) {
             from_irq: _,
             migrated: _,
         }) => [task, waker, holder].into_iter().for_each(thread),
-        Body::Retransmit(Retransmit { socket: id, start: _, len: _ }) => socket(id),
         Body::Drop(Drop { flow: key, cause: _, reason: _, len: _ }) => flow(key),
         Body::Lost(Lost { probe: _, count: _ }) | Body::Window(_) => {}
     }
