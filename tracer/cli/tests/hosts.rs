@@ -370,7 +370,9 @@ fn datagrams() -> [Vec<Packet>; 2] {
         sender.push(packet);
         receiver.push(arrived);
     }
-    ends.iter_mut().for_each(|packets| packets.sort_by_key(|packet| packet.at));
+    for packets in &mut ends {
+        packets.sort_by_key(|packet| packet.at);
+    }
     ends
 }
 
