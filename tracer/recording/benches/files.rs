@@ -1,0 +1,132 @@
+//! Reading and writing files: events a second.
+//!
+//! Messages of 64 bytes from one thread to another, as probes tell them: a send, the packet on its way out and in,
+//! readiness, a wakeup, a read. And the packets alone, as tcpdump would have written them.
+
+#![allow(missing_docs, reason = "criterion's macros")]
+
+use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use std::hint::black_box;
+use wirelap_events::{
+    Body, Cpu, Event, FlowKey, IfIndex, Nanos, NetNs, Packet, PacketHook, PacketId, Pid, Portion,
+    Read, ReadKind, Ready, ReadyKind, Send, SendKind, Seq, SocketId, TaskId, TcpFields, Tid,
+    Transport, TxState, Wake, tcp_flags,
+};
+use wirelap_recording::{Encoder, Recording, Section, Settings};
+
+const MESSAGES: u32 = 10_000;
+const PAYLOAD: [u8; 64] = [b'x'; 64];
+
+/// The events of one message.
+fn message(number: u32) -> [Event<'static>; 6] {
+    let [src, dst] = ["127.0.0.1:40000", "127.0.0.1:1883"].map(|addr| addr.parse().unwrap());
+    let flow = FlowKey::new(Transport::Tcp, src, dst, NetNs(1));
+    let start = Seq(number * 64);
+    let end = start.plus(64);
+    let [sender, reader] = [7, 8].map(|id| TaskId { pid: Pid(id), tid: Tid(id) });
+    let packet = Packet {
+        hook: PacketHook::Xmit,
+        flow,
+        id: PacketId(u64::from(number) << 10),
+        socket: Some(SocketId(1)),
+        task: sender,
+        netns: NetNs(1),
+        device: IfIndex(1),
+        queued: None,
+        queue: 0,
+        wire_bytes: 116,
+        link_header: 0,
+        ip_header: 20,
+        transport_header: 32,
+        payload_len: 64,
+        segments: 1,
+        deferred: false,
+        portion: Portion::Whole,
+        tcp: Some(TcpFields { seq: start, ack: Seq(1), flags: tcp_flags::ACK, window: 512 }),
+        payload: &PAYLOAD,
+    };
+    let received = Packet { hook: PacketHook::Rx, socket: None, payload: &[], ..packet };
+    let state = Some(TxState { window: 65_535, mss: 32_768, cwnd: 10, ..TxState::default() });
+    let [one, two] = [SocketId(1), SocketId(2)];
+    let sent = SendKind::Stream { start, len: 64, state };
+    let woken = Nanos(u64::from(number) * 50_000 + 6_000);
+    let wake = Wake { task: reader, woken, from_irq: true, ..Wake::default() };
+    let bodies = [
+        Body::Send(Send { socket: one, task: sender, kind: sent }),
+        Body::Packet(packet),
+        Body::Packet(received),
+        Body::Ready(Ready { socket: two, kind: ReadyKind::Stream(end) }),
+        Body::Wake(wake),
+        Body::Read(Read { socket: two, task: reader, kind: ReadKind::Stream { end, len: 64 } }),
+    ];
+    let mut at = Nanos(u64::from(number) * 50_000);
+    bodies.map(|body| {
+        at = at + Nanos(2_000);
+        Event { at, cpu: Cpu(1), body }
+    })
+}
+
+fn write(messages: u32) -> Vec<u8> {
+    let settings = Settings { payload: true, ..Settings::default() };
+    let mut encoder = Encoder::new(Section::default(), settings, Box::new(|_, _| None));
+    let mut file = Vec::new();
+    for event in (0..messages).flat_map(message) {
+        encoder.event(&event);
+        if encoder.bytes().len() > 1 << 16 {
+            file.extend_from_slice(encoder.bytes());
+            encoder.clear();
+        }
+    }
+    encoder.complete();
+    file.extend_from_slice(encoder.bytes());
+    file
+}
+
+/// Packets of such messages in a pcap file of nanoseconds, of raw IP.
+fn capture(messages: u32) -> Vec<u8> {
+    const LEN: u16 = 20 + 20 + 64;
+    let words = [0xA1B2_3C4D_u32, 0x0004_0002, 0, 0, 65_535, 101];
+    let mut file: Vec<u8> = words.into_iter().flat_map(u32::to_le_bytes).collect();
+    for number in 0..messages {
+        let words = [number / 20_000, number % 20_000 * 50_000, LEN.into(), LEN.into()];
+        file.extend(words.into_iter().flat_map(u32::to_le_bytes));
+        let [high, low] = LEN.to_be_bytes();
+        file.extend([0x45, 0, high, low, 0, 0, 0x40, 0, 64, 6, 0, 0, 127, 0, 0, 1, 127, 0, 0, 1]);
+        file.extend([40_000_u16, 1883].into_iter().flat_map(u16::to_be_bytes));
+        file.extend([number * 64, 1].into_iter().flat_map(u32::to_be_bytes));
+        file.extend([0x50, tcp_flags::ACK, 2, 0, 0, 0, 0, 0]);
+        file.extend(PAYLOAD);
+    }
+    file
+}
+
+fn entries(bytes: &[u8]) -> u64 {
+    let mut recording = Recording::new(bytes).unwrap();
+    let mut count = 0;
+    while let Some(entry) = recording.next() {
+        black_box(&entry);
+        count += 1;
+    }
+    assert!(recording.problems().is_empty());
+    count
+}
+
+fn files(criterion: &mut Criterion) {
+    let recording = write(MESSAGES);
+    let packets = capture(MESSAGES);
+    let mut group = criterion.benchmark_group("read");
+    for (name, bytes) in [("recording", &recording), ("capture", &packets)] {
+        group.throughput(Throughput::Elements(entries(bytes)));
+        group.bench_with_input(BenchmarkId::from_parameter(name), bytes, |bencher, bytes| {
+            bencher.iter(|| entries(bytes));
+        });
+    }
+    group.finish();
+    let mut group = criterion.benchmark_group("write");
+    group.throughput(Throughput::Elements(u64::from(MESSAGES) * 6));
+    group.bench_function("recording", |bencher| bencher.iter(|| write(MESSAGES)));
+    group.finish();
+}
+
+criterion_group!(benches, files);
+criterion_main!(benches);
