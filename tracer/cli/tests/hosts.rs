@@ -3,71 +3,17 @@
 
 #![allow(missing_docs, reason = "a test")]
 
+#[path = "hosts/captures.rs"]
+mod captures;
 #[path = "hosts/recorded.rs"]
 mod recorded;
 
+use captures::{CLIENT, DESTINATION, Packet, SERVER, SOURCE, client, datagrams, server, shifted};
 use recorded::{TOLD, WRITTEN, recorded};
 use serde_json::Value;
 use std::fs;
-use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Output};
-
-/// A packet of a capture.
-#[derive(Clone)]
-struct Packet {
-    at: i64,
-    original: u32,
-    bytes: Vec<u8>,
-}
-
-/// Of Ethernet.
-const SOURCE: std::ops::Range<usize> = 26..30;
-const DESTINATION: std::ops::Range<usize> = 30..34;
-
-const CLIENT: [u8; 4] = [10, 77, 0, 1];
-const SERVER: [u8; 4] = [10, 77, 0, 2];
-
-fn capture(name: &str) -> Vec<Packet> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hosts").join(name);
-    let mut bytes = Vec::new();
-    flate2::read::GzDecoder::new(&fs::read(path).unwrap()[..]).read_to_end(&mut bytes).unwrap();
-    packets(&bytes, 1)
-}
-
-/// The packets of a file whose times have parts of so many nanoseconds.
-fn packets(bytes: &[u8], unit: i64) -> Vec<Packet> {
-    let mut rest = &bytes[24..];
-    let mut packets = Vec::new();
-    while !rest.is_empty() {
-        let word = |at: usize| u32::from_le_bytes(rest[at..at + 4].try_into().unwrap());
-        let len = word(8) as usize;
-        packets.push(Packet {
-            at: i64::from(word(0)) * 1_000_000_000 + i64::from(word(4)) * unit,
-            original: word(12),
-            bytes: rest[16..16 + len].to_vec(),
-        });
-        rest = &rest[16 + len..];
-    }
-    packets
-}
-
-fn client() -> Vec<Packet> {
-    capture("client.pcap.gz")
-}
-
-fn server() -> Vec<Packet> {
-    capture("server.pcap.gz")
-}
-
-/// As a clock shows it that is ahead by `offset` nanoseconds and gains `ppm`.
-fn shifted(mut packets: Vec<Packet>, offset: i64, ppm: i64) -> Vec<Packet> {
-    let start = packets[0].at;
-    for packet in &mut packets {
-        packet.at += offset + (packet.at - start) * ppm / 1_000_000;
-    }
-    packets
-}
 
 struct Bench(tempfile::TempDir);
 
@@ -346,34 +292,6 @@ fn two_files_of_a_ring_are_one_recording() {
     fs::write(&files[1], &bytes[..200]).unwrap();
     let output = of(&["analyze", "--json", "-"], &files);
     assert!(output.status.success(), "{}", text(&output.stderr));
-}
-
-/// A conversation by datagrams, as two hosts would have seen it that are 2 ms and a little apart: the ends of one
-/// on the loopback device.
-fn datagrams() -> [Vec<Packet>; 2] {
-    const PORT: [u8; 2] = 7447_u16.to_be_bytes();
-    let path = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let path = path.join("../protocols/tests/dissectors/captures/zenoh-udp.pcap");
-    let mut ends = [Vec::new(), Vec::new()];
-    for (index, mut packet) in (0..).zip(packets(&fs::read(path).unwrap(), 1_000)) {
-        let is_answer = packet.bytes[34..36] == PORT;
-        if !is_answer && packet.bytes[36..38] != PORT {
-            continue;
-        }
-        let (from, to) = if is_answer { (SERVER, CLIENT) } else { (CLIENT, SERVER) };
-        packet.bytes[SOURCE].copy_from_slice(&from);
-        packet.bytes[DESTINATION].copy_from_slice(&to);
-        let mut arrived = packet.clone();
-        arrived.at += 2_000_000 + index * 7_919 % 90_000;
-        let [client, server] = &mut ends;
-        let (sender, receiver) = if is_answer { (server, client) } else { (client, server) };
-        sender.push(packet);
-        receiver.push(arrived);
-    }
-    for packets in &mut ends {
-        packets.sort_by_key(|packet| packet.at);
-    }
-    ends
 }
 
 #[test]

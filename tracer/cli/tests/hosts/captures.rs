@@ -1,0 +1,89 @@
+//! What the two hosts captured.
+
+use std::fs;
+use std::io::Read;
+use std::path::Path;
+
+/// A packet of a capture.
+#[derive(Clone)]
+pub struct Packet {
+    pub at: i64,
+    pub original: u32,
+    pub bytes: Vec<u8>,
+}
+
+/// Of Ethernet.
+pub const SOURCE: std::ops::Range<usize> = 26..30;
+pub const DESTINATION: std::ops::Range<usize> = 30..34;
+
+pub const CLIENT: [u8; 4] = [10, 77, 0, 1];
+pub const SERVER: [u8; 4] = [10, 77, 0, 2];
+
+fn capture(name: &str) -> Vec<Packet> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hosts").join(name);
+    let mut bytes = Vec::new();
+    flate2::read::GzDecoder::new(&fs::read(path).unwrap()[..]).read_to_end(&mut bytes).unwrap();
+    packets(&bytes, 1)
+}
+
+/// The packets of a file whose times have parts of so many nanoseconds.
+fn packets(bytes: &[u8], unit: i64) -> Vec<Packet> {
+    let mut rest = &bytes[24..];
+    let mut packets = Vec::new();
+    while !rest.is_empty() {
+        let word = |at: usize| u32::from_le_bytes(rest[at..at + 4].try_into().unwrap());
+        let len = word(8) as usize;
+        packets.push(Packet {
+            at: i64::from(word(0)) * 1_000_000_000 + i64::from(word(4)) * unit,
+            original: word(12),
+            bytes: rest[16..16 + len].to_vec(),
+        });
+        rest = &rest[16 + len..];
+    }
+    packets
+}
+
+pub fn client() -> Vec<Packet> {
+    capture("client.pcap.gz")
+}
+
+pub fn server() -> Vec<Packet> {
+    capture("server.pcap.gz")
+}
+
+/// As a clock shows it that is ahead by `offset` nanoseconds and gains `ppm`.
+pub fn shifted(mut packets: Vec<Packet>, offset: i64, ppm: i64) -> Vec<Packet> {
+    let start = packets[0].at;
+    for packet in &mut packets {
+        packet.at += offset + (packet.at - start) * ppm / 1_000_000;
+    }
+    packets
+}
+
+/// A conversation by datagrams, as two hosts would have seen it that are 2 ms and a little apart: the ends of one
+/// on the loopback device.
+pub fn datagrams() -> [Vec<Packet>; 2] {
+    const PORT: [u8; 2] = 7447_u16.to_be_bytes();
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let path = path.join("../protocols/tests/dissectors/captures/zenoh-udp.pcap");
+    let mut ends = [Vec::new(), Vec::new()];
+    for (index, mut packet) in (0..).zip(packets(&fs::read(path).unwrap(), 1_000)) {
+        let is_answer = packet.bytes[34..36] == PORT;
+        if !is_answer && packet.bytes[36..38] != PORT {
+            continue;
+        }
+        let (from, to) = if is_answer { (SERVER, CLIENT) } else { (CLIENT, SERVER) };
+        packet.bytes[SOURCE].copy_from_slice(&from);
+        packet.bytes[DESTINATION].copy_from_slice(&to);
+        let mut arrived = packet.clone();
+        arrived.at += 2_000_000 + index * 7_919 % 90_000;
+        let [client, server] = &mut ends;
+        let (sender, receiver) = if is_answer { (server, client) } else { (client, server) };
+        sender.push(packet);
+        receiver.push(arrived);
+    }
+    for packets in &mut ends {
+        packets.sort_by_key(|packet| packet.at);
+    }
+    ends
+}
