@@ -218,6 +218,16 @@ pub fn name(group: &Group) -> String {
     text::clean(&parts.into_iter().flatten().collect::<Vec<_>>().join(" "))
 }
 
+/// Whether a row is worth a line: not if it has no message and no process, and another one has the messages of this
+/// middleware and broker. Such is a look whether a server is there yet. Its bytes are in the report.
+pub fn is_shown(groups: &[Group], index: usize) -> bool {
+    let group = &groups[index];
+    let is_empty = |group: &Group| group.messages.sent + group.messages.delivered == 0;
+    let same =
+        |other: &&Group| (&other.middleware, &other.broker) == (&group.middleware, &group.broker);
+    !is_empty(group) || !group.processes.is_empty() || groups.iter().filter(same).all(is_empty)
+}
+
 /// The most of [`name`] that `columns` hold: without the address, then without the port, then cut.
 pub fn short_name(group: &Group, columns: usize) -> String {
     let full = name(group);
@@ -269,9 +279,9 @@ impl Sort {
         matches!(self.by, Some(Column::Rate | Column::Delivered | Column::Why)) != self.reverse
     }
 
-    /// The groups' indices in this order. Equal rows keep the order in which they were found.
+    /// The indices of the groups that are shown, in this order. Equal rows keep the order in which they were found.
     pub fn order(self, groups: &[Group]) -> Vec<usize> {
-        let mut order: Vec<usize> = (0..groups.len()).collect();
+        let mut order: Vec<usize> = (0..groups.len()).filter(|&at| is_shown(groups, at)).collect();
         match self.by {
             None if self.reverse => order.reverse(),
             None => {}
@@ -330,6 +340,16 @@ mod tests {
         assert_eq!(order(Column::P50, false), [2, 0, 1]);
         assert_eq!(order(Column::Name, false), [2, 1, 0]);
         assert_eq!(Sort { by: None, reverse: true }.order(&groups()), [2, 1, 0]);
+    }
+
+    #[test]
+    fn a_row_of_nobodys_without_messages_is_shown_only_if_there_is_no_other() {
+        let mut groups = vec![group("nats", 0.0, 0), group("nats", 1.0, 1), group("dds", 0.0, 0)];
+        assert_eq!(Sort::default().order(&groups), [0, 1, 2]);
+        groups[1].messages.sent = 1;
+        assert_eq!(Sort::default().order(&groups), [1, 2]);
+        groups[0].processes.push(wirelap_correlate::Process::default());
+        assert_eq!(Sort::default().order(&groups), [0, 1, 2]);
     }
 
     #[test]

@@ -64,7 +64,8 @@ fn table(out: &mut String, groups: &[Group], width: u16) {
         line
     };
     push(out, &row(Column::Name.title(), &|column| column.title().into()), width);
-    for group in groups {
+    for group in (0..groups.len()).filter(|&at| columns::is_shown(groups, at)).map(|at| &groups[at])
+    {
         let name = columns::short_name(group, name_width);
         push(out, &row(&name, &|column| column.cell(group)), width);
         if let Some(time) = top_segments(group) {
