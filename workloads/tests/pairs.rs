@@ -68,8 +68,14 @@ fn assert_round_trips(spec: &Spec, here: &Path, there: &Path) {
     let round_trips = records(here, TruthKind::RoundTrip);
     let replies = records(there, TruthKind::Publish);
     let answers = records(here, TruthKind::Deliver);
-    assert_eq!(round_trips.len(), pings.len());
+    // Over DDS the answering end may come to know the reader of its replies later than that reader its writer, and what it
+    // writes before is for nobody: the first of the warm-up.
+    let unanswered = usize::from(spec.middleware == "dds");
+    assert!(round_trips.len() + unanswered >= pings.len(), "{} {}", round_trips.len(), pings.len());
     for (ping, reply) in expected_stamps(spec, false).iter().zip(expected_stamps(spec, true)) {
+        if ping.warmup && !round_trips.contains_key(ping) {
+            continue;
+        }
         let (published, trip) = (pings[ping], round_trips[ping]);
         assert_eq!(Nanos(trip.aux), trip.at - published.at);
         assert_eq!(answers[&reply].at, trip.at);

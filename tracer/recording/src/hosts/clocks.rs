@@ -59,7 +59,7 @@ impl Clocks {
         let since = (even - i128::from(self.start.0)) as f64;
         #[expect(clippy::cast_possible_truncation, reason = "`as` saturates")]
         let drifted = (since * rate / (1.0 + rate)).round() as i128;
-        Nanos(u64::try_from(even - drifted).unwrap_or(0))
+        Nanos(u64::try_from(even.saturating_sub(drifted)).unwrap_or(0))
     }
 
     /// From samples of both directions, in the order of the first clock.
