@@ -101,7 +101,7 @@ fn every_operation_of_nats_is_what_the_dissector_says() {
 fn every_frame_of_zmtp_is_what_the_dissector_says() {
     let path = "captured/captures/zmtp.pcap";
     if has_own("zmtp") {
-        // Since Wireshark 4.2.
+        // As Wireshark 4.4 and 4.6 do.
         let listed = tshark("zmtp", &capture(path), &["-d", "tcp.port==5551,zmtp", "-Y", "zmtp"]);
         assert!(listed.lines().count() > 5, "{listed}");
         return;

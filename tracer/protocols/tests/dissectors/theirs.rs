@@ -33,7 +33,7 @@ pub fn has_own(name: &str) -> bool {
     is_listed(&String::from_utf8_lossy(&output.stdout), name)
 }
 
-/// Whether `tshark -G protocols` lists a protocol: its names, the one for filters last, and since 4.2 whether it is on.
+/// Whether `tshark -G protocols` lists a protocol: its names, the one for filters last, and in later versions than 4.0 whether it is on.
 pub fn is_listed(protocols: &str, name: &str) -> bool {
     protocols.lines().any(|line| line.split('\t').nth(2) == Some(name))
 }
