@@ -17,6 +17,7 @@ Examples:
   zcat capture.pcap.gz | wirelap analyze -           gzip and zstd are also read as they are
   wirelap analyze tcpdump.pcap --decode 11883=mqtt
   wirelap analyze client.pcap server.pcap            both ends, captured on two hosts whose clocks differ
+  wirelap analyze pub.pcap broker.pcap sub.pcap      any number of hosts, in any order
   wirelap analyze trace.pcapng --annotate told.pcapng          for Wireshark: each packet tells of its messages
   tcpdump -w - port 1883 | wirelap analyze - --annotate told.pcapng
 

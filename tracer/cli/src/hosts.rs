@@ -1,61 +1,69 @@
-//! Two captures: parts of one, or what two hosts saw of the same connections.
+//! Several captures: parts of one, or what several hosts saw of the same connections.
 
 use crate::failure::Failure;
 use crate::replay::shown;
-use std::path::Path;
+use std::net::IpAddr;
+use std::path::{Path, PathBuf};
 use wirelap_events::Body;
 use wirelap_recording::Recording;
 use wirelap_recording::hosts::merge::{Placing, What, next_on_wall};
-use wirelap_recording::hosts::{Addresses, Clocks, Common, Survey, common, is_twice};
-use wirelap_report::{ClockOffset, human};
+use wirelap_recording::hosts::{
+    Addresses, Chain, Clocks, Common, Link, Places, Survey, common, is_twice, own_addresses, tree,
+};
+use wirelap_report::{HostClock, human};
 
-/// What two captures have in common, if they are of two hosts.
-pub struct TwoHosts {
-    /// How their clocks differ.
-    pub clocks: Clocks,
-    /// How their packets become one order.
-    pub placing: Placing,
-    /// What of them is put together.
+/// The most captures that are looked at together. More are read one after the other: the files of a ring.
+const MOST: usize = 64;
+
+/// What captures of several hosts have in common.
+pub struct Hosts {
+    /// How each file's packets get their place in the common order.
+    pub placings: Vec<Placing>,
+    /// The host of each file, 1 for the first.
+    pub numbers: Vec<u8>,
+    /// The addresses of each host, as far as they are known.
+    pub addresses: Vec<Vec<IpAddr>>,
+    /// Whether a file is the first that its host made: later ones repeat what was known then.
+    pub begins: Vec<bool>,
+    /// How the clocks of all hosts but the first differ from that one's.
+    pub clocks: Vec<HostClock>,
+    /// What of the files is put together.
     pub what: What,
     /// One at least is a recording of wirelap's.
     pub recorded: bool,
 }
 
-/// Looks at both files. `None` if they are to be read one after the other.
+/// Looks at all files. `None` if they are to be read one after the other.
 ///
 /// # Errors
-/// They are of two hosts, and their clocks cannot be compared.
-pub fn look(first: &Path, second: &Path) -> Result<Option<TwoHosts>, Failure> {
-    let mut addresses = Addresses::default();
-    let mut look = |path| survey(path, &mut addresses);
-    let (Some((mut one, own)), Some((mut two, own_two))) = (look(first), look(second)) else {
+/// They are of several hosts, and their clocks cannot be compared.
+pub fn look(files: &[PathBuf]) -> Result<Option<Hosts>, Failure> {
+    if files.len() < 2 || files.len() > MOST {
         return Ok(None);
-    };
-    let at_once = one.overlaps(&two);
-    let what = if own && own_two { What::Everything } else { What::Packets };
-    let names = format!("{} and {}", shown(first), shown(second));
-    let failed = |why: &str| Err(Failure::Usage(format!("{names}: {why}")));
-    match common(&mut one, &mut two, &addresses) {
-        Common::Nothing if at_once && what == What::Packets => failed(
-            "they were captured at the same time and have no flow in common (addresses may be translated between the \
-             hosts), so their clocks cannot be compared: analyze each alone, or put captures of one host together with mergecap",
-        ),
-        Common::Nothing => Ok(None),
-        Common::OneWay => failed(
-            "both have packets of one direction only, so that a clock that is ahead cannot be told from a long way: \
-             capture both directions, or analyze each alone",
-        ),
-        Common::Packets { samples, ours, theirs } => match Clocks::of(&samples) {
-            Ok(Some(clocks)) => {
-                let placing = Placing::new(clocks, what, &ours, &theirs);
-                Ok(Some(TwoHosts { clocks, placing, what, recorded: own || own_two }))
-            }
-            Ok(None) => Ok(None),
-            Err(_) => failed(
-                "their times of the same packets contradict each other: a clock was set meanwhile; analyze each alone",
-            ),
-        },
     }
+    let mut addresses = Addresses::default();
+    let mut surveys = Vec::new();
+    let mut own = Vec::new();
+    for file in files {
+        let Some((survey, is_own)) = survey(file, files.len(), &mut addresses) else {
+            return Ok(None);
+        };
+        surveys.push(survey);
+        own.push(is_own);
+    }
+    let what = if own.iter().all(|own| *own) { What::Everything } else { What::Packets };
+    let mut pairs = Pairs::of(&mut surveys, &addresses);
+    if pairs.links.is_empty() {
+        return pairs.unrelated(files, &surveys, what).map_or(Ok(None), Err);
+    }
+    let chains = pairs.join(files, &surveys, &addresses)?;
+    let placings = pairs.placings(&chains, what);
+    let numbers = numbers(&chains);
+    let clocks = clocks(files, &chains, &numbers);
+    let recorded = own.contains(&true);
+    let begins = begins(&surveys, &numbers);
+    let addresses = pairs.addresses(&numbers);
+    Ok(Some(Hosts { placings, numbers, addresses, begins, clocks, what, recorded }))
 }
 
 /// Whether a capture that others made has both ends of its flows in it.
@@ -65,12 +73,22 @@ pub fn has_both_ends(path: &Path) -> bool {
     is_file && open().is_some_and(|mut recording| !recording.is_own() && is_twice(&mut recording))
 }
 
-/// The packets of a capture or recording; `None` if it cannot be read twice, or is none. Tells whether it is a recording of
+/// The addresses of each host that a capture of others was made on, where it says which way packets went.
+pub fn own_addresses_of(path: &Path) -> Vec<Vec<IpAddr>> {
+    let is_file = std::fs::metadata(path).is_ok_and(|there| there.is_file());
+    let open = || Recording::new(wirelap_recording::open(path).ok()?).ok();
+    match is_file.then(open).flatten() {
+        Some(mut recording) if !recording.is_own() => own_addresses(&mut recording),
+        _ => Vec::new(),
+    }
+}
+
+/// The packets of one of so many captures; `None` if it cannot be read twice, or is none. Tells whether it is a recording of
 /// wirelap's.
-fn survey(path: &Path, addresses: &mut Addresses) -> Option<(Survey, bool)> {
+fn survey(path: &Path, captures: usize, addresses: &mut Addresses) -> Option<(Survey, bool)> {
     std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file)?;
     let mut recording = Recording::new(wirelap_recording::open(path).ok()?).ok()?;
-    let mut survey = Survey::default();
+    let mut survey = Survey::of(captures);
     while let Some(event) = next_on_wall(&mut recording) {
         if let Body::Packet(packet) = &event.body {
             survey.add(&event, packet, addresses);
@@ -79,42 +97,240 @@ fn survey(path: &Path, addresses: &mut Addresses) -> Option<(Survey, bool)> {
     Some((survey, recording.is_own()))
 }
 
-/// For the report.
-pub fn offset(first: &Path, second: &Path, clocks: &Clocks) -> ClockOffset {
-    ClockOffset {
-        first: shown(first),
-        second: shown(second),
-        offset_ns: clocks.offset,
-        drift_ppm: clocks.drift / 1e3,
-        drift_within_ppm: clocks.drift_within / 1e3,
-        within_ns: clocks.within.0,
-        at_most_ns: clocks.at_most.0,
-        packets: clocks.samples as u64,
+/// Why two captures that have packets in common cannot be put together.
+#[derive(Clone, Copy)]
+enum Obstacle {
+    OneWay,
+    Uneven,
+}
+
+impl Obstacle {
+    fn why(self) -> &'static str {
+        match self {
+            Obstacle::OneWay => {
+                "both have packets of one direction only, so that a clock that is ahead cannot be told from a long way: \
+                 capture both directions, or analyze each alone"
+            }
+            Obstacle::Uneven => {
+                "their times of the same packets contradict each other: a clock was set meanwhile; analyze each alone"
+            }
+        }
     }
 }
 
-/// What a reader should know.
-pub fn sentences(clocks: &ClockOffset) -> Vec<String> {
-    let time = |ns: u64| human::time_ns(Some(ns));
-    let ClockOffset { first, second, offset_ns, drift_ppm, within_ns, at_most_ns, packets, .. } =
-        clocks;
-    let side = if *offset_ns < 0 { "behind" } else { "ahead of" };
-    let drift = if *drift_ppm == 0.0 {
-        format!("no drift above {:.1} ppm", clocks.drift_within_ppm)
-    } else {
-        format!("drifting by {drift_ppm:+.1} ± {:.1} ppm", clocks.drift_within_ppm)
+/// What every two captures have in common.
+#[derive(Default)]
+struct Pairs {
+    links: Vec<Link>,
+    places: Places,
+    obstacles: Vec<([usize; 2], Obstacle)>,
+}
+
+impl Pairs {
+    fn of(surveys: &mut [Survey], addresses: &Addresses) -> Pairs {
+        let mut pairs = Pairs::default();
+        for second in 1..surveys.len() {
+            let (before, after) = surveys.split_at_mut(second);
+            let Some(two) = after.first_mut() else { break };
+            for (first, one) in before.iter_mut().enumerate() {
+                pairs.add([first, second], common(one, two, addresses));
+            }
+        }
+        pairs
+    }
+
+    fn add(&mut self, files: [usize; 2], common: Common) {
+        match common {
+            Common::Nothing => {}
+            Common::OneWay => self.obstacles.push((files, Obstacle::OneWay)),
+            Common::Packets { samples, ours, theirs } => match Clocks::of(&samples) {
+                Ok(Some(clocks)) => {
+                    self.links.push(Link { files, clocks: Some(clocks) });
+                    self.places.add(files, [&ours, &theirs]);
+                }
+                Ok(None) => {}
+                Err(_) => self.obstacles.push((files, Obstacle::Uneven)),
+            },
+        }
+    }
+
+    /// Why files that no packets join cannot be read one after the other either, if so.
+    fn unrelated(&self, files: &[PathBuf], surveys: &[Survey], what: What) -> Option<Failure> {
+        let names = |[a, b]: [usize; 2]| format!("{} and {}", shown(&files[a]), shown(&files[b]));
+        if let Some((pair, obstacle)) = self.obstacles.first() {
+            return Some(Failure::Usage(format!("{}: {}", names(*pair), obstacle.why())));
+        }
+        let pairs = (0..files.len()).flat_map(|b| (0..b).map(move |a| [a, b]));
+        let mut at_once = pairs.filter(|&[a, b]| surveys[a].overlaps(&surveys[b]));
+        let pair = at_once.next().filter(|_| what == What::Packets)?;
+        Some(Failure::Usage(format!(
+            "{}: they were captured at the same time and have no flow in common (addresses may be translated between the \
+             hosts), so their clocks cannot be compared: analyze each alone, or put captures of one host together with mergecap",
+            names(pair)
+        )))
+    }
+
+    /// The way from each file's clock to the first one's.
+    fn join(
+        &mut self,
+        files: &[PathBuf],
+        surveys: &[Survey],
+        addresses: &Addresses,
+    ) -> Result<Vec<Chain>, Failure> {
+        let parts = (0..files.len()).filter_map(|file| self.places.part(surveys, file, addresses));
+        self.links.extend(parts);
+        let chains = tree(files.len(), &self.links);
+        let missing = chains.iter().position(Option::is_none);
+        match missing {
+            Some(file) => Err(self.unjoined(file, files)),
+            None => Ok(chains.into_iter().flatten().collect()),
+        }
+    }
+
+    fn unjoined(&self, file: usize, files: &[PathBuf]) -> Failure {
+        let name = shown(&files[file]);
+        let obstacle = self.obstacles.iter().find(|(pair, _)| pair.contains(&file));
+        Failure::Usage(match obstacle {
+            Some(([a, b], obstacle)) => {
+                let other = shown(&files[if *a == file { *b } else { *a }]);
+                format!("{name} and {other}: {}", obstacle.why())
+            }
+            None => format!(
+                "{name} cannot be put together with the others: no packets of both directions are in it and in one that leads to {} \
+                 (it may be of another time, or addresses may be translated in between), so its clock cannot be compared; leave it \
+                 out, or analyze it alone",
+                shown(&files[0])
+            ),
+        })
+    }
+
+    /// The addresses of each host.
+    fn addresses(&self, numbers: &[u8]) -> Vec<Vec<IpAddr>> {
+        let hosts = 1..=numbers.iter().copied().max().unwrap_or(0);
+        hosts.map(|host| self.places.of(&files_of(numbers, host)).into_iter().collect()).collect()
+    }
+
+    fn placings(&self, chains: &[Chain], what: What) -> Vec<Placing> {
+        let numbers = numbers(chains);
+        let placing = |(chain, &number): (&Chain, &u8)| {
+            let of = |host| self.places.of(&files_of(&numbers, host));
+            let mine = of(number);
+            let others = numbers.iter().filter(|other| **other != number);
+            let others = others.flat_map(|&other| of(other)).collect();
+            Placing::new(chain.clone(), number, what, mine, others)
+        };
+        chains.iter().zip(&numbers).map(placing).collect()
+    }
+}
+
+fn files_of(numbers: &[u8], host: u8) -> Vec<usize> {
+    let files = numbers.iter().enumerate().filter(|(_, number)| **number == host);
+    files.map(|(file, _)| file).collect()
+}
+
+/// The host of each file: parts of one capture are of one, others are of another each.
+fn numbers(chains: &[Chain]) -> Vec<u8> {
+    let mut next = 0_u8;
+    let mut numbers: Vec<u8> = Vec::new();
+    for chain in chains {
+        numbers.push(if chain.part_of.is_some() {
+            0
+        } else {
+            next = next.saturating_add(1);
+            next
+        });
+    }
+    let of = |chain: &Chain| chain.part_of.and_then(|whole| numbers.get(whole).copied());
+    let parts: Vec<Option<u8>> = chains.iter().map(of).collect();
+    numbers.iter().zip(parts).map(|(number, part)| part.unwrap_or(*number)).collect()
+}
+
+fn begins(surveys: &[Survey], numbers: &[u8]) -> Vec<bool> {
+    let start = |file: usize| (surveys[file].span.map(|(first, _)| first), file);
+    let is_first = |file: usize| {
+        let others = (0..numbers.len()).filter(|other| numbers[*other] == numbers[file]);
+        others.map(start).min() == Some(start(file))
     };
-    vec![
-        format!(
-            "Two hosts: the clock of {second} is {} {side} that of {first}, which times are told by ({drift}; from \
-             {packets} packets that both have).",
-            time(offset_ns.unsigned_abs()),
-        ),
-        format!(
-            "Between the hosts, times are right to {} if the shortest way takes as long in both directions, and to {} \
-             however that is: packets cannot tell. Times on one host, and round trips, are not concerned.",
-            time(*within_ns),
-            time(*at_most_ns),
-        ),
-    ]
+    (0..numbers.len()).map(is_first).collect()
+}
+
+/// For the report.
+fn clocks(files: &[PathBuf], chains: &[Chain], numbers: &[u8]) -> Vec<HostClock> {
+    let clock = |((file, chain), host): ((&PathBuf, &Chain), &u8)| {
+        let clocks = chain.clocks().filter(|_| chain.part_of.is_none())?;
+        let first = files.first()?;
+        Some(HostClock {
+            host: *host,
+            through: chain.through.iter().filter_map(|&at| Some(shown(files.get(at)?))).collect(),
+            clock: wirelap_report::ClockOffset {
+                first: shown(first),
+                second: shown(file),
+                offset_ns: clocks.offset,
+                drift_ppm: clocks.drift / 1e3,
+                drift_within_ppm: clocks.drift_within / 1e3,
+                within_ns: clocks.within.0,
+                at_most_ns: clocks.at_most.0,
+                packets: clocks.samples as u64,
+            },
+        })
+    };
+    files.iter().zip(chains).zip(numbers).filter_map(clock).collect()
+}
+
+/// What a reader should know.
+pub fn sentences(hosts: &[HostClock]) -> Vec<String> {
+    let count = match hosts.len() {
+        1 => "Two".to_owned(),
+        2 => "Three".to_owned(),
+        more => (more + 1).to_string(),
+    };
+    let mut sentences: Vec<String> =
+        hosts.iter().map(|host| sentence(&count, host, hosts.len() == 1)).collect();
+    let worst = |of: fn(&HostClock) -> u64| human::time_ns(hosts.iter().map(of).max());
+    sentences.push(format!(
+        "Between the hosts, times are right to {} if the shortest way takes as long in both directions, and to {} \
+         however that is: packets cannot tell. Times on one host, and round trips, are not concerned.",
+        worst(|host| host.clock.within_ns),
+        worst(|host| host.clock.at_most_ns),
+    ));
+    sentences
+}
+
+fn sentence(count: &str, host: &HostClock, is_only: bool) -> String {
+    let clock = &host.clock;
+    let side = if clock.offset_ns < 0 { "behind" } else { "ahead of" };
+    let drift = if clock.drift_ppm == 0.0 {
+        format!("no drift above {:.1} ppm", clock.drift_within_ppm)
+    } else {
+        format!("drifting by {:+.1} ± {:.1} ppm", clock.drift_ppm, clock.drift_within_ppm)
+    };
+    let through = match host.through.as_slice() {
+        [] => String::new(),
+        through => format!(", over {}", through.join(" and ")),
+    };
+    let exact = if is_only {
+        String::new()
+    } else {
+        format!("; right to {}", human::time_ns(Some(clock.at_most_ns)))
+    };
+    format!(
+        "{count} hosts: the clock of {} is {} {side} that of {}, which times are told by ({drift}; from {} packets that both \
+         have{through}{exact}).",
+        clock.second,
+        human::time_ns(Some(clock.offset_ns.unsigned_abs())),
+        clock.first,
+        clock.packets,
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_are_of_the_host_that_they_are_parts_of() {
+        let part = |of| Chain { part_of: of, ..Chain::default() };
+        let chains = [part(None), part(Some(2)), part(None), part(Some(0)), part(None)];
+        assert_eq!(numbers(&chains), [1, 2, 2, 1, 3]);
+    }
 }

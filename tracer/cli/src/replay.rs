@@ -12,14 +12,15 @@ use crate::recording::{self, Told};
 use observed::Seen;
 use std::collections::BTreeMap;
 use std::io;
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use wirelap_correlate::{Config, Correlator, DeliverySink, Snapshot};
 use wirelap_events::{Delivery, Event, Nanos, Segment};
 use wirelap_recording::hosts::Twice;
 use wirelap_recording::{Counts, Entry, Piece, Recording};
-use wirelap_report::{ClockOffset, Process, RunReport, RunResult};
+use wirelap_report::{HostClock, Process, RunReport, RunResult};
 
-/// How long a packet may be on its way to the other host.
+/// How long a packet may be on its way to another host.
 const ON_THE_WAY: Nanos = Nanos::from_millis(1_000);
 
 /// Follows what is read.
@@ -74,11 +75,14 @@ pub struct Replay<F> {
     seen: Seen,
     files: usize,
     packets_only: bool,
-    /// How long a packet may be on its way to the other host's capture.
+    /// Addresses of each host that has several.
+    addresses: Vec<Vec<IpAddr>>,
+    /// How long a packet may be on its way to another host's capture.
     hold: Option<Nanos>,
-    clocks: Option<ClockOffset>,
-    /// What the second of two hosts' recorder knew.
-    there: Option<RunReport>,
+    /// How the clocks of other hosts differ from the first one's.
+    clocks: Vec<HostClock>,
+    /// What the recorders of other hosts knew, by the host.
+    there: Vec<(u8, RunReport)>,
     notes: Vec<String>,
     is_damaged: bool,
 }
@@ -109,9 +113,10 @@ impl<F: Follower> Replay<F> {
             seen: Seen::default(),
             files: 0,
             packets_only: false,
+            addresses: Vec::new(),
             hold: None,
-            clocks: None,
-            there: None,
+            clocks: Vec::new(),
+            there: Vec::new(),
             notes: Vec::new(),
             is_damaged: false,
         }
@@ -128,18 +133,16 @@ impl<F: Follower> Replay<F> {
         &self.follower
     }
 
-    /// Reads files to their ends: one after the other, or two captures of two hosts together.
+    /// Reads files to their ends: one after the other, or captures of several hosts together.
     ///
     /// # Errors
-    /// One is no capture, two hosts' clocks cannot be compared, or the follower cannot go on.
+    /// One is no capture, the hosts' clocks cannot be compared, or the follower cannot go on.
     pub fn files(&mut self, paths: &[PathBuf]) -> Result<(), Failure> {
-        if let [first, second] = paths
-            && let Some(hosts) = hosts::look(first, second)?
-        {
+        if let Some(hosts) = hosts::look(paths)? {
             if self.copy.is_some() {
-                return Err(Failure::Usage(TWO_FILES.into()));
+                return Err(Failure::Usage(SEVERAL_HOSTS.into()));
             }
-            return self.two_hosts(first, second, &hosts);
+            return self.several_hosts(paths, &hosts);
         }
         paths.iter().try_for_each(|path| self.file(path))
     }
@@ -150,6 +153,7 @@ impl<F: Follower> Replay<F> {
         self.files += 1;
         if first {
             self.packets_only = !recording.is_own();
+            self.addresses = hosts::own_addresses_of(path);
             self.follower.begin(recording.wall());
         }
         if let Some(copy) = &mut self.copy {
@@ -224,16 +228,22 @@ impl<F: Follower> Replay<F> {
         let snapshot = self.correlator().snapshot(end);
         let told = std::mem::take(&mut self.told);
         let cut = told.cut;
-        let mut report = report(&snapshot, told, self.there.as_ref());
+        let mut report = report(&snapshot, told, &self.there);
         report.partial |= self.is_damaged;
         report.notes.append(&mut self.notes);
         report.notes.extend(self.seen.missing());
         if self.packets_only {
             report.notes.extend(self.seen.cut());
-            packets_only(&mut report, self.clocks.is_some());
+            packets_only(&mut report, !self.clocks.is_empty());
         }
         for result in &mut report.results {
-            result.trust.clocks.clone_from(&self.clocks);
+            let trust = &mut result.trust;
+            trust.packets_only = self.packets_only;
+            trust.hosts.clone_from(&self.clocks);
+            trust.clocks = match self.clocks.as_slice() {
+                [other] => Some(other.clock.clone()),
+                _ => None,
+            };
         }
         Ok(Read { follower: self.follower, snapshot, report, cut })
     }
@@ -309,6 +319,7 @@ impl<F: Follower> Replay<F> {
                 hold,
                 decode,
                 packets_only,
+                hosts: std::mem::take(&mut self.addresses),
                 topics: self.keeps_topics,
                 ..usual
             })
@@ -333,10 +344,10 @@ pub fn shown(path: &Path) -> String {
 }
 
 /// What the events say, with what only the recorder knew.
-fn report(snapshot: &Snapshot, told: Told, there: Option<&RunReport>) -> RunReport {
+fn report(snapshot: &Snapshot, told: Told, there: &[(u8, RunReport)]) -> RunReport {
     let mut report = seen(snapshot);
-    if let Some(there) = there {
-        use_of_machine(&mut report, &there.results, Some(2));
+    for (host, there) in there {
+        use_of_machine(&mut report, &there.results, Some(*host));
     }
     report.environment = told.environment.unwrap_or_else(|| environment::describe(0));
     let Some(recorded) = told.report else {
@@ -378,19 +389,19 @@ fn use_of_machine(report: &mut RunReport, recorded: &[RunResult], host: Option<u
 const NO_MESSAGES: &str = "has no payload, so that messages cannot be found again: its packets tell of them already, \
                            as far as that was known while it was recorded";
 
-const TWO_FILES: &str =
-    "the files are of two hosts, and --annotate writes one: annotate each alone";
+const SEVERAL_HOSTS: &str =
+    "the files are of several hosts, and --annotate writes one: annotate each alone";
 
 const NO_PAYLOAD: &str = "The file has no payload and does not reach its end, where the results that were made \
                           while it was recorded would be: messages cannot be found in it.";
 
 /// What a report on packets alone does not have.
-fn packets_only(report: &mut RunReport, is_of_two: bool) {
+fn packets_only(report: &mut RunReport, is_of_several: bool) {
     for result in &mut report.results {
         // From the last packet to the read that it stands for.
         result.segments.retain(|row| row.segment != Segment::Busy.name());
     }
-    report.notes.push(if is_of_two {
+    report.notes.push(if is_of_several {
         "Packets alone: a message's time is from its first packet to its last, over all legs; one that was seen \
          once takes none."
             .into()

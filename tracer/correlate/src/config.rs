@@ -1,6 +1,7 @@
 //! What the caller can set.
 
 use crate::flow::Limits;
+use std::net::IpAddr;
 use wirelap_events::{Nanos, Pid};
 
 /// How messages are joined, and how much memory that may take.
@@ -15,6 +16,8 @@ pub struct Config {
     /// The events are packets alone, of a capture that others made: no calls are in them. A message has
     /// then arrived with its last packet, whose time stands for that of the read.
     pub packets_only: bool,
+    /// Addresses that are known to be of one host, for each host with several: a server there is the same at each of them.
+    pub hosts: Vec<Vec<IpAddr>>,
     /// Deliveries tell their topic, and [`Correlator::topic`](crate::Correlator::topic) its name.
     pub topics: bool,
     /// Rows that the caller names.
@@ -38,6 +41,7 @@ impl Default for Config {
             patience: Nanos::from_millis(5_000),
             decode: Vec::new(),
             packets_only: false,
+            hosts: Vec::new(),
             topics: false,
             labels: Vec::new(),
             max_flows: 16_384,

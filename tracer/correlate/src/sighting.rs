@@ -100,7 +100,7 @@ impl Correlator {
         let conversation = self.flows.get(way)?;
         let key = conversation.flow(way.side).key;
         let topology = conversation.protocol()?.topology();
-        let node = |pid, addr| Node { pid, addr, scope: key.scope };
+        let node = |pid, addr| Node { pid, addr: self.flows.place(addr), scope: key.scope };
         Some(Sighting {
             way,
             extent: found.extent,
@@ -133,7 +133,7 @@ impl Correlator {
         }
         let key = conversation.flows[0].key;
         let pids = self.pids_of(way);
-        let server = self.server_address(way)?;
+        let server = self.flows.place(self.server_address(way)?);
         let row = self.rows.row_of(protocol, key, server, &pids);
         let serves = self.flows.server(way).map(|side| Way { side, ..way });
         let server_pid = serves.and_then(|way| self.sender_of(way));

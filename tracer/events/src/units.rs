@@ -72,32 +72,34 @@ pub struct Pid(pub u32);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Tid(pub u32);
 
-/// What is added to the numbers of a second host's processes and threads, where what two hosts saw is put together:
-/// more than Linux has (`PID_MAX_LIMIT` in `include/linux/threads.h` is 2^22), and in tens, so that people can read it.
-const SECOND_HOST: u32 = 10_000_000;
+/// What is added to the numbers of the processes and threads of each further host, where what several hosts saw is put
+/// together: more than Linux has (`PID_MAX_LIMIT` in `include/linux/threads.h` is 2^22), and in tens, so that people can
+/// read it.
+const A_HOST: u32 = 10_000_000;
 
-macro_rules! of_two_hosts {
+macro_rules! of_several_hosts {
     ($($type:ident),*) => { $(
         impl $type {
-            /// The one with this number on the second of two hosts. Nobody stays nobody.
+            /// The one with this number on another host: 2 for the second. Nobody stays nobody.
             #[must_use]
-            pub fn on_second_host(self) -> $type {
-                if self.0 == 0 { self } else { $type(self.0.saturating_add(SECOND_HOST)) }
+            pub fn on_host(self, host: u8) -> $type {
+                let hosts_before = u32::from(host).saturating_sub(1);
+                if self.0 == 0 { self } else { $type(self.0.saturating_add(hosts_before * A_HOST)) }
             }
 
             /// Its number on its own host.
             pub fn number(self) -> u32 {
-                if self.is_on_second_host() { self.0 - SECOND_HOST } else { self.0 }
+                self.0 % A_HOST
             }
 
-            /// Whether it is of the second of two hosts.
-            pub fn is_on_second_host(self) -> bool {
-                self.0 > SECOND_HOST
+            /// The host that it is on, 1 for the first.
+            pub fn host(self) -> u8 {
+                u8::try_from(self.0 / A_HOST + 1).unwrap_or(u8::MAX)
             }
         }
     )* };
 }
-of_two_hosts!(Pid, Tid);
+of_several_hosts!(Pid, Tid);
 
 /// A logical CPU number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -125,12 +127,15 @@ mod tests {
 
     #[test]
     fn the_same_number_on_another_host_is_another_process() {
-        let there = Pid(700).on_second_host();
-        assert_ne!(there, Pid(700));
-        assert_eq!((there.number(), there.is_on_second_host()), (700, true));
-        assert_eq!((Pid(700).number(), Pid(700).is_on_second_host()), (700, false));
-        assert_eq!(Tid(0).on_second_host(), Tid(0));
-        assert_eq!(Pid(u32::MAX).on_second_host(), Pid(u32::MAX));
+        for host in [2, 3, 255] {
+            let there = Pid(700).on_host(host);
+            assert_ne!(there, Pid(700));
+            assert_eq!((there.number(), there.host()), (700, host));
+        }
+        assert_eq!(Pid(700).on_host(1), Pid(700));
+        assert_eq!((Pid(700).number(), Pid(700).host()), (700, 1));
+        assert_eq!(Tid(0).on_host(2), Tid(0));
+        assert_eq!(Pid(u32::MAX).on_host(2), Pid(u32::MAX));
     }
 
     #[test]

@@ -5,8 +5,10 @@
 
 mod ahead;
 mod packets;
+mod peek;
 mod pieces;
 
+pub use peek::{Peek, Wanted};
 pub(crate) use pieces::section as section_for;
 pub use pieces::{Block, Piece};
 
@@ -76,6 +78,7 @@ enum Next {
 }
 
 /// What was found; payload and text are told by their place in the input.
+#[derive(Clone, Debug)]
 enum Found {
     Event { event: Event<'static>, payload: Range<usize>, known: bool },
     Tick(Nanos),
@@ -140,17 +143,6 @@ impl<R: Read> Recording<R> {
     #[expect(clippy::should_implement_trait, reason = "entries borrow from the recording")]
     pub fn next(&mut self) -> Option<Entry<'_>> {
         let found = self.find()?;
-        Some(found.entry(|range| self.input.range(range)))
-    }
-
-    /// The next entry that is no tick.
-    pub fn next_but_ticks(&mut self) -> Option<Entry<'_>> {
-        let found = loop {
-            match self.find()? {
-                Found::Tick(_) => {}
-                found => break found,
-            }
-        };
         Some(found.entry(|range| self.input.range(range)))
     }
 

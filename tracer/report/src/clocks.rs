@@ -1,4 +1,4 @@
-//! How the clocks of two hosts differ, whose captures were put together.
+//! How the clocks of hosts differ whose captures were put together.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -22,4 +22,17 @@ pub struct ClockOffset {
     pub at_most_ns: u64,
     /// From so many packets.
     pub packets: u64,
+}
+
+/// The clock of a host against that of the first one.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct HostClock {
+    /// Which one: 2 for the second. Parts of one capture are of one host.
+    pub host: u8,
+    /// The captures over which it was compared, from this one to the first, where both have no packets in common. What can be
+    /// wrong on the way is added up in the figures.
+    pub through: Vec<String>,
+    /// How it differs.
+    #[serde(flatten)]
+    pub clock: ClockOffset,
 }

@@ -117,6 +117,8 @@ impl From<&Evidence> for Trust {
                 slowdown: None,
             },
             clocks: None,
+            hosts: Vec::new(),
+            packets_only: false,
         }
     }
 }

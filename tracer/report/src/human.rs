@@ -44,6 +44,16 @@ pub fn slowdown(slowdown: &Slowdown) -> String {
     )
 }
 
+/// One of several hosts, 1 for the first: `second host`.
+pub fn host(number: u8) -> String {
+    match number {
+        1 => "first host".into(),
+        2 => "second host".into(),
+        3 => "third host".into(),
+        number => format!("host {number}"),
+    }
+}
+
 fn scaled(value: f64, base: f64, units: &[&str]) -> String {
     let mut value = value;
     let mut units = units.iter();

@@ -37,7 +37,7 @@ pub mod trace;
 pub mod why;
 pub mod write;
 
-pub use clocks::ClockOffset;
+pub use clocks::{ClockOffset, HostClock};
 pub use distribution::{Distribution, Samples};
 pub use doctor::{Capability, DoctorReport, Observation};
 pub use environment::Environment;

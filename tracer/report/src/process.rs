@@ -11,7 +11,7 @@ pub struct Process {
     pub role: String,
     /// Its id, in the last repetition.
     pub pid: u32,
-    /// 2 for the second of two hosts whose recordings were analyzed together; absent otherwise.
+    /// Which of several hosts whose recordings were analyzed together: 2 for the second; absent for the first, and where there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<u8>,
     /// Its name.

@@ -8,7 +8,7 @@ pub use crate::overhead::{
 };
 pub use crate::process::{Process, Scheduling};
 use crate::why::Why;
-use crate::{ClockOffset, Distribution, Environment, Scenario};
+use crate::{ClockOffset, Distribution, Environment, HostClock, Scenario};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -220,12 +220,27 @@ pub struct Trust {
     pub telescoping_violations: u64,
     /// What the tracer itself used.
     pub tracer: TracerCost,
-    /// How the clocks of two hosts differ; absent where the captures are of one.
+    /// How the clocks of two hosts differ; absent where the captures are of one, or of more than two: see `hosts`.
     #[serde(default)]
     pub clocks: Option<ClockOffset>,
+    /// How the clocks of all hosts but the first differ from that one's; empty where the captures are of one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hosts: Vec<HostClock>,
+    /// Only packets were there, captured by other programs: no calls and no threads, and times are of their clocks.
+    #[serde(default)]
+    pub packets_only: bool,
 }
 
 impl Trust {
+    /// How far times between hosts can be wrong, in nanoseconds: if the shortest way takes as long in both directions, and
+    /// however long each takes. `None` where there is one host.
+    pub fn between_hosts(&self) -> Option<(u64, u64)> {
+        let clocks = self.hosts.iter().map(|host| &host.clock).chain(&self.clocks);
+        clocks
+            .map(|clock| (clock.within_ns, clock.at_most_ns))
+            .reduce(|a, b| (a.0.max(b.0), a.1.max(b.1)))
+    }
+
     /// Events lost, all probes.
     pub fn lost(&self) -> u64 {
         self.events_lost.values().sum()

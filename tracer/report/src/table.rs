@@ -205,16 +205,22 @@ pub fn trust_line(result: &RunResult) -> String {
     if let Some(truth) = &result.ground_truth {
         parts.push(truth_part(truth));
     }
-    if let Some(clocks) = &trust.clocks {
-        let time = |ns| human::time_ns(Some(ns));
-        let (within, at_most) = (time(clocks.within_ns), time(clocks.at_most_ns));
-        parts.push(format!("clocks of two hosts within {within}, at most {at_most}"));
+    if let Some((within, at_most)) = trust.between_hosts() {
+        let (within, at_most) = (human::time_ns(Some(within)), human::time_ns(Some(at_most)));
+        let hosts = match trust.hosts.len() {
+            0 | 1 => "two".to_owned(),
+            others => (others + 1).to_string(),
+        };
+        parts.push(format!("clocks of {hosts} hosts within {within}, at most {at_most}"));
     }
-    parts.push(format!(
-        "tracer {:.2} cores, {}",
-        trust.tracer.cpu_share,
-        human::bytes(trust.tracer.rss_bytes as f64)
-    ));
+    // Of a file that others wrote it used nothing while that was made.
+    if trust.tracer.rss_bytes > 0 || !trust.packets_only {
+        parts.push(format!(
+            "tracer {:.2} cores, {}",
+            trust.tracer.cpu_share,
+            human::bytes(trust.tracer.rss_bytes as f64)
+        ));
+    }
     parts.extend(trust.tracer.slowdown.as_ref().map(human::slowdown));
     parts.join(" · ")
 }

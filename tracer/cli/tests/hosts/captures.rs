@@ -51,6 +51,35 @@ pub fn server() -> Vec<Packet> {
     capture("server.pcap.gz")
 }
 
+/// Where the subscriber is if it has a host of its own.
+pub const SUBSCRIBER: [u8; 4] = [10, 77, 0, 3];
+
+/// The same as three hosts would have captured it: the publisher's, the broker's and the subscriber's.
+pub fn three() -> [Vec<Packet>; 3] {
+    let port = |packet: &Packet| {
+        let place = if packet.bytes[SOURCE] == SERVER { 36..38 } else { 34..36 };
+        packet.bytes[place].to_vec()
+    };
+    let mut sent = std::collections::BTreeMap::<Vec<u8>, usize>::new();
+    for packet in client().iter().filter(|packet| packet.bytes[SOURCE] == CLIENT) {
+        *sent.entry(port(packet)).or_default() += packet.bytes.len();
+    }
+    // A subscriber says next to nothing.
+    let publishers = sent.into_iter().max_by_key(|(_, bytes)| *bytes).unwrap().0;
+    let moved = |mut packet: Packet| {
+        for place in [SOURCE, DESTINATION] {
+            if packet.bytes[place.clone()] == CLIENT && port(&packet) != publishers {
+                packet.bytes[place].copy_from_slice(&SUBSCRIBER);
+            }
+        }
+        packet
+    };
+    let (publisher, subscriber) =
+        client().into_iter().partition(|packet| port(packet) == publishers);
+    let all = |packets: Vec<Packet>| packets.into_iter().map(moved).collect();
+    [publisher, all(server()), all(subscriber)]
+}
+
 /// As a clock shows it that is ahead by `offset` nanoseconds and gains `ppm`.
 pub fn shifted(mut packets: Vec<Packet>, offset: i64, ppm: i64) -> Vec<Packet> {
     let start = packets[0].at;

@@ -5,7 +5,7 @@ use super::{Conversation, Flow, State};
 use crate::config::Config;
 use rustc_hash::FxHashMap;
 use slab::Slab;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use wirelap_events::{FlowId, FlowKey, Nanos, NetNs, Pid, Seq};
 use wirelap_protocols::{Memories, Protocol, Side, by_name};
 
@@ -63,6 +63,8 @@ pub struct FlowTable {
     /// Conversations at each address: the address of many is a server's.
     endpoints: FxHashMap<(SocketAddr, NetNs), u32>,
     overrides: Vec<(u16, &'static dyn Protocol)>,
+    /// The first address of the host that an address is of, for hosts that are known to have several.
+    hosts: FxHashMap<IpAddr, IpAddr>,
     serial: u64,
     /// Conversations before this index were shrunk.
     shrunk: usize,
@@ -76,7 +78,20 @@ impl FlowTable {
     pub fn new(config: &Config) -> FlowTable {
         let overrides =
             config.decode.iter().filter_map(|(port, name)| Some((*port, by_name(name)?))).collect();
-        FlowTable { overrides, ..FlowTable::default() }
+        let of_host = |all: &Vec<IpAddr>| {
+            let first = all.iter().min().copied();
+            all.iter().filter_map(move |&one| Some((one, first?))).collect::<Vec<_>>()
+        };
+        let hosts = config.hosts.iter().flat_map(of_host).collect();
+        FlowTable { overrides, hosts, ..FlowTable::default() }
+    }
+
+    /// The one address that stands for all of a host.
+    pub fn place(&self, addr: SocketAddr) -> SocketAddr {
+        match self.hosts.get(&addr.ip()) {
+            Some(&first) => SocketAddr::new(first, addr.port()),
+            None => addr,
+        }
     }
 
     pub fn len(&self) -> usize {

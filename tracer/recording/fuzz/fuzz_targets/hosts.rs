@@ -1,16 +1,18 @@
-//! Two files of any bytes: their clocks are compared, and what can be put together is, to its end.
+//! Three files of any bytes: their clocks are compared, and what can be put together is, to its end.
 
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 use wirelap_events::{Body, Event};
 use wirelap_recording::hosts::merge::{Placing, What, next_on_wall};
-use wirelap_recording::hosts::{Addresses, Clocks, Common, Host, Survey, common, merge};
+use wirelap_recording::hosts::{Addresses, Clocks, Common, Link, Places, Survey, common, merge, tree};
 use wirelap_recording::{Entry, Recording};
+
+const FILES: usize = 3;
 
 fn survey(bytes: &[u8], addresses: &mut Addresses) -> Option<Survey> {
     let mut recording = Recording::new(bytes).ok()?;
-    let mut survey = Survey::default();
+    let mut survey = Survey::of(FILES);
     while let Some(event) = next_on_wall(&mut recording) {
         if let Body::Packet(packet) = &event.body {
             survey.add(&event, packet, addresses);
@@ -30,27 +32,47 @@ fn count(bytes: &[u8], is_one: impl Fn(&Event<'_>) -> bool) -> usize {
 }
 
 fuzz_target!(|bytes: &[u8]| {
-    let (first, second) = bytes.split_at(bytes.len() / 2);
+    let files: Vec<&[u8]> = bytes.chunks(bytes.len().div_ceil(FILES).max(1)).collect();
     let mut addresses = Addresses::default();
-    let Some(mut one) = survey(first, &mut addresses) else { return };
-    let Some(mut two) = survey(second, &mut addresses) else { return };
-    let Common::Packets { samples, ours, theirs } = common(&mut one, &mut two, &addresses) else {
-        return;
-    };
-    let Ok(Some(clocks)) = Clocks::of(&samples) else { return };
+    let mut surveys = Vec::new();
+    for file in &files {
+        let Some(survey) = survey(file, &mut addresses) else { return };
+        surveys.push(survey);
+    }
+    let (mut links, mut places) = (Vec::new(), Places::default());
+    for b in 1..files.len() {
+        for a in 0..b {
+            let (before, after) = surveys.split_at_mut(b);
+            let Common::Packets { samples, ours, theirs } =
+                common(&mut before[a], &mut after[0], &addresses)
+            else {
+                continue;
+            };
+            let Ok(clocks) = Clocks::of(&samples) else { continue };
+            links.push(Link { files: [a, b], clocks });
+            places.add([a, b], [&ours, &theirs]);
+        }
+    }
+    links.extend((0..files.len()).filter_map(|file| places.part(&surveys, file, &addresses)));
+    let chains = tree(files.len(), &links);
+    let Some(chains) = chains.into_iter().collect::<Option<Vec<_>>>() else { return };
     for what in [What::Everything, What::Packets] {
-        let placing = Placing::new(clocks, what, &ours, &theirs);
-        let [mut one, mut two] = [first, second].map(|half| Recording::new(half).expect("read"));
-        let mut seen = [0, 0];
-        let merged = merge(&mut one, &mut two, &placing, |host, entry| {
-            let is_event = matches!(entry, Entry::Event(_));
-            seen[usize::from(host == Host::Second)] += usize::from(is_event);
+        let placing = |(file, chain): (usize, &_)| {
+            let own = places.of(&[file]);
+            Placing::new(Clone::clone(chain), file as u8 + 1, what, own.clone(), own)
+        };
+        let placings: Vec<Placing> = chains.iter().enumerate().map(placing).collect();
+        let recordings = files.iter().map(|file| Recording::new(*file).expect("read"));
+        let mut recordings: Vec<_> = recordings.collect();
+        let mut seen = vec![0; files.len()];
+        let merged = merge(&mut recordings, &placings, |file, entry| {
+            seen[file] += usize::from(matches!(entry, Entry::Event(_)));
             Ok::<(), ()>(())
         });
         assert_eq!(merged, Ok(()));
         let is_packet = |event: &Event<'_>| matches!(event.body, Body::Packet(_));
-        let expected = [first, second]
-            .map(|half| count(half, |event| what == What::Everything || is_packet(event)));
+        let is_wanted = |event: &Event<'_>| what == What::Everything || is_packet(event);
+        let expected: Vec<usize> = files.iter().map(|file| count(file, is_wanted)).collect();
         assert_eq!(seen, expected);
     }
 });

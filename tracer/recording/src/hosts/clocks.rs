@@ -62,6 +62,18 @@ impl Clocks {
         Nanos(u64::try_from(even.saturating_sub(drifted)).unwrap_or(0))
     }
 
+    /// The first clock against the second one.
+    #[must_use]
+    pub fn reversed(self) -> Clocks {
+        let rate = self.drift / 1e9;
+        Clocks {
+            start: Nanos(self.start.0.saturating_add_signed(self.offset)),
+            offset: self.offset.saturating_neg(),
+            drift: if rate > -1.0 { -self.drift / (1.0 + rate) } else { 0.0 },
+            ..self
+        }
+    }
+
     /// From samples of both directions, in the order of the first clock.
     ///
     /// # Errors

@@ -1,14 +1,22 @@
-//! What a second host saw, as the first one would tell it: by its clock, and with numbers that none of its own has.
+//! What another host saw, as the first one would tell it: by its clock, and with numbers that none of its own has.
 
 use wirelap_events::{
     Body, Cpu, Drop, Event, FlowKey, Holder, Lost, Nanos, NetNs, Packet, PacketId, Read, ReadKind,
     Ready, ReadyKind, Retransmit, Send, SendKind, Socket, SocketId, TaskId, Wake,
 };
 
-/// What makes numbers of one host others than those of another.
+/// What makes numbers of one host others than those of another, beside its number in the highest bits.
 const ELSEWHERE: u64 = 0x5555_5555_5555_5555;
 const ELSEWHERE_NETNS: u32 = 0x5555_5555;
-const ELSEWHERE_CPU: u16 = 0x800;
+
+/// Numbers that one host gives by itself, as those of the `number`th host: 1 for the first, which keeps them.
+#[derive(Clone, Copy, Debug)]
+pub struct Renumbering {
+    number: u8,
+    long: u64,
+    netns: u32,
+    cpu: u16,
+}
 
 /// Every time of an event by another clock. All fields are named, so that one that is added does not compile until it
 /// is thought of here.
@@ -44,94 +52,112 @@ pub fn retime(event: &mut Event<'_>, clock: impl Fn(Nanos) -> Nanos) {
     }
 }
 
-/// Numbers that a host gives by itself, as those of the second one.
-pub fn renumber(event: &mut Event<'_>) {
-    event.cpu = Cpu(event.cpu.0 ^ ELSEWHERE_CPU);
-    match &mut event.body {
-        Body::Socket(Socket {
-            id,
-            netns,
-            task,
-            transport: _,
-            local: _,
-            remote: _,
-            comm: _,
-            origin: _,
-            tx_next: _,
-            rx_next: _,
-        }) => {
-            socket(id);
-            namespace(netns);
-            thread(task);
+impl Renumbering {
+    /// As those of a host: 1 for the first.
+    pub fn of(number: u8) -> Renumbering {
+        let before = number.saturating_sub(1);
+        let is_first = before == 0;
+        Renumbering {
+            number,
+            long: if is_first { 0 } else { ELSEWHERE ^ u64::from(before - 1) << 56 },
+            netns: if is_first { 0 } else { ELSEWHERE_NETNS ^ u32::from(before - 1) << 24 },
+            // The highest bits of the 4096 that the correlator tells apart.
+            cpu: u16::from(before).reverse_bits() >> 4,
         }
-        Body::Closed(id) | Body::Retransmit(Retransmit { socket: id, start: _, len: _ }) => {
-            socket(id);
-        }
-        Body::Send(Send { socket: id, task, kind: _ }) => {
-            socket(id);
-            thread(task);
-        }
-        Body::Read(Read { socket: id, task, kind }) => {
-            socket(id);
-            thread(task);
-            match kind {
-                ReadKind::Datagram { packet: memory, flow: key, len: _ } => {
-                    memory.iter_mut().for_each(packet);
-                    key.iter_mut().for_each(flow);
-                }
-                ReadKind::Stream { end: _, len: _ } => {}
-            }
-        }
-        Body::Ready(Ready { socket: id, kind }) => {
-            socket(id);
-            match kind {
-                ReadyKind::Datagram(memory) => memory.iter_mut().for_each(packet),
-                ReadyKind::Stream(_) => {}
-            }
-        }
-        Body::Packet(seen) => {
-            packet(&mut seen.id);
-            seen.socket.iter_mut().for_each(socket);
-            thread(&mut seen.task);
-            namespace(&mut seen.netns);
-            flow(&mut seen.flow);
-        }
-        Body::Wake(Wake {
-            task,
-            waker,
-            holder: Holder { task: holder, comm: _, held: _ },
-            rest: _,
-            left: _,
-            woken: _,
-            from_irq: _,
-            migrated: _,
-        }) => [task, waker, holder].into_iter().for_each(thread),
-        Body::Drop(Drop { flow: key, cause: _, reason: _, len: _ }) => flow(key),
-        Body::Lost(Lost { probe: _, count: _ }) | Body::Window(_) => {}
     }
-}
 
-fn socket(id: &mut SocketId) {
-    id.0 ^= ELSEWHERE;
-}
+    /// An event's numbers.
+    pub fn renumber(&self, event: &mut Event<'_>) {
+        if self.number <= 1 {
+            return;
+        }
+        event.cpu = Cpu(event.cpu.0 ^ self.cpu);
+        match &mut event.body {
+            Body::Socket(Socket {
+                id,
+                netns,
+                task,
+                transport: _,
+                local: _,
+                remote: _,
+                comm: _,
+                origin: _,
+                tx_next: _,
+                rx_next: _,
+            }) => {
+                self.socket(id);
+                self.namespace(netns);
+                self.thread(task);
+            }
+            Body::Closed(id) | Body::Retransmit(Retransmit { socket: id, start: _, len: _ }) => {
+                self.socket(id);
+            }
+            Body::Send(Send { socket: id, task, kind: _ }) => {
+                self.socket(id);
+                self.thread(task);
+            }
+            Body::Read(Read { socket: id, task, kind }) => {
+                self.socket(id);
+                self.thread(task);
+                match kind {
+                    ReadKind::Datagram { packet: memory, flow: key, len: _ } => {
+                        memory.iter_mut().for_each(|id| self.packet(id));
+                        key.iter_mut().for_each(|key| self.flow(key));
+                    }
+                    ReadKind::Stream { end: _, len: _ } => {}
+                }
+            }
+            Body::Ready(Ready { socket: id, kind }) => {
+                self.socket(id);
+                match kind {
+                    ReadyKind::Datagram(memory) => memory.iter_mut().for_each(|id| self.packet(id)),
+                    ReadyKind::Stream(_) => {}
+                }
+            }
+            Body::Packet(seen) => {
+                self.packet(&mut seen.id);
+                seen.socket.iter_mut().for_each(|id| self.socket(id));
+                self.thread(&mut seen.task);
+                self.namespace(&mut seen.netns);
+                self.flow(&mut seen.flow);
+            }
+            Body::Wake(Wake {
+                task,
+                waker,
+                holder: Holder { task: holder, comm: _, held: _ },
+                rest: _,
+                left: _,
+                woken: _,
+                from_irq: _,
+                migrated: _,
+            }) => [task, waker, holder].into_iter().for_each(|task| self.thread(task)),
+            Body::Drop(Drop { flow: key, cause: _, reason: _, len: _ }) => self.flow(key),
+            Body::Lost(Lost { probe: _, count: _ }) | Body::Window(_) => {}
+        }
+    }
 
-fn packet(id: &mut PacketId) {
-    id.0 ^= ELSEWHERE;
-}
+    fn socket(&self, id: &mut SocketId) {
+        id.0 ^= self.long;
+    }
 
-fn namespace(netns: &mut NetNs) {
-    netns.0 ^= ELSEWHERE_NETNS;
-}
+    fn packet(&self, id: &mut PacketId) {
+        id.0 ^= self.long;
+    }
 
-fn thread(task: &mut TaskId) {
-    *task = TaskId { pid: task.pid.on_second_host(), tid: task.tid.on_second_host() };
-}
+    fn namespace(&self, netns: &mut NetNs) {
+        netns.0 ^= self.netns;
+    }
 
-/// What stays within a namespace stays within that of its host.
-fn flow(key: &mut FlowKey) {
-    let mut scope = key.scope;
-    namespace(&mut scope);
-    *key = FlowKey::new(key.transport, key.src, key.dst, scope);
+    fn thread(&self, task: &mut TaskId) {
+        *task = TaskId { pid: task.pid.on_host(self.number), tid: task.tid.on_host(self.number) };
+    }
+
+    /// What stays within a namespace stays within that of its host.
+    fn flow(&self, key: &mut FlowKey) {
+        let mut scope = key.scope;
+        self.namespace(&mut scope);
+        *key = FlowKey::new(key.transport, key.src, key.dst, scope);
+    }
 }
 
 #[cfg(test)]
@@ -171,15 +197,35 @@ mod tests {
         let mut ready = at(Body::Ready(Ready { socket: id, kind: ReadyKind::Stream(Seq(1)) }));
         let kind = ReadKind::Stream { end: Seq(1), len: 1 };
         let mut read = at(Body::Read(Read { socket: id, task: TASK, kind }));
-        renumber(&mut ready);
-        renumber(&mut read);
+        Renumbering::of(2).renumber(&mut ready);
+        Renumbering::of(2).renumber(&mut read);
         let (Body::Ready(ready), Body::Read(read)) = (ready.body, read.body) else {
             unreachable!()
         };
         assert_eq!(ready.socket, read.socket);
         assert_ne!(read.socket, id);
         assert_eq!((read.task.pid.number(), read.task.tid.number()), (7, 8));
-        assert!(read.task.pid.is_on_second_host());
+        assert_eq!(read.task.pid.host(), 2);
+    }
+
+    #[test]
+    fn every_host_has_its_own_numbers() {
+        let numbers = |host: u8| {
+            let kind = ReadyKind::Datagram(Some(PacketId(0xFFFF_8880_0000_0040)));
+            let mut ready = at(Body::Ready(Ready { socket: SocketId(5), kind }));
+            Renumbering::of(host).renumber(&mut ready);
+            let Body::Ready(Ready { socket, kind: ReadyKind::Datagram(Some(id)) }) = ready.body
+            else {
+                unreachable!()
+            };
+            (socket, id, ready.cpu)
+        };
+        let all: Vec<_> = (1..=64).map(numbers).collect();
+        assert_eq!(all[0], (SocketId(5), PacketId(0xFFFF_8880_0000_0040), Cpu(1)));
+        for (index, one) in all.iter().enumerate() {
+            let others = all.iter().take(index);
+            assert!(others.into_iter().all(|o| o.0 != one.0 && o.1 != one.1 && o.2 != one.2));
+        }
     }
 
     #[test]
@@ -188,7 +234,7 @@ mod tests {
             let kind =
                 ReadKind::Datagram { packet: Some(PacketId(3)), flow: Some(key(local, 9)), len: 1 };
             let mut event = at(Body::Read(Read { socket: SocketId(1), task: TASK, kind }));
-            renumber(&mut event);
+            Renumbering::of(2).renumber(&mut event);
             let Body::Read(Read { kind: ReadKind::Datagram { packet, flow, .. }, .. }) = event.body
             else {
                 unreachable!()
@@ -201,7 +247,7 @@ mod tests {
     #[test]
     fn an_idle_cpu_is_nobody_on_both() {
         let mut event = at(Body::Wake(Wake { task: TASK, ..Wake::default() }));
-        renumber(&mut event);
+        Renumbering::of(2).renumber(&mut event);
         let Body::Wake(wake) = event.body else { unreachable!() };
         assert_eq!(wake.holder.task, TaskId::default());
         assert_eq!(wake.waker, TaskId::default());
@@ -243,8 +289,8 @@ mod tests {
             tcp: None,
             payload: &[],
         }));
-        renumber(&mut socket);
-        renumber(&mut packet);
+        Renumbering::of(2).renumber(&mut socket);
+        Renumbering::of(2).renumber(&mut packet);
         let (Body::Socket(socket), Body::Packet(packet)) = (socket.body, packet.body) else {
             unreachable!()
         };

@@ -1,5 +1,5 @@
-//! Captures of two hosts: the packets that both have, what their times say about the two clocks, and all
-//! packets of both in one order.
+//! Captures of several hosts: the packets that two of them have, what their times say about the two clocks, and all
+//! packets of all in one order.
 //!
 //! ```text
 //!   clock of host 1   ──t₁────────────────────────────t₁'──▶
@@ -20,19 +20,28 @@
 //! | [`survey`] | the packets of a file, in bounded memory, and those that two have in common |
 //! | [`clocks`] | [`Clocks`]: the line |
 //! | `hull` | the points that a line from below can touch |
-//! | [`merge`] | both files as one |
-//! | `elsewhere` | what makes one host's clock and numbers the other's |
+//! | [`tree`] | every clock against the first one, over the captures in between |
+//! | [`places`] | which addresses are on which host |
+//! | [`own`] | the addresses of the host that made a capture, where its packets have a direction |
+//! | [`merge`] | all files as one |
+//! | `elsewhere` | what makes another host's clock and numbers the first one's |
 //! | [`twice`] | one file that has both ends |
 
 pub mod clocks;
 mod elsewhere;
 mod hull;
 pub mod merge;
+pub mod own;
+pub mod places;
 pub mod survey;
 mod token;
+pub mod tree;
 pub mod twice;
 
 pub use clocks::Clocks;
-pub use merge::{Host, merge};
+pub use merge::merge;
+pub use own::own_addresses;
+pub use places::Places;
 pub use survey::{Addresses, Common, Survey, common};
+pub use tree::{Chain, Link, tree};
 pub use twice::{Twice, is_twice};

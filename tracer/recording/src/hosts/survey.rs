@@ -2,12 +2,19 @@
 
 use super::clocks::Sample;
 use super::token::token;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::net::IpAddr;
 use wirelap_events::{Event, Nanos, Packet};
 
-/// Packets that are kept of a capture. Beyond, half of all are left out, the same ones in each capture.
+/// Packets that are kept of two captures each. Beyond, half of all are left out, the same ones in each capture.
 const LIMIT: usize = 1 << 18;
+
+/// … and of each of many captures, at least.
+const LEAST: usize = 1 << 14;
+
+/// A packet that is seen again so soon is the same one on another device (a bridge, `tcpdump -i any`), or sent again at once:
+/// when it was there first is known. Later ones may be anything.
+const AT_ONCE: Nanos = Nanos::from_millis(20);
 
 /// Addresses that are told apart.
 const ADDRESSES: usize = 65_536;
@@ -45,21 +52,28 @@ struct Seen {
     at: Nanos,
     from: u32,
     to: u32,
-    /// Seen more than once, it is not known which one another capture has.
+    /// Seen again later, it is not known which one another capture has.
     repeated: bool,
 }
 
 /// What is kept of one capture.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Survey {
     seen: FxHashMap<u64, Seen>,
     /// Identities are kept if so many of their bits are zero.
     zeros: u32,
+    limit: usize,
     /// The times of the first packet and of the last.
     pub span: Option<(Nanos, Nanos)>,
 }
 
 impl Survey {
+    /// Of one of so many captures.
+    pub fn of(captures: usize) -> Survey {
+        let limit = (2 * LIMIT / captures.max(2)).max(LEAST);
+        Survey { seen: FxHashMap::default(), zeros: 0, limit, span: None }
+    }
+
     /// Takes a packet in.
     pub fn add(&mut self, event: &Event<'_>, packet: &Packet<'_>, addresses: &mut Addresses) {
         let (first, last) = self.span.unwrap_or((event.at, event.at));
@@ -68,8 +82,15 @@ impl Survey {
         let [from, to] = [packet.flow.src, packet.flow.dst].map(|end| addresses.number(end.ip()));
         let (Some(from), Some(to)) = (from, to) else { return };
         let seen = Seen { at: event.at, from, to, repeated: false };
-        self.seen.entry(token).and_modify(|seen| seen.repeated = true).or_insert(seen);
-        while self.seen.len() > LIMIT {
+        self.seen
+            .entry(token)
+            .and_modify(|first| {
+                let soon = seen.at.0.abs_diff(first.at.0) <= AT_ONCE.0;
+                first.repeated |= !soon;
+                first.at = first.at.min(seen.at);
+            })
+            .or_insert(seen);
+        while self.seen.len() > self.limit {
             self.thin(self.zeros + 1);
         }
     }
@@ -82,6 +103,24 @@ impl Survey {
         self.zeros = self.zeros.max(zeros);
         let zeros = self.zeros;
         self.seen.retain(|token, _| token.trailing_zeros() >= zeros);
+    }
+
+    /// The addresses that most packets have: those of the host that captured, and of a peer that it talks to alone.
+    pub(super) fn common_addresses(&self) -> FxHashSet<u32> {
+        let mut counts = FxHashMap::<u32, usize>::default();
+        for seen in self.seen.values() {
+            *counts.entry(seen.from).or_default() += 1;
+            *counts.entry(seen.to).or_default() += 1;
+        }
+        let most = self.seen.len() / 10 * 9;
+        counts.into_iter().filter(|&(_, count)| count > most).map(|(address, _)| address).collect()
+    }
+
+    /// The time from the end of one to the beginning of the other, by their own clocks; `None` if they overlap.
+    pub fn apart(&self, other: &Survey) -> Option<Nanos> {
+        let (mine, theirs) = (self.span?, other.span?);
+        let gap = if mine.0 < theirs.0 { theirs.0.since(mine.1) } else { mine.0.since(theirs.1) };
+        gap.filter(|_| !self.overlaps(other))
     }
 
     /// Whether both are of the same time, by their own clocks: they share a tenth of the shorter one at least. Parts

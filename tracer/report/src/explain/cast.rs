@@ -2,7 +2,7 @@
 
 use super::words::clean;
 use crate::why::Task;
-use crate::{Pacing, Process, RunResult};
+use crate::{Pacing, Process, RunResult, human};
 use wirelap_events::Segment;
 
 /// The kernel's name of our own workloads: cut after 15 bytes.
@@ -56,7 +56,7 @@ impl<'a> Cast<'a> {
     /// A thread, by the name that its process has on this page: `mosquitto (pid 4021)`.
     pub fn who(&self, task: &Task) -> String {
         let name = self.name(task);
-        let host = if task.host.is_some() { ", second host" } else { "" };
+        let host = task.host.map(|host| format!(", {}", human::host(host))).unwrap_or_default();
         match (name.is_empty(), task.pid) {
             (true, 0) => "an unknown thread".into(),
             (true, pid) => format!("pid {pid}{host}"),

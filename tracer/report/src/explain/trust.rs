@@ -22,14 +22,15 @@ pub fn text(result: &RunResult, environment: &Environment) -> Option<String> {
     ));
     out.push_str(&hang("  ", &clock(result, environment)));
     let tracer = &result.trust.tracer;
-    out.push_str(&hang(
-        "  ",
-        &format!(
-            "While it measured, wirelap itself used {:.2} cores and {}.",
-            tracer.cpu_share,
-            human::bytes(tracer.rss_bytes as f64)
-        ),
-    ));
+    // Of a file it used nothing while the file was made.
+    if tracer.rss_bytes > 0 {
+        let used = human::bytes(tracer.rss_bytes as f64);
+        let text = format!(
+            "While it measured, wirelap itself used {:.2} cores and {used}.",
+            tracer.cpu_share
+        );
+        out.push_str(&hang("  ", &text));
+    }
     if let Some(slowdown) = &tracer.slowdown {
         let cost = human::slowdown(slowdown);
         let turns = slowdown.turns;
@@ -130,6 +131,14 @@ fn wrong(truth: &GroundTruth) -> u64 {
 }
 
 fn clock(result: &RunResult, environment: &Environment) -> String {
+    if let Some((within, at_most)) = result.trust.between_hosts() {
+        return clocks(result, within, at_most);
+    }
+    if result.trust.packets_only {
+        return "All times are those in the file, by the clock of the host that captured it, as exactly as the program that \
+                captured stamped packets."
+            .into();
+    }
     let source = environment.clock_source.as_ref();
     let source = source.map(|name| format!(" ({})", super::words::clean(name))).unwrap_or_default();
     let mut text = format!("All times are of this host's one clock, CLOCK_MONOTONIC{source}");
@@ -144,4 +153,17 @@ fn clock(result: &RunResult, environment: &Environment) -> String {
         );
     }
     format!("{text}.")
+}
+
+/// What captures of several hosts have for a clock.
+fn clocks(result: &RunResult, within: u64, at_most: u64) -> String {
+    let clock =
+        result.trust.hosts.iter().map(|host| &host.clock).chain(&result.trust.clocks).next();
+    let first = clock.map(|clock| super::words::clean(&clock.first)).unwrap_or_default();
+    format!(
+        "All times are told by the clock of the host of {first}; those between hosts are right to {} if the shortest way takes \
+         as long in both directions, and to {} however that is.",
+        human::time_ns(Some(within)),
+        human::time_ns(Some(at_most))
+    )
 }

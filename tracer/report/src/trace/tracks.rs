@@ -3,6 +3,7 @@
 use super::json::{Events, Place};
 use super::lanes::Lanes;
 use super::names::Names;
+use crate::human;
 use rustc_hash::FxHashMap;
 use std::io::{self, Write};
 use std::net::SocketAddr;
@@ -12,9 +13,9 @@ use wirelap_events::{FlowKey, GroupId, Leg, Nanos, NetNs, Pid, Segment, Span, Ta
 /// Lanes of all tracks together.
 const LIMIT: usize = 65_536;
 
-/// Numbers from here on are no process's and no thread's, of one host or of two (`PID_MAX_LIMIT` in `include/linux/threads.h`
-/// is 2^22).
-const OWN: u32 = 1 << 24;
+/// Numbers from here on are no process's and no thread's, of one host or of a hundred (`PID_MAX_LIMIT` in
+/// `include/linux/threads.h` is 2^22, and 10,000,000 is added for each further host).
+const OWN: u32 = 1 << 30;
 
 /// A row of the time line; what is on it at the same time lies on lanes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -114,15 +115,15 @@ fn row_name(group: &wirelap_correlate::Group) -> String {
     }
 }
 
-/// Viewers add the number, which has 10,000,000 added to it on the second of two hosts.
+/// Viewers add the number, which has 10,000,000 added to it for each host before its own.
 fn process_name(pid: Pid, names: &Names, snapshot: &Snapshot) -> String {
     let mut processes = snapshot.groups.iter().flat_map(|group| &group.processes);
     let found = processes.find(|process| process.pid == pid);
     let name = found.map(|process| process.comm.clone()).filter(|name| !name.is_empty());
     let name = name.or_else(|| names.process(pid)).unwrap_or_else(|| "process".into());
-    let host = pid.is_on_second_host().then_some("second host");
-    let beside: Vec<&str> =
-        found.map(|process| process.role.as_str()).into_iter().chain(host).collect();
+    let host = (pid.host() > 1).then(|| human::host(pid.host()));
+    let role = found.map(|process| process.role.clone());
+    let beside: Vec<String> = role.into_iter().chain(host).collect();
     if beside.is_empty() { name } else { format!("{name} ({})", beside.join(", ")) }
 }
 

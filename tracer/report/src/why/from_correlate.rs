@@ -58,9 +58,9 @@ fn finite(value: f64) -> f64 {
     if value.is_finite() { value } else { 0.0 }
 }
 
-/// Which of two hosts a process is on, if it is not the first.
+/// Which of several hosts a process is on, if it is not the first.
 pub(crate) fn host(pid: Pid) -> Option<u8> {
-    pid.is_on_second_host().then_some(2)
+    Some(pid.host()).filter(|&host| host > 1)
 }
 
 fn task(id: TaskId, comm: Comm) -> Task {

@@ -89,7 +89,7 @@ pub struct Task {
     pub pid: u32,
     /// The thread; 0 if only the process is known.
     pub tid: u32,
-    /// 2 for the second of two hosts whose recordings were analyzed together; absent otherwise.
+    /// Which of several hosts whose recordings were analyzed together: 2 for the second; absent for the first, and where there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<u8>,
     /// Its name, or its process's; empty if neither is known.
