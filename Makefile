@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-build build live test bench fuzz fmt lint deny kernels wiresharks screenshot dissectors
+.PHONY: help setup setup-build build live test truth bench fuzz fmt lint deny kernels wiresharks screenshot dissectors
 
 export PATH := $(HOME)/.cargo/bin:$(PATH)
 export CARGO_TARGET_DIR ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/wirelap/target
@@ -45,6 +45,10 @@ live: build ## compare the middlewares on this machine: LIVE=tcp,mqtt,…
 test: setup build ## all tests, those that attach probes included
 	$(SUDO) "$(CARGO_TARGET_DIR)/debug/wirelap-workload" fetch kafka
 	$(if $(SUDO),CARGO_TARGET_$(TRIPLE)_RUNNER="$(SUDO)") cargo test $(WORKSPACE) --no-fail-fast --lib --bins --tests
+
+truth: setup build ## every situation of the truth lab, and the table of what was said: TRUTH_ONLY=mqtt,loss TRUTH_CELLS='first, quiet;late, loaded' TRUTH_TABLE=FILE
+	$(SUDO) "$(CARGO_TARGET_DIR)/debug/wirelap-workload" fetch kafka
+	$(if $(SUDO),CARGO_TARGET_$(TRIPLE)_RUNNER="$(SUDO)") cargo test $(WORKSPACE) --test truth -- --ignored --nocapture
 
 bench: setup build ## benchmarks of the decoders and the pipeline
 	cargo bench $(WORKSPACE) --profile dev --bench '*'

@@ -1,0 +1,87 @@
+//! The truth lab: situations with a known cause, arranged with programs that nobody here wrote, and what wirelap says about them.
+//!
+//! A situation is a folder below `truth/situations/` with a script, `arrange`, and an expectation, `expect.toml`; adding one
+//! needs nothing else. Each is arranged with wirelap attached first and late, on a quiet machine and with both cores loaded.
+//! `make test` tries the cells that are listed as `ci`; `make truth` tries all, and writes the table.
+#![cfg(feature = "privileged")]
+
+#[path = "truth/cell.rs"]
+mod cell;
+#[path = "truth/judge.rs"]
+mod judge;
+#[path = "truth/said.rs"]
+mod said;
+#[path = "truth/situation.rs"]
+mod situation;
+#[path = "truth/stage.rs"]
+mod stage;
+#[path = "truth/table.rs"]
+mod table;
+
+use cell::Cell;
+use judge::{Judgement, judge};
+use situation::Situation;
+use stage::Observed;
+use table::Row;
+
+/// Arranges one cell and compares what was said with the truth.
+fn try_cell(situation: &Situation, cell: Cell) -> Row {
+    eprint!("{} ({cell}) … ", situation.name);
+    let row = match stage::observe(situation, cell) {
+        Ok(observed) => {
+            let judgement = judge(&situation.expectation, cell, &observed);
+            Row::judged(situation, cell, &observed, judgement)
+        }
+        Err(error) => Row::failed(situation, cell, error),
+    };
+    eprintln!("{}", row.summary());
+    row
+}
+
+#[test]
+fn every_situation_can_be_read() {
+    let situations = situation::all();
+    assert!(situations.len() >= 60, "{} situations", situations.len());
+    let ci = situations.iter().map(|situation| situation.expectation.ci.len());
+    assert!(ci.sum::<usize>() > 0);
+}
+
+#[test]
+fn what_is_said_of_the_situations_for_ci_is_true() {
+    let mut wrong = Vec::new();
+    for situation in situation::all() {
+        for &cell in &situation.expectation.ci {
+            // Time is shared with whatever else the machine does: what is right is so in one of two trials at least.
+            let mut row = try_cell(&situation, cell);
+            if !row.is_right() {
+                row = try_cell(&situation, cell);
+            }
+            if !row.is_right() {
+                wrong.push(row.explained());
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+}
+
+/// `TRUTH_ONLY` chooses situations by a part of their names, `TRUTH_CELLS` cells (`first, quiet;late, loaded`), and
+/// `TRUTH_TABLE` names the file for the table.
+#[test]
+#[ignore = "takes an hour: make truth"]
+fn the_whole_lab() {
+    let only = std::env::var("TRUTH_ONLY").unwrap_or_default();
+    let cells = cell::chosen(&std::env::var("TRUTH_CELLS").unwrap_or_default());
+    let mut rows = Vec::new();
+    for situation in situation::all() {
+        if !only.split(',').any(|part| situation.name.contains(part)) {
+            continue;
+        }
+        let wanted = situation.expectation.cells.iter().filter(|cell| cells.contains(cell));
+        rows.extend(wanted.map(|&cell| try_cell(&situation, cell)));
+    }
+    let text = table::markdown(&rows);
+    match std::env::var("TRUTH_TABLE") {
+        Ok(path) => std::fs::write(path, text).unwrap(),
+        Err(_) => println!("{text}"),
+    }
+}

@@ -1,0 +1,168 @@
+//! Compares what was said with the truth.
+
+use crate::cell::Cell;
+use crate::said::{Said, Verdict};
+use crate::situation::{Cause, Expectation};
+use crate::stage::{Observed, Truth};
+
+/// How far a one-way time may be from the programs' own: this, or a twentieth of it.
+const TIME_TOLERANCE_NS: u64 = 1_000_000;
+
+/// What loaded cores do to any program, and is true wherever it is said.
+const LOAD: [&str; 1] = ["run_queue_contention"];
+
+/// One thing that was compared.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Finding {
+    /// As it is.
+    Right,
+    /// Not known, and that is said.
+    Admitted(String),
+    /// Not as it is, or kept silent.
+    Wrong(String),
+}
+
+impl Finding {
+    pub fn is_wrong(&self) -> bool {
+        matches!(self, Finding::Wrong(_))
+    }
+
+    fn when(right: bool, wrong: impl FnOnce() -> String) -> Finding {
+        if right { Finding::Right } else { Finding::Wrong(wrong()) }
+    }
+}
+
+/// All that was compared in a cell.
+#[derive(Clone, Debug)]
+pub struct Judgement {
+    pub said: Said,
+    pub counts: Finding,
+    pub cause: Finding,
+    pub times: Finding,
+    pub screen: Finding,
+}
+
+impl Judgement {
+    /// Everything that was compared, with a name.
+    pub fn findings(&self) -> [(&'static str, &Finding); 4] {
+        [
+            ("counts", &self.counts),
+            ("cause", &self.cause),
+            ("times", &self.times),
+            ("screen", &self.screen),
+        ]
+    }
+}
+
+/// Compares.
+pub fn judge(expectation: &Expectation, cell: Cell, observed: &Observed) -> Judgement {
+    let said = Said::of(&observed.report, &expectation.middleware);
+    Judgement {
+        counts: counts(expectation, &observed.truth, &said),
+        cause: cause(expectation, cell, &said),
+        times: times(expectation, cell, &observed.truth, &said),
+        screen: screen(expectation, observed),
+        said,
+    }
+}
+
+fn counts(expectation: &Expectation, truth: &Truth, said: &Said) -> Finding {
+    if let Some((name, messages)) = said.elsewhere.first() {
+        return Finding::Wrong(format!("{messages} messages of {name}, which does not run"));
+    }
+    if let Some(rows) = expectation.rows
+        && rows != said.rows
+    {
+        return Finding::Wrong(format!("{} rows instead of {rows}", said.rows));
+    }
+    if !expectation.counts {
+        return Finding::Right;
+    }
+    let near = |a: u64, b: u64| a.abs_diff(b) <= expectation.tolerance;
+    if near(said.sent, truth.sent) && near(said.delivered, truth.delivered) {
+        return Finding::Right;
+    }
+    let wrong = format!("sent {}, delivered {}", said.sent, said.delivered);
+    match said.doubts.first() {
+        Some(doubt) => Finding::Admitted(format!("{wrong}: {doubt}")),
+        None => Finding::Wrong(wrong),
+    }
+}
+
+fn cause(expectation: &Expectation, cell: Cell, said: &Said) -> Finding {
+    if !expectation.why || expectation.middleware == "none" {
+        return Finding::Right;
+    }
+    if expectation.too_few {
+        let silent = said.verdicts.is_empty() && !said.healthy;
+        return Finding::when(silent, || match list(said.verdicts.iter()) {
+            none if none.is_empty() => "nothing wrong, after so few messages".to_owned(),
+            verdicts => format!("a verdict after so few messages: {verdicts}"),
+        });
+    }
+    let any = expectation.severity == "any";
+    let found: Vec<_> = said.verdicts.iter().filter(|v| any || v.is_problem).collect();
+    let missing: Vec<_> = expectation
+        .causes
+        .iter()
+        .filter(|cause| !found.iter().any(|verdict| cause.is(verdict)))
+        .map(|cause| cause.kind.as_str())
+        .collect();
+    if !missing.is_empty() {
+        return Finding::Wrong(format!("no {}", missing.join(", no ")));
+    }
+    let is_true = |verdict: &&Verdict| {
+        let kind = verdict.kind.as_str();
+        expectation.causes.iter().any(|cause| cause.kind == kind)
+            || expectation.allow.iter().any(|allowed| allowed == kind)
+            || (cell.loaded && LOAD.contains(&kind))
+    };
+    let untrue = list(said.problems().filter(|verdict| !is_true(verdict)));
+    Finding::when(untrue.is_empty(), || format!("also {untrue}"))
+}
+
+impl Cause {
+    fn is(&self, verdict: &Verdict) -> bool {
+        self.kind == verdict.kind
+            && self.leg.is_none_or(|leg| verdict.leg == Some(leg))
+            && self.process.as_ref().is_none_or(|process| verdict.process.contains(process))
+    }
+}
+
+fn list<'a>(verdicts: impl Iterator<Item = &'a Verdict>) -> String {
+    verdicts.map(Verdict::to_string).collect::<Vec<_>>().join(", ")
+}
+
+fn times(expectation: &Expectation, cell: Cell, truth: &Truth, said: &Said) -> Finding {
+    if !expectation.latency || cell.loaded {
+        return Finding::Right;
+    }
+    for (name, theirs, ours) in
+        [("p50", truth.p50_ns, said.p50_ns), ("p99", truth.p99_ns, said.p99_ns)]
+    {
+        let (Some(theirs), Some(ours)) = (theirs, ours) else {
+            return Finding::Wrong(format!("no {name}"));
+        };
+        if theirs.abs_diff(ours) > TIME_TOLERANCE_NS.max(theirs / 20) {
+            let ms = |ns: u64| ns as f64 / 1e6;
+            return Finding::Wrong(format!(
+                "{name} {:.2} ms, the program's own {:.2} ms",
+                ms(ours),
+                ms(theirs)
+            ));
+        }
+    }
+    Finding::Right
+}
+
+fn screen(expectation: &Expectation, observed: &Observed) -> Finding {
+    for (name, wanted) in &expectation.looks {
+        let shown = observed.looks.get(name).map_or("", String::as_str);
+        if !shown.contains(wanted.as_str()) {
+            return Finding::Wrong(format!("while {name}, '{wanted}' was not on the screen:\n{shown}"));
+        }
+    }
+    let Some(wanted) = &expectation.page else { return Finding::Right };
+    let shown = observed.screen.contains(wanted) || observed.report.to_string().contains(wanted);
+    Finding::when(shown, || format!("'{wanted}' is not on the screen:\n{}", observed.screen))
+}

@@ -1,0 +1,130 @@
+#!/usr/bin/env python3
+"""A client of a middleware's public Python library: `peer.py MIDDLEWARE pub|sub OPTIONS`.
+
+Each payload starts with the time of its publishing and its number, so that a subscriber knows how long messages took and
+which came twice. Prints `ready`, waits for `go` (publishers) or `end` (subscribers), and prints `done` with its counts.
+"""
+
+import argparse
+import importlib
+import json
+import struct
+import sys
+import threading
+import time
+
+HEAD = struct.Struct(">QQ")
+
+
+def options():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("middleware")
+    parser.add_argument("role", choices=["pub", "sub", "listen"])
+    parser.add_argument("--address", default="127.0.0.1:21890")
+    parser.add_argument("--topic", default="truth")
+    parser.add_argument("--qos", type=int, default=0)
+    parser.add_argument("--rate", type=float, default=100)
+    parser.add_argument("--messages", type=int, default=300)
+    parser.add_argument("--payload", type=int, default=64)
+    parser.add_argument("--set", action="append", default=[], help="NAME=VALUE, a setting of the library")
+    parser.add_argument("--sleep", type=float, default=0, help="milliseconds in the callback")
+    parser.add_argument("--burn", type=float, default=0, help="milliseconds of computing in the callback")
+    parser.add_argument("--every", type=int, default=1, help="do so for each so-many-th message only")
+    parser.add_argument("--hog", type=float, default=0, help="a second thread keeps the interpreter for so many ms at a time")
+    chosen = parser.parse_args()
+    chosen.settings = dict(pair.split("=", 1) for pair in chosen.set)
+    return chosen
+
+
+class Received:
+    """What a subscriber got."""
+
+    def __init__(self, chosen):
+        self.chosen, self.numbers, self.times, self.again = chosen, set(), [], 0
+
+    def take(self, payload):
+        now = time.monotonic_ns()
+        payload = bytes(payload)
+        if len(payload) >= HEAD.size:
+            stamp, number = HEAD.unpack_from(payload)
+        else:
+            stamp, number = now, len(self.numbers)
+        if number in self.numbers:
+            self.again += 1
+            return
+        self.numbers.add(number)
+        self.times.append(now - stamp)
+        if len(self.numbers) % self.chosen.every == 0:
+            work(self.chosen)
+
+    def counts(self):
+        times = sorted(self.times)
+        told = {"received": len(self.numbers), "again": self.again}
+        if times:
+            told["p50_ns"] = times[len(times) // 2]
+            told["p99_ns"] = times[min(len(times) - 1, len(times) * 99 // 100)]
+        return told
+
+
+def work(chosen):
+    if chosen.sleep:
+        time.sleep(chosen.sleep / 1e3)
+    end = time.thread_time() + chosen.burn / 1e3
+    while time.thread_time() < end:
+        pass
+
+
+def hog(milliseconds):
+    """Keeps the interpreter's lock: a big power is one instruction."""
+    digits = 20_000
+    while True:
+        begun = time.monotonic()
+        7**digits
+        took = (time.monotonic() - begun) * 1e3
+        digits = max(1000, int(digits * min(2, (milliseconds / max(took, 0.01)) ** 0.6)))
+
+
+def publish(link, chosen):
+    begun = time.monotonic()
+    for number in range(chosen.messages):
+        wait = begun + number / chosen.rate - time.monotonic()
+        if wait > 0:
+            time.sleep(wait)
+        head = HEAD.pack(time.monotonic_ns(), number)
+        link.publish((head + bytes(max(0, chosen.payload - len(head))))[: chosen.payload])
+    link.flush()
+    print("done", json.dumps({"sent": chosen.messages}), flush=True)
+
+
+def main():
+    chosen = options()
+    link = importlib.import_module(f"peers.{chosen.middleware}").Link(chosen)
+    if chosen.hog:
+        threading.Thread(target=hog, args=[chosen.hog], daemon=True).start()
+    if chosen.role == "pub":
+        print("ready", flush=True)
+        for line in sys.stdin:
+            if line.strip() == "go":
+                publish(link, chosen)
+            else:
+                break
+    else:
+        received = Received(chosen)
+        link.subscribe(received.take)
+        print("ready", flush=True)
+        sys.stdin.readline()
+        settle(received)
+        print("done", json.dumps(received.counts()), flush=True)
+    link.close()
+
+
+def settle(received):
+    """Waits until nothing has come for a while: what is under way may still arrive."""
+    deadline, before = time.monotonic() + 20, -1
+    while time.monotonic() < deadline and before != len(received.numbers):
+        before = len(received.numbers)
+        time.sleep(1)
+
+
+if __name__ == "__main__":
+    main()

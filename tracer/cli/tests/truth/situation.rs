@@ -1,0 +1,111 @@
+//! A folder with a script and an expectation.
+
+use crate::cell::Cell;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::PathBuf;
+
+/// A situation that can be arranged.
+pub struct Situation {
+    /// Its folder's name.
+    pub name: String,
+    /// The script that arranges it.
+    pub script: PathBuf,
+    /// What must be said about it.
+    pub expectation: Expectation,
+}
+
+/// What must be said.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Expectation {
+    /// What is arranged, in a sentence.
+    pub about: String,
+    /// The row that is judged; `none` where no messages can be seen.
+    pub middleware: String,
+    /// Programs beside Python's libraries.
+    #[serde(default)]
+    pub needs: Vec<String>,
+    /// The cells that the situation makes sense in.
+    #[serde(default = "all_cells")]
+    pub cells: Vec<Cell>,
+    /// The cells that every test run tries.
+    #[serde(default)]
+    pub ci: Vec<Cell>,
+    /// What makes messages slow or lost. Nothing is wrong if there is none.
+    #[serde(default, rename = "cause")]
+    pub causes: Vec<Cause>,
+    /// Kinds of problems that are true as well.
+    #[serde(default)]
+    pub allow: Vec<String>,
+    /// Whether the programs count their messages.
+    #[serde(default = "yes")]
+    pub counts: bool,
+    /// By how many messages the counts may differ, where the programs cannot know better.
+    #[serde(default)]
+    pub tolerance: u64,
+    /// Whether the verdicts are judged.
+    #[serde(default = "yes")]
+    pub why: bool,
+    /// Whether the one-way times are compared with the programs' own, on a quiet machine.
+    #[serde(default)]
+    pub latency: bool,
+    /// How many rows the middleware has.
+    pub rows: Option<usize>,
+    /// There are too few messages for a verdict.
+    #[serde(default)]
+    pub too_few: bool,
+    /// Whether a cause may be a note instead of a problem: `any`.
+    #[serde(default)]
+    pub severity: String,
+    /// What the screen, or the report, must have.
+    pub page: Option<String>,
+    /// What the screen must have while a state holds.
+    #[serde(default)]
+    pub looks: BTreeMap<String, String>,
+}
+
+/// A cause, as far as it can be named.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Cause {
+    /// The verdict's kind.
+    pub kind: String,
+    /// Its leg, if it has one.
+    pub leg: Option<u64>,
+    /// A part of its process's name, if it names one.
+    pub process: Option<String>,
+}
+
+fn yes() -> bool {
+    true
+}
+
+fn all_cells() -> Vec<Cell> {
+    Cell::ALL.to_vec()
+}
+
+/// The folder of the lab.
+pub fn folder() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/truth")
+}
+
+/// All situations, by name.
+pub fn all() -> Vec<Situation> {
+    let entries = fs::read_dir(folder().join("situations")).unwrap();
+    let mut folders: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
+    folders.sort();
+    folders.into_iter().map(read).collect()
+}
+
+fn read(folder: PathBuf) -> Situation {
+    let name = folder.file_name().unwrap().to_string_lossy().into_owned();
+    let text = fs::read_to_string(folder.join("expect.toml"))
+        .unwrap_or_else(|error| panic!("{name}/expect.toml: {error}"));
+    let expectation =
+        toml::from_str(&text).unwrap_or_else(|error| panic!("{name}/expect.toml: {error}"));
+    let script = folder.join("arrange");
+    assert!(script.is_file(), "{name}: the script `arrange` is missing");
+    Situation { name, script, expectation }
+}
