@@ -19,9 +19,8 @@ mod stage;
 mod table;
 
 use cell::Cell;
-use judge::{Judgement, judge};
+use judge::judge;
 use situation::Situation;
-use stage::Observed;
 use table::Row;
 
 /// Arranges one cell and compares what was said with the truth.
@@ -30,9 +29,9 @@ fn try_cell(situation: &Situation, cell: Cell) -> Row {
     let row = match stage::observe(situation, cell) {
         Ok(observed) => {
             let judgement = judge(&situation.expectation, cell, &observed);
-            Row::judged(situation, cell, &observed, judgement)
+            Row::judged(situation, cell, &observed, &judgement)
         }
-        Err(error) => Row::failed(situation, cell, error),
+        Err(error) => Row::failed(situation, cell, &error),
     };
     eprintln!("{}", row.summary());
     row

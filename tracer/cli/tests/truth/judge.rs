@@ -23,10 +23,6 @@ pub enum Finding {
 }
 
 impl Finding {
-    pub fn is_wrong(&self) -> bool {
-        matches!(self, Finding::Wrong(_))
-    }
-
     fn when(right: bool, wrong: impl FnOnce() -> String) -> Finding {
         if right { Finding::Right } else { Finding::Wrong(wrong()) }
     }
@@ -159,7 +155,9 @@ fn screen(expectation: &Expectation, observed: &Observed) -> Finding {
     for (name, wanted) in &expectation.looks {
         let shown = observed.looks.get(name).map_or("", String::as_str);
         if !shown.contains(wanted.as_str()) {
-            return Finding::Wrong(format!("while {name}, '{wanted}' was not on the screen:\n{shown}"));
+            return Finding::Wrong(format!(
+                "while {name}, '{wanted}' was not on the screen:\n{shown}"
+            ));
         }
     }
     let Some(wanted) = &expectation.page else { return Finding::Right };

@@ -4,7 +4,7 @@ use crate::cell::Cell;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// A situation that can be arranged.
 pub struct Situation {
@@ -19,6 +19,7 @@ pub struct Situation {
 /// What must be said.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a key of its own in the file")]
 pub struct Expectation {
     /// What is arranged, in a sentence.
     pub about: String,
@@ -96,10 +97,10 @@ pub fn all() -> Vec<Situation> {
     let entries = fs::read_dir(folder().join("situations")).unwrap();
     let mut folders: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
     folders.sort();
-    folders.into_iter().map(read).collect()
+    folders.iter().map(|folder| read(folder)).collect()
 }
 
-fn read(folder: PathBuf) -> Situation {
+fn read(folder: &Path) -> Situation {
     let name = folder.file_name().unwrap().to_string_lossy().into_owned();
     let text = fs::read_to_string(folder.join("expect.toml"))
         .unwrap_or_else(|error| panic!("{name}/expect.toml: {error}"));

@@ -81,7 +81,9 @@ pub fn observe(situation: &Situation, cell: Cell) -> Result<Observed, String> {
 fn is_here(need: &str) -> bool {
     match need {
         "kafka" => kafka().is_dir(),
-        "cpu groups" => fs::read_to_string("/proc/mounts").is_ok_and(|text| text.contains("cgroup")),
+        "cpu groups" => {
+            fs::read_to_string("/proc/mounts").is_ok_and(|text| text.contains("cgroup"))
+        }
         program => {
             let path = std::env::var("PATH").unwrap_or_default();
             let folders = path.split(':').chain(["/usr/sbin", "/sbin", "/usr/local/bin"]);

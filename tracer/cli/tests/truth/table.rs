@@ -21,7 +21,7 @@ pub struct Row {
 
 impl Row {
     /// What came of a cell that could be arranged.
-    pub fn judged(s: &Situation, cell: Cell, observed: &Observed, judgement: Judgement) -> Row {
+    pub fn judged(s: &Situation, cell: Cell, observed: &Observed, judgement: &Judgement) -> Row {
         let names = |of: &mut dyn Iterator<Item = String>| match of.collect::<Vec<_>>().join(", ") {
             text if text.is_empty() => "–".to_owned(),
             text => text,
@@ -48,7 +48,7 @@ impl Row {
     }
 
     /// A cell that could not be arranged.
-    pub fn failed(situation: &Situation, cell: Cell, error: String) -> Row {
+    pub fn failed(situation: &Situation, cell: Cell, error: &str) -> Row {
         Row { wrong: vec![format!("not arranged: {error}")], ..Row::empty(situation, cell) }
     }
 
@@ -101,8 +101,7 @@ impl Row {
 /// All rows, and how many were right.
 pub fn markdown(rows: &[Row]) -> String {
     let right = rows.iter().filter(|row| row.is_right()).count();
-    let admitted =
-        rows.iter().filter(|row| row.is_right() && !row.admitted.is_empty()).count();
+    let admitted = rows.iter().filter(|row| row.is_right() && !row.admitted.is_empty()).count();
     let mut out = format!(
         "{right} of {} cells right ({:.1} %), {admitted} of them by saying what is not known.\n\n\
          | situation | wirelap, cores | truth | problems said | programs: sent / delivered | wirelap: sent / delivered / matched | |\n\

@@ -14,7 +14,7 @@ class Link:
             self.client = Producer({"linger.ms": 0} | common)
             self.client.list_topics(chosen.topic, 30)
         else:
-            group = {"group.id": "truth", "auto.offset.reset": "latest", "enable.auto.commit": False}
+            group = {"group.id": "truth", "auto.offset.reset": "earliest", "enable.auto.commit": False}
             self.client = Consumer(group | {"fetch.queue.backoff.ms": 5} | common)
 
     def publish(self, payload):
@@ -37,13 +37,8 @@ class Link:
 
         self.thread = threading.Thread(target=read)
         self.thread.start()
-        assigned.wait(60)
-        # "latest" is where the log ends at the first fetch.
-        while not any(p.offset >= 0 for p in self.client.position(self.client.assignment())):
-            low, high = self.client.get_watermark_offsets(self.client.assignment()[0], 10)
-            if high == low:
-                break
-        threading.Event().wait(2)
+        if not assigned.wait(60):
+            raise TimeoutError("no partition within 60 s")
 
     def close(self):
         self.over.set()
