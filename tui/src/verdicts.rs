@@ -1,8 +1,8 @@
 //! Why a row's messages took so long, in few words.
 
 use crate::text;
-use wirelap_correlate::snapshot::{Severity, Verdict, VerdictKind, Why};
-use wirelap_events::{Comm, TaskId};
+use wirelap_correlate::snapshot::{Overdue, Severity, Verdict, VerdictKind, Whereabouts, Why};
+use wirelap_events::{Comm, Nanos, TaskId};
 
 /// Whether anything was examined or found.
 pub fn is_known(why: &Why) -> bool {
@@ -14,13 +14,16 @@ pub fn problems(why: &Why) -> impl Iterator<Item = &Verdict> {
     why.verdicts.iter().filter(|verdict| verdict.severity == Severity::Problem)
 }
 
-/// For a column: `Nagle 97 %`, `nothing wrong`, a dash where nothing was examined.
+/// For a column: `Nagle 97 %`, `nothing wrong`, `too few (12)`, a dash where nothing was examined.
 pub fn cell(why: &Why) -> String {
     match problems(why).next() {
         Some(worst) => match largest_share(worst) {
             Some(share) => format!("{} {}", short(worst.kind), percent(share)),
             None => short(worst.kind).to_owned(),
         },
+        None if is_known(why) && why.is_too_little() => {
+            format!("too few ({})", text::exact(why.messages))
+        }
         None if is_known(why) => "nothing wrong".to_owned(),
         None => text::NONE.to_owned(),
     }
@@ -28,13 +31,19 @@ pub fn cell(why: &Why) -> String {
 
 /// For a line: the gravest with its place, and how many more there are.
 pub fn line(why: &Why) -> String {
-    let Some(worst) = problems(why).next() else { return cell(why) };
+    let Some(worst) = problems(why).next() else {
+        return if is_known(why) && why.is_too_little() { too_few(why) } else { cell(why) };
+    };
     let mut line = worst.kind.title().to_owned();
     if let Some((task, comm)) = worst.process {
         line = format!("{line} at {}", name(task, comm));
     }
     if let Some(share) = largest_share(worst) {
-        let of = if worst.median_share >= worst.tail_share { "median" } else { "tail" };
+        let of = match worst {
+            worst if worst.median_share >= share => "median",
+            worst if worst.slow_share >= share => "slow ones' time",
+            _ => "tail",
+        };
         line = format!("{line}, {} of the {of}", text::unbroken(&percent(share)));
     }
     match problems(why).count() - 1 {
@@ -43,9 +52,47 @@ pub fn line(why: &Why) -> String {
     }
 }
 
-/// The greater of its parts of the median and of the tail.
+/// What is said of too few messages, everywhere in the same words.
+pub fn too_few(why: &Why) -> String {
+    format!("too few messages ({}) for a verdict", text::exact(why.messages))
+}
+
+/// What a verdict holds up now: `132 messages held up now, the oldest for 4.10 s, in the broker's receive queue`.
+pub fn held_up(open: &Overdue) -> String {
+    let messages = match open.messages {
+        1 => "1 message".to_owned(),
+        messages => format!("{} messages", text::exact(messages)),
+    };
+    let oldest = text::unbroken(&text::time(open.oldest));
+    format!("{messages} held up now, the oldest for {oldest}, {}", place(open.place))
+}
+
+/// Where overdue messages are.
+pub const fn place(place: Whereabouts) -> &'static str {
+    match place {
+        Whereabouts::Network => "on the network",
+        Whereabouts::BrokerQueue => "in the broker's receive queue",
+        Whereabouts::Broker => "in the broker",
+        Whereabouts::ReaderQueue => "in the reader's receive queue",
+    }
+}
+
+/// When it was so: `since 12 s`, `14 s to 17 s`, `5 times since 3 s`. `None` where that is not known.
+pub fn when(verdict: &Verdict) -> Option<String> {
+    let period = verdict.period?;
+    let at = |at: Nanos| text::unbroken(&format!("{:.1} s", at.as_secs_f64()));
+    let began = at(period.began);
+    Some(match (period.ended.map(at), period.times) {
+        (None, 0 | 1) => format!("since {began}"),
+        (None, times) => format!("{times} times since {began}, and now"),
+        (Some(ended), 0 | 1) => format!("was {began} to {ended}"),
+        (Some(ended), times) => format!("{times} times, {began} to {ended}"),
+    })
+}
+
+/// The greatest of its parts of the median, of what slow messages lose, and of the tail.
 pub fn largest_share(verdict: &Verdict) -> Option<f64> {
-    let share = verdict.median_share.max(verdict.tail_share);
+    let share = verdict.median_share.max(verdict.slow_share).max(verdict.tail_share);
     (share.is_finite() && share >= 0.005).then_some(share)
 }
 
@@ -88,11 +135,13 @@ pub const fn short(kind: VerdictKind) -> &'static str {
         VerdictKind::BrokerCpuBound => "broker's CPU",
         VerdictKind::BrokerStalled => "broker stalled",
         VerdictKind::ClientStalled => "client stalled",
+        VerdictKind::SerialFanOut => "serial fan-out",
         VerdictKind::ReaderBusy => "reader busy",
         VerdictKind::NeverDelivered => "never delivered",
         VerdictKind::Duplicates => "duplicates",
         VerdictKind::Upkeep => "keep-alive",
         VerdictKind::SharedMemory => "shared memory",
+        VerdictKind::StartUp => "start-up",
         VerdictKind::Unexplained => "unexplained",
     }
 }
@@ -101,21 +150,15 @@ pub const fn short(kind: VerdictKind) -> &'static str {
 mod tests {
     use super::*;
     use std::collections::HashSet;
-    use wirelap_events::{Nanos, Pid, Tid};
+    use wirelap_correlate::snapshot::Period;
+    use wirelap_events::{Pid, Tid};
 
     fn verdict(kind: VerdictKind, severity: Severity, median_share: f64) -> Verdict {
         Verdict {
-            kind,
-            severity,
-            leg: None,
-            segment: None,
             process: Some((TaskId { pid: Pid(7), tid: Tid(8) }, Comm::from_name("rumqttd"))),
-            median: Nanos(0),
             median_share,
-            tail: Nanos(0),
             tail_share: 0.1,
-            evidence: vec![],
-            remedy: String::new(),
+            ..Verdict::new(kind, severity)
         }
     }
 
@@ -132,12 +175,31 @@ mod tests {
         assert_eq!(cell(&why), "–");
         why.messages = 3;
         why.verdicts = vec![verdict(VerdictKind::IdleWakeup, Severity::Note, 0.5)];
+        assert_eq!(cell(&why), "too few (3)");
+        assert_eq!(line(&why), "too few messages (3) for a verdict");
+        why.messages = 30;
         assert_eq!((cell(&why), line(&why)), ("nothing wrong".into(), "nothing wrong".into()));
         why.verdicts.push(verdict(VerdictKind::NagleDelayedAck, Severity::Problem, 0.97));
         assert_eq!(cell(&why), "Nagle 97 %");
         assert!(line(&why).starts_with("Nagle against delayed ACK at rumqttd (7), 97"));
         why.verdicts.push(verdict(VerdictKind::Duplicates, Severity::Problem, 0.0));
         assert!(line(&why).ends_with("of the median; 1 more"));
+    }
+
+    #[test]
+    fn a_verdict_tells_when_it_was_so() {
+        let mut verdict = verdict(VerdictKind::BrokerStalled, Severity::Problem, 0.5);
+        assert_eq!(when(&verdict), None);
+        let began = Nanos::from_millis(14_020);
+        let mut told = |ended: Option<u64>, times| {
+            let ended = ended.map(Nanos::from_millis);
+            verdict.period = Some(Period { began, ended, times });
+            when(&verdict).map(|when| when.replace('\u{a0}', " "))
+        };
+        assert_eq!(told(None, 1).unwrap(), "since 14.0 s");
+        assert_eq!(told(Some(17_300), 1).unwrap(), "was 14.0 s to 17.3 s");
+        assert_eq!(told(Some(90_000), 5).unwrap(), "5 times, 14.0 s to 90.0 s");
+        assert_eq!(told(None, 5).unwrap(), "5 times since 14.0 s, and now");
     }
 
     #[test]

@@ -11,9 +11,9 @@ use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use synthetic::shared;
 use wirelap_correlate::snapshot::{
-    Cause, Cost, Counts, Detail, Framed, Group, HistoryPoint, HolderShare, Overhead, Part,
-    ProbeLoss, Process, Rate, Scheduling, SegmentStat, Severity, Snapshot, Summary, Tail, TailRow,
-    Trust, Verdict, VerdictKind, Why, WorstMessage,
+    Cause, Cost, Counts, Detail, Framed, Group, HistoryPoint, HolderShare, Overdue, Overhead, Part,
+    Period, ProbeLoss, Process, Rate, Scheduling, SegmentStat, Severity, Snapshot, Summary, Tail,
+    TailRow, Trust, Verdict, VerdictKind, Whereabouts, Why, WorstMessage,
 };
 use wirelap_events::{
     Circumstances, Comm, Delivery, FlowKey, GroupId, Holder, Hop, Leg, MessageId, Nanos, NetNs,
@@ -114,11 +114,16 @@ prop_compose! {
         segment in prop::option::of(any_segment()), process in prop::option::of((task(), comm())),
         times in prop::array::uniform2(nanos()), shares in prop::array::uniform2(float()),
         evidence in prop::collection::vec(any::<String>(), 0..4), remedy in any::<String>(),
+        slow_messages in count(), period in prop::option::of((nanos(), prop::option::of(nanos()), any::<u32>())),
+        open in prop::option::of((count(), nanos())),
     ) -> Verdict {
         Verdict {
             kind, leg, segment, process, evidence, remedy,
             severity: if problem { Severity::Problem } else { Severity::Note },
             median: times[0], tail: times[1], median_share: shares[0], tail_share: shares[1],
+            slow_messages, slow: times[0], slow_share: shares[1],
+            period: period.map(|(began, ended, times)| Period { began, ended, times }),
+            open: open.map(|(messages, oldest)| Overdue { messages, oldest, place: Whereabouts::Broker }),
         }
     }
 }

@@ -114,6 +114,7 @@ impl Correlator {
         evidence.setting = Setting {
             middleware: row.middleware.clone(),
             broker: broker.map(str::to_owned),
+            since: self.since,
             saturating: false,
             sampled: self.window.closed_for > Nanos(0)
                 || self.window.closed_since.is_some()

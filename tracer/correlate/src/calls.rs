@@ -19,7 +19,7 @@ impl Correlator {
                     self.make_room();
                     self.flows.add(key, at, &self.config)
                 });
-                self.bind(way, socket);
+                self.bind(at, way, socket);
                 Some(way)
             }
             _ => None,
@@ -32,10 +32,13 @@ impl Correlator {
         self.flows.flow(way).is_some_and(|flow| flow.sender.is_none_or(|sender| sender == socket))
     }
 
-    fn bind(&mut self, way: Way, socket: &Socket) {
+    fn bind(&mut self, at: Nanos, way: Way, socket: &Socket) {
         let Some(conversation) = self.flows.get_mut(way) else { return };
         let other = way.back().side;
         conversation.flow_mut(other).receiver = Some(socket.id);
+        if matches!(socket.origin, Origin::Connected | Origin::Accepted) {
+            conversation.opened.get_or_insert(at);
+        }
         match socket.origin {
             Origin::Connected => conversation.server = Some(other),
             Origin::Accepted => conversation.server = Some(way.side),

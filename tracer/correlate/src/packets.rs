@@ -150,6 +150,7 @@ impl Correlator {
             if flow.isn.is_none() {
                 flow.open(tcp.seq);
             }
+            conversation.opened.get_or_insert(at);
             let is_reply = tcp.flags & tcp_flags::ACK != 0;
             conversation.server = Some(if is_reply { way.side } else { way.back().side });
         }

@@ -48,6 +48,10 @@ fn dwell(threads: &Threads, leg: &Leg, read: Nanos, rests: &mut Rests) {
     }
 }
 
-fn rested(threads: &Threads, tid: Tid, from: Nanos, to: Nanos) -> Rested {
-    threads.rested(tid, from, to).unwrap_or_default()
+/// `None` where the thread was first followed after `from`. One that was never seen to leave its CPU did not rest.
+fn rested(threads: &Threads, tid: Tid, from: Nanos, to: Nanos) -> Option<Rested> {
+    match threads.rested(tid, from, to) {
+        None if !threads.is_followed(tid) => Some(Rested::NONE),
+        rested => rested,
+    }
 }

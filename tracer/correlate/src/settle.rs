@@ -8,7 +8,7 @@ use crate::stats::read_at;
 use crate::{Correlator, leg, rests};
 use arrayvec::ArrayVec;
 use wirelap_events::{
-    Delivery, GroupId, Leg, MAX_LEGS, MessageId, Nanos, Pid, Stage, Stamp, Stretch,
+    Delivery, FanOut, GroupId, Leg, MAX_LEGS, MessageId, Nanos, Pid, Stage, Stamp, Stretch, TaskId,
 };
 
 /// What a process is seen to do.
@@ -92,7 +92,8 @@ impl Correlator {
     fn complete(&mut self, key: LegKey, out: &mut dyn DeliverySink) {
         let Some(state) = self.messages.leg(key) else { return };
         let (way, extent, message) = (state.way, state.extent, state.message);
-        let asked = state.asked;
+        let (asked, start_up) = (state.asked, state.start_up);
+        let siblings = self.siblings(state);
         self.settle_row(key, way);
         let Some(flow) = self.flows.flow(way) else { return };
         let packets_only = self.config.packets_only;
@@ -118,6 +119,10 @@ impl Correlator {
         self.totals.anomalies += dropped;
         let Some(mut first) = first else { return };
         first.circumstances.asked = asked;
+        first.circumstances.start_up = start_up;
+        first.circumstances.fan_out = siblings.and_then(|(sender, fan_out)| {
+            (first.sender.is_some() && first.sender == sender).then_some(fan_out)
+        });
         let whole = |leg: &Leg| leg.times.get(Stage::Send).is_some() || !has_sends;
         let is_whole = whole(&first);
         let mut ends = std::mem::take(&mut self.ends);
@@ -138,6 +143,18 @@ impl Correlator {
                 Delivery { message: id, group, stamp, payload_len, topic, legs, rests };
             self.hand_out(&mut delivery, whole, out);
         }
+    }
+
+    /// The place of a leg among those that its message goes on by, and who sent the first of them.
+    fn siblings(&self, leg: &LegState) -> Option<(Option<TaskId>, FanOut)> {
+        let (first, position, readers) = self.messages.siblings(leg)?;
+        let (sender, sent) = if let Some(leg) = &first.leg {
+            (leg.sender, leg.times.get(Stage::Send))
+        } else {
+            let path = self.flows.flow(first.way)?.marks.path(first.extent, 0);
+            (path.sender, path.send)
+        };
+        Some((sender, FanOut { position, readers, first_sent: sent? }))
     }
 
     /// Hands out the deliveries that end with these legs.
@@ -207,7 +224,7 @@ impl Correlator {
     }
 
     fn note_roles(&mut self, delivery: &Delivery) {
-        let pid = |task: Option<wirelap_events::TaskId>, socket| {
+        let pid = |task: Option<TaskId>, socket| {
             task.map(|task| task.pid).filter(|&pid| pid != Pid(0)).or(self.sockets.pid(socket))
         };
         let mut roles: ArrayVec<(Pid, Deed), { 2 * MAX_LEGS }> = ArrayVec::new();

@@ -9,6 +9,12 @@ use arrayvec::ArrayVec;
 use wirelap_events::{GroupId, Nanos, Pid};
 use wirelap_protocols::Topology;
 
+/// After its opening a connection is starting up: slow start, the first delayed acknowledgement, code that is compiled.
+const START_UP: Nanos = Nanos::from_millis(1_000);
+
+/// The first messages of a connection are those of its start-up, however late they come.
+const FIRST_MESSAGES: u64 = 3;
+
 impl Correlator {
     /// Takes in the messages that the decoder of a conversation has just found.
     pub(crate) fn sight_found(&mut self, at: Nanos, way: Way) {
@@ -45,6 +51,7 @@ impl Correlator {
         let (key, joined) = self.messages.sight(sighting, left);
         if let Some(flow) = self.flows.flow_mut(way) {
             flow.pending.push_back(key);
+            flow.messages += 1;
         }
         self.enter(&sighting, key, joined);
         let Some(row) = self.rows.get_mut(row) else { return };
@@ -118,6 +125,18 @@ impl Correlator {
             row,
             repeats: found.duplicate,
             topic: found.topic,
+            start_up: self.is_start_up(at, way),
+        })
+    }
+
+    /// Whether a message found at `at` is one of the first of its connection.
+    fn is_start_up(&self, at: Nanos, way: Way) -> bool {
+        let Some(conversation) = self.flows.get(way) else { return false };
+        // Datagrams have no opening: a conversation that began while others were watched is new.
+        let is_new = conversation.began > self.since.unwrap_or_default() + START_UP;
+        let opened = conversation.opened.or(is_new.then_some(conversation.began));
+        opened.is_some_and(|opened| {
+            at < opened + START_UP || conversation.flow(way.side).messages < FIRST_MESSAGES
         })
     }
 

@@ -2,8 +2,8 @@
 
 pub use crate::overhead::{Cost, Detail, Framed, Operation, Overhead, Part, Parts};
 pub use crate::why::{
-    Cause, HolderShare, Severity, Tail, TailRow, TypicalRow, Verdict, VerdictKind, Why,
-    WorstMessage,
+    Cause, ENOUGH, HolderShare, Overdue, Period, Severity, Tail, TailRow, TypicalRow, Verdict,
+    VerdictKind, Whereabouts, Why, WorstMessage,
 };
 use std::net::SocketAddr;
 use wirelap_events::{GroupId, Nanos, Pid, Probe, Segment};

@@ -83,22 +83,23 @@ impl Add for Rested {
 pub struct Rests {
     /// What the first thread of the wake chain did between ready and wakeup; `None` if it was not followed.
     pub before_wakeup: Option<Rested>,
-    /// How the reader rested between running (or ready, if it was running then) and read.
-    pub reader: Rested,
+    /// How the reader rested between running (or ready, if it was running then) and read; `None` if it was not followed.
+    pub reader: Option<Rested>,
     /// Of a leg after the first: how the forwarder's thread that was at work first rested during the dwell,
-    /// until it led to the others.
-    pub dwell: Rested,
-    /// How the sender rested between the last time that it was woken during the dwell, and its send.
-    pub sender: Rested,
+    /// until it led to the others; `None` if it was not followed.
+    pub dwell: Option<Rested>,
+    /// How the sender rested between the last time that it was woken during the dwell, and its send; `None` if it was
+    /// not followed.
+    pub sender: Option<Rested>,
 }
 
 impl Rests {
     /// No thread was seen to rest.
     pub const NONE: Rests = Rests {
         before_wakeup: None,
-        reader: Rested::NONE,
-        dwell: Rested::NONE,
-        sender: Rested::NONE,
+        reader: Some(Rested::NONE),
+        dwell: Some(Rested::NONE),
+        sender: Some(Rested::NONE),
     };
 }
 
@@ -123,6 +124,22 @@ pub struct Circumstances {
     pub asked: Option<Nanos>,
     /// A keep-alive or discovery frame was on the same connection while the message was under way.
     pub beside_upkeep: bool,
+    /// One of the first messages of its connection, or sent within a second of its opening.
+    pub start_up: bool,
+    /// Of a leg whose sender sends the message to several readers, one after the other: its place among them. `None` for the
+    /// first, and where several threads send.
+    pub fan_out: Option<FanOut>,
+}
+
+/// The place of a leg among those that one thread sends one message on, one after the other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FanOut {
+    /// 1 for the first.
+    pub position: u32,
+    /// How many there are, as far as they were seen.
+    pub readers: u32,
+    /// When the thread sent the message to the first of them.
+    pub first_sent: Nanos,
 }
 
 /// A stretch of a leg's time.

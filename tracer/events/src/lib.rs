@@ -23,8 +23,8 @@ pub mod stamp;
 pub mod units;
 
 pub use delivery::{
-    Circumstances, Delivery, GroupId, Hop, Leg, MAX_HOPS, MAX_LEGS, MessageId, Rested, Rests, Span,
-    TopicId,
+    Circumstances, Delivery, FanOut, GroupId, Hop, Leg, MAX_HOPS, MAX_LEGS, MessageId, Rested,
+    Rests, Span, TopicId,
 };
 pub use event::{
     Body, Comm, Drop, DropCause, Event, Holder, Lost, Nagle, Origin, Packet, PacketHook, PacketId,

@@ -18,6 +18,11 @@ pub fn time_pair_ns(pair: Option<(u64, u64)>) -> String {
     }
 }
 
+/// A moment, counted from the beginning of an observation: `14.0 s`.
+pub fn moment_ns(ns: u64) -> String {
+    format!("{:.1} s", Nanos(ns).as_secs_f64())
+}
+
 /// A count in SI thousands: `1.21 M`.
 pub fn count(value: f64) -> String {
     scaled(value, 1000.0, &["", " k", " M", " G", " T"])

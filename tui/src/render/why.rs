@@ -50,6 +50,9 @@ fn lines(why: &Why, width: usize, theme: Theme) -> Vec<Line<'static>> {
         page.say(" ", "no message followed to its end yet", Style::new());
         return page.lines;
     }
+    if why.is_too_little() {
+        page.say(" ", &verdicts::too_few(why), Style::new());
+    }
     if why.is_healthy() {
         let examined = text::exact(why.messages);
         page.say(" ", &format!("nothing wrong: {examined} messages examined"), Style::new());
@@ -99,8 +102,14 @@ impl Page {
         let place = format!("{}{}", place.join(", "), segment.unwrap_or_default());
         let colon = if place.is_empty() { "" } else { ": " };
         self.say(lead, &format!("{}{colon}{place}", verdict.kind.title()), style);
+        if let Some(open) = &verdict.open {
+            self.say("   ", &verdicts::held_up(open), style);
+        }
         if let Some(cost) = cost(verdict) {
             self.say("   ", &cost, Style::new());
+        }
+        if let Some(when) = verdicts::when(verdict) {
+            self.say("   ", &when, Style::new());
         }
         for clause in &verdict.evidence {
             self.say("   · ", clause, Style::new());
@@ -176,7 +185,15 @@ impl Page {
 
 /// How much of the median and of the tail; `None` where it costs no time.
 fn cost(verdict: &Verdict) -> Option<String> {
-    let parts: Vec<String> = [
+    let slow = (verdict.slow_messages > 0).then(|| {
+        format!(
+            "{} slow messages, {} each ({} of what the slow ones lose)",
+            text::unbroken(&text::exact(verdict.slow_messages)),
+            text::unbroken(&text::time(verdict.slow)),
+            text::unbroken(&percent(verdict.slow_share))
+        )
+    });
+    let parts = [
         ("median", verdict.median_share, verdict.median),
         ("tail", verdict.tail_share, verdict.tail),
     ]
@@ -185,8 +202,8 @@ fn cost(verdict: &Verdict) -> Option<String> {
     .map(|(of, share, time)| {
         let share = text::unbroken(&percent(share));
         format!("{share} of the {of} ({})", text::unbroken(&text::time(time)))
-    })
-    .collect();
+    });
+    let parts: Vec<String> = slow.into_iter().chain(parts).collect();
     (!parts.is_empty()).then(|| parts.join(", "))
 }
 

@@ -72,19 +72,7 @@ fn task(id: u32) -> TaskId {
 }
 
 fn verdict(kind: VerdictKind, severity: Severity, segment: Segment) -> Verdict {
-    Verdict {
-        kind,
-        severity,
-        leg: Some(1),
-        segment: Some(segment),
-        process: None,
-        median: Nanos(0),
-        median_share: 0.0,
-        tail: Nanos(0),
-        tail_share: 0.0,
-        evidence: vec![],
-        remedy: String::new(),
-    }
+    Verdict { leg: Some(1), segment: Some(segment), ..Verdict::new(kind, severity) }
 }
 
 fn worst(number: u64, waited: u64) -> WorstMessage {

@@ -113,6 +113,8 @@ pub struct Flow {
     pub head: Head,
     /// When it asked for messages last; most flows never do.
     pub asked: Option<Nanos>,
+    /// Messages that were found on it.
+    pub messages: u64,
     /// Cuts PDUs, once the protocol is known (TCP).
     pub stream: Option<Stream>,
 }
@@ -156,6 +158,7 @@ impl Flow {
             interrupted: false,
             head: Head::default(),
             asked: None,
+            messages: 0,
             stream: None,
         }
     }

@@ -27,6 +27,8 @@ pub struct Sighting {
     /// Its publisher says that it repeats it.
     pub repeats: bool,
     pub topic: Option<TopicId>,
+    /// Its connection has just been opened.
+    pub start_up: bool,
 }
 
 /// A leg's index and serial number.
@@ -66,6 +68,13 @@ pub struct LegState {
     pub(super) receiver: Node,
     pub(super) to_server: bool,
     pub(super) has_child: bool,
+    /// Legs that continue it, in the order in which they were found.
+    pub(super) children: u32,
+    /// The first of them, and its serial number.
+    pub(super) first_child: Option<LegKey>,
+    /// Its own place among those that continue the leg before it: 1 for the first.
+    pub(super) position: u32,
+    pub start_up: bool,
     /// Its stages, once nothing more is expected.
     pub leg: Option<Box<Leg>>,
     /// Every stage that this kernel shows at its two ends was seen.

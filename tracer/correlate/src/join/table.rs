@@ -216,6 +216,13 @@ impl Messages {
         forwards && !self.path(leg).any(|leg| leg.receiver.is(&sighting.receiver))
     }
 
+    /// Of a leg that continues another after its first sibling: that sibling, its own place and how many there are.
+    pub fn siblings(&self, leg: &LegState) -> Option<(&LegState, u32, u32)> {
+        let parent = self.legs.get(leg.parent?)?;
+        let first = self.leg(parent.first_child?)?;
+        (leg.position > 1).then_some((first, leg.position, parent.children))
+    }
+
     /// How many legs lead here.
     pub fn depth(&self, leg: usize) -> usize {
         self.path(leg).count()
@@ -270,6 +277,11 @@ impl Messages {
     fn add_leg(&mut self, message: usize, sighting: Sighting, parent: Option<usize>) -> LegKey {
         self.serial += 1;
         let serial = self.serial;
+        let parent_state = parent.and_then(|parent| self.legs.get_mut(parent));
+        let position = parent_state.map_or(0, |parent| {
+            parent.children += 1;
+            parent.children
+        });
         let index = self.legs.insert(LegState {
             message,
             serial,
@@ -285,11 +297,18 @@ impl Messages {
             receiver: sighting.receiver,
             to_server: sighting.to_server,
             has_child: false,
+            children: 0,
+            first_child: None,
+            position,
+            start_up: sighting.start_up,
             leg: None,
             whole: false,
             is_remote: false,
             emitted: false,
         });
+        if let Some(parent) = parent.and_then(|parent| self.legs.get_mut(parent)) {
+            parent.first_child.get_or_insert((index, serial));
+        }
         let entry = &mut self.open[message];
         if entry.legs == 0 {
             entry.first = index;
@@ -327,8 +346,9 @@ impl Messages {
             .legs_of(&self.open[message])
             .find(|&leg| self.legs[leg].way == sighting.way && self.legs[leg].again.is_none());
         let parent = original.and_then(|leg| self.legs[leg].parent);
-        let key = self.add_leg(message, sighting, parent);
-        self.legs[key.0].again = original;
+        let key = self.add_leg(message, sighting, None);
+        let leg = &mut self.legs[key.0];
+        (leg.parent, leg.again) = (parent, original);
         key
     }
 
@@ -337,7 +357,13 @@ impl Messages {
         let orphans: Vec<usize> = self.legs_of(&self.open[message]).collect();
         let key = self.add_leg(message, sighting, None);
         for leg in orphans {
-            self.legs[leg].parent.get_or_insert(key.0);
+            if self.legs[leg].parent.is_none() {
+                self.legs[leg].parent = Some(key.0);
+                self.legs[key.0].children += 1;
+                self.legs[leg].position = self.legs[key.0].children;
+                let first = (leg, self.legs[leg].serial);
+                self.legs[key.0].first_child.get_or_insert(first);
+            }
         }
         self.legs[key.0].has_child = true;
         let entry = &mut self.open[message];

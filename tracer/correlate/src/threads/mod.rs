@@ -96,6 +96,11 @@ impl Threads {
         self.all.get(&tid)?.history.between(from, to)
     }
 
+    /// Whether the thread was ever seen to be switched to.
+    pub fn is_followed(&self, tid: Tid) -> bool {
+        self.all.contains_key(&tid)
+    }
+
     /// How `task`, which runs at `at`, came to run: its last wakeup, and before it the wakeups of
     /// the threads of its own process that led to it.
     pub fn chain(&self, task: TaskId, at: Nanos) -> Chain {

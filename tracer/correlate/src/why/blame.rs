@@ -11,7 +11,7 @@
 //! wakeup       the reader slept elsewhere, was stopped, or was at work
 //! runqueue     each thread's wait: another had the CPU, or the CPU was idle
 //! busy, read   preempted; otherwise the reader's own work
-//! broker_dwell waiting to be asked; each thread's wait; asleep; the broker's own work
+//! broker_dwell waiting to be asked; each thread's wait; asleep; the broker's own work; sending to others first
 //! ```
 
 use super::explanation::{Cause, VerdictKind as Kind};
@@ -152,7 +152,7 @@ impl LegParts<'_> {
         let (Some(hop), true) = (self.leg.chain.first(), time >= NOTICED) else {
             return self.put(segment, Cause::Ordinary, time);
         };
-        let kind = if self.is_last { Kind::ClientStalled } else { Kind::BrokerStalled };
+        let kind = self.stalled();
         let Some(rested) = self.rests.before_wakeup else {
             // All that is known is its last rest.
             let asleep = hop.left.map_or(time, |left| hop.woken - left).min(time);
@@ -176,6 +176,11 @@ impl LegParts<'_> {
     /// What it is called when the reader is at work on something else.
     fn work(&self) -> Kind {
         if self.is_last { Kind::ReaderBusy } else { Kind::BrokerCpuBound }
+    }
+
+    /// What it is called when the reader is off the CPU though there is something to read.
+    fn stalled(&self) -> Kind {
+        if self.is_last { Kind::ClientStalled } else { Kind::BrokerStalled }
     }
 
     fn run_queue(&mut self, time: Nanos) {
@@ -204,8 +209,12 @@ impl LegParts<'_> {
 
     /// The reader had the CPU, or another had it in its place.
     fn own_work(&mut self, segment: Segment, time: Nanos, is_long: bool) {
-        let rested = self.rests.reader;
-        self.worked(segment, rested, time, when(is_long, self.work()));
+        let Some(rested) = self.rests.reader else {
+            return self.put(segment, Cause::Ordinary, time);
+        };
+        let asleep = rested.asleep.min(time);
+        self.put(segment, when(asleep >= NAP, self.stalled()), asleep);
+        self.worked(segment, rested, time - asleep, when(is_long, self.work()));
     }
 
     /// Between the read of the leg before and the send of this one.
@@ -213,7 +222,8 @@ impl LegParts<'_> {
         let segment = Segment::BrokerDwell;
         let Some((_, read)) = before.times.seen().next_back() else { return };
         let sent = read + time;
-        let mut rest = Span { from: read, to: sent };
+        let fan_out = self.leg.circumstances.fan_out.map_or(sent, |fan_out| fan_out.first_sent);
+        let mut rest = Span { from: read, to: sent, fan_out };
         let asked = self.leg.circumstances.asked;
         if let Some(asked) = asked {
             self.put_of(segment, Kind::FetchWait, rest.advance(asked));
@@ -230,15 +240,44 @@ impl LegParts<'_> {
         }
         let seen = !self.leg.before.is_empty();
         let rested = self.rests.sender;
-        self.broker_worked(rested, rest.advance(sent), when(seen, Kind::BrokerCpuBound));
+        self.broker_worked(&mut rest, sent, rested, when(seen, Kind::BrokerCpuBound));
     }
 
-    /// A thread of the forwarder was at work, and now and then was not.
-    fn broker_worked(&mut self, rested: Rested, time: Nanos, work: Cause) {
+    /// A thread of the forwarder was at work until some moment, and now and then was not. From the first of several sends
+    /// of the message on, its work is that of sending it to the others.
+    fn broker_worked(
+        &mut self,
+        rest: &mut Span,
+        until: Nanos,
+        rested: Option<Rested>,
+        work: Cause,
+    ) {
         let segment = Segment::BrokerDwell;
-        let asleep = rested.asleep.min(time);
+        let before = rest.advance(until.min(rest.fan_out));
+        let after = rest.advance(until);
+        let Some(rested) = rested else {
+            // What the thread did was not followed.
+            return self.put(segment, Cause::Ordinary, before + after);
+        };
+        let asleep = rested.asleep.min(before + after);
         self.put(segment, when(asleep >= NAP, Kind::BrokerStalled), asleep);
-        self.worked(segment, rested, time - asleep, work);
+        // How the rests are shared out is not known. Most of the time is where most of the rests are.
+        let (first, last) = if after >= before {
+            let last = after - asleep;
+            (before - (asleep - after), last)
+        } else {
+            let first = before - asleep;
+            (first, after - (asleep - before))
+        };
+        let waited = rested.waited.min(first + last);
+        self.waited(segment, rested.holder, waited);
+        let (first, last) = if after >= before {
+            (first - (waited - last), last - waited)
+        } else {
+            (first - waited, last - (waited - first))
+        };
+        self.put(segment, work, first);
+        self.put_of(segment, Kind::SerialFanOut, last);
     }
 
     /// One thread of the forwarder: asleep, or the one that woke it at work; then waiting for a CPU.
@@ -246,11 +285,10 @@ impl LegParts<'_> {
         let segment = Segment::BrokerDwell;
         let work = Cause::Of(Kind::BrokerCpuBound);
         if woken_by_own {
-            let time = rest.advance(hop.woken);
-            self.put(segment, work, time);
+            self.broker_worked(rest, hop.woken, Some(Rested::NONE), work);
         } else {
-            let time = rest.advance(hop.left.unwrap_or(rest.from).min(hop.woken));
-            self.broker_worked(self.rests.dwell, time, work);
+            let until = hop.left.unwrap_or(rest.from).min(hop.woken);
+            self.broker_worked(rest, until, self.rests.dwell, work);
         }
         let asleep = rest.advance(hop.woken);
         let cause = match hop.rest {
@@ -268,6 +306,8 @@ impl LegParts<'_> {
 struct Span {
     from: Nanos,
     to: Nanos,
+    /// From when on its thread sent the message to others.
+    fan_out: Nanos,
 }
 
 impl Span {

@@ -37,6 +37,27 @@ impl Cell {
     }
 }
 
+/// Messages that lost much time to one cause.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Hits {
+    pub messages: u64,
+    /// What they spent on it.
+    pub time: u64,
+    /// What they took in all.
+    pub latency: u64,
+}
+
+/// What messages lost to one cause beyond what a typical one spends on it.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Excess {
+    /// Messages that it is much of.
+    pub messages: f64,
+    /// Time that they spent on it beyond the typical, in nanoseconds.
+    pub time: f64,
+    /// Time that they took longer than a typical message, in nanoseconds.
+    pub latency: f64,
+}
+
 /// Messages of about the same latency.
 #[derive(Clone, Debug, Default)]
 struct Class {
@@ -46,6 +67,8 @@ struct Class {
     least: Nanos,
     /// By slot.
     sums: Vec<u64>,
+    /// By slot.
+    hits: Vec<Hits>,
 }
 
 /// Sums over a set of messages.
@@ -147,6 +170,47 @@ impl Breakdown {
         class.sums[slot] += time.0;
     }
 
+    /// A message that took `latency` spent `time`, which is much, on what `cell` stands for.
+    pub fn hit(&mut self, latency: Nanos, cell: Cell, time: Nanos) {
+        let slot = self.slot(cell);
+        let class = self.class(latency);
+        if class.hits.len() <= slot {
+            class.hits.resize(slot + 1, Hits::default());
+        }
+        let hits = &mut class.hits[slot];
+        hits.messages += 1;
+        hits.time += time.0;
+        hits.latency += latency.0;
+    }
+
+    /// What messages lost to the cause of `cell` beyond the `typical` time that one spends on it, as far as [`Self::hit`] was
+    /// told of them. Only messages that lost `least` or more count; `median` is what a typical message takes in all.
+    pub fn excess(&self, cell: Cell, typical: f64, median: f64, least: f64) -> Excess {
+        let mut excess = Excess::default();
+        let slot = self.slots.get(cell.index()).map_or(0, |&slot| usize::from(slot));
+        let Some(slot) = slot.checked_sub(1) else { return excess };
+        for class in self.classes() {
+            let Some(hits) = class.hits.get(slot).filter(|hits| hits.messages > 0) else {
+                continue;
+            };
+            let messages = hits.messages as f64;
+            let time = hits.time as f64 - messages * typical;
+            if time >= messages * least {
+                excess.messages += messages;
+                excess.time += time;
+                excess.latency += (hits.latency as f64 - messages * median).max(time);
+            }
+        }
+        excess
+    }
+
+    /// What all messages slower than three quarters of them took longer than one that takes `median` nanoseconds.
+    pub fn slow(&self, median: f64) -> Excess {
+        let slow = self.slowest(self.messages / 4);
+        let latency = (slow.mean_latency() - median).max(0.0) * slow.messages;
+        Excess { messages: slow.messages, time: latency, latency }
+    }
+
     fn class(&mut self, latency: Nanos) -> &mut Class {
         let index = class_of(latency);
         if self.classes.len() <= index {
@@ -173,6 +237,15 @@ impl Breakdown {
                     mine.sums.resize(slot + 1, 0);
                 }
                 mine.sums[slot] += sum;
+            }
+            for (&slot, hits) in slots.iter().zip(&theirs.hits) {
+                if mine.hits.len() <= slot {
+                    mine.hits.resize(slot + 1, Hits::default());
+                }
+                let sum = &mut mine.hits[slot];
+                sum.messages += hits.messages;
+                sum.time += hits.time;
+                sum.latency += hits.latency;
             }
         }
         self.messages += other.messages;

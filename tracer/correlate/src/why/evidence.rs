@@ -1,16 +1,19 @@
 //! What is gathered about a row while its messages are handed out.
 
 use super::blame::{self, NOTICED, Parts};
-use super::breakdown::{Breakdown, Cell};
-use super::explanation::{Cause, HolderShare, VerdictKind, Why, WorstMessage};
+use super::breakdown::Cell;
+use super::explanation::{Cause, ENOUGH, HolderShare, VerdictKind, Why, WorstMessage};
+use super::gathered::Gathered;
 use super::judge::{HeldUp, Spending, Typical};
+use super::limits::much;
 use super::numbers::Missing;
-use super::rules;
-use crate::stats::Distribution;
+use super::weigh::hit_cell;
+use super::{rules, start_up, tails};
+use crate::stats::{Distribution, read_at};
 use rustc_hash::FxHashMap;
+use std::borrow::Cow;
 use wirelap_events::{
-    Circumstances, Comm, Delivery, DropCause, Holder, Hop, Leg, MAX_LEGS, Nanos, Pid, Rest,
-    Segment, Stage, TaskId, Tid,
+    Comm, Delivery, DropCause, Holder, Hop, Leg, Nanos, Pid, Rest, Segment, Stage, TaskId, Tid,
 };
 
 /// The slowest messages that are kept.
@@ -19,14 +22,18 @@ const WORST: usize = 10;
 /// Threads that are remembered for having had a CPU.
 const HOLDERS: usize = 1024;
 
+/// A start-up of more than so many times the other messages is weighed with them.
+const STEADY: u64 = 4;
+
 /// What is known about why a row's messages took as long as they did. Of several repetitions, it can be
 /// added up.
 #[derive(Clone, Debug, Default)]
 pub struct Evidence {
-    pub(super) breakdown: Breakdown,
-    /// By leg and kind; made when first used.
-    findings: Vec<Option<Box<Finding>>>,
-    holders: FxHashMap<Tid, HolderShare>,
+    /// Of all messages but those of the start-up.
+    pub(super) steady: Gathered,
+    /// Of the first messages of their connections.
+    pub(super) start_up: Gathered,
+    holders: Holders,
     worst: Vec<WorstMessage>,
     typical: Typical,
     /// Messages that something became of.
@@ -93,70 +100,14 @@ pub struct Setting {
     pub names: FxHashMap<Pid, Comm>,
     /// Which part of the time threads were on a CPU, 0..=1.
     pub busy: FxHashMap<Tid, f64>,
-}
-
-/// A kind of cause on a leg.
-#[derive(Clone, Debug)]
-pub(super) struct Finding {
-    /// Parts of messages that it is the cause of, and that are long enough to be noticed.
-    pub parts: u64,
-    pub time: Distribution,
-    /// By segment.
-    pub segments: [u64; Segment::ALL.len()],
-    /// Of the part that took longest: how long, whose, and what else was seen.
-    pub longest: Nanos,
-    pub task: Option<TaskId>,
-    /// That thread is the broker's.
-    pub at_broker: bool,
-    /// Waits to be asked that began before the request came.
-    pub late_requests: u64,
-    pub holder: Option<Holder>,
-    /// How its thread rested.
-    pub rest: Option<Rest>,
-    pub circumstances: Circumstances,
-}
-
-impl Default for Finding {
-    fn default() -> Finding {
-        Finding {
-            parts: 0,
-            time: Distribution::new(2),
-            segments: [0; Segment::ALL.len()],
-            longest: Nanos(0),
-            task: None,
-            at_broker: false,
-            late_requests: 0,
-            holder: None,
-            rest: None,
-            circumstances: Circumstances::default(),
-        }
-    }
-}
-
-impl Finding {
-    /// The segment that most of its time is in.
-    pub fn segment(&self) -> Segment {
-        let times = Segment::ALL.into_iter().zip(self.segments);
-        times.max_by_key(|(_, time)| *time).map_or(Segment::Wire, |(segment, _)| segment)
-    }
-
-    fn merge(&mut self, other: &Finding) {
-        self.parts += other.parts;
-        self.late_requests += other.late_requests;
-        self.time.merge(&other.time);
-        self.segments.iter_mut().zip(other.segments).for_each(|(sum, more)| *sum += more);
-        if other.longest > self.longest {
-            (self.longest, self.task) = (other.longest, other.task);
-            self.at_broker = other.at_broker;
-            (self.holder, self.rest) = (other.holder, other.rest);
-            self.circumstances = other.circumstances;
-        }
-    }
+    /// When the observation began; `None` for several observations together.
+    pub since: Option<Nanos>,
 }
 
 /// Puts the parts of one message where they belong.
 struct Recorder<'a> {
-    evidence: &'a mut Evidence,
+    gathered: &'a mut Gathered,
+    holders: &'a mut Holders,
     delivery: &'a Delivery,
     one_way: Nanos,
     spending: Spending,
@@ -172,31 +123,66 @@ impl Parts for Recorder<'_> {
         holder: Option<&Holder>,
     ) {
         let cell = Cell { leg, segment, cause };
-        self.evidence.breakdown.part(self.one_way, cell, time);
+        self.gathered.breakdown.part(self.one_way, cell, time);
         if let Some(holder) = holder {
-            self.evidence.held(holder, time);
+            self.holders.held(holder, time);
         }
-        let Cause::Of(kind) = cause else { return };
-        self.spending.part(leg, segment, kind, time);
+        let Cause::Of(kind) = cause else { return self.ordinary(leg, segment, time) };
+        let sends = is_senders(kind, segment);
         let is_late = kind == VerdictKind::FetchWait && was_asked_late(self.delivery, leg);
-        let finding = self.evidence.finding_mut(leg, kind);
-        if is_late {
-            finding.late_requests += 1;
-        }
+        let on = &self.delivery.legs[leg];
+        let task = if sends { on.sender } else { on.reader };
+        let pid = task.map_or(Pid(0), |task| task.pid);
+        self.spending.part(leg, segment, kind, time, pid);
+        let finding = self.gathered.finding_mut((leg, kind, pid));
+        finding.late_requests += u64::from(is_late);
         if time >= NOTICED {
             finding.parts += 1;
             finding.time.add(time.0);
         }
         finding.segments[segment as usize] += time.0;
         if time > finding.longest {
-            let sends = is_senders(kind, segment);
             finding.at_broker = if sends { leg > 0 } else { leg + 1 < self.delivery.legs.len() };
-            let leg = &self.delivery.legs[leg];
             finding.longest = time;
-            finding.task = if sends { leg.sender } else { leg.reader };
+            finding.task = task;
             finding.holder = holder.copied();
-            finding.rest = rest_of(leg, segment);
-            finding.circumstances = leg.circumstances;
+            finding.rest = rest_of(on, segment);
+            finding.circumstances = on.circumstances;
+        }
+    }
+}
+
+impl Recorder<'_> {
+    /// Time without a cause counts only where it is long.
+    fn ordinary(&mut self, leg: usize, segment: Segment, time: Nanos) {
+        if much(VerdictKind::Unexplained).is_none_or(|much| time < much) {
+            return;
+        }
+        let cell = hit_cell(leg, segment, Cause::Ordinary);
+        self.gathered.breakdown.hit(self.one_way, cell, time);
+        let read = read_at(self.delivery).unwrap_or_default();
+        let finding = self.gathered.finding_mut((leg, VerdictKind::Unexplained, Pid(0)));
+        finding.hits += 1;
+        finding.when.add(read, time);
+        finding.segments[segment as usize] += time.0;
+    }
+
+    /// All parts are known: what the message spent on each cause.
+    fn end(&mut self) {
+        let read = read_at(self.delivery).unwrap_or_default();
+        self.gathered.when.add(read, self.one_way);
+        for (leg, kind, time, pid) in self.spending.all() {
+            let is_much = much(kind).is_some_and(|much| time >= much);
+            if time < NOTICED {
+                continue;
+            }
+            let finding = self.gathered.finding_mut((leg, kind, pid));
+            finding.when.add(read, time);
+            if is_much {
+                finding.hits += 1;
+                let cell = hit_cell(leg, Segment::Wire, Cause::Of(kind));
+                self.gathered.breakdown.hit(self.one_way, cell, time);
+            }
         }
     }
 }
@@ -232,13 +218,15 @@ impl Evidence {
     /// before it.
     pub(crate) fn delivery(&mut self, delivery: &Delivery, one_way: Nanos) -> Option<HeldUp> {
         let beside_upkeep = delivery.legs.iter().any(|leg| leg.circumstances.beside_upkeep);
-        self.breakdown.message(one_way, beside_upkeep);
-        let spending = Spending::default();
-        let mut parts = Recorder { evidence: self, delivery, one_way, spending };
+        let is_start_up = delivery.legs.iter().any(|leg| leg.circumstances.start_up);
+        let gathered = if is_start_up { &mut self.start_up } else { &mut self.steady };
+        gathered.breakdown.message(one_way, beside_upkeep);
+        let (spending, holders) = (Spending::default(), &mut self.holders);
+        let mut parts = Recorder { gathered, holders, delivery, one_way, spending };
         blame::blame(delivery, &mut parts);
-        let spending = parts.spending;
-        let held_up = self.typical.held_up(&spending);
-        self.typical.renew(&self.breakdown);
+        parts.end();
+        let held_up = self.typical.held_up(&parts.spending);
+        self.typical.renew(&self.steady.breakdown);
         if self.worst.len() < WORST || self.worst.last().is_some_and(|w| w.one_way < one_way) {
             self.keep(WorstMessage { delivery: delivery.clone(), one_way });
         }
@@ -251,50 +239,14 @@ impl Evidence {
         self.worst.truncate(WORST);
     }
 
-    fn held(&mut self, holder: &Holder, time: Nanos) {
-        let tid = holder.task.tid;
-        if self.holders.len() >= HOLDERS && !self.holders.contains_key(&tid) {
-            return;
-        }
-        let share = self.holders.entry(tid).or_insert(HolderShare {
-            task: holder.task,
-            comm: holder.comm,
-            held: Nanos(0),
-            waits: 0,
-        });
-        share.held = share.held + time.min(holder.held);
-        share.waits += 1;
-    }
-
-    fn finding_mut(&mut self, leg: usize, kind: VerdictKind) -> &mut Finding {
-        let index = leg.min(MAX_LEGS - 1) * VerdictKind::ALL.len() + kind as usize;
-        if self.findings.len() <= index {
-            self.findings.resize(MAX_LEGS * VerdictKind::ALL.len(), None);
-        }
-        self.findings[index].get_or_insert_default()
-    }
-
-    pub(super) fn finding(&self, leg: usize, kind: VerdictKind) -> Option<&Finding> {
-        self.findings.get(leg * VerdictKind::ALL.len() + kind as usize)?.as_deref()
-    }
-
     /// The threads that are named for something.
     pub(crate) fn tasks(&self) -> impl Iterator<Item = TaskId> {
-        self.findings.iter().flatten().filter_map(|finding| finding.task)
+        let all = self.steady.all().chain(self.start_up.all());
+        all.filter_map(|finding| finding.task)
     }
 
     pub(super) fn holders(&self) -> impl Iterator<Item = &HolderShare> {
-        self.holders.values()
-    }
-
-    /// What a message near the median waits between its send call and the device, on its first leg, in
-    /// nanoseconds.
-    pub(super) fn pushed_back(&self) -> f64 {
-        const WAITS: [Segment; 3] = [Segment::Write, Segment::SocketTx, Segment::Qdisc];
-        let middle = self.breakdown.middle();
-        let cells = self.breakdown.cells().iter().enumerate();
-        let waits = cells.filter(|(_, cell)| cell.leg == 0 && WAITS.contains(&cell.segment));
-        waits.map(|(slot, _)| middle.mean(slot)).sum()
+        self.holders.0.values()
     }
 
     /// A packet of the row was thrown away.
@@ -322,23 +274,9 @@ impl Evidence {
 
     /// Adds a repetition's.
     pub fn merge(&mut self, other: &Evidence) {
-        self.breakdown.merge(&other.breakdown);
-        for leg in 0..MAX_LEGS {
-            for kind in VerdictKind::ALL {
-                if let Some(finding) = other.finding(leg, kind) {
-                    self.finding_mut(leg, kind).merge(finding);
-                }
-            }
-        }
-        for share in other.holders.values() {
-            let sum = self.holders.entry(share.task.tid).or_insert(HolderShare {
-                held: Nanos(0),
-                waits: 0,
-                ..*share
-            });
-            sum.held = sum.held + share.held;
-            sum.waits += share.waits;
-        }
+        self.steady.merge(&other.steady);
+        self.start_up.merge(&other.start_up);
+        self.holders.merge(&other.holders);
         other.worst.iter().for_each(|message| self.keep(message.clone()));
         self.losses.add(&other.losses);
         self.setting.add(&other.setting);
@@ -354,16 +292,64 @@ impl Evidence {
 
     /// What is to be said of it.
     pub fn explain(&self) -> Why {
-        let mut holders: Vec<HolderShare> = self.holders.values().copied().collect();
+        let mut holders: Vec<HolderShare> = self.holders().copied().collect();
         holders.sort_by_key(|share| (std::cmp::Reverse(share.held), share.task.tid));
         holders.truncate(10);
+        let weighed = self.weighed();
+        let mut verdicts = rules::verdicts(self, &weighed);
+        verdicts.extend(start_up::verdict(self, &weighed));
         Why {
-            messages: self.breakdown.messages(),
-            verdicts: rules::verdicts(self),
-            typical: rules::typical(&self.breakdown),
-            tails: rules::tails(&self.breakdown),
+            messages: self.steady.breakdown.messages() + self.start_up.breakdown.messages(),
+            verdicts,
+            typical: tails::typical(&weighed.breakdown),
+            tails: tails::tails(&weighed.breakdown),
             worst: self.worst.clone(),
             holders,
+        }
+    }
+
+    /// The messages that are weighed: those of the start-up are not among them if there are enough others.
+    fn weighed(&self) -> Cow<'_, Gathered> {
+        let (steady, first) =
+            (self.steady.breakdown.messages(), self.start_up.breakdown.messages());
+        if first == 0 || steady >= ENOUGH && steady >= first / STEADY {
+            return Cow::Borrowed(&self.steady);
+        }
+        let mut all = self.steady.clone();
+        all.merge(&self.start_up);
+        Cow::Owned(all)
+    }
+}
+
+/// Who had a CPU while threads of a row waited for it.
+#[derive(Clone, Debug, Default)]
+struct Holders(FxHashMap<Tid, HolderShare>);
+
+impl Holders {
+    fn held(&mut self, holder: &Holder, time: Nanos) {
+        let tid = holder.task.tid;
+        if self.0.len() >= HOLDERS && !self.0.contains_key(&tid) {
+            return;
+        }
+        let share = self.0.entry(tid).or_insert(HolderShare {
+            task: holder.task,
+            comm: holder.comm,
+            held: Nanos(0),
+            waits: 0,
+        });
+        share.held = share.held + time.min(holder.held);
+        share.waits += 1;
+    }
+
+    fn merge(&mut self, other: &Holders) {
+        for share in other.0.values() {
+            let sum = self.0.entry(share.task.tid).or_insert(HolderShare {
+                held: Nanos(0),
+                waits: 0,
+                ..*share
+            });
+            sum.held = sum.held + share.held;
+            sum.waits += share.waits;
         }
     }
 }
@@ -396,6 +382,8 @@ impl Setting {
             self.middleware.clone_from(&other.middleware);
             self.broker.clone_from(&other.broker);
         }
+        // Times of several observations do not go together.
+        self.since = None;
         self.saturating |= other.saturating;
         self.sampled |= other.sampled;
         self.names.extend(&other.names);

@@ -1,5 +1,7 @@
 //! What is said about a row: verdicts, the tail, the worst messages.
 
+pub use super::overdue::{Overdue, Whereabouts};
+pub use super::timeline::Period;
 use wirelap_events::{Comm, Delivery, Nanos, Segment, TaskId};
 
 /// Why a row's messages took as long as they did.
@@ -7,7 +9,8 @@ use wirelap_events::{Comm, Delivery, Nanos, Segment, TaskId};
 pub struct Why {
     /// Messages that were examined: all that were matched.
     pub messages: u64,
-    /// What was found, the gravest first. Without a [`Severity::Problem`] among them: nothing wrong.
+    /// What was found, the gravest first. Without a [`Severity::Problem`] among them, and with enough messages: nothing
+    /// wrong.
     pub verdicts: Vec<Verdict>,
     /// Where the mean message near the median spent its time, in the order of a message's life; what
     /// [`Verdict::median_share`] and [`Tail::excess`] are measured against. Empty without messages.
@@ -23,11 +26,24 @@ pub struct Why {
 }
 
 impl Why {
-    /// Whether anything was found that ought to be changed.
+    /// Whether enough was examined and nothing was found that ought to be changed.
     pub fn is_healthy(&self) -> bool {
-        self.verdicts.iter().all(|verdict| verdict.severity == Severity::Note)
+        !self.is_too_little() && !self.has_problem()
+    }
+
+    /// Whether too few messages were examined for a verdict about their time.
+    pub fn is_too_little(&self) -> bool {
+        self.messages < ENOUGH
+    }
+
+    /// Whether anything was found that ought to be changed.
+    pub fn has_problem(&self) -> bool {
+        self.verdicts.iter().any(|verdict| verdict.severity == Severity::Problem)
     }
 }
+
+/// Of fewer messages than this nothing is claimed: they tell nothing about a median.
+pub const ENOUGH: u64 = 20;
 
 /// How grave a verdict is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -59,10 +75,49 @@ pub struct Verdict {
     pub tail: Nanos,
     /// Its part of the excess of the slowest 1 % over the median, 0..=1.
     pub tail_share: f64,
+    /// Messages that it made slow.
+    pub slow_messages: u64,
+    /// Mean time that it takes of each of these, over what it takes of a median one.
+    pub slow: Nanos,
+    /// Its part of what all messages slower than three quarters of them take longer than the median one, 0..=1.
+    pub slow_share: f64,
+    /// When it took time, after the beginning of the observation; `None` where that is not known.
+    pub period: Option<Period>,
+    /// Messages that it holds up now; `None` where it holds up none.
+    pub open: Option<Overdue>,
     /// The numbers that it stands on, one clause each, without a full stop.
     pub evidence: Vec<String>,
     /// What usually helps, in the middleware's own words, one sentence.
     pub remedy: String,
+}
+
+impl Verdict {
+    /// Nothing known yet but what it is.
+    pub fn new(kind: VerdictKind, severity: Severity) -> Verdict {
+        Verdict {
+            kind,
+            severity,
+            leg: None,
+            segment: None,
+            process: None,
+            median: Nanos(0),
+            median_share: 0.0,
+            tail: Nanos(0),
+            tail_share: 0.0,
+            slow_messages: 0,
+            slow: Nanos(0),
+            slow_share: 0.0,
+            period: None,
+            open: None,
+            evidence: Vec::new(),
+            remedy: String::new(),
+        }
+    }
+
+    /// Whether it holds at the end of what was observed.
+    pub fn is_still_so(&self) -> bool {
+        self.open.is_some() || self.period.is_some_and(|period| period.ended.is_none())
+    }
 }
 
 /// The verdicts that there are.
@@ -104,6 +159,8 @@ pub enum VerdictKind {
     BrokerStalled,
     /// A client's thread slept, or was stopped, while data was there for it.
     ClientStalled,
+    /// One thread sends a message to one subscriber after the other.
+    SerialFanOut,
     /// The reader was at work on something else when the data came.
     ReaderBusy,
     /// Messages were sent and never delivered.
@@ -114,13 +171,15 @@ pub enum VerdictKind {
     Upkeep,
     /// The payload is in shared memory: the network has nothing to show.
     SharedMemory,
+    /// The first messages of a connection take longer than the later ones.
+    StartUp,
     /// Much time is lost, and no rule says why.
     Unexplained,
 }
 
 impl VerdictKind {
     /// Every kind.
-    pub const ALL: [VerdictKind; 24] = [
+    pub const ALL: [VerdictKind; 26] = [
         VerdictKind::NagleDelayedAck,
         VerdictKind::Corked,
         VerdictKind::SenderBatching,
@@ -139,11 +198,13 @@ impl VerdictKind {
         VerdictKind::BrokerCpuBound,
         VerdictKind::BrokerStalled,
         VerdictKind::ClientStalled,
+        VerdictKind::SerialFanOut,
         VerdictKind::ReaderBusy,
         VerdictKind::NeverDelivered,
         VerdictKind::Duplicates,
         VerdictKind::Upkeep,
         VerdictKind::SharedMemory,
+        VerdictKind::StartUp,
         VerdictKind::Unexplained,
     ];
 
@@ -168,11 +229,13 @@ impl VerdictKind {
             VerdictKind::BrokerCpuBound => "broker_cpu_bound",
             VerdictKind::BrokerStalled => "broker_stalled",
             VerdictKind::ClientStalled => "client_stalled",
+            VerdictKind::SerialFanOut => "serial_fanout",
             VerdictKind::ReaderBusy => "reader_busy",
             VerdictKind::NeverDelivered => "never_delivered",
             VerdictKind::Duplicates => "duplicates",
             VerdictKind::Upkeep => "upkeep",
             VerdictKind::SharedMemory => "shared_memory",
+            VerdictKind::StartUp => "start_up",
             VerdictKind::Unexplained => "unexplained",
         }
     }
@@ -198,11 +261,13 @@ impl VerdictKind {
             VerdictKind::BrokerCpuBound => "broker short of CPU",
             VerdictKind::BrokerStalled => "broker stalled off the CPU",
             VerdictKind::ClientStalled => "client stalled off the CPU",
+            VerdictKind::SerialFanOut => "subscribers served one after the other",
             VerdictKind::ReaderBusy => "reader busy in its own code",
             VerdictKind::NeverDelivered => "messages sent and never delivered",
             VerdictKind::Duplicates => "duplicates",
             VerdictKind::Upkeep => "keep-alive or discovery in the way",
             VerdictKind::SharedMemory => "payload in shared memory",
+            VerdictKind::StartUp => "start-up",
             VerdictKind::Unexplained => "unexplained",
         }
     }

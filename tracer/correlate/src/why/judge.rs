@@ -4,7 +4,7 @@ use super::blame::NOTICED;
 use super::breakdown::Breakdown;
 use super::explanation::{Cause, VerdictKind};
 use arrayvec::ArrayVec;
-use wirelap_events::{MAX_LEGS, Nanos, Segment};
+use wirelap_events::{MAX_LEGS, Nanos, Pid, Segment};
 
 /// Fewer messages tell nothing of what is typical.
 const LEAST: u64 = 20;
@@ -32,6 +32,8 @@ struct Spent {
     time: Nanos,
     /// The longest part of it.
     longest: (Nanos, Segment),
+    /// The process that the longest part is the doing or the loss of; 0 where none can be named.
+    pid: Pid,
 }
 
 /// One message's time by leg and kind of cause.
@@ -39,16 +41,23 @@ struct Spent {
 pub(super) struct Spending(ArrayVec<Spent, { MAX_LEGS * KINDS }>);
 
 impl Spending {
-    pub fn part(&mut self, leg: usize, segment: Segment, kind: VerdictKind, time: Nanos) {
+    pub fn part(&mut self, leg: usize, segment: Segment, kind: VerdictKind, time: Nanos, pid: Pid) {
         let known = self.0.iter_mut().find(|spent| (spent.leg, spent.kind) == (leg, kind));
         if let Some(spent) = known {
             spent.time = spent.time + time;
-            spent.longest = spent.longest.max((time, segment));
+            if (time, segment) > spent.longest {
+                (spent.longest, spent.pid) = ((time, segment), pid);
+            }
         } else {
-            let spent = Spent { leg, kind, time, longest: (time, segment) };
+            let spent = Spent { leg, kind, time, longest: (time, segment), pid };
             // There is room for every leg and kind.
             let _ = self.0.try_push(spent);
         }
+    }
+
+    /// Leg, kind, time, and whose the longest part of it is.
+    pub fn all(&self) -> impl Iterator<Item = (usize, VerdictKind, Nanos, Pid)> + '_ {
+        self.0.iter().map(|spent| (spent.leg, spent.kind, spent.time, spent.pid))
     }
 }
 
@@ -102,7 +111,7 @@ mod tests {
     fn spending(parts: &[(VerdictKind, Segment, u64)]) -> Spending {
         let mut spending = Spending::default();
         for &(kind, segment, us) in parts {
-            spending.part(1, segment, kind, Nanos::from_micros(us));
+            spending.part(1, segment, kind, Nanos::from_micros(us), Pid(7));
         }
         spending
     }

@@ -2,8 +2,9 @@
 
 use super::evidence::{Evidence, Losses};
 use super::explanation::{Severity, Verdict, VerdictKind as Kind};
+use super::gathered::Gathered;
 use super::numbers::Missing;
-use super::remedy::remedy;
+use super::remedy::{Circumstance, remedy};
 use wirelap_events::{Nanos, Segment};
 
 /// One in so many messages may be missing at the ends of an observation.
@@ -13,30 +14,23 @@ const TOLERATED: u64 = 1000;
 const LINGER: Nanos = Nanos::from_millis(3);
 
 /// Every verdict of this sort. `median` is what a message takes, in nanoseconds.
-pub fn verdicts(evidence: &Evidence, median: f64) -> Vec<Verdict> {
+pub fn verdicts(evidence: &Evidence, gathered: &Gathered, median: f64) -> Vec<Verdict> {
     let found = [
         overflow(evidence),
         never(evidence),
         duplicates(evidence),
         shared(evidence),
-        batching(evidence, median),
+        batching(evidence, gathered, median),
     ];
     found.into_iter().flatten().collect()
 }
 
 fn verdict(evidence: &Evidence, kind: Kind, severity: Severity, clauses: Vec<String>) -> Verdict {
+    let circumstance = Circumstance { segment: Segment::Wire, at_broker: false, rest: None };
     Verdict {
-        kind,
-        severity,
-        leg: None,
-        segment: None,
-        process: None,
-        median: Nanos(0),
-        median_share: 0.0,
-        tail: Nanos(0),
-        tail_share: 0.0,
         evidence: clauses,
-        remedy: remedy(kind, &evidence.setting, Segment::Wire, false),
+        remedy: remedy(kind, &evidence.setting, circumstance),
+        ..Verdict::new(kind, severity)
     }
 }
 
@@ -149,13 +143,13 @@ fn shared(evidence: &Evidence) -> Option<Verdict> {
 }
 
 /// Our own workloads tell when they published: a library that waits for more before it sends.
-fn batching(evidence: &Evidence, median: f64) -> Option<Verdict> {
+fn batching(evidence: &Evidence, gathered: &Gathered, median: f64) -> Option<Verdict> {
     let [before, _] = evidence.outside.as_ref()?;
     let waited = before.quantile(0.5);
     let whole = waited as f64 + median;
     let share = if whole > 0.0 { waited as f64 / whole } else { 0.0 };
     // A library whose socket takes nothing more waits for that.
-    let is_pushed_back = evidence.pushed_back() >= waited as f64 / 5.0;
+    let is_pushed_back = pushed_back(gathered) >= waited as f64 / 5.0;
     if waited < LINGER.0 || share < 0.3 || before.count() < 20 || is_pushed_back {
         return None;
     }
@@ -175,6 +169,15 @@ fn batching(evidence: &Evidence, median: f64) -> Option<Verdict> {
     })
 }
 
+/// What a typical message waits between its send call and the device, on its first leg, in nanoseconds.
+fn pushed_back(gathered: &Gathered) -> f64 {
+    const WAITS: [Segment; 3] = [Segment::Write, Segment::SocketTx, Segment::Qdisc];
+    let middle = gathered.breakdown.middle();
+    let cells = gathered.breakdown.cells().iter().enumerate();
+    let waits = cells.filter(|(_, cell)| cell.leg == 0 && WAITS.contains(&cell.segment));
+    waits.map(|(slot, _)| middle.mean(slot)).sum()
+}
+
 fn counted(count: u64, one: &str, many: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { many })
 }
@@ -187,7 +190,10 @@ mod tests {
     fn named(losses: Losses) -> Vec<Kind> {
         let mut evidence = Evidence::default();
         evidence.losses.clone_from(&losses);
-        verdicts(&evidence, 1e6).into_iter().map(|verdict| verdict.kind).collect()
+        verdicts(&evidence, &Gathered::default(), 1e6)
+            .into_iter()
+            .map(|verdict| verdict.kind)
+            .collect()
     }
 
     fn swallowed(hidden: u64) -> Losses {

@@ -11,18 +11,26 @@ mod blame;
 mod breakdown;
 mod evidence;
 mod explanation;
+mod finding;
+mod gathered;
 mod judge;
+mod limits;
 mod losses;
 mod numbers;
+mod overdue;
 mod remedy;
 mod rules;
 mod sentences;
+mod start_up;
+mod tails;
+mod timeline;
+mod weigh;
 
 pub use blame::{Parts as BlameSink, blame};
 pub use evidence::{Evidence, Losses, Setting, Told};
 pub use explanation::{
-    Cause, HolderShare, Severity, Tail, TailRow, TypicalRow, Verdict, VerdictKind, Why,
-    WorstMessage,
+    Cause, ENOUGH, HolderShare, Overdue, Period, Severity, Tail, TailRow, TypicalRow, Verdict,
+    VerdictKind, Whereabouts, Why, WorstMessage,
 };
 pub use judge::HeldUp;
 pub use numbers::Missing;

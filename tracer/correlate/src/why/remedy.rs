@@ -2,10 +2,22 @@
 
 use super::evidence::Setting;
 use super::explanation::VerdictKind as Kind;
-use wirelap_events::Segment;
+use wirelap_events::{Rest, Segment};
 
-/// One sentence. `at_broker`: it is the broker's doing or loss, not a client's.
-pub fn remedy(kind: Kind, setting: &Setting, segment: Segment, at_broker: bool) -> String {
+/// What a remedy depends on beside the kind of cause.
+#[derive(Clone, Copy, Debug)]
+pub struct Circumstance {
+    /// Where most of its time is.
+    pub segment: Segment,
+    /// It is the broker's doing or loss, not a client's.
+    pub at_broker: bool,
+    /// How the thread rested, where one did.
+    pub rest: Option<Rest>,
+}
+
+/// One sentence.
+pub fn remedy(kind: Kind, setting: &Setting, circumstance: Circumstance) -> String {
+    let Circumstance { segment, at_broker, rest } = circumstance;
     let middleware = Family::of(&setting.middleware);
     let broker = setting.broker.as_deref().unwrap_or_default();
     let text = match kind {
@@ -43,11 +55,11 @@ pub fn remedy(kind: Kind, setting: &Setting, segment: Segment, at_broker: bool) 
             "give receiving a CPU that is less loaded (RPS, IRQ affinity), or raise net.core.netdev_budget"
         }
         Kind::BrokerCpuBound => broker_cpu(middleware, broker),
-        Kind::BrokerStalled => {
-            "look at what the broker waits for: its disk (persistence, log flush), a lock, or whoever stopped it"
-        }
-        Kind::ClientStalled => {
-            "do not sleep or block in the receiving thread: hand messages to another, or read more often"
+        Kind::BrokerStalled => broker_stalled(rest),
+        Kind::ClientStalled => client_stalled(rest),
+        Kind::SerialFanOut => fan_out(middleware),
+        Kind::StartUp => {
+            "nothing is wrong with it; where the first messages matter, keep connections open and send some before they do"
         }
         Kind::ReaderBusy => {
             "do less in the receiving callback, hand messages to other threads, or share them among more subscribers"
@@ -61,6 +73,52 @@ pub fn remedy(kind: Kind, setting: &Setting, segment: Segment, at_broker: bool) 
         Kind::Unexplained => unexplained(segment),
     };
     text.into()
+}
+
+fn broker_stalled(rest: Option<Rest>) -> &'static str {
+    match rest {
+        Some(Rest::Stopped) => {
+            "find who stops the broker (SIGSTOP, a debugger, the cgroup freezer, a snapshot of the machine); `kill -CONT` lets it go on"
+        }
+        Some(Rest::Blocked) => {
+            "look at what the broker's thread waits for in the kernel, mostly its disk (persistence, log flush; `iostat`, /proc/PID/stack)"
+        }
+        Some(Rest::Asleep) => {
+            "find what the broker's thread slept for (`strace -f -T`, `offcputime`): a timer, another thread, a lock"
+        }
+        Some(Rest::Preempted) | None => {
+            "find what kept the broker's thread (`strace -f -T`, `offcputime`)"
+        }
+    }
+}
+
+fn client_stalled(rest: Option<Rest>) -> &'static str {
+    match rest {
+        Some(Rest::Stopped) => {
+            "find who stops the client (SIGSTOP, a debugger, the cgroup freezer); `kill -CONT` lets it go on"
+        }
+        Some(Rest::Blocked) => {
+            "look at what the reading thread waits for in the kernel, mostly its disk: write in another thread"
+        }
+        _ => {
+            "do not sleep or block in the receiving thread: hand messages to another, or read more often"
+        }
+    }
+}
+
+fn fan_out(family: Family) -> &'static str {
+    match family {
+        Family::Mqtt => {
+            "spread the subscribers over several brokers or threads (bridges, a broker that sends from several threads); where each message needs one reader only, use a shared subscription (`$share/…`)"
+        }
+        Family::Nats => {
+            "spread the subscribers over several servers of a cluster; where each message needs one reader only, use a queue group"
+        }
+        Family::Dds | Family::Zenoh => {
+            "use multicast, or spread the subscribers over several routers or hosts"
+        }
+        _ => "spread the subscribers over several brokers or threads, or use multicast",
+    }
 }
 
 /// Middlewares that share their words.

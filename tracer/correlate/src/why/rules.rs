@@ -1,134 +1,112 @@
 //! From evidence to verdicts.
 //!
-//! A kind of cause becomes a verdict when it takes both enough time and enough of the whole, of the message
-//! near the median or of what the slowest lost beyond it. The limits are in [`rule`]; each has a test with a
-//! scenario on either side.
+//! A kind of cause becomes a verdict when it takes both enough time and enough of the whole: of the typical message, or
+//! of the messages that it makes slow. The limits are in [`super::limits`]; each has a test with a scenario on either side.
 
-use super::breakdown::{Breakdown, Cell, Sums};
-use super::evidence::{Evidence, Finding};
-use super::explanation::{
-    Cause, Severity, Tail, TailRow, TypicalRow, Verdict, VerdictKind as Kind,
-};
+use super::evidence::Evidence;
+use super::explanation::{ENOUGH, Severity, Verdict, VerdictKind as Kind};
+use super::finding::Finding;
+use super::gathered::Gathered;
+use super::limits::{Rule, note, rule};
 use super::losses;
-use super::remedy::remedy;
+use super::remedy::{Circumstance, remedy};
 use super::sentences;
-use std::collections::BTreeMap;
-use wirelap_events::{Comm, MAX_LEGS, Nanos, Segment, TaskId};
-
-/// Fewer messages than this tell nothing about a median.
-const ENOUGH: u64 = 20;
+use super::timeline::Period;
+use super::weigh::{Cost, Measured, ratio};
+use wirelap_events::{Comm, MAX_LEGS, Nanos, Pid, Segment, TaskId};
 
 /// A thread that is on a CPU so much of the time has no room left.
 const SATURATED: f64 = 0.8;
 
-/// From when on a cause is worth a verdict: time, and part of the whole.
-struct Rule {
-    median: (Nanos, f64),
-    tail: (Nanos, f64),
-}
+/// More processes that share a cause are told together.
+const CROWD: usize = 6;
 
-const fn us(n: u64) -> Nanos {
-    Nanos::from_micros(n)
-}
+/// A process that has less of a cause than this part of what the first has is not told.
+const MINOR: f64 = 0.2;
 
-const fn ms(n: u64) -> Nanos {
-    Nanos::from_millis(n)
-}
-
-/// `None` for kinds that are not about time.
-fn rule(kind: Kind) -> Option<Rule> {
-    let (median, tail) = match kind {
-        Kind::NagleDelayedAck | Kind::Corked => ((us(500), 0.15), (ms(2), 0.15)),
-        // A broker that is polled answers within a millisecond or two where it is set to.
-        Kind::FetchWait | Kind::SenderBatching => ((ms(3), 0.3), (ms(10), 0.3)),
-        Kind::ReceiveWindow | Kind::CongestionWindow | Kind::Pacing | Kind::SendBuffer => {
-            ((us(200), 0.2), (ms(1), 0.25))
-        }
-        Kind::LateWrite => ((us(500), 0.25), (ms(2), 0.25)),
-        Kind::Retransmission => ((us(200), 0.1), (ms(1), 0.2)),
-        Kind::QdiscQueueing => ((us(100), 0.2), (ms(1), 0.25)),
-        Kind::RunQueueContention => ((us(150), 0.25), (ms(1), 0.3)),
-        Kind::IdleWakeup => ((us(200), 0.5), (ms(5), 0.5)),
-        Kind::SoftirqDeferral => ((us(100), 0.25), (ms(1), 0.3)),
-        Kind::BrokerCpuBound => ((us(300), 0.3), (ms(2), 0.4)),
-        Kind::BrokerStalled | Kind::ClientStalled => ((us(300), 0.25), (ms(2), 0.25)),
-        Kind::ReaderBusy => ((us(300), 0.3), (ms(2), 0.3)),
-        Kind::Unexplained => ((ms(1), 0.4), (ms(3), 0.5)),
-        Kind::QueueOverflow
-        | Kind::NeverDelivered
-        | Kind::Duplicates
-        | Kind::Upkeep
-        | Kind::SharedMemory => return None,
-    };
-    Some(Rule { median, tail })
-}
-
-/// Idle CPUs are worth a note from here on.
-const IDLE_NOTE: (Nanos, f64) = (us(10), 0.3);
-
-/// The middle and the slowest messages of a row.
-struct Measured<'a> {
+/// What the verdicts about time are made from.
+struct Court<'a> {
     evidence: &'a Evidence,
-    middle: Sums,
-    median: f64,
-    tail: Option<Sums>,
-    /// Mean of what the slowest took longer than the middle.
-    excess: f64,
+    gathered: &'a Gathered,
+    measured: Measured<'a>,
 }
 
-/// A cause's part of the two.
-#[derive(Clone, Copy, Debug, Default)]
-#[allow(clippy::struct_field_names)] // The same two figures of two sets of messages.
-struct Share {
-    median: f64,
-    median_share: f64,
-    tail: f64,
-    tail_share: f64,
-    /// What a message near the median takes in all.
-    whole: f64,
-}
-
-impl<'a> Measured<'a> {
-    fn new(evidence: &'a Evidence) -> Measured<'a> {
-        let breakdown = &evidence.breakdown;
-        let messages = breakdown.messages();
-        let middle = breakdown.middle();
-        let median = middle.mean_latency();
-        // One in a hundred, and of few messages at least ten, but never so many that they are no tail.
-        let count = (messages / 100).max(10).min(messages / 10);
-        let tail = (count > 0).then(|| breakdown.slowest(count));
-        let excess = tail.as_ref().map_or(0.0, |tail| tail.mean_latency() - median);
-        Measured { evidence, middle, median, tail, excess }
-    }
-
-    /// The part of all cells that `fit`.
-    fn share(&self, fits: impl Fn(&Cell) -> bool) -> Share {
-        let mut share = Share { whole: self.median, ..Share::default() };
-        for (slot, _) in self.evidence.breakdown.cells().iter().enumerate().filter(|(_, c)| fits(c))
-        {
-            let median = self.middle.mean(slot);
-            share.median += median;
-            share.tail += self.tail.as_ref().map_or(0.0, |tail| tail.mean(slot) - median);
+impl<'a> Court<'a> {
+    /// The verdicts on a kind of cause: one for each process that it is the doing or the loss of.
+    fn verdicts(&self, leg: usize, kind: Kind) -> Vec<Verdict> {
+        let findings = self.gathered.findings(leg, kind);
+        let Some(&(_, first)) = findings.first() else { return Vec::new() };
+        let cost = self.measured.kind(leg, kind);
+        let Some(severity) = self.severity(kind, first, cost) else { return Vec::new() };
+        let whole: f64 = findings.iter().map(|(_, finding)| finding.whole() as f64).sum();
+        let share = |finding: &Finding| ratio(finding.whole() as f64, whole);
+        let least = share(first) * MINOR;
+        let mut told: Vec<_> =
+            findings.iter().filter(|(_, finding)| share(finding) >= least).collect();
+        let alike = told.len();
+        if alike > CROWD {
+            told.truncate(1);
         }
-        share.median_share = ratio(share.median, self.median);
-        share.tail_share = ratio(share.tail, self.excess);
-        share
+        let is_one = told.len() == 1;
+        told.into_iter()
+            .map(|(_, finding)| {
+                let cost = if is_one { cost } else { self.of_process(cost, finding, whole) };
+                let mut verdict = self.verdict(leg, kind, severity, finding, cost);
+                if alike > CROWD {
+                    verdict.evidence.push(format!("so it is at {alike} processes"));
+                }
+                verdict
+            })
+            .collect()
     }
 
-    fn verdict(&self, leg: usize, kind: Kind) -> Option<Verdict> {
-        let finding = self.evidence.finding(leg, kind)?;
-        let share = self.share(|cell| cell.leg == leg && cell.cause == Cause::Of(kind));
-        let severity = self.severity(kind, finding, share)?;
-        let process = finding.task.map(|task| (task, self.name(task)));
-        Some(Verdict {
+    /// One process's part. How many messages it hit was counted.
+    fn of_process(&self, cost: Cost, finding: &Finding, whole: f64) -> Cost {
+        let mut part = cost.part(ratio(finding.whole() as f64, whole));
+        if part.hit.messages > 0.0 && finding.hits > 0 {
+            part.hit.messages = finding.hits as f64;
+        }
+        part
+    }
+
+    fn verdict(
+        &self,
+        leg: usize,
+        kind: Kind,
+        severity: Severity,
+        finding: &Finding,
+        cost: Cost,
+    ) -> Verdict {
+        let remedy = remedy(
             kind,
-            severity,
+            &self.evidence.setting,
+            Circumstance {
+                segment: finding.segment(),
+                at_broker: finding.at_broker,
+                rest: finding.rest,
+            },
+        );
+        Verdict {
             leg: leg_number(leg),
             segment: Some(finding.segment()),
-            process,
-            evidence: sentences::of(self.evidence, kind, finding),
-            remedy: remedy(kind, &self.evidence.setting, finding.segment(), finding.at_broker),
-            ..share.verdict()
+            process: finding.task.map(|task| (task, self.name(task))),
+            period: self.period(kind, finding, cost),
+            evidence: sentences::of(self.evidence, self.measured.messages(), kind, finding, cost),
+            remedy,
+            ..cost.verdict(kind, severity)
+        }
+    }
+
+    /// When it took time. Less than a quarter of what it takes on average is not what is meant.
+    fn period(&self, kind: Kind, finding: &Finding, cost: Cost) -> Option<Period> {
+        let is_typical = rule(kind).is_some_and(|rule| cost.is_typical(&rule));
+        let mean = if is_typical || cost.hit.messages <= 0.0 { cost.median } else { cost.each() };
+        let since = self.evidence.setting.since?;
+        let period = finding.when.period(Nanos::from_f64(mean / 4.0), &self.gathered.when)?;
+        Some(Period {
+            began: period.began - since,
+            ended: period.ended.map(|ended| ended - since),
+            ..period
         })
     }
 
@@ -136,14 +114,13 @@ impl<'a> Measured<'a> {
         self.evidence.setting.names.get(&task.pid).copied().unwrap_or_default()
     }
 
-    fn severity(&self, kind: Kind, finding: &Finding, share: Share) -> Option<Severity> {
+    fn severity(&self, kind: Kind, finding: &Finding, cost: Cost) -> Option<Severity> {
         let rule = rule(kind)?;
-        let enough = self.evidence.breakdown.messages() >= ENOUGH;
-        if !enough {
+        if self.measured.messages() < ENOUGH {
             return None;
         }
         let is_grave =
-            share.passes(&rule) && (kind != Kind::BrokerCpuBound || self.is_bound(finding, share));
+            cost.passes(&rule) && (kind != Kind::BrokerCpuBound || self.is_bound(finding, cost));
         let full = matches!(
             kind,
             Kind::ReaderBusy
@@ -159,178 +136,101 @@ impl<'a> Measured<'a> {
             let saturating = self.evidence.setting.saturating && full;
             return Some(if saturating { Severity::Note } else { Severity::Problem });
         }
-        let (time, part) = IDLE_NOTE;
-        (kind == Kind::IdleWakeup && share.median >= time.0 as f64 && share.median_share >= part)
-            .then_some(Severity::Note)
+        let (time, part) = note(kind)?;
+        (cost.median >= time.0 as f64 && cost.median_share >= part).then_some(Severity::Note)
     }
 
     /// A broker that works on a message is short of CPU if it works all the time, or very long.
-    fn is_bound(&self, finding: &Finding, share: Share) -> bool {
+    fn is_bound(&self, finding: &Finding, cost: Cost) -> bool {
         let busy = finding.task.and_then(|task| self.evidence.setting.busy.get(&task.tid));
         busy.is_some_and(|&busy| busy >= SATURATED)
-            || share.median >= ms(2).0 as f64
-            || share.tail >= ms(5).0 as f64
+            || cost.median >= Nanos::from_millis(2).0 as f64
+            || cost.each() >= Nanos::from_millis(5).0 as f64
     }
 
     /// Time that no rule has a word for.
-    fn unexplained(&self) -> impl Iterator<Item = Verdict> + '_ {
-        let rule = rule(Kind::Unexplained);
-        let segments = (0..MAX_LEGS).flat_map(|leg| Segment::ALL.map(|segment| (leg, segment)));
-        segments.filter_map(move |(leg, segment)| {
-            let share = self.share(|cell| {
-                cell.leg == leg && cell.segment == segment && cell.cause == Cause::Ordinary
-            });
-            let passes = rule.as_ref().is_some_and(|rule| share.passes(rule));
-            (passes && self.evidence.breakdown.messages() >= ENOUGH).then(|| Verdict {
-                leg: leg_number(leg),
-                segment: Some(segment),
-                evidence: vec![format!(
-                    "{} of it in {} on leg {}, and nothing that was seen says why",
-                    Nanos::from_f64(share.median.max(share.tail)),
-                    segment.name(),
-                    leg + 1
-                )],
-                remedy: remedy(Kind::Unexplained, &self.evidence.setting, segment, false),
-                ..share.verdict()
-            })
+    fn unexplained(&self, leg: usize, segment: Segment, rule: &Rule) -> Option<Verdict> {
+        let cost = self.measured.unexplained(leg, segment);
+        let passes = cost.passes(rule) && self.measured.messages() >= ENOUGH;
+        let finding = self.gathered.finding((leg, Kind::Unexplained, Pid(0)));
+        // A thread that could run and did not waited for a CPU, whoever had it.
+        let kind = match segment {
+            Segment::RunQueue => Kind::RunQueueContention,
+            _ => Kind::Unexplained,
+        };
+        let circumstance = Circumstance { segment, at_broker: false, rest: None };
+        passes.then(|| Verdict {
+            leg: leg_number(leg),
+            segment: Some(segment),
+            period: finding.and_then(|finding| self.period(kind, finding, cost)),
+            evidence: vec![format!(
+                "{} of it in {} on leg {}, and nothing that was seen says {}",
+                Nanos::from_f64(cost.median.max(cost.each())),
+                segment.name(),
+                leg + 1,
+                if kind == Kind::Unexplained { "why" } else { "who had the CPU" }
+            )],
+            remedy: remedy(kind, &self.evidence.setting, circumstance),
+            ..cost.verdict(kind, Severity::Problem)
         })
     }
 
     /// Keep-alives and discovery are seen beside slow messages much more than beside others.
     fn upkeep(&self) -> Option<Verdict> {
-        let tail = self.tail.as_ref()?;
-        let all = self.evidence.breakdown.all();
+        let measured = &self.measured;
+        let tail = measured.tail.as_ref()?;
+        let all = self.gathered.breakdown.all();
         let slow = ratio(tail.beside_upkeep, tail.messages);
         let usual = ratio(all.beside_upkeep, all.messages);
-        let is_it = slow >= 0.5 && usual <= 0.2 && slow >= 5.0 * usual && self.excess >= 1e6;
-        (is_it && self.evidence.breakdown.messages() >= 5 * ENOUGH).then(|| Verdict {
-            kind: Kind::Upkeep,
-            tail: Nanos::from_f64(self.excess * slow),
+        let is_it = slow >= 0.5 && usual <= 0.2 && slow >= 5.0 * usual && measured.excess >= 1e6;
+        let circumstance = Circumstance { segment: Segment::Wire, at_broker: false, rest: None };
+        (is_it && measured.messages() >= 5 * ENOUGH).then(|| Verdict {
+            tail: Nanos::from_f64(measured.excess * slow),
             tail_share: slow,
             evidence: vec![format!(
                 "a keep-alive or discovery frame was beside {:.0} % of the slowest messages, and beside {:.1} % of all",
                 slow * 100.0,
                 usual * 100.0
             )],
-            remedy: remedy(Kind::Upkeep, &self.evidence.setting, Segment::Wire, false),
-            ..Share::default().verdict()
+            remedy: remedy(Kind::Upkeep, &self.evidence.setting, circumstance),
+            ..Verdict::new(Kind::Upkeep, Severity::Problem)
         })
     }
 }
 
-impl Share {
-    fn passes(&self, rule: &Rule) -> bool {
-        let enough = |time: f64, share: f64, limit: (Nanos, f64)| {
-            time >= limit.0.0 as f64 && share >= limit.1
-        };
-        // A tail that is hardly longer than the rest is none.
-        let stands_out = self.tail >= self.whole / 2.0;
-        enough(self.median, self.median_share, rule.median)
-            || stands_out && enough(self.tail, self.tail_share, rule.tail)
-    }
-
-    fn verdict(&self) -> Verdict {
-        Verdict {
-            kind: Kind::Unexplained,
-            severity: Severity::Problem,
-            leg: None,
-            segment: None,
-            process: None,
-            median: Nanos::from_f64(self.median),
-            median_share: self.median_share.clamp(0.0, 1.0),
-            tail: Nanos::from_f64(self.tail),
-            tail_share: self.tail_share.clamp(0.0, 1.0),
-            evidence: Vec::new(),
-            remedy: String::new(),
-        }
-    }
-}
-
-fn leg_number(leg: usize) -> Option<u8> {
+pub fn leg_number(leg: usize) -> Option<u8> {
     u8::try_from(leg + 1).ok()
 }
 
-/// Whole nanoseconds.
-#[allow(clippy::cast_possible_truncation)] // `as` saturates.
-fn signed(ns: f64) -> i64 {
-    ns.round() as i64
-}
-
-fn ratio(part: f64, whole: f64) -> f64 {
-    if whole > 0.0 { part / whole } else { 0.0 }
-}
-
 /// Every verdict, the gravest first.
-pub fn verdicts(evidence: &Evidence) -> Vec<Verdict> {
-    let measured = Measured::new(evidence);
-    let legs = (0..MAX_LEGS).flat_map(|leg| Kind::ALL.map(|kind| (leg, kind)));
-    let mut found: Vec<Verdict> =
-        legs.filter_map(|(leg, kind)| measured.verdict(leg, kind)).collect();
-    found.extend(measured.unexplained());
-    found.extend(measured.upkeep());
-    found.extend(losses::verdicts(evidence, measured.median));
-    let weight = |verdict: &Verdict| verdict.median_share.max(verdict.tail_share);
-    found.sort_by(|a, b| {
-        b.severity.cmp(&a.severity).then(weight(b).total_cmp(&weight(a))).then(a.kind.cmp(&b.kind))
-    });
+pub fn verdicts(evidence: &Evidence, gathered: &Gathered) -> Vec<Verdict> {
+    let court = Court { evidence, gathered, measured: Measured::new(&gathered.breakdown) };
+    let mut found = Vec::new();
+    for leg in 0..MAX_LEGS {
+        let kinds = Kind::ALL.into_iter().filter(|kind| *kind != Kind::Unexplained);
+        kinds.for_each(|kind| found.extend(court.verdicts(leg, kind)));
+        let rule = rule(Kind::Unexplained);
+        let segments = Segment::ALL.into_iter().zip(std::iter::repeat(rule));
+        found.extend(
+            segments.filter_map(|(segment, rule)| court.unexplained(leg, segment, rule.as_ref()?)),
+        );
+    }
+    found.extend(court.upkeep());
+    found.extend(losses::verdicts(evidence, gathered, court.measured.median));
+    sort(&mut found);
     found
 }
 
-/// What the message near the median was made of.
-pub fn typical(breakdown: &Breakdown) -> Vec<TypicalRow> {
-    if breakdown.messages() == 0 {
-        return Vec::new();
-    }
-    let middle = breakdown.middle();
-    let mut rows: BTreeMap<(usize, bool, Segment), f64> = BTreeMap::new();
-    for (slot, cell) in breakdown.cells().iter().enumerate() {
-        // The dwell lies before the leg that it counts to.
-        let place = (cell.leg, cell.segment != Segment::BrokerDwell, cell.segment);
-        *rows.entry(place).or_default() += middle.mean(slot);
-    }
-    let row = |((leg, _, segment), mean): ((usize, bool, Segment), f64)| TypicalRow {
-        leg: leg_number(leg).unwrap_or(u8::MAX),
-        segment,
-        mean: Nanos::from_f64(mean),
-    };
-    rows.into_iter().map(row).filter(|row| row.mean > Nanos(0)).collect()
-}
-
-/// The slowest 1 % and 0.1 %, as far as there are ten of them.
-pub fn tails(breakdown: &Breakdown) -> Vec<Tail> {
-    let middle = breakdown.middle();
-    [(0.01, 100), (0.001, 1000)]
-        .into_iter()
-        .filter_map(|(share, one_in)| tail(breakdown, &middle, share, one_in))
-        .collect()
-}
-
-fn tail(breakdown: &Breakdown, middle: &Sums, share: f64, one_in: u64) -> Option<Tail> {
-    let messages = breakdown.messages() / one_in;
-    if messages < 10 {
-        return None;
-    }
-    let slowest = breakdown.slowest(messages);
-    let excess = slowest.mean_latency() - middle.mean_latency();
-    if excess < 1.0 {
-        return None;
-    }
-    let mut rows: Vec<TailRow> = breakdown
-        .cells()
-        .iter()
-        .enumerate()
-        .map(|(slot, cell)| {
-            let more = slowest.mean(slot) - middle.mean(slot);
-            TailRow {
-                leg: leg_number(cell.leg).unwrap_or(u8::MAX),
-                segment: cell.segment,
-                cause: cell.cause,
-                excess_ns: signed(more),
-                share: more / excess,
-            }
-        })
-        .filter(|row| row.excess_ns != 0)
-        .collect();
-    rows.sort_by_key(|row| (-row.excess_ns, row.leg, row.segment, row.cause));
-    Some(Tail { share, messages, least: slowest.least, excess: Nanos::from_f64(excess), rows })
+/// The gravest first: problems, and of these what costs most now, then what costs most.
+pub fn sort(verdicts: &mut [Verdict]) {
+    let weight =
+        |verdict: &Verdict| verdict.median_share.max(verdict.slow_share).max(verdict.tail_share);
+    verdicts.sort_by(|a, b| {
+        let open = |verdict: &Verdict| verdict.open.is_some();
+        b.severity
+            .cmp(&a.severity)
+            .then(open(b).cmp(&open(a)))
+            .then(weight(b).total_cmp(&weight(a)))
+            .then(a.kind.cmp(&b.kind))
+    });
 }

@@ -1,15 +1,23 @@
 //! The numbers that a verdict stands on, in words.
 
-use super::evidence::{Evidence, Finding};
+use super::evidence::Evidence;
 use super::explanation::VerdictKind as Kind;
+use super::finding::Finding;
+use super::weigh::Cost;
 use wirelap_events::{Nagle, Nanos, Rest, TxState};
 
 /// One clause a number.
-pub fn of(evidence: &Evidence, kind: Kind, finding: &Finding) -> Vec<String> {
+pub fn of(
+    evidence: &Evidence,
+    messages: u64,
+    kind: Kind,
+    finding: &Finding,
+    cost: Cost,
+) -> Vec<String> {
     // Each wait of this kind is short, and what they add up to has been said.
     let is_short = kind == Kind::IdleWakeup;
     let mut clauses: Vec<String> =
-        (!is_short).then(|| how_often(evidence, finding)).into_iter().collect();
+        (!is_short).then(|| how_often(messages, finding, cost)).into_iter().collect();
     let tx = finding.circumstances.tx;
     match kind {
         Kind::NagleDelayedAck => clauses.extend(tx.map(nagle)),
@@ -34,6 +42,7 @@ pub fn of(evidence: &Evidence, kind: Kind, finding: &Finding) -> Vec<String> {
                 .push("its packet was left to ksoftirqd, which had to be scheduled first".into());
         }
         Kind::BrokerCpuBound | Kind::ReaderBusy => clauses.extend(busy(evidence, finding)),
+        Kind::SerialFanOut => clauses.extend(in_turn(finding)),
         Kind::FetchWait => clauses.push(asked(finding)),
         Kind::BrokerStalled | Kind::ClientStalled => clauses.extend(stalled(finding)),
         _ => {}
@@ -41,14 +50,37 @@ pub fn of(evidence: &Evidence, kind: Kind, finding: &Finding) -> Vec<String> {
     clauses
 }
 
-fn how_often(evidence: &Evidence, finding: &Finding) -> String {
-    let messages = evidence.breakdown.messages();
-    let share = finding.parts.min(messages) as f64 / messages.max(1) as f64 * 100.0;
+fn how_often(messages: u64, finding: &Finding, cost: Cost) -> String {
+    let percent = |part: u64| part.min(messages) as f64 / messages.max(1) as f64 * 100.0;
+    let all = percent(finding.parts);
+    // Where it makes some messages slow, these are told; a little of it in the others is not what is meant.
+    let (hits, each) = (finding.hits, Nanos::from_f64(cost.each()));
+    if hits > 0 && cost.hit.messages > 0.0 && cost.each() > cost.median {
+        let share = percent(hits);
+        let share = if share < 9.95 { format!("{share:.1}") } else { format!("{share:.0}") };
+        return format!(
+            "{hits} of {messages} messages ({share} %), {each} each in the mean, {} at most",
+            finding.longest
+        );
+    }
     format!(
-        "{share:.0} % of the messages, {} each in the median, {} at most",
+        "{all:.0} % of the messages, {} each in the median, {} at most",
         Nanos(finding.time.quantile(0.5)),
         finding.longest
     )
+}
+
+/// What each of several subscribers waits for those before it.
+fn in_turn(finding: &Finding) -> Option<String> {
+    let fan_out = finding.circumstances.fan_out?;
+    let before = fan_out.position.saturating_sub(1).max(1);
+    Some(format!(
+        "one thread sends to {} subscribers one after the other, about {} each: number {} waited {}",
+        fan_out.readers,
+        Nanos(finding.longest.0 / u64::from(before)),
+        fan_out.position,
+        finding.longest
+    ))
 }
 
 fn nagle(tx: TxState) -> String {
@@ -140,7 +172,7 @@ fn stalled(finding: &Finding) -> Option<String> {
             Rest::Blocked => {
                 "the thread was blocked in the kernel without taking signals, as for a disk"
             }
-            Rest::Asleep => "the thread slept, waiting for something else",
+            Rest::Asleep => "the thread slept: it waited for something else than this message",
             Rest::Preempted => "the thread had been preempted",
         }
         .into(),

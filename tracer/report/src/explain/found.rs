@@ -13,10 +13,7 @@ use super::words::{clean, counted, list, percent, sentence, title};
 use crate::grid::hang;
 use crate::why::{Severity, Verdict, Why};
 use crate::{Pacing, RunResult, human};
-use wirelap_correlate::VerdictKind;
-
-/// Of fewer messages nothing is claimed.
-const ENOUGH: u64 = 20;
+use wirelap_correlate::{ENOUGH, VerdictKind};
 
 /// The section.
 pub fn text(why: &Why, cast: &Cast<'_>) -> String {
@@ -43,9 +40,7 @@ pub fn text(why: &Why, cast: &Cast<'_>) -> String {
 fn nothing(why: &Why) -> String {
     match why.examined_messages {
         0 => "No message could be examined.".into(),
-        n if n < ENOUGH => {
-            format!("Nothing, but {} examined: too few to say that nothing is wrong.", were(n))
-        }
+        n if n < ENOUGH => sentence(&format!("{}.", too_few(n))),
         n => format!(
             "Nothing wrong: {} examined, and neither time nor messages lost that need not be.",
             counted(n, "message")
@@ -53,9 +48,9 @@ fn nothing(why: &Why) -> String {
     }
 }
 
-fn were(messages: u64) -> String {
-    let verb = if messages == 1 { "was" } else { "were" };
-    format!("{} {verb}", counted(messages, "message"))
+/// What is said of too few messages, everywhere in the same words.
+pub fn too_few(messages: u64) -> String {
+    format!("too few messages ({messages}) for a verdict")
 }
 
 fn item(head: &str, verdict: &Verdict, cast: &Cast<'_>) -> String {
@@ -63,6 +58,9 @@ fn item(head: &str, verdict: &Verdict, cast: &Cast<'_>) -> String {
     let indent = " ".repeat(head.len().max(4));
     if let Some(cost) = cost(verdict) {
         out.push_str(&hang(&indent, &cost));
+    }
+    if let Some(when) = when(verdict) {
+        out.push_str(&hang(&indent, &when));
     }
     for clause in verdict.evidence.iter().filter(|clause| !clause.trim().is_empty()) {
         out.push_str(&hang(&format!("{indent}· "), &clean(clause)));
@@ -103,13 +101,44 @@ fn cost(verdict: &Verdict) -> Option<String> {
         let share = percent(verdict.median_share);
         parts.push(format!("a typical message {} ({share} of its time)", time(verdict.median_ns)));
     }
+    if verdict.slow_messages > 0 {
+        let messages = counted(verdict.slow_messages, "slow message");
+        let share = percent(verdict.slow_share);
+        let slow = time(verdict.slow_ns);
+        parts.push(format!("{messages} {slow} each ({share} of what the slow ones lose)"));
+    }
     if verdict.tail_ns > 0 {
         let more = if parts.is_empty() { "" } else { " more" };
         let share = percent(verdict.tail_share);
         let tail = time(verdict.tail_ns);
-        parts.push(format!("the slowest messages {tail}{more} ({share} of what they lose)"));
+        parts.push(format!("the slowest 1 % {tail}{more} ({share} of what they lose)"));
     }
-    (!parts.is_empty()).then(|| format!("costs {}", parts.join(", and ")))
+    (!parts.is_empty()).then(|| format!("costs {}", list(&parts)))
+}
+
+/// When it was so, after the beginning of the observation; what it holds up now.
+fn when(verdict: &Verdict) -> Option<String> {
+    let mut parts = Vec::new();
+    if let Some(open) = &verdict.open {
+        let messages = counted(open.messages, "message");
+        let oldest = human::time_ns(Some(open.oldest_ns));
+        parts.push(format!("holds up {messages} now, the oldest for {oldest}"));
+    }
+    if let Some(began) = verdict.began_ns {
+        let moment = |ns| human::moment_ns(ns);
+        let times = verdict.times.unwrap_or(1);
+        parts.push(match verdict.ended_ns {
+            None if times > 1 => {
+                format!("{times} times since {}, the last time at the end", moment(began))
+            }
+            None => format!("since {}, until the end", moment(began)),
+            Some(ended) if times > 1 => {
+                format!("{times} times between {} and {}", moment(began), moment(ended))
+            }
+            Some(ended) => format!("from {} to {}", moment(began), moment(ended)),
+        });
+    }
+    (!parts.is_empty()).then(|| parts.join("; "))
 }
 
 /// The gravest problem, its place and its share; `nothing wrong` without one, `None` where nothing
@@ -119,7 +148,7 @@ pub fn headline(result: &RunResult, cast: &Cast<'_>) -> Option<String> {
     let Some(worst) = why.problem() else {
         return match why.examined_messages {
             0 => None,
-            n if n < ENOUGH => Some("too few messages to say".into()),
+            n if n < ENOUGH => Some(too_few(n)),
             _ => Some("nothing wrong".into()),
         };
     };
@@ -147,7 +176,11 @@ pub fn in_short(result: &RunResult, pacing: Pacing) -> Option<String> {
 }
 
 fn largest_share(verdict: &Verdict) -> Option<String> {
-    let (median, tail) = (verdict.median_share, verdict.tail_share);
-    let shown = if median >= tail { (median, "the median") } else { (tail, "the tail") };
+    let of = [
+        (verdict.median_share, "the median"),
+        (verdict.slow_share, "the slow ones"),
+        (verdict.tail_share, "the tail"),
+    ];
+    let shown = of.into_iter().rev().max_by(|a, b| a.0.total_cmp(&b.0)).unwrap_or_default();
     (shown.0 >= 0.005).then(|| format!("{} of {}", percent(shown.0), shown.1))
 }

@@ -3,7 +3,7 @@
 use super::life::{
     Holder, Hop, MessageLeg, Preemption, SegmentTime, Stages, Surroundings, TcpState, WorstMessage,
 };
-use super::{CpuHolder, Severity, Tail, TailRow, Task, TypicalRow, Verdict, Why};
+use super::{CpuHolder, Overdue, Severity, Tail, TailRow, Task, TypicalRow, Verdict, Why};
 use crate::Process;
 use wirelap_correlate as seen;
 use wirelap_events::{
@@ -16,6 +16,7 @@ impl From<&seen::Why> for Why {
         Why {
             examined_messages: why.messages,
             healthy: why.is_healthy(),
+            too_few_messages: why.is_too_little(),
             verdicts: why.verdicts.iter().map(Verdict::from).collect(),
             typical: why.typical.iter().map(TypicalRow::from).collect(),
             tails: why.tails.iter().map(Tail::from).collect(),
@@ -88,8 +89,25 @@ impl From<&seen::Verdict> for Verdict {
             median_share: finite(verdict.median_share),
             tail_ns: verdict.tail.0,
             tail_share: finite(verdict.tail_share),
+            slow_messages: verdict.slow_messages,
+            slow_ns: verdict.slow.0,
+            slow_share: finite(verdict.slow_share),
+            began_ns: verdict.period.map(|period| period.began.0),
+            ended_ns: verdict.period.and_then(|period| period.ended).map(|ended| ended.0),
+            times: verdict.period.map(|period| period.times),
+            open: verdict.open.as_ref().map(Overdue::from),
             evidence: verdict.evidence.clone(),
             remedy: verdict.remedy.clone(),
+        }
+    }
+}
+
+impl From<&seen::Overdue> for Overdue {
+    fn from(open: &seen::Overdue) -> Overdue {
+        Overdue {
+            messages: open.messages,
+            oldest_ns: open.oldest.0,
+            place: open.place.name().to_owned(),
         }
     }
 }
@@ -243,8 +261,12 @@ impl Since {
             resent: seen.resent,
             behind_loss: seen.behind_loss,
             deferred: seen.deferred,
-            reader_preempted: preemption(rests.before_wakeup.unwrap_or_default() + rests.reader),
-            sender_preempted: preemption(rests.dwell + rests.sender),
+            reader_preempted: preemption(
+                rests.before_wakeup.unwrap_or_default() + rests.reader.unwrap_or_default(),
+            ),
+            sender_preempted: preemption(
+                rests.dwell.unwrap_or_default() + rests.sender.unwrap_or_default(),
+            ),
             asked_ns: seen.asked.map(|at| self.at(at)),
             beside_upkeep: seen.beside_upkeep,
         }

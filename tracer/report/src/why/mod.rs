@@ -18,8 +18,11 @@ use serde::{Deserialize, Serialize};
 pub struct Why {
     /// Messages that were examined: all that were matched.
     pub examined_messages: u64,
-    /// Nothing was found that ought to be changed: no verdict is a problem.
+    /// Enough was examined, and nothing was found that ought to be changed: no verdict is a problem.
     pub healthy: bool,
+    /// Fewer messages were examined than a verdict about their time needs.
+    #[serde(default)]
+    pub too_few_messages: bool,
     /// What was found, the gravest first.
     pub verdicts: Vec<Verdict>,
     /// Where the mean message near the median spent its time, in the order of a message's life. The
@@ -76,10 +79,43 @@ pub struct Verdict {
     pub tail_ns: u64,
     /// Its part of the excess of the slowest 1 % over the median, 0..=1.
     pub tail_share: f64,
+    /// Messages that it made slow.
+    #[serde(default)]
+    pub slow_messages: u64,
+    /// Mean time that it takes of each of these, over what it takes of a median one.
+    #[serde(default)]
+    pub slow_ns: u64,
+    /// Its part of what all messages slower than three quarters of them take longer than the median one, 0..=1.
+    #[serde(default)]
+    pub slow_share: f64,
+    /// When it took time first, after the beginning of the observation; absent where that is not known.
+    #[serde(default)]
+    pub began_ns: Option<u64>,
+    /// When it took time last; absent where it still does, or that is not known.
+    #[serde(default)]
+    pub ended_ns: Option<u64>,
+    /// In how many stretches of time it did, between which messages passed that it did not hold up; absent where that is not
+    /// known.
+    #[serde(default)]
+    pub times: Option<u32>,
+    /// The messages that it holds up at the end; absent where it holds up none.
+    #[serde(default)]
+    pub open: Option<Overdue>,
     /// The numbers that it stands on, one clause each.
     pub evidence: Vec<String>,
     /// What usually helps, one sentence.
     pub remedy: String,
+}
+
+/// Messages that ought to have arrived by now, in one place.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Overdue {
+    /// How many.
+    pub messages: u64,
+    /// How long ago the oldest of them was sent.
+    pub oldest_ns: u64,
+    /// Where they are: `network`, `broker_receive_queue`, `broker` or `reader_receive_queue`.
+    pub place: String,
 }
 
 /// A thread.

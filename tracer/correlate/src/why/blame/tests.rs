@@ -199,7 +199,7 @@ fn a_preempted_reader_was_not_busy() {
         ..Holder::default()
     };
     let reader = Rested { waited: Nanos(400_000), holder, ..Rested::NONE };
-    let parts = blamed_with(vec![leg], vec![Rests { reader, ..Rests::NONE }]);
+    let parts = blamed_with(vec![leg], vec![Rests { reader: Some(reader), ..Rests::NONE }]);
     assert!(parts.contains(&(0, Segment::Busy, of(Kind::RunQueueContention), 400_000)));
     assert!(parts.contains(&(0, Segment::Busy, of(Kind::ReaderBusy), 100_000)));
 }

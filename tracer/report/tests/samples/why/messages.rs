@@ -123,7 +123,8 @@ pub fn outrun(number: u64, broker: TaskId, by: TaskId) -> WorstMessage {
         ..Hop::default()
     });
     let mut worst = message(None, [first, second]);
-    worst.delivery.rests = [Rests { reader, ..Rests::NONE }, Rests::NONE].into_iter().collect();
+    worst.delivery.rests =
+        [Rests { reader: Some(reader), ..Rests::NONE }, Rests::NONE].into_iter().collect();
     worst.delivery.message = MessageId(number);
     worst
 }

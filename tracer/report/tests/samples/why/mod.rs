@@ -346,17 +346,5 @@ fn rounded(share: f64) -> f64 {
 
 /// A problem that costs nothing yet.
 fn verdict(kind: VerdictKind, leg: u8) -> Verdict {
-    Verdict {
-        kind,
-        severity: Severity::Problem,
-        leg: Some(leg),
-        segment: None,
-        process: None,
-        median: Nanos(0),
-        median_share: 0.0,
-        tail: Nanos(0),
-        tail_share: 0.0,
-        evidence: vec![],
-        remedy: String::new(),
-    }
+    Verdict { leg: Some(leg), ..Verdict::new(kind, Severity::Problem) }
 }

@@ -1,0 +1,60 @@
+//! What messages spent their time on: sums by latency, and findings by place.
+
+use super::breakdown::Breakdown;
+use super::explanation::VerdictKind;
+use super::finding::{Finding, Place};
+use super::timeline::Timeline;
+use rustc_hash::FxHashMap;
+use std::cmp::Reverse;
+use wirelap_events::Pid;
+
+/// Findings that are told apart by process; beyond, those of a kind on a leg are one.
+const FINDINGS: usize = 512;
+
+/// Of some messages of a row.
+#[derive(Clone, Debug, Default)]
+pub struct Gathered {
+    pub breakdown: Breakdown,
+    findings: FxHashMap<Place, Box<Finding>>,
+    /// All messages, by when they were read.
+    pub when: Timeline,
+}
+
+impl Gathered {
+    /// The finding of a place, made when first used.
+    pub fn finding_mut(&mut self, (leg, kind, pid): Place) -> &mut Finding {
+        let is_full = self.findings.len() >= FINDINGS;
+        let pid =
+            if is_full && !self.findings.contains_key(&(leg, kind, pid)) { Pid(0) } else { pid };
+        self.findings.entry((leg, kind, pid)).or_default()
+    }
+
+    pub fn finding(&self, place: Place) -> Option<&Finding> {
+        self.findings.get(&place).map(|finding| &**finding)
+    }
+
+    /// The findings of a kind on a leg, what took most time first.
+    pub fn findings(&self, leg: usize, kind: VerdictKind) -> Vec<(Pid, &Finding)> {
+        let all = self.findings.iter();
+        let mut found: Vec<(Pid, &Finding)> = all
+            .filter(|((on, of, _), _)| (*on, *of) == (leg, kind))
+            .map(|((_, _, pid), finding)| (*pid, &**finding))
+            .collect();
+        found.sort_by_key(|(pid, finding)| (Reverse(finding.whole()), *pid));
+        found
+    }
+
+    /// Every finding.
+    pub fn all(&self) -> impl Iterator<Item = &Finding> {
+        self.findings.values().map(|finding| &**finding)
+    }
+
+    /// Adds another's.
+    pub fn merge(&mut self, other: &Gathered) {
+        self.breakdown.merge(&other.breakdown);
+        self.when.merge(&other.when);
+        for (place, finding) in &other.findings {
+            self.finding_mut(*place).merge(finding);
+        }
+    }
+}

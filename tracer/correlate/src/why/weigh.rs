@@ -1,0 +1,177 @@
+//! What each cause costs: the typical message, and each of the slow ones.
+//!
+//! A slow message is weighed against the typical one, cause by cause, and each cause against the messages that it hits:
+//! three messages of three seconds hide nothing of what every tenth loses to something else.
+
+use super::breakdown::{Breakdown, Cell, Excess, Sums};
+use super::explanation::{Cause, Severity, Verdict, VerdictKind as Kind};
+use super::limits::{Rule, much};
+use wirelap_events::{Nanos, Segment};
+
+/// Fewer slow messages than this may be a coincidence, unless they are very slow.
+const FEW: f64 = 3.0;
+
+/// So many times what is much for its kind is no coincidence.
+const VERY: f64 = 50.0;
+
+/// The typical message of a row, and the slow ones.
+pub struct Measured<'a> {
+    breakdown: &'a Breakdown,
+    pub middle: Sums,
+    /// What a typical message takes in all, in nanoseconds.
+    pub median: f64,
+    pub tail: Option<Sums>,
+    /// Mean of what the slowest 1 % took longer.
+    pub excess: f64,
+    /// What all messages slower than three quarters of them took longer, together.
+    slow: f64,
+    /// As many messages must lose much on average for a cause to matter.
+    least: f64,
+}
+
+/// A cause's part of them, in nanoseconds.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Cost {
+    pub median: f64,
+    pub median_share: f64,
+    pub tail: f64,
+    pub tail_share: f64,
+    /// The messages that it hits, and what it takes of them beyond the typical.
+    pub hit: Excess,
+    pub slow_share: f64,
+    /// What a typical message takes in all.
+    whole: f64,
+    /// As many messages must lose much on average for a cause to matter.
+    least: f64,
+}
+
+/// Where the hits of a cause are kept: those of a kind by leg, those of time without a cause by segment, too.
+pub fn hit_cell(leg: usize, segment: Segment, cause: Cause) -> Cell {
+    let segment = if cause == Cause::Ordinary { segment } else { Segment::Wire };
+    Cell { leg, segment, cause }
+}
+
+impl<'a> Measured<'a> {
+    pub fn new(breakdown: &'a Breakdown) -> Measured<'a> {
+        let messages = breakdown.messages();
+        let middle = breakdown.middle();
+        let median = middle.mean_latency();
+        // One in a hundred, and of few messages at least ten, but never so many that they are no tail.
+        let count = (messages / 100).max(10).min(messages / 10);
+        let tail = (count > 0).then(|| breakdown.slowest(count));
+        let excess = tail.as_ref().map_or(0.0, |tail| tail.mean_latency() - median);
+        let slow = breakdown.slow(median).latency;
+        Measured { breakdown, middle, median, tail, excess, slow, least: count.max(1) as f64 }
+    }
+
+    pub fn messages(&self) -> u64 {
+        self.breakdown.messages()
+    }
+
+    /// What a kind of cause on a leg costs.
+    pub fn kind(&self, leg: usize, kind: Kind) -> Cost {
+        let cause = Cause::Of(kind);
+        let mut cost = self.share(|cell| cell.leg == leg && cell.cause == cause);
+        self.add_hits(&mut cost, hit_cell(leg, Segment::Wire, cause), kind);
+        cost
+    }
+
+    /// What time without a cause costs.
+    pub fn unexplained(&self, leg: usize, segment: Segment) -> Cost {
+        let cell = Cell { leg, segment, cause: Cause::Ordinary };
+        let mut cost = self.share(|other| *other == cell);
+        self.add_hits(&mut cost, cell, Kind::Unexplained);
+        cost
+    }
+
+    fn add_hits(&self, cost: &mut Cost, cell: Cell, kind: Kind) {
+        let Some(much) = much(kind) else { return };
+        let least = much.0 as f64 / 2.0;
+        cost.hit = self.breakdown.excess(cell, cost.median, self.median, least);
+        cost.slow_share = ratio(cost.hit.time, self.slow.max(cost.hit.time));
+    }
+
+    /// The part of all cells that `fit`.
+    fn share(&self, fits: impl Fn(&Cell) -> bool) -> Cost {
+        let mut cost = Cost { whole: self.median, least: self.least, ..Cost::default() };
+        for (slot, _) in self.breakdown.cells().iter().enumerate().filter(|(_, c)| fits(c)) {
+            let median = self.middle.mean(slot);
+            cost.median += median;
+            cost.tail += self.tail.as_ref().map_or(0.0, |tail| tail.mean(slot) - median);
+        }
+        cost.median_share = ratio(cost.median, self.median);
+        cost.tail_share = ratio(cost.tail, self.excess);
+        cost
+    }
+}
+
+impl Cost {
+    /// Mean of what it takes of a message that it hits.
+    pub fn each(&self) -> f64 {
+        ratio(self.hit.time, self.hit.messages)
+    }
+
+    /// Whether it matters by this rule.
+    pub fn passes(&self, rule: &Rule) -> bool {
+        self.is_typical(rule) || self.is_slow(rule)
+    }
+
+    /// Whether it takes much of the typical message.
+    pub fn is_typical(&self, rule: &Rule) -> bool {
+        let (time, share) = rule.median;
+        self.median >= time.0 as f64 && self.median_share >= share
+    }
+
+    /// Whether it takes much of messages that would be typical without it.
+    fn is_slow(&self, rule: &Rule) -> bool {
+        let (time, share) = rule.slow;
+        let time = time.0 as f64;
+        let is_chance = self.hit.messages < FEW && self.each() < VERY * time;
+        // A message that takes hardly longer than the others is not slow.
+        let stands_out = self.each() >= self.whole / 2.0;
+        !is_chance
+            && stands_out
+            && self.hit.time >= self.least * time
+            && self.hit.time >= self.hit.latency * share
+    }
+
+    /// The part of it that one of several processes has.
+    pub fn part(&self, share: f64) -> Cost {
+        Cost {
+            median: self.median * share,
+            median_share: self.median_share * share,
+            tail: self.tail * share,
+            tail_share: self.tail_share * share,
+            hit: Excess {
+                messages: self.hit.messages * share,
+                time: self.hit.time * share,
+                latency: self.hit.latency * share,
+            },
+            slow_share: self.slow_share * share,
+            ..*self
+        }
+    }
+
+    /// The figures of a verdict.
+    pub fn verdict(&self, kind: Kind, severity: Severity) -> Verdict {
+        Verdict {
+            median: Nanos::from_f64(self.median),
+            median_share: self.median_share.clamp(0.0, 1.0),
+            tail: Nanos::from_f64(self.tail),
+            tail_share: self.tail_share.clamp(0.0, 1.0),
+            slow_messages: count(self.hit.messages),
+            slow: Nanos::from_f64(self.each()),
+            slow_share: self.slow_share.clamp(0.0, 1.0),
+            ..Verdict::new(kind, severity)
+        }
+    }
+}
+
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // `as` saturates.
+fn count(messages: f64) -> u64 {
+    messages.round() as u64
+}
+
+pub fn ratio(part: f64, whole: f64) -> f64 {
+    if whole > 0.0 { part / whole } else { 0.0 }
+}
