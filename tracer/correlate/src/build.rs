@@ -110,7 +110,8 @@ impl Correlator {
             ..evidence.losses
         };
         let threads: Vec<Tid> = evidence.tasks().map(|task| task.tid).collect();
-        let names = row.roles.keys().filter_map(|&pid| Some((pid, self.sockets.comm(pid)?)));
+        let named = row.roles.keys().copied().chain(evidence.losses.full_socket);
+        let names = named.filter_map(|pid| Some((pid, self.sockets.comm(pid)?)));
         evidence.setting = Setting {
             middleware: row.middleware.clone(),
             broker: broker.map(str::to_owned),

@@ -2,6 +2,7 @@
 
 use crate::Correlator;
 use crate::flow::{Marks, Way};
+use crate::join::{Carrier, Taker};
 use crate::marks::Sending;
 use crate::sockets::Call;
 use wirelap_events::{
@@ -187,6 +188,10 @@ impl Correlator {
         if let Marks::Udp(marks) = &mut flow.marks {
             let led = self.threads.chain(read.task, at);
             marks.read(number, read.socket, at, read.task, led);
+            let by = Taker { socket: read.socket, pid: Some(read.task.pid), at };
+            for (assembly, first, count) in marks.carried(number) {
+                self.assemblies.take(assembly, Carrier { way, number, first, count }, by);
+            }
         }
     }
 

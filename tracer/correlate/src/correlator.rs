@@ -2,7 +2,7 @@
 
 use crate::config::{Config, Label};
 use crate::flow::{Finds, FlowTable, Topics, Way};
-use crate::join::Messages;
+use crate::join::{Assemblies, Messages};
 use crate::rows::Rows;
 use crate::scheduling::Processes;
 use crate::sockets::Sockets;
@@ -61,6 +61,7 @@ pub struct Correlator {
     pub(crate) threads: Threads,
     pub(crate) processes: Processes,
     pub(crate) messages: Messages,
+    pub(crate) assemblies: Assemblies,
     pub(crate) rows: Rows,
     pub(crate) strays: Strays,
     /// UDP: the datagram that is in this packet's memory.
@@ -122,6 +123,7 @@ impl Correlator {
             threads: Threads::new(config.max_threads),
             processes: Processes::default(),
             messages: Messages::new(config.max_messages, config.hold, config.patience),
+            assemblies: Assemblies::default(),
             rows: Rows::new(config.labels.clone()),
             strays: Strays::default(),
             packets: FxHashMap::default(),
@@ -232,6 +234,7 @@ impl Correlator {
         self.now = self.now.max(now);
         self.ticked = self.now;
         self.settle(out, false);
+        self.settle_assemblies(out, false);
         self.expire(false, out);
         self.sweep();
     }
@@ -239,6 +242,7 @@ impl Correlator {
     /// Hands out everything that is still open, as far as it is known. For the end of a run.
     pub fn finish(&mut self, out: &mut dyn DeliverySink) {
         self.settle(out, true);
+        self.settle_assemblies(out, true);
         self.expire(true, out);
     }
 }

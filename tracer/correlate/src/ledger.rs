@@ -163,6 +163,11 @@ impl Ledger {
         self.lanes[side as usize].parts.shift(Part::Payload, part, bytes);
     }
 
+    /// `bytes` of what counted as headers of data are payload that the protocol has sent again.
+    pub fn repeated(&mut self, side: Side, bytes: u64) {
+        self.lanes[side as usize].parts.shift(Part::Header, Part::Repeats, bytes);
+    }
+
     /// Whether no packet had data.
     pub fn is_silent(&self) -> bool {
         self.lanes.iter().all(|lane| lane.carried == 0)

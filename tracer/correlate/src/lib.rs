@@ -11,6 +11,7 @@
 //! was read: only then are its stages looked up in the marks, so the order of events does not matter.
 //! Time is an argument everywhere; nothing here reads a clock or does I/O.
 
+mod assemble;
 mod build;
 mod calls;
 mod config;

@@ -119,9 +119,10 @@ impl Correlator {
         if drop.len > 0
             && drop.flow.transport == Transport::Udp
             && let Some(row) = self.row_of(way)
-            && let Some(row) = self.rows.get_mut(row)
         {
-            row.evidence.dropped(drop.cause);
+            let reader = self.receiver_of(way);
+            let Some(row) = self.rows.get_mut(row) else { return };
+            row.evidence.dropped(drop.cause, reader);
         }
     }
 

@@ -35,7 +35,9 @@ impl Correlator {
             self.row_of(way);
             let Some(conversation) = self.flows.get_mut(way) else { return false };
             conversation.tell(&mut self.totals);
-            let is_waiting = |flow: &Flow| !flow.pending.is_empty() || flow.bytes.is_waiting();
+            let is_waiting = |flow: &Flow| {
+                !flow.pending.is_empty() || !flow.assembling.is_empty() || flow.bytes.is_waiting()
+            };
             conversation.active = conversation.flows.iter().any(is_waiting);
             conversation.active
         });
@@ -70,7 +72,7 @@ impl Correlator {
 
     /// How long slower layers get to report: less when the room for messages runs out, as a message
     /// that is given up tells nothing at all. Events are late by microseconds, not milliseconds.
-    fn hold(&self) -> Nanos {
+    pub(crate) fn hold(&self) -> Nanos {
         if self.messages.is_pressed() { Nanos(self.config.hold.0 / 10) } else { self.config.hold }
     }
 
@@ -89,16 +91,12 @@ impl Correlator {
             || (is_remote && held(leg.at))
     }
 
-    fn complete(&mut self, key: LegKey, out: &mut dyn DeliverySink) {
+    pub(crate) fn complete(&mut self, key: LegKey, out: &mut dyn DeliverySink) {
         let Some(state) = self.messages.leg(key) else { return };
-        let (way, extent, message) = (state.way, state.extent, state.message);
-        let (asked, start_up) = (state.asked, state.start_up);
-        let siblings = self.siblings(state);
+        let (way, extent) = (state.way, state.extent);
         self.settle_row(key, way);
         let Some(flow) = self.flows.flow(way) else { return };
         let packets_only = self.config.packets_only;
-        let is_remote = !packets_only && flow.ends_unseen(extent);
-        let has_sends = flow.has_sends;
         let (flow_key, from, to) = (flow.key, flow.sender, flow.receiver);
         let mut dropped = 0;
         let messages = &mut self.messages;
@@ -117,12 +115,33 @@ impl Correlator {
         let others: Vec<Box<Leg>> =
             legs.filter(|leg| leg.times.get(Stage::Read).is_some()).collect();
         self.totals.anomalies += dropped;
-        let Some(mut first) = first else { return };
+        if let Some(first) = first {
+            self.completed(key, first, others, out);
+        }
+    }
+
+    /// Everything that will be known of a leg is known: how its `first` reader got it, and those of the
+    /// `others` that did.
+    #[expect(clippy::vec_box, reason = "legs are large, and their room is kept")]
+    pub(crate) fn completed(
+        &mut self,
+        key: LegKey,
+        mut first: Box<Leg>,
+        others: Vec<Box<Leg>>,
+        out: &mut dyn DeliverySink,
+    ) {
+        let Some(state) = self.messages.leg(key) else { return };
+        let (way, extent, message) = (state.way, state.extent, state.message);
+        let (asked, start_up) = (state.asked, state.start_up);
+        let siblings = self.siblings(state);
         first.circumstances.asked = asked;
         first.circumstances.start_up = start_up;
         first.circumstances.fan_out = siblings.and_then(|(sender, fan_out)| {
             (first.sender.is_some() && first.sender == sender).then_some(fan_out)
         });
+        let Some(flow) = self.flows.flow(way) else { return };
+        let is_remote = !self.config.packets_only && flow.ends_unseen(extent);
+        let has_sends = flow.has_sends;
         let whole = |leg: &Leg| leg.times.get(Stage::Send).is_some() || !has_sends;
         let is_whole = whole(&first);
         let mut ends = std::mem::take(&mut self.ends);
@@ -130,17 +149,21 @@ impl Correlator {
         self.hand_out_ends(&mut ends, out);
         self.ends = ends;
         let Some(message) = self.messages.message(message) else { return };
-        let (id, group, stamp) = (message.id, message.row, message.stamp);
-        let (payload_len, topic) = (message.payload_len, message.topic);
-        if is_remote && let Some(row) = self.rows.get_mut(group) {
+        if is_remote && let Some(row) = self.rows.get_mut(message.row) {
             row.to_remote += 1;
         }
+        let mut delivery = Delivery {
+            message: message.id,
+            group: message.row,
+            stamp: message.stamp,
+            payload_len: message.payload_len,
+            topic: message.topic,
+            ..nothing()
+        };
         for leg in others {
             let whole = whole(&leg);
-            let legs = ArrayVec::from_iter([*leg]);
-            let rests = ArrayVec::new();
-            let mut delivery =
-                Delivery { message: id, group, stamp, payload_len, topic, legs, rests };
+            delivery.legs = ArrayVec::from_iter([*leg]);
+            delivery.rests = ArrayVec::new();
             self.hand_out(&mut delivery, whole, out);
         }
     }
@@ -192,7 +215,12 @@ impl Correlator {
     }
 
     /// Hands out one delivery; `whole` says that every end of every leg was seen.
-    fn hand_out(&mut self, delivery: &mut Delivery, whole: bool, out: &mut dyn DeliverySink) {
+    pub(crate) fn hand_out(
+        &mut self,
+        delivery: &mut Delivery,
+        whole: bool,
+        out: &mut dyn DeliverySink,
+    ) {
         if delivery.stamp.is_some_and(|stamp: Stamp| stamp.warmup) {
             if let Some(row) = self.rows.get_mut(delivery.group) {
                 row.warmed_up += u64::from(read_at(delivery).is_some());
@@ -295,7 +323,7 @@ impl Correlator {
 }
 
 /// To be filled in.
-fn nothing() -> Delivery {
+pub(crate) fn nothing() -> Delivery {
     Delivery {
         message: MessageId::default(),
         group: GroupId::default(),

@@ -18,6 +18,9 @@ const FIRST_MESSAGES: u64 = 3;
 impl Correlator {
     /// Takes in the messages that the decoder of a conversation has just found.
     pub(crate) fn sight_found(&mut self, at: Nanos, way: Way) {
+        if !self.found.carried.is_empty() {
+            self.carry_found(at, way);
+        }
         if self.found.all.is_empty() {
             return;
         }
@@ -29,7 +32,7 @@ impl Correlator {
         self.found.all = found;
     }
 
-    fn sight(&mut self, at: Nanos, way: Way, found: Found) {
+    pub(crate) fn sight(&mut self, at: Nanos, way: Way, found: Found) {
         let Some(row) = self.row_of(way) else { return };
         let is_warmup = found.stamp.is_some_and(|stamp| stamp.warmup);
         let Some(sighting) = self.sighting(at, way, &found, row) else { return };
@@ -49,7 +52,9 @@ impl Correlator {
         let flows = &self.flows;
         let left = || flows.flow(way)?.marks.left_at(found.extent);
         let (key, joined) = self.messages.sight(sighting, left);
-        if let Some(flow) = self.flows.flow_mut(way) {
+        if !self.is_assembled(at, way, found.assembly, key)
+            && let Some(flow) = self.flows.flow_mut(way)
+        {
             flow.pending.push_back(key);
             flow.messages += 1;
         }

@@ -2,6 +2,9 @@
 
 use crate::Correlator;
 use crate::flow::{Conversation, Marks, Way};
+use crate::join::{Assemblies, AssemblyId};
+use crate::marks::UdpMarks;
+use std::collections::VecDeque;
 use wirelap_events::{Nanos, Offset, SocketId};
 use wirelap_protocols::stream::Stream;
 
@@ -25,7 +28,9 @@ impl Correlator {
             }
             Marks::Udp(marks) => {
                 let next = marks.next();
-                marks.prune(first.map_or(next, |first| first.min(next)), patience);
+                let first = first.map_or(next, |first| first.min(next));
+                let open = begins(&self.assemblies, &mut flow.assembling, marks, way);
+                marks.prune(open.map_or(first, |open| open.min(first)), patience);
             }
         }
     }
@@ -71,4 +76,21 @@ impl Correlator {
             None => self.strays.keep(&gone),
         }
     }
+}
+
+/// Where the oldest message in fragments begins on a way that is open. Forgets the others before it.
+fn begins(
+    assemblies: &Assemblies,
+    assembling: &mut VecDeque<AssemblyId>,
+    marks: &UdpMarks,
+    way: Way,
+) -> Option<Offset> {
+    while let Some(&oldest) = assembling.front() {
+        let number = assemblies.get(oldest).and_then(|assembly| assembly.oldest_on(way));
+        if let Some(datagram) = number.and_then(|number| marks.get(number)) {
+            return Some(datagram.range.start);
+        }
+        assembling.pop_front();
+    }
+    None
 }

@@ -113,7 +113,7 @@ pub struct Circumstances {
     pub send_len: u32,
     /// The last acknowledgement of earlier bytes that reached the sender before `queue` and after `sent`.
     pub acked: Option<Nanos>,
-    /// TCP sent some of its bytes again.
+    /// Some of its bytes were sent again: by TCP, or in datagrams by the protocol itself.
     pub resent: bool,
     /// TCP sent earlier bytes again while it was under way: they were missing, and it had to wait.
     pub behind_loss: bool,

@@ -1,7 +1,7 @@
 //! What a protocol must be able to say.
 
 use crate::Memory;
-use wirelap_events::{ByteRange, Frame, Transport};
+use wirelap_events::{ByteRange, Frame, GlobalKey, Transport};
 
 /// One of the two ends of a conversation. Which of them is the client is for the protocol to find
 /// out; a flow joined in mid-stream does not tell.
@@ -108,10 +108,40 @@ impl Pdu<'_> {
     }
 }
 
+/// Some fragments of a message that its protocol cuts into datagrams.
+///
+/// Every fragment is one, sent for the first time or again: a reader has the message once it has taken a
+/// datagram with each of them, whichever that was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fragments {
+    /// The message. Where [`Fragments::is_global`] says so it is its name on every conversation, else on
+    /// this direction of this one.
+    pub message: GlobalKey,
+    /// The same message has this name at every receiver.
+    pub is_global: bool,
+    /// The number of the first of these, from 0.
+    pub first: u32,
+    /// How many there are, at least 1.
+    pub count: u32,
+    /// How many the whole message has, once something has told.
+    pub of: Option<u32>,
+    /// Bytes of the whole message's payload, as far as is known.
+    pub payload_len: u64,
+    /// Bytes of payload here that were seen before.
+    pub repeated_bytes: u64,
+    /// The message was seen whole before, or may have begun before the conversation was seen: if nothing
+    /// is known of it, it is not a new one.
+    pub is_late: bool,
+}
+
 /// Takes the frames that a decoder finds, in the order of the flow's bytes.
 pub trait FrameSink {
     /// Takes one frame.
     fn frame(&mut self, frame: &Frame<'_>);
+
+    /// Takes what fragments are in the frame that comes next. If that one completes a message, these are
+    /// the fragments that completed it.
+    fn fragments(&mut self, _fragments: &Fragments) {}
 }
 
 impl<F: FnMut(&Frame<'_>)> FrameSink for F {

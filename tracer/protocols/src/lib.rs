@@ -23,7 +23,9 @@ pub mod xrce;
 pub mod zenoh;
 pub mod zmtp;
 
-pub use connection::{Connection, FrameSink, Pdu, PduLen, Protocol, Recognition, Side, Topology};
+pub use connection::{
+    Connection, Fragments, FrameSink, Pdu, PduLen, Protocol, Recognition, Side, Topology,
+};
 pub use memory::{Memories, Memory};
 pub use reader::Reader;
 pub use registry::{by_name, registry};

@@ -2,17 +2,18 @@
 
 use super::known::Known;
 use super::recognition::Attempts;
-use super::{Finds, Flow, Found, Identity, Piece};
+use super::{Carried, Finds, Flow, Found, Identity, Piece};
 use crate::config::Config;
 use crate::correlator::Totals;
 use crate::ledger::Ledger;
 use rustc_hash::FxHasher;
 use std::hash::{Hash, Hasher};
 use wirelap_events::{
-    ByteRange, Class, Data, FlowKey, Frame, GroupId, Nanos, Offset, Packet, Portion, Stamp,
+    ByteRange, Class, Data, FlowKey, Frame, GlobalKey, GroupId, Nanos, Offset, Packet, Portion,
+    Stamp,
 };
 use wirelap_protocols::stream::Stream;
-use wirelap_protocols::{Connection, FrameSink, Memories, Pdu, Protocol, Side};
+use wirelap_protocols::{Connection, Fragments, FrameSink, Memories, Pdu, Protocol, Side};
 
 /// What is known of a conversation's protocol.
 pub enum State {
@@ -75,19 +76,40 @@ struct Collector<'a> {
     side: Side,
     ledger: &'a mut Ledger,
     found: &'a mut Finds,
+    /// What was told of the frame that comes next.
+    fragments: Option<Fragments>,
 }
 
 impl FrameSink for Collector<'_> {
     fn frame(&mut self, frame: &Frame<'_>) {
         self.ledger.frame(self.side, frame);
+        let fragments = self.fragments.take();
+        if let Some(fragments) = fragments {
+            self.ledger.repeated(self.side, fragments.repeated_bytes);
+            let (side, at) = (self.side, frame.range.start);
+            self.found.carried.push(Carried { side, at, fragments });
+        }
         self.asides.upkeep |= matches!(frame.class, Class::KeepAlive | Class::Discovery);
         self.asides.asked |= frame.asks_for_messages();
         if let Some(data) = &frame.data {
             let shared = frame.is_in_shared_memory();
             let topic = self.found.topics.id_of(data.topic);
-            self.found.all.push(Found { shared, topic, ..identify(self.side, data) });
+            let assembly = fragments.map(|fragments| fragments.message);
+            let found = identify(self.side, data);
+            self.found.all.push(Found { shared, topic, assembly, ..found });
         }
     }
+
+    fn fragments(&mut self, fragments: &Fragments) {
+        self.fragments = Some(*fragments);
+    }
+}
+
+/// The identity of a message that its protocol names.
+pub fn identity_of(key: GlobalKey) -> Identity {
+    let mut hasher = FxHasher::default();
+    key.hash(&mut hasher);
+    Identity { hash: hasher.finish(), exact: true }
 }
 
 /// A message's identity: our workloads' stamp, the protocol's own key, or a digest of its content.
@@ -113,6 +135,7 @@ fn identify(side: Side, data: &Data<'_>) -> Found {
         retained: data.retained,
         shared: false,
         topic: None,
+        assembly: None,
     }
 }
 
@@ -257,7 +280,13 @@ impl Conversation {
     pub(super) fn read_piece(&mut self, side: Side, piece: Piece<'_>, found: &mut Finds) {
         let State::Decoding(_, connection) = &mut self.state else { return };
         let flow = &mut self.flows[side as usize];
-        let mut out = Collector { asides: &mut self.asides, side, ledger: &mut self.ledger, found };
+        let mut out = Collector {
+            asides: &mut self.asides,
+            side,
+            ledger: &mut self.ledger,
+            found,
+            fragments: None,
+        };
         let from_start = flow.isn.is_some();
         let at = match piece {
             Piece::Bytes { at, .. } | Piece::Gap { at, .. } => at,
@@ -313,8 +342,13 @@ impl Conversation {
             self.recognise_datagram(side, bytes);
         }
         if let State::Decoding(_, connection) = &mut self.state {
-            let mut out =
-                Collector { asides: &mut self.asides, side, ledger: &mut self.ledger, found };
+            let mut out = Collector {
+                asides: &mut self.asides,
+                side,
+                ledger: &mut self.ledger,
+                found,
+                fragments: None,
+            };
             connection.pdu(side, Pdu { range, bytes }, &mut out);
         }
     }

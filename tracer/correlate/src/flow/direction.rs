@@ -5,6 +5,7 @@ use super::devices::Devices;
 use super::pieces::Pieces;
 use super::{Reassembly, Unwrap};
 use crate::config::Config;
+use crate::join::AssemblyId;
 use crate::marks::{Path, TcpMarks, UdpMarks};
 use std::collections::VecDeque;
 use wirelap_events::tcp_flags;
@@ -93,6 +94,8 @@ pub struct Flow {
     pub receiver: Option<SocketId>,
     /// Legs that wait for their stages: indices and serial numbers of the message table.
     pub pending: VecDeque<(usize, u64)>,
+    /// Messages in fragments of which something was sent here, in the order of their first bytes.
+    pub assembling: VecDeque<AssemblyId>,
     /// The sequence number of the SYN.
     pub isn: Option<Seq>,
     /// Where the sender's next write begins, told when it was found open: a likely start of a PDU.
@@ -148,6 +151,7 @@ impl Flow {
             sender: None,
             receiver: None,
             pending: VecDeque::new(),
+            assembling: VecDeque::new(),
             isn: None,
             boundary: None,
             end: None,
@@ -166,6 +170,7 @@ impl Flow {
     /// Frees what is kept for speed.
     pub fn shrink(&mut self) {
         self.pending.shrink_to_fit();
+        self.assembling.shrink_to_fit();
         self.bytes.shrink();
         match &mut self.marks {
             Marks::Tcp(marks) => marks.shrink(),

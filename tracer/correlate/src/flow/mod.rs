@@ -12,15 +12,15 @@ mod table;
 mod topics;
 mod unwrap;
 
-pub use conversation::{Conversation, State};
+pub use conversation::{Conversation, State, identity_of};
 pub use direction::{Flow, Marks};
 pub use reassembly::{Limits, Piece, Reassembly};
 pub use table::{FlowTable, Node, Way};
 pub use topics::Topics;
 pub use unwrap::Unwrap;
 
-use wirelap_events::{ByteRange, Stamp, TopicId};
-use wirelap_protocols::Side;
+use wirelap_events::{ByteRange, GlobalKey, Offset, Stamp, TopicId};
+use wirelap_protocols::{Fragments, Side};
 
 /// A message that a decoder found in a flow.
 #[derive(Clone, Copy, Debug)]
@@ -39,12 +39,25 @@ pub struct Found {
     pub shared: bool,
     /// Its topic, if topics are kept.
     pub topic: Option<TopicId>,
+    /// Its name among messages in fragments, if it is one of them.
+    pub assembly: Option<GlobalKey>,
+}
+
+/// Fragments of a message that a decoder found in a frame.
+#[derive(Clone, Copy, Debug)]
+pub struct Carried {
+    /// The sending end.
+    pub side: Side,
+    /// Where the frame starts.
+    pub at: Offset,
+    pub fragments: Fragments,
 }
 
 /// What decoders found and nobody has looked at yet.
 #[derive(Debug, Default)]
 pub struct Finds {
     pub all: Vec<Found>,
+    pub carried: Vec<Carried>,
     pub topics: Topics,
 }
 

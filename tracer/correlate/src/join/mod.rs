@@ -9,10 +9,12 @@
 //!                          └──────leg 2'─▶ subscriber      another one
 //! ```
 
+mod assemblies;
 mod expiry;
 mod index;
 mod open;
 mod table;
 
+pub use assemblies::{Assemblies, Assembly, AssemblyId, Carrier, Last, Taker};
 pub use open::{GivenUp, Joined, LegKey, LegState, Sighting};
 pub use table::Messages;

@@ -7,7 +7,9 @@ use rustc_hash::FxHashSet;
 use slab::Slab;
 use std::collections::VecDeque;
 use std::net::SocketAddr;
-use wirelap_events::{GroupId, Leg, MAX_LEGS, MessageId, Nanos, NetNs, Pid, Stage, Stamp};
+use wirelap_events::{
+    GroupId, Leg, MAX_LEGS, MessageId, Nanos, NetNs, Pid, Stage, Stamp, Transport,
+};
 use wirelap_protocols::Topology;
 
 /// Messages of one content that are looked at for one that a flow could continue.
@@ -437,7 +439,9 @@ impl Messages {
         }
     }
 
-    /// The copy was read and the original was not: its stages from the queue on are the message's.
+    /// The copy was read and the original was not. The message has left when it was first sent: what was
+    /// lost on its way and sent again is the network's account. A stream loses nothing: there the copy's
+    /// stages from the queue on are the message's.
     fn replace(&mut self, original: usize, copy: usize) -> bool {
         let Some(mut leg) = self.legs[copy].leg.clone() else { return false };
         let whole = self.legs[copy].whole;
@@ -446,12 +450,23 @@ impl Messages {
         if state.emitted || first.times.get(Stage::Read).is_some() {
             return false;
         }
-        if let Some(send) = first.times.get(Stage::Send) {
+        if state.transport == Transport::Udp {
+            for stage in [Stage::Send, Stage::Sent, Stage::Queue, Stage::Xmit] {
+                leg.times.clear(stage);
+                if let Some(at) = first.times.get(stage) {
+                    leg.times.set(stage, at);
+                }
+            }
+            leg.before.clone_from(&first.before);
+            leg.circumstances.resent = true;
+            // It is as whole as its first transmission.
+            state.whole = whole && first.times.get(Stage::Send).is_some();
+        } else if let Some(send) = first.times.get(Stage::Send) {
             leg.times.set(Stage::Send, send);
+            state.whole |= whole;
         }
         leg.sender = first.sender.or(leg.sender);
         state.leg = Some(leg);
-        state.whole |= whole;
         true
     }
 

@@ -6,7 +6,7 @@ mod udp;
 
 pub use layers::{Layers, Spanned};
 pub use tcp::TcpMarks;
-pub use udp::{Sending, UdpMarks};
+pub use udp::{Arrival, Datagram, Sending, UdpMarks};
 use wirelap_events::{Circumstances, Hop, Nanos, SocketId, TaskId};
 
 /// Who read.

@@ -1,6 +1,7 @@
 //! What happened to the datagrams of one flow.
 
 use super::{Path, Who};
+use crate::join::AssemblyId;
 use crate::threads::Chain;
 use std::collections::VecDeque;
 use wirelap_events::{
@@ -31,7 +32,7 @@ pub struct Datagram {
     rx: Option<Nanos>,
     /// It was left to `ksoftirqd`.
     deferred: bool,
-    sending: Option<Sending>,
+    pub sending: Option<Sending>,
 }
 
 /// A socket that got a datagram.
@@ -42,6 +43,25 @@ struct Receipt {
     ready: Option<Nanos>,
     read: Option<(Nanos, TaskId)>,
     led: Chain,
+}
+
+/// Fragments of a message that a datagram carries.
+#[derive(Clone, Copy, Debug)]
+struct Carries {
+    number: u64,
+    assembly: AssemblyId,
+    first: u32,
+    count: u32,
+}
+
+/// How a datagram came in at one socket.
+#[derive(Clone, Copy, Debug)]
+pub struct Arrival<'m> {
+    pub rx: Option<Nanos>,
+    pub deferred: bool,
+    pub ready: Option<Nanos>,
+    pub read: Option<(Nanos, TaskId)>,
+    pub led: &'m [Hop],
 }
 
 /// How the thread that sent a datagram came to send.
@@ -63,6 +83,8 @@ pub struct UdpMarks {
     receipts: VecDeque<Receipt>,
     /// Sorted by number.
     leds: VecDeque<Led>,
+    /// Sorted by number.
+    carries: VecDeque<Carries>,
     /// The newest datagram that was read, and when.
     read_to: Option<(u64, Nanos)>,
     limit: usize,
@@ -85,6 +107,7 @@ impl UdpMarks {
             next: Offset::START,
             receipts: VecDeque::new(),
             leds: VecDeque::new(),
+            carries: VecDeque::new(),
             read_to: None,
             limit,
             floor: Offset(0),
@@ -176,7 +199,43 @@ impl UdpMarks {
         }
     }
 
-    fn led(&self, number: u64) -> &[Hop] {
+    /// Datagram `number` carries fragments `first..first + count` of a message.
+    pub fn carries(&mut self, number: u64, assembly: AssemblyId, first: u32, count: u32) {
+        let index = self.carries.partition_point(|carries| carries.number <= number);
+        let last = index.checked_sub(1).and_then(|last| self.carries.get_mut(last));
+        match last {
+            Some(last)
+                if (last.number, last.assembly) == (number, assembly)
+                    && last.first.checked_add(last.count) == Some(first) =>
+            {
+                last.count = last.count.saturating_add(count);
+            }
+            _ => self.carries.insert(index, Carries { number, assembly, first, count }),
+        }
+    }
+
+    /// The fragments that datagram `number` carries: of which message, the first, and how many.
+    pub fn carried(&self, number: u64) -> impl Iterator<Item = (AssemblyId, u32, u32)> + '_ {
+        let from = self.carries.partition_point(|carries| carries.number < number);
+        let carried = self.carries.range(from..).take_while(move |c| c.number == number);
+        carried.map(|carries| (carries.assembly, carries.first, carries.count))
+    }
+
+    /// How datagram `number` came in at `socket`.
+    pub fn arrival(&self, number: u64, socket: SocketId) -> Option<Arrival<'_>> {
+        let datagram = self.get(number)?;
+        let receipt = self.receipts_of(number).find(|receipt| receipt.socket == socket);
+        Some(Arrival {
+            rx: datagram.rx,
+            deferred: datagram.deferred,
+            ready: receipt.and_then(|receipt| receipt.ready),
+            read: receipt.and_then(|receipt| receipt.read),
+            led: receipt.map_or(&[], |receipt| &receipt.led),
+        })
+    }
+
+    /// How the thread that sent datagram `number` came to send.
+    pub fn led(&self, number: u64) -> &[Hop] {
         let index = self.leds.partition_point(|led| led.number < number);
         let led = self.leds.get(index).filter(|led| led.number == number);
         led.map_or(&[], |led| &led.led)
@@ -217,7 +276,7 @@ impl UdpMarks {
     }
 
     /// The datagram with the byte at `at`.
-    fn number_of(&self, at: Offset) -> Option<u64> {
+    pub fn number_of(&self, at: Offset) -> Option<u64> {
         let index = self.datagrams.partition_point(|datagram| datagram.range.end <= at);
         let datagram = self.datagrams.get(index)?;
         datagram.range.contains(at).then_some(self.first + index as u64)
@@ -298,6 +357,9 @@ impl UdpMarks {
         while self.leds.front().is_some_and(|led| led.number < self.first) {
             self.leds.pop_front();
         }
+        while self.carries.front().is_some_and(|carries| carries.number < self.first) {
+            self.carries.pop_front();
+        }
     }
 
     /// Nobody asks about messages that end before `floor` any more; datagrams before it that are older
@@ -322,6 +384,7 @@ impl UdpMarks {
         self.datagrams.shrink_to_fit();
         self.receipts.shrink_to_fit();
         self.leds.shrink_to_fit();
+        self.carries.shrink_to_fit();
     }
 
     pub fn take_evicted(&mut self) -> u64 {

@@ -17,7 +17,7 @@
 use super::explanation::{Cause, VerdictKind as Kind};
 use wirelap_events::{
     Delivery, Holder, Hop, Leg, Nagle, Nanos, Rest, Rested, Rests, Segment, Segments, Stage, Tid,
-    TxState,
+    Transport, TxState,
 };
 
 /// Less than this is what a call, a softirq or a timer's slack takes anyway.
@@ -86,8 +86,14 @@ impl LegParts<'_> {
                 Segment::SocketTx => self.put(segment, self.socket_tx(time), time),
                 Segment::Qdisc => self.put_of(segment, Kind::QdiscQueueing, time),
                 Segment::Wire => {
-                    let deferred = self.leg.circumstances.deferred;
-                    self.put(segment, when(deferred, Kind::SoftirqDeferral), time);
+                    let seen = &self.leg.circumstances;
+                    // Of TCP's segments the last copy that left is the one that came in.
+                    let lost = seen.resent && self.leg.flow.transport == Transport::Udp;
+                    if lost && time >= NOTICED {
+                        self.put_of(segment, Kind::Retransmission, time);
+                    } else {
+                        self.put(segment, when(seen.deferred, Kind::SoftirqDeferral), time);
+                    }
                 }
                 Segment::StackRx => {
                     let seen = &self.leg.circumstances;

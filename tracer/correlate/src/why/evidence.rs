@@ -63,6 +63,8 @@ pub struct Losses {
     pub skipped: Missing,
     /// Packets thrown away because the receiving socket's buffer was full.
     pub socket_drops: u64,
+    /// Whose socket that was, the last time.
+    pub full_socket: Option<Pid>,
     /// Packets thrown away because a queue of the device was full.
     pub queue_drops: u64,
     /// Delivered, or sent, more than once.
@@ -249,10 +251,13 @@ impl Evidence {
         self.holders.0.values()
     }
 
-    /// A packet of the row was thrown away.
-    pub(crate) fn dropped(&mut self, cause: DropCause) {
+    /// A packet of the row, on its way to `reader`, was thrown away.
+    pub(crate) fn dropped(&mut self, cause: DropCause, reader: Option<Pid>) {
         match cause {
-            DropCause::SocketBuffer => self.losses.socket_drops += 1,
+            DropCause::SocketBuffer => {
+                self.losses.socket_drops += 1;
+                self.losses.full_socket = reader.or(self.losses.full_socket);
+            }
             DropCause::Queue => self.losses.queue_drops += 1,
             DropCause::NoSocket | DropCause::Other => {}
         }
@@ -373,6 +378,7 @@ impl Losses {
         self.duplicates += other.duplicates;
         self.shared += other.shared;
         self.resent += other.resent;
+        self.full_socket = self.full_socket.or(other.full_socket);
     }
 }
 

@@ -5,7 +5,7 @@ use super::explanation::{Severity, Verdict, VerdictKind as Kind};
 use super::gathered::Gathered;
 use super::numbers::Missing;
 use super::remedy::{Circumstance, remedy};
-use wirelap_events::{Nanos, Segment};
+use wirelap_events::{Comm, Nanos, Segment, TaskId, Tid};
 
 /// One in so many messages may be missing at the ends of an observation.
 const TOLERATED: u64 = 1000;
@@ -84,7 +84,15 @@ fn overflow(evidence: &Evidence) -> Option<Verdict> {
         return None;
     }
     clauses.extend(losses.missing().map(did_not_arrive));
-    Some(verdict(evidence, Kind::QueueOverflow, Severity::Problem, clauses))
+    let verdict = verdict(evidence, Kind::QueueOverflow, Severity::Problem, clauses);
+    Some(Verdict { process: reader(evidence), ..verdict })
+}
+
+/// The process whose socket's buffer was full.
+fn reader(evidence: &Evidence) -> Option<(TaskId, Comm)> {
+    let pid = evidence.losses.full_socket?;
+    let comm = *evidence.setting.names.get(&pid)?;
+    Some((TaskId { pid, tid: Tid(pid.0) }, comm))
 }
 
 fn did_not_arrive((missing, due): (u64, u64)) -> String {

@@ -4,7 +4,7 @@ use super::evidence::Evidence;
 use super::explanation::VerdictKind as Kind;
 use super::finding::Finding;
 use super::weigh::Cost;
-use wirelap_events::{Nagle, Nanos, Rest, TxState};
+use wirelap_events::{Nagle, Nanos, Rest, Segment, TxState};
 
 /// One clause a number.
 pub fn of(
@@ -121,11 +121,14 @@ fn buffer(tx: TxState, finding: &Finding) -> String {
 }
 
 fn lost(evidence: &Evidence, finding: &Finding) -> String {
-    let whose = if finding.circumstances.resent {
-        "TCP sent bytes of the message again"
-    } else {
-        "TCP sent earlier bytes of the connection again, and what came after them had to wait"
-    };
+    let whose =
+        if finding.circumstances.tx.is_none() && finding.segments[Segment::Wire as usize] > 0 {
+            "datagrams of the message were lost, and the protocol sent them again"
+        } else if finding.circumstances.resent {
+            "TCP sent bytes of the message again"
+        } else {
+            "TCP sent earlier bytes of the connection again, and what came after them had to wait"
+        };
     match evidence.losses.resent {
         0 => whose.into(),
         1 => format!("{whose}; once in all"),

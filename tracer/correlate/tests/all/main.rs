@@ -13,6 +13,7 @@ mod mqtt;
 mod peers;
 mod properties;
 mod reassembly;
+mod repairs;
 mod udp;
 mod world;
 mod zmtp;

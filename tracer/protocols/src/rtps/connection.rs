@@ -2,14 +2,14 @@
 
 use super::data::{Fragment, Sample};
 use super::entity::GuidPrefix;
-use super::fragments::{Added, Fragments, Key};
+use super::fragments::{Added, Key, MAX_FRAGMENTS, OpenSamples};
 use super::message::{HEADER_BYTES, Message, Step, Submessage};
 use super::parameters;
 use super::payload::Application;
 use super::submessage::{Content, Kind};
 use super::topics::Topics;
 use super::writers::Writers;
-use crate::{Connection, FrameSink, Pdu, PduLen, Reader, Side};
+use crate::{Connection, Fragments, FrameSink, Pdu, PduLen, Reader, Side};
 use std::sync::Arc;
 use wirelap_events::{ByteRange, Class, Data, Frame, GlobalKey};
 
@@ -27,13 +27,13 @@ const MALFORMED: &str = "MALFORMED";
 pub struct RtpsConnection {
     topics: Arc<Topics>,
     writers: Writers,
-    fragments: Fragments,
+    open: OpenSamples,
 }
 
 impl RtpsConnection {
     /// A decoder that shares what it learns with all that have the same `topics`.
     pub fn new(topics: Arc<Topics>) -> RtpsConnection {
-        RtpsConnection { topics, writers: Writers::default(), fragments: Fragments::default() }
+        RtpsConnection { topics, writers: Writers::default(), open: OpenSamples::default() }
     }
 }
 
@@ -124,6 +124,7 @@ impl RtpsConnection {
             return out.frame(&frame);
         };
         let duplicate = writer.has_seen(sample.number);
+        writer.begin(sample.number);
         writer.see(sample.number);
         frame.class = Class::Data;
         frame.payload_bytes = application.len;
@@ -150,24 +151,42 @@ impl RtpsConnection {
         frame.class = Class::Data;
         let guid = fragment.writer.of(datagram.prefix);
         let writer = self.writers.of(guid);
+        let number = fragment.number;
+        let follows = writer.begin(number);
+        let mut carried = carried(fragment, GlobalKey { origin: guid, seq: number });
         // Fragments of a complete sample repair it at some reader: they bring no new payload.
-        if writer.has_seen(fragment.number) {
+        if writer.has_seen(number) {
+            carried.is_late = true;
+            if fragment.fragments_in_sample() <= MAX_FRAGMENTS {
+                out.fragments(&carried);
+            }
             return out.frame(&frame);
         }
-        let number = fragment.number;
+        carried.is_late = !follows && fragment.first > 0;
         let key = Key { side: datagram.side, guid, number };
-        match self.fragments.add(key, fragment, frame.range, &mut writer.shape) {
-            Added::Headless => frame.class = Class::Opaque,
-            Added::Part { payload_bytes } => frame.payload_bytes = payload_bytes,
+        match self.open.add(key, fragment, frame.range, &mut writer.shape) {
+            Added::Untracked { payload_bytes } => frame.payload_bytes = payload_bytes,
+            Added::Headless => {
+                out.fragments(&carried);
+                frame.class = Class::Opaque;
+            }
+            Added::Part { payload_bytes } => {
+                carried.repeated_bytes = if payload_bytes > 0 { 0 } else { carried.repeated_bytes };
+                out.fragments(&carried);
+                frame.payload_bytes = payload_bytes;
+            }
             Added::Whole { payload_bytes, sample } => {
                 writer.see(number);
+                carried.repeated_bytes = 0;
+                carried.payload_len = sample.payload_len;
+                out.fragments(&carried);
                 frame.payload_bytes = payload_bytes;
                 frame.data = Some(Data {
                     extent: sample.extent,
                     topic: writer.topic(&self.topics),
                     payload_len: sample.payload_len,
                     payload: sample.payload,
-                    key: Some(GlobalKey { origin: guid, seq: number }),
+                    key: Some(carried.message),
                     duplicate: false,
                     retained: false,
                 });
@@ -175,6 +194,22 @@ impl RtpsConnection {
             }
         }
         out.frame(&frame);
+    }
+}
+
+/// What a submessage has of the sample of this name, all of it repeated.
+fn carried(fragment: &Fragment, message: GlobalKey) -> Fragments {
+    let everything = Application::everything(fragment.sample_bytes.into());
+    let (start, end) = fragment.span(fragment.first, fragment.count);
+    Fragments {
+        message,
+        is_global: true,
+        first: fragment.first,
+        count: fragment.count,
+        of: Some(fragment.fragments_in_sample()),
+        payload_len: everything.len,
+        repeated_bytes: everything.within(start, end),
+        is_late: false,
     }
 }
 

@@ -12,7 +12,7 @@ const MAX_OPEN: usize = 32;
 
 /// The most fragments of a sample that are kept track of: 88 MB in fragments of 1344 bytes. A larger
 /// sample is counted in the ledger, but never complete.
-const MAX_FRAGMENTS: u32 = 1 << 16;
+pub(super) const MAX_FRAGMENTS: u32 = 1 << 16;
 
 /// Bytes kept of a payload's head.
 const HEAD_BYTES: usize = 256;
@@ -34,6 +34,8 @@ pub(super) enum Added<'a> {
     Whole { payload_bytes: u64, sample: Whole<'a> },
     /// The payload's start was not captured.
     Headless,
+    /// This many bytes of the payload of a sample that is too large to keep track of.
+    Untracked { payload_bytes: u64 },
 }
 
 /// A complete sample.
@@ -48,7 +50,7 @@ pub(super) struct Whole<'a> {
 
 /// Samples that wait for fragments.
 #[derive(Debug, Default)]
-pub(super) struct Fragments {
+pub(super) struct OpenSamples {
     open: Vec<Open>,
     clock: u64,
 }
@@ -73,7 +75,7 @@ struct Open {
     head: Vec<u8>,
 }
 
-impl Fragments {
+impl OpenSamples {
     /// Takes the fragments of one submessage, which lies at `range`, from a writer of this `shape`.
     pub fn add(
         &mut self,
@@ -144,7 +146,7 @@ fn first_application(
 fn untracked(fragment: &Fragment, application: Option<Application>) -> Added<'static> {
     let application = application.unwrap_or(Application::everything(fragment.sample_bytes.into()));
     let (start, end) = fragment.span(fragment.first, fragment.count);
-    Added::Part { payload_bytes: application.within(start, end) }
+    Added::Untracked { payload_bytes: application.within(start, end) }
 }
 
 impl Open {

@@ -22,6 +22,8 @@ pub(super) struct Writer {
     /// When it last wrote, in samples of the conversation.
     used: u64,
     newest: u64,
+    /// The newest sample of which anything was seen; 0 before the first.
+    begun: u64,
     /// A bit for each of the last `WINDOW` numbers, at the number modulo `WINDOW`.
     seen: [u64; (WINDOW / WORD_BITS) as usize],
     topic: Name,
@@ -34,6 +36,7 @@ impl Writer {
             shape: Shape::default(),
             used: 0,
             newest: 0,
+            begun: 0,
             seen: [0; _],
             topic: Name::default(),
         }
@@ -46,6 +49,14 @@ impl Writer {
             Some(age) if age >= WINDOW => true,
             Some(_) => self.word(number) & bit(number) != 0,
         }
+    }
+
+    /// Something of the sample is seen. Returns whether it is known that nothing of it was sent before the
+    /// writer came into view, as its numbers grow.
+    pub fn begin(&mut self, number: u64) -> bool {
+        let follows = self.begun > 0 && number >= self.begun;
+        self.begun = self.begun.max(number);
+        follows
     }
 
     /// Remembers the sample.

@@ -6,7 +6,7 @@ use super::session::{End, Session};
 use super::transport::{Fragment, Message};
 use super::wire::{Cursor, Read};
 use super::{network, scouting};
-use crate::{FrameSink, Pdu, Side};
+use crate::{Fragments, FrameSink, Pdu, Side};
 use wirelap_events::{ByteRange, Class, Data, Frame, Offset};
 
 /// A compressed batch's only frame.
@@ -121,6 +121,7 @@ impl<'s> Batch<'s> {
         let (captured, len) = (at.captured(), at.remaining());
         at.skip(len)?;
         let range = self.range_to(at.position());
+        let is_datagram = !self.session.stream;
         let (sender, receiver, scratch) = self.session.ends(self.side);
         let End { keys, fragments, .. } = sender;
         let piece = fragments.fragment(fragment, range.start, captured, len);
@@ -131,6 +132,18 @@ impl<'s> Batch<'s> {
             payload_bytes: piece.payload_bytes,
             data: None,
         };
+        if let Some((first, index)) = piece.place.filter(|_| is_datagram) {
+            self.out.fragments(&Fragments {
+                message: fragment.lane.name(first),
+                is_global: false,
+                first: index,
+                count: 1,
+                of: (!fragment.more).then_some(index.saturating_add(1)),
+                payload_len: 0,
+                repeated_bytes: 0,
+                is_late: false,
+            });
+        }
         if let Some(Whole { start, message }) = piece.complete {
             let extent = ByteRange { start, end: range.end };
             let books = Books { sender: keys, receiver: &receiver.keys, scratch };

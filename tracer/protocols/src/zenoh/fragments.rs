@@ -37,6 +37,10 @@ struct Slot {
 #[derive(Debug)]
 struct Open {
     start: Offset,
+    /// The sequence number of its first fragment.
+    first: u64,
+    /// Fragments so far.
+    count: u32,
     total: u64,
     /// No byte of it before `head`'s end was missed.
     whole: bool,
@@ -57,6 +61,9 @@ pub struct Piece<'f> {
     pub class: Class,
     /// Application payload in it.
     pub payload_bytes: u64,
+    /// Of the message that it belongs to, if its start was seen: the sequence number of the first
+    /// fragment, and how many there were before this one.
+    pub place: Option<(u64, u32)>,
     /// The message that is complete with it.
     pub complete: Option<Whole<'f>>,
 }
@@ -129,7 +136,8 @@ impl Fragments {
         if slot.open.is_none() && starts && !fragment.dropped {
             slot.head.clear();
             slot.head.shrink_to(2 * HEAD_BYTES);
-            slot.open = Some(Open { start, total: 0, whole: true, shape: None });
+            let first = fragment.sn;
+            slot.open = Some(Open { start, first, count: 0, total: 0, whole: true, shape: None });
         }
         slot.take(captured, len, fragment.more)
     }
@@ -138,8 +146,10 @@ impl Fragments {
 impl Slot {
     fn take(&mut self, captured: &[u8], len: u64, more: bool) -> Piece<'_> {
         let Some(mut open) = self.open.take() else {
-            return Piece { class: Class::Opaque, payload_bytes: 0, complete: None };
+            return Piece { class: Class::Opaque, payload_bytes: 0, place: None, complete: None };
         };
+        let place = Some((open.first, open.count));
+        open.count = open.count.saturating_add(1);
         let from = open.total;
         open.total = from.saturating_add(len);
         self.keep(&mut open, captured, len);
@@ -151,10 +161,10 @@ impl Slot {
         });
         if more {
             self.open = Some(open);
-            return Piece { class, payload_bytes, complete: None };
+            return Piece { class, payload_bytes, place, complete: None };
         }
         let complete = open.complete(&self.head);
-        Piece { class, payload_bytes, complete }
+        Piece { class, payload_bytes, place, complete }
     }
 
     /// Keeps the bytes that belong to the head, and reads the header once it is all there.

@@ -25,7 +25,7 @@
 //! `src/transport` of each.
 
 use super::wire::{Cursor, ExtBody, Read, Stop, id};
-use wirelap_events::Class;
+use wirelap_events::{Class, GlobalKey};
 
 /// The protocol version of Zenoh 1.x.
 pub const VERSION: u8 = 9;
@@ -43,6 +43,13 @@ impl Lane {
 
     fn new(reliable: bool, priority: u8) -> Lane {
         Lane(u8::from(reliable) << 3 | priority & 7)
+    }
+
+    /// The messages of a lane, which its sequence numbers tell apart.
+    pub fn name(self, number: u64) -> GlobalKey {
+        let mut origin = [0; 16];
+        origin[0] = self.0;
+        GlobalKey { origin, seq: number }
     }
 }
 
