@@ -78,6 +78,12 @@ pub fn warnings(snapshot: &Snapshot) -> Vec<String> {
         trust.undecoded_bytes,
         "could not be decoded: a gap, or a connection joined in mid-stream.",
     );
+    if trust.unread_messages > 0 {
+        out.push(format!(
+            "{} messages are in batches that could not be opened, and in no count.",
+            text::exact(trust.unread_messages)
+        ));
+    }
     if trust.evicted > 0 {
         out.push(format!(
             "{} flows or messages were given up to keep memory bounded.",

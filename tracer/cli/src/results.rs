@@ -327,6 +327,7 @@ fn trust(all: &[&Outcome], messages: Messages) -> Trust {
         sum.events += one.events;
         sum.uncaptured_bytes += one.uncaptured_bytes;
         sum.undecoded_bytes += one.undecoded_bytes;
+        sum.unread_messages += one.unread_messages;
         sum.evicted += one.evicted;
         sum.window_share += one.window_share / all.len() as f64;
         sum.telescoping_violations += outcome.tally.telescoping_violations;

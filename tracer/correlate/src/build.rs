@@ -106,7 +106,8 @@ impl Correlator {
             skipped: row.numbers.missing(),
             resent: overhead.detail.retransmissions,
             hidden: (self.totals.uncaptured + self.totals.undecoded)
-                .div_ceil(row.stats.payload.quantile(0.5).max(1)),
+                .div_ceil(row.stats.payload.quantile(0.5).max(1))
+                .saturating_add(row.unread.iter().sum()),
             ..evidence.losses
         };
         let threads: Vec<Tid> = evidence.tasks().map(|task| task.tid).collect();
@@ -158,6 +159,7 @@ impl Correlator {
             events: self.totals.events,
             uncaptured_bytes: self.totals.uncaptured,
             undecoded_bytes: self.totals.undecoded,
+            unread_messages: self.rows.iter().flat_map(|(_, row)| row.unread).sum(),
             evicted: self.totals.evicted + self.totals.mark_evictions + self.flows.forgotten(),
             window_share: if whole == Nanos(0) {
                 1.0
@@ -210,6 +212,14 @@ fn notes_of(row: &Row) -> Vec<String> {
             "{} times a message's payload was in shared memory: only where it lies travelled, and the \
              bytes and sizes here are of that.",
             row.shared
+        ));
+    }
+    if let [to, from] = row.unread
+        && to + from > 0
+    {
+        notes.push(format!(
+            "Batches that say that they have {to} messages on the way to the broker, and {from} from it, could not be \
+             opened (not captured whole, or compressed in an unknown way): these messages are in no count here."
         ));
     }
     if let Some(domain) = row.domain {

@@ -24,6 +24,7 @@ mod leg;
 mod marks;
 mod overhead;
 mod packets;
+mod reached;
 mod rests;
 mod ring;
 mod rows;

@@ -102,7 +102,7 @@ impl Correlator {
         let Some(conversation) = self.flows.get_mut(way) else { return };
         let asides = std::mem::take(&mut conversation.asides);
         if asides.asked {
-            conversation.flow_mut(way.side).asked = Some(at);
+            conversation.flow_mut(way.side).asks(at, asides.ask);
         }
         if asides.upkeep
             && let Some((row, _)) = conversation.row

@@ -19,6 +19,11 @@ impl<T: Copy, const N: usize> Ring<T, N> {
         self.ring[self.newest] = item;
     }
 
+    /// The newest.
+    pub fn newest_mut(&mut self) -> &mut T {
+        &mut self.ring[self.newest]
+    }
+
     /// The newest first.
     pub fn iter(&self) -> impl Iterator<Item = &T> {
         (0..N).map(|back| &self.ring[(self.newest + N - back) % N])

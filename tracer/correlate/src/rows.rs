@@ -1,6 +1,7 @@
 //! Rows: which conversation belongs to which, and what they add up to.
 
 use crate::config::Label;
+use crate::reached::Reached;
 use crate::ring::Ring;
 use crate::snapshot::{Counts, Overhead};
 use crate::stats::RowStats;
@@ -65,6 +66,10 @@ pub struct Row {
     pub to_remote: u64,
     /// Legs whose payload was in shared memory.
     pub shared: u64,
+    /// Messages on the way to the server, and from it, that are there by a batch's own account and cannot be read.
+    pub unread: [u64; 2],
+    /// Whom messages reach.
+    pub reached: Reached,
     pub domain: Option<u32>,
     /// When there were keep-alives and discovery, the last times.
     upkeep: Ring<Nanos, 32>,
@@ -211,6 +216,8 @@ impl Rows {
             without_send: 0,
             to_remote: 0,
             shared: 0,
+            unread: [0; 2],
+            reached: Reached::default(),
             domain,
             upkeep: Ring::default(),
             upkeep_latest: Nanos(0),

@@ -134,7 +134,12 @@ impl Correlator {
         let (way, extent, message) = (state.way, state.extent, state.message);
         let (asked, start_up) = (state.asked, state.start_up);
         let siblings = self.siblings(state);
-        first.circumstances.asked = asked;
+        if let Some(asked) = asked {
+            let request = self.flows.flow(way.back()).and_then(|flow| flow.request_at(asked));
+            first.circumstances.asked = Some(asked);
+            first.circumstances.ask = request.and_then(|request| request.ask);
+            first.circumstances.filled = request.and_then(|request| request.filled);
+        }
         first.circumstances.start_up = start_up;
         first.circumstances.fan_out = siblings.and_then(|(sender, fan_out)| {
             (first.sender.is_some() && first.sender == sender).then_some(fan_out)
@@ -185,8 +190,24 @@ impl Correlator {
         for end in ends.drain(..) {
             let mut delivery = nothing();
             if let Some(whole) = self.delivery(end, &mut delivery) {
+                self.note_reached(end);
                 self.hand_out(&mut delivery, whole, out);
             }
+        }
+    }
+
+    /// Notes that messages of this topic come through, and to whom. One who asks for messages by their place gets them in
+    /// order, and none is lost that way.
+    fn note_reached(&mut self, end: usize) {
+        let mut path = self.messages.path(end);
+        let Some(last) = path.next().filter(|leg| leg.asked.is_none() && leg.parent.is_some()) else {
+            return;
+        };
+        let (way, message) = (last.way, last.message);
+        let Some(message) = self.messages.message(message) else { return };
+        let (subject, at) = (message.subject, message.at);
+        if let Some(row) = self.rows.get_mut(message.row) {
+            row.reached.note(subject, way, at);
         }
     }
 
@@ -293,7 +314,10 @@ impl Correlator {
             // What is still under way at the end is not lost.
             if !all && let Some(row) = self.rows.get_mut(gone.row) {
                 row.evidence.losses.unread += gone.left.lost;
-                row.evidence.losses.swallowed += gone.left.swallowed;
+                let is_known = row.reached.covers(gone.subject, gone.at);
+                let losses = &mut row.evidence.losses;
+                *(if is_known { &mut losses.swallowed } else { &mut losses.unmatched }) +=
+                    gone.left.swallowed;
             }
         }
     }
@@ -317,6 +341,7 @@ impl Correlator {
     pub(crate) fn count_leftover(&mut self, gone: &GivenUp) {
         if let Some(row) = self.rows.get_mut(gone.row) {
             row.counts.delivered += gone.left.unjoined;
+            row.evidence.losses.unjoined += gone.left.unjoined;
             row.counts.uncovered += gone.left.unjoined + gone.left.unread;
         }
     }

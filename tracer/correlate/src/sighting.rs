@@ -21,6 +21,7 @@ impl Correlator {
         if !self.found.carried.is_empty() {
             self.carry_found(at, way);
         }
+        self.note_unread(way);
         if self.found.all.is_empty() {
             return;
         }
@@ -30,6 +31,18 @@ impl Correlator {
             self.sight(at, Way { side: found.side, ..way }, found);
         }
         self.found.all = found;
+    }
+
+    /// Takes in what is there and cannot be read.
+    fn note_unread(&mut self, way: Way) {
+        if self.found.unread == [0; 2] {
+            return;
+        }
+        let unread = std::mem::take(&mut self.found.unread);
+        let Some(server) = self.flows.server(way) else { return };
+        let Some(row) = self.row_of(way).and_then(|row| self.rows.get_mut(row)) else { return };
+        row.unread[0] += unread[crate::flow::other(server) as usize];
+        row.unread[1] += unread[server as usize];
     }
 
     pub(crate) fn sight(&mut self, at: Nanos, way: Way, found: Found) {
@@ -59,6 +72,7 @@ impl Correlator {
             flow.messages += 1;
         }
         self.enter(&sighting, key, joined);
+        self.note_answer(&sighting, key);
         let Some(row) = self.rows.get_mut(row) else { return };
         row.shared += u64::from(found.shared);
         match joined {
@@ -74,6 +88,19 @@ impl Correlator {
         }
     }
 
+    /// Notes when the messages were there that a request is answered with.
+    fn note_answer(&mut self, sighting: &Sighting, key: LegKey) {
+        if sighting.asked.is_none() {
+            return;
+        }
+        let Some(before) = self.messages.path(key.0).nth(1) else { return };
+        let (way, extent) = (before.way, before.extent);
+        let read = self.flows.flow(way).and_then(|flow| flow.marks.read_at(extent));
+        if let (Some(read), Some(flow)) = (read, self.flows.flow_mut(sighting.way.back())) {
+            flow.answered_with(read);
+        }
+    }
+
     /// Tells the ledger which leg a message is on, and whether its payload was carried there before.
     fn enter(&mut self, sighting: &Sighting, key: LegKey, joined: Joined) {
         let side = sighting.way.side;
@@ -84,8 +111,8 @@ impl Correlator {
         let ledger = &mut conversation.ledger;
         match joined {
             Joined::New | Joined::Leg | Joined::Orphan => {}
-            Joined::Copy => ledger.again(side, Part::Copies, sighting.payload_len),
-            Joined::Again => ledger.again(side, Part::Repeats, sighting.payload_len),
+            Joined::Copy => ledger.again(side, Part::Copies, sighting.wire_payload),
+            Joined::Again => ledger.again(side, Part::Repeats, sighting.wire_payload),
         }
         ledger.message(side, leg);
     }
@@ -118,7 +145,7 @@ impl Correlator {
             extent: found.extent,
             at,
             transport: key.transport,
-            asked: conversation.flow(way.back().side).asked,
+            asked: conversation.flow(way.back().side).request().map(|request| request.at),
             sender: node(self.sender_of(way), key.src),
             receiver: node(self.receiver_of(way), key.dst),
             to_server: topology == Topology::Brokered && self.flows.server(way)? != way.side,
@@ -130,6 +157,8 @@ impl Correlator {
             row,
             repeats: found.duplicate,
             topic: found.topic,
+            subject: found.subject,
+            wire_payload: found.wire_payload,
             start_up: self.is_start_up(at, way),
         })
     }

@@ -194,6 +194,8 @@ pub struct Trust {
     pub uncaptured_bytes: u64,
     /// Bytes whose frames could not be found (gaps, mid-stream joins, unknown protocols on decoded flows).
     pub undecoded_bytes: u64,
+    /// Messages in batches that could not be opened, by the batches' own account; in no other count.
+    pub unread_messages: u64,
     /// Flows and messages given up to keep memory bounded.
     pub evicted: u64,
     /// Share of the time during which events were reported: below 1 when sampling.

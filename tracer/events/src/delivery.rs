@@ -1,7 +1,7 @@
 //! A message's whole life: from its first send to one reader.
 
 use crate::{
-    FlowKey, Holder, Nanos, Rest, Segment, Segments, SocketId, Stage, StageTimes, Stamp, Stretch,
+    Ask, FlowKey, Holder, Nanos, Rest, Segment, Segments, SocketId, Stage, StageTimes, Stamp, Stretch,
     TaskId, TxState,
 };
 use arrayvec::ArrayVec;
@@ -122,6 +122,11 @@ pub struct Circumstances {
     /// The last request for messages that the receiver made on this connection (Kafka `Fetch`, a NATS
     /// pull) and the sender had read before `send`; `None` where messages are pushed.
     pub asked: Option<Nanos>,
+    /// How long that request let the sender wait; `None` if it did not say.
+    pub ask: Option<Ask>,
+    /// When the sender had read the last of the messages that it sent in answer to that request, as far as they were
+    /// seen.
+    pub filled: Option<Nanos>,
     /// A keep-alive or discovery frame was on the same connection while the message was under way.
     pub beside_upkeep: bool,
     /// One of the first messages of its connection, or sent within a second of its opening.

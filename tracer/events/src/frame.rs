@@ -1,6 +1,6 @@
 //! What a decoder found in a flow's bytes.
 
-use crate::ByteRange;
+use crate::{ByteRange, Nanos};
 
 /// One protocol frame: an MQTT control packet, a Zenoh message in a batch, an RTPS submessage.
 ///
@@ -104,12 +104,22 @@ pub struct Data<'a> {
     pub retained: bool,
 }
 
-/// A message identity that survives every hop: RTPS writer GUID and sequence number, Kafka
-/// topic-partition and offset.
+/// A message identity that survives every hop: RTPS writer GUID and sequence number, a Kafka producer's id and number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct GlobalKey {
     /// Who wrote it.
     pub origin: [u8; 16],
     /// Its number there.
     pub seq: u64,
+    /// No other message has this key. Where that is not so, their order decides.
+    pub unique: bool,
+}
+
+/// How long a request for messages may be kept waiting: until there are so many bytes, or so long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ask {
+    /// The longest that it waits (Kafka's `max_wait_ms`).
+    pub longest: Nanos,
+    /// It is answered at once when there are so many bytes (Kafka's `min_bytes`).
+    pub least_bytes: u64,
 }

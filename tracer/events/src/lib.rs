@@ -31,7 +31,7 @@ pub use event::{
     Portion, Probe, Read, ReadKind, Ready, ReadyKind, Rest, Retransmit, Send, SendKind, Socket,
     TaskId, TcpFields, TxState, Wake, tcp_flags,
 };
-pub use frame::{Class, Data, Frame, GlobalKey};
+pub use frame::{Ask, Class, Data, Frame, GlobalKey};
 pub use net::{FlowKey, NetNs, SocketId, Transport};
 pub use range::{ByteRange, FlowId, Offset, Seq, Stretch};
 pub use stage::{Segment, Segments, Stage, StageTimes};

@@ -1,7 +1,8 @@
 //! What a protocol must be able to say.
 
 use crate::Memory;
-use wirelap_events::{ByteRange, Frame, GlobalKey, Transport};
+use crate::stream::KEPT_BYTES;
+use wirelap_events::{Ask, ByteRange, Frame, GlobalKey, Transport};
 
 /// One of the two ends of a conversation. Which of them is the client is for the protocol to find
 /// out; a flow joined in mid-stream does not tell.
@@ -142,6 +143,16 @@ pub trait FrameSink {
     /// Takes what fragments are in the frame that comes next. If that one completes a message, these are
     /// the fragments that completed it.
     fn fragments(&mut self, _fragments: &Fragments) {}
+
+    /// The frame that follows asks for messages, and says how long it may be kept waiting for them.
+    fn asks(&mut self, _ask: Ask) {}
+
+    /// The frame before has so many bytes, and became so many when it was opened: the messages that follow, in frames
+    /// without bytes, are in there.
+    fn unpacked(&mut self, _bytes: u64, _opened: u64) {}
+
+    /// The frame before has so many messages by its own account, and they cannot be read.
+    fn unread_messages(&mut self, _messages: u64) {}
 }
 
 impl<F: FnMut(&Frame<'_>)> FrameSink for F {
@@ -172,6 +183,17 @@ pub trait Connection: Send {
     /// nothing else tells where PDUs start. Stricter than [`Connection::pdu_len`].
     fn resync(&self, side: Side, head: &[u8]) -> bool {
         matches!(self.pdu_len(side, head), PduLen::Known(_))
+    }
+
+    /// Whether `head` cannot be anything but the start of a PDU, however long that is: it is not waited for what comes
+    /// behind it. Only asked after a gap.
+    fn is_certain(&self, _side: Side, _head: &[u8]) -> bool {
+        false
+    }
+
+    /// How many bytes are kept of a PDU that does not lie in one packet.
+    fn kept_bytes(&self, _side: Side) -> usize {
+        KEPT_BYTES
     }
 
     /// Reads one PDU and hands its frames to `out`. The frames cover the PDU's whole range, end to

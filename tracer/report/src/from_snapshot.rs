@@ -108,6 +108,7 @@ impl From<&Evidence> for Trust {
             events: trust.events,
             uncaptured_bytes: trust.uncaptured_bytes,
             undecoded_bytes: trust.undecoded_bytes,
+            unread_messages: trust.unread_messages,
             evicted: trust.evicted,
             window_share: trust.window_share,
             telescoping_violations: 0,

@@ -212,6 +212,9 @@ pub struct Trust {
     pub uncaptured_bytes: u64,
     /// Bytes whose frames could not be found.
     pub undecoded_bytes: u64,
+    /// Messages in batches that could not be opened, by the batches' own account: they are in no other count.
+    #[serde(default)]
+    pub unread_messages: u64,
     /// Flows and messages that were given up to keep memory bounded.
     pub evicted: u64,
     /// Share of the time during which events were reported; below 1 when sampling.

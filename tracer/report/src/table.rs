@@ -200,6 +200,7 @@ pub fn trust_line(result: &RunResult) -> String {
     // Between two windows everything passes undecoded, and that has just been said.
     let undecoded = if trust.window_share < 0.999 { 0 } else { trust.undecoded_bytes };
     add(undecoded, "bytes not decoded");
+    add(trust.unread_messages, "messages in batches that could not be opened");
     add(trust.evicted, "flows or messages given up");
     add(trust.telescoping_violations, "messages whose segments do not add up");
     if let Some(truth) = &result.ground_truth {

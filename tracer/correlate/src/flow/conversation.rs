@@ -9,8 +9,8 @@ use crate::ledger::Ledger;
 use rustc_hash::FxHasher;
 use std::hash::{Hash, Hasher};
 use wirelap_events::{
-    ByteRange, Class, Data, FlowKey, Frame, GlobalKey, GroupId, Nanos, Offset, Packet, Portion,
-    Stamp,
+    Ask, ByteRange, Class, Data, FlowKey, Frame, GlobalKey, GroupId, Nanos, Offset, Packet,
+    Portion, Stamp,
 };
 use wirelap_protocols::stream::Stream;
 use wirelap_protocols::{Connection, Fragments, FrameSink, Memories, Pdu, Protocol, Side};
@@ -68,6 +68,8 @@ pub struct Asides {
     pub upkeep: bool,
     /// A request for messages.
     pub asked: bool,
+    /// What that said of how long it may be kept waiting.
+    pub ask: Option<Ask>,
 }
 
 /// What a decoder hands over.
@@ -78,6 +80,8 @@ struct Collector<'a> {
     found: &'a mut Finds,
     /// What was told of the frame that comes next.
     fragments: Option<Fragments>,
+    /// Bytes of what was compressed, and what became of them, for the messages that follow.
+    packed: (u64, u64),
 }
 
 impl FrameSink for Collector<'_> {
@@ -95,13 +99,32 @@ impl FrameSink for Collector<'_> {
             let shared = frame.is_in_shared_memory();
             let topic = self.found.topics.id_of(data.topic);
             let assembly = fragments.map(|fragments| fragments.message);
-            let found = identify(self.side, data);
-            self.found.all.push(Found { shared, topic, assembly, ..found });
+            let mut found = Found { shared, topic, assembly, ..identify(self.side, data) };
+            if frame.range.is_empty() {
+                let (bytes, opened) = self.packed;
+                let share = u128::from(data.payload_len) * u128::from(bytes);
+                found.wire_payload =
+                    u64::try_from(share / u128::from(opened.max(1))).unwrap_or(u64::MAX);
+            }
+            self.found.all.push(found);
         }
     }
 
     fn fragments(&mut self, fragments: &Fragments) {
         self.fragments = Some(*fragments);
+    }
+
+    fn asks(&mut self, ask: Ask) {
+        self.asides.ask = Some(ask);
+    }
+
+    fn unpacked(&mut self, bytes: u64, opened: u64) {
+        self.packed = (bytes, opened);
+    }
+
+    fn unread_messages(&mut self, messages: u64) {
+        let unread = &mut self.found.unread[self.side as usize];
+        *unread = unread.saturating_add(messages);
     }
 }
 
@@ -117,6 +140,8 @@ fn identify(side: Side, data: &Data<'_>) -> Found {
     const DIGESTED: usize = 64;
     let stamp = Stamp::decode(data.payload);
     let mut hasher = FxHasher::default();
+    let mut subject = FxHasher::default();
+    data.topic.hash(&mut subject);
     match (stamp, data.key) {
         (Some(stamp), _) => (data.topic, stamp).hash(&mut hasher),
         (None, Some(key)) => key.hash(&mut hasher),
@@ -128,7 +153,10 @@ fn identify(side: Side, data: &Data<'_>) -> Found {
     Found {
         side,
         extent: data.extent,
-        identity: Identity { hash: hasher.finish(), exact: stamp.is_some() || data.key.is_some() },
+        identity: Identity {
+            hash: hasher.finish(),
+            exact: stamp.is_some() || data.key.is_some_and(|key| key.unique),
+        },
         stamp,
         payload_len: data.payload_len,
         duplicate: data.duplicate,
@@ -136,6 +164,8 @@ fn identify(side: Side, data: &Data<'_>) -> Found {
         shared: false,
         topic: None,
         assembly: None,
+        subject: subject.finish(),
+        wire_payload: data.payload_len,
     }
 }
 
@@ -280,13 +310,8 @@ impl Conversation {
     pub(super) fn read_piece(&mut self, side: Side, piece: Piece<'_>, found: &mut Finds) {
         let State::Decoding(_, connection) = &mut self.state else { return };
         let flow = &mut self.flows[side as usize];
-        let mut out = Collector {
-            asides: &mut self.asides,
-            side,
-            ledger: &mut self.ledger,
-            found,
-            fragments: None,
-        };
+        let (asides, ledger) = (&mut self.asides, &mut self.ledger);
+        let mut out = Collector { asides, side, ledger, found, fragments: None, packed: (0, 0) };
         let from_start = flow.isn.is_some();
         let at = match piece {
             Piece::Bytes { at, .. } | Piece::Gap { at, .. } => at,
@@ -342,13 +367,8 @@ impl Conversation {
             self.recognise_datagram(side, bytes);
         }
         if let State::Decoding(_, connection) = &mut self.state {
-            let mut out = Collector {
-                asides: &mut self.asides,
-                side,
-                ledger: &mut self.ledger,
-                found,
-                fragments: None,
-            };
+            let (asides, ledger) = (&mut self.asides, &mut self.ledger);
+            let mut out = Collector { asides, side, ledger, found, fragments: None, packed: (0, 0) };
             connection.pdu(side, Pdu { range, bytes }, &mut out);
         }
     }

@@ -7,10 +7,24 @@ use super::{Reassembly, Unwrap};
 use crate::config::Config;
 use crate::join::AssemblyId;
 use crate::marks::{Path, TcpMarks, UdpMarks};
+use crate::ring::Ring;
 use std::collections::VecDeque;
 use wirelap_events::tcp_flags;
-use wirelap_events::{ByteRange, FlowKey, Nanos, Offset, Seq, SocketId, TcpFields, Transport};
+use wirelap_events::{Ask, ByteRange, FlowKey, Nanos, Offset, Seq, SocketId, TcpFields, Transport};
 use wirelap_protocols::stream::Stream;
+
+/// Requests for messages that are remembered: the messages of their answers wait for a moment before they are judged.
+const REQUESTS: usize = 64;
+
+/// A request for messages.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Request {
+    pub at: Nanos,
+    /// How long it may be kept waiting, if it says.
+    pub ask: Option<Ask>,
+    /// When who answers it had read the last of the messages that it answers with.
+    pub filled: Option<Nanos>,
+}
 
 /// The marks of a flow.
 #[derive(Debug)]
@@ -114,8 +128,8 @@ pub struct Flow {
     pub interrupted: bool,
     /// The first bytes, kept until the protocol is known.
     pub head: Head,
-    /// When it asked for messages last; most flows never do.
-    pub asked: Option<Nanos>,
+    /// The last times that it asked for messages; most flows never do.
+    pub requests: Option<Box<Ring<Request, REQUESTS>>>,
     /// Messages that were found on it.
     pub messages: u64,
     /// Cuts PDUs, once the protocol is known (TCP).
@@ -161,10 +175,33 @@ impl Flow {
             ready_losses: 0,
             interrupted: false,
             head: Head::default(),
-            asked: None,
+            requests: None,
             messages: 0,
             stream: None,
         }
+    }
+
+    /// The last time that it asked for messages.
+    pub fn request(&self) -> Option<&Request> {
+        self.requests.as_ref()?.iter().next().filter(|request| request.at > Nanos(0))
+    }
+
+    /// It asks for messages.
+    pub fn asks(&mut self, at: Nanos, ask: Option<Ask>) {
+        self.requests.get_or_insert_default().push(Request { at, ask, filled: None });
+    }
+
+    /// A message that had been read at `read` is in the answer to its last request.
+    pub fn answered_with(&mut self, read: Nanos) {
+        if let Some(requests) = &mut self.requests {
+            let request = requests.newest_mut();
+            request.filled = request.filled.max(Some(read));
+        }
+    }
+
+    /// What became of the request of that time, if it is remembered.
+    pub fn request_at(&self, at: Nanos) -> Option<&Request> {
+        self.requests.as_ref()?.iter().find(|request| request.at == at)
     }
 
     /// Frees what is kept for speed.

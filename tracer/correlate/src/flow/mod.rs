@@ -15,7 +15,7 @@ mod unwrap;
 pub use conversation::{Conversation, State, identity_of};
 pub use direction::{Flow, Marks};
 pub use reassembly::{Limits, Piece, Reassembly};
-pub use table::{FlowTable, Node, Way};
+pub use table::{FlowTable, Node, Way, other};
 pub use topics::Topics;
 pub use unwrap::Unwrap;
 
@@ -41,6 +41,10 @@ pub struct Found {
     pub topic: Option<TopicId>,
     /// Its name among messages in fragments, if it is one of them.
     pub assembly: Option<GlobalKey>,
+    /// A number for its topic; messages of one topic have the same.
+    pub subject: u64,
+    /// What its payload takes on the wire: less than it has, where it is compressed.
+    pub wire_payload: u64,
 }
 
 /// Fragments of a message that a decoder found in a frame.
@@ -58,6 +62,8 @@ pub struct Carried {
 pub struct Finds {
     pub all: Vec<Found>,
     pub carried: Vec<Carried>,
+    /// Messages, by the sending end, that are there by a batch's own account and cannot be read.
+    pub unread: [u64; 2],
     pub topics: Topics,
 }
 

@@ -99,6 +99,7 @@ impl Messages {
             left.lost += u64::from(!was_read && leg.transport == Transport::Udp);
         }
         let (identity, row, entry) = (message.identity, message.row, (message.serial, index));
+        let (subject, at) = (message.subject, message.at);
         let keeps_ways = message.keeps_ways;
         self.waiting -= message.open as usize;
         let is_warmup = message.stamp.is_some_and(|stamp| stamp.warmup);
@@ -115,7 +116,7 @@ impl Messages {
         if is_warmup {
             left = Leftover::default();
         }
-        GivenUp { row, was_open, left }
+        GivenUp { row, subject, at, was_open, left }
     }
 }
 

@@ -29,6 +29,10 @@ pub struct Sighting {
     pub topic: Option<TopicId>,
     /// Its connection has just been opened.
     pub start_up: bool,
+    /// A number for its topic.
+    pub subject: u64,
+    /// What its payload takes on the wire.
+    pub wire_payload: u64,
 }
 
 /// A leg's index and serial number.
@@ -94,9 +98,12 @@ pub struct Message {
     pub stamp: Option<Stamp>,
     pub payload_len: u64,
     pub topic: Option<TopicId>,
+    /// A number for its topic.
+    pub subject: u64,
     pub row: GroupId,
     pub(super) topology: Topology,
-    pub(super) at: Nanos,
+    /// When it was found first.
+    pub at: Nanos,
     pub(super) first: usize,
     pub(super) last: usize,
     pub(super) legs: u32,
@@ -126,6 +133,10 @@ pub struct Leftover {
 #[derive(Clone, Copy, Debug)]
 pub struct GivenUp {
     pub row: GroupId,
+    /// A number for its topic.
+    pub subject: u64,
+    /// When it was found first.
+    pub at: Nanos,
     /// Some of its legs were not complete.
     pub was_open: bool,
     pub left: Leftover,

@@ -250,6 +250,7 @@ impl Messages {
             stamp: sighting.stamp,
             payload_len: sighting.payload_len,
             topic: sighting.topic,
+            subject: sighting.subject,
             row: sighting.row,
             topology: sighting.topology,
             at: sighting.at,

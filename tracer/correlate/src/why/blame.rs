@@ -29,6 +29,9 @@ const BACKED_UP: Nanos = Nanos::from_millis(1);
 /// A thread that sleeps less than this between reading and sending is not stalled, but waits for another.
 const NAP: Nanos = Nanos::from_micros(200);
 
+/// A broker's timers may be so late: they are looked at only now and then, and hand on to other threads.
+const TIMERS: Nanos = Nanos::from_millis(5);
+
 /// Takes the parts of a message's time.
 pub trait Parts {
     /// `time` of leg number `leg` (0 the first) in `segment` was spent on `cause`; while it waited for a
@@ -234,7 +237,11 @@ impl LegParts<'_> {
         if let Some(asked) = asked {
             self.put_of(segment, Kind::FetchWait, rest.advance(asked));
         }
-        let is_awaited = asked.is_some();
+        let mut is_awaited = asked.is_some();
+        if let Some(until) = asked.and_then(|asked| self.may_wait_until(asked, sent)) {
+            self.put_of(segment, Kind::FetchWait, rest.advance(until));
+            is_awaited = false;
+        }
         let mut woken_by_own = false;
         for hop in &self.leg.before {
             if hop.running <= rest.from {
@@ -247,6 +254,25 @@ impl LegParts<'_> {
         let seen = !self.leg.before.is_empty();
         let rested = self.rests.sender;
         self.broker_worked(&mut rest, sent, rested, when(seen, Kind::BrokerCpuBound));
+    }
+
+    /// Until when a broker that was asked at `asked` and answered at `sent` did what the request let it do: wait for more
+    /// (KIP-74). It is answered when the bytes are there that the request wants, or when its time is over. `None`: the
+    /// request does not say, or not all that it was answered with was seen.
+    fn may_wait_until(&self, asked: Nanos, sent: Nanos) -> Option<Nanos> {
+        let seen = &self.leg.circumstances;
+        let ask = seen.ask?;
+        let due = asked + ask.longest;
+        let slack = TIMERS.max(Nanos(ask.longest.0 / 4));
+        let wants_more = ask.least_bytes > 1;
+        if sent >= due && (wants_more || sent <= due + slack) {
+            return Some(sent.min(due + slack));
+        }
+        if wants_more {
+            return seen.filled;
+        }
+        // One byte is enough for it: whatever keeps the broker, it is not the request.
+        Some(asked)
     }
 
     /// A thread of the forwarder was at work until some moment, and now and then was not. From the first of several sends

@@ -53,8 +53,12 @@ pub struct Losses {
     pub delivered: u64,
     /// Datagrams that were sent, and not read within the patience that a message is given.
     pub unread: u64,
-    /// Read by a broker, and passed on to nobody.
+    /// Read by a broker, and passed on to nobody, while others of the same topic came to who got those before and after.
     pub swallowed: u64,
+    /// Read by a broker, and not seen to leave it, where it is not known that it would have been.
+    pub unmatched: u64,
+    /// Read by a subscriber, and not joined to any message that was sent.
+    pub unjoined: u64,
     /// As many messages may have been in the bytes that were not captured or not understood.
     pub hidden: u64,
     /// What the workloads themselves say, where they keep count.
@@ -365,6 +369,8 @@ impl Losses {
         self.delivered += other.delivered;
         self.unread += other.unread;
         self.swallowed += other.swallowed;
+        self.unmatched += other.unmatched;
+        self.unjoined += other.unjoined;
         self.hidden += other.hidden;
         if let Some(more) = other.told {
             let told = self.told.get_or_insert_default();

@@ -45,7 +45,8 @@ impl Losses {
     /// Of messages whose delivery was not seen, those that were not just hidden from us.
     fn surely(&self, unseen: u64) -> u64 {
         let all_came = self.told.is_some_and(|told| told.delivered >= told.due);
-        if all_came { 0 } else { unseen.saturating_sub(self.hidden) }
+        let elsewhere = self.hidden.saturating_add(self.unjoined);
+        if all_came { 0 } else { unseen.saturating_sub(elsewhere) }
     }
 
     /// Deliveries that are missing, of those that are due.
@@ -117,10 +118,15 @@ fn never(evidence: &Evidence) -> Option<Verdict> {
             clauses.push(format!(
                 "{swallowed} of {sent} messages were read by the broker and passed on to nobody"
             ));
-            if clauses.len() == 1 && losses.delivered == 0 {
-                severity = Severity::Note;
-                clauses.push("nobody seems to subscribe".into());
-            }
+        }
+        // Without anybody who got some of the same topic, it is not known that anybody should have.
+        let unmatched = losses.surely(losses.unmatched);
+        if clauses.is_empty() && unmatched * TOLERATED > sent && losses.delivered == 0 {
+            severity = Severity::Note;
+            clauses.push(format!(
+                "{unmatched} of {sent} messages were read by the broker, and nobody was seen to get any"
+            ));
+            clauses.push("nobody seems to subscribe".into());
         }
     }
     (!clauses.is_empty()).then(|| verdict(evidence, Kind::NeverDelivered, severity, clauses))

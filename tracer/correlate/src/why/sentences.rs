@@ -163,7 +163,13 @@ fn asked(finding: &Finding) -> String {
     if late >= 0.5 {
         "the consumer asked for messages only after the broker had them".into()
     } else {
-        "the consumer had asked before, and the broker let it wait for more".into()
+        match finding.circumstances.ask {
+            Some(ask) => format!(
+                "the consumer had asked before, and the broker let it wait for more: for {} B, or {}, as its request says",
+                ask.least_bytes, ask.longest
+            ),
+            None => "the consumer had asked before, and the broker let it wait for more".into(),
+        }
     }
 }
 

@@ -31,12 +31,56 @@ pub(super) const MAGIC_END: u64 = 17;
 /// Bytes of a batch's header.
 pub(super) const HEADER_BYTES: u64 = 61;
 
-/// What a batch's header says of what follows it.
+/// What a batch's header says of the batch. The broker changes only the base offset, and, where it is set to write its
+/// own time (`LogAppendTime`), the largest timestamp and the attributes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Header {
+    /// The offset of the first record; a producer does not know it.
+    pub base_offset: i64,
+    attributes: i16,
+    /// Milliseconds since 1970, of the first record.
+    pub base_timestamp: i64,
+    /// -1: the producer has no number, and numbers no records.
+    pub producer: i64,
+    pub epoch: i16,
+    /// The producer's number of the first record.
+    pub sequence: i32,
+    /// Records that it claims to have.
+    pub records: u32,
+}
+
+impl Header {
+    fn read(fields: &mut Fields<'_>, base_offset: i64) -> Read<Header> {
+        let attributes = fields.i16()?;
+        fields.take(4)?;
+        let base_timestamp = fields.i64()?;
+        fields.take(8)?;
+        let (producer, epoch, sequence) = (fields.i64()?, fields.i16()?, fields.i32()?);
+        let records = u32::try_from(fields.i32()?).map_err(|_| Fault::Malformed)?;
+        Ok(Header { base_offset, attributes, base_timestamp, producer, epoch, sequence, records })
+    }
+
+    /// What its records are compressed with; 0 is nothing.
+    pub fn codec(&self) -> i16 {
+        self.attributes & 7
+    }
+
+    /// Its records are a transaction's.
+    pub fn is_transactional(&self) -> bool {
+        self.attributes & 0x10 != 0
+    }
+
+    fn is_control(&self) -> bool {
+        self.attributes & 0x20 != 0
+    }
+}
+
+/// What follows a batch's header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Batch {
     /// So many records in so many bytes.
     Records { records: u32, bytes: u64 },
-    /// The same, but compressed.
+    /// Compressed records.
     Compressed { bytes: u64 },
     /// A transaction's marker (KIP-98), or another of the broker's own records.
     Control { bytes: u64 },
@@ -46,7 +90,7 @@ pub(super) enum Batch {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Start {
     /// A batch, whose header was read.
-    Batch(Batch),
+    Batch(Header, Batch),
     /// A batch whose end the broker cut off, to keep to the size that was asked for. The consumer
     /// drops it and asks again.
     Partial,
@@ -62,7 +106,7 @@ impl Start {
         if partition_bytes < MAGIC_END {
             return Ok(Start::Partial);
         }
-        fields.take(8)?;
+        let base_offset = fields.i64()?;
         let length = u64::try_from(fields.i32()?).map_err(|_| Fault::Malformed)?;
         fields.take(4)?;
         match fields.u8()? {
@@ -76,25 +120,30 @@ impl Start {
             return Ok(Start::Partial);
         }
         fields.take(4)?;
-        let attributes = fields.i16()?;
-        fields.take(34)?;
-        let records = u32::try_from(fields.i32()?).map_err(|_| Fault::Malformed)?;
-        ensure(attributes & 7 <= 4 && (records == 0) == (bytes == 0))?;
-        Ok(Start::Batch(match attributes {
-            a if a & 0x20 != 0 => Batch::Control { bytes },
-            a if a & 7 != 0 => Batch::Compressed { bytes },
+        let header = Header::read(fields, base_offset)?;
+        let records = header.records;
+        ensure(header.codec() <= 4 && (records == 0) == (bytes == 0))?;
+        let batch = match header {
+            _ if header.is_control() => Batch::Control { bytes },
+            _ if header.codec() != 0 => Batch::Compressed { bytes },
             _ => Batch::Records { records, bytes },
-        }))
+        };
+        Ok(Start::Batch(header, batch))
     }
 }
 
-/// A record's value.
+/// A record, as far as it is here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Value<'a> {
-    /// Its bytes; 0 for null.
+pub(super) struct Record<'a> {
+    /// Milliseconds after the batch's first record.
+    pub timestamp: i64,
+    /// How many offsets after the batch's first one.
+    pub offset: i32,
+    pub key: &'a [u8],
+    /// Bytes of its value; 0 for null.
     pub len: u64,
     /// Those that are here.
-    pub bytes: &'a [u8],
+    pub value: &'a [u8],
 }
 
 /// Bytes of the record that starts with `fields`, its length included.
@@ -105,17 +154,17 @@ pub(super) fn record_bytes(fields: &mut Fields<'_>) -> Read<u64> {
     Ok(length + (before - fields.left()))
 }
 
-/// The value of the record whose bytes behind the length are `fields`.
-pub(super) fn value(mut fields: Fields<'_>) -> Read<Value<'_>> {
+/// The record whose bytes behind the length are `fields`.
+pub(super) fn record(mut fields: Fields<'_>) -> Read<Record<'_>> {
     fields.u8()?;
-    fields.skip_varlong()?;
-    fields.varint()?;
+    let timestamp = fields.varlong()?;
+    let offset = fields.varint()?;
     let key = nullable(&mut fields)?;
-    fields.take(key)?;
+    let key = fields.take(key)?;
     let len = nullable(&mut fields)?;
     // The number of headers follows.
     ensure(len < fields.left())?;
-    Ok(Value { len, bytes: fields.peek_up_to(len) })
+    Ok(Record { timestamp, offset, key, len, value: fields.peek_up_to(len) })
 }
 
 /// A length, 0 for null.

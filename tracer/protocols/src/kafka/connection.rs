@@ -1,13 +1,16 @@
 //! One connection: requests one way, responses the other.
 
-use super::apis::METADATA;
+use super::apis::{FETCH, METADATA};
 use super::calls::Calls;
+use super::fetch::Positions;
 use super::fields::{Fault, Fields, Read};
 use super::head::Head;
 use super::header;
-use super::open::{Open, plain};
+use super::open::{Beside, Open, plain};
 use super::survey::{self, Evidence, Sight};
 use super::topics::{self, TopicPartition, Topics};
+use super::unpack::Unpacked;
+use crate::stream::KEPT_BYTES;
 use crate::{Connection, FrameSink, Pdu, PduLen, Side};
 use std::sync::Arc;
 use wirelap_events::{ByteRange, Class};
@@ -16,6 +19,10 @@ use wirelap_events::{ByteRange, Class};
 /// response of 50 MB needs no memory and its records are known when they are there.
 const WAITED_FOR: u64 = 64 << 10;
 
+/// So much is kept of a batch that is compressed, as nothing can be read of a part: twice the longest that a broker
+/// takes unless it is told to take more (`message.max.bytes`).
+const COMPRESSED_BYTES: usize = 2 << 20;
+
 /// The decoder of one connection.
 #[derive(Debug, Default)]
 pub(super) struct Kafka {
@@ -23,6 +30,8 @@ pub(super) struct Kafka {
     client: Option<Side>,
     calls: Calls,
     topics: Arc<Topics>,
+    positions: Positions,
+    unpacked: Unpacked,
     ends: [End; 2],
 }
 
@@ -46,12 +55,17 @@ impl Kafka {
     }
 
     /// Takes note of what a head tells.
-    fn follow(&mut self, side: Side, head: &Head<'_>) {
+    fn follow(&mut self, side: Side, head: &Head<'_>, out: &mut dyn FrameSink) {
         self.calls.saw(head.correlation_id);
         let Some(call) = head.call else { return };
         if head.is_request {
             self.client = Some(side);
             self.calls.asked(head.correlation_id, call, head.wants_response());
+            if call.key == FETCH
+                && let Some(ask) = self.positions.asked(call, head.body)
+            {
+                out.asks(ask);
+            }
             return;
         }
         self.client = Some(other(side));
@@ -72,7 +86,13 @@ impl Kafka {
             },
         };
         let end = &mut self.ends[side as usize];
-        let len = open.piece((range, bytes, before), &mut end.at, &self.topics, out);
+        let mut beside = Beside {
+            at: &mut end.at,
+            positions: &mut self.positions,
+            topics: &self.topics,
+            unpacked: &mut self.unpacked,
+        };
+        let len = open.piece((range, bytes, before), &mut beside, out);
         end.open = (open.left > 0).then_some(open);
         len
     }
@@ -88,7 +108,7 @@ impl Kafka {
         let total = header::pdu_bytes(&mut Fields::new(bytes, range.len())).unwrap_or(range.len());
         let head = self.head(side, bytes, total).ok();
         if let Some(head) = &head {
-            self.follow(side, head);
+            self.follow(side, head, out);
             if head.walk.is_some() {
                 return Begun::Open(Open::new(head, total), total - head.body.left());
             }
@@ -134,6 +154,15 @@ impl Connection for Kafka {
 
     fn open_bytes(&self, side: Side) -> u64 {
         self.ends[side as usize].open.map_or(0, |open| open.left)
+    }
+
+    fn kept_bytes(&self, side: Side) -> usize {
+        let open = self.ends[side as usize].open;
+        if open.is_some_and(|open| open.is_compressed()) { COMPRESSED_BYTES } else { KEPT_BYTES }
+    }
+
+    fn is_certain(&self, _: Side, head: &[u8]) -> bool {
+        survey::has_records(head)
     }
 
     fn resync(&self, side: Side, head: &[u8]) -> bool {

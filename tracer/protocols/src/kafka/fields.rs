@@ -99,6 +99,10 @@ impl<'a> Fields<'a> {
         self.array().map(i32::from_be_bytes)
     }
 
+    pub fn i64(&mut self) -> Read<i64> {
+        self.array().map(i64::from_be_bytes)
+    }
+
     pub fn uuid(&mut self) -> Read<[u8; 16]> {
         self.array()
     }
@@ -114,9 +118,10 @@ impl<'a> Fields<'a> {
         Ok((zigzag >> 1).cast_signed() ^ -(zigzag & 1).cast_signed())
     }
 
-    /// Moves over a `VARLONG`.
-    pub fn skip_varlong(&mut self) -> Read<()> {
-        self.base_128(10).map(drop)
+    /// `VARLONG`.
+    pub fn varlong(&mut self) -> Read<i64> {
+        let zigzag = self.base_128(10)?;
+        Ok((zigzag >> 1).cast_signed() ^ -(zigzag & 1).cast_signed())
     }
 
     fn base_128(&mut self, most_bytes: u32) -> Read<u64> {
@@ -176,13 +181,19 @@ impl<'a> Fields<'a> {
 
     /// Moves over the tag buffer that ends a structure of a flexible version.
     pub fn tags(&mut self) -> Read<()> {
+        self.each_tag(|_, _| ())
+    }
+
+    /// Moves over the tag buffer, and shows each tag and its value.
+    pub fn each_tag(&mut self, mut each: impl FnMut(u32, &mut Fields<'a>)) -> Read<()> {
         if !self.flexible {
             return Ok(());
         }
         for _ in 0..self.unsigned()? {
-            self.unsigned()?;
-            let length = self.unsigned()?;
-            self.take(length.into())?;
+            let tag = self.unsigned()?;
+            let length = u64::from(self.unsigned()?);
+            let mut value = Fields::new(self.take(length)?, length).flexible(true);
+            each(tag, &mut value);
         }
         Ok(())
     }

@@ -4,11 +4,8 @@ use super::apis::{Api, Call, FETCH, PRODUCE};
 use super::calls::Calls;
 use super::fields::{Fault, Fields, Read};
 use super::header::{RequestHeader, SIZE_BYTES};
-use super::walk::{Layout, Piece, Walk};
+use super::walk::{Layout, Walk};
 use wirelap_events::Class;
-
-/// What a longer response answers is not guessed: only a whole one shows which guess holds.
-const MOST_GUESSED: u64 = 60 << 10;
 
 /// The head of a PDU.
 #[derive(Clone, Copy, Debug)]
@@ -77,7 +74,7 @@ impl<'a> Head<'a> {
     fn response(mut fields: Fields<'a>, calls: &Calls) -> Read<Head<'a>> {
         let correlation_id = fields.i32()?;
         let call = match calls.of(correlation_id) {
-            None if fields.left() <= MOST_GUESSED => guess_fetch(fields)?,
+            None => guess_fetch(fields)?,
             known => known,
         };
         let api = call.and_then(|call| Call::plausible(call.key, call.version));
@@ -126,11 +123,11 @@ fn response_body(call: Call, fields: Fields<'_>) -> Read<Fields<'_>> {
 /// The Fetch that a response to an unknown request answers: one of those whose layouts differ, if
 /// this leads to records.
 pub(super) fn guess_fetch(fields: Fields<'_>) -> Read<Option<Call>> {
-    let mut short = None;
+    let (mut found, mut short) = (None, None);
     for version in [13, 12, 11, 7, 5, 4] {
         let call = Call { key: FETCH, version };
         match leads_to_records(call, fields) {
-            Ok(true) => return Ok(Some(call)),
+            Ok(true) => found = found.or(Some(call)),
             // Not more than the right one needs: what is behind its head is another piece.
             Err(Fault::Short(more)) => {
                 short = Some(short.map_or(more, |least: usize| least.min(more)));
@@ -138,13 +135,14 @@ pub(super) fn guess_fetch(fields: Fields<'_>) -> Read<Option<Call>> {
             Ok(false) | Err(Fault::Malformed) => {}
         }
     }
-    short.map_or(Ok(None), |more| Err(Fault::Short(more)))
+    // One that may yet turn out to be right comes first: how the packets are cut decides nothing.
+    short.map_or(Ok(found), |more| Err(Fault::Short(more)))
 }
 
 fn leads_to_records(call: Call, fields: Fields<'_>) -> Read<bool> {
     let body = response_body(call, fields)?;
     let Some(layout) = Layout::of(call) else { return Ok(false) };
     let mut walk = Walk::new(layout, body.left());
-    let (piece, _) = walk.next(body.peek_up_to(body.left()))?;
-    Ok(matches!(piece, Piece::Between { class: Some(Class::Data), .. }))
+    walk.next(body.peek_up_to(body.left()))?;
+    Ok(walk.is_in_batch())
 }

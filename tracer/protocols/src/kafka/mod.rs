@@ -11,6 +11,9 @@
 //! | `calls` | which request a response answers |
 //! | `walk` | the bodies of Produce requests and Fetch responses |
 //! | `batch` | record batches and records |
+//! | `unpack` | compressed batches |
+//! | `fetch` | what a Fetch request asks for, and how far its consumer is |
+//! | `record` | records as frames, and what makes each of them itself |
 //! | `head` | what a PDU is |
 //! | `open` | what its pieces are |
 //! | `topics` | topic ids, and the topic and partition of records |
@@ -28,7 +31,7 @@
 //! | `Record` | data | one record: **one application message**, its value is the payload |
 //! | `RecordBatch` | data | everything up to the first record of another batch, other partitions without records included |
 //! | `PartitionData` | data | what comes after the last record; opaque: what could not be read from there on |
-//! | `CompressedRecords` | opaque | the records of a compressed batch: not counted as messages |
+//! | `CompressedRecords` | data | a compressed batch; its records are frames without bytes behind it. Opaque if it cannot be opened: then its header tells how many records there are (`FrameSink::unread_messages`) |
 //! | `ControlRecords` | other | transaction markers |
 //! | `PartialRecordBatch` | other | a batch that the broker cut off at the size asked for: the consumer throws it away and asks again |
 //! | `MessageSet` | opaque | records of the formats before version 2 |
@@ -47,26 +50,39 @@
 //! topic ids instead of names. Metadata responses (10 to 13) tell the names; an id that was not told
 //! stands for itself, written as a UUID.
 //!
-//! No record has a [`GlobalKey`](wirelap_events::GlobalKey): topic, partition and offset would be one,
-//! but a producer does not know the offsets of what it sends. The broker tells only the first one, and
-//! only afterwards, in the Produce response; with `acks=0` it tells none. A key at one side and none at
-//! the other would part what belongs together, so both have none.
+//! Clients that connected before anybody looked do not ask for the names again. An id is then named by what is fetched
+//! from it: a batch that was produced to a topic by name is the same batch.
+//!
+//! Topic, partition and offset would be a record's key, but a producer does not know the offsets of what it sends. What
+//! both sides have is in the batch, which the broker stores as it is: the producer's number for each record
+//! (idempotent producers, KIP-98), else times, keys and values. It is the same for a batch that is compressed, as that
+//! is opened, and where the broker compresses anew or writes its own time (`LogAppendTime`).
+//!
+//! # What a consumer is sent and is no message
+//!
+//! A broker sends whole batches, so a consumer that begins inside of one gets records that it did not ask for; records
+//! of transactions that were aborted, which the response names; and another broker gets all of them, to keep a copy.
+//! Their records are of class other. What comes again on a connection is marked as a duplicate.
 //!
 //! # Long PDUs
 //!
 //! Batches of 400 KB and Fetch responses of 50 MB are usual. They are not waited for: records are
-//! handed out as they come. Joined in mid-stream, a long response whose request was not seen is opaque.
+//! handed out as they come; only a compressed batch is, up to 2 MiB. A response whose request was not seen is read if
+//! what it says leads to records in one of the versions' layouts.
 
 mod apis;
 mod batch;
 mod calls;
 mod connection;
+mod fetch;
 mod fields;
 mod head;
 mod header;
 mod open;
+mod record;
 mod survey;
 mod topics;
+mod unpack;
 mod walk;
 
 use crate::{Connection, Memory, Protocol, Recognition, Topology};

@@ -1,12 +1,15 @@
 //! A PDU with records on its way: its pieces in, frames out.
 
 use super::batch;
+use super::fetch::{Meaning, Positions};
 use super::fields::{Fault, Fields};
 use super::head::Head;
+use super::record::{self, Place};
 use super::topics::{TopicPartition, Topics};
-use super::walk::{Piece, Walk};
+use super::unpack::Unpacked;
+use super::walk::{Block, Piece, Walk};
 use crate::{FrameSink, PduLen};
-use wirelap_events::{ByteRange, Class, Data, Frame};
+use wirelap_events::{ByteRange, Class, Frame};
 
 /// A PDU of which more is to come.
 #[derive(Clone, Copy, Debug)]
@@ -22,6 +25,14 @@ pub(super) struct Open {
     has_data: bool,
 }
 
+/// What is known beside the PDU.
+pub(super) struct Beside<'a> {
+    pub at: &'a mut TopicPartition,
+    pub positions: &'a mut Positions,
+    pub topics: &'a Topics,
+    pub unpacked: &'a mut Unpacked,
+}
+
 impl Open {
     /// A PDU of `total` bytes that starts like this.
     pub fn new(head: &Head<'_>, total: u64) -> Open {
@@ -32,6 +43,11 @@ impl Open {
     /// The rest of a PDU that cannot be read.
     pub fn unread(left: u64) -> Open {
         Open { name: "PDU", class: Class::Opaque, left, walk: None, has_data: false }
+    }
+
+    /// Whether compressed records come next, which are of use only as a whole.
+    pub fn is_compressed(&self) -> bool {
+        self.walk.is_some_and(|walk| walk.is_compressed())
     }
 
     /// Bytes of the pieces that `bytes` start with, `before` bytes into them.
@@ -62,23 +78,42 @@ impl Open {
     pub fn piece(
         &mut self,
         (range, bytes, before): (ByteRange, &[u8], u64),
-        at: &mut TopicPartition,
-        topics: &Topics,
+        beside: &mut Beside<'_>,
         out: &mut dyn FrameSink,
     ) -> u64 {
+        let is_fetched = self.walk.is_some_and(|walk| walk.is_fetch());
         let next = self.walk.as_mut().map(|walk| walk.next(from(bytes, before)));
         let Some(Ok((piece, len))) = next else { return self.unreadable(range, before, out) };
         let len = (before + len).min(range.len());
         self.left = self.left.saturating_sub(len);
         let range = ByteRange::new(range.start, len);
         match piece {
-            Piece::Record(fields) => out.frame(&record(at, fields, range)),
+            Piece::Record(fields) => {
+                let meaning = |at: &TopicPartition, offset| means(at, beside.positions, is_fetched, offset);
+                let place = Place { frame: range, extent: range, is_fetched };
+                record::hand_out(place, fields, (beside.at, beside.topics), meaning, out);
+            }
+            Piece::Block(Block::Compressed) => {
+                let packed = from(bytes, before);
+                let packed = usize::try_from(len - before).ok().and_then(|len| packed.get(..len));
+                compressed((range, packed), is_fetched, beside, out);
+            }
             Piece::Block(block) => {
+                if block == Block::Control {
+                    beside.at.end_transaction();
+                }
                 let (name, class) = block.frame();
                 out.frame(&plain(range, name, class));
             }
-            Piece::Between { topic, partition, class } => {
-                at.follow(topic, partition, topics);
+            Piece::Between { topic, partition, aborted, class } => {
+                let at = &mut *beside.at;
+                at.follow(topic, partition, beside.topics);
+                if let Some(aborted) = aborted {
+                    at.set_aborted(aborted);
+                }
+                if let (Some(_), Some(walk)) = (class, self.walk) {
+                    at.begin(walk.header());
+                }
                 let class = class.map(|class| if at.internal { Class::Other } else { class });
                 out.frame(&self.between(range, before, class));
             }
@@ -109,33 +144,76 @@ impl Open {
     }
 }
 
+/// What the record at this place after the batch's first offset is for its reader.
+fn means(at: &TopicPartition, positions: &mut Positions, is_fetched: bool, offset: i32) -> Meaning {
+    if at.internal {
+        return Meaning::Skipped;
+    }
+    if !is_fetched {
+        return Meaning::Message;
+    }
+    if positions.is_replica || at.is_aborted() {
+        return Meaning::Skipped;
+    }
+    positions.sent(at.place(), at.header.base_offset.saturating_add(offset.into()))
+}
+
+/// Hands out a batch of compressed records: its bytes, and then, where they end, its records.
+fn compressed(
+    (range, packed): (ByteRange, Option<&[u8]>),
+    is_fetched: bool,
+    beside: &mut Beside<'_>,
+    out: &mut dyn FrameSink,
+) {
+    let Beside { at, positions, topics, unpacked } = beside;
+    let header = at.header;
+    let opened = packed.and_then(|packed| unpacked.open(header.codec(), packed));
+    let opened = opened.and_then(|bytes| Some((bytes, values_in(bytes, header.records)?)));
+    let Some((bytes, values)) = opened else {
+        let (name, class) = Block::Compressed.frame();
+        out.frame(&plain(range, name, if at.internal { Class::Other } else { class }));
+        if !at.internal && !(is_fetched && positions.is_replica) {
+            out.unread_messages(header.records.into());
+        }
+        return unpacked.trim();
+    };
+    let class = if at.internal { Class::Other } else { Class::Data };
+    let all = bytes.len() as u64;
+    // Of the bytes on the way, as much is payload as of those that they become.
+    let payload = u128::from(range.len()) * u128::from(values) / u128::from(all.max(1));
+    let payload_bytes = if at.internal { 0 } else { u64::try_from(payload).unwrap_or(0) };
+    out.frame(&Frame { payload_bytes, ..plain(range, "CompressedRecords", class) });
+    out.unpacked(range.len(), all);
+    let place = Place { frame: ByteRange::new(range.end, 0), extent: range, is_fetched };
+    let mut rest = Fields::new(bytes, all);
+    while rest.left() > 0 {
+        let Ok(len) = batch::record_bytes(&mut { rest }) else { break };
+        let one = rest.at_most(len);
+        if rest.take(len).is_err() {
+            break;
+        }
+        let meaning = |at: &TopicPartition, offset| means(at, positions, is_fetched, offset);
+        record::hand_out(place, one, (at, topics), meaning, out);
+    }
+    unpacked.trim();
+}
+
+/// Bytes of all values, if these are so many records and nothing else.
+fn values_in(bytes: &[u8], records: u32) -> Option<u64> {
+    let mut rest = Fields::new(bytes, bytes.len() as u64);
+    let mut values = 0;
+    for _ in 0..records {
+        let mut one = rest.at_most(batch::record_bytes(&mut { rest }).ok()?);
+        rest.take(one.left()).ok()?;
+        batch::record_bytes(&mut one).ok()?;
+        values += batch::record(one).ok()?.len;
+    }
+    (rest.left() == 0).then_some(values)
+}
+
 /// The bytes behind the first `n`.
 fn from(bytes: &[u8], n: u64) -> &[u8] {
     usize::try_from(n).ok().and_then(|n| bytes.get(n..)).unwrap_or_default()
-}
-
-/// A record's frame.
-fn record<'a>(at: &'a TopicPartition, mut fields: Fields<'a>, range: ByteRange) -> Frame<'a> {
-    let value = batch::record_bytes(&mut fields).and_then(|_| batch::value(fields));
-    let Ok(value) = value else { return plain(range, "Record", Class::Opaque) };
-    if at.internal {
-        return plain(range, "Record", Class::Other);
-    }
-    Frame {
-        range,
-        name: "Record",
-        class: Class::Data,
-        payload_bytes: value.len,
-        data: Some(Data {
-            extent: range,
-            topic: at.text(),
-            payload_len: value.len,
-            payload: value.bytes,
-            key: None,
-            duplicate: false,
-            retained: false,
-        }),
-    }
 }
 
 /// A frame without a message.

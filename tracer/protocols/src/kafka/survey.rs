@@ -88,6 +88,18 @@ pub(super) fn response(head: &[u8]) -> Read<Sight> {
     Ok(Sight { total, correlation_id, evidence })
 }
 
+/// Whether it starts like a Produce request, or a Fetch response, and leads to records: nothing else does.
+pub(super) fn has_records(head: &[u8]) -> bool {
+    let produces = |mut fields: Fields<'_>| {
+        let header = RequestHeader::read(&mut fields).ok()?;
+        let mut walk = Walk::new(Layout::of(header.call)?, fields.left());
+        walk.next(fields.peek_up_to(fields.left())).ok()?;
+        walk.is_in_batch().then_some(())
+    };
+    let Ok((_, fields)) = sized(head) else { return false };
+    produces(fields).is_some() || response(head).is_ok_and(|s| s.evidence == Evidence::Strong)
+}
+
 /// Whether a direction whose first bytes are `head` is Kafka.
 pub(super) fn recognise(head: &[u8], at_start: bool) -> Recognition {
     let request = request(head);

@@ -15,9 +15,13 @@
 //! ```
 
 use super::apis::Call;
+use super::batch::Header;
 use super::fields::{Fields, Read};
 use super::walk::Topic;
-use crate::memory::{Name, Names};
+use crate::memory::{Name, Names, Shared};
+use rustc_hash::FxHasher;
+use std::hash::{Hash, Hasher};
+use std::sync::{Mutex, PoisonError};
 
 /// The longest name that Kafka allows.
 const LONGEST_NAME: usize = 249;
@@ -32,8 +36,77 @@ const METADATA_ID: Id = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1];
 /// A topic's id.
 pub(super) type Id = [u8; 16];
 
-/// Names by id, shared by conversations: who produces or fetches asked for them on another connection.
-pub(super) type Topics = Names<Id>;
+/// What connections tell each other: who produces or fetches asked for the names on another connection, or before
+/// anybody looked.
+#[derive(Debug, Default)]
+pub(super) struct Topics {
+    names: Names<Id>,
+    produced: Mutex<Produced>,
+}
+
+impl Topics {
+    fn learn(&self, id: Id, name: &[u8]) {
+        self.names.learn(id, name);
+    }
+
+    /// A batch was produced to a topic of this name.
+    pub fn produced(&self, content: u64, name: &[u8]) {
+        self.produced.lock().unwrap_or_else(PoisonError::into_inner).add(content, name);
+    }
+
+    /// A batch of this content was fetched from the topic of this id, which nobody has named: it is the topic that it was
+    /// produced to. Returns whether that is known.
+    pub fn fetched(&self, content: u64, id: Id) -> bool {
+        let produced = self.produced.lock().unwrap_or_else(PoisonError::into_inner);
+        let name = produced.name(content);
+        if let Some(name) = name {
+            self.names.learn(id, name);
+        }
+        name.is_some()
+    }
+}
+
+impl Shared for Topics {
+    fn forgotten(&self) -> u64 {
+        self.names.forgotten()
+    }
+}
+
+/// Batches that are remembered: as many as may be produced while a consumer waits.
+const REMEMBERED: usize = 1024;
+
+/// The last batches that were produced to topics by name, by their content. The memory of the names is used again.
+#[derive(Debug, Default)]
+struct Produced {
+    contents: Vec<u64>,
+    names: Vec<Vec<u8>>,
+    next: usize,
+}
+
+impl Produced {
+    fn add(&mut self, content: u64, name: &[u8]) {
+        if self.contents.len() < REMEMBERED {
+            self.contents.push(content);
+            self.names.push(name.to_vec());
+            return;
+        }
+        let at = self.next % REMEMBERED;
+        self.next = at + 1;
+        if let (Some(old), Some(room)) = (self.contents.get_mut(at), self.names.get_mut(at)) {
+            *old = content;
+            room.clear();
+            room.extend_from_slice(name);
+        }
+    }
+
+    /// The only topic that such a batch was produced to.
+    fn name(&self, content: u64) -> Option<&[u8]> {
+        let all = self.contents.iter().zip(&self.names);
+        let mut found = all.filter(|(known, _)| **known == content).map(|(_, name)| name);
+        let first = found.next()?;
+        found.all(|other| other == first).then_some(first)
+    }
+}
 
 /// Learns from the body of a Metadata response.
 pub(super) fn learn(topics: &Topics, call: Call, mut fields: Fields<'_>) {
@@ -97,7 +170,21 @@ pub(super) struct TopicPartition {
     pub internal: bool,
     /// The last id and its name.
     named: Option<(Id, Name)>,
+    /// It is an id that nobody has named.
+    unnamed: Option<Id>,
+    partition: i32,
+    /// The topic as it was told.
+    told: u64,
+    /// The transactions of this partition that were aborted: the producer, and the first offset.
+    aborted: Vec<(i64, i64)>,
+    /// Of the batch that is open.
+    pub header: Header,
+    /// No record of it was seen.
+    pub is_first: bool,
 }
+
+/// Aborted transactions that are kept of a partition.
+const ABORTED: usize = 1024;
 
 impl TopicPartition {
     /// Goes to the topic and the partition that were told, or stays.
@@ -110,14 +197,66 @@ impl TopicPartition {
         }
     }
 
+    /// Goes to the next batch.
+    pub fn begin(&mut self, header: Header) {
+        (self.header, self.is_first) = (header, true);
+    }
+
+    /// A fetched partition's aborted transactions.
+    pub fn set_aborted(&mut self, mut array: Fields<'_>) {
+        self.aborted.clear();
+        let Ok(count) = array.count() else { return };
+        for _ in 0..count {
+            let (Ok(producer), Ok(first), Ok(())) = (array.i64(), array.i64(), array.tags()) else {
+                return;
+            };
+            if self.aborted.len() < ABORTED {
+                self.aborted.push((producer, first));
+            }
+        }
+    }
+
+    fn is_its(&self, (producer, first): (i64, i64)) -> bool {
+        producer == self.header.producer && first <= self.header.base_offset
+    }
+
+    /// Whether the open batch is of a transaction that was aborted: a consumer that was told so throws it away.
+    pub fn is_aborted(&self) -> bool {
+        self.header.is_transactional() && self.aborted.iter().any(|&entry| self.is_its(entry))
+    }
+
+    /// The open batch ends a transaction.
+    pub fn end_transaction(&mut self) {
+        let mut aborted = std::mem::take(&mut self.aborted);
+        aborted.retain(|&entry| !self.is_its(entry));
+        self.aborted = aborted;
+    }
+
+    /// A batch whose first record has this content was produced here, or fetched from here.
+    pub fn learn(&mut self, content: u64, is_fetched: bool, topics: &Topics) {
+        match (self.unnamed, is_fetched) {
+            (None, false) => {
+                topics.produced(content, self.text.get(..self.topic).unwrap_or_default());
+            }
+            (Some(id), true) if topics.fetched(content, id) => {
+                let partition = self.partition;
+                self.set_topic(Topic::Id(id), topics);
+                self.set_partition(partition);
+            }
+            _ => {}
+        }
+    }
+
     /// Another topic. An id that nobody has named stands for itself, in hex.
     fn set_topic(&mut self, topic: Topic<'_>, topics: &Topics) {
         self.text.clear();
+        self.unnamed = None;
         match topic {
             Topic::Name(name) => self.text.extend_from_slice(name),
             Topic::Id(id) => self.set_id(id, topics),
         }
         self.topic = self.text.len();
+        self.told = hash(topic);
         self.internal = topic == Topic::Id(METADATA_ID) || INTERNAL.contains(&self.text.as_slice());
     }
 
@@ -126,14 +265,18 @@ impl TopicPartition {
         if !is_last {
             self.named = Some((id, Name::default()));
         }
-        match self.named.as_mut().map(|(id, name)| name.of(id, topics)) {
-            None | Some([]) => push_hex(&mut self.text, id),
+        match self.named.as_mut().map(|(id, name)| name.of(id, &topics.names)) {
+            None | Some([]) => {
+                self.unnamed = Some(id);
+                push_hex(&mut self.text, id);
+            }
             Some(name) => self.text.extend_from_slice(name),
         }
     }
 
     /// Another partition of the same topic.
     fn set_partition(&mut self, index: i32) {
+        self.partition = index;
         self.text.truncate(self.topic);
         self.text.push(b'-');
         push_decimal(&mut self.text, index.unsigned_abs());
@@ -142,6 +285,18 @@ impl TopicPartition {
     pub fn text(&self) -> &[u8] {
         &self.text
     }
+
+    /// The topic as it was told, and the partition: the same in a request and its response.
+    pub fn place(&self) -> (u64, i32) {
+        (self.told, self.partition)
+    }
+}
+
+/// A number for anything.
+pub(super) fn hash(what: impl Hash) -> u64 {
+    let mut hasher = FxHasher::default();
+    what.hash(&mut hasher);
+    hasher.finish()
 }
 
 fn push_decimal(text: &mut Vec<u8>, number: u32) {
@@ -182,6 +337,34 @@ mod tests {
         assert_eq!(at.text(), b"orders-0");
         at.set_partition(i32::MAX);
         assert_eq!(at.text(), b"orders-2147483647");
+    }
+
+    #[test]
+    fn a_batch_tells_the_name_of_the_topic_that_it_is_fetched_from() {
+        let topics = Topics::default();
+        let (mut to, mut from) = (TopicPartition::default(), TopicPartition::default());
+        to.follow(Some(Topic::Name(b"orders")), Some(3), &topics);
+        from.follow(Some(Topic::Id([7; 16])), Some(3), &topics);
+        to.learn(55, false, &topics);
+        from.learn(56, true, &topics);
+        assert_ne!(from.text(), b"orders-3");
+        from.learn(55, true, &topics);
+        assert_eq!(from.text(), b"orders-3");
+    }
+
+    #[test]
+    fn a_batch_in_two_topics_tells_nothing() {
+        let mut produced = Produced::default();
+        produced.add(1, b"a");
+        produced.add(1, b"a");
+        assert_eq!(produced.name(1), Some(&b"a"[..]));
+        produced.add(1, b"b");
+        assert_eq!(produced.name(1), None);
+        for content in 2..3000 {
+            produced.add(content, b"c");
+        }
+        assert_eq!((produced.name(1), produced.contents.len()), (None, REMEMBERED));
+        assert_eq!(produced.name(2999), Some(&b"c"[..]));
     }
 
     #[test]

@@ -21,8 +21,9 @@
 //! does not depend on how much of the body is here, so that a body can be read as it comes.
 
 use super::apis::{Call, FETCH, PRODUCE};
-use super::batch::{self, Batch, Start};
+use super::batch::{self, Batch, Header, Start};
 use super::fields::{Fault, Fields, Read, ensure};
+use super::topics;
 use wirelap_events::Class;
 
 /// A piece between records ends with the first structure that reaches so far.
@@ -59,22 +60,27 @@ impl Layout {
             ensure((-1..=1).contains(&acks))?;
             return fields.take(4).map(drop);
         }
-        fields.take(if self.call.version >= 7 { 10 } else { 4 }).map(drop)
+        ensure(fields.i32()? >= 0)?;
+        fields.take(if self.call.version >= 7 { 6 } else { 0 }).map(drop)
     }
 
-    fn topic<'a>(self, fields: &mut Fields<'a>) -> Read<Topic<'a>> {
+    pub fn topic<'a>(self, fields: &mut Fields<'a>) -> Read<Topic<'a>> {
         if self.ids {
             return fields.uuid().map(Topic::Id);
         }
-        fields.string()?.map(Topic::Name).ok_or(Fault::Malformed)
+        let name = fields.string()?.ok_or(Fault::Malformed)?;
+        ensure(topics::is_name(name))?;
+        Ok(Topic::Name(name))
     }
 
-    /// Moves over a partition up to its records. Returns its index.
-    fn partition(self, fields: &mut Fields<'_>) -> Read<i32> {
+    /// Moves over a partition up to its records. Returns its index, and the array of the transactions that were aborted.
+    fn partition<'a>(self, fields: &mut Fields<'a>) -> Read<(i32, Option<Fields<'a>>)> {
         let index = fields.i32()?;
         ensure(index >= 0)?;
+        let mut aborted = None;
         if self.call.key == FETCH {
             fields.take(if self.call.version >= 5 { 26 } else { 18 })?;
+            aborted = Some(*fields);
             for _ in 0..fields.count()? {
                 fields.take(16)?;
                 fields.tags()?;
@@ -83,12 +89,12 @@ impl Layout {
                 fields.take(4)?;
             }
         }
-        Ok(index)
+        Ok((index, aborted))
     }
 }
 
 /// A topic as it is told.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Topic<'a> {
     Name(&'a [u8]),
     Id([u8; 16]),
@@ -123,6 +129,7 @@ impl Block {
     /// Name and class of its frame. A batch cut short is no data: the consumer drops it.
     pub fn frame(self) -> (&'static str, Class) {
         match self {
+            // As long as nobody opens it.
             Block::Compressed => ("CompressedRecords", Class::Opaque),
             Block::Control => ("ControlRecords", Class::Other),
             Block::Partial => ("PartialRecordBatch", Class::Other),
@@ -149,6 +156,8 @@ pub(super) enum Piece<'a> {
     Between {
         topic: Option<Topic<'a>>,
         partition: Option<i32>,
+        /// The array of that partition's transactions that were aborted.
+        aborted: Option<Fields<'a>>,
         class: Option<Class>,
     },
 }
@@ -164,12 +173,34 @@ pub(super) struct Walk {
     partitions: u32,
     /// Bytes left of a partition's records, after the batch that is open.
     records: u64,
+    /// Of the last batch.
+    header: Header,
 }
 
 impl Walk {
     /// At the start of a body of `left` bytes.
     pub fn new(layout: Layout, left: u64) -> Walk {
-        Walk { layout, left, place: Place::Start, topics: 0, partitions: 0, records: 0 }
+        Walk { layout, left, place: Place::Start, topics: 0, partitions: 0, records: 0, header: Header::default() }
+    }
+
+    /// The header of the last batch.
+    pub fn header(&self) -> Header {
+        self.header
+    }
+
+    /// It is the body of a response: the records have offsets.
+    pub fn is_fetch(&self) -> bool {
+        self.layout.call.key == FETCH
+    }
+
+    /// Whether the records of a batch come next, compressed or not: its header was read, which hardly any other bytes are.
+    pub fn is_in_batch(&self) -> bool {
+        matches!(self.place, Place::Records { .. }) || self.is_compressed()
+    }
+
+    /// Whether compressed records come next.
+    pub fn is_compressed(&self) -> bool {
+        matches!(self.place, Place::Block(Block::Compressed, _))
     }
 
     /// Bytes of the body that are left.
@@ -219,7 +250,7 @@ impl Walk {
     /// Reads structure up to the next record or block.
     fn between<'a>(&mut self, fields: &mut Fields<'a>) -> Read<Piece<'a>> {
         let before = fields.left();
-        let (mut topic, mut partition) = (None, None);
+        let (mut topic, mut partition, mut aborted) = (None, None, None);
         loop {
             match self.place {
                 Place::Start => {
@@ -244,7 +275,8 @@ impl Walk {
                     self.place = Place::Topics;
                 }
                 Place::Partitions => {
-                    partition = Some(self.layout.partition(fields)?);
+                    let (index, transactions) = self.layout.partition(fields)?;
+                    (partition, aborted) = (Some(index), transactions);
                     self.partitions -= 1;
                     self.records = fields.length()?.unwrap_or(0).into();
                     let left = self.left - (before - fields.left());
@@ -267,7 +299,7 @@ impl Walk {
             Place::Block(block, _) => Some(block.class()),
             _ => None,
         };
-        Ok(Piece::Between { topic, partition, class })
+        Ok(Piece::Between { topic, partition, aborted, class })
     }
 
     /// Reads what a partition's records go on with.
@@ -280,14 +312,17 @@ impl Walk {
         let read = self.records - records.left();
         fields.take(read)?;
         self.records -= read;
+        if let Start::Batch(header, _) = start {
+            self.header = header;
+        }
         self.place = match start {
             Start::Partial | Start::MessageSet if self.records == 0 => Place::Batches,
             Start::Partial => Place::Block(Block::Partial, self.records),
             Start::MessageSet => Place::Block(Block::MessageSet, self.records),
-            Start::Batch(Batch::Records { bytes: 0, .. }) => Place::Batches,
-            Start::Batch(Batch::Records { records, bytes }) => Place::Records { records, bytes },
-            Start::Batch(Batch::Compressed { bytes }) => Place::Block(Block::Compressed, bytes),
-            Start::Batch(Batch::Control { bytes }) => Place::Block(Block::Control, bytes),
+            Start::Batch(_, Batch::Records { bytes: 0, .. }) => Place::Batches,
+            Start::Batch(_, Batch::Records { records, bytes }) => Place::Records { records, bytes },
+            Start::Batch(_, Batch::Compressed { bytes }) => Place::Block(Block::Compressed, bytes),
+            Start::Batch(_, Batch::Control { bytes }) => Place::Block(Block::Control, bytes),
         };
         match self.place {
             Place::Block(_, bytes) | Place::Records { bytes, .. } => {

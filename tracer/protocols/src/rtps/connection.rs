@@ -133,7 +133,7 @@ impl RtpsConnection {
             topic: writer.topic(&self.topics),
             payload_len: application.len,
             payload: application_bytes(serialized.bytes, application),
-            key: Some(GlobalKey { origin: guid, seq: sample.number }),
+            key: Some(GlobalKey { origin: guid, seq: sample.number, unique: true }),
             duplicate,
             retained: false,
         });
@@ -153,7 +153,7 @@ impl RtpsConnection {
         let writer = self.writers.of(guid);
         let number = fragment.number;
         let follows = writer.begin(number);
-        let mut carried = carried(fragment, GlobalKey { origin: guid, seq: number });
+        let mut carried = carried(fragment, GlobalKey { origin: guid, seq: number, unique: true });
         // Fragments of a complete sample repair it at some reader: they bring no new payload.
         if writer.has_seen(number) {
             carried.is_late = true;

@@ -245,7 +245,8 @@ impl Stream {
         let State::Body { range, cut, guess } = self.state else { return rest };
         let (body, tail) = split_up_to(rest, to_usize(self.left_of(range)));
         if !cut {
-            let (kept, _) = split_up_to(body, KEPT_BYTES.saturating_sub(self.buffer.len()));
+            let kept = conn.kept_bytes(self.side);
+            let (kept, _) = split_up_to(body, kept.saturating_sub(self.buffer.len()));
             self.buffer.extend_from_slice(kept);
         }
         self.advance(body.len() as u64);

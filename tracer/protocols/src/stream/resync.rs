@@ -43,6 +43,10 @@ impl Stream {
                 bytes
             }
             _ if !matches!(self.state, State::Lost) => bytes,
+            Verdict::Head(_) if conn.is_certain(self.side, bytes) => {
+                self.lock(conn);
+                bytes
+            }
             Verdict::Head(len) => {
                 let range = ByteRange::new(self.next.unwrap_or_default(), len);
                 self.state = State::Body { range, cut: false, guess: true };

@@ -211,5 +211,5 @@ fn source(mut info: Cursor<'_>) -> Read<GlobalKey> {
     let origin = info.zid(flags)?;
     let entity = info.z32()?;
     let sn = info.z32()?;
-    Ok(GlobalKey { origin, seq: u64::from(entity) << 32 | u64::from(sn) })
+    Ok(GlobalKey { origin, seq: u64::from(entity) << 32 | u64::from(sn), unique: true })
 }

@@ -49,7 +49,7 @@ impl Lane {
     pub fn name(self, number: u64) -> GlobalKey {
         let mut origin = [0; 16];
         origin[0] = self.0;
-        GlobalKey { origin, seq: number }
+        GlobalKey { origin, seq: number, unique: true }
     }
 }
 

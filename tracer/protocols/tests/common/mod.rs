@@ -163,7 +163,7 @@ pub fn describe(frame: &Frame<'_>) -> String {
         if data.extent != frame.range {
             add(format_args!("extent={}", data.extent.len()));
         }
-        if let Some(key) = data.key {
+        if let Some(key) = data.key.filter(|key| key.unique) {
             add(format_args!("key={:032x}:{}", u128::from_be_bytes(key.origin), key.seq));
         }
         for (flag, word) in [(data.duplicate, "dup"), (data.retained, "retained")] {

@@ -30,6 +30,8 @@ pub fn batch(count: usize, records: &[u8]) -> Vec<u8> {
     let mut batch = vec![0; 57];
     batch[8..12].copy_from_slice(&i32_of(49 + records.len()));
     batch[16] = 2;
+    // No producer with numbers.
+    batch[43..57].fill(0xFF);
     batch.extend(i32_of(count));
     batch.extend(records);
     batch

@@ -77,7 +77,7 @@ fn a_sample_is_complete_with_its_last_fragment() {
             let Some(data) = seen.data else { continue };
             assert_eq!(data.payload_len, octets as u64);
             assert_eq!(Stamp::decode(&data.payload), Some(STAMP));
-            assert_eq!(data.key, GlobalKey { origin: user_guid(), seq: 7 });
+            assert_eq!(data.key, GlobalKey { origin: user_guid(), seq: 7, unique: true });
             assert_eq!(data.extent, (20, conversation.sent()));
             assert!(!data.duplicate);
         }

@@ -54,7 +54,7 @@ fn the_bytes_of_a_cyclone_message() {
         topic: String::new(),
         payload_len: 8,
         payload: STAMP.encode().to_vec(),
-        key: GlobalKey { origin, seq: 2 },
+        key: GlobalKey { origin, seq: 2, unique: true },
         duplicate: false,
     };
     assert_eq!(seen[2].payload_bytes, 8);
@@ -243,10 +243,10 @@ fn another_source_is_another_origin() {
         &sample,
     );
     let found: Vec<_> = frames(&message).into_iter().filter_map(|seen| seen.data).collect();
-    assert_eq!(found[0].key, GlobalKey { origin: user_guid(), seq: 1 });
+    assert_eq!(found[0].key, GlobalKey { origin: user_guid(), seq: 1, unique: true });
     let mut relayed = user_guid();
     relayed[..12].fill(0x77);
-    assert_eq!(found[1].key, GlobalKey { origin: relayed, seq: 1 });
+    assert_eq!(found[1].key, GlobalKey { origin: relayed, seq: 1, unique: true });
     assert!(!found[1].duplicate);
 }
 

@@ -117,6 +117,7 @@ fn doubts(result: &RunResult) -> Vec<String> {
     add(trust.uncaptured_bytes, "payload byte", "not captured");
     // Between two windows everything passes undecoded, and that has just been said.
     add(if sampled { 0 } else { trust.undecoded_bytes }, "byte", "in no frame that was found");
+    add(trust.unread_messages, "message", "in batches that could not be opened, and in no count");
     add(trust.evicted, "flow or message", "given up to keep memory bounded");
     add(trust.telescoping_violations, "message", "whose steps do not add up");
     if let Some(truth) = &result.ground_truth {

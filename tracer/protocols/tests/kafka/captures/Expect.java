@@ -4,8 +4,9 @@
 //   pdu     client port, > or <, name, version, bytes
 //   record  client port, > or <, topic-partition, bytes of the value (-1: null)
 //
-// Records of compressed and of control batches are left out: "compressed" and "control" stand for
-// each batch, with the number of its records.
+// "compressed" stands before the records of a compressed batch, with their number; "control" for those of a control
+// batch. Left out is what a consumer throws away: records of transactions that the response says were aborted, and
+// records before the offset that was asked for.
 
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -50,6 +51,8 @@ public class Expect {
     static final Map<Integer, Flow[]> connections = new HashMap<>();
     static final Map<List<Integer>, RequestHeader> asked = new HashMap<>();
     static final Map<Uuid, String> topics = new HashMap<>();
+    /** The offset that a client asked for last, by topic and partition. */
+    static final Map<List<Object>, Long> wanted = new HashMap<>();
 
     public static void main(String[] arguments) throws Exception {
         int server = Integer.parseInt(arguments[1]);
@@ -93,7 +96,11 @@ public class Expect {
         if (body instanceof ProduceRequest produce)
             for (var topic : produce.data().topicData())
                 for (var partition : topic.partitionData())
-                    records(client, ">", topic.name(), topic.topicId(), partition.index(), partition.records());
+                    records(client, ">", topic.name(), topic.topicId(), partition.index(), partition.records(), List.of(), 0);
+        if (body instanceof FetchRequest fetch)
+            for (var topic : fetch.data().topics())
+                for (var partition : topic.partitions())
+                    wanted.put(List.of(client, topic.topic(), topic.topicId(), partition.partition()), partition.fetchOffset());
     }
 
     static void response(int client, byte[] pdu) {
@@ -105,18 +112,30 @@ public class Expect {
             for (var topic : metadata.data().topics()) topics.put(topic.topicId(), topic.name());
         if (body instanceof FetchResponse fetch)
             for (var topic : fetch.data().responses())
-                for (var partition : topic.partitions())
-                    records(client, "<", topic.topic(), topic.topicId(), partition.partitionIndex(), partition.records());
+                for (var partition : topic.partitions()) {
+                    int index = partition.partitionIndex();
+                    var aborted = partition.abortedTransactions();
+                    long from = wanted.getOrDefault(List.of(client, topic.topic(), topic.topicId(), index), 0L);
+                    records(client, "<", topic.topic(), topic.topicId(), index, partition.records(),
+                        aborted == null ? List.of() : aborted, from);
+                }
     }
 
-    static void records(int client, String way, String name, Uuid id, int partition, BaseRecords records) {
+    static void records(int client, String way, String name, Uuid id, int partition, BaseRecords records,
+            List<FetchResponseData.AbortedTransaction> aborted, long from) {
         if (records == null) return;
         String topic = (name.isEmpty() ? topics.get(id) : name) + "-" + partition;
         for (RecordBatch batch : ((Records) records).batches()) {
             int count = batch.countOrNull();
-            if (batch.isControlBatch()) line("control", client, way, topic, count);
-            else if (batch.isCompressed()) line("compressed", client, way, topic, count);
-            else for (var record : batch) line("record", client, way, topic, record.valueSize());
+            if (batch.isControlBatch()) {
+                line("control", client, way, topic, count);
+                continue;
+            }
+            if (batch.isCompressed()) line("compressed", client, way, topic, count);
+            boolean gone = batch.isTransactional() && aborted.stream().anyMatch(
+                a -> a.producerId() == batch.producerId() && a.firstOffset() <= batch.baseOffset());
+            for (var record : batch)
+                if (!gone && record.offset() >= from) line("record", client, way, topic, record.valueSize());
         }
     }
 

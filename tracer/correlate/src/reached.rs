@@ -1,0 +1,92 @@
+//! Whom the messages of a topic reach: what must be known before any of them is said to be lost.
+//!
+//! A message that a broker read and that was not seen to leave it again may have been lost; or nobody subscribes to it, or
+//! who does cannot be seen or be read, or not in the same words. It was lost if somebody got a message of the same topic
+//! that was sent before it, and, on the same connection, one that was sent after it.
+
+use crate::flow::Way;
+use arrayvec::ArrayVec;
+use rustc_hash::FxHashMap;
+use wirelap_events::Nanos;
+
+/// Topics that are told apart in a row; of more, no message is said to be lost.
+const TOPICS: usize = 4096;
+
+/// Connections of a topic that are remembered: one that sees all would do.
+const WAYS: usize = 4;
+
+/// One connection that a topic's messages come to: when the first and the last were sent of those that came.
+#[derive(Clone, Copy, Debug)]
+struct Reader {
+    way: Way,
+    first: Nanos,
+    last: Nanos,
+}
+
+/// Whom the messages of a row reach, by topic.
+#[derive(Debug, Default)]
+pub struct Reached(FxHashMap<u64, ArrayVec<Reader, WAYS>>);
+
+impl Reached {
+    /// A message of a topic that was sent at `at` came to its end on `way`.
+    pub fn note(&mut self, subject: u64, way: Way, at: Nanos) {
+        if self.0.len() >= TOPICS && !self.0.contains_key(&subject) {
+            return;
+        }
+        let readers = self.0.entry(subject).or_default();
+        if let Some(reader) = readers.iter_mut().find(|reader| reader.way == way) {
+            reader.first = reader.first.min(at);
+            reader.last = reader.last.max(at);
+            return;
+        }
+        if readers.is_full() {
+            // The one that got nothing for longest.
+            let oldest = readers.iter().enumerate().min_by_key(|(_, reader)| reader.last);
+            if let Some(index) = oldest.map(|(index, _)| index) {
+                readers.swap_remove(index);
+            }
+        }
+        readers.push(Reader { way, first: at, last: at });
+    }
+
+    /// Whether somebody got what was sent before and what was sent after `at`.
+    pub fn covers(&self, subject: u64, at: Nanos) -> bool {
+        let readers = self.0.get(&subject);
+        readers.into_iter().flatten().any(|reader| reader.first < at && at < reader.last)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wirelap_protocols::Side;
+
+    fn way(serial: u64) -> Way {
+        Way { index: 0, serial, side: Side::B }
+    }
+
+    #[test]
+    fn only_what_lies_between_two_that_came_is_lost() {
+        let mut reached = Reached::default();
+        assert!(!reached.covers(1, Nanos(5)));
+        reached.note(1, way(1), Nanos(3));
+        assert!(!reached.covers(1, Nanos(5)), "nothing came since");
+        reached.note(1, way(2), Nanos(9));
+        assert!(!reached.covers(1, Nanos(5)), "another one came, who was not there before");
+        reached.note(1, way(1), Nanos(7));
+        assert!(reached.covers(1, Nanos(5)));
+        assert!(!reached.covers(2, Nanos(5)), "another topic");
+        assert!(!reached.covers(1, Nanos(8)));
+    }
+
+    #[test]
+    fn memory_is_bounded() {
+        let mut reached = Reached::default();
+        for n in 0..10_000 {
+            reached.note(n, way(1), Nanos(1));
+            reached.note(0, way(n), Nanos(n));
+        }
+        assert_eq!((reached.0.len(), reached.0[&0].len()), (TOPICS, WAYS));
+        assert_eq!(reached.0[&0].iter().map(|reader| reader.last.0).max(), Some(9_999));
+    }
+}

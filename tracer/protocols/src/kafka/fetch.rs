@@ -1,0 +1,138 @@
+//! What a Fetch request asks for.
+//!
+//! ```text
+//! FetchRequest 4-18
+//!   i32 replica id [-14]
+//!   i32 max wait (ms), i32 min bytes, i32 max bytes, i8 isolation level
+//!   i32 session id, i32 session epoch           [7+]
+//!   topics, array of
+//!     name | uuid [13+]
+//!     partitions, array of
+//!       i32 index, i32 leader epoch [9+], i64 fetch offset, i32 last epoch [12+]
+//!       i64 log start offset [5+], i32 max bytes
+//!   forgotten topics [7+], rack [11+]
+//!   tags: 1 replica state (i32 replica id, i64 epoch) [15+]
+//! ```
+//!
+//! A session's later requests (KIP-227) name only the partitions that change: those whose offset has moved are among
+//! them.
+
+use super::apis::Call;
+use super::fields::{Fields, Read};
+use super::topics::hash;
+use super::walk::{Layout, Topic};
+use std::collections::HashMap;
+use wirelap_events::{Ask, Nanos};
+
+/// Partitions that are remembered of a connection; of more, what is fetched counts as it comes.
+const PARTITIONS: usize = 4096;
+
+/// How far a consumer is in one partition.
+#[derive(Clone, Copy, Debug, Default)]
+struct Position {
+    /// It throws away what lies before: a batch is handed out whole, and it may be in its middle.
+    wanted: i64,
+    /// Behind the last record that it was sent.
+    next: i64,
+}
+
+/// How far a consumer is in its partitions.
+#[derive(Debug, Default)]
+pub(super) struct Positions {
+    all: HashMap<(u64, i32), Position>,
+    /// It is another broker, which keeps a copy of the partitions.
+    pub is_replica: bool,
+}
+
+/// What a record is for a consumer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Meaning {
+    Message,
+    /// It was sent on this connection before.
+    Again,
+    /// The consumer asked for what comes after it.
+    Skipped,
+}
+
+impl Positions {
+    /// Learns from the body of a Fetch request. Returns how long the broker may keep it waiting.
+    pub fn asked(&mut self, call: Call, body: Fields<'_>) -> Option<Ask> {
+        let mut fields = body;
+        let (ask, replica) = head(call, &mut fields).ok()?;
+        self.is_replica = replica;
+        // What was read before an end that is missing stays.
+        let _ = self.topics(call, &mut fields);
+        Some(ask)
+    }
+
+    fn topics(&mut self, call: Call, fields: &mut Fields<'_>) -> Read<()> {
+        let Some(layout) = Layout::of(call) else { return Ok(()) };
+        for _ in 0..fields.count()? {
+            let topic = layout.topic(fields)?;
+            for _ in 0..fields.count()? {
+                let (index, offset) = partition(call, fields)?;
+                self.wants(topic, index, offset);
+            }
+            fields.tags()?;
+        }
+        if call.version >= 7 {
+            for _ in 0..fields.count()? {
+                layout.topic(fields)?;
+                let partitions = fields.count()?;
+                fields.take(4 * u64::from(partitions))?;
+                fields.tags()?;
+            }
+        }
+        if call.version >= 11 {
+            fields.string()?;
+        }
+        if call.version >= 15 {
+            let is_replica = &mut self.is_replica;
+            fields.each_tag(|tag, value| {
+                *is_replica |= tag == 1 && value.i32().is_ok_and(|id| id >= 0);
+            })?;
+        }
+        Ok(())
+    }
+
+    fn wants(&mut self, topic: Topic<'_>, partition: i32, offset: i64) {
+        let place = (hash(topic), partition);
+        if self.all.len() < PARTITIONS || self.all.contains_key(&place) {
+            self.all.entry(place).or_default().wanted = offset;
+        }
+    }
+
+    /// A record is sent.
+    pub fn sent(&mut self, place: (u64, i32), offset: i64) -> Meaning {
+        let Some(position) = self.all.get_mut(&place) else { return Meaning::Message };
+        if offset < position.wanted {
+            return Meaning::Skipped;
+        }
+        if offset < position.next {
+            return Meaning::Again;
+        }
+        position.next = offset.saturating_add(1);
+        Meaning::Message
+    }
+}
+
+/// What stands before the topics.
+fn head(call: Call, fields: &mut Fields<'_>) -> Read<(Ask, bool)> {
+    let replica = if call.version <= 14 { fields.i32()? } else { -1 };
+    let wait = u64::try_from(fields.i32()?).unwrap_or(0);
+    let least = u64::try_from(fields.i32()?).unwrap_or(0);
+    fields.take(if call.version >= 7 { 13 } else { 5 })?;
+    let longest = Nanos::from_millis(wait);
+    Ok((Ask { longest, least_bytes: least }, replica >= 0))
+}
+
+/// A partition's index, and the offset that is asked for.
+fn partition(call: Call, fields: &mut Fields<'_>) -> Read<(i32, i64)> {
+    let index = fields.i32()?;
+    fields.take(if call.version >= 9 { 4 } else { 0 })?;
+    let offset = fields.i64()?;
+    fields.take(if call.version >= 12 { 4 } else { 0 })?;
+    fields.take(if call.version >= 5 { 12 } else { 4 })?;
+    fields.tags()?;
+    Ok((index, offset))
+}
