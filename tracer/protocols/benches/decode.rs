@@ -5,6 +5,7 @@
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use std::hint::black_box;
+use std::io::Write;
 use wirelap_events::{ByteRange, Frame, Offset, Stamp, Transport};
 use wirelap_protocols::stream::Stream;
 use wirelap_protocols::{Connection, Pdu, Protocol, Side, by_name};
@@ -225,16 +226,21 @@ fn sized(bytes: &[u8]) -> Vec<u8> {
     sized
 }
 
-/// A Produce request of version 9 with `records` of 64 B in a batch, not to be acknowledged.
-fn produce(records: u16) -> Vec<u8> {
+/// So many records of 64 B.
+fn records(records: u16) -> Vec<u8> {
     let mut record = vec![0, 0, 0, 1];
     record.extend(sized(&stamped(64)));
     record.push(0);
-    let records_bytes = sized(&record).repeat(records.into());
+    sized(&record).repeat(records.into())
+}
+
+/// A Produce request of version 9 with `records`, compressed by this codec, in a batch, not to be acknowledged.
+fn produce(records: u16, codec: u8, records_bytes: &[u8]) -> Vec<u8> {
     let mut batch = vec![0; 61];
     let len = u32::try_from(49 + records_bytes.len()).unwrap();
     batch[8..12].copy_from_slice(&len.to_be_bytes());
     batch[16] = 2;
+    batch[22] = codec;
     batch[59..].copy_from_slice(&records.to_be_bytes());
     batch.extend(records_bytes);
     let mut body =
@@ -256,7 +262,7 @@ fn kafka(c: &mut Criterion) {
     let mut group = c.benchmark_group("kafka 64 B");
     // The last ones are longer than what is waited for.
     for (records, segment) in [(1, 65_536), (100, 65_536), (5000, 65_536), (5000, 1448)] {
-        let request = produce(records);
+        let request = produce(records, 0, &self::records(records));
         let mut flow = Flow::new("kafka", &request);
         assert_eq!(flow.messages, u64::from(records));
         group.throughput(Throughput::Elements(records.into()));
@@ -265,6 +271,30 @@ fn kafka(c: &mut Criterion) {
             b.iter(|| request.chunks(segment).for_each(|packet| flow.feed(black_box(packet))));
         });
         assert_eq!(flow.stream.undecoded_bytes() + flow.stream.pending_bytes(), 0);
+    }
+    group.finish();
+}
+
+/// Batches of 100 records as each codec leaves them.
+fn kafka_compressed(c: &mut Criterion) {
+    let mut group = c.benchmark_group("kafka 64 B, 100 in a compressed batch");
+    group.throughput(Throughput::Elements(100));
+    let records = records(100);
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    gzip.write_all(&records).unwrap();
+    let mut lz4 = lz4_flex::frame::FrameEncoder::new(Vec::new());
+    lz4.write_all(&records).unwrap();
+    let fastest = ruzstd::encoding::CompressionLevel::Fastest;
+    for (name, codec, bytes) in [
+        ("gzip", 1, gzip.finish().unwrap()),
+        ("snappy", 2, snap::raw::Encoder::new().compress_vec(&records).unwrap()),
+        ("lz4", 3, lz4.finish().unwrap()),
+        ("zstd", 4, ruzstd::encoding::compress_to_vec(&records[..], fastest)),
+    ] {
+        let request = produce(100, codec, &bytes);
+        let mut flow = Flow::new("kafka", &request);
+        assert_eq!(flow.messages, 100);
+        group.bench_function(name, |b| b.iter(|| flow.feed(black_box(&request))));
     }
     group.finish();
 }
@@ -292,5 +322,5 @@ fn xrce(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, small, large, dds, kafka, xrce);
+criterion_group!(benches, small, large, dds, kafka, kafka_compressed, xrce);
 criterion_main!(benches);
