@@ -9,6 +9,7 @@ mod fragments;
 mod given_up;
 mod ledger;
 mod loss;
+mod lost;
 mod mqtt;
 mod peers;
 mod properties;

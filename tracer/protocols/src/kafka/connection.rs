@@ -62,7 +62,7 @@ impl Kafka {
             self.client = Some(side);
             self.calls.asked(head.correlation_id, call, head.wants_response());
             if call.key == FETCH
-                && let Some(ask) = self.positions.asked(call, head.body)
+                && let Some(ask) = self.positions.asked(head.correlation_id, call, head.body)
             {
                 out.asks(ask);
             }
@@ -173,8 +173,12 @@ impl Connection for Kafka {
         };
         match self.client {
             Some(client) if client == side => fits(survey::request(head)),
-            Some(_) => fits(survey::response(head)),
-            None => fits(survey::request(head)) || fits(survey::response(head)),
+            Some(_) => fits(survey::response(head)) || survey::has_records(head),
+            None => {
+                fits(survey::request(head))
+                    || fits(survey::response(head))
+                    || survey::has_records(head)
+            }
         }
     }
 

@@ -20,7 +20,7 @@
 use super::apis::Call;
 use super::fields::{Fields, Read};
 use super::topics::hash;
-use super::walk::{Layout, Topic};
+use super::walk::Layout;
 use std::collections::HashMap;
 use wirelap_events::{Ask, Nanos};
 
@@ -32,6 +32,9 @@ const PARTITIONS: usize = 4096;
 struct Position {
     /// It throws away what lies before: a batch is handed out whole, and it may be in its middle.
     wanted: i64,
+    /// The request that says so, and what was wanted before: where bytes come late, an older answer may come after it.
+    since: i32,
+    before: i64,
     /// Behind the last record that it was sent.
     next: i64,
 }
@@ -55,23 +58,23 @@ pub(super) enum Meaning {
 }
 
 impl Positions {
-    /// Learns from the body of a Fetch request. Returns how long the broker may keep it waiting.
-    pub fn asked(&mut self, call: Call, body: Fields<'_>) -> Option<Ask> {
+    /// Learns from the body of the Fetch request with this correlation id. Returns how long the broker may keep it waiting.
+    pub fn asked(&mut self, id: i32, call: Call, body: Fields<'_>) -> Option<Ask> {
         let mut fields = body;
         let (ask, replica) = head(call, &mut fields).ok()?;
         self.is_replica = replica;
         // What was read before an end that is missing stays.
-        let _ = self.topics(call, &mut fields);
+        let _ = self.topics(id, call, &mut fields);
         Some(ask)
     }
 
-    fn topics(&mut self, call: Call, fields: &mut Fields<'_>) -> Read<()> {
+    fn topics(&mut self, id: i32, call: Call, fields: &mut Fields<'_>) -> Read<()> {
         let Some(layout) = Layout::of(call) else { return Ok(()) };
         for _ in 0..fields.count()? {
             let topic = layout.topic(fields)?;
             for _ in 0..fields.count()? {
                 let (index, offset) = partition(call, fields)?;
-                self.wants(topic, index, offset);
+                self.wants(id, (hash(topic), index), offset);
             }
             fields.tags()?;
         }
@@ -95,17 +98,18 @@ impl Positions {
         Ok(())
     }
 
-    fn wants(&mut self, topic: Topic<'_>, partition: i32, offset: i64) {
-        let place = (hash(topic), partition);
+    fn wants(&mut self, id: i32, place: (u64, i32), offset: i64) {
         if self.all.len() < PARTITIONS || self.all.contains_key(&place) {
-            self.all.entry(place).or_default().wanted = offset;
+            let position = self.all.entry(place).or_default();
+            (position.before, position.wanted, position.since) = (position.wanted, offset, id);
         }
     }
 
-    /// A record is sent.
-    pub fn sent(&mut self, place: (u64, i32), offset: i64) -> Meaning {
+    /// A record is sent in the answer to the request with this correlation id.
+    pub fn sent(&mut self, id: i32, place: (u64, i32), offset: i64) -> Meaning {
         let Some(position) = self.all.get_mut(&place) else { return Meaning::Message };
-        if offset < position.wanted {
+        let is_older = position.since.wrapping_sub(id) > 0;
+        if offset < if is_older { position.before } else { position.wanted } {
             return Meaning::Skipped;
         }
         if offset < position.next {

@@ -120,11 +120,14 @@ fn response_body(call: Call, fields: Fields<'_>) -> Read<Fields<'_>> {
     Ok(header.flexible(call.is_flexible()))
 }
 
+/// Versions whose layouts differ.
+const GUESSES: [i16; 6] = [13, 12, 11, 7, 5, 4];
+
 /// The Fetch that a response to an unknown request answers: one of those whose layouts differ, if
 /// this leads to records.
 pub(super) fn guess_fetch(fields: Fields<'_>) -> Read<Option<Call>> {
     let (mut found, mut short) = (None, None);
-    for version in [13, 12, 11, 7, 5, 4] {
+    for version in GUESSES {
         let call = Call { key: FETCH, version };
         match leads_to_records(call, fields) {
             Ok(true) => found = found.or(Some(call)),
@@ -137,6 +140,19 @@ pub(super) fn guess_fetch(fields: Fields<'_>) -> Read<Option<Call>> {
     }
     // One that may yet turn out to be right comes first: how the packets are cut decides nothing.
     short.map_or(Ok(found), |more| Err(Fault::Short(more)))
+}
+
+/// Whether what is here of a response to an unknown request is the beginning of one that leads to records.
+pub(super) fn promises_fetch(fields: Fields<'_>) -> bool {
+    GUESSES.into_iter().any(|version| {
+        let call = Call { key: FETCH, version };
+        let (Ok(body), Some(layout)) = (response_body(call, fields), Layout::of(call)) else {
+            return false;
+        };
+        let mut walk = Walk::new(layout, body.left());
+        let _ = walk.next(body.peek_up_to(body.left()));
+        walk.is_promising()
+    })
 }
 
 fn leads_to_records(call: Call, fields: Fields<'_>) -> Read<bool> {

@@ -23,6 +23,8 @@ pub(super) struct Open {
     walk: Option<Walk>,
     /// Some of it was data.
     has_data: bool,
+    /// Its correlation id.
+    id: i32,
 }
 
 /// What is known beside the PDU.
@@ -36,13 +38,13 @@ pub(super) struct Beside<'a> {
 impl Open {
     /// A PDU of `total` bytes that starts like this.
     pub fn new(head: &Head<'_>, total: u64) -> Open {
-        let &Head { name, class, walk, .. } = head;
-        Open { name, class, left: total, walk, has_data: false }
+        let &Head { name, class, walk, correlation_id: id, .. } = head;
+        Open { name, class, left: total, walk, has_data: false, id }
     }
 
     /// The rest of a PDU that cannot be read.
     pub fn unread(left: u64) -> Open {
-        Open { name: "PDU", class: Class::Opaque, left, walk: None, has_data: false }
+        Open { name: "PDU", class: Class::Opaque, left, walk: None, has_data: false, id: 0 }
     }
 
     /// Whether compressed records come next, which are of use only as a whole.
@@ -81,7 +83,8 @@ impl Open {
         beside: &mut Beside<'_>,
         out: &mut dyn FrameSink,
     ) -> u64 {
-        let is_fetched = self.walk.is_some_and(|walk| walk.is_fetch());
+        let answers = self.walk.filter(Walk::is_fetch).map(|_| self.id);
+        let is_fetched = answers.is_some();
         let next = self.walk.as_mut().map(|walk| walk.next(from(bytes, before)));
         let Some(Ok((piece, len))) = next else { return self.unreadable(range, before, out) };
         let len = (before + len).min(range.len());
@@ -89,14 +92,15 @@ impl Open {
         let range = ByteRange::new(range.start, len);
         match piece {
             Piece::Record(fields) => {
-                let meaning = |at: &TopicPartition, offset| means(at, beside.positions, is_fetched, offset);
+                let meaning =
+                    |at: &TopicPartition, offset| means(at, beside.positions, answers, offset);
                 let place = Place { frame: range, extent: range, is_fetched };
                 record::hand_out(place, fields, (beside.at, beside.topics), meaning, out);
             }
             Piece::Block(Block::Compressed) => {
                 let packed = from(bytes, before);
                 let packed = usize::try_from(len - before).ok().and_then(|len| packed.get(..len));
-                compressed((range, packed), is_fetched, beside, out);
+                compressed((range, packed), answers, beside, out);
             }
             Piece::Block(block) => {
                 if block == Block::Control {
@@ -144,27 +148,32 @@ impl Open {
     }
 }
 
-/// What the record at this place after the batch's first offset is for its reader.
-fn means(at: &TopicPartition, positions: &mut Positions, is_fetched: bool, offset: i32) -> Meaning {
+/// What the record at this place after the batch's first offset is for its reader, in an answer to the request
+/// `answers`, if it is in one.
+fn means(
+    at: &TopicPartition,
+    positions: &mut Positions,
+    answers: Option<i32>,
+    offset: i32,
+) -> Meaning {
     if at.internal {
         return Meaning::Skipped;
     }
-    if !is_fetched {
-        return Meaning::Message;
-    }
+    let Some(id) = answers else { return Meaning::Message };
     if positions.is_replica || at.is_aborted() {
         return Meaning::Skipped;
     }
-    positions.sent(at.place(), at.header.base_offset.saturating_add(offset.into()))
+    positions.sent(id, at.place(), at.header.base_offset.saturating_add(offset.into()))
 }
 
 /// Hands out a batch of compressed records: its bytes, and then, where they end, its records.
 fn compressed(
     (range, packed): (ByteRange, Option<&[u8]>),
-    is_fetched: bool,
+    answers: Option<i32>,
     beside: &mut Beside<'_>,
     out: &mut dyn FrameSink,
 ) {
+    let is_fetched = answers.is_some();
     let Beside { at, positions, topics, unpacked } = beside;
     let header = at.header;
     let opened = packed.and_then(|packed| unpacked.open(header.codec(), packed));
@@ -192,7 +201,7 @@ fn compressed(
         if rest.take(len).is_err() {
             break;
         }
-        let meaning = |at: &TopicPartition, offset| means(at, positions, is_fetched, offset);
+        let meaning = |at: &TopicPartition, offset| means(at, positions, answers, offset);
         record::hand_out(place, one, (at, topics), meaning, out);
     }
     unpacked.trim();

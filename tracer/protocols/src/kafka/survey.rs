@@ -3,7 +3,7 @@
 
 use super::apis::{API_VERSIONS, PRODUCE};
 use super::fields::{Fault, Fields, Read, ensure};
-use super::head::guess_fetch;
+use super::head::{guess_fetch, promises_fetch};
 use super::header::{RequestHeader, SIZE_BYTES, pdu_bytes};
 use super::walk::{Layout, Walk};
 use crate::Recognition;
@@ -88,16 +88,17 @@ pub(super) fn response(head: &[u8]) -> Read<Sight> {
     Ok(Sight { total, correlation_id, evidence })
 }
 
-/// Whether it starts like a Produce request, or a Fetch response, and leads to records: nothing else does.
+/// Whether it starts like a Produce request, or a Fetch response, and leads to records: hardly anything else does. Brokers
+/// write what comes before the records apart, so that these need not be here yet.
 pub(super) fn has_records(head: &[u8]) -> bool {
     let produces = |mut fields: Fields<'_>| {
         let header = RequestHeader::read(&mut fields).ok()?;
         let mut walk = Walk::new(Layout::of(header.call)?, fields.left());
-        walk.next(fields.peek_up_to(fields.left())).ok()?;
-        walk.is_in_batch().then_some(())
+        let _ = walk.next(fields.peek_up_to(fields.left()));
+        walk.is_promising().then_some(())
     };
-    let Ok((_, fields)) = sized(head) else { return false };
-    produces(fields).is_some() || response(head).is_ok_and(|s| s.evidence == Evidence::Strong)
+    let Ok((_, mut fields)) = sized(head) else { return false };
+    produces(fields).is_some() || fields.i32().is_ok() && promises_fetch(fields)
 }
 
 /// Whether a direction whose first bytes are `head` is Kafka.

@@ -32,6 +32,9 @@ const LONG_PIECE: u64 = 4096;
 /// No piece between records is longer; it must fit into memory.
 const LONGEST_PIECE: u64 = 64 << 10;
 
+/// The codes of errors (protocol guide, "Error Codes"), and some to come.
+const ERRORS: std::ops::RangeInclusive<i16> = -1..=255;
+
 /// What differs between the two bodies and between their versions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Layout {
@@ -61,12 +64,17 @@ impl Layout {
             return fields.take(4).map(drop);
         }
         ensure(fields.i32()? >= 0)?;
-        fields.take(if self.call.version >= 7 { 6 } else { 0 }).map(drop)
+        if self.call.version >= 7 {
+            ensure(ERRORS.contains(&fields.i16()?) && fields.i32()? >= 0)?;
+        }
+        Ok(())
     }
 
     pub fn topic<'a>(self, fields: &mut Fields<'a>) -> Read<Topic<'a>> {
         if self.ids {
-            return fields.uuid().map(Topic::Id);
+            let id = fields.uuid()?;
+            ensure(id != [0; 16])?;
+            return Ok(Topic::Id(id));
         }
         let name = fields.string()?.ok_or(Fault::Malformed)?;
         ensure(topics::is_name(name))?;
@@ -79,7 +87,10 @@ impl Layout {
         ensure(index >= 0)?;
         let mut aborted = None;
         if self.call.key == FETCH {
-            fields.take(if self.call.version >= 5 { 26 } else { 18 })?;
+            ensure(ERRORS.contains(&fields.i16()?))?;
+            for _ in 0..if self.call.version >= 5 { 3 } else { 2 } {
+                ensure(fields.i64()? >= -1)?;
+            }
             aborted = Some(*fields);
             for _ in 0..fields.count()? {
                 fields.take(16)?;
@@ -196,6 +207,11 @@ impl Walk {
     /// Whether the records of a batch come next, compressed or not: its header was read, which hardly any other bytes are.
     pub fn is_in_batch(&self) -> bool {
         matches!(self.place, Place::Records { .. }) || self.is_compressed()
+    }
+
+    /// Whether records are to come: those of a batch, or a partition's, whose place and length make sense.
+    pub fn is_promising(&self) -> bool {
+        self.is_in_batch() || (self.place == Place::Batches && self.records > 0)
     }
 
     /// Whether compressed records come next.

@@ -1,6 +1,6 @@
 use super::*;
 use wirelap_events::{
-    Circumstances, FlowKey, GroupId, MessageId, NetNs, Pid, StageTimes, Stretch, TaskId, Transport,
+    Ask, Circumstances, FlowKey, GroupId, MessageId, NetNs, Pid, StageTimes, Stretch, TaskId, Transport,
 };
 
 /// What was blamed, in the order of a message's life.
@@ -261,6 +261,48 @@ fn a_broker_that_is_not_asked_waits() {
         leg.before.push(hop(100, 1_050, 1_060, 0));
     });
     assert_eq!(pending[0], (of(Kind::FetchWait), 950));
+}
+
+/// A broker that was asked at 50 µs, read at 100 µs, slept from 200 to 900 µs and sent at 1100 µs.
+fn asked_for(least_bytes: u64, longest: Nanos, filled: Option<u64>) -> Vec<(Cause, u64)> {
+    dwell(|leg| {
+        leg.before.push(hop(200, 900, 1_000, 5));
+        let seen = &mut leg.circumstances;
+        seen.asked = Some(Nanos(50_000));
+        seen.ask = Some(Ask { longest, least_bytes });
+        seen.filled = filled.map(|us| Nanos(us * 1_000));
+    })
+}
+
+#[test]
+fn a_broker_waits_as_long_as_the_request_lets_it() {
+    let long = Nanos::from_millis(500);
+    let work = (of(Kind::BrokerCpuBound), 100);
+    let after = [(of(Kind::RunQueueContention), 100), work];
+    // The time was over.
+    assert_eq!(asked_for(9_999, Nanos::from_millis(1), None), [(of(Kind::FetchWait), 1_000)]);
+    assert_eq!(asked_for(1, Nanos::from_millis(1), None), [(of(Kind::FetchWait), 1_000)]);
+    // There was enough at 600 µs: the broker slept on.
+    let [wait, slept] = [(of(Kind::FetchWait), 500), (of(Kind::BrokerStalled), 300)];
+    assert_eq!(asked_for(9_999, long, Some(600)), [&[wait, slept], &after[..]].concat());
+    // There was enough all the time.
+    let slept = (of(Kind::BrokerStalled), 700);
+    assert_eq!(asked_for(1, long, None), [&[work, slept], &after[..]].concat());
+    // Nobody saw when there was enough.
+    let wait = (of(Kind::FetchWait), 700);
+    assert_eq!(asked_for(9_999, long, None), [&[work, wait], &after[..]].concat());
+}
+
+#[test]
+fn a_broker_that_is_much_too_late_did_not_wait_for_the_time_to_be_over() {
+    // Due at 100 µs, and 15 ms late.
+    let mut second = leg(&[(Stage::Send, 15_100), (Stage::Read, 15_200)]);
+    second.before.push(hop(200, 15_000, 15_100, 0));
+    second.circumstances.asked = Some(Nanos(50_000));
+    second.circumstances.ask = Some(Ask { longest: Nanos(50_000), least_bytes: 1 });
+    let parts = blamed(vec![leg(&[(Stage::Send, 0), (Stage::Read, 100)]), second]);
+    let stalled: Vec<_> = parts.iter().filter(|part| part.2 == of(Kind::BrokerStalled)).collect();
+    assert_eq!(stalled, [&(1, Segment::BrokerDwell, of(Kind::BrokerStalled), 14_800_000)]);
 }
 
 #[test]
