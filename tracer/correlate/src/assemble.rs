@@ -235,6 +235,9 @@ impl Correlator {
                 retained: false,
                 shared: false,
                 topic: None,
+                subject: 0,
+                wire_payload: payload_len,
+                usable_at: None,
                 assembly: Some(message),
             },
         );

@@ -175,6 +175,7 @@ impl Correlator {
                     let led = self.threads.chain(read.task, at);
                     marks.read(ByteRange { start, end }, at, read.task, led);
                 }
+                flow.read_up_to(end, at);
                 self.has_passed(at, way, end);
             }
             ReadKind::Datagram { .. } => self.datagram_read(at, read),

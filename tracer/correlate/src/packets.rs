@@ -101,8 +101,8 @@ impl Correlator {
     fn note_asides(&mut self, at: Nanos, way: Way) {
         let Some(conversation) = self.flows.get_mut(way) else { return };
         let asides = std::mem::take(&mut conversation.asides);
-        if asides.asked {
-            conversation.flow_mut(way.side).asks(at, asides.ask);
+        if let Some(end) = asides.asked {
+            conversation.flow_mut(way.side).asks(at, end, asides.ask);
         }
         if asides.upkeep
             && let Some((row, _)) = conversation.row

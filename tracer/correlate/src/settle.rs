@@ -88,12 +88,12 @@ impl Correlator {
         leg.at + self.config.patience <= self.now
             || (leg.at < self.window.cut && held(self.window.cut))
             || flow.marks.passed_at(leg.extent).is_some_and(|at| held(at.max(leg.at)))
-            || (is_remote && held(leg.at))
+            || (is_remote && held(leg.at) && flow.has_come(leg.extent.end))
     }
 
     pub(crate) fn complete(&mut self, key: LegKey, out: &mut dyn DeliverySink) {
         let Some(state) = self.messages.leg(key) else { return };
-        let (way, extent) = (state.way, state.extent);
+        let (way, extent, own) = (state.way, state.extent, state.own);
         self.settle_row(key, way);
         let Some(flow) = self.flows.flow(way) else { return };
         let packets_only = self.config.packets_only;
@@ -103,7 +103,7 @@ impl Correlator {
         let mut legs = (0..flow.marks.readers(extent).max(1)).map(|reader| {
             let path = flow.marks.path(extent, reader);
             let (mut leg, backwards) = leg::build(flow_key, from, to, &path, messages.spare());
-            leg.stretch = Stretch { flow: way.id(), range: extent };
+            leg.stretch = Stretch { flow: way.id(), range: own };
             dropped += backwards;
             if packets_only {
                 leg::end(&mut leg);
@@ -137,6 +137,9 @@ impl Correlator {
         if let Some(asked) = asked {
             let request = self.flows.flow(way.back()).and_then(|flow| flow.request_at(asked));
             first.circumstances.asked = Some(asked);
+            let read = request.and_then(|request| request.read);
+            first.circumstances.taken = read.map(|(at, _)| at);
+            first.circumstances.ask_resent = read.is_some_and(|(_, resent)| resent);
             first.circumstances.ask = request.and_then(|request| request.ask);
             first.circumstances.filled = request.and_then(|request| request.filled);
         }

@@ -6,7 +6,7 @@ use crate::join::{Joined, LegKey, Sighting};
 use crate::overhead::Part;
 use crate::snapshot::Counts;
 use arrayvec::ArrayVec;
-use wirelap_events::{GroupId, Nanos, Pid};
+use wirelap_events::{ByteRange, GroupId, Nanos, Pid};
 use wirelap_protocols::Topology;
 
 /// After its opening a connection is starting up: slow start, the first delayed acknowledgement, code that is compiled.
@@ -139,10 +139,12 @@ impl Correlator {
         let conversation = self.flows.get(way)?;
         let key = conversation.flow(way.side).key;
         let topology = conversation.protocol()?.topology();
+        let own = found.extent;
         let node = |pid, addr| Node { pid, addr: self.flows.place(addr), scope: key.scope };
         Some(Sighting {
             way,
-            extent: found.extent,
+            extent: ByteRange { end: found.usable_at.unwrap_or(own.end), ..own },
+            own,
             at,
             transport: key.transport,
             asked: conversation.flow(way.back().side).request().map(|request| request.at),

@@ -122,6 +122,10 @@ pub struct Circumstances {
     /// The last request for messages that the receiver made on this connection (Kafka `Fetch`, a NATS
     /// pull) and the sender had read before `send`; `None` where messages are pushed.
     pub asked: Option<Nanos>,
+    /// When the sender had read that request, as far as it was seen.
+    pub taken: Option<Nanos>,
+    /// TCP had to send that request again.
+    pub ask_resent: bool,
     /// How long that request let the sender wait; `None` if it did not say.
     pub ask: Option<Ask>,
     /// When the sender had read the last of the messages that it sent in answer to that request, as far as they were

@@ -2,7 +2,7 @@
 
 use crate::Memory;
 use crate::stream::KEPT_BYTES;
-use wirelap_events::{Ask, ByteRange, Frame, GlobalKey, Transport};
+use wirelap_events::{Ask, ByteRange, Frame, GlobalKey, Offset, Transport};
 
 /// One of the two ends of a conversation. Which of them is the client is for the protocol to find
 /// out; a flow joined in mid-stream does not tell.
@@ -150,6 +150,10 @@ pub trait FrameSink {
     /// The frame before has so many bytes, and became so many when it was opened: the messages that follow, in frames
     /// without bytes, are in there.
     fn unpacked(&mut self, _bytes: u64, _opened: u64) {}
+
+    /// The messages in the frames that follow can be used only when all bytes before `end` are there: their reader takes
+    /// them as a part of something larger.
+    fn usable_at(&mut self, _end: Offset) {}
 
     /// The frame before has so many messages by its own account, and they cannot be read.
     fn unread_messages(&mut self, _messages: u64) {}

@@ -66,8 +66,8 @@ pub struct Conversation {
 pub struct Asides {
     /// A keep-alive or discovery frame.
     pub upkeep: bool,
-    /// A request for messages.
-    pub asked: bool,
+    /// A request for messages, and its end.
+    pub asked: Option<Offset>,
     /// What that said of how long it may be kept waiting.
     pub ask: Option<Ask>,
 }
@@ -82,6 +82,20 @@ struct Collector<'a> {
     fragments: Option<Fragments>,
     /// Bytes of what was compressed, and what became of them, for the messages that follow.
     packed: (u64, u64),
+    /// From which byte on the messages that follow can be used.
+    usable_at: Option<Offset>,
+}
+
+impl<'a> Collector<'a> {
+    fn new(
+        asides: &'a mut Asides,
+        side: Side,
+        ledger: &'a mut Ledger,
+        found: &'a mut Finds,
+    ) -> Collector<'a> {
+        let (packed, usable_at) = ((0, 0), None);
+        Collector { asides, side, ledger, found, fragments: None, packed, usable_at }
+    }
 }
 
 impl FrameSink for Collector<'_> {
@@ -94,12 +108,15 @@ impl FrameSink for Collector<'_> {
             self.found.carried.push(Carried { side, at, fragments });
         }
         self.asides.upkeep |= matches!(frame.class, Class::KeepAlive | Class::Discovery);
-        self.asides.asked |= frame.asks_for_messages();
+        if frame.asks_for_messages() {
+            self.asides.asked = Some(frame.range.end);
+        }
         if let Some(data) = &frame.data {
             let shared = frame.is_in_shared_memory();
             let topic = self.found.topics.id_of(data.topic);
             let assembly = fragments.map(|fragments| fragments.message);
             let mut found = Found { shared, topic, assembly, ..identify(self.side, data) };
+            found.usable_at = self.usable_at.filter(|&end| end > data.extent.end);
             if frame.range.is_empty() {
                 let (bytes, opened) = self.packed;
                 let share = u128::from(data.payload_len) * u128::from(bytes);
@@ -120,6 +137,10 @@ impl FrameSink for Collector<'_> {
 
     fn unpacked(&mut self, bytes: u64, opened: u64) {
         self.packed = (bytes, opened);
+    }
+
+    fn usable_at(&mut self, end: Offset) {
+        self.usable_at = Some(end);
     }
 
     fn unread_messages(&mut self, messages: u64) {
@@ -166,6 +187,7 @@ fn identify(side: Side, data: &Data<'_>) -> Found {
         assembly: None,
         subject: subject.finish(),
         wire_payload: data.payload_len,
+        usable_at: None,
     }
 }
 
@@ -311,7 +333,7 @@ impl Conversation {
         let State::Decoding(_, connection) = &mut self.state else { return };
         let flow = &mut self.flows[side as usize];
         let (asides, ledger) = (&mut self.asides, &mut self.ledger);
-        let mut out = Collector { asides, side, ledger, found, fragments: None, packed: (0, 0) };
+        let mut out = Collector::new(asides, side, ledger, found);
         let from_start = flow.isn.is_some();
         let at = match piece {
             Piece::Bytes { at, .. } | Piece::Gap { at, .. } => at,
@@ -368,7 +390,7 @@ impl Conversation {
         }
         if let State::Decoding(_, connection) = &mut self.state {
             let (asides, ledger) = (&mut self.asides, &mut self.ledger);
-            let mut out = Collector { asides, side, ledger, found, fragments: None, packed: (0, 0) };
+            let mut out = Collector::new(asides, side, ledger, found);
             connection.pdu(side, Pdu { range, bytes }, &mut out);
         }
     }

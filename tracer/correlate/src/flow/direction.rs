@@ -20,6 +20,10 @@ const REQUESTS: usize = 64;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Request {
     pub at: Nanos,
+    /// One past its last byte.
+    pub end: Offset,
+    /// When it was read, and whether TCP had to send it, or what came before it, again.
+    pub read: Option<(Nanos, bool)>,
     /// How long it may be kept waiting, if it says.
     pub ask: Option<Ask>,
     /// When who answers it had read the last of the messages that it answers with.
@@ -187,8 +191,21 @@ impl Flow {
     }
 
     /// It asks for messages.
-    pub fn asks(&mut self, at: Nanos, ask: Option<Ask>) {
-        self.requests.get_or_insert_default().push(Request { at, ask, filled: None });
+    pub fn asks(&mut self, at: Nanos, end: Offset, ask: Option<Ask>) {
+        let request = Request { at, end, ask, ..Request::default() };
+        self.requests.get_or_insert_default().push(request);
+    }
+
+    /// All bytes before `end` were read at `at`: the last request may be among them.
+    pub fn read_up_to(&mut self, end: Offset, at: Nanos) {
+        let Some(requests) = &mut self.requests else { return };
+        let request = requests.newest_mut();
+        if request.read.is_some() || request.at == Nanos(0) || request.end > end {
+            return;
+        }
+        let last = ByteRange { start: Offset(request.end.0.saturating_sub(1)), end: request.end };
+        let seen = self.marks.path(last, 0).circumstances;
+        request.read = Some((at, seen.resent || seen.behind_loss));
     }
 
     /// A message that had been read at `read` is in the answer to its last request.
@@ -202,6 +219,11 @@ impl Flow {
     /// What became of the request of that time, if it is remembered.
     pub fn request_at(&self, at: Nanos) -> Option<&Request> {
         self.requests.as_ref()?.iter().find(|request| request.at == at)
+    }
+
+    /// Whether the bytes before `end` have come, or what comes next is not known.
+    pub fn has_come(&self, end: Offset) -> bool {
+        self.bytes.next().is_none_or(|next| next >= end)
     }
 
     /// Frees what is kept for speed.

@@ -45,6 +45,8 @@ pub struct Found {
     pub subject: u64,
     /// What its payload takes on the wire: less than it has, where it is compressed.
     pub wire_payload: u64,
+    /// Its reader can use it only when the bytes before this one are there too.
+    pub usable_at: Option<Offset>,
 }
 
 /// Fragments of a message that a decoder found in a frame.

@@ -8,7 +8,10 @@ use wirelap_protocols::Topology;
 #[derive(Clone, Copy, Debug)]
 pub struct Sighting {
     pub way: Way,
+    /// From its first byte to the last that its reader must have to use it.
     pub extent: ByteRange,
+    /// Its own bytes.
+    pub own: ByteRange,
     pub at: Nanos,
     pub transport: Transport,
     /// When its receiver had asked for messages last, where they are asked for.
@@ -64,7 +67,10 @@ pub struct LegState {
     /// The leg that this one repeats.
     pub(super) again: Option<usize>,
     pub way: Way,
+    /// From its first byte to the last that its reader must have to use it.
     pub extent: ByteRange,
+    /// Its own bytes.
+    pub own: ByteRange,
     pub at: Nanos,
     pub asked: Option<Nanos>,
     pub(super) transport: Transport,

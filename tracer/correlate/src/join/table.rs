@@ -293,6 +293,7 @@ impl Messages {
             again: None,
             way: sighting.way,
             extent: sighting.extent,
+            own: sighting.own,
             at: sighting.at,
             asked: sighting.asked,
             transport: sighting.transport,

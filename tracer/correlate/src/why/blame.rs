@@ -237,6 +237,10 @@ impl LegParts<'_> {
         if let Some(asked) = asked {
             self.put_of(segment, Kind::FetchWait, rest.advance(asked));
         }
+        let seen = &self.leg.circumstances;
+        if let Some(taken) = seen.taken.filter(|_| seen.ask_resent) {
+            self.put_of(segment, Kind::Retransmission, rest.advance(taken));
+        }
         let mut is_awaited = asked.is_some();
         if let Some(until) = asked.and_then(|asked| self.may_wait_until(asked, sent)) {
             self.put_of(segment, Kind::FetchWait, rest.advance(until));
@@ -262,7 +266,7 @@ impl LegParts<'_> {
     fn may_wait_until(&self, asked: Nanos, sent: Nanos) -> Option<Nanos> {
         let seen = &self.leg.circumstances;
         let ask = seen.ask?;
-        let due = asked + ask.longest;
+        let due = seen.taken.unwrap_or(asked) + ask.longest;
         let slack = TIMERS.max(Nanos(ask.longest.0 / 4));
         let wants_more = ask.least_bytes > 1;
         if sent >= due && (wants_more || sent <= due + slack) {

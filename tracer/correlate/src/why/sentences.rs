@@ -122,7 +122,9 @@ fn buffer(tx: TxState, finding: &Finding) -> String {
 
 fn lost(evidence: &Evidence, finding: &Finding) -> String {
     let whose =
-        if finding.circumstances.tx.is_none() && finding.segments[Segment::Wire as usize] > 0 {
+        if finding.segment() == Segment::BrokerDwell && finding.circumstances.ask_resent {
+            "TCP sent the consumer's request for messages again"
+        } else if finding.circumstances.tx.is_none() && finding.segments[Segment::Wire as usize] > 0 {
             "datagrams of the message were lost, and the protocol sent them again"
         } else if finding.circumstances.resent {
             "TCP sent bytes of the message again"

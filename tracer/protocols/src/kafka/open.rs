@@ -88,6 +88,8 @@ impl Open {
         let next = self.walk.as_mut().map(|walk| walk.next(from(bytes, before)));
         let Some(Ok((piece, len))) = next else { return self.unreadable(range, before, out) };
         let len = (before + len).min(range.len());
+        // A client or broker looks at a request or response when it has all of it.
+        out.usable_at(range.start.plus(self.left));
         self.left = self.left.saturating_sub(len);
         let range = ByteRange::new(range.start, len);
         match piece {
