@@ -1,7 +1,7 @@
 //! Packets: bytes in order, marks, the ledger.
 
 use crate::Correlator;
-use crate::flow::{Flow, Marks, State, Way};
+use crate::flow::{Flow, Marks, Request, State, Way};
 use crate::marks::UdpMarks;
 use crate::sockets::Outgoing;
 use wirelap_events::{
@@ -102,7 +102,10 @@ impl Correlator {
         let Some(conversation) = self.flows.get_mut(way) else { return };
         let asides = std::mem::take(&mut conversation.asides);
         if let Some(end) = asides.asked {
-            conversation.flow_mut(way.side).asks(at, end, asides.ask);
+            let after_loss = conversation.flow(way.back().side).came_late();
+            let ask = asides.ask;
+            let request = Request { at, end, ask, after_loss, ..Request::default() };
+            conversation.flow_mut(way.side).asks(request);
         }
         if asides.upkeep
             && let Some((row, _)) = conversation.row

@@ -140,6 +140,7 @@ impl Correlator {
             let read = request.and_then(|request| request.read);
             first.circumstances.taken = read.map(|(at, _)| at);
             first.circumstances.ask_resent = read.is_some_and(|(_, resent)| resent);
+            first.circumstances.asked_after_loss = request.is_some_and(|r| r.after_loss);
             first.circumstances.ask = request.and_then(|request| request.ask);
             first.circumstances.filled = request.and_then(|request| request.filled);
         }
@@ -203,7 +204,8 @@ impl Correlator {
     /// order, and none is lost that way.
     fn note_reached(&mut self, end: usize) {
         let mut path = self.messages.path(end);
-        let Some(last) = path.next().filter(|leg| leg.asked.is_none() && leg.parent.is_some()) else {
+        let Some(last) = path.next().filter(|leg| leg.asked.is_none() && leg.parent.is_some())
+        else {
             return;
         };
         let (way, message) = (last.way, last.message);

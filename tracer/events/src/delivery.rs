@@ -1,8 +1,8 @@
 //! A message's whole life: from its first send to one reader.
 
 use crate::{
-    Ask, FlowKey, Holder, Nanos, Rest, Segment, Segments, SocketId, Stage, StageTimes, Stamp, Stretch,
-    TaskId, TxState,
+    Ask, FlowKey, Holder, Nanos, Rest, Segment, Segments, SocketId, Stage, StageTimes, Stamp,
+    Stretch, TaskId, TxState,
 };
 use arrayvec::ArrayVec;
 use std::ops::Add;
@@ -126,6 +126,8 @@ pub struct Circumstances {
     pub taken: Option<Nanos>,
     /// TCP had to send that request again.
     pub ask_resent: bool,
+    /// TCP had to send again what the receiver got before it asked: it could not ask earlier.
+    pub asked_after_loss: bool,
     /// How long that request let the sender wait; `None` if it did not say.
     pub ask: Option<Ask>,
     /// When the sender had read the last of the messages that it sent in answer to that request, as far as they were

@@ -24,6 +24,8 @@ pub struct Request {
     pub end: Offset,
     /// When it was read, and whether TCP had to send it, or what came before it, again.
     pub read: Option<(Nanos, bool)>,
+    /// TCP had to send the answer before it again.
+    pub after_loss: bool,
     /// How long it may be kept waiting, if it says.
     pub ask: Option<Ask>,
     /// When who answers it had read the last of the messages that it answers with.
@@ -191,9 +193,16 @@ impl Flow {
     }
 
     /// It asks for messages.
-    pub fn asks(&mut self, at: Nanos, end: Offset, ask: Option<Ask>) {
-        let request = Request { at, end, ask, ..Request::default() };
+    pub fn asks(&mut self, request: Request) {
         self.requests.get_or_insert_default().push(request);
+    }
+
+    /// Whether TCP had to send the last bytes that came, or those before them, again.
+    pub fn came_late(&self) -> bool {
+        let Some(end) = self.bytes.next() else { return false };
+        let last = ByteRange { start: Offset(end.0.saturating_sub(1)), end };
+        let seen = self.marks.path(last, 0).circumstances;
+        seen.resent || seen.behind_loss
     }
 
     /// All bytes before `end` were read at `at`: the last request may be among them.

@@ -13,7 +13,7 @@ mod topics;
 mod unwrap;
 
 pub use conversation::{Conversation, State, identity_of};
-pub use direction::{Flow, Marks};
+pub use direction::{Flow, Marks, Request};
 pub use reassembly::{Limits, Piece, Reassembly};
 pub use table::{FlowTable, Node, Way, other};
 pub use topics::Topics;

@@ -32,6 +32,9 @@ const NAP: Nanos = Nanos::from_micros(200);
 /// A broker's timers may be so late: they are looked at only now and then, and hand on to other threads.
 const TIMERS: Nanos = Nanos::from_millis(5);
 
+/// … and so early, where they count whole milliseconds.
+const EARLY: Nanos = Nanos::from_millis(2);
+
 /// Takes the parts of a message's time.
 pub trait Parts {
     /// `time` of leg number `leg` (0 the first) in `segment` was spent on `cause`; while it waited for a
@@ -234,10 +237,12 @@ impl LegParts<'_> {
         let fan_out = self.leg.circumstances.fan_out.map_or(sent, |fan_out| fan_out.first_sent);
         let mut rest = Span { from: read, to: sent, fan_out };
         let asked = self.leg.circumstances.asked;
-        if let Some(asked) = asked {
-            self.put_of(segment, Kind::FetchWait, rest.advance(asked));
-        }
         let seen = &self.leg.circumstances;
+        if let Some(asked) = asked {
+            let was_lost = seen.asked_after_loss;
+            let kind = if was_lost { Kind::Retransmission } else { Kind::FetchWait };
+            self.put_of(segment, kind, rest.advance(asked));
+        }
         if let Some(taken) = seen.taken.filter(|_| seen.ask_resent) {
             self.put_of(segment, Kind::Retransmission, rest.advance(taken));
         }
@@ -269,7 +274,7 @@ impl LegParts<'_> {
         let due = seen.taken.unwrap_or(asked) + ask.longest;
         let slack = TIMERS.max(Nanos(ask.longest.0 / 4));
         let wants_more = ask.least_bytes > 1;
-        if sent >= due && (wants_more || sent <= due + slack) {
+        if sent + EARLY >= due && (wants_more || sent <= due + slack) {
             return Some(sent.min(due + slack));
         }
         if wants_more {

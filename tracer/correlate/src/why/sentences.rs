@@ -121,16 +121,15 @@ fn buffer(tx: TxState, finding: &Finding) -> String {
 }
 
 fn lost(evidence: &Evidence, finding: &Finding) -> String {
-    let whose =
-        if finding.segment() == Segment::BrokerDwell && finding.circumstances.ask_resent {
-            "TCP sent the consumer's request for messages again"
-        } else if finding.circumstances.tx.is_none() && finding.segments[Segment::Wire as usize] > 0 {
-            "datagrams of the message were lost, and the protocol sent them again"
-        } else if finding.circumstances.resent {
-            "TCP sent bytes of the message again"
-        } else {
-            "TCP sent earlier bytes of the connection again, and what came after them had to wait"
-        };
+    let whose = if finding.segment() == Segment::BrokerDwell {
+        "TCP sent the consumer's request for messages again, or what it had to have before it asked"
+    } else if finding.circumstances.tx.is_none() && finding.segments[Segment::Wire as usize] > 0 {
+        "datagrams of the message were lost, and the protocol sent them again"
+    } else if finding.circumstances.resent {
+        "TCP sent bytes of the message again"
+    } else {
+        "TCP sent earlier bytes of the connection again, and what came after them had to wait"
+    };
     match evidence.losses.resent {
         0 => whose.into(),
         1 => format!("{whose}; once in all"),

@@ -183,7 +183,8 @@ fn compressed(
     let Some((bytes, values)) = opened else {
         let (name, class) = Block::Compressed.frame();
         out.frame(&plain(range, name, if at.internal { Class::Other } else { class }));
-        if !at.internal && !(is_fetched && positions.is_replica) {
+        let is_theirs = at.internal || is_fetched && positions.is_replica;
+        if !is_theirs {
             out.unread_messages(header.records.into());
         }
         return unpacked.trim();

@@ -191,7 +191,15 @@ pub(super) struct Walk {
 impl Walk {
     /// At the start of a body of `left` bytes.
     pub fn new(layout: Layout, left: u64) -> Walk {
-        Walk { layout, left, place: Place::Start, topics: 0, partitions: 0, records: 0, header: Header::default() }
+        Walk {
+            layout,
+            left,
+            place: Place::Start,
+            topics: 0,
+            partitions: 0,
+            records: 0,
+            header: Header::default(),
+        }
     }
 
     /// The header of the last batch.

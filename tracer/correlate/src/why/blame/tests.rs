@@ -1,6 +1,7 @@
 use super::*;
 use wirelap_events::{
-    Ask, Circumstances, FlowKey, GroupId, MessageId, NetNs, Pid, StageTimes, Stretch, TaskId, Transport,
+    Ask, Circumstances, FlowKey, GroupId, MessageId, NetNs, Pid, StageTimes, Stretch, TaskId,
+    Transport,
 };
 
 /// What was blamed, in the order of a message's life.
@@ -279,9 +280,10 @@ fn a_broker_waits_as_long_as_the_request_lets_it() {
     let long = Nanos::from_millis(500);
     let work = (of(Kind::BrokerCpuBound), 100);
     let after = [(of(Kind::RunQueueContention), 100), work];
-    // The time was over.
+    // The time was over, or nearly.
     assert_eq!(asked_for(9_999, Nanos::from_millis(1), None), [(of(Kind::FetchWait), 1_000)]);
     assert_eq!(asked_for(1, Nanos::from_millis(1), None), [(of(Kind::FetchWait), 1_000)]);
+    assert_eq!(asked_for(9_999, Nanos::from_millis(2), Some(200)), [(of(Kind::FetchWait), 1_000)]);
     // There was enough at 600 µs: the broker slept on.
     let [wait, slept] = [(of(Kind::FetchWait), 500), (of(Kind::BrokerStalled), 300)];
     assert_eq!(asked_for(9_999, long, Some(600)), [&[wait, slept], &after[..]].concat());
