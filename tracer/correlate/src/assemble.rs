@@ -30,6 +30,9 @@ impl Correlator {
             }
         }
         self.found.carried = carried;
+        for (side, origin, first) in self.found.ordered.drain(..) {
+            self.assemblies.keep_order(Way { side, ..way }, origin, first, at);
+        }
         while let Some(id) = self.assemblies.surplus() {
             self.totals.evicted += u64::from(self.assemblies.get(id).is_some());
             self.assemblies.forget(id);
@@ -51,16 +54,27 @@ impl Correlator {
         true
     }
 
+    /// Whether a message is one that was sent before, for a reader that may lack it.
+    pub(crate) fn is_repair(&self, way: Way, found: &Found) -> bool {
+        let Some(message) = found.assembly else { return false };
+        let known = self.assemblies.find(way, message).and_then(|id| self.assemblies.get(id));
+        // What a reader had of it before anyone looked is not known.
+        let began_unseen = known.is_some_and(|known| known.is_late && !known.is_single());
+        began_unseen || found.duplicate || self.assemblies.is_known_elsewhere(way, message)
+    }
+
     /// Hands out the messages in fragments that a reader has, and gives up those that nothing more is
     /// expected of.
     pub(crate) fn settle_assemblies(&mut self, out: &mut dyn DeliverySink, all: bool) {
         let end = Nanos(u64::MAX);
-        let limit = if all { end } else { self.now - self.hold() };
-        while let Some(id) = self.assemblies.next_due(limit) {
-            self.hand_out_assembled(id, out);
-        }
-        let limit = if all { end } else { self.now - self.config.patience };
-        while let Some(id) = self.assemblies.next_idle(limit, self.window.cut) {
+        let due = if all { end } else { self.now - self.hold() };
+        let idle = if all { end } else { self.now - self.config.patience };
+        let cut = self.window.cut.min(due);
+        loop {
+            while let Some(id) = self.assemblies.next_due(due) {
+                self.hand_out_assembled(id, out);
+            }
+            let Some(id) = self.assemblies.next_idle(idle, cut) else { break };
             self.give_up_assembled(id, out);
         }
     }
@@ -69,7 +83,7 @@ impl Correlator {
     fn hand_out_assembled(&mut self, id: AssemblyId, out: &mut dyn DeliverySink) {
         let Some(assembly) = self.assemblies.get(id) else { return };
         let way = assembly.way;
-        let is_taken = assembly.readers.iter().any(|reader| reader.last.is_some());
+        let is_taken = assembly.readers.iter().any(|reader| reader.got.is_some());
         if !is_taken {
             // Nobody here is seen to take anything: it ends at another host, or is known by its packets.
             let extent = assembly.leg.and_then(|leg| Some(self.messages.leg(leg)?.extent));
@@ -86,11 +100,9 @@ impl Correlator {
         self.settle_row(key, way);
         let legs = self.legs_of(id, key);
         self.tell(id, key, legs, out);
-        let Some(assembly) = self.assemblies.get(id) else { return };
-        let is_multicast =
-            self.flows.flow(way).is_some_and(|flow| flow.key.dst.ip().is_multicast());
         // Other readers of a group may still lack something.
-        if !is_multicast && assembly.lacking() == 0 {
+        let is_group = self.flows.flow(way).is_some_and(|flow| flow.key.dst.ip().is_multicast());
+        if !is_group && self.assemblies.is_over(id) {
             self.assemblies.forget(id);
         }
     }
@@ -140,22 +152,26 @@ impl Correlator {
     fn legs_of(&mut self, id: AssemblyId, key: LegKey) -> Vec<Box<Leg>> {
         let mut legs = Vec::new();
         let Some(assembly) = self.assemblies.get_mut(id) else { return legs };
-        let mut lasts: Vec<Last> = Vec::new();
+        let mut got: Vec<(Last, Last, bool)> = Vec::new();
         for reader in &mut assembly.readers {
-            if let Some(last) = reader.last.filter(|_| !reader.told) {
+            if let Some(with) = reader.got.filter(|_| !reader.told) {
                 reader.told = true;
-                lasts.push(last);
+                got.push((reader.last.unwrap_or(with), with, reader.is_unsure));
             }
         }
         let Some(assembly) = self.assemblies.get(id) else { return legs };
         let Some(flow) = self.flows.flow(assembly.way) else { return legs };
         let Some(extent) = self.messages.leg(key).map(|leg| leg.extent) else { return legs };
-        for last in lasts {
+        for (last, with, is_unsure) in got {
             let spare = self.messages.spare();
-            let path = self.path_of(assembly, last);
-            let (from, to) = (flow.sender, Some(last.socket));
+            let path = self.path_of(assembly, last, with);
+            let (from, to) = (flow.sender, Some(with.socket));
             let (mut leg, backwards) = leg::build(flow.key, from, to, &path, spare);
             leg.stretch = Stretch { flow: assembly.way.id(), range: extent };
+            if is_unsure || assembly.is_late {
+                // It was delivered; how long it took is not known.
+                leg.times.clear(Stage::Send);
+            }
             self.totals.anomalies += backwards;
             legs.push(leg);
         }
@@ -164,30 +180,33 @@ impl Correlator {
 
     /// What was seen of a message on its way to a reader. Its first byte left with its first datagram. The
     /// fragment that came last left when it was first sent: what is sent again is on the network's account.
-    fn path_of(&self, assembly: &Assembly, last: Last) -> Path<'_> {
+    /// It was got with its own last fragment, or later, with that of another that the reader lacked.
+    fn path_of(&self, assembly: &Assembly, last: Last, with: Last) -> Path<'_> {
         let begins = assembly.carriers.first();
         let leaves = assembly.first_with(last.fragment);
         let first = begins.and_then(|carrier| self.datagram(*carrier));
         let departs = leaves.and_then(|carrier| self.datagram(*carrier));
         let arrives = self.arrival(last);
+        let ends = self.arrival(with);
         let sending = first.and_then(|datagram| datagram.sending);
         let resent = leaves.is_some_and(|c| (c.way, c.number) != (last.way, last.number));
-        let read = arrives.and_then(|arrival| arrival.read);
+        let read = ends.and_then(|arrival| arrival.read);
         Path {
             send: sending.and_then(|sending| sending.entered),
             sent: departs.and_then(|datagram| datagram.sending?.entered),
             queue: departs.and_then(|datagram| datagram.queued),
             xmit: departs.and_then(|datagram| datagram.xmit),
             rx: arrives.and_then(|arrival| arrival.rx),
-            ready: arrives.and_then(|arrival| arrival.ready),
+            ready: ends.and_then(|arrival| arrival.ready),
             read: read.map(|(at, _)| at),
             sender: sending.map(|sending| sending.task),
-            reader: read.map(|(_, task)| Who { task, socket: Some(last.socket) }),
-            reading: arrives.map_or(&[], |arrival| arrival.led),
+            reader: read.map(|(_, task)| Who { task, socket: Some(with.socket) }),
+            reading: ends.map_or(&[], |arrival| arrival.led),
             sending: begins.map_or(&[], |carrier| self.led(*carrier)),
             circumstances: Circumstances {
                 deferred: arrives.is_some_and(|arrival| arrival.deferred),
                 resent,
+                behind_loss: with != last,
                 ..Circumstances::default()
             },
         }
@@ -264,8 +283,12 @@ impl Correlator {
     /// Nothing more is expected of a message: what readers lack was lost, unless it was events that were.
     fn give_up_assembled(&mut self, id: AssemblyId, out: &mut dyn DeliverySink) {
         let key = self.leg_of(id);
+        if self.assemblies.get_all(id) {
+            self.hand_out_assembled(id, out);
+        }
         let Some(assembly) = self.assemblies.get(id) else { return };
-        let (way, told, lacking) = (assembly.way, assembly.told, assembly.lacking() as u64);
+        let (way, told) = (assembly.way, assembly.told);
+        let lacking = self.assemblies.lacking(id) as u64;
         if let Some(key) = key.filter(|_| !told) {
             self.settle_row(key, way);
             let unread = self.unread_leg(id, key);

@@ -189,7 +189,12 @@ impl Correlator {
         if let Marks::Udp(marks) = &mut flow.marks {
             let led = self.threads.chain(read.task, at);
             marks.read(number, read.socket, at, read.task, led);
-            let by = Taker { socket: read.socket, pid: Some(read.task.pid), at };
+            let by = Taker {
+                socket: read.socket,
+                pid: Some(read.task.pid),
+                at,
+                lost: self.lost.iter().sum(),
+            };
             for (assembly, first, count) in marks.carried(number) {
                 self.assemblies.take(assembly, Carrier { way, number, first, count }, by);
             }

@@ -18,7 +18,7 @@ const FIRST_MESSAGES: u64 = 3;
 impl Correlator {
     /// Takes in the messages that the decoder of a conversation has just found.
     pub(crate) fn sight_found(&mut self, at: Nanos, way: Way) {
-        if !self.found.carried.is_empty() {
+        if !self.found.carried.is_empty() || !self.found.ordered.is_empty() {
             self.carry_found(at, way);
         }
         self.note_unread(way);
@@ -47,6 +47,15 @@ impl Correlator {
 
     pub(crate) fn sight(&mut self, at: Nanos, way: Way, found: Found) {
         let Some(row) = self.row_of(way) else { return };
+        if self.is_repair(way, &found) {
+            if let Some(row) = self.rows.get_mut(row) {
+                row.counts.duplicates += 1;
+            }
+            if let Some(conversation) = self.flows.get_mut(way) {
+                conversation.ledger.again(way.side, Part::Repeats, found.payload_len);
+            }
+            return;
+        }
         let is_warmup = found.stamp.is_some_and(|stamp| stamp.warmup);
         let Some(sighting) = self.sighting(at, way, &found, row) else { return };
         if let Some(count) = self.left_out(&found, &sighting) {

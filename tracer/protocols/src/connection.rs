@@ -130,8 +130,8 @@ pub struct Fragments {
     pub payload_len: u64,
     /// Bytes of payload here that were seen before.
     pub repeated_bytes: u64,
-    /// The message was seen whole before, or may have begun before the conversation was seen: if nothing
-    /// is known of it, it is not a new one.
+    /// The message was seen whole before, or was first sent when nothing of it was seen: if nothing is known
+    /// of it, when it was sent is not known either.
     pub is_late: bool,
 }
 
@@ -157,6 +157,11 @@ pub trait FrameSink {
 
     /// The frame before has so many messages by its own account, and they cannot be read.
     fn unread_messages(&mut self, _messages: u64) {}
+
+    /// Takes note that the messages of this sender, which its [`GlobalKey`]s name, are handed to their
+    /// readers in the order of their numbers: what is missing holds up what was sent after it. Nothing before
+    /// number `first` is sent again any more.
+    fn in_order(&mut self, _origin: [u8; 16], _first: u64) {}
 }
 
 impl<F: FnMut(&Frame<'_>)> FrameSink for F {

@@ -147,6 +147,10 @@ impl FrameSink for Collector<'_> {
         let unread = &mut self.found.unread[self.side as usize];
         *unread = unread.saturating_add(messages);
     }
+
+    fn in_order(&mut self, origin: [u8; 16], first: u64) {
+        self.found.ordered.push((self.side, origin, first));
+    }
 }
 
 /// The identity of a message that its protocol names.

@@ -10,6 +10,7 @@
 //! between may lose any of it. A reader has the message when it has taken its last missing fragment.
 
 use super::open::LegKey;
+use super::order::Order;
 use crate::flow::Way;
 use rustc_hash::FxHashMap;
 use slab::Slab;
@@ -18,7 +19,7 @@ use wirelap_events::{GlobalKey, Nanos, Pid, SocketId};
 use wirelap_protocols::Fragments;
 
 /// Messages in fragments that are followed at once; beyond, the one that has begun first is given up.
-const MAX_OPEN: usize = 4096;
+const MAX_OPEN: usize = 65_536;
 
 /// Datagrams of all of them together, likewise.
 const MAX_CARRIERS: usize = 262_144;
@@ -26,8 +27,12 @@ const MAX_CARRIERS: usize = 262_144;
 /// The most fragments of a message that are kept track of.
 const MAX_FRAGMENTS: u32 = 1 << 20;
 
-/// Room of messages that are gone, kept for others.
-const SPARE: usize = 64;
+/// Room of messages that are gone, kept for others, and how many datagrams each has room for.
+const SPARE: usize = 1024;
+const SPARE_CARRIERS: usize = 64;
+
+/// Senders on ways whose order is remembered; beyond, those of whom nothing is under way go.
+const MAX_ORDERS: usize = 65_536;
 
 /// An assembly's index and serial number.
 pub type AssemblyId = (usize, u64);
@@ -56,6 +61,8 @@ pub struct Taker {
     pub socket: SocketId,
     pub pid: Option<Pid>,
     pub at: Nanos,
+    /// Events lost so far.
+    pub lost: u64,
 }
 
 /// The datagram that brought a reader its last missing fragment.
@@ -71,12 +78,16 @@ pub struct Last {
 /// What one reader has.
 #[derive(Debug)]
 pub struct Reader {
-    socket: SocketId,
+    pub socket: SocketId,
     pid: Option<Pid>,
     /// A bit for each fragment that it has taken.
     taken: Vec<u64>,
     have: u32,
     pub last: Option<Last>,
+    /// With what it got the message: with `last`, or with something sent before it that it lacked.
+    pub got: Option<Last>,
+    /// When it got it is not known: what it may have waited for never came.
+    pub is_unsure: bool,
     /// Its delivery was handed out.
     pub told: bool,
 }
@@ -100,7 +111,9 @@ pub struct Assembly {
     pub told: bool,
     pub began: Nanos,
     /// When something of it was last sent or taken.
-    touched: Nanos,
+    pub touched: Nanos,
+    /// Those of the same sender on the same way.
+    order: usize,
     /// Events lost before it began.
     pub lost: u64,
 }
@@ -110,6 +123,8 @@ pub struct Assembly {
 pub struct Assemblies {
     open: Slab<Assembly>,
     by_way: FxHashMap<(Way, GlobalKey), usize>,
+    orders: Slab<Order>,
+    by_sender: FxHashMap<(Way, [u8; 16]), usize>,
     /// Those that were sent to a multicast group: what is sent again goes to single readers.
     multicast: FxHashMap<GlobalKey, usize>,
     /// Those to be looked at once slower layers had time to report, and since when.
@@ -181,7 +196,14 @@ impl Assemblies {
         self.serial += 1;
         let mut assembly = self.spare.pop().unwrap_or_else(|| Assembly::new(way, fragments));
         assembly.start(self.serial, way, fragments, (at, lost));
+        assembly.order = self.order_of(way, fragments.message.origin);
         let index = self.open.insert(assembly);
+        // What came before anyone looked is waited for by nobody who is known.
+        if !fragments.is_late
+            && let Some(order) = self.orders.get_mut(self.open[index].order)
+        {
+            order.begin(fragments.message.seq, (index, self.serial));
+        }
         self.by_way.insert((way, fragments.message), index);
         if is_multicast && fragments.is_global {
             self.multicast.insert(fragments.message, index);
@@ -206,13 +228,126 @@ impl Assemblies {
         }
     }
 
+    fn order_of(&mut self, way: Way, origin: [u8; 16]) -> usize {
+        if let Some(&index) = self.by_sender.get(&(way, origin)) {
+            return index;
+        }
+        if self.orders.len() >= MAX_ORDERS {
+            let orders = &mut self.orders;
+            self.by_sender.retain(|_, index| {
+                let is_idle = orders.get(*index).is_none_or(Order::is_idle);
+                if is_idle {
+                    orders.try_remove(*index);
+                }
+                !is_idle
+            });
+        }
+        let index = self.orders.insert(Order::default());
+        self.by_sender.insert((way, origin), index);
+        index
+    }
+
+    /// Readers get what this sender sends on this way in the order of its numbers, and nothing before `first`
+    /// is sent again.
+    pub fn keep_order(&mut self, way: Way, origin: [u8; 16], first: u64, at: Nanos) {
+        let index = self.order_of(way, origin);
+        let Some(order) = self.orders.get_mut(index) else { return };
+        order.in_order = true;
+        if order.skip(first) {
+            self.free(index, at);
+        }
+    }
+
     /// A reader has taken a datagram that has these fragments of a message.
     pub fn take(&mut self, id: AssemblyId, carrier: Carrier, by: Taker) {
-        let Some(assembly) = self.get_mut(id) else { return };
+        let Some(assembly) = self.open.get_mut(id.0).filter(|found| found.serial == id.1) else {
+            return;
+        };
         assembly.touched = assembly.touched.max(by.at);
-        if assembly.take(carrier, by) {
-            self.due.push_back((by.at, id));
+        let is_whole = assembly.take(carrier, by);
+        let (order, number) = (assembly.order, assembly.message.seq);
+        let Some(order) = self.orders.get_mut(order) else { return };
+        if carrier.way == assembly.way {
+            order.see(by);
         }
+        if !is_whole {
+            return;
+        }
+        if order.have_all(assembly) {
+            order.end(id);
+        }
+        order.lost = by.lost;
+        for index in 0..self.open[id.0].readers.len() {
+            let reader = &self.open[id.0].readers[index];
+            let socket = reader.socket;
+            if reader.last.is_none_or(|last| last.number != carrier.number) || reader.got.is_some()
+            {
+                continue;
+            }
+            if order.holds(&self.open, number, socket) {
+                order.hold(number, id, socket);
+                continue;
+            }
+            let got = self.open[id.0].readers[index].last;
+            self.open[id.0].readers[index].got = got;
+            self.due.push_back((by.at, id));
+            while let Some((held, socket)) = order.next_free(&self.open) {
+                if let Some(held_back) = self.open.get_mut(held.0).filter(|a| a.serial == held.1) {
+                    held_back.get(socket, got);
+                    self.due.push_back((by.at, held));
+                }
+            }
+        }
+    }
+
+    /// What was held for this message is held no longer; when its readers got it is not known.
+    fn let_go(&mut self, id: AssemblyId, at: Nanos) {
+        let Some(index) = self.get(id).map(|assembly| assembly.order) else { return };
+        let Some(order) = self.orders.get_mut(index) else { return };
+        order.end(id);
+        self.free(index, at);
+    }
+
+    /// What is held for nothing any more was handed on, nobody knows when.
+    fn free(&mut self, order: usize, at: Nanos) {
+        let Some(order) = self.orders.get_mut(order) else { return };
+        while let Some((held, socket)) = order.next_free(&self.open) {
+            if let Some(held_back) = self.open.get_mut(held.0).filter(|a| a.serial == held.1) {
+                held_back.get(socket, None);
+                self.due.push_back((at, held));
+            }
+        }
+    }
+
+    /// What was held for something that never came its readers got, nobody knows when. Whether any did.
+    pub fn get_all(&mut self, id: AssemblyId) -> bool {
+        let Some(assembly) = self.get_mut(id) else { return false };
+        for reader in assembly.readers.iter_mut().filter(|reader| reader.got.is_none()) {
+            reader.got = reader.last;
+            reader.is_unsure = true;
+        }
+        assembly.readers.iter().any(|reader| reader.got.is_some() && !reader.told)
+    }
+
+    /// Whether this message was sent before on another way, to a group.
+    pub fn is_known_elsewhere(&self, way: Way, message: GlobalKey) -> bool {
+        let first = self.multicast.get(&message).and_then(|index| self.open.get(*index));
+        first.is_some_and(|first| first.way != way)
+    }
+
+    /// Whether everybody who is known to read there has it, and got it.
+    pub fn is_over(&self, id: AssemblyId) -> bool {
+        let Some(assembly) = self.get(id) else { return true };
+        let order = self.orders.get(assembly.order);
+        order.is_none_or(|order| order.have_all(assembly))
+            && assembly.readers.iter().all(|reader| reader.got.is_some())
+    }
+
+    /// How many readers will not have a message that some have.
+    pub fn lacking(&self, id: AssemblyId) -> usize {
+        let Some(assembly) = self.get(id) else { return 0 };
+        let order = self.orders.get(assembly.order);
+        assembly.lacking() + order.map_or(0, |order| order.passed(assembly))
     }
 
     /// The next that is due: something was known of it before `limit`.
@@ -241,16 +376,16 @@ impl Assemblies {
     }
 
     pub fn forget(&mut self, id: AssemblyId) {
-        if self.get(id).is_none() {
-            return;
-        }
-        let gone = self.open.remove(id.0);
+        let Some(last) = self.get(id).map(|assembly| assembly.touched) else { return };
+        self.let_go(id, last);
+        let mut gone = self.open.remove(id.0);
         self.carriers -= gone.carriers.len();
         self.by_way.remove(&(gone.way, gone.message));
         if self.multicast.get(&gone.message) == Some(&id.0) {
             self.multicast.remove(&gone.message);
         }
-        if self.spare.len() < SPARE {
+        if self.spare.len() < SPARE && gone.carriers.capacity() <= SPARE_CARRIERS {
+            gone.readers.clear();
             self.spare.push(gone);
         }
     }
@@ -272,6 +407,7 @@ impl Assembly {
             told: false,
             began: Nanos(0),
             touched: Nanos(0),
+            order: 0,
             lost: 0,
         }
     }
@@ -318,6 +454,30 @@ impl Assembly {
         self.carriers.iter().find(|carrier| carrier.way == way).map(|carrier| carrier.number)
     }
 
+    /// Whether it is one datagram's.
+    pub fn is_single(&self) -> bool {
+        self.of == Some(1)
+    }
+
+    /// Whether `socket`, or another one of its process, has all of it.
+    pub fn has(&self, socket: SocketId, pid: Option<Pid>) -> bool {
+        self.readers.iter().any(|reader| reader.last.is_some() && reader.is(socket, pid))
+    }
+
+    /// Whether that one has some of it.
+    pub fn is_read_by(&self, socket: SocketId, pid: Option<Pid>) -> bool {
+        self.readers.iter().any(|reader| reader.is(socket, pid))
+    }
+
+    /// A reader got it with this datagram, or nobody knows when.
+    fn get(&mut self, socket: SocketId, with: Option<Last>) {
+        let reader = self.readers.iter_mut().find(|reader| reader.socket == socket);
+        if let Some(reader) = reader.filter(|reader| reader.got.is_none()) {
+            reader.got = with.or(reader.last);
+            reader.is_unsure = with.is_none();
+        }
+    }
+
     /// How many readers have a part of it.
     pub fn lacking(&self) -> usize {
         self.readers.iter().filter(|reader| reader.last.is_none()).count()
@@ -332,8 +492,14 @@ impl Reader {
             taken: Vec::new(),
             have: 0,
             last: None,
+            got: None,
+            is_unsure: false,
             told: false,
         }
+    }
+
+    fn is(&self, socket: SocketId, pid: Option<Pid>) -> bool {
+        self.socket == socket || (pid.is_some() && self.pid == pid)
     }
 
     /// Whether these are the last that it lacked, of a message with so many fragments.

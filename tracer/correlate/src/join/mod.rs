@@ -13,6 +13,7 @@ mod assemblies;
 mod expiry;
 mod index;
 mod open;
+mod order;
 mod table;
 
 pub use assemblies::{Assemblies, Assembly, AssemblyId, Carrier, Last, Taker};

@@ -121,11 +121,16 @@ fn buffer(tx: TxState, finding: &Finding) -> String {
 }
 
 fn lost(evidence: &Evidence, finding: &Finding) -> String {
+    let seen = &finding.circumstances;
+    // What TCP sends again is counted.
+    let is_tcp = evidence.losses.resent > 0;
     let whose = if finding.segment() == Segment::BrokerDwell {
         "TCP sent the consumer's request for messages again, or what it had to have before it asked"
-    } else if finding.circumstances.tx.is_none() && finding.segments[Segment::Wire as usize] > 0 {
+    } else if !is_tcp && seen.resent {
         "datagrams of the message were lost, and the protocol sent them again"
-    } else if finding.circumstances.resent {
+    } else if !is_tcp {
+        "datagrams of earlier messages were lost, and what came after them had to wait until the protocol had sent them again"
+    } else if seen.resent {
         "TCP sent bytes of the message again"
     } else {
         "TCP sent earlier bytes of the connection again, and what came after them had to wait"

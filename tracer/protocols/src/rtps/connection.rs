@@ -6,7 +6,7 @@ use super::fragments::{Added, Key, MAX_FRAGMENTS, OpenSamples};
 use super::message::{HEADER_BYTES, Message, Step, Submessage};
 use super::parameters;
 use super::payload::Application;
-use super::submessage::{Content, Kind};
+use super::submessage::{Content, Kind, heartbeat};
 use super::topics::Topics;
 use super::writers::Writers;
 use crate::{Connection, Fragments, FrameSink, Pdu, PduLen, Reader, Side};
@@ -86,7 +86,16 @@ impl RtpsConnection {
                 }
                 frame.class = datagram.framed.class_after(submessage);
             }
-            Content::Control(class) => frame.class = class,
+            Content::Control(class) => {
+                frame.class = class;
+                // Only reliable readers are told what there is.
+                if class == Class::Ack
+                    && submessage.kind == Kind::Heartbeat
+                    && let Some((writer, first)) = heartbeat(submessage)
+                {
+                    out.in_order(writer.of(datagram.prefix), first);
+                }
+            }
             Content::Publication(sample) => {
                 frame.class = Class::Discovery;
                 self.publication(&sample);
@@ -124,8 +133,20 @@ impl RtpsConnection {
             return out.frame(&frame);
         };
         let duplicate = writer.has_seen(sample.number);
+        let is_late = duplicate || writer.is_past(sample.number);
         writer.begin(sample.number);
         writer.see(sample.number);
+        let message = GlobalKey { origin: guid, seq: sample.number, unique: true };
+        out.fragments(&Fragments {
+            message,
+            is_global: true,
+            first: 0,
+            count: 1,
+            of: Some(1),
+            payload_len: application.len,
+            repeated_bytes: 0,
+            is_late,
+        });
         frame.class = Class::Data;
         frame.payload_bytes = application.len;
         frame.data = Some(Data {
@@ -133,7 +154,7 @@ impl RtpsConnection {
             topic: writer.topic(&self.topics),
             payload_len: application.len,
             payload: application_bytes(serialized.bytes, application),
-            key: Some(GlobalKey { origin: guid, seq: sample.number, unique: true }),
+            key: Some(message),
             duplicate,
             retained: false,
         });

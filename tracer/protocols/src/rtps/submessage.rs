@@ -184,11 +184,24 @@ fn class_of(purpose: Purpose) -> Class {
     }
 }
 
+/// The writer of a submessage of the reliable protocol.
+pub(super) fn writer_of(submessage: &Submessage) -> Option<EntityId> {
+    let mut body = submessage.body;
+    let _reader = EntityId::read(&mut body)?;
+    EntityId::read(&mut body)
+}
+
+/// The writer of a `HEARTBEAT`, and the first sample that it still has (§9.4.5.7).
+pub(super) fn heartbeat(submessage: &Submessage) -> Option<(EntityId, u64)> {
+    let mut body = submessage.body;
+    let _reader = EntityId::read(&mut body)?;
+    let writer = EntityId::read(&mut body)?;
+    Some((writer, submessage.order.sequence_number(&mut body)?))
+}
+
 /// The class of a submessage of the reliable protocol: all five start with reader and writer.
 fn acknowledgement(submessage: &Submessage) -> Class {
-    let mut body = submessage.body;
-    let writer = EntityId::read(&mut body).and_then(|_reader| EntityId::read(&mut body));
-    match writer.map(EntityId::purpose) {
+    match writer_of(submessage).map(EntityId::purpose) {
         None => Class::Opaque,
         Some(Purpose::User) => Class::Ack,
         Some(Purpose::Vendor) => Class::Other,

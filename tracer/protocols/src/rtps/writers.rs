@@ -59,6 +59,11 @@ impl Writer {
         follows
     }
 
+    /// Whether something of a later sample was seen: then this is not the first time that it is sent.
+    pub fn is_past(&self, number: u64) -> bool {
+        number < self.begun
+    }
+
     /// Remembers the sample.
     pub fn see(&mut self, number: u64) {
         let news = number.saturating_sub(self.newest);

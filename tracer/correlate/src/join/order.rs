@@ -1,0 +1,120 @@
+//! In which order a reader gets the messages of one sender.
+//!
+//! A reliable DDS reader hands its messages on in the order of their numbers (DDSI-RTPS 2.5 §8.4.12): what
+//! it has waits for what was sent before it and is missing.
+
+use super::assemblies::{Assembly, AssemblyId, Taker};
+use slab::Slab;
+use std::collections::VecDeque;
+use wirelap_events::{Nanos, Pid, SocketId};
+
+/// Readers of one way that are remembered; a multicast group rarely has more on one host.
+const MAX_TAKERS: usize = 64;
+
+/// A reader that has taken nothing for so long while others did is not waited for.
+const SILENT: Nanos = Nanos::from_millis(1_000);
+
+/// The messages of one sender on one way.
+#[derive(Debug, Default)]
+pub struct Order {
+    /// Readers get them in the order of their numbers.
+    pub in_order: bool,
+    /// Events lost until something was taken last.
+    pub lost: u64,
+    takers: Vec<Seen>,
+    /// Those that not every reader has, by number.
+    lacking: VecDeque<(u64, AssemblyId)>,
+    /// What a reader has and gets only with something that was sent before it.
+    held: Vec<(u64, AssemblyId, SocketId)>,
+}
+
+/// A reader, and when it took something first and last.
+#[derive(Debug)]
+struct Seen {
+    socket: SocketId,
+    pid: Option<Pid>,
+    first: Nanos,
+    last: Nanos,
+}
+
+impl Order {
+    pub fn is_idle(&self) -> bool {
+        self.lacking.is_empty() && self.held.is_empty()
+    }
+
+    pub fn begin(&mut self, number: u64, id: AssemblyId) {
+        let place = self.lacking.partition_point(|(other, _)| *other < number);
+        self.lacking.insert(place, (number, id));
+    }
+
+    /// Nobody lacks it any more, or nobody will have it.
+    pub fn end(&mut self, id: AssemblyId) {
+        if let Some(index) = self.lacking.iter().rposition(|(_, other)| *other == id) {
+            self.lacking.remove(index);
+        }
+    }
+
+    /// Nothing before this number is waited for any more. Whether something was.
+    pub fn skip(&mut self, first: u64) -> bool {
+        let gone = self.lacking.partition_point(|(number, _)| *number < first);
+        self.lacking.drain(..gone);
+        gone > 0
+    }
+
+    /// A reader takes something of a message that went this way.
+    pub fn see(&mut self, by: Taker) {
+        if let Some(seen) = self.takers.iter_mut().find(|seen| seen.socket == by.socket) {
+            seen.last = by.at;
+        } else if self.takers.len() < MAX_TAKERS {
+            self.takers.push(Seen { socket: by.socket, pid: by.pid, first: by.at, last: by.at });
+        }
+    }
+
+    /// Whether everybody who reads here has this message.
+    pub fn have_all(&self, message: &Assembly) -> bool {
+        let lacks = |seen: &Seen| {
+            seen.first <= message.began
+                && seen.last + SILENT >= message.began
+                && !message.has(seen.socket, seen.pid)
+        };
+        message.lacking() == 0 && !self.takers.iter().any(lacks)
+    }
+
+    /// How many readers have taken something later, and nothing of this message.
+    pub fn passed(&self, message: &Assembly) -> usize {
+        let passed = |seen: &&Seen| {
+            seen.first <= message.began
+                && seen.last > message.touched
+                && !message.is_read_by(seen.socket, seen.pid)
+        };
+        self.takers.iter().filter(passed).count()
+    }
+
+    /// Whether `socket` lacks something that was sent before this number.
+    pub fn holds(&self, open: &Slab<Assembly>, number: u64, socket: SocketId) -> bool {
+        let seen = self.takers.iter().find(|seen| seen.socket == socket);
+        let before = self.lacking.iter().take_while(|(other, _)| *other < number);
+        self.in_order
+            && before.filter_map(|(_, id)| open.get(id.0)).any(|message| {
+                let pid = seen.and_then(|seen| seen.pid);
+                let is_here = seen.is_some_and(|seen| seen.first <= message.began)
+                    || message.is_read_by(socket, pid);
+                // It may have been taken where events were lost.
+                is_here && message.lost == self.lost && !message.has(socket, pid)
+            })
+    }
+
+    /// A reader has this message and does not get it yet.
+    pub fn hold(&mut self, number: u64, id: AssemblyId, socket: SocketId) {
+        self.held.push((number, id, socket));
+    }
+
+    /// What is held for nothing that is missing.
+    pub fn next_free(&mut self, open: &Slab<Assembly>) -> Option<(AssemblyId, SocketId)> {
+        let is_free =
+            |(number, _, socket): &(u64, AssemblyId, SocketId)| !self.holds(open, *number, *socket);
+        let index = self.held.iter().position(is_free)?;
+        let (_, id, socket) = self.held.swap_remove(index);
+        Some((id, socket))
+    }
+}
