@@ -15,7 +15,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// The longest that a script is silent.
-const LONG: Duration = Duration::from_mins(3);
+const LONG: Duration = Duration::from_secs(100);
 
 /// Blocks that the screen shows before it counts as what it shows of a state.
 const BLOCKS_OF_A_STATE: usize = 3;

@@ -122,6 +122,8 @@ class Lab:
         self.group = None
         self.stack.callback(self.kill)
         subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
+        # Whoever ends the script ends what it started.
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended from outside"))
         tell("hello")
         expect("start")
 
