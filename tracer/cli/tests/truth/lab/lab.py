@@ -106,6 +106,11 @@ class Peer:
     def run(self):
         return self.go().done()
 
+    def leave(self):
+        """Ends a subscriber, whatever is still under way to it."""
+        self.send("leave")
+        return json.loads(self.wait("done"))
+
     def end(self):
         self.send("end")
         return json.loads(self.wait("done"))
@@ -267,9 +272,9 @@ class Lab:
 
     # What goes wrong.
 
-    def burn(self, cpu):
-        """A program that nobody here knows takes all of a CPU."""
-        return self.start("taskset", "-c", cpu, "yes")
+    def burn(self, cpu, nice=0):
+        """A program that nobody here knows takes all of a CPU; below 0, before others that want it."""
+        return self.start("nice", "-n", nice, "taskset", "-c", cpu, "yes")
 
     def drop(self, percent, hook="output", match=None):
         """The firewall drops one packet in so many, at random."""
