@@ -55,6 +55,7 @@ enum wl_flag {
 	WL_DEFERRED = 8,  /* wl_packet: it was left to ksoftirqd */
 	WL_FRAGMENT = 16, /* wl_packet: an IP fragment of a datagram */
 	WL_REFUSED = 32, /* wl_packet: an ICMP error in answer to a packet of the other direction */
+	WL_OUTWARD = 64, /* wl_drop: it had not left its socket's host yet */
 };
 
 /* wl_wake.rest. */
@@ -78,6 +79,17 @@ enum wl_cause {
 	WL_CAUSE_SOCKET_BUFFER = 1,
 	WL_CAUSE_QUEUE = 2,
 	WL_CAUSE_NO_SOCKET = 3,
+	WL_CAUSE_FILTER = 4,
+	WL_CAUSE_DUPLICATE = 5,
+};
+
+/* wl_retransmit.state: include/uapi/linux/tcp.h enum tcp_ca_state. */
+enum wl_ca_state {
+	WL_CA_OPEN = 0,
+	WL_CA_DISORDER = 1,
+	WL_CA_CWR = 2,
+	WL_CA_RECOVERY = 3,
+	WL_CA_LOSS = 4,
 };
 
 /* Times are CLOCK_MONOTONIC nanoseconds, 0 where unknown; lengths are bytes. */
@@ -203,14 +215,21 @@ struct wl_retransmit {
 	__u64 cookie;
 	__u32 start;
 	__u32 len;
+	__u32 state;
+	__u32 unused;
 };
 
 struct wl_drop {
 	struct wl_head head;
+	__u64 queued; /* 0: it was in no qdisc */
 	__u32 reason;
 	__u32 len;
 	__u32 cause;
-	__u32 unused;
+	__u32 seq; /* TCP, as the three below */
+	__u32 ack;
+	__u16 window;
+	__u8 tcp_flags;
+	__u8 unused;
 	struct wl_flow flow;
 };
 

@@ -138,6 +138,10 @@ struct tcp_sock {
 	__u8 nonagle : 4;
 };
 
+struct inet_connection_sock {
+	__u8 icsk_ca_state : 5;
+};
+
 struct socket {
 	struct sock *sk;
 };
@@ -262,6 +266,16 @@ enum skb_drop_reason {
 	SKB_DROP_REASON_QDISC_CONGESTED,
 	SKB_DROP_REASON_CPU_BACKLOG,
 	SKB_DROP_REASON_FULL_RING,
+	SKB_DROP_REASON_NETFILTER_DROP,
+	SKB_DROP_REASON_TC_INGRESS,
+	SKB_DROP_REASON_TC_EGRESS,
+	SKB_DROP_REASON_BPF_CGROUP_EGRESS,
+	SKB_DROP_REASON_FQ_FLOW_LIMIT,
+	SKB_DROP_REASON_FQ_BAND_LIMIT,
+	SKB_DROP_REASON_TCP_ZEROWINDOW,
+	SKB_DROP_REASON_TCP_OLD_DATA,
+	SKB_DROP_REASON_TCP_OFOMERGE,
+	SKB_DROP_REASON_TCP_OFO_DROP,
 };
 
 #pragma clang attribute pop

@@ -8,6 +8,7 @@ int BPF_PROG(retransmit, struct sock *sk, struct sk_buff *skb)
 	struct sock_state *state;
 	struct wl_retransmit *out;
 	struct tcp_skb_cb *cb = (void *)skb + bpf_core_field_offset(struct sk_buff, cb);
+	struct inet_connection_sock *connection = (void *)sk;
 	__u32 start = BPF_CORE_READ(cb, seq);
 
 	if (!is_open())
@@ -24,6 +25,9 @@ int BPF_PROG(retransmit, struct sock *sk, struct sk_buff *skb)
 	out->cookie = state->cookie;
 	out->start = start;
 	out->len = skb->len;
+	/* Already that of the recovery: tcp_enter_loss() and tcp_enter_recovery() come before. */
+	out->state = BPF_CORE_READ_BITFIELD_PROBED(connection, icsk_ca_state);
+	out->unused = 0;
 	submit(out);
 	return 0;
 }
@@ -51,13 +55,33 @@ static __always_inline __u32 netns_of(struct sk_buff *skb)
 static __always_inline __u32 cause_of(__u32 reason)
 {
 	if (is_reason(reason, SOCKET_RCVBUFF) || is_reason(reason, SOCKET_BACKLOG) ||
-	    is_reason(reason, PROTO_MEM))
+	    is_reason(reason, PROTO_MEM) || is_reason(reason, TCP_ZEROWINDOW))
 		return WL_CAUSE_SOCKET_BUFFER;
 	if (is_reason(reason, QDISC_DROP) || is_reason(reason, QDISC_OVERLIMIT) ||
 	    is_reason(reason, QDISC_CONGESTED) || is_reason(reason, CPU_BACKLOG) ||
-	    is_reason(reason, FULL_RING))
+	    is_reason(reason, FULL_RING) || is_reason(reason, FQ_FLOW_LIMIT) ||
+	    is_reason(reason, FQ_BAND_LIMIT))
 		return WL_CAUSE_QUEUE;
+	if (is_reason(reason, NETFILTER_DROP) || is_reason(reason, TC_INGRESS) ||
+	    is_reason(reason, TC_EGRESS) || is_reason(reason, BPF_CGROUP_EGRESS))
+		return WL_CAUSE_FILTER;
+	if (is_reason(reason, TCP_OLD_DATA) || is_reason(reason, TCP_OFOMERGE) ||
+	    is_reason(reason, TCP_OFO_DROP))
+		return WL_CAUSE_DUPLICATE;
 	return is_reason(reason, NO_SOCKET) ? WL_CAUSE_NO_SOCKET : WL_CAUSE_OTHER;
+}
+
+/*
+ * Whether the packet has not left the host of its socket: its socket is then its sender. A received packet may
+ * have its receiver's (early demultiplexing), and a forwarded one, or one that a device has taken, has none.
+ */
+static __always_inline bool is_outward(struct sk_buff *skb, const struct wl_packet *p)
+{
+	struct sock *sk = skb->sk;
+
+	return sk && sk->__sk_common.skc_num == p->flow.sport &&
+	       (!sk->__sk_common.skc_dport ||
+		bpf_ntohs(sk->__sk_common.skc_dport) == p->flow.dport);
 }
 
 /* net/core/skbuff.c; the reason is there since 5.17 (c504e5c2f964). */
@@ -83,10 +107,15 @@ int BPF_PROG(packet_dropped, struct sk_buff *skb, void *location, unsigned int r
 	out = reserve(struct wl_drop, WL_PROBE_DROP);
 	if (!out)
 		return 0;
-	fill_head(&out->head, bpf_ktime_get_ns(), WL_DROP, 0);
+	fill_head(&out->head, bpf_ktime_get_ns(), WL_DROP, is_outward(skb, &p) ? WL_OUTWARD : 0);
+	out->queued = take_queued(skb, &p);
 	out->reason = reason;
 	out->len = p.payload_len;
 	out->cause = cause_of(reason);
+	out->seq = p.seq;
+	out->ack = p.ack;
+	out->window = p.window;
+	out->tcp_flags = p.tcp_flags;
 	out->unused = 0;
 	out->flow = p.flow;
 	out->flow.netns = netns_of(skb);

@@ -18,8 +18,9 @@
 
 #include "datagrams.h"
 
-#include "drops.bpf.c"
 #include "packets.bpf.c"
+/* Takes from what the packets left in queues. */
+#include "drops.bpf.c"
 #include "read.bpf.c"
 #include "ready.bpf.c"
 #include "sched.bpf.c"

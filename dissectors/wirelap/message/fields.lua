@@ -50,7 +50,7 @@ local F = {
 
 local segments = {
     { "client_tx", "Client library, sending" }, { "write", "Write in parts" }, { "socket_tx", "Socket, sending" },
-    { "qdisc", "Queueing discipline" }, { "wire", "Device to device" }, { "stack_rx", "Stack, receiving" },
+    { "loss", "Lost, until sent again" }, { "qdisc", "Queueing discipline" }, { "wire", "Device to device" }, { "stack_rx", "Stack, receiving" },
     { "wakeup", "Until the reader was woken" }, { "runqueue", "Waiting for a CPU" },
     { "handoff", "From thread to thread" }, { "busy", "Reader busy" }, { "read", "Reading" },
     { "client_rx", "Client library, receiving" }, { "broker_dwell", "In the broker" },

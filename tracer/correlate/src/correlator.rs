@@ -176,7 +176,7 @@ impl Correlator {
             Body::Lost(lost) => self.lost[lost.probe as usize] += lost.count,
             Body::Window(open) => self.window(at, *open),
             Body::Retransmit(retransmit) => self.retransmit(at, retransmit),
-            Body::Drop(drop) => self.dropped(drop),
+            Body::Drop(drop) => self.dropped(at, drop),
         }
     }
 

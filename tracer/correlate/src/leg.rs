@@ -16,6 +16,7 @@ pub fn build(
     let seen = [
         (Stage::Send, path.send),
         (Stage::Sent, path.sent),
+        (Stage::Lost, path.lost),
         (Stage::Queue, path.queue),
         (Stage::Xmit, path.xmit),
         (Stage::Rx, path.rx),

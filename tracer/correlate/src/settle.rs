@@ -1,7 +1,7 @@
 //! From legs to deliveries handed out.
 
 use crate::correlator::DeliverySink;
-use crate::flow::{Flow, Way};
+use crate::flow::{Flow, Marks, Way};
 use crate::join::{GivenUp, LegKey, LegState, Messages};
 use crate::rows::{PROCESSES, Role};
 use crate::stats::read_at;
@@ -145,6 +145,7 @@ impl Correlator {
             first.circumstances.filled = request.and_then(|request| request.filled);
         }
         first.circumstances.start_up = start_up;
+        first.circumstances.missing = self.missing_before(way, &first);
         first.circumstances.fan_out = siblings.and_then(|(sender, fan_out)| {
             (first.sender.is_some() && first.sender == sender).then_some(fan_out)
         });
@@ -187,6 +188,17 @@ impl Correlator {
             (path.sender, path.send)
         };
         Some((sender, FanOut { position, readers, first_sent: sent? }))
+    }
+
+    /// When bytes of a leg's connection were missing before its send, the longest time.
+    fn missing_before(&self, way: Way, leg: &Leg) -> Option<(Nanos, Nanos)> {
+        let send = leg.times.get(Stage::Send)?;
+        let of = |way: Way| match &self.flows.flow(way)?.marks {
+            Marks::Tcp(marks) => marks.missing_before(send),
+            Marks::Udp(_) => None,
+        };
+        let both = [of(way), of(way.back())].into_iter().flatten();
+        both.max_by_key(|&(from, there)| there - from)
     }
 
     /// Hands out the deliveries that end with these legs.

@@ -1,8 +1,8 @@
 //! A message's whole life: from its first send to one reader.
 
 use crate::{
-    Ask, FlowKey, Holder, Nanos, Rest, Segment, Segments, SocketId, Stage, StageTimes, Stamp,
-    Stretch, TaskId, TxState,
+    Ask, DropCause, FlowKey, Holder, Nanos, Recovery, Rest, Segment, Segments, SocketId, Stage,
+    StageTimes, Stamp, Stretch, TaskId, TxState,
 };
 use arrayvec::ArrayVec;
 use std::ops::Add;
@@ -113,10 +113,23 @@ pub struct Circumstances {
     pub send_len: u32,
     /// The last acknowledgement of earlier bytes that reached the sender before `queue` and after `sent`.
     pub acked: Option<Nanos>,
-    /// Some of its bytes were sent again: by TCP, or in datagrams by the protocol itself.
+    /// Some of its bytes were lost, and sent again: by TCP, or in datagrams by the protocol itself.
     pub resent: bool,
-    /// TCP sent earlier bytes again while it was under way: they were missing, and it had to wait.
+    /// Earlier bytes of the connection were lost, and it had to wait until they had arrived.
     pub behind_loss: bool,
+    /// How long earlier bytes, or the news that they had arrived, were missing while it was being written.
+    pub loss_in_write: Nanos,
+    /// The same while its last byte waited in the sender's socket.
+    pub loss_in_socket: Nanos,
+    /// The longest time before its send in which bytes of the connection, of either direction, were lost and not yet
+    /// there, from when to when: what the receiver asked for, or acknowledged, may be among them.
+    pub missing: Option<(Nanos, Nanos)>,
+    /// A loss shortly before had made the congestion window smaller, and it was not as large again.
+    pub shrunk_by_loss: bool,
+    /// What made TCP send again what was lost; `None` if nothing was, or that was not seen.
+    pub recovery: Option<Recovery>,
+    /// Why it was lost, where this host's kernel threw it away.
+    pub dropped: Option<DropCause>,
     /// Its last packet was left to `ksoftirqd`.
     pub deferred: bool,
     /// The last request for messages that the receiver made on this connection (Kafka `Fetch`, a NATS
@@ -225,9 +238,11 @@ impl Leg {
     ) {
         let segment = match stage {
             Stage::Publish => return,
+            // The copy that arrived left unseen.
+            _ if before == Stage::Lost => Segment::Loss,
             Stage::Send => Segment::ClientTx,
             Stage::Sent => Segment::Write,
-            Stage::Queue => Segment::SocketTx,
+            Stage::Lost | Stage::Queue => Segment::SocketTx,
             Stage::Xmit => Segment::Qdisc,
             Stage::Rx => Segment::Wire,
             Stage::Ready => Segment::StackRx,

@@ -28,7 +28,7 @@ pub use delivery::{
 };
 pub use event::{
     Body, Comm, Drop, DropCause, Event, Holder, Lost, Nagle, Origin, Packet, PacketHook, PacketId,
-    Portion, Probe, Read, ReadKind, Ready, ReadyKind, Rest, Retransmit, Send, SendKind, Socket,
+    Portion, Probe, Read, ReadKind, Ready, ReadyKind, Recovery, Rest, Retransmit, Send, SendKind, Socket,
     TaskId, TcpFields, TxState, Wake, tcp_flags,
 };
 pub use frame::{Ask, Class, Data, Frame, GlobalKey};

@@ -12,6 +12,9 @@ pub enum Stage {
     Send,
     /// Entry of the socket send that brings its last byte.
     Sent,
+    /// The packet with its last byte leaves the socket for the first time, and is lost on its way; what follows is
+    /// about the copy that arrived. Not passed where the first copy did.
+    Lost,
     /// The packet with its last byte reaches the qdisc.
     Queue,
     /// … and is handed to the NIC queue.
@@ -32,10 +35,11 @@ pub enum Stage {
 
 impl Stage {
     /// Every stage in order.
-    pub const ALL: [Stage; 11] = [
+    pub const ALL: [Stage; 12] = [
         Stage::Publish,
         Stage::Send,
         Stage::Sent,
+        Stage::Lost,
         Stage::Queue,
         Stage::Xmit,
         Stage::Rx,
@@ -52,6 +56,7 @@ impl Stage {
             Stage::Publish => "publish",
             Stage::Send => "send",
             Stage::Sent => "sent",
+            Stage::Lost => "lost",
             Stage::Queue => "queue",
             Stage::Xmit => "xmit",
             Stage::Rx => "rx",
@@ -72,8 +77,10 @@ pub enum Segment {
     ClientTx,
     /// Send → sent: the sender writes in parts.
     Write,
-    /// Sent → queue: Nagle, congestion window, pacing.
+    /// Sent → queue, or lost: Nagle, congestion window, pacing.
     SocketTx,
+    /// Lost → queue: from the first transmission of the packet with its last byte to that of the copy that arrived.
+    Loss,
     /// Queue → xmit.
     Qdisc,
     /// Xmit → rx.
@@ -98,10 +105,11 @@ pub enum Segment {
 
 impl Segment {
     /// Every segment, in the order of a message's life.
-    pub const ALL: [Segment; 13] = [
+    pub const ALL: [Segment; 14] = [
         Segment::ClientTx,
         Segment::Write,
         Segment::SocketTx,
+        Segment::Loss,
         Segment::Qdisc,
         Segment::Wire,
         Segment::StackRx,
@@ -120,6 +128,7 @@ impl Segment {
             Segment::ClientTx => "client_tx",
             Segment::Write => "write",
             Segment::SocketTx => "socket_tx",
+            Segment::Loss => "loss",
             Segment::Qdisc => "qdisc",
             Segment::Wire => "wire",
             Segment::StackRx => "stack_rx",

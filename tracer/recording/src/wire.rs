@@ -17,7 +17,7 @@
 use std::net::{IpAddr, SocketAddr};
 use wirelap_events::{
     Comm, Cpu, Drop, DropCause, FlowKey, Holder, IfIndex, Lost, Nagle, Nanos, NetNs, Origin,
-    PacketHook, PacketId, Pid, Portion, Probe, Read, ReadKind, Ready, ReadyKind, Rest, Retransmit,
+    PacketHook, PacketId, Pid, Portion, Probe, Read, ReadKind, Ready, ReadyKind, Recovery, Rest, Retransmit,
     Send, SendKind, Seq, Socket, SocketId, TaskId, TcpFields, Tid, Transport, TxState, Wake,
 };
 
@@ -193,8 +193,6 @@ fields! {
     TcpFields { seq, ack, flags, window }
     Wake { task, rest, left, woken, waker, from_irq, migrated, holder }
     Holder { task, comm, held }
-    Retransmit { socket, start, len }
-    Drop { flow, cause, reason, len }
     Lost { probe, count }
     FlowKey { transport, src, dst, scope }
 }
@@ -226,6 +224,52 @@ impl Wire for TxState {
     }
 }
 
+impl Wire for Retransmit {
+    fn put(&self, out: &mut Vec<u8>) {
+        let Retransmit { socket, start, len, recovery } = self;
+        socket.put(out);
+        start.put(out);
+        len.put(out);
+        recovery.put(out);
+    }
+
+    fn take(from: &mut Bytes<'_>) -> Option<Retransmit> {
+        Some(Retransmit {
+            socket: Wire::take(from)?,
+            start: Wire::take(from)?,
+            len: Wire::take(from)?,
+            // The first recordings end here.
+            recovery: Wire::take(from).unwrap_or_default(),
+        })
+    }
+}
+
+impl Wire for Drop {
+    fn put(&self, out: &mut Vec<u8>) {
+        let Drop { flow, cause, reason, len, outward, queued, tcp } = self;
+        flow.put(out);
+        cause.put(out);
+        reason.put(out);
+        len.put(out);
+        outward.put(out);
+        queued.put(out);
+        tcp.put(out);
+    }
+
+    fn take(from: &mut Bytes<'_>) -> Option<Drop> {
+        Some(Drop {
+            flow: Wire::take(from)?,
+            cause: Wire::take(from)?,
+            reason: Wire::take(from)?,
+            len: Wire::take(from)?,
+            // The first recordings end here.
+            outward: Wire::take(from).unwrap_or_default(),
+            queued: Wire::take(from).unwrap_or_default(),
+            tcp: Wire::take(from).unwrap_or_default(),
+        })
+    }
+}
+
 variants! {
     Transport { 6 => Tcp, 17 => Udp }
     Origin { 0 => Existing, 1 => Connected, 2 => Accepted, 3 => FirstSeen }
@@ -235,7 +279,8 @@ variants! {
     ReadyKind { 0 => Stream(end), 1 => Datagram(packet) }
     PacketHook { 0 => Xmit, 1 => Rx }
     Rest { 0 => Asleep, 1 => Blocked, 2 => Stopped, 3 => Preempted }
-    DropCause { 0 => SocketBuffer, 1 => Queue, 2 => NoSocket, 3 => Other }
+    DropCause { 0 => SocketBuffer, 1 => Queue, 2 => NoSocket, 3 => Other, 4 => Filter, 5 => Duplicate }
+    Recovery { 0 => Timeout, 1 => Fast, 2 => TailProbe, 3 => Retry }
     Portion { 0 => Whole, 1 => Fragment { start, of }, 2 => Refusal }
     Probe {
         0 => Socket, 1 => Send, 2 => Read, 3 => Ready, 4 => Xmit, 5 => Rx, 6 => Sched,

@@ -8,7 +8,7 @@ use record::Record;
 use wirelap_ebpf::layout::{self as l, wl_flow, wl_head};
 use wirelap_events::{
     Body, Comm, Cpu, Drop, DropCause, Event, Holder, IfIndex, Nagle, Nanos, Origin, Packet,
-    PacketHook, PacketId, Portion, Probe, Read, ReadKind, Ready, ReadyKind, Rest, Retransmit, Send,
+    PacketHook, PacketId, Portion, Probe, Read, ReadKind, Ready, ReadyKind, Recovery, Rest, Retransmit, Send,
     SendKind, Seq, Socket, TcpFields, Transport, TxState, Wake,
 };
 
@@ -282,7 +282,17 @@ fn held(r: Record<'_>) -> u64 {
 
 fn retransmit(r: Record<'_>) -> Retransmit {
     use l::wl_retransmit as f;
-    Retransmit { socket: r.socket(f::COOKIE), start: Seq(r.u32(f::START)), len: r.u32(f::LEN) }
+    let recovery = match r.u32(f::STATE) {
+        l::WL_CA_LOSS => Recovery::Timeout,
+        l::WL_CA_RECOVERY => Recovery::Fast,
+        _ => Recovery::TailProbe,
+    };
+    Retransmit {
+        socket: r.socket(f::COOKIE),
+        start: Seq(r.u32(f::START)),
+        len: r.u32(f::LEN),
+        recovery: Some(recovery),
+    }
 }
 
 fn drop(r: Record<'_>) -> Result<Drop, Malformed> {
@@ -292,7 +302,23 @@ fn drop(r: Record<'_>) -> Result<Drop, Malformed> {
         l::WL_CAUSE_SOCKET_BUFFER => DropCause::SocketBuffer,
         l::WL_CAUSE_QUEUE => DropCause::Queue,
         l::WL_CAUSE_NO_SOCKET => DropCause::NoSocket,
+        l::WL_CAUSE_FILTER => DropCause::Filter,
+        l::WL_CAUSE_DUPLICATE => DropCause::Duplicate,
         value => return Err(r.impossible("cause", value)),
     };
-    Ok(Drop { cause, flow: r.flow(f::FLOW)?.key(), reason: r.u32(f::REASON), len: r.u32(f::LEN) })
+    let flow = r.flow(f::FLOW)?;
+    Ok(Drop {
+        cause,
+        flow: flow.key(),
+        reason: r.u32(f::REASON),
+        len: r.u32(f::LEN),
+        outward: r.flag(l::WL_OUTWARD),
+        queued: r.time(f::QUEUED),
+        tcp: (flow.transport == Transport::Tcp).then(|| TcpFields {
+            seq: Seq(r.u32(f::SEQ)),
+            ack: Seq(r.u32(f::ACK)),
+            flags: r.u8(f::TCP_FLAGS),
+            window: r.u16(f::WINDOW),
+        }),
+    })
 }

@@ -1,6 +1,7 @@
 //! What the hooks saw of a flow's bytes, searchable by byte.
 
 mod layers;
+mod loss;
 mod tcp;
 mod udp;
 
@@ -22,6 +23,8 @@ pub struct Who {
 pub struct Path<'m> {
     pub send: Option<Nanos>,
     pub sent: Option<Nanos>,
+    /// When the last byte left for the first time, if that copy did not arrive.
+    pub lost: Option<Nanos>,
     pub queue: Option<Nanos>,
     pub xmit: Option<Nanos>,
     pub rx: Option<Nanos>,

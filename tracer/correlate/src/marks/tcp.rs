@@ -1,9 +1,12 @@
 //! What happened to the bytes of one direction of a TCP connection.
 
+use super::loss::{Loss, Losses, Question, Sign};
 use super::{Layers, Path, Spanned, Who};
 use crate::threads::Chain;
 use std::collections::VecDeque;
-use wirelap_events::{ByteRange, Circumstances, Nanos, Offset, TaskId, TxState};
+use wirelap_events::{
+    ByteRange, Circumstances, DropCause, Nanos, Offset, Recovery, TaskId, TxState,
+};
 
 #[derive(Clone, Copy, Debug)]
 struct SendMark {
@@ -11,6 +14,8 @@ struct SendMark {
     at: Nanos,
     task: TaskId,
     state: Option<TxState>,
+    /// A loss had made the congestion window smaller.
+    shrunk: bool,
 }
 
 /// How a thread came to send.
@@ -70,8 +75,8 @@ const SENDS: usize = 16_384;
 /// Acknowledgements that are remembered: as many as may come while a packet is in the qdisc.
 const ACKS: usize = 64;
 
-/// Repetitions that are remembered.
-const RESENDS: usize = 64;
+/// TCP tells that it has sent something again when it has: what takes the packet in may run before that.
+const TOLD_LATE: Nanos = Nanos::from_millis(2);
 
 /// The marks of one direction.
 #[derive(Debug)]
@@ -88,10 +93,9 @@ pub struct TcpMarks {
     read_to: (Offset, Nanos),
     /// Everything before was acknowledged.
     acked_to: Offset,
-    /// When the sender heard of something new that had arrived, the last times.
-    acks: VecDeque<Nanos>,
-    /// What TCP sent again last, and when.
-    resends: VecDeque<(ByteRange, Nanos)>,
+    /// Up to where, and when, the sender heard of something new that had arrived, the last times.
+    acks: VecDeque<(Offset, Nanos)>,
+    losses: Losses,
 }
 
 impl TcpMarks {
@@ -107,7 +111,7 @@ impl TcpMarks {
             read_to: (Offset(0), Nanos(0)),
             acked_to: Offset(0),
             acks: VecDeque::new(),
-            resends: VecDeque::new(),
+            losses: Losses::default(),
         }
     }
 
@@ -122,7 +126,8 @@ impl TcpMarks {
             }
             self.sends.pop_last();
         }
-        self.sends.push(SendMark { range, at, task, state });
+        let shrunk = state.is_some_and(|state| self.losses.is_shrunk(state.cwnd));
+        self.sends.push(SendMark { range, at, task, state, shrunk });
     }
 
     /// How the sender of `range` came to send.
@@ -139,26 +144,105 @@ impl TcpMarks {
             if self.acks.len() >= ACKS {
                 self.acks.pop_front();
             }
-            self.acks.push_back(at);
+            self.acks.push_back((upto, at));
+            self.losses.heard(upto, at);
         }
     }
 
-    /// TCP sends `range` again. Where the receiver has it, that was in vain (a tail loss probe, RFC 8985 §7,
+    /// TCP has sent `range` again. Where the receiver has it, that was in vain (a tail loss probe, RFC 8985 §7,
     /// against a delayed ACK) and held nobody up.
-    pub fn resent(&mut self, range: ByteRange, at: Nanos) {
-        let is_there = self.ready_to.max(self.read_to.0) >= range.end;
-        if is_there || self.rxs.covering(range.last()).next().is_some() {
-            return;
+    pub fn resent(&mut self, range: ByteRange, at: Nanos, recovery: Option<Recovery>) {
+        let left = self.left_last(range, at).filter(|&left| left + TOLD_LATE >= at);
+        let left = left.filter(|&left| !self.losses.was_kept_in(range.start, left, at));
+        self.lost(range, Sign::Resent(recovery), at, left.unwrap_or(at));
+    }
+
+    /// A packet with these bytes was thrown away; `queued` is when it had reached the qdisc. Returns whether bytes were lost with it.
+    pub fn dropped(
+        &mut self,
+        range: ByteRange,
+        at: Nanos,
+        cause: DropCause,
+        outward: bool,
+        queued: Option<Nanos>,
+    ) -> bool {
+        let sign = Sign::Dropped { cause, outward };
+        if outward {
+            return self.lost(range, sign, at, queued.unwrap_or(at));
         }
-        if self.resends.len() >= RESENDS {
-            self.resends.pop_front();
+        let came_in = || {
+            let rxs = self.rxs.covering(range.start).map(|mark| mark.at);
+            rxs.filter(|&came| came <= at).max()
+        };
+        let since = self.left_last(range, at).or_else(came_in).unwrap_or(at);
+        self.lost(range, sign, at, since)
+    }
+
+    /// An acknowledgement of everything before `upto` was thrown away. It may have been seen to come in.
+    pub fn unheard(&mut self, upto: Offset, at: Nanos, cause: DropCause) {
+        if let Some(&(heard, when)) = self.acks.back()
+            && heard == upto
+        {
+            self.acks.pop_back();
+            self.acked_to = self.acks.back().map_or(Offset(0), |&(before, _)| before);
+            self.losses.unheard(when);
         }
-        self.resends.push_back((range, at));
+        if upto > self.acked_to {
+            let range = ByteRange { start: Offset(upto.0.saturating_sub(1)), end: upto };
+            self.lost(range, Sign::Unheard(cause), at, at);
+        }
+    }
+
+    /// When the last copy of `range` before `at` left.
+    fn left_last(&self, range: ByteRange, at: Nanos) -> Option<Nanos> {
+        let xmits = self.xmits.covering(range.start).map(|mark| mark.at);
+        xmits.filter(|&left| left <= at).max()
+    }
+
+    fn lost(&mut self, range: ByteRange, sign: Sign, at: Nanos, since: Nanos) -> bool {
+        let is_ack = matches!(sign, Sign::Unheard(_));
+        let xmits = self.xmits.covering(range.start);
+        let first = xmits.map(|mark| mark.queued.unwrap_or(mark.at)).min();
+        let from = first.or(self.losses.first_outward(range.start)).unwrap_or(since).min(since);
+        let from = if is_ack { at } else { from };
+        let is_copy = matches!(sign, Sign::Dropped { cause: DropCause::Duplicate, .. });
+        let in_vain = is_copy || !is_ack && self.was_there(range, since);
+        let window = self.sends.last_mut().and_then(|mark| mark.state).map(|state| state.cwnd);
+        let (there, until) = (None, None);
+        self.losses.add(Loss { range, sign, at, from, since, there, until, in_vain }, window);
+        !in_vain
+    }
+
+    /// Whether `range` had arrived before `since`, or its sender knows that it has arrived.
+    fn was_there(&self, range: ByteRange, since: Nanos) -> bool {
+        if self.ready_to.max(self.read_to.0) >= range.end {
+            let ready = self.readies.covering(range.last()).map(|mark| mark.at).min();
+            return ready.is_none_or(|ready| ready < since);
+        }
+        self.acked_to >= range.end
+    }
+
+    /// Of bytes that are ready now, which losses had kept nobody waiting: another copy had come in before.
+    fn decide(&mut self, from: Offset, end: Offset, at: Nanos) {
+        let mut losses = std::mem::take(&mut self.losses);
+        // Looked up first: what ended a copy is among the losses themselves.
+        let places: Vec<Offset> = losses.open(from, end).map(|loss| loss.range.last()).collect();
+        let came_in = |last: Offset| {
+            let rxs = self.rxs.covering(last).map(|mark| mark.at);
+            rxs.filter(|&came| came <= at && !losses.ends_copy(last, came)).max()
+        };
+        let came_in: Vec<Option<Nanos>> = places.into_iter().map(came_in).collect();
+        for (loss, came_in) in losses.open(from, end).zip(came_in) {
+            loss.there = Some(at);
+            loss.in_vain = came_in.is_some_and(|came| came < loss.since);
+        }
+        self.losses = losses;
     }
 
     pub fn xmit(&mut self, range: ByteRange, queued: Option<Nanos>, at: Nanos) {
         let limit = queued.unwrap_or(at);
-        let acked = self.acks.iter().rev().copied().find(|&acked| acked <= limit);
+        let acks = self.acks.iter().rev().map(|&(_, acked)| acked);
+        let acked = acks.into_iter().find(|&acked| acked <= limit);
         self.xmits.push(XmitMark { range, queued, at, acked });
     }
 
@@ -172,6 +256,9 @@ impl TcpMarks {
         if end > self.ready_to {
             let start = if certain { self.ready_to } else { end };
             self.readies.push(Mark { range: ByteRange { start, end }, at });
+            if !self.losses.is_empty() {
+                self.decide(self.ready_to, end, at);
+            }
             self.ready_to = end;
         }
     }
@@ -199,8 +286,23 @@ impl TcpMarks {
         first.or_else(|| self.rxs.covering(extent.last()).map(|mark| mark.at).min())
     }
 
+    /// Whether a copy of `range` was seen to leave.
+    pub fn has_left(&self, range: ByteRange) -> bool {
+        self.xmits.covering(range.start).next().is_some()
+    }
+
     pub fn was_received(&self, extent: ByteRange) -> bool {
         self.rxs.covering(extent.last()).next().is_some()
+    }
+
+    /// The longest time before `to` in which bytes were lost and not there: from when to when.
+    pub fn missing_before(&self, to: Nanos) -> Option<(Nanos, Nanos)> {
+        self.losses.longest_before(to)
+    }
+
+    /// When the sender heard that `place` had arrived.
+    fn heard_at(&self, place: Offset) -> Option<Nanos> {
+        self.acks.iter().find(|&&(upto, _)| upto > place).map(|&(_, at)| at)
     }
 
     /// What was seen of `extent` on its way. Found backwards: of several copies of the last packet,
@@ -208,27 +310,31 @@ impl TcpMarks {
     pub fn path(&self, extent: ByteRange) -> Path<'_> {
         let last = extent.last();
         let read = self.reads.covering(last).min_by_key(|mark| mark.at);
-        let ready = self.readies.covering(last).map(|mark| mark.at).min();
-        let in_time = |at: Nanos, limit: Option<Nanos>| limit.is_none_or(|limit| at <= limit);
-        let arrived = ready.or(read.map(|mark| mark.at));
-        let rxs = self.rxs.covering(last).filter(|mark| in_time(mark.at, arrived));
-        let rx = rxs.max_by_key(|mark| mark.at);
-        let left = rx.map(|mark| mark.at).or(arrived);
-        let xmits = self.xmits.covering(last).filter(|mark| in_time(mark.at, left));
-        let xmit = xmits.max_by_key(|mark| mark.at);
+        let ready = self.readies.covering(last).min_by_key(|mark| mark.at);
+        let (rx, xmit) = self.copy(last, ready.map(|mark| mark.at).or(read.map(|mark| mark.at)));
         let send = self.sends.covering(extent.start).max_by_key(|mark| mark.range.start);
         let sent = self.sends.covering(last).max_by_key(|mark| mark.range.start);
         let led = self.leds.covering(extent.start).last();
         let queue = xmit.and_then(|mark| mark.queued.or(Some(mark.at)));
+        let lost = self.first_left(last).filter(|&first| queue.is_none_or(|queue| first < queue));
         let sent_at = sent.map(|mark| mark.at);
         let after = |at: &Nanos| sent_at.is_some_and(|sent| *at > sent) && queue >= Some(*at);
+        let harm = self.losses.harm(&Question {
+            extent,
+            send: send.map(|mark| mark.at),
+            sent: sent_at,
+            left: lost.or(queue),
+            arrived: ready.map(|mark| mark.at).or(read.map(|mark| mark.at)),
+            ready_with: ready.map(|mark| mark.range),
+        });
         Path {
             send: send.map(|mark| mark.at),
             sent: sent.map(|mark| mark.at),
+            lost,
             queue: xmit.and_then(|mark| mark.queued),
             xmit: xmit.map(|mark| mark.at),
             rx: rx.map(|mark| mark.at),
-            ready,
+            ready: ready.map(|mark| mark.at),
             read: read.map(|mark| mark.at),
             sender: send.map(|mark| mark.task),
             reader: read.map(|mark| Who { task: mark.task, socket: None }),
@@ -239,19 +345,37 @@ impl TcpMarks {
                 send_len: sent
                     .map_or(0, |mark| u32::try_from(mark.range.len()).unwrap_or(u32::MAX)),
                 acked: xmit.and_then(|mark| mark.acked).filter(after),
-                resent: self.resends.iter().any(|(range, _)| range.overlaps(extent)),
-                behind_loss: self.is_behind_loss(extent, sent_at, arrived),
+                resent: harm.own || lost.is_some(),
+                behind_loss: harm.before,
+                loss_in_write: harm.in_write,
+                loss_in_socket: harm.in_socket,
+                shrunk_by_loss: sent.is_some_and(|mark| mark.shrunk),
+                recovery: harm.recovery,
+                dropped: harm.dropped,
                 deferred: rx.is_some_and(|mark| mark.deferred),
                 ..Circumstances::default()
             },
         }
     }
 
-    /// Whether bytes before `extent` were sent again between `from` and `to`.
-    fn is_behind_loss(&self, extent: ByteRange, from: Option<Nanos>, to: Option<Nanos>) -> bool {
-        let (Some(from), Some(to)) = (from, to) else { return false };
-        let is_before = |range: &ByteRange| range.end <= extent.start;
-        self.resends.iter().any(|(range, at)| is_before(range) && *at >= from && *at <= to)
+    /// Where the copy of the byte at `last` that arrived came in, and where it left: of those that were not thrown away,
+    /// the last one before it was there.
+    fn copy(&self, last: Offset, arrived: Option<Nanos>) -> (Option<&RxMark>, Option<&XmitMark>) {
+        let in_time = |at: Nanos, limit: Option<Nanos>| limit.is_none_or(|limit| at <= limit);
+        let goes_on = |at: Nanos| self.losses.is_empty() || !self.losses.ends_copy(last, at);
+        let limit = arrived.or_else(|| self.heard_at(last));
+        let rxs = self.rxs.covering(last).filter(|mark| in_time(mark.at, limit));
+        let rx = rxs.filter(|mark| goes_on(mark.at)).max_by_key(|mark| mark.at);
+        let left = rx.map(|mark| mark.at).or(limit);
+        let xmits = self.xmits.covering(last).filter(|mark| in_time(mark.at, left));
+        (rx, xmits.filter(|mark| goes_on(mark.at)).max_by_key(|mark| mark.at))
+    }
+
+    /// When the byte at `last` left its socket for the first time, whatever became of it.
+    fn first_left(&self, last: Offset) -> Option<Nanos> {
+        let xmits = self.xmits.covering(last).map(|mark| mark.queued.unwrap_or(mark.at)).min();
+        let kept_in = self.losses.first_outward(last);
+        xmits.into_iter().chain(kept_in).min()
     }
 
     /// Nobody asks about messages that end before `floor` any more. What is asked about sends is where
@@ -265,6 +389,7 @@ impl TcpMarks {
         self.rxs.prune(floor, floor);
         self.readies.prune(floor, floor);
         self.reads.prune(floor, floor);
+        self.losses.prune(floor);
     }
 
     /// Frees what is kept for speed, and for messages that would have begun long ago.
@@ -272,7 +397,7 @@ impl TcpMarks {
         self.sends.forget(|_| true);
         self.sends.shrink();
         self.leds.shrink();
-        self.resends = VecDeque::new();
+        self.losses.shrink();
         self.acks = VecDeque::new();
         self.xmits.shrink();
         self.rxs.shrink();
@@ -334,12 +459,12 @@ mod tests {
     fn what_was_sent_again_in_vain_held_nobody_up() {
         let mut marks = marks();
         marks.rx(range(0, 10), Nanos(1), false);
-        marks.resent(range(0, 10), Nanos(5));
+        marks.resent(range(0, 10), Nanos(5), None);
         assert!(!marks.path(range(0, 10)).circumstances.resent);
-        marks.resent(range(10, 20), Nanos(6));
+        marks.resent(range(10, 20), Nanos(6), None);
         assert!(marks.path(range(10, 20)).circumstances.resent);
         marks.ready(Offset(30), Nanos(7), true);
-        marks.resent(range(20, 30), Nanos(8));
+        marks.resent(range(20, 30), Nanos(8), None);
         assert!(!marks.path(range(20, 30)).circumstances.resent);
     }
 

@@ -312,6 +312,7 @@ impl UdpMarks {
         Path {
             send: sending.and_then(|sending| sending.entered),
             sent: last.and_then(|datagram| datagram.sending?.entered),
+            lost: None,
             queue: last.and_then(|datagram| datagram.queued),
             xmit: last.and_then(|datagram| datagram.xmit),
             rx: last.and_then(|datagram| datagram.rx),

@@ -2,16 +2,18 @@
 //!
 //! ```text
 //! segment      told apart by
-//! write        the qdisc; the receiver's window, the send buffer, a sender that comes back late
-//! socket_tx    sent again; the qdisc; corked; window, congestion window, send buffer or Nagle, if an ACK set
-//!              it free; paced
+//! write        earlier bytes lost; the qdisc; the receiver's window, the send buffer, a sender that comes back late
+//! socket_tx    earlier bytes lost; the qdisc; corked; window, congestion window (small because of a loss, or not),
+//!              send buffer or Nagle, if an ACK set it free; paced
+//! loss         –
 //! qdisc        –
 //! wire         left to ksoftirqd
-//! stack_rx     earlier bytes sent again
+//! stack_rx     earlier bytes lost
 //! wakeup       the reader slept elsewhere, was stopped, or was at work
 //! runqueue     each thread's wait: another had the CPU, or the CPU was idle
 //! busy, read   preempted; otherwise the reader's own work
-//! broker_dwell waiting to be asked; each thread's wait; asleep; the broker's own work; sending to others first
+//! broker_dwell waiting to be asked; each thread's wait; asleep; in both, bytes of the connection lost; the broker's
+//!              own work; sending to others first
 //! ```
 
 use super::explanation::{Cause, VerdictKind as Kind};
@@ -88,8 +90,15 @@ impl LegParts<'_> {
     fn all(&mut self, segments: &Segments) {
         for (segment, time) in segments.iter() {
             match segment {
-                Segment::Write => self.put(segment, self.write(time), time),
-                Segment::SocketTx => self.put(segment, self.socket_tx(time), time),
+                Segment::Write => {
+                    let rest = self.lost_part(segment, time, self.leg.circumstances.loss_in_write);
+                    self.put(segment, self.write(rest), rest);
+                }
+                Segment::SocketTx => {
+                    let rest = self.lost_part(segment, time, self.leg.circumstances.loss_in_socket);
+                    self.put(segment, self.socket_tx(rest), rest);
+                }
+                Segment::Loss => self.put_of(segment, Kind::Retransmission, time),
                 Segment::Qdisc => self.put_of(segment, Kind::QdiscQueueing, time),
                 Segment::Wire => {
                     let seen = &self.leg.circumstances;
@@ -118,6 +127,16 @@ impl LegParts<'_> {
         }
     }
 
+    /// What of the time passed while earlier bytes of the connection were missing. Returns the rest.
+    fn lost_part(&mut self, segment: Segment, time: Nanos, lost: Nanos) -> Nanos {
+        let lost = lost.min(time);
+        if lost < NOTICED {
+            return time;
+        }
+        self.put_of(segment, Kind::Retransmission, lost);
+        time - lost
+    }
+
     fn write(&self, time: Nanos) -> Cause {
         let Some(tx) = self.leg.circumstances.tx.filter(|_| time >= NOTICED) else {
             return Cause::Ordinary;
@@ -140,14 +159,21 @@ impl LegParts<'_> {
         if time < NOTICED {
             return Cause::Ordinary;
         }
-        if seen.resent || seen.behind_loss {
+        // The first copy left unseen, and what followed until the second did is in this segment.
+        if seen.resent && self.leg.times.get(Stage::Lost).is_none() {
             return Cause::Of(Kind::Retransmission);
         }
-        match seen.tx {
+        let cause = match seen.tx {
             Some(tx) if self.is_queued_behind(tx) => Cause::Of(Kind::QdiscQueueing),
             Some(tx) => held_back(tx, seen.send_len, seen.acked.is_some(), time),
             None => Cause::Ordinary,
+        };
+        let is_full = cause == Cause::Of(Kind::CongestionWindow);
+        let is_resting = seen.tx.is_some_and(|tx| tx.in_flight == 0);
+        if is_full && seen.shrunk_by_loss && !is_resting {
+            return Cause::Of(Kind::Retransmission);
         }
+        cause
     }
 
     /// Whether the qdisc is so full that the socket may not add to it: TCP small queues
@@ -231,19 +257,20 @@ impl LegParts<'_> {
 
     /// Between the read of the leg before and the send of this one.
     fn dwell(&mut self, before: &Leg, time: Nanos) {
-        let segment = Segment::BrokerDwell;
         let Some((_, read)) = before.times.seen().next_back() else { return };
         let sent = read + time;
         let fan_out = self.leg.circumstances.fan_out.map_or(sent, |fan_out| fan_out.first_sent);
         let mut rest = Span { from: read, to: sent, fan_out };
         let asked = self.leg.circumstances.asked;
         let seen = &self.leg.circumstances;
+        let (was_lost, taken) = (seen.asked_after_loss, seen.taken.filter(|_| seen.ask_resent));
         if let Some(asked) = asked {
-            let was_lost = seen.asked_after_loss;
+            let from = rest.from;
+            let waited = rest.advance(asked);
             let kind = if was_lost { Kind::Retransmission } else { Kind::FetchWait };
-            self.put_of(segment, kind, rest.advance(asked));
+            self.idle_dwell(from, waited, Cause::Of(kind));
         }
-        if let Some(taken) = seen.taken.filter(|_| seen.ask_resent) {
+        if let Some(taken) = taken {
             self.put_of(segment, Kind::Retransmission, rest.advance(taken));
         }
         let mut is_awaited = asked.is_some();
@@ -321,6 +348,15 @@ impl LegParts<'_> {
         self.put_of(segment, Kind::SerialFanOut, last);
     }
 
+    /// The forwarder had nothing to do with the message for `time` from `from` on. What of it passed while bytes of the
+    /// connection were missing, a request or an acknowledgement perhaps, is the network's.
+    fn idle_dwell(&mut self, from: Nanos, time: Nanos, cause: Cause) {
+        let (begin, there) = self.leg.circumstances.missing.unwrap_or_default();
+        let lost = there.min(from + time) - begin.max(from).min(there);
+        let rest = self.lost_part(Segment::BrokerDwell, time, lost);
+        self.put(Segment::BrokerDwell, cause, rest);
+    }
+
     /// One thread of the forwarder: asleep, or the one that woke it at work; then waiting for a CPU.
     fn dwell_hop(&mut self, hop: &Hop, rest: &mut Span, woken_by_own: bool, is_awaited: bool) {
         let segment = Segment::BrokerDwell;
@@ -331,13 +367,17 @@ impl LegParts<'_> {
             let until = hop.left.unwrap_or(rest.from).min(hop.woken);
             self.broker_worked(rest, until, self.rests.dwell, work);
         }
+        let from = rest.from;
         let asleep = rest.advance(hop.woken);
         let cause = match hop.rest {
             Rest::Asleep if is_awaited => Cause::Of(Kind::FetchWait),
             Rest::Asleep => when(asleep >= NAP, Kind::BrokerStalled),
             Rest::Blocked | Rest::Stopped | Rest::Preempted => Cause::Of(Kind::BrokerStalled),
         };
-        self.put(segment, cause, asleep);
+        match hop.rest {
+            Rest::Asleep => self.idle_dwell(from, asleep, cause),
+            _ => self.put(segment, cause, asleep),
+        }
         let wait = rest.advance(hop.running);
         self.waited(segment, hop.holder, wait);
     }

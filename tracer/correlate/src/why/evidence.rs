@@ -77,6 +77,8 @@ pub struct Losses {
     pub shared: u64,
     /// Segments that TCP sent again.
     pub resent: u64,
+    /// Packets of TCP that this host threw away, with bytes that were not there yet, by cause.
+    pub segments_dropped: [u64; DropCause::ALL.len()],
 }
 
 /// What the workloads say of their messages.
@@ -151,6 +153,7 @@ impl Parts for Recorder<'_> {
             finding.at_broker = if sends { leg > 0 } else { leg + 1 < self.delivery.legs.len() };
             finding.longest = time;
             finding.task = task;
+            finding.reader = on.reader;
             finding.holder = holder.copied();
             finding.rest = rest_of(on, segment);
             finding.circumstances = on.circumstances;
@@ -183,6 +186,9 @@ impl Recorder<'_> {
                 continue;
             }
             let finding = self.gathered.finding_mut((leg, kind, pid));
+            if kind == VerdictKind::Retransmission {
+                finding.lost.message(&self.delivery.legs[leg].circumstances);
+            }
             finding.when.add(read, time);
             if is_much {
                 finding.hits += 1;
@@ -210,6 +216,10 @@ fn rest_of(leg: &Leg, segment: Segment) -> Option<Rest> {
 
 /// Whether it is the sender of the leg whose doing or loss it is.
 fn is_senders(kind: VerdictKind, segment: Segment) -> bool {
+    // Who waits for lost bytes is not who knows what became of them.
+    if kind == VerdictKind::Retransmission {
+        return true;
+    }
     match segment {
         Segment::ClientTx | Segment::Write | Segment::SocketTx | Segment::Qdisc => {
             kind != VerdictKind::ReceiveWindow
@@ -255,7 +265,12 @@ impl Evidence {
         self.holders.0.values()
     }
 
-    /// A packet of the row, on its way to `reader`, was thrown away.
+    /// TCP's bytes were thrown away on this host; they come again.
+    pub(crate) fn segment_dropped(&mut self, cause: DropCause) {
+        self.losses.segments_dropped[cause as usize] += 1;
+    }
+
+    /// A datagram of the row, on its way to `reader`, was thrown away.
     pub(crate) fn dropped(&mut self, cause: DropCause, reader: Option<Pid>) {
         match cause {
             DropCause::SocketBuffer => {
@@ -263,7 +278,10 @@ impl Evidence {
                 self.losses.full_socket = reader.or(self.losses.full_socket);
             }
             DropCause::Queue => self.losses.queue_drops += 1,
-            DropCause::NoSocket | DropCause::Other => {}
+            DropCause::NoSocket
+            | DropCause::Filter
+            | DropCause::Duplicate
+            | DropCause::Other => {}
         }
     }
 
@@ -385,6 +403,8 @@ impl Losses {
         self.shared += other.shared;
         self.resent += other.resent;
         self.full_socket = self.full_socket.or(other.full_socket);
+        let dropped = self.segments_dropped.iter_mut().zip(other.segments_dropped);
+        dropped.for_each(|(sum, more)| *sum += more);
     }
 }
 

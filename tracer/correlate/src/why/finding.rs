@@ -3,7 +3,9 @@
 use super::explanation::VerdictKind;
 use super::timeline::Timeline;
 use crate::stats::Distribution;
-use wirelap_events::{Circumstances, Holder, Nanos, Pid, Rest, Segment, TaskId};
+use wirelap_events::{
+    Circumstances, DropCause, Holder, Nanos, Pid, Recovery, Rest, Segment, TaskId,
+};
 
 /// A kind of cause on a leg, at one process.
 #[derive(Clone, Debug)]
@@ -25,6 +27,10 @@ pub struct Finding {
     /// Waits to be asked that began before the request came.
     pub late_requests: u64,
     pub holder: Option<Holder>,
+    /// What it lost to the network, by message.
+    pub lost: Lost,
+    /// The thread that it was for.
+    pub reader: Option<TaskId>,
     /// How its thread rested.
     pub rest: Option<Rest>,
     pub circumstances: Circumstances,
@@ -32,6 +38,44 @@ pub struct Finding {
 
 /// What a finding is of: leg, 0 for the first, kind of cause, and the process, 0 where none can be named.
 pub type Place = (usize, VerdictKind, Pid);
+
+/// Messages that waited for what was lost on the way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Lost {
+    pub messages: u64,
+    /// Bytes of their own were lost; the others waited for what was sent before them.
+    pub own: u64,
+    /// By what made TCP send again, where that was seen.
+    pub recoveries: [u64; Recovery::ALL.len()],
+    /// By what the host threw the packet away for, where it did.
+    pub drops: [u64; DropCause::ALL.len()],
+}
+
+impl Lost {
+    pub fn message(&mut self, seen: &Circumstances) {
+        self.messages += 1;
+        self.own += u64::from(seen.resent);
+        if let Some(recovery) = seen.recovery {
+            self.recoveries[recovery as usize] += 1;
+        }
+        if let Some(cause) = seen.dropped {
+            self.drops[cause as usize] += 1;
+        }
+    }
+
+    fn merge(&mut self, other: &Lost) {
+        self.messages += other.messages;
+        self.own += other.own;
+        self.recoveries.iter_mut().zip(other.recoveries).for_each(|(sum, more)| *sum += more);
+        self.drops.iter_mut().zip(other.drops).for_each(|(sum, more)| *sum += more);
+    }
+
+    /// What most of the packets were thrown away for, where the host did that.
+    pub fn mostly(&self) -> Option<DropCause> {
+        let all = DropCause::ALL.into_iter().filter(|&cause| self.drops[cause as usize] > 0);
+        all.max_by_key(|&cause| self.drops[cause as usize])
+    }
+}
 
 impl Default for Finding {
     fn default() -> Finding {
@@ -46,6 +90,8 @@ impl Default for Finding {
             at_broker: false,
             late_requests: 0,
             holder: None,
+            lost: Lost::default(),
+            reader: None,
             rest: None,
             circumstances: Circumstances::default(),
         }
@@ -70,12 +116,14 @@ impl Finding {
         self.hits += other.hits;
         self.when.merge(&other.when);
         self.late_requests += other.late_requests;
+        self.lost.merge(&other.lost);
         self.time.merge(&other.time);
         self.segments.iter_mut().zip(other.segments).for_each(|(sum, more)| *sum += more);
         if other.longest > self.longest {
             (self.longest, self.task) = (other.longest, other.task);
             self.at_broker = other.at_broker;
             (self.holder, self.rest) = (other.holder, other.rest);
+            self.reader = other.reader;
             self.circumstances = other.circumstances;
         }
     }

@@ -26,7 +26,7 @@ pub fn verdicts(evidence: &Evidence, gathered: &Gathered, median: f64) -> Vec<Ve
 }
 
 fn verdict(evidence: &Evidence, kind: Kind, severity: Severity, clauses: Vec<String>) -> Verdict {
-    let circumstance = Circumstance { segment: Segment::Wire, at_broker: false, rest: None };
+    let circumstance = Circumstance { segment: Segment::Wire, at_broker: false, rest: None, dropped: None };
     Verdict {
         evidence: clauses,
         remedy: remedy(kind, &evidence.setting, circumstance),

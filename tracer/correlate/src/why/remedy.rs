@@ -2,7 +2,7 @@
 
 use super::evidence::Setting;
 use super::explanation::VerdictKind as Kind;
-use wirelap_events::{Rest, Segment};
+use wirelap_events::{DropCause, Rest, Segment};
 
 /// What a remedy depends on beside the kind of cause.
 #[derive(Clone, Copy, Debug)]
@@ -13,11 +13,13 @@ pub struct Circumstance {
     pub at_broker: bool,
     /// How the thread rested, where one did.
     pub rest: Option<Rest>,
+    /// What the host threw packets away for, where it did.
+    pub dropped: Option<DropCause>,
 }
 
 /// One sentence.
 pub fn remedy(kind: Kind, setting: &Setting, circumstance: Circumstance) -> String {
-    let Circumstance { segment, at_broker, rest } = circumstance;
+    let Circumstance { segment, at_broker, rest, dropped } = circumstance;
     let middleware = Family::of(&setting.middleware);
     let broker = setting.broker.as_deref().unwrap_or_default();
     let text = match kind {
@@ -38,9 +40,7 @@ pub fn remedy(kind: Kind, setting: &Setting, circumstance: Circumstance) -> Stri
         }
         Kind::SendBuffer => send_buffer(middleware),
         Kind::LateWrite => late_write(middleware),
-        Kind::Retransmission => {
-            "find where packets are lost (`tc -s qdisc`, `ethtool -S`, `nstat`), and send slower or give that queue room"
-        }
+        Kind::Retransmission => lost(dropped),
         Kind::QueueOverflow => overflow(middleware),
         Kind::QdiscQueueing => {
             "send slower than the device's rate limit, shorten the queue (fq_codel), or give this traffic a class of its own"
@@ -88,6 +88,24 @@ fn broker_stalled(rest: Option<Rest>) -> &'static str {
         }
         Some(Rest::Preempted) | None => {
             "find what kept the broker's thread (`strace -f -T`, `offcputime`)"
+        }
+    }
+}
+
+/// Against packets that are lost, by what this host threw them away for.
+fn lost(cause: Option<DropCause>) -> &'static str {
+    match cause {
+        Some(DropCause::Filter) => {
+            "find the rule that drops them (`nft list ruleset`, `iptables -vnL`, `tc filter show`), and let this traffic pass"
+        }
+        Some(DropCause::Queue) => {
+            "give the queue that was full more room (`tc -s qdisc` shows which; net.core.netdev_max_backlog for a CPU's), or send slower"
+        }
+        Some(DropCause::SocketBuffer) => {
+            "let the receiver read faster, or give its socket room: SO_RCVBUF, net.ipv4.tcp_rmem, net.ipv4.tcp_mem"
+        }
+        Some(DropCause::NoSocket | DropCause::Duplicate | DropCause::Other) | None => {
+            "find where packets are lost (`ethtool -S`, `nstat`, the counters of switches on the way), and mend that part of the path or send slower"
         }
     }
 }

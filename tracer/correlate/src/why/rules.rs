@@ -84,6 +84,7 @@ impl<'a> Court<'a> {
                 segment: finding.segment(),
                 at_broker: finding.at_broker,
                 rest: finding.rest,
+                dropped: finding.lost.mostly(),
             },
         );
         Verdict {
@@ -158,7 +159,7 @@ impl<'a> Court<'a> {
             Segment::RunQueue => Kind::RunQueueContention,
             _ => Kind::Unexplained,
         };
-        let circumstance = Circumstance { segment, at_broker: false, rest: None };
+        let circumstance = Circumstance { segment, at_broker: false, rest: None, dropped: None };
         passes.then(|| Verdict {
             leg: leg_number(leg),
             segment: Some(segment),
@@ -183,7 +184,7 @@ impl<'a> Court<'a> {
         let slow = ratio(tail.beside_upkeep, tail.messages);
         let usual = ratio(all.beside_upkeep, all.messages);
         let is_it = slow >= 0.5 && usual <= 0.2 && slow >= 5.0 * usual && measured.excess >= 1e6;
-        let circumstance = Circumstance { segment: Segment::Wire, at_broker: false, rest: None };
+        let circumstance = Circumstance { segment: Segment::Wire, at_broker: false, rest: None, dropped: None };
         (is_it && measured.messages() >= 5 * ENOUGH).then(|| Verdict {
             tail: Nanos::from_f64(measured.excess * slow),
             tail_share: slow,

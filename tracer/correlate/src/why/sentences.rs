@@ -4,7 +4,9 @@ use super::evidence::Evidence;
 use super::explanation::VerdictKind as Kind;
 use super::finding::Finding;
 use super::weigh::Cost;
-use wirelap_events::{Nagle, Nanos, Rest, Segment, TxState};
+use wirelap_events::{
+    DropCause, Nagle, Nanos, Recovery, Rest, Segment, TaskId, TxState,
+};
 
 /// One clause a number.
 pub fn of(
@@ -32,7 +34,7 @@ pub fn of(
             "when the sender came with the rest, its socket was empty and nothing was under way"
                 .into(),
         ),
-        Kind::Retransmission => clauses.push(lost(evidence, finding)),
+        Kind::Retransmission => clauses.extend(lost(evidence, finding)),
         Kind::RunQueueContention => clauses.extend(culprits(evidence)),
         Kind::IdleWakeup => {
             clauses.push("meanwhile the CPU was idle: it had to wake up first".into());
@@ -120,26 +122,93 @@ fn buffer(tx: TxState, finding: &Finding) -> String {
     }
 }
 
-fn lost(evidence: &Evidence, finding: &Finding) -> String {
-    let seen = &finding.circumstances;
-    // What TCP sends again is counted.
-    let is_tcp = evidence.losses.resent > 0;
-    let whose = if finding.segment() == Segment::BrokerDwell {
-        "TCP sent the consumer's request for messages again, or what it had to have before it asked"
-    } else if !is_tcp && seen.resent {
-        "datagrams of the message were lost, and the protocol sent them again"
-    } else if !is_tcp {
-        "datagrams of earlier messages were lost, and what came after them had to wait until the protocol had sent them again"
-    } else if seen.resent {
-        "TCP sent bytes of the message again"
-    } else {
-        "TCP sent earlier bytes of the connection again, and what came after them had to wait"
-    };
-    match evidence.losses.resent {
-        0 => whose.into(),
-        1 => format!("{whose}; once in all"),
-        times => format!("{whose}; {times} times in all"),
+/// Whose bytes were lost, how they came again, and where they were lost, as far as that was seen.
+fn lost(evidence: &Evidence, finding: &Finding) -> Vec<String> {
+    let lost = finding.lost;
+    if finding.segment() == Segment::BrokerDwell {
+        let whose = "TCP sent the consumer's request for messages again, or what it had to have before it asked";
+        return std::iter::once(whose.to_owned()).chain(in_all(evidence)).collect();
     }
+    // Which datagram was lost, its protocol alone can say.
+    let is_tcp = finding.circumstances.tx.is_some() || evidence.losses.resent > 0;
+    if !is_tcp && lost.recoveries == [0; Recovery::ALL.len()] {
+        let whose = if finding.circumstances.resent {
+            "datagrams of the message were lost, and the protocol sent them again"
+        } else {
+            "datagrams of earlier messages were lost, and what came after them had to wait until the protocol had sent them again"
+        };
+        return std::iter::once(whose.to_owned()).chain(in_all(evidence)).collect();
+    }
+    let name = |task: Option<TaskId>| {
+        let task = task?;
+        let name = evidence.setting.names.get(&task.pid)?;
+        Some(format!("{} (pid {})", name.as_str(), task.pid.0))
+    };
+    let ends = name(finding.task).zip(name(finding.reader));
+    let ends = ends.map(|(from, to)| format!(" from {from} to {to}")).unwrap_or_default();
+    let behind = lost.messages.saturating_sub(lost.own);
+    let whose = match (lost.own, behind) {
+        (own, 0) => format!("the network lost bytes of {}{ends}", messages(own)),
+        (0, behind) => format!("{}{ends} waited for bytes before them that were lost", messages(behind)),
+        (own, behind) => format!(
+            "the network lost bytes of {}{ends}, and {behind} more waited for bytes before them that were lost",
+            messages(own)
+        ),
+    };
+    let again = Recovery::ALL.map(|kind| (lost.recoveries[kind as usize], recovered(kind)));
+    let where_to = DropCause::ALL.map(|cause| (lost.drops[cause as usize], thrown_away(cause)));
+    let listed = |all: &[(u64, &str)]| {
+        let some = all.iter().filter(|(count, _)| *count > 0);
+        let words: Vec<String> = some.map(|(count, what)| format!("{what} ({count})")).collect();
+        (!words.is_empty()).then(|| words.join(", "))
+    };
+    let thrown = listed(&where_to).map(|what| format!("where this host saw them go: {what}"));
+    let unseen = || "this host threw none of them away: they were lost on the way".to_owned();
+    [
+        Some(whose),
+        listed(&again).map(|what| format!("what brought them again: {what}")),
+        Some(thrown.unwrap_or_else(unseen)),
+        in_all(evidence),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+fn messages(count: u64) -> String {
+    if count == 1 { "1 message".into() } else { format!("{count} messages") }
+}
+
+fn recovered(kind: Recovery) -> &'static str {
+    match kind {
+        Recovery::Timeout => "TCP's timeout",
+        Recovery::Fast => "fast retransmit",
+        Recovery::TailProbe => "a tail loss probe",
+        Recovery::Retry => "a later try, as they had not left the host",
+    }
+}
+
+fn thrown_away(cause: DropCause) -> &'static str {
+    match cause {
+        DropCause::SocketBuffer => "receive buffer of the socket full",
+        DropCause::Queue => "queue of a device full",
+        DropCause::NoSocket => "nobody listened",
+        DropCause::Filter => "dropped by a packet filter, as netfilter",
+        DropCause::Duplicate => "had come before",
+        DropCause::Other => "dropped by the stack for another reason",
+    }
+}
+
+/// Of all connections of the row.
+fn in_all(evidence: &Evidence) -> Option<String> {
+    let dropped: u64 = evidence.losses.segments_dropped.iter().sum();
+    let count = |count: u64, what: &str| (count > 0).then(|| format!("{count} {what}"));
+    let parts = [
+        count(evidence.losses.resent, "retransmissions"),
+        count(dropped, "packets thrown away by this host"),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    (!parts.is_empty()).then(|| format!("on all connections: {}", parts.join(", ")))
 }
 
 /// Who had the CPU, the three with the largest part of the waits.

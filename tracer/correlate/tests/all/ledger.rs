@@ -57,7 +57,7 @@ fn a_session_part_by_part() {
     // The same packet again.
     world.xmit(&client.up, start, &data);
     let socket = client.up.from.0;
-    world.tell(Body::Retransmit(Retransmit { socket, start, len: 47 }), &[]);
+    world.tell(Body::Retransmit(Retransmit { socket, start, len: 47, recovery: None }), &[]);
     world.message(&mut client.down, b"\x40\x02\x00\x07");
     bare(&mut world, &client.up, tcp_flags::ACK);
     world.message(&mut client.up, b"\xc0\x00");
@@ -197,7 +197,7 @@ fn a_packet_that_was_overtaken_was_not_sent_again() {
     // The queue lost the first copy: the device carries it once, late.
     world.xmit(&pair.up, next, &second);
     let socket = pair.up.from.0;
-    world.tell(Body::Retransmit(Retransmit { socket, start, len: 104 }), &[]);
+    world.tell(Body::Retransmit(Retransmit { socket, start, len: 104, recovery: None }), &[]);
     world.xmit(&pair.up, start, &first);
     let overhead = world.play().group().overhead;
     assert_eq!((overhead.payload, overhead.retransmitted), (300, 0));

@@ -10,6 +10,7 @@ mod given_up;
 mod ledger;
 mod loss;
 mod lost;
+mod lost_packets;
 mod mqtt;
 mod peers;
 mod properties;

@@ -131,6 +131,38 @@ pub struct Retransmit {
     pub start: Seq,
     /// Payload bytes.
     pub len: u32,
+    /// Why; `None` where that was not recorded.
+    pub recovery: Option<Recovery>,
+}
+
+/// What makes TCP send something again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Recovery {
+    /// No acknowledgement came in time (RFC 6298).
+    Timeout,
+    /// Acknowledgements told that later bytes had arrived (RFC 5681 §3.2, RFC 8985 §6).
+    Fast,
+    /// Nothing came after it that could tell of its loss: a tail loss probe (RFC 8985 §7).
+    TailProbe,
+    /// The host itself had thrown the packet away before it left, which TCP does not count as sent: it tries again
+    /// with the next acknowledgement, the next send, or a timer.
+    Retry,
+}
+
+impl Recovery {
+    /// Every kind.
+    pub const ALL: [Recovery; 4] =
+        [Recovery::Timeout, Recovery::Fast, Recovery::TailProbe, Recovery::Retry];
+
+    /// The name in JSON.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Recovery::Timeout => "timeout",
+            Recovery::Fast => "fast_retransmit",
+            Recovery::TailProbe => "tail_loss_probe",
+            Recovery::Retry => "retry",
+        }
+    }
 }
 
 /// A packet was thrown away (`kfree_skb`). `at` is when.
@@ -144,18 +176,52 @@ pub struct Drop {
     pub reason: u32,
     /// Payload bytes in it.
     pub len: u32,
+    /// It had not left its socket's host yet: it was on its way to a device, or in a queue before it.
+    pub outward: bool,
+    /// When it reached the qdisc, if it was in one.
+    pub queued: Option<Nanos>,
+    /// TCP's fields, where they were recorded; `None` for UDP.
+    pub tcp: Option<TcpFields>,
 }
 
 /// What a packet was thrown away for: the kernel's reasons by name, as far as they bear on messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum DropCause {
-    /// The receiving socket's buffer was full: `SOCKET_RCVBUFF`, `SOCKET_BACKLOG`, `PROTO_MEM`.
+    /// The receiving socket's buffer was full: `SOCKET_RCVBUFF`, `SOCKET_BACKLOG`, `PROTO_MEM`, `TCP_ZEROWINDOW`.
     SocketBuffer,
-    /// A queue in front of a device, or behind it, was full: `QDISC_DROP`, `CPU_BACKLOG`, `FULL_RING`.
+    /// A queue in front of a device, or behind it, was full: `QDISC_DROP`, `FQ_FLOW_LIMIT`, `CPU_BACKLOG`, `FULL_RING`.
     Queue,
     /// Nobody listened: `NO_SOCKET`.
     NoSocket,
+    /// A packet filter: `NETFILTER_DROP`, `TC_INGRESS`, `TC_EGRESS`, `BPF_CGROUP_EGRESS`.
+    Filter,
+    /// TCP had its bytes already: `TCP_OLD_DATA`, `TCP_OFOMERGE`, `TCP_OFO_DROP`. Nothing was lost.
+    Duplicate,
     /// Any other reason.
     #[default]
     Other,
+}
+
+impl DropCause {
+    /// Every cause.
+    pub const ALL: [DropCause; 6] = [
+        DropCause::SocketBuffer,
+        DropCause::Queue,
+        DropCause::NoSocket,
+        DropCause::Filter,
+        DropCause::Duplicate,
+        DropCause::Other,
+    ];
+
+    /// The name in JSON.
+    pub const fn name(self) -> &'static str {
+        match self {
+            DropCause::SocketBuffer => "socket_buffer",
+            DropCause::Queue => "queue",
+            DropCause::NoSocket => "no_socket",
+            DropCause::Filter => "packet_filter",
+            DropCause::Duplicate => "duplicate",
+            DropCause::Other => "other",
+        }
+    }
 }

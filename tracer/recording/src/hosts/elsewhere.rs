@@ -26,7 +26,7 @@ pub fn retime(event: &mut Event<'_>, clock: impl Fn(Nanos) -> Nanos) {
     let optional = |at: &mut Option<Nanos>| *at = at.map(&clock);
     match &mut event.body {
         Body::Send(Send { kind: SendKind::Datagram { entered, len: _ }, .. }) => optional(entered),
-        Body::Packet(Packet { queued, .. }) => optional(queued),
+        Body::Packet(Packet { queued, .. }) | Body::Drop(Drop { queued, .. }) => optional(queued),
         Body::Wake(Wake {
             left,
             woken,
@@ -46,7 +46,6 @@ pub fn retime(event: &mut Event<'_>, clock: impl Fn(Nanos) -> Nanos) {
         | Body::Read(_)
         | Body::Ready(_)
         | Body::Retransmit(_)
-        | Body::Drop(_)
         | Body::Lost(_)
         | Body::Window(_) => {}
     }
@@ -89,7 +88,8 @@ impl Renumbering {
                 self.namespace(netns);
                 self.thread(task);
             }
-            Body::Closed(id) | Body::Retransmit(Retransmit { socket: id, start: _, len: _ }) => {
+            Body::Closed(id)
+            | Body::Retransmit(Retransmit { socket: id, start: _, len: _, recovery: _ }) => {
                 self.socket(id);
             }
             Body::Send(Send { socket: id, task, kind: _ }) => {
@@ -131,7 +131,15 @@ impl Renumbering {
                 from_irq: _,
                 migrated: _,
             }) => [task, waker, holder].into_iter().for_each(|task| self.thread(task)),
-            Body::Drop(Drop { flow: key, cause: _, reason: _, len: _ }) => self.flow(key),
+            Body::Drop(Drop {
+                flow: key,
+                cause: _,
+                reason: _,
+                len: _,
+                outward: _,
+                queued: _,
+                tcp: _,
+            }) => self.flow(key),
             Body::Lost(Lost { probe: _, count: _ }) | Body::Window(_) => {}
         }
     }

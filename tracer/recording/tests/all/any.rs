@@ -6,7 +6,7 @@ use std::net::{IpAddr, SocketAddr};
 use wirelap_events::{
     Body, Comm, Cpu, Drop, DropCause, Event, FlowKey, Holder, IfIndex, Lost, Nagle, Nanos, NetNs,
     Origin, Packet, PacketHook, PacketId, Pid, Portion, Probe, Read, ReadKind, Ready, ReadyKind,
-    Rest, Retransmit, Send, SendKind, Seq, Socket, SocketId, TaskId, TcpFields, Tid, Transport,
+    Recovery, Rest, Retransmit, Send, SendKind, Seq, Socket, SocketId, TaskId, TcpFields, Tid, Transport,
     TxState, Wake,
 };
 
@@ -220,26 +220,26 @@ fn wake() -> impl Strategy<Value = Wake> {
 }
 
 fn retransmit() -> impl Strategy<Value = Retransmit> {
-    (any::<u64>(), seq(), any::<u32>()).prop_map(|(id, start, len)| Retransmit {
-        socket: SocketId(id),
-        start,
-        len,
+    let recovery = option::of(prop::sample::select(&Recovery::ALL[..]));
+    (any::<u64>(), seq(), any::<u32>(), recovery).prop_map(|(id, start, len, recovery)| {
+        Retransmit { socket: SocketId(id), start, len, recovery }
     })
 }
 
 fn drops() -> impl Strategy<Value = Drop> {
-    let cause = prop_oneof![
-        Just(DropCause::SocketBuffer),
-        Just(DropCause::Queue),
-        Just(DropCause::NoSocket),
-        Just(DropCause::Other),
-    ];
-    (flow(), cause, any::<u32>(), any::<u32>()).prop_map(|(flow, cause, reason, len)| Drop {
-        flow,
-        cause,
-        reason,
-        len,
-    })
+    let cause = prop::sample::select(&DropCause::ALL[..]);
+    let way = (any::<bool>(), nanos(), option::of((seq(), seq(), any::<u8>(), any::<u16>())));
+    (flow(), cause, any::<u32>(), any::<u32>(), way).prop_map(
+        |(flow, cause, reason, len, (outward, queued, tcp))| Drop {
+            flow,
+            cause,
+            reason,
+            len,
+            outward,
+            queued,
+            tcp: tcp.map(|(seq, ack, flags, window)| TcpFields { seq, ack, flags, window }),
+        },
+    )
 }
 
 fn probe() -> impl Strategy<Value = Probe> {

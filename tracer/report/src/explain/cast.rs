@@ -85,6 +85,7 @@ impl<'a> Cast<'a> {
             Segment::ClientTx => format!("{from}'s library, before the send"),
             Segment::Write => format!("{from} writes it in parts"),
             Segment::SocketTx => format!("held in {from}'s socket"),
+            Segment::Loss => "lost on the way, until sent again".into(),
             Segment::Qdisc => "queue in front of the device".into(),
             Segment::Wire => "on the wire".into(),
             Segment::StackRx => format!("network stack of {to}"),

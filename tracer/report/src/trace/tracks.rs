@@ -55,7 +55,7 @@ impl Track {
         match span.segment {
             Segment::ClientTx | Segment::Write => thread(leg.sender, Track::Sender(leg.flow)),
             Segment::SocketTx => Track::Sender(leg.flow),
-            Segment::Qdisc | Segment::Wire => Track::Wire(leg.flow),
+            Segment::Loss | Segment::Qdisc | Segment::Wire => Track::Wire(leg.flow),
             Segment::StackRx => receiver,
             Segment::Wakeup => {
                 thread(leg.chain.first().map(|hop| hop.task).or(leg.reader), receiver)

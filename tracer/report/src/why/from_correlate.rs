@@ -223,6 +223,7 @@ impl Since {
             publish: at(Stage::Publish),
             send: at(Stage::Send),
             sent: at(Stage::Sent),
+            lost: at(Stage::Lost),
             queue: at(Stage::Queue),
             xmit: at(Stage::Xmit),
             rx: at(Stage::Rx),
@@ -260,6 +261,8 @@ impl Since {
             acked_ns: seen.acked.map(|at| self.at(at)),
             resent: seen.resent,
             behind_loss: seen.behind_loss,
+            recovery: seen.recovery.map(|recovery| recovery.name().to_owned()),
+            dropped_by: seen.dropped.map(|cause| cause.name().to_owned()),
             deferred: seen.deferred,
             reader_preempted: preemption(
                 rests.before_wakeup.unwrap_or_default() + rests.reader.unwrap_or_default(),

@@ -61,6 +61,10 @@ pub struct Stages {
     /// Entry of the send that brings its last byte.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sent: Option<i64>,
+    /// The packet with its last byte leaves for the first time, and is lost; the stages after this one are those of the
+    /// copy that arrived. Absent where the first copy did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lost: Option<i64>,
     /// The packet with its last byte reaches the qdisc.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queue: Option<i64>,
@@ -149,10 +153,18 @@ pub struct Surroundings {
     pub send_bytes: u32,
     /// When the last acknowledgement of earlier bytes came between `sent` and `queue`.
     pub acked_ns: Option<i64>,
-    /// TCP sent some of its bytes again.
+    /// Some of its bytes were lost, and sent again.
     pub resent: bool,
-    /// TCP sent earlier bytes again while it was under way.
+    /// Earlier bytes of the connection were lost, and it waited for them at its receiver.
     pub behind_loss: bool,
+    /// What made TCP send again what was lost: `timeout`, `fast_retransmit`, `tail_loss_probe`, or `retry` of what had not
+    /// left its host; absent if nothing was lost, or that was not seen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recovery: Option<String>,
+    /// What this host threw it away for: `packet_filter`, `queue`, `socket_buffer`, `no_socket` or `other`; absent where
+    /// the host did not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dropped_by: Option<String>,
     /// Its last packet was left to `ksoftirqd`.
     pub deferred: bool,
     /// The reader could have run between `ready` and `read`, and others did; absent if none did.

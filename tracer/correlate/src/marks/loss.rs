@@ -1,0 +1,267 @@
+//! Bytes that were lost on their way, and how long they were missing.
+//!
+//! ```text
+//!            from                  at                 until
+//! sender   ───┼─────────────────────┼───────────────────┼──▶
+//!             first copy leaves     sent again,         hears that the bytes arrived
+//!                                   or thrown away
+//! ```
+
+use std::collections::VecDeque;
+use wirelap_events::{ByteRange, DropCause, Nanos, Offset, Recovery};
+
+/// Losses that are remembered of one direction of a flow.
+const LOSSES: usize = 1024;
+
+/// What tells of a loss.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sign {
+    /// TCP sends the bytes again.
+    Resent(Option<Recovery>),
+    /// The host threw a packet with them away. `outward`: before it had left its socket's host.
+    Dropped { cause: DropCause, outward: bool },
+    /// It threw away an acknowledgement of everything before the range's end: the bytes are there, and their sender does
+    /// not know.
+    Unheard(DropCause),
+}
+
+/// Bytes that are lost, as far as one sign tells.
+#[derive(Clone, Copy, Debug)]
+pub struct Loss {
+    pub range: ByteRange,
+    pub sign: Sign,
+    /// When the sign was seen.
+    pub at: Nanos,
+    /// When the bytes left for the first time.
+    pub from: Nanos,
+    /// When the copy at hand left, or else came in: the one that is thrown away, or is sent again.
+    pub since: Nanos,
+    /// When the bytes were there.
+    pub there: Option<Nanos>,
+    /// When their sender heard that they had arrived.
+    pub until: Option<Nanos>,
+    /// They had arrived by another copy: nobody waited for this one.
+    pub in_vain: bool,
+}
+
+impl Loss {
+    /// Whether it kept bytes from their receiver.
+    fn is_of_bytes(&self) -> bool {
+        !self.in_vain && !matches!(self.sign, Sign::Unheard(_))
+    }
+
+    /// Whether the copy of the byte at `place` that a hook saw at `seen` went no further.
+    fn ends_copy(&self, place: Offset, seen: Nanos) -> bool {
+        let is_inward = matches!(self.sign, Sign::Dropped { outward: false, .. });
+        is_inward && self.range.contains(place) && self.since <= seen && seen <= self.at
+    }
+}
+
+/// What losses did to a message.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Harm {
+    /// Bytes of it were lost.
+    pub own: bool,
+    /// Bytes before it were.
+    pub before: bool,
+    pub in_write: Nanos,
+    pub in_socket: Nanos,
+    pub recovery: Option<Recovery>,
+    pub dropped: Option<DropCause>,
+}
+
+/// What is asked about: a message's bytes and some of its times.
+#[derive(Clone, Copy, Debug)]
+pub struct Question {
+    pub extent: ByteRange,
+    /// First byte handed to the socket, last byte handed to it, last byte left for the first time.
+    pub send: Option<Nanos>,
+    pub sent: Option<Nanos>,
+    pub left: Option<Nanos>,
+    /// When its last byte arrived at the receiver's socket.
+    pub arrived: Option<Nanos>,
+    /// The bytes that became ready at once with its last one: those from the hole on that kept it waiting.
+    pub ready_with: Option<ByteRange>,
+}
+
+/// The losses of one direction, the oldest sign first.
+#[derive(Debug, Default)]
+pub struct Losses {
+    all: VecDeque<Loss>,
+    /// The congestion window before the last of them, in segments, until it is as large again.
+    window: Option<u32>,
+}
+
+impl Losses {
+    pub fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
+    /// Adds one; `window` is the congestion window as it was last seen.
+    pub fn add(&mut self, loss: Loss, window: Option<u32>) {
+        if loss.is_of_bytes() {
+            self.window = self.window.max(window);
+        }
+        if self.all.len() >= LOSSES {
+            self.all.pop_front();
+        }
+        self.all.push_back(loss);
+    }
+
+    /// Whether a loss has made the congestion window smaller than it was; `now` is what it is at a send.
+    pub fn is_shrunk(&mut self, now: u32) -> bool {
+        let before = self.window.filter(|&before| now < before);
+        self.window = before;
+        before.is_some()
+    }
+
+    /// Whether the copy of a byte that a hook saw at `seen` went no further.
+    pub fn ends_copy(&self, place: Offset, seen: Nanos) -> bool {
+        self.all.iter().any(|loss| loss.ends_copy(place, seen))
+    }
+
+    /// When a copy of the byte was thrown away first before it had left its host.
+    pub fn first_outward(&self, place: Offset) -> Option<Nanos> {
+        let outward = |loss: &&Loss| matches!(loss.sign, Sign::Dropped { outward: true, .. });
+        let all = self.all.iter().filter(|loss| loss.range.contains(place)).filter(outward);
+        all.map(|loss| loss.since).min()
+    }
+
+    /// Whether a copy of the byte was thrown away between these times before it had left its host.
+    pub fn was_kept_in(&self, place: Offset, from: Nanos, to: Nanos) -> bool {
+        let outward = |loss: &&Loss| matches!(loss.sign, Sign::Dropped { outward: true, .. });
+        let mut all = self.all.iter().filter(|loss| loss.range.contains(place)).filter(outward);
+        all.any(|loss| from <= loss.at && loss.at <= to)
+    }
+
+    /// The sender has heard that everything before `upto` has arrived.
+    pub fn heard(&mut self, upto: Offset, at: Nanos) {
+        for loss in self.all.iter_mut().filter(|loss| loss.range.end <= upto) {
+            loss.until.get_or_insert(at);
+        }
+    }
+
+    /// What it heard at `at` it did not hear.
+    pub fn unheard(&mut self, at: Nanos) {
+        for loss in self.all.iter_mut().filter(|loss| loss.until == Some(at)) {
+            loss.until = None;
+        }
+    }
+
+    /// The losses of bytes before `end` that nothing was decided of.
+    pub fn open(&mut self, from: Offset, end: Offset) -> impl Iterator<Item = &mut Loss> {
+        let is_in = move |loss: &&mut Loss| loss.range.end > from && loss.range.end <= end;
+        self.all.iter_mut().filter(|loss| loss.is_of_bytes()).filter(is_in)
+    }
+
+    /// What they did to a message.
+    pub fn harm(&self, question: &Question) -> Harm {
+        let mut harm = Harm::default();
+        if self.all.is_empty() {
+            return harm;
+        }
+        let Question { extent, send, sent, left, .. } = *question;
+        harm.in_write = self.missing(extent, send, sent);
+        harm.in_socket = self.missing(extent, sent, left);
+        let waited = harm.in_write > Nanos(0) || harm.in_socket > Nanos(0);
+        for loss in &self.all {
+            let is_own = loss.is_of_bytes() && question.is_own(loss);
+            let is_before = loss.is_of_bytes() && question.is_before(loss);
+            let is_waited_for = waited && loss.overlap(send.or(sent), left) > Nanos(0);
+            // What hit the message itself says more than what hit others.
+            if is_own || !harm.own && (is_before || is_waited_for && !loss.in_vain) {
+                harm.note(loss, is_own && !harm.own);
+            }
+            harm.own |= is_own;
+            harm.before |= is_before;
+        }
+        harm
+    }
+
+    /// How long, between the two times, bytes before the message's end were missing, or the news that they had arrived.
+    fn missing(&self, extent: ByteRange, from: Option<Nanos>, to: Option<Nanos>) -> Nanos {
+        let (Some(from), Some(to)) = (from, to) else { return Nanos(0) };
+        let all = self.all.iter().filter(|loss| !loss.in_vain && loss.range.start < extent.end);
+        let mut times: Vec<(Nanos, Nanos)> = all
+            .map(|loss| (loss.from.max(from), loss.until.unwrap_or(to).min(to)))
+            .filter(|(begin, end)| begin < end)
+            .collect();
+        times.sort_unstable();
+        let mut reached = from;
+        times.into_iter().fold(Nanos(0), |sum, (begin, end)| {
+            let begin = begin.max(reached);
+            reached = reached.max(end);
+            sum + (end - begin.min(end))
+        })
+    }
+
+    /// The longest time before `to` in which bytes were missing: from when to when.
+    pub fn longest_before(&self, to: Nanos) -> Option<(Nanos, Nanos)> {
+        let all = self.all.iter().filter(|loss| loss.is_of_bytes() && loss.from < to);
+        let times = all.map(|loss| (loss.from, loss.there.or(loss.until).unwrap_or(to).min(to)));
+        times.max_by_key(|&(from, there)| there - from.min(there))
+    }
+
+    /// Nobody asks about bytes before `floor` any more.
+    pub fn prune(&mut self, floor: Offset) {
+        // What is there, and its sender has not heard of it, still keeps it from sending.
+        let is_over = |loss: &Loss| {
+            loss.until.is_some() || !matches!(loss.sign, Sign::Unheard(_))
+        };
+        while self.all.front().is_some_and(|loss| loss.range.end <= floor && is_over(loss)) {
+            self.all.pop_front();
+        }
+    }
+
+    pub fn shrink(&mut self) {
+        self.all = VecDeque::new();
+        self.window = None;
+    }
+}
+
+impl Loss {
+    fn overlap(&self, from: Option<Nanos>, to: Option<Nanos>) -> Nanos {
+        let (Some(from), Some(to)) = (from, to) else { return Nanos(0) };
+        let end = self.until.unwrap_or(to).min(to);
+        end - self.from.max(from).min(end)
+    }
+}
+
+impl Question {
+    /// Whether bytes of the message itself were lost before it arrived.
+    fn is_own(&self, loss: &Loss) -> bool {
+        let in_time = self.arrived.is_none_or(|arrived| loss.since <= arrived);
+        in_time && loss.range.overlaps(self.extent)
+    }
+
+    /// Whether what was lost kept the message waiting in its receiver's socket.
+    fn is_before(&self, loss: &Loss) -> bool {
+        if loss.range.end > self.extent.start {
+            return false;
+        }
+        let in_time = self.arrived.is_none_or(|arrived| loss.since <= arrived);
+        match self.ready_with {
+            Some(ready_with) => in_time && loss.range.overlaps(ready_with),
+            None => in_time && self.sent.is_some_and(|sent| loss.at >= sent),
+        }
+    }
+}
+
+impl Harm {
+    /// Takes over what a sign tells of how and why; `anew` forgets what others told.
+    fn note(&mut self, loss: &Loss, anew: bool) {
+        if anew {
+            (self.recovery, self.dropped) = (None, None);
+        }
+        match loss.sign {
+            Sign::Resent(recovery) => self.recovery = recovery.or(self.recovery),
+            Sign::Dropped { cause, outward } => {
+                self.dropped = Some(cause);
+                if outward && self.recovery.is_none() {
+                    self.recovery = Some(Recovery::Retry);
+                }
+            }
+            Sign::Unheard(cause) => self.dropped = Some(cause),
+        }
+    }
+}
