@@ -5,8 +5,8 @@ use crate::flow::{Flow, Marks, Request, State, Way};
 use crate::marks::UdpMarks;
 use crate::sockets::Outgoing;
 use wirelap_events::{
-    ByteRange, Cpu, Drop, DropCause, Nanos, Packet, PacketHook, Portion, Retransmit, SocketId, Stretch,
-    TcpFields, Transport, tcp_flags,
+    ByteRange, Cpu, Drop, DropCause, Nanos, Packet, PacketHook, Portion, Retransmit, SocketId,
+    Stretch, TcpFields, Transport, tcp_flags,
 };
 
 /// CPUs whose last received datagram is remembered.

@@ -28,8 +28,8 @@ pub use delivery::{
 };
 pub use event::{
     Body, Comm, Drop, DropCause, Event, Holder, Lost, Nagle, Origin, Packet, PacketHook, PacketId,
-    Portion, Probe, Read, ReadKind, Ready, ReadyKind, Recovery, Rest, Retransmit, Send, SendKind, Socket,
-    TaskId, TcpFields, TxState, Wake, tcp_flags,
+    Portion, Probe, Read, ReadKind, Ready, ReadyKind, Recovery, Rest, Retransmit, Send, SendKind,
+    Socket, TaskId, TcpFields, TxState, Wake, tcp_flags,
 };
 pub use frame::{Ask, Class, Data, Frame, GlobalKey};
 pub use net::{FlowKey, NetNs, SocketId, Transport};

@@ -62,4 +62,4 @@ pub const ENTERPRISE: u32 = u32::MAX;
 pub const TAG: [u8; 3] = *b"WL\x01";
 
 /// Likewise, in the options that say what became of a message.
-pub const MESSAGE_TAG: [u8; 3] = *b"WM\x01";
+pub const MESSAGE_TAG: [u8; 3] = *b"WM\x02";

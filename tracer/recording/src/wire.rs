@@ -17,8 +17,9 @@
 use std::net::{IpAddr, SocketAddr};
 use wirelap_events::{
     Comm, Cpu, Drop, DropCause, FlowKey, Holder, IfIndex, Lost, Nagle, Nanos, NetNs, Origin,
-    PacketHook, PacketId, Pid, Portion, Probe, Read, ReadKind, Ready, ReadyKind, Recovery, Rest, Retransmit,
-    Send, SendKind, Seq, Socket, SocketId, TaskId, TcpFields, Tid, Transport, TxState, Wake,
+    PacketHook, PacketId, Pid, Portion, Probe, Read, ReadKind, Ready, ReadyKind, Recovery, Rest,
+    Retransmit, Send, SendKind, Seq, Socket, SocketId, TaskId, TcpFields, Tid, Transport, TxState,
+    Wake,
 };
 
 /// Bytes that are read from the front.

@@ -8,8 +8,8 @@ use record::Record;
 use wirelap_ebpf::layout::{self as l, wl_flow, wl_head};
 use wirelap_events::{
     Body, Comm, Cpu, Drop, DropCause, Event, Holder, IfIndex, Nagle, Nanos, Origin, Packet,
-    PacketHook, PacketId, Portion, Probe, Read, ReadKind, Ready, ReadyKind, Recovery, Rest, Retransmit, Send,
-    SendKind, Seq, Socket, TcpFields, Transport, TxState, Wake,
+    PacketHook, PacketId, Portion, Probe, Read, ReadKind, Ready, ReadyKind, Recovery, Rest,
+    Retransmit, Send, SendKind, Seq, Socket, TcpFields, Transport, TxState, Wake,
 };
 
 /// A record that is not laid out as `events.h` says.

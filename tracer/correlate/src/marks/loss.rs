@@ -78,6 +78,8 @@ pub struct Question {
     pub send: Option<Nanos>,
     pub sent: Option<Nanos>,
     pub left: Option<Nanos>,
+    /// When the copy of its last byte that arrived came in.
+    pub came: Option<Nanos>,
     /// When its last byte arrived at the receiver's socket.
     pub arrived: Option<Nanos>,
     /// The bytes that became ready at once with its last one: those from the hole on that kept it waiting.
@@ -205,9 +207,7 @@ impl Losses {
     /// Nobody asks about bytes before `floor` any more.
     pub fn prune(&mut self, floor: Offset) {
         // What is there, and its sender has not heard of it, still keeps it from sending.
-        let is_over = |loss: &Loss| {
-            loss.until.is_some() || !matches!(loss.sign, Sign::Unheard(_))
-        };
+        let is_over = |loss: &Loss| loss.until.is_some() || !matches!(loss.sign, Sign::Unheard(_));
         while self.all.front().is_some_and(|loss| loss.range.end <= floor && is_over(loss)) {
             self.all.pop_front();
         }
@@ -231,7 +231,9 @@ impl Question {
     /// Whether bytes of the message itself were lost before it arrived.
     fn is_own(&self, loss: &Loss) -> bool {
         let in_time = self.arrived.is_none_or(|arrived| loss.since <= arrived);
-        in_time && loss.range.overlaps(self.extent)
+        let had_come = loss.range.contains(self.extent.last())
+            && self.came.is_some_and(|came| came < loss.since);
+        in_time && !had_come && loss.range.overlaps(self.extent)
     }
 
     /// Whether what was lost kept the message waiting in its receiver's socket.

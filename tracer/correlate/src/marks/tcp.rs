@@ -324,6 +324,7 @@ impl TcpMarks {
             send: send.map(|mark| mark.at),
             sent: sent_at,
             left: lost.or(queue),
+            came: rx.map(|mark| mark.at),
             arrived: ready.map(|mark| mark.at).or(read.map(|mark| mark.at)),
             ready_with: ready.map(|mark| mark.range),
         });

@@ -149,7 +149,9 @@ fn lost(evidence: &Evidence, finding: &Finding) -> Vec<String> {
     let behind = lost.messages.saturating_sub(lost.own);
     let whose = match (lost.own, behind) {
         (own, 0) => format!("the network lost bytes of {}{ends}", messages(own)),
-        (0, behind) => format!("{}{ends} waited for bytes before them that were lost", messages(behind)),
+        (0, behind) => {
+            format!("{}{ends} waited for bytes before them that were lost", messages(behind))
+        }
         (own, behind) => format!(
             "the network lost bytes of {}{ends}, and {behind} more waited for bytes before them that were lost",
             messages(own)

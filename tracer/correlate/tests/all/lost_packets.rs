@@ -17,9 +17,16 @@ fn world() -> (World, crate::world::Connection) {
     (world, pair)
 }
 
-fn thrown_away(world: &mut World, way: &Way, at: (Seq, u32), cause: DropCause, outward: bool) -> Nanos {
+fn thrown_away(
+    world: &mut World,
+    way: &Way,
+    at: (Seq, u32),
+    cause: DropCause,
+    outward: bool,
+) -> Nanos {
     let tcp = TcpFields { seq: at.0, ack: Seq(0), flags: 0, window: 0 };
-    let drop = Drop { flow: way.key, cause, reason: 12, len: at.1, outward, queued: None, tcp: Some(tcp) };
+    let drop =
+        Drop { flow: way.key, cause, reason: 12, len: at.1, outward, queued: None, tcp: Some(tcp) };
     world.tell(Body::Drop(drop), &[])
 }
 

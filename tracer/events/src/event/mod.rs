@@ -10,7 +10,8 @@ mod task;
 
 pub use call::{Nagle, Read, ReadKind, Ready, ReadyKind, Send, SendKind, TxState};
 pub use packet::{
-    Drop, DropCause, Packet, PacketHook, PacketId, Portion, Recovery, Retransmit, TcpFields, tcp_flags,
+    Drop, DropCause, Packet, PacketHook, PacketId, Portion, Recovery, Retransmit, TcpFields,
+    tcp_flags,
 };
 pub use probe::{Lost, Probe};
 pub use socket::{Origin, Socket};

@@ -6,8 +6,8 @@ use std::net::{IpAddr, SocketAddr};
 use wirelap_events::{
     Body, Comm, Cpu, Drop, DropCause, Event, FlowKey, Holder, IfIndex, Lost, Nagle, Nanos, NetNs,
     Origin, Packet, PacketHook, PacketId, Pid, Portion, Probe, Read, ReadKind, Ready, ReadyKind,
-    Recovery, Rest, Retransmit, Send, SendKind, Seq, Socket, SocketId, TaskId, TcpFields, Tid, Transport,
-    TxState, Wake,
+    Recovery, Rest, Retransmit, Send, SendKind, Seq, Socket, SocketId, TaskId, TcpFields, Tid,
+    Transport, TxState, Wake,
 };
 
 /// An event with its payload.

@@ -159,12 +159,12 @@ fn a_message_is_told_in_words_and_in_an_option() {
     // Message, leg, legs, standing, readers, payload, from, to, of; one way.
     assert_eq!(option[..14], [0xE7, 0x24, 1, 2, 0, 1, 64, 0, 100, 100, 1, 0xC0, 0xC4, 7]);
     // Send 700 ns after the message's first, xmit 1000 ns: zigzag.
-    assert_eq!(option[14..29], [0, 1, 0xF8, 0x0A, 0, 0, 1, 0xD0, 0x0F, 0, 0, 0, 0, 0, 0]);
-    assert_eq!(option[29..35], [7, 8, 3, b'p', b'u', b'b']);
+    assert_eq!(option[14..30], [0, 1, 0xF8, 0x0A, 0, 0, 0, 1, 0xD0, 0x0F, 0, 0, 0, 0, 0, 0]);
+    assert_eq!(option[30..36], [7, 8, 3, b'p', b'u', b'b']);
     // No reader, queue 0, the cause.
-    assert_eq!(option[35..41], [0, 0, 0, 0, 1, 20]);
-    assert_eq!(option[41..61], *b"run_queue_contention");
-    assert_eq!(option[61..], *b"\x01\x07\xA8\xBD\x03\x01\x02\x04mqtt\x09a; broker\x0Ademo/a; b\n");
+    assert_eq!(option[36..42], [0, 0, 0, 0, 1, 20]);
+    assert_eq!(option[42..62], *b"run_queue_contention");
+    assert_eq!(option[62..], *b"\x01\x08\xA8\xBD\x03\x01\x02\x04mqtt\x09a; broker\x0Ademo/a; b\n");
 }
 
 #[test]
