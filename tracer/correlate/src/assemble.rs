@@ -194,6 +194,7 @@ impl Correlator {
         Path {
             send: sending.and_then(|sending| sending.entered),
             sent: departs.and_then(|datagram| datagram.sending?.entered),
+            lost: None,
             queue: departs.and_then(|datagram| datagram.queued),
             xmit: departs.and_then(|datagram| datagram.xmit),
             rx: arrives.and_then(|arrival| arrival.rx),

@@ -124,9 +124,7 @@ impl Correlator {
             (Transport::Tcp, Some(tcp)) => self.segment_dropped(at, way, drop, tcp),
             (Transport::Tcp, None) => false,
         };
-        if is_lost
-            && let Some(row) = self.row_of(way)
-        {
+        if is_lost && let Some(row) = self.row_of(way) {
             let reader = self.receiver_of(way);
             let Some(row) = self.rows.get_mut(row) else { return };
             match drop.flow.transport {

@@ -144,8 +144,13 @@ impl LegParts<'_> {
         if self.is_queued_behind(tx) {
             return Cause::Of(Kind::QdiscQueueing);
         }
-        if tx.in_flight.saturating_add(tx.unsent).saturating_add(tx.mss) > tx.window {
+        // A sender waits for room for a segment, or for half of the window (RFC 9293 §3.8.6.2.1).
+        let next = tx.mss.min(tx.window / 2);
+        let is_shut = tx.in_flight.saturating_add(next) > tx.window;
+        if is_shut && tx.in_flight.saturating_add(tx.unsent).saturating_add(tx.mss) > tx.window {
             Cause::Of(Kind::ReceiveWindow)
+        } else if tx.unsent > 0 && tx.segments_out >= tx.cwnd {
+            self.congestion(tx)
         } else if tx.unsent > 0 {
             Cause::Of(Kind::SendBuffer)
         } else {
@@ -168,12 +173,16 @@ impl LegParts<'_> {
             Some(tx) => held_back(tx, seen.send_len, seen.acked.is_some(), time),
             None => Cause::Ordinary,
         };
-        let is_full = cause == Cause::Of(Kind::CongestionWindow);
-        let is_resting = seen.tx.is_some_and(|tx| tx.in_flight == 0);
-        if is_full && seen.shrunk_by_loss && !is_resting {
-            return Cause::Of(Kind::Retransmission);
+        match seen.tx {
+            Some(tx) if cause == Cause::Of(Kind::CongestionWindow) => self.congestion(tx),
+            _ => cause,
         }
-        cause
+    }
+
+    /// The congestion window is full, perhaps because a loss made it small. After a rest, TCP itself makes it small.
+    fn congestion(&self, tx: TxState) -> Cause {
+        let is_by_loss = self.leg.circumstances.shrunk_by_loss && tx.in_flight > 0;
+        Cause::Of(if is_by_loss { Kind::Retransmission } else { Kind::CongestionWindow })
     }
 
     /// Whether the qdisc is so full that the socket may not add to it: TCP small queues
@@ -419,11 +428,8 @@ fn held_back(tx: TxState, len: u32, freed_by_ack: bool, time: Nanos) -> Cause {
         return Cause::Of(Kind::Corked);
     }
     if freed_by_ack {
-        if tx.in_flight.saturating_add(waiting) > tx.window {
-            return Cause::Of(Kind::ReceiveWindow);
-        }
-        if tx.segments_out.saturating_add(segments) > tx.cwnd {
-            return Cause::Of(Kind::CongestionWindow);
+        if let Some(kind) = full_window(tx, waiting, segments) {
+            return Cause::Of(kind);
         }
         if tx.send_buffer > 0 && len > tx.send_buffer {
             return Cause::Of(Kind::SendBuffer);
@@ -439,6 +445,19 @@ fn held_back(tx: TxState, len: u32, freed_by_ack: bool, time: Nanos) -> Cause {
     // `tcp_cwnd_restart`: the window that was read at the send is made smaller a moment later.
     let has_rested = freed_by_ack && tx.in_flight == 0 && segments > INITIAL_WINDOW;
     when(has_rested, Kind::CongestionWindow)
+}
+
+/// Which of the two windows so many bytes do not fit into; of both, the one with less room.
+fn full_window(tx: TxState, waiting: u32, segments: u32) -> Option<Kind> {
+    let room = tx.window.saturating_sub(tx.in_flight);
+    let room_of_segments = tx.cwnd.saturating_sub(tx.segments_out);
+    let is_congested = segments > room_of_segments;
+    if is_congested && room_of_segments.saturating_mul(tx.mss.max(1)) < room {
+        return Some(Kind::CongestionWindow);
+    }
+    (waiting > room)
+        .then_some(Kind::ReceiveWindow)
+        .or(is_congested.then_some(Kind::CongestionWindow))
 }
 
 /// Whether most of the time is what the pacing rate makes of so many bytes.

@@ -278,10 +278,7 @@ impl Evidence {
                 self.losses.full_socket = reader.or(self.losses.full_socket);
             }
             DropCause::Queue => self.losses.queue_drops += 1,
-            DropCause::NoSocket
-            | DropCause::Filter
-            | DropCause::Duplicate
-            | DropCause::Other => {}
+            DropCause::NoSocket | DropCause::Filter | DropCause::Duplicate | DropCause::Other => {}
         }
     }
 

@@ -26,7 +26,8 @@ pub fn verdicts(evidence: &Evidence, gathered: &Gathered, median: f64) -> Vec<Ve
 }
 
 fn verdict(evidence: &Evidence, kind: Kind, severity: Severity, clauses: Vec<String>) -> Verdict {
-    let circumstance = Circumstance { segment: Segment::Wire, at_broker: false, rest: None, dropped: None };
+    let circumstance =
+        Circumstance { segment: Segment::Wire, at_broker: false, rest: None, dropped: None };
     Verdict {
         evidence: clauses,
         remedy: remedy(kind, &evidence.setting, circumstance),
@@ -115,9 +116,17 @@ fn never(evidence: &Evidence) -> Option<Verdict> {
         }
         let swallowed = losses.surely(losses.swallowed);
         if swallowed * TOLERATED > sent {
-            clauses.push(format!(
-                "{swallowed} of {sent} messages were read by the broker and passed on to nobody"
-            ));
+            let dropped: u64 = losses.segments_dropped.iter().sum();
+            // What a rule or a queue keeps from leaving, no device has seen.
+            clauses.push(if dropped > 0 {
+                format!(
+                    "{swallowed} of {sent} messages were read by the broker and not seen to leave it: they may wait in its sockets, as this host threw away {dropped} packets of these connections"
+                )
+            } else {
+                format!(
+                    "{swallowed} of {sent} messages were read by the broker and passed on to nobody"
+                )
+            });
         }
         // Without anybody who got some of the same topic, it is not known that anybody should have.
         let unmatched = losses.surely(losses.unmatched);

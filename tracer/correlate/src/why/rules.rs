@@ -184,7 +184,8 @@ impl<'a> Court<'a> {
         let slow = ratio(tail.beside_upkeep, tail.messages);
         let usual = ratio(all.beside_upkeep, all.messages);
         let is_it = slow >= 0.5 && usual <= 0.2 && slow >= 5.0 * usual && measured.excess >= 1e6;
-        let circumstance = Circumstance { segment: Segment::Wire, at_broker: false, rest: None, dropped: None };
+        let circumstance =
+            Circumstance { segment: Segment::Wire, at_broker: false, rest: None, dropped: None };
         (is_it && measured.messages() >= 5 * ENOUGH).then(|| Verdict {
             tail: Nanos::from_f64(measured.excess * slow),
             tail_share: slow,

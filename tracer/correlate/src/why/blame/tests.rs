@@ -121,6 +121,13 @@ fn windows_come_before_nagle() {
     let full = TxState { segments_out: 10, ..QUIET };
     assert_eq!(held(full, true), of(Kind::CongestionWindow));
     assert_eq!(held(TxState { segments_out: 9, ..full }, true), of(Kind::NagleDelayedAck));
+    // 100 KB wait behind ten segments; the receiver would take 50 KB more.
+    let both = TxState { unsent: 100_000, in_flight: 14_480, ..full };
+    assert_eq!(held(both, true), of(Kind::CongestionWindow));
+    assert_eq!(
+        held(TxState { window: 15_000, segments_out: 9, ..both }, true),
+        of(Kind::ReceiveWindow)
+    );
 }
 
 #[test]
@@ -156,6 +163,57 @@ fn what_was_sent_again_was_lost() {
     let mut leg = leg(&[(Stage::Sent, 0), (Stage::Queue, 200_000), (Stage::Rx, 200_010)]);
     leg.circumstances.resent = true;
     assert_eq!(blamed(vec![leg])[0].2, of(Kind::Retransmission));
+}
+
+#[test]
+fn what_is_before_the_first_transmission_is_not_lost() {
+    let stages = [(Stage::Sent, 0), (Stage::Lost, 40_000), (Stage::Queue, 240_000)];
+    let mut leg = leg(&stages);
+    leg.circumstances = Circumstances {
+        tx: Some(QUIET),
+        send_len: 64,
+        acked: Some(Nanos(39_990_000)),
+        resent: true,
+        ..Circumstances::default()
+    };
+    let expected = [
+        (0, Segment::SocketTx, of(Kind::NagleDelayedAck), 40_000_000),
+        (0, Segment::Loss, of(Kind::Retransmission), 200_000_000),
+    ];
+    assert_eq!(blamed(vec![leg.clone()]), expected);
+    // For three quarters of it, earlier bytes were missing.
+    leg.circumstances.loss_in_socket = Nanos(30_000_000);
+    let parts = blamed(vec![leg]);
+    assert_eq!(parts[0], (0, Segment::SocketTx, of(Kind::Retransmission), 30_000_000));
+    assert_eq!(parts[1], (0, Segment::SocketTx, of(Kind::NagleDelayedAck), 10_000_000));
+}
+
+#[test]
+fn a_window_that_a_loss_made_small_is_the_losss() {
+    let full = TxState { segments_out: 10, ..QUIET };
+    let mut leg = leg(&[(Stage::Sent, 0), (Stage::Queue, 40_000)]);
+    leg.circumstances = Circumstances {
+        tx: Some(full),
+        send_len: 64,
+        acked: Some(Nanos(39_990_000)),
+        ..Circumstances::default()
+    };
+    assert_eq!(blamed(vec![leg.clone()])[0].2, of(Kind::CongestionWindow));
+    leg.circumstances.shrunk_by_loss = true;
+    assert_eq!(blamed(vec![leg])[0].2, of(Kind::Retransmission));
+}
+
+/// A request that is on its way again keeps a broker waiting that would have answered.
+#[test]
+fn a_request_that_was_lost_is_the_networks() {
+    let before = leg(&[(Stage::Send, 0), (Stage::Read, 10)]);
+    let mut after = leg(&[(Stage::Send, 300_010), (Stage::Read, 300_020)]);
+    after.circumstances.asked = Some(Nanos(290_010_000));
+    after.circumstances.missing = Some((Nanos(90_010_000), Nanos(290_010_000)));
+    let parts = blamed(vec![before, after]);
+    let dwell: Vec<_> = parts.iter().filter(|part| part.1 == Segment::BrokerDwell).collect();
+    assert_eq!(dwell[0], &(1, Segment::BrokerDwell, of(Kind::Retransmission), 200_000_000));
+    assert_eq!(dwell[1], &(1, Segment::BrokerDwell, of(Kind::FetchWait), 90_000_000));
 }
 
 #[test]
