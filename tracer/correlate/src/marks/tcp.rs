@@ -241,8 +241,8 @@ impl TcpMarks {
 
     pub fn xmit(&mut self, range: ByteRange, queued: Option<Nanos>, at: Nanos) {
         let limit = queued.unwrap_or(at);
-        let acks = self.acks.iter().rev().map(|&(_, acked)| acked);
-        let acked = acks.into_iter().find(|&acked| acked <= limit);
+        let mut acks = self.acks.iter().rev().map(|&(_, acked)| acked);
+        let acked = acks.find(|&acked| acked <= limit);
         self.xmits.push(XmitMark { range, queued, at, acked });
     }
 

@@ -144,10 +144,8 @@ impl LegParts<'_> {
         if self.is_queued_behind(tx) {
             return Cause::Of(Kind::QdiscQueueing);
         }
-        // A sender waits for room for a segment, or for half of the window (RFC 9293 §3.8.6.2.1).
-        let next = tx.mss.min(tx.window / 2);
-        let is_shut = tx.in_flight.saturating_add(next) > tx.window;
-        if is_shut && tx.in_flight.saturating_add(tx.unsent).saturating_add(tx.mss) > tx.window {
+        // What else waits in the socket does not make the window any fuller.
+        if tx.in_flight.saturating_add(tx.mss) > tx.window {
             Cause::Of(Kind::ReceiveWindow)
         } else if tx.unsent > 0 && tx.segments_out >= tx.cwnd {
             self.congestion(tx)
@@ -280,11 +278,11 @@ impl LegParts<'_> {
             self.idle_dwell(from, waited, Cause::Of(kind));
         }
         if let Some(taken) = taken {
-            self.put_of(segment, Kind::Retransmission, rest.advance(taken));
+            self.put_of(Segment::BrokerDwell, Kind::Retransmission, rest.advance(taken));
         }
         let mut is_awaited = asked.is_some();
         if let Some(until) = asked.and_then(|asked| self.may_wait_until(asked, sent)) {
-            self.put_of(segment, Kind::FetchWait, rest.advance(until));
+            self.put_of(Segment::BrokerDwell, Kind::FetchWait, rest.advance(until));
             is_awaited = false;
         }
         let mut woken_by_own = false;

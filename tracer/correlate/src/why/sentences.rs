@@ -4,9 +4,7 @@ use super::evidence::Evidence;
 use super::explanation::VerdictKind as Kind;
 use super::finding::Finding;
 use super::weigh::Cost;
-use wirelap_events::{
-    DropCause, Nagle, Nanos, Recovery, Rest, Segment, TaskId, TxState,
-};
+use wirelap_events::{DropCause, Nagle, Nanos, Recovery, Rest, Segment, TaskId, TxState};
 
 /// One clause a number.
 pub fn of(

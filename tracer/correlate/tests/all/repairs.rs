@@ -85,7 +85,15 @@ impl Net {
     }
 
     fn dropped(&mut self, way: FlowKey) {
-        let drop = Drop { flow: way, cause: DropCause::SocketBuffer, reason: 6, len: 1000, outward: false, queued: None, tcp: None };
+        let drop = Drop {
+            flow: way,
+            cause: DropCause::SocketBuffer,
+            reason: 6,
+            len: 1000,
+            outward: false,
+            queued: None,
+            tcp: None,
+        };
         self.world.tell(Body::Drop(drop), &[]);
     }
 
