@@ -8,6 +8,7 @@ mod flows;
 mod fragments;
 mod given_up;
 mod joined;
+mod kafka;
 mod ledger;
 mod loss;
 mod lost;
