@@ -385,6 +385,11 @@ impl<S: DeliverySink> Work<S> {
             process.rss_bytes = Some(meter.peak_rss());
         }
         self.meters = meters;
+        for group in &mut snapshot.groups {
+            let processes = &group.processes;
+            let of = |pid| processes.iter().find(|process| process.pid == pid)?.cpu_share;
+            group.why.hold_against(of);
+        }
         snapshot
     }
 

@@ -32,7 +32,9 @@ impl Why {
     pub fn of(why: &seen::Why, processes: &[Process]) -> Option<Why> {
         let known = why.messages > 0 || !why.verdicts.is_empty();
         known.then(|| {
-            let mut told = Why::from(why);
+            let mut why = why.clone();
+            why.hold_against(|pid| cpu_share(processes, pid));
+            let mut told = Why::from(&why);
             told.name_threads(processes);
             told
         })
@@ -52,6 +54,12 @@ impl Why {
             }
         }
     }
+}
+
+/// The CPU time of one of a result's processes, where it is known.
+fn cpu_share(processes: &[Process], pid: Pid) -> Option<f64> {
+    let key = (pid.number(), host(pid));
+    processes.iter().find(|process| (process.pid, process.host) == key)?.cpu_share
 }
 
 /// JSON has no word for what is not a number.
@@ -77,7 +85,7 @@ impl From<&seen::Verdict> for Verdict {
     fn from(verdict: &seen::Verdict) -> Verdict {
         Verdict {
             kind: verdict.kind.name().to_owned(),
-            title: verdict.kind.title().to_owned(),
+            title: verdict.kind.title_in(verdict.segment).to_owned(),
             severity: match verdict.severity {
                 seen::Severity::Note => Severity::Note,
                 seen::Severity::Problem => Severity::Problem,
