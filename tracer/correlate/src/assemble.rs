@@ -241,6 +241,7 @@ impl Correlator {
                 wire_payload: payload_len,
                 usable_at: None,
                 assembly: Some(message),
+                topic_hash: TopicHash::default(),
             },
         );
         self.assemblies.get(id)?.leg
