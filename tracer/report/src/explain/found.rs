@@ -40,7 +40,8 @@ pub fn text(why: &Why, cast: &Cast<'_>) -> String {
 fn nothing(why: &Why, cast: &Cast<'_>) -> String {
     match why.examined_messages {
         n if n > 0 && !cast.is_usable() => {
-            format!("No verdict: {} examined, and too much of the rest was not seen.", were(n))
+            let examined = counted(n, "message");
+            format!("No verdict: of {examined} much is known, and too much of the rest was not seen.")
         }
         0 => "No message could be examined.".into(),
         n if n < ENOUGH => sentence(&format!("{}.", too_few(n))),
