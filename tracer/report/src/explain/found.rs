@@ -41,7 +41,9 @@ fn nothing(why: &Why, cast: &Cast<'_>) -> String {
     match why.examined_messages {
         n if n > 0 && !cast.is_usable() => {
             let examined = counted(n, "message");
-            format!("No verdict: of {examined} much is known, and too much of the rest was not seen.")
+            format!(
+                "No verdict: of {examined} much is known, and too much of the rest was not seen."
+            )
         }
         0 => "No message could be examined.".into(),
         n if n < ENOUGH => sentence(&format!("{}.", too_few(n))),
