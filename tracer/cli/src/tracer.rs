@@ -15,7 +15,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 use wirelap_capture::{AttachError, Capture, CaptureError, MAX_BATCH};
 use wirelap_correlate::{
-    Correlator, DeliverySink, Evidence, Label, ProbeLoss, Snapshot, TracerCost,
+    Correlator, DeliverySink, Evidence, Group, Label, ProbeLoss, Snapshot, TracerCost,
 };
 use wirelap_events::Nanos;
 use wirelap_recording::Recorder;
@@ -385,11 +385,7 @@ impl<S: DeliverySink> Work<S> {
             process.rss_bytes = Some(meter.peak_rss());
         }
         self.meters = meters;
-        for group in &mut snapshot.groups {
-            let processes = &group.processes;
-            let of = |pid| processes.iter().find(|process| process.pid == pid)?.cpu_share;
-            group.why.hold_against(of);
-        }
+        snapshot.groups.iter_mut().for_each(Group::check_verdicts);
         snapshot
     }
 

@@ -32,9 +32,7 @@ impl Why {
     pub fn of(why: &seen::Why, processes: &[Process]) -> Option<Why> {
         let known = why.messages > 0 || !why.verdicts.is_empty();
         known.then(|| {
-            let mut why = why.clone();
-            why.hold_against(|pid| cpu_share(processes, pid));
-            let mut told = Why::from(&why);
+            let mut told = Why::from(why);
             told.name_threads(processes);
             told
         })
@@ -54,12 +52,6 @@ impl Why {
             }
         }
     }
-}
-
-/// The CPU time of one of a result's processes, where it is known.
-fn cpu_share(processes: &[Process], pid: Pid) -> Option<f64> {
-    let key = (pid.number(), host(pid));
-    processes.iter().find(|process| (process.pid, process.host) == key)?.cpu_share
 }
 
 /// JSON has no word for what is not a number.
