@@ -47,6 +47,8 @@ pub enum DoubtKind {
     Unseen,
     /// Bytes were in no frame that was found.
     Undecoded,
+    /// Payload was not captured, and no message was found in the rest.
+    Uncaptured,
     /// Messages were in batches that could not be opened.
     Unread,
     /// Flows or messages were given up to keep memory bounded.
@@ -75,6 +77,7 @@ impl DoubtKind {
             DoubtKind::NotFollowed => "not_followed",
             DoubtKind::Unseen => "unseen",
             DoubtKind::Undecoded => "undecoded",
+            DoubtKind::Uncaptured => "uncaptured",
             DoubtKind::Unread => "unread",
             DoubtKind::GivenUp => "given_up",
             DoubtKind::ReaderNotSeen => "reader_not_seen",
@@ -104,6 +107,12 @@ pub struct Doubt {
 pub struct TrustFacts {
     /// Windows of time were observed, on purpose.
     pub is_sampled: bool,
+    /// A capture of others: packets, and no sockets.
+    pub packets_only: bool,
+    /// Messages found: sent or delivered.
+    pub messages: u64,
+    /// Payload bytes that were not captured.
+    pub uncaptured_bytes: u64,
     /// Deliveries that were to be followed.
     pub deliveries: u64,
     /// Those that were.
@@ -149,6 +158,8 @@ impl TrustFacts {
         let overhead = &group.overhead;
         TrustFacts {
             is_sampled: trust.window_share < WHOLE_TIME,
+            messages: messages.sent.saturating_add(messages.delivered),
+            uncaptured_bytes: group.holes.uncaptured_bytes,
             deliveries: messages.delivered,
             matched: messages.matched,
             events: trust.events,
@@ -183,6 +194,8 @@ struct Limits {
 const NEVER: f64 = f64::INFINITY;
 
 const EVENTS_LOST: Limits = Limits { reduced: 0.000_1, unusable: 0.02 };
+/// What is left of a sample is a smaller one; the counts are the programs' own.
+const EVENTS_LOST_SAMPLED: Limits = Limits { reduced: 0.000_1, unusable: 0.5 };
 const NOT_FOLLOWED: Limits = Limits { reduced: 0.01, unusable: 0.5 };
 /// Of what windows cut off, some is always missing.
 const NOT_FOLLOWED_SAMPLED: Limits = Limits { reduced: 0.25, unusable: 0.75 };
@@ -250,10 +263,12 @@ impl Found {
 
     fn events(&mut self, facts: &TrustFacts) {
         let (lost, all) = (facts.events_lost, facts.events_lost.saturating_add(facts.events));
-        self.add(DoubtKind::EventsLost, EVENTS_LOST, lost, all, &|| {
+        let limits = if facts.is_sampled { EVENTS_LOST_SAMPLED } else { EVENTS_LOST };
+        self.add(DoubtKind::EventsLost, limits, lost, all, &|| {
+            let counts = if facts.own_counts.is_some() { "" } else { "counts are too low, and " };
             format!(
-                "{} of {} were lost because the ring buffer was full: counts are too low, and the times are of what was \
-                 left; a larger --ring-size, a filter or --sample helps",
+                "{} of {} were lost because the ring buffer was full: {counts}the times are of what was left; a larger \
+                 --ring-size, a filter or --sample helps",
                 exact(lost),
                 counted(all, "event")
             )
@@ -313,13 +328,28 @@ impl Found {
         let packets = sent.packets.saturating_add(received.packets);
         // Lost events leave the same holes, and have been named.
         if facts.events_lost == 0 {
-            self.add(DoubtKind::Unseen, UNSEEN, packets, facts.packets, &|| {
+            self.add(DoubtKind::Unseen, UNSEEN, packets, facts.packets, &|| if facts.packets_only {
+                let bytes = exact(sent.bytes.saturating_add(received.bytes));
+                format!(
+                    "at least {} acknowledged and not in the capture ({bytes} B): messages in them are in no count",
+                    were(packets, "packet was", "packets were")
+                )
+            } else {
                 format!(
                     "at least {} passed that no probe saw, by the sequence numbers of the sockets ({} B not seen when sent, \
                      {} B when received): messages in them are in no count",
                     counted(packets, "packet"),
                     exact(sent.bytes),
                     exact(received.bytes)
+                )
+            });
+        }
+        let (uncaptured, never) = (facts.uncaptured_bytes, Limits { reduced: 0.0, unusable: 0.0 });
+        if facts.messages == 0 {
+            self.add(DoubtKind::Uncaptured, never, uncaptured, facts.payload_bytes, &|| {
+                format!(
+                    "no message was found: {} not captured; a longer snap length (--snap, tcpdump -s 0) helps",
+                    were(uncaptured, "payload byte was", "payload bytes were")
                 )
             });
         }
@@ -429,6 +459,7 @@ mod tests {
     /// A healthy run of 1,000 round trips.
     fn healthy() -> TrustFacts {
         TrustFacts {
+            messages: 4_000,
             deliveries: 2_000,
             matched: 2_000,
             own_counts: Some((2_000, 2_000)),
@@ -513,6 +544,15 @@ mod tests {
     }
 
     #[test]
+    fn where_nothing_was_captured_no_message_is_not_none() {
+        let cut = |messages| {
+            verdict(|facts| (facts.messages, facts.uncaptured_bytes) = (messages, 9_000))
+        };
+        assert_eq!(cut(0), (Unusable, vec![Kind::Uncaptured]));
+        assert_eq!(cut(10), (Good, vec![]), "heads suffice");
+    }
+
+    #[test]
     fn clocks_matter_beside_the_latency() {
         let apart = |ns| verdict(|facts| facts.clocks_ns = Some((ns, 100_000))).0;
         assert_eq!([9_999, 10_000, 100_000].map(apart), [Good, Reduced, Unusable]);
@@ -522,6 +562,7 @@ mod tests {
     fn reasons_are_sentences_with_their_numbers() {
         let mut facts = healthy();
         facts.events_lost = 13_402;
+        facts.own_counts = None;
         facts.matched = 0;
         let texts: Vec<String> = doubts(&facts).into_iter().map(|doubt| doubt.text).collect();
         assert!(texts[0].starts_with("13,402 of 43,402 events were lost because"), "{texts:?}");

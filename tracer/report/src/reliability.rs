@@ -123,6 +123,9 @@ impl RunResult {
         let apart = hosts.chain(&trust.clocks).map(|clock| clock.within_ns);
         TrustFacts {
             is_sampled,
+            packets_only: trust.packets_only,
+            messages: messages.sent.saturating_add(messages.delivered),
+            uncaptured_bytes: trust.uncaptured_bytes,
             deliveries: if is_sampled {
                 messages.matched + messages.uncovered
             } else {

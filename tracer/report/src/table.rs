@@ -275,6 +275,12 @@ pub fn trust_line(result: &RunResult) -> String {
 /// What passed without a packet event; `None` where that is nothing.
 fn unseen(result: &RunResult) -> Option<String> {
     let (sent, received) = (result.trust.unseen_sent, result.trust.unseen_received);
+    if result.trust.packets_only {
+        let all = sent.plus(received);
+        let (packets, bytes) = (all.packets, human::bytes(all.bytes as f64));
+        return (packets > 0)
+            .then(|| format!("at least {packets} acknowledged and not captured ({bytes})"));
+    }
     let way = |unseen: Unseen, when: &str| {
         let packets = if unseen.packets == 1 { "packet" } else { "packets" };
         let bytes = human::bytes(unseen.bytes as f64);

@@ -13,6 +13,7 @@ use super::words::{clean, counted, list, percent, sentence, title};
 use crate::grid::hang;
 use crate::why::{Severity, Verdict, Why};
 use crate::{Pacing, RunResult, human};
+use std::collections::BTreeSet;
 use wirelap_correlate::{ENOUGH, VerdictKind};
 
 /// The section.
@@ -177,7 +178,9 @@ pub fn in_short(result: &RunResult, pacing: Pacing) -> Option<String> {
         out = format!("{out}: {}", clean(remedy));
     }
     let problems = why.verdicts.iter().filter(|verdict| verdict.severity == Severity::Problem);
-    let more: Vec<String> = problems.skip(1).map(heading).collect();
+    let mut more: Vec<String> = problems.skip(1).map(heading).collect();
+    let mut said = BTreeSet::from([heading(worst)]);
+    more.retain(|heading| said.insert(heading.clone()));
     if !more.is_empty() {
         out = format!("{out}; also {}", list(&more));
     }
