@@ -72,7 +72,7 @@ fn beside_unseen_packets_nothing_is_said_to_be_whole() {
     report.results = vec![result];
     let text = table::render(&report);
     let told = "no probe saw at least 1 packet when sent (68 B) and 1 packet when received (68 B)";
-    let line = text.replace("\n     ", "");
+    let line = text.replace("\n     ", " ");
     assert!(line.contains(told), "{text}");
     assert!(!text.contains("no event lost"), "{text}");
     let page = table::explained(&report);
