@@ -19,5 +19,6 @@ mod properties;
 mod reassembly;
 mod repairs;
 mod udp;
+mod unseen;
 mod world;
 mod zmtp;
