@@ -16,9 +16,10 @@
 
 use std::net::{IpAddr, SocketAddr};
 use wirelap_events::{
-    Comm, Cpu, Drop, DropCause, FlowKey, Holder, IfIndex, Lost, Nagle, Nanos, NetNs, Origin,
+    Comm, Cpu, Doing, Drop, DropCause, FlowKey, Holder, IfIndex, Lost, Nagle, Nanos, NetNs, Origin,
     PacketHook, PacketId, Pid, Portion, Probe, Read, ReadKind, Ready, ReadyKind, Rest, Retransmit,
-    Send, SendKind, Seq, Socket, SocketId, TaskId, TcpFields, Tid, Transport, TxState, Wake,
+    Send, SendKind, Seq, Socket, SocketId, TaskId, TcpFields, ThreadState, Tid, Transport, TxState,
+    Wake,
 };
 
 /// Bytes that are read from the front.
@@ -196,6 +197,7 @@ fields! {
     Retransmit { socket, start, len }
     Drop { flow, cause, reason, len }
     Lost { probe, count }
+    ThreadState { task, doing }
     FlowKey { transport, src, dst, scope }
 }
 
@@ -234,6 +236,7 @@ variants! {
     ReadKind { 0 => Stream { end, len }, 1 => Datagram { packet, flow, len } }
     ReadyKind { 0 => Stream(end), 1 => Datagram(packet) }
     PacketHook { 0 => Xmit, 1 => Rx }
+    Doing { 0 => Stopped, 1 => Asleep, 2 => Blocked, 3 => Running }
     Rest { 0 => Asleep, 1 => Blocked, 2 => Stopped, 3 => Preempted }
     DropCause { 0 => SocketBuffer, 1 => Queue, 2 => NoSocket, 3 => Other }
     Portion { 0 => Whole, 1 => Fragment { start, of }, 2 => Refusal }

@@ -11,6 +11,7 @@ mod ledger;
 mod loss;
 mod lost;
 mod mqtt;
+mod open;
 mod peers;
 mod properties;
 mod reassembly;
