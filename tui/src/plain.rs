@@ -1,7 +1,7 @@
 //! The comparison as lines, for an output that is no terminal.
 
 use crate::columns::{self, Column};
-use crate::{text, verdicts, words};
+use crate::{text, words};
 use std::fmt::Write;
 use wirelap_correlate::snapshot::{Group, Snapshot};
 
@@ -68,9 +68,6 @@ fn table(out: &mut String, groups: &[Group], width: u16) {
     {
         let name = columns::short_name(group, name_width);
         push(out, &row(&name, &|column| column.cell(group)), width);
-        for open in &group.why.open {
-            push_wrapped(out, "  ! ", &verdicts::overdue(open), width);
-        }
         if let Some(time) = top_segments(group) {
             push_wrapped(out, "  ", &time, width);
         }

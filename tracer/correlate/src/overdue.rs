@@ -51,11 +51,14 @@ impl Doings {
 /// A row's overdue messages at one process, in one place on one leg.
 type Key = (GroupId, Whereabouts, usize, Pid);
 
+/// Whether the bytes of a leg lie unread in a socket.
+type Lies = fn(&Correlator, &Flow, &LegState) -> bool;
+
 impl Correlator {
     /// The processes that have messages which ought to have arrived by `now`: what they do is worth a look
     /// ([`wirelap_events::Body::State`]).
     pub fn holding(&self, now: Nanos) -> Vec<Pid> {
-        let all = self.overdue(now);
+        let all = self.late(now, Self::may_lie_unread);
         let mut pids: Vec<Pid> =
             all.iter().filter_map(|(_, overdue)| Some(overdue.process?.0.pid)).collect();
         pids.sort_unstable();
@@ -65,6 +68,10 @@ impl Correlator {
 
     /// Messages that ought to have arrived by `now`, by row and place.
     pub(crate) fn overdue(&self, now: Nanos) -> Vec<(GroupId, Overdue)> {
+        self.late(now, Self::lies_unread)
+    }
+
+    fn late(&self, now: Nanos, lies: Lies) -> Vec<(GroupId, Overdue)> {
         let mut found: BTreeMap<Key, (u64, Nanos)> = BTreeMap::new();
         let mut limits: FxHashMap<GroupId, Nanos> = FxHashMap::default();
         for (message, leg) in self.messages.unfinished(now - LATE) {
@@ -73,7 +80,7 @@ impl Correlator {
             if message.at + limit > now || is_warmup {
                 continue;
             }
-            let Some((place, pid)) = self.whereabouts(message, leg) else { continue };
+            let Some((place, pid)) = self.whereabouts(message, leg, lies) else { continue };
             let depth = self.messages.depth_of(leg);
             let sum = found.entry((message.row, place, depth, pid)).or_insert((0, message.at));
             sum.0 += 1;
@@ -107,14 +114,19 @@ impl Correlator {
 
     /// Where a leg's message is that has not arrived, and the process that has it, or is to send it on. `None` where it is
     /// not known to be anywhere.
-    fn whereabouts(&self, message: &Message, leg: &LegState) -> Option<(Whereabouts, Pid)> {
+    fn whereabouts(
+        &self,
+        message: &Message,
+        leg: &LegState,
+        lies: Lies,
+    ) -> Option<(Whereabouts, Pid)> {
         let flow = self.flows.flow(leg.way)?;
         let receiver = leg.receiver.pid.unwrap_or_default();
         if leg.was_read() {
             let goes_on = self.messages.goes_on(message, leg) && self.is_expected(flow, leg);
             return goes_on.then_some((Whereabouts::Broker, receiver));
         }
-        if !self.lies_unread(flow, leg) {
+        if !lies(self, flow, leg) {
             return None;
         }
         let is_broker = self.messages.goes_on(message, leg);

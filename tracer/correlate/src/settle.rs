@@ -93,16 +93,20 @@ impl Correlator {
             || (is_remote && held(leg.at) && flow.has_come(leg.extent.end))
     }
 
-    /// Whether a leg's bytes are known not to have been read yet: the socket of a reader that is seen to read is open. Where
-    /// events of reads were lost, that is not known.
+    /// Whether a leg's bytes are known not to have been read yet: the socket of a reader that is seen to read is open.
     pub(crate) fn lies_unread(&self, flow: &Flow, leg: &LegState) -> bool {
+        self.may_lie_unread(flow, leg)
+            && (flow.marks.has_reads() || self.doings.is_off(leg.receiver.pid, self.now))
+    }
+
+    /// The same, whether the reader was ever seen to read or not. Where events of reads were lost, nothing is known.
+    pub(crate) fn may_lie_unread(&self, flow: &Flow, leg: &LegState) -> bool {
         let is_open = |id| self.sockets.get(id).is_some_and(|entry| entry.closed.is_none());
         leg.transport == Transport::Tcp
             && !self.config.packets_only
             && self.lost[Probe::Read as usize] == 0
             && !flow.interrupted
             && flow.receiver.is_some_and(is_open)
-            && (flow.marks.has_reads() || self.doings.is_off(leg.receiver.pid, self.now))
             && flow.marks.read_at(leg.extent).is_none()
             && flow.marks.passed_at(leg.extent).is_none()
     }
