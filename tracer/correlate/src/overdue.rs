@@ -142,8 +142,8 @@ impl Correlator {
     fn unasked(&self, row: GroupId, since: Nanos) -> Option<(Whereabouts, Pid)> {
         let asks = self.flows.iter().filter(|(_, c)| c.row.is_some_and(|(of, _)| of == row));
         let flows = asks.flat_map(|(_, conversation)| &conversation.flows);
-        let last =
-            flows.filter_map(|flow| Some((flow.asked?, flow.sender))).max_by_key(|ask| ask.0);
+        let asks = flows.filter_map(|flow| Some((flow.request()?.at, flow.sender)));
+        let last = asks.max_by_key(|ask| ask.0);
         let (_, sender) = last.filter(|(asked, _)| *asked < since)?;
         Some((Whereabouts::Unasked, self.sockets.pid(sender).unwrap_or_default()))
     }

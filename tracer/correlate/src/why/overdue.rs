@@ -49,7 +49,7 @@ impl Whereabouts {
             Whereabouts::Network => "on the way to the receiver's socket",
             Whereabouts::BrokerQueue => "unread in the broker's receive queue",
             Whereabouts::Broker => "read by the broker and not passed on",
-            Whereabouts::Unasked => "in the broker, and nobody asks for them",
+            Whereabouts::Unasked => "in the broker, and no reader has asked since they came",
             Whereabouts::ReaderQueue => "unread in the reader's receive queue",
         }
     }
