@@ -90,7 +90,7 @@ impl Renumbering {
                 self.namespace(netns);
                 self.thread(task);
             }
-            Body::State(ThreadState { task, doing: _ }) => thread(task),
+            Body::State(ThreadState { task, doing: _ }) => self.thread(task),
             Body::Closed(id) | Body::Retransmit(Retransmit { socket: id, start: _, len: _ }) => {
                 self.socket(id);
             }
