@@ -6,7 +6,7 @@ use crate::snapshot::{
     Group, Holes, Overhead, ProbeLoss, Process, Snapshot, TracerCost, Trust, Unknown, Unseen,
 };
 use crate::unknown::sentences;
-use crate::why::{Evidence, Losses, Setting};
+use crate::why::{Evidence, Losses, Overdue, Setting};
 use wirelap_events::{GroupId, Nanos, Probe, Tid};
 
 impl Correlator {
@@ -17,9 +17,11 @@ impl Correlator {
         let since = self.since.unwrap_or(now);
         let overheads = self.overheads();
         let holes = self.holes();
+        let open = self.left.clone().unwrap_or_else(|| self.overdue(now));
         let groups = self.rows.iter().zip(overheads).zip(holes);
-        let groups =
-            groups.map(|(((id, row), overhead), holes)| self.group(id, row, &overhead, holes, now));
+        let groups = groups.map(|(((id, row), overhead), holes)| {
+            self.group(id, row, &overhead, holes, &open, now)
+        });
         let groups = groups.filter(|group| {
             group.overhead.packets > 0 || group.messages.sent + group.messages.delivered > 0
         });
@@ -68,11 +70,15 @@ impl Correlator {
         row: &Row,
         overhead: &Overhead,
         holes: Holes,
+        open: &[(GroupId, Overdue)],
         now: Nanos,
     ) -> Group {
         let counts = row.counts;
         let broker = self.broker_of(row);
-        let why = self.evidence_of(row, broker.as_deref(), overhead, holes, now).explain();
+        let evidence = self.evidence_of(row, broker.as_deref(), overhead, holes, now);
+        let mut why = evidence.explain();
+        let of_row = open.iter().filter(|(row, _)| *row == id).map(|(_, overdue)| *overdue);
+        why.hold_up(of_row.collect(), &evidence.setting, now);
         Group {
             id,
             middleware: row.middleware.clone(),

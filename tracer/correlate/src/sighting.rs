@@ -84,6 +84,7 @@ impl Correlator {
             flow.pending.push_back(key);
             flow.messages += 1;
         }
+        self.note_forwarded(key, joined);
         self.enter(&sighting, key, joined);
         self.note_answer(&sighting, key);
         let Some(row) = self.rows.get_mut(row) else { return };
@@ -123,6 +124,22 @@ impl Correlator {
         } else {
             row.counts.delivered += 1;
             row.counts.uncovered += 1;
+        }
+    }
+
+    /// Notes that what the leg before brought goes on.
+    fn note_forwarded(&mut self, key: LegKey, joined: Joined) {
+        if joined != Joined::Leg {
+            return;
+        }
+        let by = self.messages.leg(key).map(|leg| leg.way);
+        let before = self.messages.before(key).map(|leg| (leg.way, leg.at));
+        if let Some((way, at)) = before
+            && let Some(flow) = self.flows.flow_mut(way)
+        {
+            flow.forwarded += 1;
+            flow.forwarded_to = flow.forwarded_to.max(at);
+            flow.forwarded_by = by;
         }
     }
 

@@ -83,6 +83,9 @@ fn facts(group: &Group, trust: &Trust, width: u16, theme: Theme) -> Vec<Line<'st
     for doubt in group.doubts(trust) {
         add(doubt.reliability.name(), &doubt.text);
     }
+    for open in &group.why.open {
+        add("open", &verdicts::overdue(open));
+    }
     if verdicts::is_known(&group.why) {
         add("why", &verdicts::line(&group.why));
     }

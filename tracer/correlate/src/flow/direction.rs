@@ -4,7 +4,7 @@ use super::carried::Carried;
 use super::devices::Devices;
 use super::framed::between;
 use super::pieces::Pieces;
-use super::{Finds, Found, Reassembly, SeenBytes, Unwrap};
+use super::{Finds, Found, Reassembly, SeenBytes, Unwrap, Way};
 use crate::config::Config;
 use crate::join::AssemblyId;
 use crate::marks::{Path, TcpMarks, UdpMarks};
@@ -81,6 +81,22 @@ impl Marks {
         }
     }
 
+    /// Whether the receiving socket has `extent`.
+    pub fn has_arrived(&self, extent: ByteRange) -> bool {
+        match self {
+            Marks::Tcp(marks) => marks.is_there(extent) || marks.was_received(extent),
+            Marks::Udp(marks) => marks.was_received(extent),
+        }
+    }
+
+    /// Whether reads are seen of its receiver.
+    pub fn has_reads(&self) -> bool {
+        match self {
+            Marks::Tcp(marks) => marks.has_reads(),
+            Marks::Udp(_) => false,
+        }
+    }
+
     pub fn readers(&self, extent: ByteRange) -> usize {
         match self {
             Marks::Tcp(_) => 1,
@@ -150,6 +166,11 @@ pub struct Flow {
     last: Option<Found>,
     /// Messages that were found on it.
     pub messages: u64,
+    /// Of these, messages that were seen to go on from their receiver, and when the newest of them was found.
+    pub forwarded: u64,
+    pub forwarded_to: Nanos,
+    /// Where that one went on.
+    pub forwarded_by: Option<Way>,
     /// Cuts PDUs, once the protocol is known (TCP).
     pub stream: Option<Stream>,
 }
@@ -202,6 +223,9 @@ impl Flow {
             hole: None,
             last: None,
             messages: 0,
+            forwarded: 0,
+            forwarded_to: Nanos(0),
+            forwarded_by: None,
             stream: None,
         }
     }
