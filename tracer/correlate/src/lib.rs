@@ -43,9 +43,11 @@ pub use config::{Config, Label};
 pub use correlator::{Correlator, DeliverySink};
 pub use flow::{Limits, Piece, Reassembly};
 pub use snapshot::{
-    Cause, Cost, Counts, Detail, ENOUGH, Framed, Group, HistoryPoint, HolderShare, Operation,
+    Cause, Cost, Counts, Culprit, Detail, ENOUGH, Framed, Group, HistoryPoint, HolderShare, Operation,
     Overdue, Overhead, Part, Parts, Period, ProbeLoss, Process, Rate, Scheduling, SegmentStat,
     Severity, Snapshot, Summary, Tail, TailRow, TracerCost, Trust, TypicalRow, Verdict,
     VerdictKind, Whereabouts, Why, WorstMessage,
 };
-pub use why::{BlameSink, Evidence, HeldUp, Losses, Missing, Setting, Told, blame};
+pub use why::{
+    BlameSink, Evidence, HeldUp, Losses, Missing, QuotaSeen, Setting, Throttled, Told, blame,
+};

@@ -14,11 +14,14 @@
 //! The same list of fields writes and reads, so the two cannot differ; a field that is added to an
 //! event does not compile until it is added here.
 
+mod sched;
+
 use std::net::{IpAddr, SocketAddr};
 use wirelap_events::{
-    Comm, Cpu, Drop, DropCause, FlowKey, Holder, IfIndex, Lost, Nagle, Nanos, NetNs, Origin,
-    PacketHook, PacketId, Pid, Portion, Probe, Read, ReadKind, Ready, ReadyKind, Rest, Retransmit,
-    Send, SendKind, Seq, Socket, SocketId, TaskId, TcpFields, Tid, Transport, TxState, Wake,
+    CgroupId, Comm, Cpu, Drop, DropCause, FlowKey, Holder, IfIndex, Lost, Nagle, Nanos, NetNs,
+    Origin, PacketHook, PacketId, Pid, Portion, Probe, Read, ReadKind, Ready, ReadyKind, Rest,
+    Retransmit, Send, SendKind, Seq, Sleep, Socket, SocketId, TaskId, TcpFields, Tid, Transport,
+    TxState,
 };
 
 /// Bytes that are read from the front.
@@ -111,7 +114,7 @@ macro_rules! newtypes {
         }
     )* };
 }
-newtypes!(Cpu, IfIndex, Nanos, NetNs, Pid, SocketId, Tid);
+newtypes!(CgroupId, Cpu, IfIndex, Nanos, NetNs, Pid, SocketId, Tid);
 
 /// A difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -191,7 +194,6 @@ fields! {
     Read { socket, task, kind }
     Ready { socket, kind }
     TcpFields { seq, ack, flags, window }
-    Wake { task, rest, left, woken, waker, from_irq, migrated, holder }
     Holder { task, comm, held }
     Retransmit { socket, start, len }
     Drop { flow, cause, reason, len }
@@ -235,6 +237,7 @@ variants! {
     ReadyKind { 0 => Stream(end), 1 => Datagram(packet) }
     PacketHook { 0 => Xmit, 1 => Rx }
     Rest { 0 => Asleep, 1 => Blocked, 2 => Stopped, 3 => Preempted }
+    Sleep { 0 => Unknown, 1 => Lock, 2 => Timer, 3 => Call }
     DropCause { 0 => SocketBuffer, 1 => Queue, 2 => NoSocket, 3 => Other }
     Portion { 0 => Whole, 1 => Fragment { start, of }, 2 => Refusal }
     Probe {

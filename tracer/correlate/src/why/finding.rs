@@ -1,9 +1,12 @@
 //! What was found of one kind of cause on one leg, at one process.
 
+use super::culprits::Culprits;
 use super::explanation::VerdictKind;
 use super::timeline::Timeline;
 use crate::stats::Distribution;
-use wirelap_events::{Circumstances, Holder, Nanos, Pid, Rest, Segment, TaskId};
+use wirelap_events::{
+    CgroupId, Circumstances, Holder, Nanos, Pid, Rest, Segment, Sleep, TaskId,
+};
 
 /// A kind of cause on a leg, at one process.
 #[derive(Clone, Debug)]
@@ -25,9 +28,13 @@ pub struct Finding {
     /// Waits to be asked that began before the request came.
     pub late_requests: u64,
     pub holder: Option<Holder>,
-    /// How its thread rested.
-    pub rest: Option<Rest>,
+    /// How its thread rested, and what it slept on.
+    pub rest: Option<(Rest, Sleep)>,
+    /// Whose CPU quota was used up.
+    pub cgroup: CgroupId,
     pub circumstances: Circumstances,
+    /// Whom all of it waited for.
+    pub culprits: Culprits,
 }
 
 /// What a finding is of: leg, 0 for the first, kind of cause, and the process, 0 where none can be named.
@@ -47,7 +54,9 @@ impl Default for Finding {
             late_requests: 0,
             holder: None,
             rest: None,
+            cgroup: CgroupId(0),
             circumstances: Circumstances::default(),
+            culprits: Culprits::default(),
         }
     }
 }
@@ -71,11 +80,12 @@ impl Finding {
         self.when.merge(&other.when);
         self.late_requests += other.late_requests;
         self.time.merge(&other.time);
+        self.culprits.merge(&other.culprits);
         self.segments.iter_mut().zip(other.segments).for_each(|(sum, more)| *sum += more);
         if other.longest > self.longest {
             (self.longest, self.task) = (other.longest, other.task);
             self.at_broker = other.at_broker;
-            (self.holder, self.rest) = (other.holder, other.rest);
+            (self.holder, self.rest, self.cgroup) = (other.holder, other.rest, other.cgroup);
             self.circumstances = other.circumstances;
         }
     }

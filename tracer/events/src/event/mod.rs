@@ -5,6 +5,7 @@
 mod call;
 mod packet;
 mod probe;
+mod quota;
 mod socket;
 mod task;
 
@@ -13,8 +14,9 @@ pub use packet::{
     Drop, DropCause, Packet, PacketHook, PacketId, Portion, Retransmit, TcpFields, tcp_flags,
 };
 pub use probe::{Lost, Probe};
+pub use quota::{CGROUP_NAME, Quota};
 pub use socket::{Origin, Socket};
-pub use task::{Comm, Holder, Rest, TaskId, Wake};
+pub use task::{Comm, Holder, OTHERS, Rest, Sleep, TaskId, Wake};
 
 use crate::{Cpu, Nanos, SocketId};
 
@@ -54,6 +56,8 @@ pub enum Body<'a> {
     Retransmit(Retransmit),
     /// A packet was thrown away.
     Drop(Drop),
+    /// A cgroup's CPU quota was used up, and one of its threads runs again. `at` is the switch to it.
+    Quota(Quota),
     /// A probe had to throw events away.
     Lost(Lost),
     /// Sampling: `true` when events start to be reported, `false` when they pause on purpose.
