@@ -47,7 +47,7 @@ static __always_inline struct turn *turn_before(struct turns *turns, __u32 back)
 /* Threads that are told apart in one wait: more than are reported, so that short turns crowd no long one out. */
 #define SHARES 8
 
-/* How long a thread had the CPU of a wait, and one of its turns: 0 is the one that ends now. */
+/* How long a thread had the CPU in a wait, and one of its turns: 0 is the one that ends now. */
 struct share {
 	__u64 held;
 	__u32 tid;
@@ -65,16 +65,19 @@ struct {
 	__type(value, struct shares);
 } shares SEC(".maps");
 
-static __always_inline void add_share(struct shares *shares, __u32 tid, __u32 turn, __u64 held)
+/* A thread had the CPU for another while. It is not static, so that the verifier looks at it once. */
+__noinline int add_share(struct shares *shares, __u32 tid, __u32 turn, __u64 held)
 {
 	__u32 place, least = 0;
 	struct share *share;
 
+	if (!shares)
+		return 0;
 	for (place = 0; place < SHARES; place++) {
 		share = &shares->of[place];
 		if (share->held && share->tid == tid) {
 			share->held += held;
-			return;
+			return 0;
 		}
 		if (share->held < shares->of[least & (SHARES - 1)].held)
 			least = place;
@@ -85,6 +88,7 @@ static __always_inline void add_share(struct shares *shares, __u32 tid, __u32 tu
 		share->tid = tid;
 		share->turn = turn;
 	}
+	return 0;
 }
 
 /*
