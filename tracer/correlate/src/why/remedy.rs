@@ -58,13 +58,6 @@ pub fn remedy(kind: Kind, setting: &Setting, circumstance: Circumstance) -> Stri
         Kind::BrokerStalled => broker_stalled(rest),
         Kind::ClientStalled => client_stalled(rest),
         Kind::SerialFanOut => fan_out(middleware),
-        Kind::CpuThrottled => "raise the CPU limit of its cgroup, or take it away",
-        Kind::LockWait => {
-            "let the thread that is waited for hold the lock for a shorter time, or run it in a process of its own (in Python, threads share one interpreter lock: multiprocessing)"
-        }
-        Kind::TracerInfluence => {
-            "let wirelap watch less (--ports, --pid), sample windows of time, or give it a CPU of its own (taskset)"
-        }
         Kind::StartUp => {
             "nothing is wrong with it; where the first messages matter, keep connections open and send some before they do"
         }
