@@ -6,8 +6,9 @@
 
 use wirelap_events::{Holder, Nanos, Rest, Rested, Sleep, Wake};
 
-/// Stretches that are kept.
-const KEPT: usize = 32;
+/// Stretches that are kept. A message is looked up some tens of milliseconds after it was read, in which a busy thread is
+/// given the CPU dozens of times: the newer half is exact.
+const KEPT: usize = 128;
 
 /// A thread that wakes up by a timer and sleeps again on the same lock runs no longer than this between.
 const LOOKED: Nanos = Nanos::from_micros(200);
@@ -40,7 +41,6 @@ impl History {
         let left = wake.left.unwrap_or(wake.woken).min(wake.woken);
         if self.stretches.is_empty() {
             // What came before is not known.
-            self.stretches.reserve_exact(KEPT);
             self.push(left, None, Rested::NONE, false);
         }
         let Some(last) = self.stretches.last() else { return };

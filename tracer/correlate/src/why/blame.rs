@@ -280,7 +280,7 @@ impl LegParts<'_> {
                 woken_by_own = true;
                 continue;
             }
-            if has_slept(hop, read, before.reader) {
+            if !is_awaited && has_slept(hop, read, before.reader) {
                 let work = Cause::Of(Kind::BrokerCpuBound);
                 self.broker_worked(&mut rest, hop.woken, self.rests.dwell, work);
             }

@@ -5,8 +5,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
 use wirelap_events::{Comm, Holder, Nanos, Pid, TaskId, Tid};
 
-/// Threads that are told apart for one verdict; further ones count as not known.
-const LIMIT: usize = 64;
+/// Threads that are told apart for one verdict. Further ones count to others of their process, or as not known.
+const LIMIT: usize = 256;
 
 /// Culprits that a verdict lists.
 const LISTED: usize = 10;
@@ -24,12 +24,16 @@ pub struct Culprits {
 impl Culprits {
     /// `time` more, of which `by` is the culprit, as far as it is known.
     pub fn add(&mut self, by: Option<&Holder>, time: Nanos) {
-        let known = by.filter(|by| by.task.tid != Tid(0));
-        let room = self.all.len() < LIMIT;
-        let known = known.filter(|by| room || self.all.contains_key(&by.task.tid));
-        match known {
-            Some(by) => self.all.entry(by.task.tid).or_insert((by.task, by.comm, 0)).2 += time.0,
-            None => self.unknown += time.0,
+        let Some(by) = by.filter(|by| by.task.tid != Tid(0)) else {
+            self.unknown += time.0;
+            return;
+        };
+        if self.all.len() < LIMIT || self.all.contains_key(&by.task.tid) {
+            self.all.entry(by.task.tid).or_insert((by.task, by.comm, 0)).2 += time.0;
+        } else if let Some(other) = self.all.values_mut().find(|one| one.0.pid == by.task.pid) {
+            other.2 += time.0;
+        } else {
+            self.unknown += time.0;
         }
     }
 
