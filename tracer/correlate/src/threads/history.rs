@@ -6,9 +6,17 @@
 
 use wirelap_events::{Holder, Nanos, Rest, Rested, Sleep, Wake};
 
-/// Stretches that are kept. A message is looked up some tens of milliseconds after it was read, in which a busy thread is
-/// given the CPU dozens of times: the newer half is exact.
-const KEPT: usize = 128;
+/// Stretches that are kept of a thread, unless more of them are new …
+const KEPT: usize = 64;
+
+/// … where a message may still be looked up: that is done some tens of milliseconds after it was read …
+const NEW: Nanos = Nanos::from_millis(200);
+
+/// … but never more than this.
+const MOST: usize = 1024;
+
+/// So long after a thread let go of a lock that others ask for by the clock, it is still thought to be the one that has it.
+const PASSED_ON: Nanos = Nanos::from_millis(1_000);
 
 /// A thread that wakes up by a timer and sleeps again on the same lock runs no longer than this between.
 const LOOKED: Nanos = Nanos::from_micros(200);
@@ -33,6 +41,8 @@ struct Stretch {
 pub struct History {
     /// The oldest first.
     stretches: Vec<Stretch>,
+    /// The thread that let go last of a lock that this one had asked for by the clock, and when.
+    passer: Option<(Nanos, Holder)>,
 }
 
 impl History {
@@ -49,7 +59,8 @@ impl History {
         let Some(waited) = at.since(woken) else { return };
         let asleep = woken - left;
         let looked = left - last.running <= LOOKED;
-        let waker = awaited(wake);
+        let timed_out = wake.rest == Rest::Asleep && wake.sleep == Sleep::Lock && wake.from_irq;
+        let waker = awaited(wake).or(self.passer_at(at).filter(|_| timed_out));
         let mut own = Rested {
             asleep,
             waited,
@@ -61,14 +72,21 @@ impl History {
             ..Rested::NONE
         };
         std::iter::once(&wake.holder).chain(&wake.others).for_each(|holder| own.hold(holder));
-        if let Some(waker) = waker.filter(|_| looked) {
-            self.let_go(waker);
+        if let Some(waker) = waker.filter(|_| looked && !timed_out)
+            && self.let_go(waker)
+        {
+            self.passer = Some((at, waker));
         }
-        if self.stretches.len() >= KEPT {
+        let kept = self.stretches.len();
+        if kept >= MOST || kept >= KEPT && at - self.stretches[kept / 2].running > NEW {
             self.put_together();
         }
-        let timed_out = wake.rest == Rest::Asleep && wake.sleep == Sleep::Lock && wake.from_irq;
         self.push(at, Some((left, woken)), own, timed_out);
+    }
+
+    /// Who has the lock that this thread asks for by the clock, as far as that is known.
+    fn passer_at(&self, at: Nanos) -> Option<Holder> {
+        self.passer.filter(|(when, _)| at - *when <= PASSED_ON).map(|(_, by)| by)
     }
 
     fn push(
@@ -83,8 +101,9 @@ impl History {
         self.stretches.push(Stretch { running, rest, sums, own, timed_out });
     }
 
-    /// A thread let go of a lock: sleeps just before that ended by a time limit were for the same one.
-    fn let_go(&mut self, waker: Holder) {
+    /// A thread let go of a lock: sleeps just before that ended by a time limit were for the same one. Whether there were
+    /// any.
+    fn let_go(&mut self, waker: Holder) -> bool {
         let mut first = self.stretches.len();
         let mut next_left = None;
         while let Some(index) = first.checked_sub(1) {
@@ -99,6 +118,7 @@ impl History {
                 break;
             }
         }
+        let any = first < self.stretches.len();
         for index in first..self.stretches.len() {
             let before = index.checked_sub(1).map_or(Rested::NONE, |i| self.stretches[i].sums);
             let stretch = &mut self.stretches[index];
@@ -106,20 +126,22 @@ impl History {
             stretch.timed_out = false;
             stretch.sums = add(&before, &stretch.own);
         }
+        any
     }
 
     /// Every two stretches of the older half become one.
     fn put_together(&mut self) {
         // The first is only where all begins.
+        let last = self.stretches.len() / 2 & !1;
         let mut to = 1;
-        for from in (1..=KEPT / 2).step_by(2) {
+        for from in (1..last).step_by(2) {
             let [first, second] = [self.stretches[from], self.stretches[from + 1]];
             let timed_out = first.timed_out && second.timed_out;
             self.stretches[to] =
                 Stretch { rest: None, own: first.own + second.own, timed_out, ..second };
             to += 1;
         }
-        self.stretches.drain(to..=KEPT / 2);
+        self.stretches.drain(to..=last);
     }
 
     /// How it rested between two moments; `None` if it was not followed at the first of them.

@@ -63,6 +63,30 @@ fn what_is_long_past_is_coarse_but_not_forgotten() {
 }
 
 #[test]
+fn a_busy_thread_is_known_exactly_for_as_long_as_its_messages_are_held() {
+    let mut history = History::default();
+    // Each 100 µs: it sleeps 60, waits 10 and runs 30. Once it waits 10 ms.
+    for round in 0..10_000_u64 {
+        let at = round * 100_000 + if round > 9_000 { 10_000_000 } else { 0 };
+        let wait = if round == 9_000 { 10_010_000 } else { 10_000 };
+        let (at, wake) = wake(at, at + 60_000, at + 60_000 + wait);
+        history.runs(at, &wake);
+    }
+    assert!(history.stretches.len() <= MOST);
+    // The last message before the long wait, and those in it.
+    assert_eq!(between(&history, 899_970_000, 900_000_000), Some((0, 0)));
+    assert_eq!(between(&history, 901_000_000, 910_000_000), Some((0, 9_000_000)));
+    // One that seldom runs keeps few.
+    let mut seldom = History::default();
+    for round in 0..1_000_u64 {
+        let at = round * 10_000_000;
+        let (at, wake) = wake(at, at + 60_000, at + 70_000);
+        seldom.runs(at, &wake);
+    }
+    assert!(seldom.stretches.len() <= KEPT, "{}", seldom.stretches.len());
+}
+
+#[test]
 fn who_had_the_cpu_never_adds_up_to_more_than_the_wait() {
     let task = |tid| TaskId { tid: Tid(tid), ..TaskId::default() };
     let mut wakes = Vec::new();
@@ -123,6 +147,15 @@ fn time_limits_on_the_way_to_a_lock_are_waits_for_it() {
     let rested = held_up.between(Nanos(1_000_000), Nanos(12_000_000)).unwrap();
     assert_eq!((rested.asleep, rested.locked), (Nanos(10_010_000), Nanos(10_010_000)));
     assert_eq!(rested.waker.task.tid, Tid(8));
+
+    // Once the thread is known that passes the lock on, it has it also when this one finds it free after a time limit.
+    let mut found_free = wakes.to_vec();
+    found_free.push(locked(12_000_000, 17_000_000, 17_010_000, 0, 0));
+    let rested = history(&found_free).between(Nanos(12_000_000), Nanos(18_000_000)).unwrap();
+    assert_eq!((rested.locked, rested.waker.task.tid), (Nanos(5_000_000), Tid(8)));
+    found_free[3] = locked(1_600_000_000, 1_605_000_000, 1_605_010_000, 0, 0);
+    let late = history(&found_free).between(Nanos(1_600_000_000), Nanos(1_605_010_000));
+    assert_eq!(late.unwrap().locked, Nanos(0));
 
     // One that works in between, or that no thread wakes, only looks now and then.
     let works = history(&[wakes[0], locked(8_000_000, 8_010_000, 8_020_000, 7, 8)]);
