@@ -13,7 +13,7 @@ const KEPT: usize = 64;
 const NEW: Nanos = Nanos::from_millis(200);
 
 /// … but never more than this.
-const MOST: usize = 1024;
+const MOST: usize = 2048;
 
 /// So long after a thread let go of a lock that others ask for by the clock, it is still thought to be the one that has it.
 const PASSED_ON: Nanos = Nanos::from_millis(1_000);
