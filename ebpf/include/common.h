@@ -94,6 +94,12 @@ struct task_state {
 	__u64 entered; /* entry of the send call in progress, or 0 */
 	__u32 sends_many; /* the system call in progress is sendmmsg */
 	__u32 window; /* woken and left are of this one: what was before a pause says nothing any more */
+	__u64 waker_comm[2];
+	__u64 queue;        /* the cfs_rq that it waits in, or 0 … */
+	__u64 queue_before; /* … and how long that had had no CPU quota when the wait began */
+	__u64 group;        /* the task_group that had none left when it began, or 0 */
+	__u32 call;         /* the number of the system call that it sleeps in; ~0: not known */
+	__u32 unused;
 };
 
 struct {

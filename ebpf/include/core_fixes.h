@@ -106,6 +106,130 @@ static __always_inline __u32 prev_state(__u64 *ctx)
 	return BPF_CORE_READ((struct task_struct___old_state *)prev, state);
 }
 
+/*
+ * CPU quotas. Since 6.18 (e1fad12dcb66) a thread whose cgroup has used up its quota leaves the run queue by
+ * itself, on its way back to user space, and says so; before, its whole cgroup left it, with all that was queued.
+ */
+struct task_struct___throttled {
+	bool throttled;
+} __attribute__((preserve_access_index));
+
+struct cfs_rq___throttled {
+	unsigned int throttled : 1; /* an int before 6.18 */
+} __attribute__((preserve_access_index));
+
+/* How long a queue had no quota is kept since 6.6 (677ea015f231); before, on the clock of its load since 5.19 … */
+struct cfs_rq___self {
+	__u64 throttled_clock_self;
+	__u64 throttled_clock_self_time;
+} __attribute__((preserve_access_index));
+
+struct cfs_rq___pelt {
+	__u64 throttled_clock_pelt;
+	__u64 throttled_clock_pelt_time;
+} __attribute__((preserve_access_index));
+
+/* … and earlier on that of its threads. */
+struct cfs_rq___task {
+	__u64 throttled_clock_task;
+	__u64 throttled_clock_task_time;
+} __attribute__((preserve_access_index));
+
+struct rq___clocks {
+	__u64 clock_task;
+	__u64 clock_pelt;
+} __attribute__((preserve_access_index));
+
+static __always_inline bool throttles_threads(void)
+{
+	return bpf_core_field_exists(struct task_struct___throttled, throttled);
+}
+
+/* Whether the thread, which leaves the CPU and could go on, does so because there is no quota left. */
+static __always_inline bool is_throttled(struct task_struct *task)
+{
+	if (throttles_threads())
+		return BPF_CORE_READ((struct task_struct___throttled *)task, throttled);
+	return BPF_CORE_READ(task, se.cfs_rq, throttle_count) > 0;
+}
+
+/* Time so far that the queue, or one above it, had no quota. */
+static __always_inline __u64 throttled_time(struct cfs_rq *queue)
+{
+	struct rq___clocks *clocks = (void *)BPF_CORE_READ(queue, rq);
+	__u64 sum = 0, since = 0, now = 0;
+
+	if (bpf_core_field_exists(struct cfs_rq___self, throttled_clock_self_time)) {
+		struct cfs_rq___self *self = (void *)queue;
+
+		sum = BPF_CORE_READ(self, throttled_clock_self_time);
+		since = BPF_CORE_READ(self, throttled_clock_self);
+		if (since)
+			now = BPF_CORE_READ((struct rq *)clocks, clock);
+	} else if (bpf_core_field_exists(struct cfs_rq___pelt, throttled_clock_pelt_time)) {
+		struct cfs_rq___pelt *pelt = (void *)queue;
+
+		sum = BPF_CORE_READ(pelt, throttled_clock_pelt_time);
+		if (BPF_CORE_READ(queue, throttle_count)) {
+			since = BPF_CORE_READ(pelt, throttled_clock_pelt);
+			now = BPF_CORE_READ(clocks, clock_pelt);
+		}
+	} else if (bpf_core_field_exists(struct cfs_rq___task, throttled_clock_task_time)) {
+		struct cfs_rq___task *own = (void *)queue;
+
+		sum = BPF_CORE_READ(own, throttled_clock_task_time);
+		if (BPF_CORE_READ(queue, throttle_count)) {
+			since = BPF_CORE_READ(own, throttled_clock_task);
+			now = BPF_CORE_READ(clocks, clock_task);
+		}
+	}
+	return since && now > since ? sum + (now - since) : sum;
+}
+
+/* kernfs_node.parent is __parent since 6.15 (633488947ef6). */
+struct kernfs_node___rcu {
+	struct kernfs_node *__parent;
+} __attribute__((preserve_access_index));
+
+struct kernfs_node___plain {
+	struct kernfs_node *parent;
+} __attribute__((preserve_access_index));
+
+static __always_inline struct kernfs_node *parent_of(struct kernfs_node *node)
+{
+	if (bpf_core_field_exists(struct kernfs_node___rcu, __parent))
+		return BPF_CORE_READ((struct kernfs_node___rcu *)node, __parent);
+	return BPF_CORE_READ((struct kernfs_node___plain *)node, parent);
+}
+
+/*
+ * The number of the system call that a thread is in: arch/x86/include/asm/ptrace.h, arch/arm64/include/asm/ptrace.h.
+ * bpf_task_pt_regs() is there since 5.15 (dd6e10fbd9fb).
+ */
+const volatile __u8 have_task_regs = 0;
+
+struct pt_regs___x86 {
+	unsigned long orig_ax;
+} __attribute__((preserve_access_index));
+
+struct pt_regs___arm64 {
+	int syscallno;
+} __attribute__((preserve_access_index));
+
+static __always_inline __u32 system_call(struct task_struct *task)
+{
+	void *regs;
+
+	if (!have_task_regs)
+		return ~0u;
+	regs = (void *)bpf_task_pt_regs(task);
+	if (bpf_core_field_exists(struct pt_regs___x86, orig_ax))
+		return BPF_CORE_READ((struct pt_regs___x86 *)regs, orig_ax);
+	if (bpf_core_field_exists(struct pt_regs___arm64, syscallno))
+		return BPF_CORE_READ((struct pt_regs___arm64 *)regs, syscallno);
+	return ~0u;
+}
+
 /* cgroup.ancestors[] since 6.1 (7f203bc89eb6), ancestor_ids[] before. */
 struct cgroup___ancestors {
 	struct cgroup *ancestors[32];

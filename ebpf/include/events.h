@@ -38,6 +38,8 @@ enum wl_kind {
 	WL_RETRANSMIT = 12,
 	WL_DROP = 13,
 	WL_PAYLOAD = 14, /* wl_packet, of which only flow, seq and payload_len count */
+	WL_WAKE_SHARED = 15,
+	WL_QUOTA = 16,
 };
 
 enum wl_origin {
@@ -206,8 +208,39 @@ struct wl_wake {
 	__u64 held;
 	struct wl_task holder;
 	__u8 holder_comm[16];
+	__u64 throttled; /* of the wait, from its beginning on: no CPU quota was left */
+	__u64 cgroup;    /* whose quota it was; 0: throttled is 0 */
+	__u8 waker_comm[16];
 	__u32 rest;
-	__u32 unused;
+	__u32 call; /* the number of the system call that it slept in; ~0: not known */
+};
+
+struct wl_share {
+	struct wl_task task;
+	__u64 held;
+	__u8 comm[16];
+};
+
+/* A wait in which several had the CPU: the others beside the holder, the longest first. */
+struct wl_wake_shared {
+	struct wl_wake wake;
+	struct wl_share others[3];
+};
+
+/* kernel/sched/sched.h struct cfs_bandwidth. */
+struct wl_quota {
+	struct wl_head head;
+	struct wl_task task;
+	__u64 cgroup;
+	__u64 quota;  /* ns in each period */
+	__u64 period; /* ns */
+	__u64 throttled;
+	__u32 periods;
+	__u32 throttled_periods;
+	__u32 hierarchy; /* 0: cgroup v2 */
+	__u32 level;     /* how many cgroups are above it */
+	__u8 name[96];   /* with a NUL at its end */
+	__u8 parent[96];
 };
 
 struct wl_retransmit {

@@ -203,24 +203,52 @@ struct tcp_skb_cb {
 
 struct kernfs_node {
 	__u64 id;
+	const char *name;
+};
+
+struct cgroup_root {
+	int hierarchy_id;
 };
 
 struct cgroup {
 	int level;
 	struct kernfs_node *kn;
+	struct cgroup_root *root;
+};
+
+struct cgroup_subsys_state {
+	struct cgroup *cgroup;
 };
 
 struct css_set {
 	struct cgroup *dfl_cgrp;
 };
 
-struct rq;
+struct rq {
+	__u64 clock;
+};
+
+struct cfs_bandwidth {
+	__s64 period;
+	__u64 quota;
+	int nr_periods;
+	int nr_throttled;
+	__u64 throttled_time;
+};
+
+struct task_group {
+	struct cgroup_subsys_state css;
+	struct cfs_bandwidth cfs_bandwidth;
+};
 
 struct cfs_rq {
 	struct rq *rq;
+	struct task_group *tg;
+	int throttle_count;
 };
 
 struct sched_entity {
+	struct sched_entity *parent;
 	struct cfs_rq *cfs_rq;
 };
 

@@ -73,6 +73,7 @@ pub(crate) fn attach(config: &Config) -> Result<Attached, AttachError> {
     }
     let joins_payload = payload.hook == Some(PAYLOAD_FROM_CGROUP.hook);
     hooks.push(payload);
+    hooks.push(doctor::quota_hook(&btf));
     let lists_existing =
         hooks.iter().any(|h| h.observation == "existing sockets" && h.hook.is_some());
     Ok(Attached { ebpf, links, hooks, lists_existing, joins_payload, later })
@@ -146,6 +147,7 @@ impl Globals {
                 ("payload_from_cgroup", u8::from(symbols.payload_from_cgroup())),
                 ("direct_loads", u8::from(doctor::kernel_at_least(6, 17))),
                 ("switch_tells_state", u8::from(doctor::kernel_at_least(5, 18))),
+                ("have_task_regs", u8::from(doctor::kernel_at_least(5, 15))),
             ],
             words: vec![
                 ("filter_cgroup_level", cgroup.map_or(0, |c| c.level)),

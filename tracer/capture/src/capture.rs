@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 use std::path::Path;
 use std::time::{Duration, Instant};
 use wirelap_events::{
-    Body, Cpu, Event, Lost, Nanos, Packet, PacketHook, Pid, Probe, Send, SendKind,
+    Body, Comm, Cpu, Event, Lost, Nanos, Packet, PacketHook, Pid, Probe, Send, SendKind, Wake,
 };
 
 /// How often the ring is looked at while it is empty. The probes do not wake the reader: a wakeup
@@ -66,6 +66,8 @@ pub struct Capture {
     empty_ticks: u32,
     /// Events that are made here and not by the probes, in order of their times.
     pending: VecDeque<Event<'static>>,
+    /// This process.
+    own: Pid,
 }
 
 impl Capture {
@@ -99,6 +101,7 @@ impl Capture {
             next_loss_check: Instant::now(),
             empty_ticks: 0,
             pending: VecDeque::new(),
+            own: Pid(std::process::id()),
         };
         for &port in &config.ports {
             capture.want_port(port)?;
@@ -262,6 +265,9 @@ impl Capture {
             {
                 packet.payload = stash.get(&name);
             }
+            if let Body::Wake(wake) = &mut event.body {
+                name_own(wake, self.own);
+            }
             needs.add(&event);
             while let Some(own) = self.pending.front().filter(|own| own.at < event.at) {
                 sink(own);
@@ -387,6 +393,19 @@ impl Capture {
         array::<[u32; 4]>(&mut self.ebpf, "settings")?
             .set(0, value, 0)
             .map_err(map_error("settings"))
+    }
+}
+
+/// Threads of this process have names of what they do; in others' waits they are all the tracer.
+fn name_own(wake: &mut Wake, own: Pid) {
+    let name = Comm::tracer();
+    for holder in std::iter::once(&mut wake.holder).chain(&mut wake.others) {
+        if holder.task.pid == own {
+            holder.comm = name;
+        }
+    }
+    if wake.waker.pid == own {
+        wake.waker_comm = name;
     }
 }
 

@@ -68,6 +68,7 @@ fn expect_all(btf: Option<&Btf>) -> Vec<ChosenHook> {
     let mut observations: Vec<_> = OBSERVATIONS.iter().map(|o| expect(btf, o)).collect();
     if let Some(btf) = btf {
         observations.push(payload_hook(Symbols::find(btf)));
+        observations.push(quota_hook(btf));
     }
     observations
 }
@@ -139,6 +140,21 @@ pub(crate) fn payload_hook(symbols: Symbols) -> ChosenHook {
         without: "payload in page fragments is not captured: most of a TCP stream's",
         remedy: "boot a kernel from 6.12 on, or mount cgroup v2 (mount -t cgroup2 none /sys/fs/cgroup)",
         refused,
+    }
+}
+
+/// How it is told that a cgroup's CPU quota is used up: a kernel with quotas has the function that walks down
+/// from the cgroup that has none left (`kernel/sched/fair.c`).
+pub(crate) fn quota_hook(btf: &Btf) -> ChosenHook {
+    let hook = "tracepoint sched_switch";
+    let has_quotas = btf.id_by_type_name_kind("tg_throttle_down", BtfKind::Func).is_ok();
+    let reason = "this kernel has no CPU quotas (CONFIG_CFS_BANDWIDTH)".to_owned();
+    ChosenHook {
+        observation: "CPU quotas",
+        hook: has_quotas.then_some(hook),
+        without: "a wait for CPU quota looks like one for a CPU",
+        remedy: "nothing: without quotas no thread waits for one",
+        refused: if has_quotas { Vec::new() } else { vec![Refusal { hook, reason }] },
     }
 }
 

@@ -4,8 +4,9 @@ use std::net::SocketAddr;
 use wirelap_capture::decode::{Malformed, decode};
 use wirelap_ebpf::layout::{self as l, wl_flow, wl_head, wl_task};
 use wirelap_events::{
-    Body, Cpu, DropCause, Event, FlowKey, Nagle, Nanos, NetNs, Origin, PacketHook, PacketId, Pid,
-    ReadKind, ReadyKind, Recovery, Rest, SendKind, Seq, SocketId, TaskId, Tid, Transport, TxState,
+    Body, CgroupId, Cpu, DropCause, Event, FlowKey, Nagle, Nanos, NetNs, Origin, PacketHook,
+    PacketId, Pid, ReadKind, ReadyKind, Recovery, Rest, SendKind, Seq, Sleep, SocketId, TaskId,
+    Tid, Transport, TxState,
 };
 
 const TASK: TaskId = TaskId { pid: Pid(71), tid: Tid(72) };
@@ -282,6 +283,17 @@ fn a_wakeup() {
     let Body::Wake(wake) = record.body() else { panic!() };
     assert_eq!(wake.holder.held, Nanos(0));
 
+    for (call, sleep) in [
+        (libc::SYS_futex, Sleep::Lock),
+        (libc::SYS_clock_nanosleep, Sleep::Timer),
+        (libc::SYS_epoll_wait, Sleep::Call),
+        (0xFFFF_FFFF, Sleep::Unknown),
+    ] {
+        record.u32(f::CALL, u32::try_from(call).unwrap());
+        let Body::Wake(wake) = record.body() else { panic!() };
+        assert_eq!(wake.sleep, sleep);
+    }
+
     record.put(wl_head::FLAGS, &[u8::try_from(l::WL_MIGRATED).unwrap()]).u64(f::LEFT, 0);
     for (number, rest) in [
         (l::WL_REST_ASLEEP, Rest::Asleep),
@@ -293,6 +305,54 @@ fn a_wakeup() {
         let Body::Wake(wake) = record.body() else { panic!() };
         assert_eq!((wake.rest, wake.left), (rest, None));
         assert_eq!((wake.from_irq, wake.migrated), (false, true));
+    }
+}
+
+#[test]
+fn who_shared_a_wait_and_how_much_of_it_was_throttled() {
+    use l::wl_share as share;
+    use l::wl_wake as f;
+    let mut record = Record::new(l::WL_WAKE_SHARED, l::wl_wake_shared::SIZE);
+    record.task(f::TASK).u64(f::WOKEN, 1_000).u64(wl_head::AT, 2_000);
+    record.u32(f::REST, l::WL_REST_PREEMPTED);
+    record.u64(f::THROTTLED, 300).u64(f::CGROUP, 77).u64(f::HELD, 400);
+    let others = l::wl_wake_shared::OTHERS;
+    for (index, held) in [200, 101, 100].into_iter().enumerate() {
+        let at = others + index * share::SIZE;
+        record.u32(at + share::TASK + wl_task::TID, 5).u64(at + share::HELD, held);
+        record.put(at + share::COMM, b"kworker");
+    }
+    let Body::Wake(wake) = record.body() else { panic!() };
+    assert_eq!((wake.throttled, wake.cgroup), (Nanos(300), CgroupId(77)));
+    assert_eq!(wake.holder.held, Nanos(400));
+    // 1,000 - 300 - 400 leaves 300: 200, and what does not fit into the rest is no time.
+    assert_eq!(wake.others.map(|other| other.held.0), [200, 0, 0]);
+    assert_eq!(wake.others[0].comm.as_str(), "kworker");
+
+    // A thread that goes on on another CPU did not wait for those who had that one.
+    record.put(wl_head::FLAGS, &[u8::try_from(l::WL_MIGRATED).unwrap()]);
+    record.u32(f::WAKER + wl_task::TID, 9).put(f::WAKER_COMM, b"hog");
+    let Body::Wake(wake) = record.body() else { panic!() };
+    assert_eq!((wake.holder.task.tid, wake.holder.held), (Tid(9), Nanos(700)));
+    assert_eq!(wake.holder.comm.as_str(), "hog");
+    assert_eq!(wake.others[0].held, Nanos(0));
+}
+
+#[test]
+fn a_quota_that_was_used_up() {
+    use l::wl_quota as f;
+    let mut record = Record::new(l::WL_QUOTA, f::SIZE);
+    record.task(f::TASK).u64(f::CGROUP, 4711).u64(f::QUOTA, 20_000_000).u64(f::PERIOD, 100_000_000);
+    record.u32(f::PERIODS, 30).u32(f::THROTTLED_PERIODS, 29).u64(f::THROTTLED, 7);
+    record.put(f::NAME, b"app.scope").put(f::PARENT, b"pod.slice");
+    for (level, hierarchy, name) in
+        [(1, 0, "/app.scope"), (2, 3, "/pod.slice/app.scope"), (3, 0, "pod.slice/app.scope")]
+    {
+        record.u32(f::LEVEL, level).u32(f::HIERARCHY, hierarchy);
+        let Body::Quota(quota) = record.body() else { panic!() };
+        assert_eq!((quota.name.as_str(), quota.is_v2), (name, hierarchy == 0));
+        assert_eq!((quota.quota, quota.period), (Nanos(20_000_000), Nanos(100_000_000)));
+        assert_eq!((quota.periods, quota.throttled_periods, quota.throttled), (30, 29, Nanos(7)));
     }
 }
 

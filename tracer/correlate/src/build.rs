@@ -1,13 +1,13 @@
 //! The picture of the moment.
 
 use crate::Correlator;
-use crate::rows::Row;
+use crate::rows::{Role, Row};
 use crate::snapshot::{
     Group, Holes, Overhead, ProbeLoss, Process, Snapshot, TracerCost, Trust, Unknown, Unseen,
 };
 use crate::unknown::sentences;
-use crate::why::{Evidence, Losses, Overdue, Setting};
-use wirelap_events::{GroupId, Nanos, Probe, Tid};
+use crate::why::{Evidence, Losses, Overdue, Setting, Throttled};
+use wirelap_events::{GroupId, Nanos, Pid, Probe, Tid};
 
 impl Correlator {
     /// Everything known at `now`. The caller adds what only it can know: the tracer's own cost, and the
@@ -164,8 +164,28 @@ impl Correlator {
                 .into_iter()
                 .filter_map(|tid| Some((tid, self.threads.busy(tid, now)?)))
                 .collect(),
+            members: row.roles.keys().copied().collect(),
+            quotas: self.quotas.all(),
+            throttled: self.throttled(row, now),
         };
         evidence
+    }
+
+    /// The row's processes that waited for CPU quota.
+    fn throttled(&self, row: &Row, now: Nanos) -> Vec<Throttled> {
+        let watched = now - self.since.unwrap_or(now);
+        let of = |(&pid, role): (&Pid, &Role)| {
+            let (task, cgroup, time) = self.processes.throttled(pid)?;
+            let (leg, only_reads) = match (role.publishes, role.forwards) {
+                (true, _) => (0, false),
+                (false, true) => (1, false),
+                (false, false) => (usize::from(row.is_brokered), true),
+            };
+            Some(Throttled { task, cgroup, time, watched, leg, only_reads })
+        };
+        let mut all: Vec<Throttled> = row.roles.iter().filter_map(of).collect();
+        all.sort_by_key(|one| one.task.pid);
+        all
     }
 
     fn processes(&self, row: &Row) -> Vec<Process> {

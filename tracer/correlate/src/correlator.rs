@@ -10,11 +10,12 @@ use crate::sockets::Sockets;
 use crate::strays::Strays;
 use crate::threads::Threads;
 use crate::unknown::Ended;
-use crate::why::{HeldUp, Overdue};
+use crate::why::{HeldUp, Overdue, Quotas};
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 use wirelap_events::{
     Body, Comm, Delivery, Event, GroupId, Nanos, PacketId, Pid, Probe, SocketId, Stretch, TopicId,
+    Wake,
 };
 
 /// Takes deliveries as they become complete.
@@ -52,6 +53,9 @@ const TICK: Nanos = Nanos::from_millis(5);
 /// … when the room for messages runs out.
 const TICK_PRESSED: Nanos = Nanos::from_millis(1);
 
+/// Who had the CPU in a wait that is shorter than this is not counted for its row.
+const WAITED: Nanos = Nanos::from_micros(20);
+
 /// Joins events to messages.
 ///
 /// Pure: the same events and ticks give the same deliveries and snapshots. Nothing here grows without
@@ -66,6 +70,8 @@ pub struct Correlator {
     pub(crate) doings: Doings,
     /// What had not arrived when the observation ended.
     pub(crate) left: Option<Vec<(GroupId, Overdue)>>,
+    /// CPU quotas that were used up.
+    pub(crate) quotas: Quotas,
     pub(crate) messages: Messages,
     pub(crate) assemblies: Assemblies,
     pub(crate) rows: Rows,
@@ -129,6 +135,7 @@ impl Correlator {
             processes: Processes::default(),
             doings: Doings::default(),
             left: None,
+            quotas: Quotas::default(),
             messages: Messages::new(config.max_messages, config.hold, config.patience),
             assemblies: Assemblies::default(),
             rows: Rows::new(config.labels.clone()),
@@ -176,16 +183,24 @@ impl Correlator {
             Body::Read(read) => self.read(at, read),
             Body::Ready(ready) => self.ready(at, event.cpu, ready),
             Body::Packet(packet) => self.packet(at, event.cpu, packet),
-            Body::Wake(wake) => {
-                self.threads.wake(at, wake);
-                self.processes.wake(at, wake);
-                self.sockets.named(wake.holder.task.tid, wake.holder.comm);
-            }
+            Body::Wake(wake) => self.wake(at, wake),
             Body::State(state) => self.doings.see(at, state),
+            Body::Quota(quota) => self.quotas.see(quota),
             Body::Lost(lost) => self.lost[lost.probe as usize] += lost.count,
             Body::Window(open) => self.window(at, *open),
             Body::Retransmit(retransmit) => self.retransmit(at, retransmit),
             Body::Drop(drop) => self.dropped(at, drop),
+        }
+    }
+
+    /// A thread runs again.
+    fn wake(&mut self, at: Nanos, wake: &Wake) {
+        self.threads.wake(at, wake);
+        self.processes.wake(at, wake);
+        self.sockets.named(wake.holder.task.tid, wake.holder.comm);
+        if at - wake.woken >= WAITED {
+            let its = self.rows.iter_mut().filter(|row| row.roles.contains_key(&wake.task.pid));
+            its.for_each(|row| row.evidence.waited(at, wake));
         }
     }
 

@@ -46,10 +46,12 @@ pub use config::{Config, Label};
 pub use correlator::{Correlator, DeliverySink};
 pub use flow::{Limits, Piece, Reassembly};
 pub use snapshot::{
-    Cause, Cost, Counts, Detail, ENOUGH, Framed, Group, HistoryPoint, HolderShare, Holes,
+    Cause, Cost, Counts, Culprit, Detail, ENOUGH, Framed, Group, HistoryPoint, HolderShare, Holes,
     Operation, Overdue, Overhead, Part, Parts, Period, ProbeLoss, Process, Rate, Scheduling,
     SegmentStat, Severity, Snapshot, Summary, Tail, TailRow, TracerCost, Trust, TypicalRow,
     Unknown, UnknownTraffic, Unseen, Verdict, VerdictKind, Whereabouts, Why, WorstMessage,
 };
 pub use trust::{Doubt, DoubtKind, Reliability, TrustFacts};
-pub use why::{BlameSink, Evidence, HeldUp, Losses, Missing, Setting, Told, blame};
+pub use why::{
+    BlameSink, Evidence, HeldUp, Losses, Missing, QuotaSeen, Setting, Throttled, Told, blame,
+};

@@ -3,7 +3,7 @@
 use crate::snapshot::Scheduling;
 use crate::stats::Distribution;
 use rustc_hash::FxHashMap;
-use wirelap_events::{Nanos, Pid, Rest, Wake};
+use wirelap_events::{CgroupId, Nanos, Pid, Rest, TaskId, Wake};
 
 /// Processes that are counted.
 const LIMIT: usize = 4096;
@@ -14,6 +14,11 @@ struct Counts {
     sleeps: u64,
     preemptions: u64,
     migrations: u64,
+    /// Time in which at least one thread waited for CPU quota, and until when that has been counted.
+    throttled: Nanos,
+    throttled_until: Nanos,
+    /// The last of these threads, and whose quota it was.
+    last: (TaskId, CgroupId),
 }
 
 /// The processes that touch traced sockets.
@@ -31,6 +36,9 @@ impl Processes {
             sleeps: 0,
             preemptions: 0,
             migrations: 0,
+            throttled: Nanos(0),
+            throttled_until: Nanos(0),
+            last: (TaskId::default(), CgroupId(0)),
         });
         counts.run_queue.add((at - wake.woken).0);
         counts.migrations += u64::from(wake.migrated);
@@ -39,6 +47,18 @@ impl Processes {
         } else {
             counts.sleeps += 1;
         }
+        if wake.throttled > Nanos(0) {
+            let until = wake.woken + wake.throttled;
+            counts.throttled = counts.throttled + (until - wake.woken.max(counts.throttled_until));
+            counts.throttled_until = until.max(counts.throttled_until);
+            counts.last = (wake.task, wake.cgroup);
+        }
+    }
+
+    /// How long a process waited for CPU quota: one of its threads, the cgroup, and the time. `None` if it did not.
+    pub fn throttled(&self, pid: Pid) -> Option<(TaskId, CgroupId, Nanos)> {
+        let counts = self.0.get(&pid).filter(|counts| counts.throttled > Nanos(0))?;
+        Some((counts.last.0, counts.last.1, counts.throttled))
     }
 
     pub fn of(&self, pid: Pid) -> Scheduling {
@@ -54,7 +74,6 @@ impl Processes {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wirelap_events::TaskId;
 
     #[test]
     fn sleeps_and_preemptions_are_told_apart() {
@@ -67,5 +86,20 @@ mod tests {
         assert_eq!((seen.sleeps, seen.preemptions, seen.migrations), (1, 1, 1));
         assert_eq!((seen.run_queue.min, seen.run_queue.max.0 / 10), (Nanos(10), 20));
         assert_eq!(processes.of(Pid(8)), Scheduling::default());
+    }
+
+    #[test]
+    fn threads_that_wait_for_quota_at_the_same_time_count_once() {
+        let mut processes = Processes::default();
+        let task = TaskId { pid: Pid(7), ..TaskId::default() };
+        let wake = |woken, throttled| {
+            let (woken, throttled) = (Nanos(woken), Nanos(throttled));
+            Wake { task, woken, throttled, cgroup: CgroupId(3), ..Wake::default() }
+        };
+        processes.wake(Nanos(200), &wake(100, 80));
+        processes.wake(Nanos(200), &wake(120, 70));
+        processes.wake(Nanos(400), &wake(300, 0));
+        assert_eq!(processes.throttled(Pid(7)), Some((task, CgroupId(3), Nanos(90))));
+        assert_eq!(processes.throttled(Pid(8)), None);
     }
 }

@@ -2,8 +2,8 @@
 
 pub use crate::overhead::{Cost, Detail, Framed, Operation, Overhead, Part, Parts};
 pub use crate::why::{
-    Cause, ENOUGH, HolderShare, Overdue, Period, Severity, Tail, TailRow, TypicalRow, Verdict,
-    VerdictKind, Whereabouts, Why, WorstMessage,
+    Cause, Culprit, ENOUGH, HolderShare, Overdue, Period, Severity, Tail, TailRow, TypicalRow,
+    Verdict, VerdictKind, Whereabouts, Why, WorstMessage,
 };
 use std::net::SocketAddr;
 use std::ops::AddAssign;

@@ -1,8 +1,8 @@
 //! A message's whole life: from its first send to one reader.
 
 use crate::{
-    Ask, DropCause, FlowKey, Holder, Nanos, Recovery, Rest, Segment, Segments, SocketId, Stage,
-    StageTimes, Stamp, Stretch, TaskId, TxState,
+    Ask, CgroupId, DropCause, FlowKey, Holder, Nanos, OTHERS, Recovery, Rest, Segment, Segments,
+    Sleep, SocketId, Stage, StageTimes, Stamp, Stretch, TaskId, TxState,
 };
 use arrayvec::ArrayVec;
 use std::ops::Add;
@@ -43,8 +43,10 @@ pub struct Hop {
     pub from_irq: bool,
     /// It had run on another CPU before.
     pub migrated: bool,
-    /// Who had the CPU while it waited for it.
+    /// Who had the CPU the longest while it waited for it.
     pub holder: Holder,
+    /// What it slept on, if it slept.
+    pub sleep: Sleep,
 }
 
 /// How a thread did not run in a stretch of time. The rest of the time it was at work.
@@ -56,25 +58,80 @@ pub struct Rested {
     pub waited: Nanos,
     /// How often it lost the CPU against its will.
     pub preemptions: u32,
-    /// Who had the CPU during the longest of its waits.
+    /// Who had the CPU the longest while it waited.
     pub holder: Holder,
+    /// Who else had it, the longest first. What all of them and `throttled` leave of `waited` is not known.
+    pub others: [Holder; OTHERS],
+    /// How much of `waited` its cgroup had no CPU quota left.
+    pub throttled: Nanos,
+    /// The cgroup that had none left; 0 if `throttled` is.
+    pub cgroup: CgroupId,
+    /// How much of `asleep` it waited for another thread: slept on a lock until one of its own process let go, or
+    /// until another process woke it.
+    pub locked: Nanos,
+    /// The thread that ended the longest of these sleeps; `held`: how long that had a CPU meanwhile, 0 if it is not
+    /// known.
+    pub waker: Holder,
 }
 
 impl Rested {
     /// Not at all.
-    pub const NONE: Rested =
-        Rested { asleep: Nanos(0), waited: Nanos(0), preemptions: 0, holder: Holder::NOBODY };
+    pub const NONE: Rested = Rested {
+        asleep: Nanos(0),
+        waited: Nanos(0),
+        preemptions: 0,
+        holder: Holder::NOBODY,
+        others: [Holder::NOBODY; OTHERS],
+        throttled: Nanos(0),
+        cgroup: CgroupId(0),
+        locked: Nanos(0),
+        waker: Holder::NOBODY,
+    };
+
+    /// Who had the CPU while it waited, the longest first.
+    pub fn holders(&self) -> impl Iterator<Item = &Holder> {
+        std::iter::once(&self.holder).chain(&self.others).filter(|holder| holder.held > Nanos(0))
+    }
+
+    /// Another had the CPU for a part of its waits. Of many, those that had it the shortest are left out.
+    pub fn hold(&mut self, holder: &Holder) {
+        if holder.held == Nanos(0) {
+            return;
+        }
+        let mut all = [Holder::NOBODY; OTHERS + 1];
+        all[0] = self.holder;
+        all[1..].copy_from_slice(&self.others);
+        let same = |known: &&mut Holder| known.held > Nanos(0) && known.task == holder.task;
+        if let Some(known) = all.iter_mut().find(same) {
+            known.held = known.held + holder.held;
+        } else if let Some(least) = all.last_mut()
+            && least.held < holder.held
+        {
+            *least = *holder;
+        }
+        all.sort_by_key(|holder| std::cmp::Reverse(holder.held));
+        self.holder = all[0];
+        self.others.copy_from_slice(&all[1..]);
+    }
 }
 
 impl Add for Rested {
     type Output = Rested;
     fn add(self, rhs: Rested) -> Rested {
-        Rested {
+        let throttled_longer = rhs.throttled > self.throttled;
+        let locked_longer = rhs.locked > self.locked;
+        let mut sum = Rested {
             asleep: self.asleep + rhs.asleep,
             waited: self.waited + rhs.waited,
             preemptions: self.preemptions.saturating_add(rhs.preemptions),
-            holder: if rhs.holder.held > self.holder.held { rhs.holder } else { self.holder },
-        }
+            throttled: self.throttled + rhs.throttled,
+            cgroup: if throttled_longer { rhs.cgroup } else { self.cgroup },
+            locked: self.locked + rhs.locked,
+            waker: if locked_longer { rhs.waker } else { self.waker },
+            ..self
+        };
+        rhs.holders().for_each(|holder| sum.hold(holder));
+        sum
     }
 }
 
@@ -86,11 +143,16 @@ pub struct Rests {
     /// How the reader rested between running (or ready, if it was running then) and read; `None` if it was not followed.
     pub reader: Option<Rested>,
     /// Of a leg after the first: how the forwarder's thread that was at work first rested during the dwell,
-    /// until it led to the others; `None` if it was not followed.
+    /// until it led to the others; of the thread that had read the message, until it was woken the last time; `None` if it
+    /// was not followed.
     pub dwell: Option<Rested>,
     /// How the sender rested between the last time that it was woken during the dwell, and its send; `None` if it was
     /// not followed.
     pub sender: Option<Rested>,
+    /// How the threads of the wake chain waited for a CPU after their wakeups.
+    pub chain: Rested,
+    /// The same of the threads that ran before the send.
+    pub before: Rested,
 }
 
 impl Rests {
@@ -100,6 +162,8 @@ impl Rests {
         reader: Some(Rested::NONE),
         dwell: Some(Rested::NONE),
         sender: Some(Rested::NONE),
+        chain: Rested::NONE,
+        before: Rested::NONE,
     };
 }
 

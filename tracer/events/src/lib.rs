@@ -27,13 +27,14 @@ pub use delivery::{
     Rests, Span, TopicId,
 };
 pub use event::{
-    Body, Comm, Doing, Drop, DropCause, Event, Holder, Lost, Nagle, Origin, Packet, PacketHook,
-    PacketId, Portion, Probe, Read, ReadKind, Ready, ReadyKind, Recovery, Rest, Retransmit, Send,
-    SendKind, Socket, TaskId, TcpFields, ThreadState, TxState, Wake, tcp_flags,
+    Body, CGROUP_NAME, Comm, Doing, Drop, DropCause, Event, Holder, Lost, Nagle, OTHERS, Origin,
+    Packet, PacketHook, PacketId, Portion, Probe, Quota, Read, ReadKind, Ready, ReadyKind,
+    Recovery, Rest, Retransmit, Send, SendKind, Sleep, Socket, TaskId, TcpFields, ThreadState,
+    TxState, Wake, tcp_flags,
 };
 pub use frame::{Ask, Class, Data, Frame, GlobalKey};
 pub use net::{FlowKey, NetNs, SocketId, Transport};
 pub use range::{ByteRange, FlowId, Offset, Seq, Stretch};
 pub use stage::{Segment, Segments, Stage, StageTimes};
 pub use stamp::Stamp;
-pub use units::{Cpu, IfIndex, Nanos, Pid, Tid};
+pub use units::{CgroupId, Cpu, IfIndex, Nanos, Pid, Tid};

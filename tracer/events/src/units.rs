@@ -109,6 +109,10 @@ pub struct Cpu(pub u16);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct IfIndex(pub u32);
 
+/// A cgroup's id: the inode number of its directory. 0: none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct CgroupId(pub u64);
+
 #[cfg(test)]
 mod tests {
     use super::*;

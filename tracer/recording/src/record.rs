@@ -18,8 +18,9 @@ use wirelap_events::{Body, Cpu, Event, Nanos, Packet, PacketId, Portion, SocketI
 const TICK: u8 = 0;
 const NOTE: u8 = 1;
 const WINDOW: u8 = 26;
+const QUOTA: u8 = 27;
 const STATE: u8 = 28;
-const LAST: u8 = 28;
+const LAST: u8 = STATE;
 /// Sockets only.
 const KNOWN: u8 = 80;
 
@@ -225,6 +226,7 @@ fn kind_of(body: &Body<'_>) -> u8 {
         Body::Drop(_) => 24,
         Body::Lost(_) => 25,
         Body::Window(_) => WINDOW,
+        Body::Quota(_) => QUOTA,
         Body::State(_) => STATE,
     }
 }
@@ -242,6 +244,7 @@ fn put_body(event: &Event<'_>, out: &mut Vec<u8>) {
         Body::Drop(drop) => drop.put(out),
         Body::Lost(lost) => lost.put(out),
         Body::Window(open) => open.put(out),
+        Body::Quota(quota) => quota.put(out),
         Body::State(state) => state.put(out),
     }
 }
@@ -260,6 +263,7 @@ fn take_body(kind: u8, at: Nanos, from: &mut Bytes<'_>) -> Option<Body<'static>>
         24 => Body::Drop(Wire::take(from)?),
         25 => Body::Lost(Wire::take(from)?),
         WINDOW => Body::Window(Wire::take(from)?),
+        QUOTA => Body::Quota(Wire::take(from)?),
         STATE => Body::State(Wire::take(from)?),
         _ => return None,
     })

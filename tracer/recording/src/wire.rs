@@ -14,12 +14,14 @@
 //! The same list of fields writes and reads, so the two cannot differ; a field that is added to an
 //! event does not compile until it is added here.
 
+mod sched;
+
 use std::net::{IpAddr, SocketAddr};
 use wirelap_events::{
-    Comm, Cpu, Doing, Drop, DropCause, FlowKey, Holder, IfIndex, Lost, Nagle, Nanos, NetNs, Origin,
-    PacketHook, PacketId, Pid, Portion, Probe, Read, ReadKind, Ready, ReadyKind, Recovery, Rest,
-    Retransmit, Send, SendKind, Seq, Socket, SocketId, TaskId, TcpFields, ThreadState, Tid,
-    Transport, TxState, Wake,
+    CgroupId, Comm, Cpu, Doing, Drop, DropCause, FlowKey, Holder, IfIndex, Lost, Nagle, Nanos,
+    NetNs, Origin, PacketHook, PacketId, Pid, Portion, Probe, Read, ReadKind, Ready, ReadyKind,
+    Recovery, Rest, Retransmit, Send, SendKind, Seq, Sleep, Socket, SocketId, TaskId, TcpFields,
+    ThreadState, Tid, Transport, TxState, Wake,
 };
 
 /// Bytes that are read from the front.
@@ -112,7 +114,7 @@ macro_rules! newtypes {
         }
     )* };
 }
-newtypes!(Cpu, IfIndex, Nanos, NetNs, Pid, SocketId, Tid);
+newtypes!(CgroupId, Cpu, IfIndex, Nanos, NetNs, Pid, SocketId, Tid);
 
 /// A difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -192,7 +194,6 @@ fields! {
     Read { socket, task, kind }
     Ready { socket, kind }
     TcpFields { seq, ack, flags, window }
-    Wake { task, rest, left, woken, waker, from_irq, migrated, holder }
     Holder { task, comm, held }
     Lost { probe, count }
     ThreadState { task, doing }
@@ -282,6 +283,7 @@ variants! {
     PacketHook { 0 => Xmit, 1 => Rx }
     Doing { 0 => Stopped, 1 => Asleep, 2 => Blocked, 3 => Running }
     Rest { 0 => Asleep, 1 => Blocked, 2 => Stopped, 3 => Preempted }
+    Sleep { 0 => Unknown, 1 => Lock, 2 => Timer, 3 => Call }
     DropCause { 0 => SocketBuffer, 1 => Queue, 2 => NoSocket, 3 => Other, 4 => Filter, 5 => Duplicate }
     Recovery { 0 => Timeout, 1 => Fast, 2 => TailProbe, 3 => Retry }
     Portion { 0 => Whole, 1 => Fragment { start, of }, 2 => Refusal }

@@ -3,6 +3,7 @@
 //! Offsets come from `ebpf/include/events.h` through [`wirelap_ebpf::layout`].
 
 mod record;
+mod sched;
 
 use record::Record;
 use wirelap_ebpf::layout::{self as l, wl_flow, wl_head};
@@ -55,7 +56,9 @@ pub fn decode(bytes: &[u8]) -> Result<Event<'_>, Malformed> {
         l::WL_READ_STREAM | l::WL_READ_DATAGRAM => Body::Read(read(sized(l::wl_read::SIZE)?)),
         l::WL_READY_STREAM | l::WL_READY_DATAGRAM => Body::Ready(ready(sized(l::wl_ready::SIZE)?)),
         l::WL_XMIT | l::WL_RX => Body::Packet(packet(bytes, sized(l::wl_packet::SIZE)?)?),
-        l::WL_WAKE => Body::Wake(wake(sized(l::wl_wake::SIZE)?)?),
+        l::WL_WAKE => Body::Wake(sched::wake(sized(l::wl_wake::SIZE)?)?),
+        l::WL_WAKE_SHARED => Body::Wake(sched::shared(sized(l::wl_wake_shared::SIZE)?)?),
+        l::WL_QUOTA => Body::Quota(sched::quota(sized(l::wl_quota::SIZE)?)),
         l::WL_RETRANSMIT => Body::Retransmit(retransmit(sized(l::wl_retransmit::SIZE)?)),
         l::WL_DROP => Body::Drop(drop(sized(l::wl_drop::SIZE)?)?),
         _ => return Err(Malformed::Kind(kind)),
@@ -113,7 +116,7 @@ pub(crate) fn probe_of(body: &Body<'_>) -> Option<Probe> {
         Body::Ready(_) => Probe::Ready,
         Body::Packet(Packet { hook: PacketHook::Xmit, .. }) => Probe::Xmit,
         Body::Packet(Packet { hook: PacketHook::Rx, .. }) => Probe::Rx,
-        Body::Wake(_) => Probe::Sched,
+        Body::Wake(_) | Body::Quota(_) => Probe::Sched,
         Body::Retransmit(_) => Probe::Retransmit,
         Body::Drop(_) => Probe::Drop,
         Body::Lost(_) | Body::State(_) | Body::Window(_) => return None,
@@ -246,38 +249,6 @@ fn portion(r: Record<'_>) -> Portion {
     } else {
         Portion::Whole
     }
-}
-
-fn wake(r: Record<'_>) -> Result<Wake, Malformed> {
-    use l::wl_wake as f;
-    let rest = match r.u32(f::REST) {
-        l::WL_REST_ASLEEP => Rest::Asleep,
-        l::WL_REST_BLOCKED => Rest::Blocked,
-        l::WL_REST_STOPPED => Rest::Stopped,
-        l::WL_REST_PREEMPTED => Rest::Preempted,
-        value => return Err(r.impossible("rest", value)),
-    };
-    Ok(Wake {
-        task: r.task(f::TASK),
-        rest,
-        left: r.time(f::LEFT),
-        woken: Nanos(r.u64(f::WOKEN)),
-        waker: r.task(f::WAKER),
-        from_irq: r.flag(l::WL_FROM_IRQ),
-        migrated: r.flag(l::WL_MIGRATED),
-        holder: Holder {
-            task: r.task(f::HOLDER),
-            comm: Comm(r.bytes(f::HOLDER_COMM)),
-            held: Nanos(held(r)),
-        },
-    })
-}
-
-/// No longer than the wait: what says otherwise is no time.
-fn held(r: Record<'_>) -> u64 {
-    use l::wl_wake as f;
-    let wait = r.u64(wl_head::AT).saturating_sub(r.u64(f::WOKEN));
-    Some(r.u64(f::HELD)).filter(|&held| held <= wait).unwrap_or(0)
 }
 
 fn retransmit(r: Record<'_>) -> Retransmit {

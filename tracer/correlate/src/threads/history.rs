@@ -4,72 +4,138 @@
 //! left, neighbours among the older ones are put together: the further back, the coarser, and what lies
 //! within a coarse stretch is shared out evenly.
 
-use arrayvec::ArrayVec;
-use wirelap_events::{Holder, Hop, Nanos, Rest, Rested};
+use wirelap_events::{Holder, Nanos, Rest, Rested, Sleep, Wake};
 
-/// Stretches that are kept.
-const KEPT: usize = 32;
+/// Stretches that are kept of a thread, unless more of them are new …
+const KEPT: usize = 64;
+
+/// … where a message may still be looked up: that is done some tens of milliseconds after it was read …
+const NEW: Nanos = Nanos::from_millis(200);
+
+/// … but never more than this.
+const MOST: usize = 2048;
+
+/// So long after a thread let go of a lock that others ask for by the clock, it is still thought to be the one that has it.
+const PASSED_ON: Nanos = Nanos::from_millis(1_000);
+
+/// A thread that wakes up by a timer and sleeps again on the same lock runs no longer than this between.
+const LOOKED: Nanos = Nanos::from_micros(200);
 
 /// From one time that a thread was given a CPU until the next.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 struct Stretch {
     /// Its end: when the thread was given the CPU again.
     running: Nanos,
     /// When it had left the CPU before, and could have run again; `None` where stretches were put together.
     rest: Option<(Nanos, Nanos)>,
-    /// Sums until its end.
+    /// Sums until its end, without who and whose.
     sums: Rested,
-    /// Who had the CPU longest during it.
-    holder: Holder,
+    /// Its own, with who had the CPU, whose quota it was and who let go.
+    own: Rested,
+    /// It slept on a lock until a time limit, and no thread had let go.
+    timed_out: bool,
 }
 
 /// The last stretches of one thread.
 #[derive(Clone, Debug, Default)]
 pub struct History {
     /// The oldest first.
-    stretches: ArrayVec<Stretch, KEPT>,
+    stretches: Vec<Stretch>,
+    /// The thread that let go last of a lock that this one had asked for by the clock, and when.
+    passer: Option<(Nanos, Holder)>,
 }
 
 impl History {
-    /// The thread was given a CPU.
-    pub fn runs(&mut self, hop: &Hop) {
-        let left = hop.left.unwrap_or(hop.woken).min(hop.woken);
-        let Some(last) = self.stretches.last().copied() else {
+    /// The thread was given a CPU at `at`.
+    pub fn runs(&mut self, at: Nanos, wake: &Wake) {
+        let left = wake.left.unwrap_or(wake.woken).min(wake.woken);
+        if self.stretches.is_empty() {
             // What came before is not known.
-            self.stretches.push(Stretch { running: left, ..Stretch::default() });
-            return self.runs(hop);
-        };
+            self.push(left, None, Rested::NONE, false);
+        }
+        let Some(last) = self.stretches.last() else { return };
         let left = left.max(last.running);
-        let woken = hop.woken.max(left);
-        let Some(waited) = hop.running.since(woken) else { return };
-        let preempted = u32::from(hop.rest == Rest::Preempted);
-        let sums = Rested {
-            asleep: last.sums.asleep + (woken - left),
-            waited: last.sums.waited + waited,
-            preemptions: last.sums.preemptions.wrapping_add(preempted),
-            holder: Holder::default(),
+        let woken = wake.woken.max(left);
+        let Some(waited) = at.since(woken) else { return };
+        let asleep = woken - left;
+        let looked = left - last.running <= LOOKED;
+        let timed_out = wake.rest == Rest::Asleep && wake.sleep == Sleep::Lock && wake.from_irq;
+        let waker = awaited(wake).or(self.passer_at(at).filter(|_| timed_out));
+        let mut own = Rested {
+            asleep,
+            waited,
+            preemptions: u32::from(wake.rest == Rest::Preempted),
+            throttled: wake.throttled.min(waited),
+            cgroup: wake.cgroup,
+            locked: if waker.is_some() { asleep } else { Nanos(0) },
+            waker: waker.unwrap_or(Holder::NOBODY),
+            ..Rested::NONE
         };
-        if self.stretches.is_full() {
+        std::iter::once(&wake.holder).chain(&wake.others).for_each(|holder| own.hold(holder));
+        if let Some(waker) = waker.filter(|_| looked && !timed_out)
+            && self.let_go(waker)
+        {
+            self.passer = Some((at, waker));
+        }
+        let kept = self.stretches.len();
+        if kept >= MOST || kept >= KEPT && at - self.stretches[kept / 2].running > NEW {
             self.put_together();
         }
-        let rest = Some((left, woken));
-        self.stretches.push(Stretch { running: hop.running, rest, sums, holder: hop.holder });
+        self.push(at, Some((left, woken)), own, timed_out);
+    }
+
+    /// Who has the lock that this thread asks for by the clock, as far as that is known.
+    fn passer_at(&self, at: Nanos) -> Option<Holder> {
+        self.passer.filter(|(when, _)| at - *when <= PASSED_ON).map(|(_, by)| by)
+    }
+
+    fn push(&mut self, running: Nanos, rest: Option<(Nanos, Nanos)>, own: Rested, timed_out: bool) {
+        let before = self.stretches.last().map_or(Rested::NONE, |last| last.sums);
+        let sums = add(&before, &own);
+        self.stretches.push(Stretch { running, rest, sums, own, timed_out });
+    }
+
+    /// A thread let go of a lock: sleeps just before that ended by a time limit were for the same one. Whether there were
+    /// any.
+    fn let_go(&mut self, waker: Holder) -> bool {
+        let mut first = self.stretches.len();
+        let mut next_left = None;
+        while let Some(index) = first.checked_sub(1) {
+            let stretch = &self.stretches[index];
+            let looked = next_left.is_none_or(|left: Nanos| left - stretch.running <= LOOKED);
+            if !stretch.timed_out || !looked {
+                break;
+            }
+            next_left = stretch.rest.map(|(left, _)| left);
+            first = index;
+            if next_left.is_none() {
+                break;
+            }
+        }
+        let any = first < self.stretches.len();
+        for index in first..self.stretches.len() {
+            let before = index.checked_sub(1).map_or(Rested::NONE, |i| self.stretches[i].sums);
+            let stretch = &mut self.stretches[index];
+            (stretch.own.locked, stretch.own.waker) = (stretch.own.asleep, waker);
+            stretch.timed_out = false;
+            stretch.sums = add(&before, &stretch.own);
+        }
+        any
     }
 
     /// Every two stretches of the older half become one.
     fn put_together(&mut self) {
-        let mut kept = ArrayVec::new();
         // The first is only where all begins.
-        kept.push(self.stretches[0]);
-        let (old, new) = self.stretches[1..].split_at(KEPT / 2);
-        for pair in old.chunks(2) {
-            let Some(last) = pair.last() else { continue };
-            let longest = pair.iter().map(|stretch| stretch.holder).max_by_key(|h| h.held);
-            let rest = if pair.len() == 1 { last.rest } else { None };
-            kept.push(Stretch { rest, holder: longest.unwrap_or_default(), ..*last });
+        let last = self.stretches.len() / 2 & !1;
+        let mut to = 1;
+        for from in (1..last).step_by(2) {
+            let [first, second] = [self.stretches[from], self.stretches[from + 1]];
+            let timed_out = first.timed_out && second.timed_out;
+            self.stretches[to] =
+                Stretch { rest: None, own: first.own + second.own, timed_out, ..second };
+            to += 1;
         }
-        kept.extend(new.iter().copied());
-        self.stretches = kept;
+        self.stretches.drain(to..=last);
     }
 
     /// How it rested between two moments; `None` if it was not followed at the first of them.
@@ -78,33 +144,101 @@ impl History {
             return None;
         }
         let (start, end) = (self.sums_at(from), self.sums_at(to));
+        let difference = |a: Nanos, b: Nanos| Nanos(a.0.saturating_sub(b.0));
+        let mut rested = Rested {
+            asleep: difference(end.asleep, start.asleep),
+            waited: difference(end.waited, start.waited),
+            preemptions: end.preemptions.wrapping_sub(start.preemptions),
+            throttled: difference(end.throttled, start.throttled),
+            locked: difference(end.locked, start.locked),
+            ..Rested::NONE
+        };
+        self.name(from, to, &mut rested);
+        Some(rested)
+    }
+
+    /// Fills in who had the CPU between two moments, whose quota was used up and who let go.
+    fn name(&self, from: Nanos, to: Nanos, rested: &mut Rested) {
         let begin = self.stretches.partition_point(|stretch| stretch.running <= from);
         let within = self.stretches[begin..].iter().take_while(|stretch| stretch.begins() < to);
-        let holder = within.map(|stretch| stretch.holder).max_by_key(|holder| holder.held);
-        Some(Rested {
-            asleep: Nanos(end.asleep.0.saturating_sub(start.asleep.0)),
-            waited: Nanos(end.waited.0.saturating_sub(start.waited.0)),
-            preemptions: end.preemptions.wrapping_sub(start.preemptions),
-            holder: holder.unwrap_or_default(),
-        })
+        let (mut throttled, mut locked) = (Nanos(0), Nanos(0));
+        for (index, stretch) in (begin..).zip(within) {
+            let begins = self.stretches[index.saturating_sub(1)].running;
+            let part = stretch.held_within(begins, from, to);
+            for holder in stretch.own.holders() {
+                rested.hold(&Holder { held: part.share(holder.held), ..*holder });
+            }
+            if stretch.own.throttled > throttled {
+                (throttled, rested.cgroup) = (stretch.own.throttled, stretch.own.cgroup);
+            }
+            if stretch.own.locked > locked {
+                (locked, rested.waker) = (stretch.own.locked, stretch.own.waker);
+            }
+        }
+        if rested.throttled == Nanos(0) {
+            rested.cgroup = Rested::NONE.cgroup;
+        }
+        if rested.locked == Nanos(0) {
+            rested.waker = Holder::NOBODY;
+        }
     }
 
     fn sums_at(&self, at: Nanos) -> Rested {
         let next = self.stretches.partition_point(|stretch| stretch.running <= at);
-        let before = next.checked_sub(1).map(|index| self.stretches[index]).unwrap_or_default();
-        let Some(stretch) = self.stretches.get(next) else { return before.sums };
-        let (asleep, waited) = if let Some((left, woken)) = stretch.rest {
-            (at.min(woken) - left, at - woken)
+        let index = next.checked_sub(1);
+        let before = index.map_or(Rested::NONE, |index| self.stretches[index].sums);
+        let Some(stretch) = self.stretches.get(next) else { return before };
+        let own = &stretch.own;
+        let so_far = if let Some((left, woken)) = stretch.rest {
+            let asleep = at.min(woken) - left;
+            Rested {
+                asleep,
+                waited: at - woken,
+                throttled: (at - woken).min(own.throttled),
+                locked: asleep.min(own.locked),
+                ..Rested::NONE
+            }
         } else {
-            let part = Part { into: at - before.running, of: stretch.running - before.running };
-            let (since, until) = (&before.sums, &stretch.sums);
-            (part.share(until.asleep - since.asleep), part.share(until.waited - since.waited))
+            let begins = index.map_or(Nanos(0), |index| self.stretches[index].running);
+            let part = Part { into: at - begins, of: stretch.running - begins };
+            Rested {
+                asleep: part.share(own.asleep),
+                waited: part.share(own.waited),
+                throttled: part.share(own.throttled),
+                locked: part.share(own.locked),
+                ..Rested::NONE
+            }
         };
-        Rested {
-            asleep: before.sums.asleep + asleep,
-            waited: before.sums.waited + waited,
-            ..before.sums
-        }
+        add(&before, &so_far)
+    }
+}
+
+/// The thread that a sleeper waited for: the one that let go of a lock, or another process's. A timer or data that
+/// came in ends other sleeps, and threads that hand their work to others wake them from system calls.
+fn awaited(wake: &Wake) -> Option<Holder> {
+    let by_thread = wake.rest == Rest::Asleep && !wake.from_irq && wake.waker.tid.0 != 0;
+    let is_other = wake.waker.pid != wake.task.pid;
+    let awaits = match wake.sleep {
+        Sleep::Lock => wake.waker.tid != wake.task.tid,
+        Sleep::Call => is_other,
+        Sleep::Timer | Sleep::Unknown => false,
+    };
+    (by_thread && awaits).then(|| Holder {
+        task: wake.waker,
+        comm: wake.waker_comm,
+        held: Nanos(0),
+    })
+}
+
+/// The sums of two.
+fn add(a: &Rested, b: &Rested) -> Rested {
+    Rested {
+        asleep: a.asleep + b.asleep,
+        waited: a.waited + b.waited,
+        preemptions: a.preemptions.wrapping_add(b.preemptions),
+        throttled: a.throttled + b.throttled,
+        locked: a.locked + b.locked,
+        ..Rested::NONE
     }
 }
 
@@ -112,6 +246,13 @@ impl Stretch {
     /// When its rest began, or the stretch if that is not known.
     fn begins(&self) -> Nanos {
         self.rest.map_or(Nanos(0), |(left, _)| left)
+    }
+
+    /// Which part of the time in which others had the CPU lies between two moments.
+    fn held_within(&self, begins: Nanos, from: Nanos, to: Nanos) -> Part {
+        let since = self.rest.map_or(begins, |(_, woken)| woken + self.own.throttled);
+        let of = self.running - since;
+        Part { into: self.running.min(to) - since.max(from), of }
     }
 }
 
@@ -129,59 +270,4 @@ impl Part {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use wirelap_events::{TaskId, Tid};
-
-    fn hop(left: u64, woken: u64, running: u64) -> Hop {
-        let task = TaskId { tid: Tid(77), ..TaskId::default() };
-        let holder = Holder { task, held: Nanos(running - woken), ..Holder::default() };
-        let rest = if left == woken { Rest::Preempted } else { Rest::Asleep };
-        Hop {
-            left: Some(Nanos(left)),
-            woken: Nanos(woken),
-            running: Nanos(running),
-            rest,
-            holder,
-            ..Hop::default()
-        }
-    }
-
-    fn between(history: &History, from: u64, to: u64) -> Option<(u64, u64)> {
-        history.between(Nanos(from), Nanos(to)).map(|rested| (rested.asleep.0, rested.waited.0))
-    }
-
-    #[test]
-    fn rests_are_cut_where_the_question_begins_and_ends() {
-        let mut history = History::default();
-        // Runs until 100, sleeps until 200, waits until 230, runs until 300, is preempted until 350.
-        history.runs(&hop(100, 200, 230));
-        history.runs(&hop(300, 300, 350));
-        assert_eq!(between(&history, 100, 230), Some((100, 30)));
-        assert_eq!(between(&history, 150, 210), Some((50, 10)));
-        assert_eq!(between(&history, 230, 1000), Some((0, 50)));
-        assert_eq!(between(&history, 310, 320), Some((0, 10)));
-        assert_eq!(between(&history, 360, 900), Some((0, 0)));
-        assert_eq!(between(&history, 99, 300), None);
-        let rested = history.between(Nanos(100), Nanos(400)).unwrap();
-        assert_eq!((rested.preemptions, rested.holder.held), (1, Nanos(50)));
-    }
-
-    #[test]
-    fn what_is_long_past_is_coarse_but_not_forgotten() {
-        let mut history = History::default();
-        // Of each 100 it sleeps 20, waits 30 and runs 50.
-        for round in 0..10_000 {
-            let at = round * 100;
-            history.runs(&hop(at, at + 20, at + 50));
-        }
-        assert_eq!(between(&history, 0, 999_950), Some((200_000, 300_000)));
-        let (asleep, waited) = between(&history, 499_950, 999_950).unwrap();
-        assert!(
-            asleep.abs_diff(100_000) < 100 && waited.abs_diff(150_000) < 100,
-            "{asleep} {waited}"
-        );
-        // The newest are exact.
-        assert_eq!(between(&history, 999_850, 999_935), Some((20, 15)));
-    }
-}
+mod tests;

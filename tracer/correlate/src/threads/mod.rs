@@ -82,18 +82,27 @@ impl Threads {
             from_irq: wake.from_irq,
             migrated: wake.migrated,
             holder: wake.holder,
+            sleep: wake.sleep,
         };
         thread.runs(&hop);
-        thread.history.runs(&hop);
+        thread.history.runs(at, wake);
         if wake.rest != Rest::Preempted {
             let by = (!wake.from_irq && wake.waker.tid != Tid(0)).then_some(wake.waker);
             thread.wakeups.push(Woken { hop, by });
         }
     }
 
-    /// How the thread rested between two moments; `None` if that was not followed.
+    /// How the thread rested between two moments, and how long the one that it waited for had a CPU; `None` if that
+    /// was not followed.
     pub fn rested(&self, tid: Tid, from: Nanos, to: Nanos) -> Option<Rested> {
-        self.all.get(&tid)?.history.between(from, to)
+        let mut rested = self.all.get(&tid)?.history.between(from, to)?;
+        if rested.locked > Nanos(0)
+            && let Some(waker) = self.all.get(&rested.waker.task.tid)
+            && let Some(its) = waker.history.between(from, to)
+        {
+            rested.waker.held = (to - from - its.asleep - its.waited).min(rested.locked);
+        }
+        Some(rested)
     }
 
     /// Whether the thread was ever seen to be switched to.
@@ -138,7 +147,8 @@ impl Threads {
 /// The part of `chain` that was set off by data that came at `since`, and when it began to wake up:
 /// `None` when the reader was running by then.
 ///
-/// A thread that was already waiting for a CPU when the data came was woken in no time.
+/// A thread that was already waiting for a CPU when the data came was woken in no time. Two threads that wake each
+/// other pass a lock on: the reader was not handed the data by one that itself had woken.
 pub fn set_off(chain: &[Hop], since: Nanos) -> Option<(Nanos, &[Hop])> {
     let reader = chain.len().checked_sub(1)?;
     if chain[reader].running <= since {
@@ -146,6 +156,10 @@ pub fn set_off(chain: &[Hop], since: Nanos) -> Option<(Nanos, &[Hop])> {
     }
     let mut first = reader;
     while first > 0 && chain[first].woken >= since && chain[first - 1].running > since {
+        let woken_by = first.checked_sub(2).map(|by| chain[by].task.tid);
+        if chain[first..].iter().any(|hop| Some(hop.task.tid) == woken_by) {
+            break;
+        }
         first -= 1;
     }
     Some((chain[first].woken.max(since), &chain[first..]))
@@ -207,6 +221,15 @@ mod tests {
         let threads = threads(&[(1, 1, 2, None), (2, 30, 40, Some(1))]);
         let chain = threads.chain(task(2), Nanos(50));
         assert_eq!(tids(set_off(&chain, Nanos(25)).unwrap().1), [2]);
+    }
+
+    #[test]
+    fn threads_that_wake_each_other_hand_nothing_on() {
+        // The reader ran after the data had come, let go of a lock, and had to wait for it again.
+        let threads = threads(&[(1, 10, 20, None), (2, 40, 45, Some(1)), (1, 90, 95, Some(2))]);
+        let chain = threads.chain(task(1), Nanos(99));
+        let (wakeup, hops) = set_off(&chain, Nanos(30)).unwrap();
+        assert_eq!((wakeup, tids(hops)), (Nanos(90), vec![1]));
     }
 
     #[test]

@@ -9,17 +9,20 @@
 //! qdisc        –
 //! wire         left to ksoftirqd
 //! stack_rx     earlier bytes lost
-//! wakeup       the reader slept elsewhere, was stopped, or was at work
-//! runqueue     each thread's wait: another had the CPU, or the CPU was idle
-//! busy, read   preempted; otherwise the reader's own work
+//! wakeup       the reader waited for a lock, slept elsewhere, was stopped, or was at work
+//! runqueue     each thread's wait: no quota, another had the CPU, or the CPU was idle
+//! busy, read   preempted, no quota, a lock; otherwise the reader's own work
 //! broker_dwell waiting to be asked; each thread's wait; asleep; in both, bytes of the connection lost; the broker's
 //!              own work; sending to others first
 //! ```
 
 use super::explanation::{Cause, VerdictKind as Kind};
+use super::waits;
+use crate::rests::has_slept;
+use arrayvec::ArrayVec;
 use wirelap_events::{
-    Delivery, Holder, Hop, Leg, Nagle, Nanos, Rest, Rested, Rests, Segment, Segments, Stage, Tid,
-    Transport, TxState,
+    Delivery, Holder, Hop, Leg, MAX_HOPS, Nagle, Nanos, Rest, Rested, Rests, Segment, Segments,
+    Stage, Transport, TxState,
 };
 
 /// Less than this is what a call, a softirq or a timer's slack takes anyway.
@@ -43,7 +46,7 @@ const HANDED_ON: Nanos = Nanos::from_millis(3);
 /// Takes the parts of a message's time.
 pub trait Parts {
     /// `time` of leg number `leg` (0 the first) in `segment` was spent on `cause`; while it waited for a
-    /// CPU, `holder` had it.
+    /// CPU, `holder` had it, or it waited until `holder` let go, which had a CPU for `held` of the time.
     fn part(
         &mut self,
         leg: usize,
@@ -210,15 +213,27 @@ impl LegParts<'_> {
         let mut left = time;
         let asleep = rested.asleep.min(left);
         left = left - asleep;
-        self.put_of(segment, kind, asleep);
-        self.worked(segment, rested, left, Cause::Of(self.work()));
+        let locked = self.locked(segment, &rested, asleep);
+        self.put_of(segment, kind, asleep - locked);
+        self.worked(segment, &rested, left, Cause::Of(self.work()));
     }
 
     /// A thread that was awake worked, or had no CPU to work on.
-    fn worked(&mut self, segment: Segment, rested: Rested, time: Nanos, work: Cause) {
+    fn worked(&mut self, segment: Segment, rested: &Rested, time: Nanos, work: Cause) {
         let waited = rested.waited.min(time);
-        self.waited(segment, rested.holder, waited);
+        self.waited(segment, rested, waited);
         self.put(segment, work, time - waited);
+    }
+
+    /// How much of its sleep a thread waited for another to let go.
+    fn locked(&mut self, segment: Segment, rested: &Rested, asleep: Nanos) -> Nanos {
+        let locked = rested.locked.min(asleep);
+        if locked < NAP {
+            return Nanos(0);
+        }
+        let cause = Cause::Of(Kind::LockWait);
+        self.out.part(self.index, segment, cause, locked, Some(&rested.waker));
+        locked
     }
 
     /// What it is called when the reader is at work on something else.
@@ -232,27 +247,34 @@ impl LegParts<'_> {
     }
 
     fn run_queue(&mut self, time: Nanos) {
+        let segment = Segment::RunQueue;
         let mut left = time;
-        for (hop, wait) in self.leg.run_queue_waits() {
+        let waits: ArrayVec<_, MAX_HOPS> = self.leg.run_queue_waits().take(MAX_HOPS).collect();
+        for (hop, wait) in waits {
             let wait = wait.min(left);
             left = left - wait;
-            self.waited(Segment::RunQueue, hop.holder, wait);
+            self.hop_waited(segment, hop, &self.rests.chain, wait);
         }
-        self.put(Segment::RunQueue, Cause::Ordinary, left);
+        self.put(segment, Cause::Ordinary, left);
+    }
+
+    /// A thread waited for a CPU, in the way that `seen` says of all in its chain, or it alone if that is not known.
+    fn hop_waited(&mut self, segment: Segment, hop: &Hop, seen: &Rested, time: Nanos) {
+        if seen.waited > Nanos(0) {
+            return self.waited(segment, seen, time);
+        }
+        let mut alone = Rested { waited: hop.running - hop.woken, ..Rested::NONE };
+        alone.hold(&hop.holder);
+        self.waited(segment, &alone, time);
     }
 
     /// A thread waited for a CPU.
-    fn waited(&mut self, segment: Segment, holder: Holder, time: Nanos) {
-        if time == Nanos(0) {
-            return;
+    fn waited(&mut self, segment: Segment, rested: &Rested, time: Nanos) {
+        if time > Nanos(0) {
+            waits::parts(rested, time, |cause, time, holder| {
+                self.out.part(self.index, segment, cause, time, holder);
+            });
         }
-        let cause = match holder {
-            Holder { held: Nanos(0), .. } => Cause::Ordinary,
-            Holder { task, .. } if task.tid == Tid(0) => Cause::Of(Kind::IdleWakeup),
-            Holder { .. } => Cause::Of(Kind::RunQueueContention),
-        };
-        let culprit = (cause == Cause::Of(Kind::RunQueueContention)).then_some(&holder);
-        self.out.part(self.index, segment, cause, time, culprit);
     }
 
     /// The reader had the CPU, or another had it in its place.
@@ -261,8 +283,9 @@ impl LegParts<'_> {
             return self.put(segment, Cause::Ordinary, time);
         };
         let asleep = rested.asleep.min(time);
-        self.put(segment, when(asleep >= NAP, self.stalled()), asleep);
-        self.worked(segment, rested, time - asleep, when(is_long, self.work()));
+        let stalled = asleep - self.locked(segment, &rested, asleep);
+        self.put(segment, when(stalled >= NAP, self.stalled()), stalled);
+        self.worked(segment, &rested, time - asleep, when(is_long, self.work()));
     }
 
     /// Between the read of the leg before and the send of this one.
@@ -293,6 +316,10 @@ impl LegParts<'_> {
             if hop.running <= rest.from {
                 woken_by_own = true;
                 continue;
+            }
+            if !is_awaited && has_slept(hop, read, before.reader) {
+                let work = Cause::Of(Kind::BrokerCpuBound);
+                self.broker_worked(&mut rest, hop.woken, self.rests.dwell, work);
             }
             self.dwell_hop(hop, &mut rest, woken_by_own, is_awaited);
             woken_by_own = true;
@@ -347,7 +374,8 @@ impl LegParts<'_> {
             return self.put(segment, Cause::Ordinary, before + after);
         };
         let asleep = rested.asleep.min(before + after);
-        self.put(segment, self.slept(asleep), asleep);
+        let stalled = asleep - self.locked(segment, &rested, asleep);
+        self.put(segment, self.slept(stalled), stalled);
         // How the rests are shared out is not known. Most of the time is where most of the rests are.
         let (first, last) = if after >= before {
             let last = after - asleep;
@@ -357,7 +385,7 @@ impl LegParts<'_> {
             (first, after - (asleep - before))
         };
         let waited = rested.waited.min(first + last);
-        self.waited(segment, rested.holder, waited);
+        self.waited(segment, &rested, waited);
         let (first, last) = if after >= before {
             (first - (waited - last), last - waited)
         } else {
@@ -398,7 +426,7 @@ impl LegParts<'_> {
             _ => self.put(segment, cause, asleep),
         }
         let wait = rest.advance(hop.running);
-        self.waited(segment, hop.holder, wait);
+        self.hop_waited(segment, hop, &self.rests.before, wait);
     }
 }
 

@@ -7,13 +7,15 @@ use super::gathered::Gathered;
 use super::judge::{HeldUp, Spending, Typical};
 use super::limits::much;
 use super::numbers::Missing;
+use super::quotas::{QuotaSeen, Throttled};
 use super::weigh::hit_cell;
 use super::{rules, start_up, tails};
 use crate::stats::{Distribution, read_at};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::borrow::Cow;
 use wirelap_events::{
-    Comm, Delivery, DropCause, Holder, Hop, Leg, Nanos, Pid, Rest, Segment, Stage, TaskId, Tid,
+    CgroupId, Comm, Delivery, DropCause, Holder, Hop, Leg, Nanos, Pid, Rest, Rested, Segment,
+    Sleep, Stage, TaskId, Tid, Wake,
 };
 
 /// The slowest messages that are kept.
@@ -109,6 +111,12 @@ pub struct Setting {
     pub names: FxHashMap<Pid, Comm>,
     /// Which part of the time threads were on a CPU, 0..=1.
     pub busy: FxHashMap<Tid, f64>,
+    /// The processes that send, forward or read its messages.
+    pub members: FxHashSet<Pid>,
+    /// CPU quotas that were used up.
+    pub quotas: FxHashMap<CgroupId, QuotaSeen>,
+    /// Its processes that waited for one.
+    pub throttled: Vec<Throttled>,
     /// When the observation began; `None` for several observations together.
     pub since: Option<Nanos>,
 }
@@ -116,7 +124,6 @@ pub struct Setting {
 /// Puts the parts of one message where they belong.
 struct Recorder<'a> {
     gathered: &'a mut Gathered,
-    holders: &'a mut Holders,
     delivery: &'a Delivery,
     one_way: Nanos,
     spending: Spending,
@@ -133,9 +140,6 @@ impl Parts for Recorder<'_> {
     ) {
         let cell = Cell { leg, segment, cause };
         self.gathered.breakdown.part(self.one_way, cell, time);
-        if let Some(holder) = holder {
-            self.holders.held(holder, time);
-        }
         let Cause::Of(kind) = cause else { return self.ordinary(leg, segment, time) };
         let sends = is_senders(kind, segment);
         let is_late = kind == VerdictKind::FetchWait && was_asked_late(self.delivery, leg);
@@ -150,7 +154,11 @@ impl Parts for Recorder<'_> {
             finding.time.add(time.0);
         }
         finding.segments[segment as usize] += time.0;
+        if has_culprits(kind) {
+            finding.culprits.add(holder, time);
+        }
         if time > finding.longest {
+            finding.cgroup = cgroup_of(self.delivery, leg, segment);
             finding.at_broker = if sends { leg > 0 } else { leg + 1 < self.delivery.legs.len() };
             finding.longest = time;
             finding.task = task;
@@ -209,10 +217,30 @@ fn was_asked_late(delivery: &Delivery, leg: usize) -> bool {
 }
 
 /// How the thread rested that the leg waited for: the longest rest, where there were several.
-fn rest_of(leg: &Leg, segment: Segment) -> Option<Rest> {
+fn rest_of(leg: &Leg, segment: Segment) -> Option<(Rest, Sleep)> {
     let hops = if segment == Segment::BrokerDwell { &leg.before } else { &leg.chain };
     let rested = |hop: &&Hop| hop.left.and_then(|left| hop.woken.since(left)).unwrap_or_default();
-    hops.iter().max_by_key(rested).map(|hop| hop.rest)
+    hops.iter().max_by_key(rested).map(|hop| (hop.rest, hop.sleep))
+}
+
+/// Whether somebody else is to blame for it who can be named.
+fn has_culprits(kind: VerdictKind) -> bool {
+    matches!(
+        kind,
+        VerdictKind::RunQueueContention | VerdictKind::TracerInfluence | VerdictKind::LockWait
+    )
+}
+
+/// The cgroup whose quota was used up in a segment, or at its threads.
+fn cgroup_of(delivery: &Delivery, leg: usize, segment: Segment) -> CgroupId {
+    let rests = delivery.rests_of(leg);
+    let all: [Option<Rested>; 3] = if segment == Segment::BrokerDwell {
+        [rests.dwell, rests.sender, Some(rests.before)]
+    } else {
+        [rests.before_wakeup, Some(rests.chain), rests.reader]
+    };
+    let longest = all.iter().flatten().max_by_key(|rested| rested.throttled);
+    longest.map_or(CgroupId(0), |rested| rested.cgroup)
 }
 
 /// Whether it is the sender of the leg whose doing or loss it is.
@@ -238,8 +266,8 @@ impl Evidence {
         let is_start_up = delivery.legs.iter().any(|leg| leg.circumstances.start_up);
         let gathered = if is_start_up { &mut self.start_up } else { &mut self.steady };
         gathered.breakdown.message(one_way, beside_upkeep);
-        let (spending, holders) = (Spending::default(), &mut self.holders);
-        let mut parts = Recorder { gathered, holders, delivery, one_way, spending };
+        let spending = Spending::default();
+        let mut parts = Recorder { gathered, delivery, one_way, spending };
         blame::blame(delivery, &mut parts);
         parts.end();
         let held_up = self.typical.held_up(&parts.spending);
@@ -262,8 +290,9 @@ impl Evidence {
         all.filter_map(|finding| finding.task)
     }
 
-    pub(super) fn holders(&self) -> impl Iterator<Item = &HolderShare> {
-        self.holders.0.values()
+    /// A thread of the row's processes waited for a CPU until `at`.
+    pub(crate) fn waited(&mut self, at: Nanos, wake: &Wake) {
+        self.holders.waited(at, wake);
     }
 
     /// TCP's bytes were thrown away on this host; they come again.
@@ -317,7 +346,7 @@ impl Evidence {
 
     /// What is to be said of it.
     pub fn explain(&self) -> Why {
-        let mut holders: Vec<HolderShare> = self.holders().copied().collect();
+        let mut holders: Vec<HolderShare> = self.holders.0.values().map(|one| one.0).collect();
         holders.sort_by_key(|share| (std::cmp::Reverse(share.held), share.task.tid));
         holders.truncate(10);
         let weighed = self.weighed();
@@ -347,33 +376,32 @@ impl Evidence {
     }
 }
 
-/// Who had a CPU while threads of a row waited for it.
+/// Who had a CPU while threads of a row waited for it, and until when that has been counted.
 #[derive(Clone, Debug, Default)]
-struct Holders(FxHashMap<Tid, HolderShare>);
+struct Holders(FxHashMap<Tid, (HolderShare, Nanos)>);
 
 impl Holders {
-    fn held(&mut self, holder: &Holder, time: Nanos) {
-        let tid = holder.task.tid;
-        if self.0.len() >= HOLDERS && !self.0.contains_key(&tid) {
-            return;
+    /// Each moment counts once for each thread that had a CPU, however many threads waited.
+    fn waited(&mut self, at: Nanos, wake: &Wake) {
+        let since = wake.woken + wake.throttled;
+        for holder in std::iter::once(&wake.holder).chain(&wake.others) {
+            let Holder { task, comm, held } = *holder;
+            let is_full = self.0.len() >= HOLDERS && !self.0.contains_key(&task.tid);
+            if task.tid == Tid(0) || held == Nanos(0) || is_full {
+                continue;
+            }
+            let none = HolderShare { task, comm, held: Nanos(0), waits: 0 };
+            let (share, until) = self.0.entry(task.tid).or_insert((none, Nanos(0)));
+            share.held = share.held + held.min(at - since.max(*until));
+            share.waits += 1;
+            *until = at.max(*until);
         }
-        let share = self.0.entry(tid).or_insert(HolderShare {
-            task: holder.task,
-            comm: holder.comm,
-            held: Nanos(0),
-            waits: 0,
-        });
-        share.held = share.held + time.min(holder.held);
-        share.waits += 1;
     }
 
     fn merge(&mut self, other: &Holders) {
-        for share in other.0.values() {
-            let sum = self.0.entry(share.task.tid).or_insert(HolderShare {
-                held: Nanos(0),
-                waits: 0,
-                ..*share
-            });
+        for (share, _) in other.0.values() {
+            let none = HolderShare { held: Nanos(0), waits: 0, ..*share };
+            let (sum, _) = self.0.entry(share.task.tid).or_insert((none, Nanos(0)));
             sum.held = sum.held + share.held;
             sum.waits += share.waits;
         }
@@ -419,5 +447,29 @@ impl Setting {
         self.sampled |= other.sampled;
         self.names.extend(&other.names);
         self.busy.extend(&other.busy);
+        self.members.extend(&other.members);
+        self.quotas.extend(&other.quotas);
+        self.throttled.extend(&other.throttled);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_moment_in_which_many_wait_counts_once() {
+        let task = TaskId { pid: Pid(9), tid: Tid(9) };
+        let wake = |woken| Wake {
+            woken: Nanos(woken),
+            holder: Holder { task, held: Nanos(1_000 - woken), ..Holder::default() },
+            ..Wake::default()
+        };
+        let mut evidence = Evidence::default();
+        for waiting in 0..100 {
+            evidence.waited(Nanos(1_000), &wake(waiting));
+        }
+        let why = evidence.explain();
+        assert_eq!((why.holders[0].held, why.holders[0].waits), (Nanos(1_000), 100));
     }
 }

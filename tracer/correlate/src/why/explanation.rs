@@ -87,6 +87,10 @@ pub struct Verdict {
     pub period: Option<Period>,
     /// Messages that it holds up now; `None` where it holds up none.
     pub open: Option<Overdue>,
+    /// Who had the CPU, or had to let go, in the time that it is about: the longest first, at most ten. Together they
+    /// have the whole of it; what nobody was seen to have is the thread 0 of process 0, without a name. Empty where
+    /// nobody else is concerned.
+    pub culprits: Vec<Culprit>,
     /// The numbers that it stands on, one clause each, without a full stop.
     pub evidence: Vec<String>,
     /// What usually helps, in the middleware's own words, one sentence.
@@ -111,6 +115,7 @@ impl Verdict {
             slow_share: 0.0,
             period: None,
             open: None,
+            culprits: Vec::new(),
             evidence: Vec::new(),
             remedy: String::new(),
         }
@@ -165,6 +170,12 @@ pub enum VerdictKind {
     SerialFanOut,
     /// The reader was at work on something else when the data came.
     ReaderBusy,
+    /// A thread could have run, and its cgroup's CPU quota was used up.
+    CpuThrottled,
+    /// A thread slept until another thread let go of a lock, or another process woke it.
+    LockWait,
+    /// A thread was woken, and wirelap itself had the CPU.
+    TracerInfluence,
     /// Messages were sent and never delivered.
     NeverDelivered,
     /// Messages were delivered, or sent, more than once.
@@ -181,7 +192,7 @@ pub enum VerdictKind {
 
 impl VerdictKind {
     /// Every kind.
-    pub const ALL: [VerdictKind; 26] = [
+    pub const ALL: [VerdictKind; 29] = [
         VerdictKind::NagleDelayedAck,
         VerdictKind::Corked,
         VerdictKind::SenderBatching,
@@ -202,6 +213,9 @@ impl VerdictKind {
         VerdictKind::ClientStalled,
         VerdictKind::SerialFanOut,
         VerdictKind::ReaderBusy,
+        VerdictKind::CpuThrottled,
+        VerdictKind::LockWait,
+        VerdictKind::TracerInfluence,
         VerdictKind::NeverDelivered,
         VerdictKind::Duplicates,
         VerdictKind::Upkeep,
@@ -233,6 +247,9 @@ impl VerdictKind {
             VerdictKind::ClientStalled => "client_stalled",
             VerdictKind::SerialFanOut => "serial_fanout",
             VerdictKind::ReaderBusy => "reader_busy",
+            VerdictKind::CpuThrottled => "cpu_throttled",
+            VerdictKind::LockWait => "lock_wait",
+            VerdictKind::TracerInfluence => "tracer_influence",
             VerdictKind::NeverDelivered => "never_delivered",
             VerdictKind::Duplicates => "duplicates",
             VerdictKind::Upkeep => "upkeep",
@@ -278,6 +295,9 @@ impl VerdictKind {
             VerdictKind::ClientStalled => "client stalled off the CPU",
             VerdictKind::SerialFanOut => "subscribers served one after the other",
             VerdictKind::ReaderBusy => "reader busy in its own code",
+            VerdictKind::CpuThrottled => "CPU quota used up",
+            VerdictKind::LockWait => "waiting for another thread to let go",
+            VerdictKind::TracerInfluence => "wirelap's own influence",
             VerdictKind::NeverDelivered => "messages sent and never delivered",
             VerdictKind::Duplicates => "duplicates",
             VerdictKind::Upkeep => "keep-alive or discovery in the way",
@@ -347,6 +367,17 @@ pub struct WorstMessage {
     pub one_way: Nanos,
 }
 
+/// A thread that messages waited for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Culprit {
+    /// The thread.
+    pub task: TaskId,
+    /// Its name.
+    pub comm: Comm,
+    /// Its part of the time, 0..=1.
+    pub share: f64,
+}
+
 /// A thread that had a CPU while threads of a row waited for one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HolderShare {
@@ -354,7 +385,8 @@ pub struct HolderShare {
     pub task: TaskId,
     /// Its name.
     pub comm: Comm,
-    /// Time of waits that it is to blame for.
+    /// Time that it had a CPU while at least one of them waited, each moment counted once: never more than was
+    /// watched.
     pub held: Nanos,
     /// How many waits.
     pub waits: u64,

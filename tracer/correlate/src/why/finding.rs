@@ -1,10 +1,11 @@
 //! What was found of one kind of cause on one leg, at one process.
 
+use super::culprits::Culprits;
 use super::explanation::VerdictKind;
 use super::timeline::Timeline;
 use crate::stats::Distribution;
 use wirelap_events::{
-    Circumstances, DropCause, Holder, Nanos, Pid, Recovery, Rest, Segment, TaskId,
+    CgroupId, Circumstances, DropCause, Holder, Nanos, Pid, Recovery, Rest, Segment, Sleep, TaskId,
 };
 
 /// A kind of cause on a leg, at one process.
@@ -31,9 +32,13 @@ pub struct Finding {
     pub lost: Lost,
     /// The thread that it was for.
     pub reader: Option<TaskId>,
-    /// How its thread rested.
-    pub rest: Option<Rest>,
+    /// How its thread rested, and what it slept on.
+    pub rest: Option<(Rest, Sleep)>,
+    /// Whose CPU quota was used up.
+    pub cgroup: CgroupId,
     pub circumstances: Circumstances,
+    /// Whom all of it waited for.
+    pub culprits: Culprits,
 }
 
 /// What a finding is of: leg, 0 for the first, kind of cause, and the process, 0 where none can be named.
@@ -93,7 +98,9 @@ impl Default for Finding {
             lost: Lost::default(),
             reader: None,
             rest: None,
+            cgroup: CgroupId(0),
             circumstances: Circumstances::default(),
+            culprits: Culprits::default(),
         }
     }
 }
@@ -118,11 +125,12 @@ impl Finding {
         self.late_requests += other.late_requests;
         self.lost.merge(&other.lost);
         self.time.merge(&other.time);
+        self.culprits.merge(&other.culprits);
         self.segments.iter_mut().zip(other.segments).for_each(|(sum, more)| *sum += more);
         if other.longest > self.longest {
             (self.longest, self.task) = (other.longest, other.task);
             self.at_broker = other.at_broker;
-            (self.holder, self.rest) = (other.holder, other.rest);
+            (self.holder, self.rest, self.cgroup) = (other.holder, other.rest, other.cgroup);
             self.reader = other.reader;
             self.circumstances = other.circumstances;
         }

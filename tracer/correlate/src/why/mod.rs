@@ -10,6 +10,7 @@
 mod against;
 mod blame;
 mod breakdown;
+mod culprits;
 mod evidence;
 mod explanation;
 mod finding;
@@ -19,20 +20,24 @@ mod limits;
 mod losses;
 mod numbers;
 mod overdue;
+mod quotas;
 mod remedy;
 mod rules;
 mod sentences;
 mod start_up;
 mod tails;
 mod timeline;
+mod waits;
 mod weigh;
 
 pub use blame::{Parts as BlameSink, blame};
 pub use evidence::{Evidence, Losses, Setting, Told};
 pub use explanation::{
-    Cause, ENOUGH, HolderShare, Overdue, Period, Severity, Tail, TailRow, TypicalRow, Verdict,
-    VerdictKind, Whereabouts, Why, WorstMessage,
+    Cause, Culprit, ENOUGH, HolderShare, Overdue, Period, Severity, Tail, TailRow, TypicalRow,
+    Verdict, VerdictKind, Whereabouts, Why, WorstMessage,
 };
 pub use judge::HeldUp;
 pub use numbers::Missing;
 pub(crate) use numbers::Numbers;
+pub(crate) use quotas::Quotas;
+pub use quotas::{QuotaSeen, Throttled};

@@ -64,6 +64,13 @@ pub fn remedy(kind: Kind, setting: &Setting, circumstance: Circumstance) -> Stri
         Kind::ReaderBusy => {
             "do less in the receiving callback, hand messages to other threads, or share them among more subscribers"
         }
+        Kind::CpuThrottled => "raise the CPU limit of its cgroup, or take it away",
+        Kind::LockWait => {
+            "let the thread that is waited for hold the lock for a shorter time, or run it in a process of its own (in Python, threads share one interpreter lock: multiprocessing)"
+        }
+        Kind::TracerInfluence => {
+            "let wirelap watch less (--ports, --pid), sample windows of time, or give it a CPU of its own (taskset)"
+        }
         Kind::NeverDelivered => never(middleware),
         Kind::Duplicates => duplicates(middleware),
         Kind::Upkeep => upkeep(middleware),

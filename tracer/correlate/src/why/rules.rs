@@ -9,6 +9,7 @@ use super::finding::Finding;
 use super::gathered::Gathered;
 use super::limits::{Rule, note, rule};
 use super::losses;
+use super::quotas;
 use super::remedy::{Circumstance, remedy};
 use super::sentences;
 use super::timeline::Period;
@@ -83,11 +84,16 @@ impl<'a> Court<'a> {
             Circumstance {
                 segment: finding.segment(),
                 at_broker: finding.at_broker,
-                rest: finding.rest,
+                rest: finding.rest.map(|(rest, _)| rest),
                 dropped: finding.lost.mostly(),
             },
         );
+        let remedy = match kind {
+            Kind::CpuThrottled => quotas::remedy(&self.evidence.setting, finding.cgroup),
+            _ => remedy,
+        };
         Verdict {
+            culprits: finding.culprits.list(),
             leg: leg_number(leg),
             segment: Some(finding.segment()),
             process: finding.task.map(|task| (task, self.name(task))),
@@ -135,7 +141,9 @@ impl<'a> Court<'a> {
         if is_grave {
             // Whoever sends as fast as possible fills whatever is slowest.
             let saturating = self.evidence.setting.saturating && full;
-            return Some(if saturating { Severity::Note } else { Severity::Problem });
+            // Nothing is wrong with what is watched if the watching is slow.
+            let is_note = saturating || kind == Kind::TracerInfluence;
+            return Some(if is_note { Severity::Note } else { Severity::Problem });
         }
         let (time, part) = note(kind)?;
         (cost.median >= time.0 as f64 && cost.median_share >= part).then_some(Severity::Note)
@@ -219,6 +227,7 @@ pub fn verdicts(evidence: &Evidence, gathered: &Gathered) -> Vec<Verdict> {
     }
     found.extend(court.upkeep());
     found.extend(losses::verdicts(evidence, gathered, court.measured.median));
+    found.extend(quotas::unseen(&evidence.setting, &found));
     sort(&mut found);
     found
 }

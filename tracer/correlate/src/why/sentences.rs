@@ -3,8 +3,9 @@
 use super::evidence::Evidence;
 use super::explanation::VerdictKind as Kind;
 use super::finding::Finding;
+use super::quotas;
 use super::weigh::Cost;
-use wirelap_events::{DropCause, Nagle, Nanos, Recovery, Rest, Segment, TaskId, TxState};
+use wirelap_events::{DropCause, Nagle, Nanos, Recovery, Rest, Segment, Sleep, TaskId, TxState};
 
 /// One clause a number.
 pub fn of(
@@ -33,7 +34,15 @@ pub fn of(
                 .into(),
         ),
         Kind::Retransmission => clauses.extend(lost(evidence, finding)),
-        Kind::RunQueueContention => clauses.extend(culprits(evidence)),
+        Kind::RunQueueContention => {
+            let members = &evidence.setting.members;
+            // Who it was is said first, and whether they belong to the row.
+            clauses.splice(0..0, finding.culprits.of_the_cpu(finding.task, members));
+        }
+        Kind::CpuThrottled => clauses.extend(quotas::used_up(&evidence.setting, finding.cgroup)),
+        Kind::LockWait => clauses.extend(let_go(finding)),
+        Kind::TracerInfluence => clauses
+            .push("wirelap, which reads the events, had the CPU that the thread waited for".into()),
         Kind::IdleWakeup => {
             clauses.push("meanwhile the CPU was idle: it had to wake up first".into());
         }
@@ -217,20 +226,21 @@ fn in_all(evidence: &Evidence) -> Option<String> {
     (!parts.is_empty()).then(|| format!("on all connections: {}", parts.join(", ")))
 }
 
-/// Who had the CPU, the three with the largest part of the waits.
-fn culprits(evidence: &Evidence) -> Option<String> {
-    let mut holders: Vec<_> = evidence.holders().collect();
-    holders.sort_by_key(|share| (std::cmp::Reverse(share.held), share.task.tid));
-    let whole: u64 = holders.iter().map(|share| share.held.0).sum();
-    let named: Vec<String> = holders
-        .iter()
-        .take(3)
-        .map(|share| {
-            let percent = share.held.0 as f64 / whole.max(1) as f64 * 100.0;
-            format!("{} (pid {}) {percent:.0} %", share.comm.as_str(), share.task.pid.0)
-        })
-        .collect();
-    (whole > 0).then(|| format!("of the waiting, the CPU was held by {}", named.join(", ")))
+/// The longest wait for another thread.
+fn let_go(finding: &Finding) -> Option<String> {
+    let (by, task) = (finding.holder?, finding.task?);
+    let name = by.comm.as_str();
+    let (pid, tid) = (by.task.pid.number(), by.task.tid.number());
+    let whom = match (by.task.pid == task.pid, name) {
+        (true, "") => format!("thread {tid} of its own process"),
+        (true, _) => format!("thread {tid} ({name}) of its own process"),
+        (false, _) => format!("the process {name} (pid {pid})"),
+    };
+    let ran = match by.held {
+        Nanos(0) => String::new(),
+        held => format!(", which had a CPU for {held} of that"),
+    };
+    Some(format!("the longest time it waited {} for {whom} to let go{ran}", finding.longest))
 }
 
 fn busy(evidence: &Evidence, finding: &Finding) -> Option<String> {
@@ -255,9 +265,15 @@ fn asked(finding: &Finding) -> String {
 }
 
 fn stalled(finding: &Finding) -> Option<String> {
-    let rest = finding.rest?;
+    let (rest, sleep) = finding.rest?;
     Some(
         match rest {
+            Rest::Asleep if sleep == Sleep::Timer => {
+                "the thread slept for a time of its own choice (sleep, nanosleep)"
+            }
+            Rest::Asleep if sleep == Sleep::Lock => {
+                "the thread slept on a lock or a condition variable, and no thread was seen to let go"
+            }
             Rest::Stopped => "the thread was stopped (SIGSTOP, or a debugger)",
             Rest::Blocked => {
                 "the thread was blocked in the kernel without taking signals, as for a disk"

@@ -5,6 +5,7 @@
 mod call;
 mod packet;
 mod probe;
+mod quota;
 mod socket;
 mod task;
 
@@ -14,8 +15,9 @@ pub use packet::{
     tcp_flags,
 };
 pub use probe::{Lost, Probe};
+pub use quota::{CGROUP_NAME, Quota};
 pub use socket::{Origin, Socket};
-pub use task::{Comm, Doing, Holder, Rest, TaskId, ThreadState, Wake};
+pub use task::{Comm, Doing, Holder, OTHERS, Rest, Sleep, TaskId, ThreadState, Wake};
 
 use crate::{Cpu, Nanos, SocketId};
 
@@ -57,6 +59,8 @@ pub enum Body<'a> {
     Retransmit(Retransmit),
     /// A packet was thrown away.
     Drop(Drop),
+    /// A cgroup's CPU quota was used up, and one of its threads runs again. `at` is the switch to it.
+    Quota(Quota),
     /// A probe had to throw events away.
     Lost(Lost),
     /// Sampling: `true` when events start to be reported, `false` when they pause on purpose.

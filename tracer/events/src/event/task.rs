@@ -1,6 +1,6 @@
 //! Threads: who they are, how long they rested and who had the CPU meanwhile.
 
-use crate::{Nanos, Pid, Tid};
+use crate::{CgroupId, Nanos, Pid, Tid};
 use std::fmt;
 
 /// A thread and the process that it belongs to.
@@ -21,6 +21,11 @@ impl Comm {
     pub fn as_str(&self) -> &str {
         let end = self.0.iter().position(|&b| b == 0).unwrap_or(self.0.len());
         std::str::from_utf8(&self.0[..end]).unwrap_or("?")
+    }
+
+    /// The name of wirelap's own threads in others' waits.
+    pub fn tracer() -> Comm {
+        Comm::from_name("wirelap")
     }
 
     /// A name cut to what the kernel would keep.
@@ -57,8 +62,36 @@ pub struct Wake {
     pub from_irq: bool,
     /// It had run on another CPU before.
     pub migrated: bool,
-    /// Who had the CPU meanwhile.
+    /// Who had the CPU the longest of its wait.
     pub holder: Holder,
+    /// Who else had it, the longest first; unused places are [`Holder::NOBODY`]. What all of them leave of
+    /// the wait is not known.
+    pub others: [Holder; OTHERS],
+    /// How much of its wait, from the beginning on, its cgroup had no CPU quota left.
+    pub throttled: Nanos,
+    /// The cgroup that had none left; 0 if `throttled` is.
+    pub cgroup: CgroupId,
+    /// What it slept on, if it slept.
+    pub sleep: Sleep,
+    /// The waker's name; empty if it is not known.
+    pub waker_comm: Comm,
+}
+
+/// Threads that a wait names beside the one that had the CPU the longest.
+pub const OTHERS: usize = 3;
+
+/// The system call in which a thread slept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Sleep {
+    /// It is not known.
+    #[default]
+    Unknown,
+    /// `futex`: a lock, a condition variable or a semaphore.
+    Lock,
+    /// `nanosleep`, `clock_nanosleep`: a time of its own choice.
+    Timer,
+    /// Another one: a wait for data, mostly.
+    Call,
 }
 
 /// Why a thread was not running (`task_struct.__state` when it left the CPU).

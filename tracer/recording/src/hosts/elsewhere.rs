@@ -1,8 +1,9 @@
 //! What another host saw, as the first one would tell it: by its clock, and with numbers that none of its own has.
 
 use wirelap_events::{
-    Body, Cpu, Drop, Event, FlowKey, Holder, Lost, Nanos, NetNs, Packet, PacketId, Read, ReadKind,
-    Ready, ReadyKind, Retransmit, Send, SendKind, Socket, SocketId, TaskId, ThreadState, Wake,
+    Body, CgroupId, Cpu, Drop, Event, FlowKey, Holder, Lost, Nanos, NetNs, Packet, PacketId, Quota,
+    Read, ReadKind, Ready, ReadyKind, Retransmit, Send, SendKind, Socket, SocketId, TaskId,
+    ThreadState, Wake,
 };
 
 /// What makes numbers of one host others than those of another, beside its number in the highest bits.
@@ -36,6 +37,11 @@ pub fn retime(event: &mut Event<'_>, clock: impl Fn(Nanos) -> Nanos) {
             from_irq: _,
             migrated: _,
             holder: Holder { task: _, comm: _, held: _ },
+            others: _,
+            throttled: _,
+            cgroup: _,
+            sleep: _,
+            waker_comm: _,
         }) => {
             optional(left);
             *woken = clock(*woken);
@@ -46,6 +52,7 @@ pub fn retime(event: &mut Event<'_>, clock: impl Fn(Nanos) -> Nanos) {
         | Body::Read(_)
         | Body::Ready(_)
         | Body::Retransmit(_)
+        | Body::Quota(_)
         | Body::Lost(_)
         | Body::State(_)
         | Body::Window(_) => {}
@@ -132,7 +139,30 @@ impl Renumbering {
                 woken: _,
                 from_irq: _,
                 migrated: _,
-            }) => [task, waker, holder].into_iter().for_each(|task| self.thread(task)),
+                others,
+                throttled: _,
+                cgroup,
+                sleep: _,
+                waker_comm: _,
+            }) => {
+                let others = others.iter_mut().map(|other| &mut other.task);
+                [task, waker, holder].into_iter().chain(others).for_each(|task| self.thread(task));
+                self.cgroup(cgroup);
+            }
+            Body::Quota(Quota {
+                cgroup,
+                task,
+                name: _,
+                is_v2: _,
+                quota: _,
+                period: _,
+                periods: _,
+                throttled_periods: _,
+                throttled: _,
+            }) => {
+                self.cgroup(cgroup);
+                self.thread(task);
+            }
             Body::Drop(Drop {
                 flow: key,
                 cause: _,
@@ -148,6 +178,13 @@ impl Renumbering {
 
     fn socket(&self, id: &mut SocketId) {
         id.0 ^= self.long;
+    }
+
+    /// 0 stays none.
+    fn cgroup(&self, id: &mut CgroupId) {
+        if id.0 != 0 {
+            id.0 ^= self.long;
+        }
     }
 
     fn packet(&self, id: &mut PacketId) {

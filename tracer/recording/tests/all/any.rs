@@ -1,13 +1,14 @@
 //! Any event that a probe can tell.
 
+use arrayvec::ArrayString;
 use proptest::option;
 use proptest::prelude::*;
 use std::net::{IpAddr, SocketAddr};
 use wirelap_events::{
-    Body, Comm, Cpu, Doing, Drop, DropCause, Event, FlowKey, Holder, IfIndex, Lost, Nagle, Nanos,
-    NetNs, Origin, Packet, PacketHook, PacketId, Pid, Portion, Probe, Read, ReadKind, Ready,
-    ReadyKind, Recovery, Rest, Retransmit, Send, SendKind, Seq, Socket, SocketId, TaskId,
-    TcpFields, ThreadState, Tid, Transport, TxState, Wake,
+    Body, CgroupId, Comm, Cpu, Doing, Drop, DropCause, Event, FlowKey, Holder, IfIndex, Lost,
+    Nagle, Nanos, NetNs, Origin, Packet, PacketHook, PacketId, Pid, Portion, Probe, Quota, Read,
+    ReadKind, Ready, ReadyKind, Recovery, Rest, Retransmit, Send, SendKind, Seq, Sleep, Socket,
+    SocketId, TaskId, TcpFields, ThreadState, Tid, Transport, TxState, Wake,
 };
 
 /// An event with its payload.
@@ -41,6 +42,7 @@ impl Told {
             Body::Read(it) => Body::Read(it),
             Body::Ready(it) => Body::Ready(it),
             Body::Wake(it) => Body::Wake(it),
+            Body::Quota(it) => Body::Quota(it),
             Body::Retransmit(it) => Body::Retransmit(it),
             Body::Drop(it) => Body::Drop(it),
             Body::Lost(it) => Body::Lost(it),
@@ -60,6 +62,7 @@ pub fn told() -> impl Strategy<Value = Told> {
         read().prop_map(Body::Read),
         ready().prop_map(Body::Ready),
         wake().prop_map(Body::Wake),
+        quota().prop_map(Body::Quota),
         retransmit().prop_map(Body::Retransmit),
         drops().prop_map(Body::Drop),
         (probe(), any::<u64>()).prop_map(|(probe, count)| Body::Lost(Lost { probe, count })),
@@ -220,6 +223,29 @@ fn wake() -> impl Strategy<Value = Wake> {
             from_irq,
             migrated,
             holder,
+            others: [holder, Holder::NOBODY, Holder::NOBODY],
+            throttled: holder.held,
+            cgroup: CgroupId(woken),
+            sleep: if from_irq { Sleep::Timer } else { Sleep::Lock },
+            waker_comm: holder.comm,
+        },
+    )
+}
+
+fn quota() -> impl Strategy<Value = Quota> {
+    (task(), any::<[u64; 4]>(), any::<[u32; 2]>(), any::<bool>(), "[a-z/.é]{0,90}").prop_map(
+        |(task, [cgroup, quota, period, throttled], [periods, throttled_periods], is_v2, name)| {
+            Quota {
+                cgroup: CgroupId(cgroup),
+                task,
+                name: ArrayString::from(&name).unwrap(),
+                is_v2,
+                quota: Nanos(quota),
+                period: Nanos(period),
+                periods,
+                throttled_periods,
+                throttled: Nanos(throttled),
+            }
         },
     )
 }

@@ -27,7 +27,9 @@ impl BlameSink for Parts {
         time: Nanos,
         holder: Option<&Holder>,
     ) {
-        self.0.push(Part { leg, segment, cause, left: time, holder: holder.copied() });
+        // Whoever has to let go of a lock need not have the CPU.
+        let holder = holder.filter(|_| cause != Cause::Of(VerdictKind::LockWait)).copied();
+        self.0.push(Part { leg, segment, cause, left: time, holder });
     }
 }
 

@@ -3,7 +3,7 @@
 use super::life::{
     Holder, Hop, MessageLeg, Preemption, SegmentTime, Stages, Surroundings, TcpState, WorstMessage,
 };
-use super::{CpuHolder, Overdue, Severity, Tail, TailRow, Task, TypicalRow, Verdict, Why};
+use super::{CpuHolder, Culprit, Overdue, Severity, Tail, TailRow, Task, TypicalRow, Verdict, Why};
 use crate::Process;
 use wirelap_correlate as seen;
 use wirelap_events::{
@@ -97,6 +97,7 @@ impl From<&seen::Verdict> for Verdict {
             ended_ns: verdict.period.and_then(|period| period.ended).map(|ended| ended.0),
             times: verdict.period.map(|period| period.times),
             open: verdict.open.as_ref().map(Overdue::from),
+            culprits: verdict.culprits.iter().map(Culprit::from).collect(),
             evidence: verdict.evidence.clone(),
             remedy: verdict.remedy.clone(),
         }
@@ -121,6 +122,12 @@ impl From<&seen::Overdue> for Overdue {
             process: open.process.map(|(id, comm)| task(id, comm)),
             doing: open.doing.map(|doing| doing_name(doing).to_owned()),
         }
+    }
+}
+
+impl From<&seen::Culprit> for Culprit {
+    fn from(culprit: &seen::Culprit) -> Culprit {
+        Culprit { task: task(culprit.task, culprit.comm), share: finite(culprit.share) }
     }
 }
 

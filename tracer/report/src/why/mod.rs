@@ -104,6 +104,10 @@ pub struct Verdict {
     /// The messages that it holds up at the end; absent where it holds up none.
     #[serde(default)]
     pub open: Option<Overdue>,
+    /// Who had the CPU, or had to let go, in the time that it is about: the longest first, at most ten, together the
+    /// whole of it. Empty where nobody else is concerned.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub culprits: Vec<Culprit>,
     /// The numbers that it stands on, one clause each.
     pub evidence: Vec<String>,
     /// What usually helps, one sentence.
@@ -124,6 +128,16 @@ pub struct Overdue {
     pub process: Option<Task>,
     /// What its most active thread was doing: `stopped`, `asleep`, `blocked` or `running`; absent if nobody looked.
     pub doing: Option<String>,
+}
+
+/// A thread that messages waited for.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Culprit {
+    /// The thread; process 0 without a name is what nobody was seen to have.
+    #[serde(flatten)]
+    pub task: Task,
+    /// Its part of the verdict's time, 0..=1.
+    pub share: f64,
 }
 
 /// A thread.
@@ -199,7 +213,7 @@ pub struct CpuHolder {
     /// The thread.
     #[serde(flatten)]
     pub task: Task,
-    /// Time of waits that it is to blame for.
+    /// Time that it had a CPU while at least one of them waited, each moment counted once.
     pub held_ns: u64,
     /// How many waits.
     pub waits: u64,

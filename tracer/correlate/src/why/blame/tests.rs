@@ -1,7 +1,7 @@
 use super::*;
 use wirelap_events::{
-    Ask, Circumstances, FlowKey, GroupId, MessageId, NetNs, Pid, StageTimes, Stretch, TaskId,
-    Transport,
+    Ask, CgroupId, Circumstances, Comm, FlowKey, GroupId, MessageId, NetNs, Pid, Sleep, StageTimes,
+    Stretch, TaskId, Tid, Transport,
 };
 
 /// What was blamed, in the order of a message's life.
@@ -235,8 +235,8 @@ fn a_reader_asleep_elsewhere_is_stalled_and_one_at_work_is_busy() {
     leg.chain.push(hop(300, 900, 902, 0));
     let holder = hop(300, 900, 902, 77).holder;
     let (asleep, waited) = (Nanos(500_000), Nanos(300_000));
-    let rested =
-        Rested { asleep, waited, holder: Holder { held: waited, ..holder }, preemptions: 2 };
+    let holder = Holder { held: waited, ..holder };
+    let rested = Rested { asleep, waited, holder, preemptions: 2, ..Rested::NONE };
     let rests = Rests { before_wakeup: Some(rested), ..Rests::NONE };
     let parts = blamed_with(vec![leg.clone()], vec![rests]);
     let wakeup = |kind, time| (0, Segment::Wakeup, of(kind), time);
@@ -261,6 +261,86 @@ fn a_preempted_reader_was_not_busy() {
     let parts = blamed_with(vec![leg], vec![Rests { reader: Some(reader), ..Rests::NONE }]);
     assert!(parts.contains(&(0, Segment::Busy, of(Kind::RunQueueContention), 400_000)));
     assert!(parts.contains(&(0, Segment::Busy, of(Kind::ReaderBusy), 100_000)));
+}
+
+/// 70 ms without quota and 10 ms behind another.
+fn throttled() -> Rested {
+    let mut rested = Rested {
+        waited: Nanos(80_000_000),
+        throttled: Nanos(70_000_000),
+        cgroup: CgroupId(4),
+        ..Rested::NONE
+    };
+    let task = TaskId { pid: Pid(9), tid: Tid(9) };
+    rested.hold(&Holder { task, held: Nanos(10_000_000), ..Holder::default() });
+    rested
+}
+
+#[test]
+fn a_thread_without_quota_is_neither_busy_nor_crowded_out() {
+    let waits = |segment| {
+        [
+            (0, segment, of(Kind::CpuThrottled), 70_000_000),
+            (0, segment, of(Kind::RunQueueContention), 10_000_000),
+        ]
+    };
+    let busy = leg(&[(Stage::Ready, 0), (Stage::Read, 81_000)]);
+    let rests = Rests { reader: Some(throttled()), ..Rests::NONE };
+    let parts = blamed_with(vec![busy], vec![rests]);
+    assert!(waits(Segment::Busy).iter().all(|part| parts.contains(part)), "{parts:?}");
+    // One that was woken while its group had none.
+    let stages =
+        [(Stage::Ready, 0), (Stage::Wakeup, 2), (Stage::Running, 80_002), (Stage::Read, 80_005)];
+    let mut asleep = leg(&stages);
+    asleep.chain.push(hop(0, 2, 80_002, 0));
+    let rests = Rests { chain: throttled(), ..Rests::NONE };
+    let parts = blamed_with(vec![asleep], vec![rests]);
+    assert!(waits(Segment::RunQueue).iter().all(|part| parts.contains(part)), "{parts:?}");
+}
+
+/// 5 ms on a lock, and 1 ms otherwise.
+fn held_up() -> Rested {
+    let task = TaskId { pid: Pid(0), tid: Tid(66) };
+    let waker = Holder { task, comm: Comm::from_name("hog"), held: Nanos(4_000_000) };
+    let (asleep, locked) = (Nanos(6_000_000), Nanos(5_000_000));
+    Rested { asleep, locked, waker, ..Rested::NONE }
+}
+
+#[test]
+fn a_reader_on_a_lock_waits_for_who_has_it() {
+    let stages =
+        [(Stage::Ready, 0), (Stage::Wakeup, 6_000), (Stage::Running, 6_002), (Stage::Read, 6_003)];
+    let mut leg = leg(&stages);
+    leg.chain.push(hop(5_990, 6_000, 6_002, 0));
+    let rests = Rests { before_wakeup: Some(held_up()), ..Rests::NONE };
+    let parts = blamed_with(vec![leg.clone()], vec![rests]);
+    assert!(parts.contains(&(0, Segment::Wakeup, of(Kind::LockWait), 5_000_000)), "{parts:?}");
+    assert!(parts.contains(&(0, Segment::Wakeup, of(Kind::ClientStalled), 1_000_000)));
+    // A short one is a part of every program's life.
+    let short = Rested { locked: Nanos(150_000), ..held_up() };
+    let parts = blamed_with(vec![leg], vec![Rests { before_wakeup: Some(short), ..Rests::NONE }]);
+    assert!(parts.contains(&(0, Segment::Wakeup, of(Kind::ClientStalled), 6_000_000)));
+}
+
+#[test]
+fn a_broker_that_has_the_message_and_sleeps_on_a_lock_does_not_work() {
+    let own = TaskId { pid: Pid(3), tid: Tid(3) };
+    let dwell = |sleep, read_by: TaskId| {
+        let mut first = leg(&[(Stage::Send, 0), (Stage::Read, 100)]);
+        first.reader = Some(read_by);
+        let mut second = leg(&[(Stage::Send, 6_200), (Stage::Read, 6_300)]);
+        // The thread that let go ran before the message came.
+        second.before.push(hop(10, 20, 30, 0));
+        second.before.push(Hop { task: own, sleep, ..hop(150, 6_150, 6_160, 0) });
+        let rests = Rests { dwell: Some(held_up()), ..Rests::NONE };
+        let parts = blamed_with(vec![first, second], vec![Rests::NONE, rests]);
+        let locked = parts.into_iter().filter(|part| part.2 == of(Kind::LockWait));
+        locked.map(|part| part.3).sum::<u64>()
+    };
+    assert_eq!(dwell(Sleep::Lock, own), 5_000_000);
+    // Another thread than the one that read it was handed it.
+    assert_eq!(dwell(Sleep::Lock, TaskId { pid: Pid(3), tid: Tid(4) }), 0);
+    assert_eq!(dwell(Sleep::Call, own), 0);
 }
 
 /// A broker that read at 100 µs and sent at 1100 µs.

@@ -106,12 +106,14 @@ pub fn outrun(number: u64, broker: TaskId, by: TaskId) -> WorstMessage {
         from_irq: true,
         migrated: false,
         holder: Holder { task: by, comm: Comm::from_name("stress-ng-cpu"), held: Nanos(7_900_000) },
+        ..Hop::default()
     });
     let reader = Rested {
         asleep: Nanos(0),
         waited: Nanos(600_000),
         preemptions: 3,
         holder: Holder { task: by, comm: Comm::from_name("stress-ng-cpu"), held: Nanos(250_000) },
+        ..Rested::NONE
     };
     let mut second = leg((1883, 40_002), (broker, task(71)), &second);
     second.before.push(Hop {

@@ -1,0 +1,128 @@
+//! Records of the scheduler: threads that run again, and CPU quotas that were used up.
+
+use super::Malformed;
+use super::record::Record;
+use arrayvec::ArrayString;
+use wirelap_ebpf::layout::{self as l, wl_head};
+use wirelap_events::{CGROUP_NAME, CgroupId, Comm, Holder, Nanos, Quota, Rest, Sleep, Wake};
+
+/// A thread that lost its CPU to another, and went on on another CPU, is said to have waited for that one no longer
+/// than this: who had the first CPU after that is not known.
+const SLICE: Nanos = Nanos::from_millis(3);
+
+/// `struct wl_wake`.
+pub(super) fn wake(r: Record<'_>) -> Result<Wake, Malformed> {
+    use l::wl_wake as f;
+    let rest = match r.u32(f::REST) {
+        l::WL_REST_ASLEEP => Rest::Asleep,
+        l::WL_REST_BLOCKED => Rest::Blocked,
+        l::WL_REST_STOPPED => Rest::Stopped,
+        l::WL_REST_PREEMPTED => Rest::Preempted,
+        value => return Err(r.impossible("rest", value)),
+    };
+    let wait = Nanos(r.u64(wl_head::AT).saturating_sub(r.u64(f::WOKEN)));
+    let throttled = Nanos(r.u64(f::THROTTLED)).min(wait);
+    let mut wake = Wake {
+        task: r.task(f::TASK),
+        rest,
+        left: r.time(f::LEFT),
+        woken: Nanos(r.u64(f::WOKEN)),
+        waker: r.task(f::WAKER),
+        from_irq: r.flag(l::WL_FROM_IRQ),
+        migrated: r.flag(l::WL_MIGRATED),
+        holder: Holder {
+            task: r.task(f::HOLDER),
+            comm: Comm(r.bytes(f::HOLDER_COMM)),
+            held: held(r.u64(f::HELD), wait - throttled),
+        },
+        throttled,
+        cgroup: CgroupId(r.u64(f::CGROUP)),
+        sleep: sleep(rest, r.u32(f::CALL)),
+        waker_comm: Comm(r.bytes(f::WAKER_COMM)),
+        ..Wake::default()
+    };
+    if rest == Rest::Preempted && wake.migrated {
+        // It waited for the CPU that it had, and then went to another: who had that one is no matter.
+        let held = (wait - throttled).min(SLICE);
+        wake.holder = Holder { task: wake.waker, comm: wake.waker_comm, held };
+    }
+    Ok(wake)
+}
+
+/// `struct wl_wake_shared`.
+pub(super) fn shared(r: Record<'_>) -> Result<Wake, Malformed> {
+    use l::wl_share as f;
+    let mut wake = wake(r)?;
+    if wake.rest == Rest::Preempted && wake.migrated {
+        return Ok(wake);
+    }
+    let wait = Nanos(r.u64(wl_head::AT)) - wake.woken;
+    let mut left = wait - wake.throttled - wake.holder.held;
+    for (index, other) in wake.others.iter_mut().enumerate() {
+        let at = l::wl_wake_shared::OTHERS + index * f::SIZE;
+        let held = held(r.u64(at + f::HELD), left);
+        if held == Nanos(0) {
+            break;
+        }
+        left = left - held;
+        *other = Holder { task: r.task(at + f::TASK), comm: Comm(r.bytes(at + f::COMM)), held };
+    }
+    Ok(wake)
+}
+
+/// No longer than what is left of the wait: what says otherwise is no time.
+fn held(time: u64, left: Nanos) -> Nanos {
+    Some(Nanos(time)).filter(|&held| held <= left).unwrap_or_default()
+}
+
+/// `call`: the number of a system call on this machine.
+fn sleep(rest: Rest, call: u32) -> Sleep {
+    /// `futex_waitv`, on every architecture (`include/uapi/asm-generic/unistd.h`).
+    const FUTEX_WAITV: libc::c_long = 449;
+    if rest == Rest::Preempted || call == u32::MAX {
+        return Sleep::Unknown;
+    }
+    match libc::c_long::from(call) {
+        libc::SYS_futex | FUTEX_WAITV => Sleep::Lock,
+        libc::SYS_nanosleep | libc::SYS_clock_nanosleep => Sleep::Timer,
+        _ => Sleep::Call,
+    }
+}
+
+/// `struct wl_quota`.
+pub(super) fn quota(r: Record<'_>) -> Quota {
+    use l::wl_quota as f;
+    Quota {
+        cgroup: CgroupId(r.u64(f::CGROUP)),
+        task: r.task(f::TASK),
+        name: name(r.u32(f::LEVEL), r.bytes(f::PARENT), r.bytes(f::NAME)),
+        is_v2: r.u32(f::HIERARCHY) == 0,
+        quota: Nanos(r.u64(f::QUOTA)),
+        period: Nanos(r.u64(f::PERIOD)),
+        periods: r.u32(f::PERIODS),
+        throttled_periods: r.u32(f::THROTTLED_PERIODS),
+        throttled: Nanos(r.u64(f::THROTTLED)),
+    }
+}
+
+/// The last two directories of a cgroup's path, with a `/` before them if these are all.
+fn name(level: u32, parent: [u8; 96], own: [u8; 96]) -> ArrayString<CGROUP_NAME> {
+    let text = |bytes: &[u8; 96]| {
+        let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
+        String::from_utf8_lossy(&bytes[..end]).into_owned()
+    };
+    let mut name = ArrayString::new();
+    let mut put = |part: &str| {
+        // What does not fit is left out: two names of 95 B do.
+        let _ = name.try_push_str(part);
+    };
+    if level <= 2 {
+        put("/");
+    }
+    if level > 1 {
+        put(&text(&parent));
+        put("/");
+    }
+    put(&text(&own));
+    name
+}

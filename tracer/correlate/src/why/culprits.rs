@@ -1,0 +1,174 @@
+//! Whom messages waited for, by verdict: who had the CPU, or who had to let go.
+
+use super::explanation::Culprit;
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::BTreeMap;
+use wirelap_events::{Comm, Holder, Nanos, Pid, TaskId, Tid};
+
+/// Threads that are told apart for one verdict. Further ones count to others of their process, or as not known.
+const LIMIT: usize = 256;
+
+/// Culprits that a verdict lists.
+const LISTED: usize = 10;
+
+/// Processes that a clause names.
+const NAMED: usize = 3;
+
+/// The time of one kind of cause on one leg, by whom it was waited for.
+#[derive(Clone, Debug, Default)]
+pub struct Culprits {
+    all: FxHashMap<Tid, (TaskId, Comm, u64)>,
+    unknown: u64,
+}
+
+impl Culprits {
+    /// `time` more, of which `by` is the culprit, as far as it is known.
+    pub fn add(&mut self, by: Option<&Holder>, time: Nanos) {
+        let Some(by) = by.filter(|by| by.task.tid != Tid(0)) else {
+            self.unknown += time.0;
+            return;
+        };
+        if self.all.len() < LIMIT || self.all.contains_key(&by.task.tid) {
+            self.all.entry(by.task.tid).or_insert((by.task, by.comm, 0)).2 += time.0;
+        } else if let Some(other) = self.all.values_mut().find(|one| one.0.pid == by.task.pid) {
+            other.2 += time.0;
+        } else {
+            self.unknown += time.0;
+        }
+    }
+
+    /// Adds another's.
+    pub fn merge(&mut self, other: &Culprits) {
+        for &(task, comm, time) in other.all.values() {
+            self.add(Some(&Holder { task, comm, held: Nanos(0) }), Nanos(time));
+        }
+        self.unknown += other.unknown;
+    }
+
+    fn whole(&self) -> u64 {
+        self.all.values().map(|known| known.2).sum::<u64>() + self.unknown
+    }
+
+    /// The list of a verdict.
+    pub fn list(&self) -> Vec<Culprit> {
+        let whole = self.whole().max(1) as f64;
+        let mut all: Vec<_> = self.all.values().copied().collect();
+        all.sort_by_key(|&(task, _, time)| (std::cmp::Reverse(time), task.tid));
+        let rest: u64 = all.iter().skip(LISTED - 1).map(|known| known.2).sum();
+        all.truncate(LISTED - 1);
+        if self.unknown + rest > 0 {
+            all.push((TaskId::default(), Comm::default(), self.unknown + rest));
+        }
+        let share = |time: u64| time as f64 / whole;
+        let culprit = |(task, comm, time)| Culprit { task, comm, share: share(time) };
+        if self.whole() == 0 { Vec::new() } else { all.into_iter().map(culprit).collect() }
+    }
+
+    /// Who had the CPU while `waiting` waited for it, of a row of which these processes are `members`: programs that
+    /// have nothing to do with the row first, where they had most of it.
+    pub fn of_the_cpu(&self, waiting: Option<TaskId>, members: &FxHashSet<Pid>) -> Vec<String> {
+        let own = waiting.map(|task| task.pid);
+        let is_own = |pid: Pid| Some(pid) == own;
+        let is_member = |pid: Pid| members.contains(&pid) && !is_own(pid);
+        let clause = |before: &str, fits: &dyn Fn(Pid) -> bool| {
+            let (time, names) = self.named(fits);
+            (time > 0).then(|| (time, format!("{before}{names}")))
+        };
+        let foreign =
+            clause("programs that have nothing to do with these messages had the CPU: ", &|pid| {
+                !is_own(pid) && !members.contains(&pid)
+            });
+        let mut clauses: Vec<(u64, String)> = foreign.into_iter().collect();
+        clauses.extend(clause("other processes of these messages had the CPU: ", &is_member));
+        clauses.extend(clause("other threads of the waiting process had the CPU: ", &is_own));
+        clauses.sort_by_key(|(time, _)| std::cmp::Reverse(*time));
+        let mut clauses: Vec<String> = clauses.into_iter().map(|(_, text)| text).collect();
+        if self.unknown > 0 {
+            let percent = self.percent(self.unknown);
+            clauses
+                .push(format!("who had the CPU for the other {percent} of the wait is not known"));
+        }
+        clauses
+    }
+
+    /// The processes that fit, as many as are named, and the time of all that fit.
+    fn named(&self, fits: &dyn Fn(Pid) -> bool) -> (u64, String) {
+        let mut by_pid: BTreeMap<Pid, (Comm, u64, u64)> = BTreeMap::new();
+        for &(task, comm, time) in self.all.values().filter(|known| fits(known.0.pid)) {
+            let one = by_pid.entry(task.pid).or_insert((comm, 0, 0));
+            one.1 += time;
+            // A process is called what its thread is called that had most of it.
+            if time > one.2 {
+                (one.0, one.2) = (comm, time);
+            }
+        }
+        let time = by_pid.values().map(|one| one.1).sum();
+        let mut all: Vec<_> = by_pid.into_iter().collect();
+        all.sort_by_key(|&(pid, (_, time, _))| (std::cmp::Reverse(time), pid));
+        let more = all.len().saturating_sub(NAMED);
+        let rest: u64 = all.iter().skip(NAMED).map(|(_, one)| one.1).sum();
+        let one = |(pid, (comm, time, _)): (Pid, (Comm, u64, u64))| {
+            format!("{} (pid {}) {}", comm.as_str(), pid.number(), self.percent(time))
+        };
+        let mut names: Vec<String> = all.into_iter().take(NAMED).map(one).collect();
+        if more > 0 {
+            names.push(format!("{more} more {}", self.percent(rest)));
+        }
+        (time, names.join(", "))
+    }
+
+    /// A part of the whole, in words.
+    pub fn percent(&self, time: u64) -> String {
+        format!("{:.0} %", time as f64 / self.whole().max(1) as f64 * 100.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn holder(pid: u32, tid: u32, name: &str) -> Holder {
+        let task = TaskId { pid: Pid(pid), tid: Tid(tid) };
+        Holder { task, comm: Comm::from_name(name), held: Nanos(0) }
+    }
+
+    fn waiting() -> Option<TaskId> {
+        Some(TaskId { pid: Pid(7), tid: Tid(7) })
+    }
+
+    #[test]
+    fn strangers_are_told_from_the_row_and_from_the_process_itself() {
+        let mut culprits = Culprits::default();
+        culprits.add(Some(&holder(50, 51, "stress-ng")), Nanos(40));
+        culprits.add(Some(&holder(50, 52, "stress-ng")), Nanos(20));
+        culprits.add(Some(&holder(8, 8, "mosquitto")), Nanos(30));
+        culprits.add(Some(&holder(7, 9, "worker")), Nanos(6));
+        culprits.add(None, Nanos(4));
+        let members = [Pid(7), Pid(8)].into_iter().collect();
+        assert_eq!(
+            culprits.of_the_cpu(waiting(), &members),
+            [
+                "programs that have nothing to do with these messages had the CPU: stress-ng (pid 50) 60 %",
+                "other processes of these messages had the CPU: mosquitto (pid 8) 30 %",
+                "other threads of the waiting process had the CPU: worker (pid 7) 6 %",
+                "who had the CPU for the other 4 % of the wait is not known",
+            ]
+        );
+    }
+
+    #[test]
+    fn shares_are_the_whole_however_many_there_are() {
+        let mut culprits = Culprits::default();
+        assert_eq!(culprits.list(), []);
+        for tid in 1..100 {
+            culprits.add(Some(&holder(tid, tid, "x")), Nanos(u64::from(tid)));
+        }
+        let list = culprits.list();
+        assert_eq!(list.len(), 10);
+        assert!((list.iter().map(|one| one.share).sum::<f64>() - 1.0).abs() < 1e-9);
+        assert_eq!((list[0].task.tid, list[9].task), (Tid(64), TaskId::default()));
+        let mut twice = culprits.clone();
+        twice.merge(&culprits);
+        assert_eq!(twice.list(), list);
+    }
+}

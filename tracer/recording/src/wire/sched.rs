@@ -1,0 +1,146 @@
+//! How threads' waits and CPU quotas stand in a record.
+//!
+//! ```text
+//! Wake    task | rest | left | woken | waker | from_irq | migrated | holder
+//!         | throttled | cgroup | sleep | waker's name | number of others | others
+//! Quota   cgroup | task | version 2 | quota | period | periods | throttled periods | throttled
+//!         | length of the name (unsigned) | name
+//! ```
+//! The first recordings have a `Wake` that ends with its holder.
+
+use super::{Bytes, Wire, put_unsigned};
+use arrayvec::ArrayString;
+use wirelap_events::{CGROUP_NAME, Holder, Quota, Wake};
+
+impl Wire for Wake {
+    fn put(&self, out: &mut Vec<u8>) {
+        let Wake { task, rest, left, woken, waker, from_irq, migrated, holder, .. } = self;
+        task.put(out);
+        rest.put(out);
+        left.put(out);
+        woken.put(out);
+        waker.put(out);
+        from_irq.put(out);
+        migrated.put(out);
+        holder.put(out);
+        let Wake { throttled, cgroup, sleep, waker_comm, others, .. } = self;
+        throttled.put(out);
+        cgroup.put(out);
+        sleep.put(out);
+        waker_comm.put(out);
+        let last = others.iter().rposition(|holder| *holder != Holder::NOBODY);
+        let others = &others[..last.map_or(0, |last| last + 1)];
+        put_unsigned(out, others.len() as u64);
+        others.iter().for_each(|holder| holder.put(out));
+    }
+
+    fn take(from: &mut Bytes<'_>) -> Option<Wake> {
+        let mut wake = Wake {
+            task: Wire::take(from)?,
+            rest: Wire::take(from)?,
+            left: Wire::take(from)?,
+            woken: Wire::take(from)?,
+            waker: Wire::take(from)?,
+            from_irq: Wire::take(from)?,
+            migrated: Wire::take(from)?,
+            holder: Wire::take(from)?,
+            ..Wake::default()
+        };
+        if from.0.is_empty() {
+            return Some(wake);
+        }
+        wake.throttled = Wire::take(from)?;
+        wake.cgroup = Wire::take(from)?;
+        wake.sleep = Wire::take(from)?;
+        wake.waker_comm = Wire::take(from)?;
+        let others = usize::from(u8::take(from)?);
+        for other in wake.others.get_mut(..others)? {
+            *other = Wire::take(from)?;
+        }
+        Some(wake)
+    }
+}
+
+impl Wire for Quota {
+    fn put(&self, out: &mut Vec<u8>) {
+        let Quota { cgroup, task, name, is_v2, quota, period, .. } = self;
+        let Quota { periods, throttled_periods, throttled, .. } = self;
+        cgroup.put(out);
+        task.put(out);
+        is_v2.put(out);
+        quota.put(out);
+        period.put(out);
+        periods.put(out);
+        throttled_periods.put(out);
+        throttled.put(out);
+        put_unsigned(out, name.len() as u64);
+        out.extend_from_slice(name.as_bytes());
+    }
+
+    fn take(from: &mut Bytes<'_>) -> Option<Quota> {
+        Some(Quota {
+            cgroup: Wire::take(from)?,
+            task: Wire::take(from)?,
+            is_v2: Wire::take(from)?,
+            quota: Wire::take(from)?,
+            period: Wire::take(from)?,
+            periods: Wire::take(from)?,
+            throttled_periods: Wire::take(from)?,
+            throttled: Wire::take(from)?,
+            name: name(from)?,
+        })
+    }
+}
+
+fn name(from: &mut Bytes<'_>) -> Option<ArrayString<CGROUP_NAME>> {
+    let len = usize::try_from(from.unsigned()?).ok()?;
+    let text = std::str::from_utf8(from.take(len)?).ok()?;
+    ArrayString::from(text).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wirelap_events::{CgroupId, Comm, Nanos, OTHERS, Pid, Sleep, TaskId, Tid};
+
+    fn wake() -> Wake {
+        let task = TaskId { pid: Pid(7), tid: Tid(8) };
+        let other = Holder { task, comm: Comm::from_name("hog"), held: Nanos(5) };
+        let mut others = [Holder::NOBODY; OTHERS];
+        others[0] = other;
+        Wake {
+            throttled: Nanos(60_000_000),
+            cgroup: CgroupId(4711),
+            sleep: Sleep::Lock,
+            waker_comm: Comm::from_name("python3"),
+            others,
+            ..Wake::default()
+        }
+    }
+
+    #[test]
+    fn a_wake_of_the_first_recordings_is_read() {
+        let mut bytes = Vec::new();
+        wake().put(&mut bytes);
+        assert_eq!(Wake::take(&mut Bytes(&bytes)), Some(wake()));
+        // throttled 4 B, cgroup 2 B, sleep 1 B, name 8 B, one other of 7 B with its number.
+        let old = &bytes[..bytes.len() - (4 + 2 + 1 + 8 + 8)];
+        assert_eq!(Wake::take(&mut Bytes(old)), Some(Wake::default()));
+        for cut in old.len() + 1..bytes.len() {
+            assert_eq!(Wake::take(&mut Bytes(&bytes[..cut])), None, "{cut}");
+        }
+    }
+
+    #[test]
+    fn a_quota_is_read_as_it_was_written() {
+        let name = ArrayString::from("/docker/0123").unwrap();
+        let quota = Quota { name, is_v2: true, periods: 300, ..Quota::default() };
+        let mut bytes = Vec::new();
+        quota.put(&mut bytes);
+        assert_eq!(Quota::take(&mut Bytes(&bytes)), Some(quota));
+        let last = bytes.len() - 1;
+        assert_eq!(Quota::take(&mut Bytes(&bytes[..last])), None);
+        bytes[last] = 0xFF;
+        assert_eq!(Quota::take(&mut Bytes(&bytes)), None);
+    }
+}
