@@ -143,10 +143,10 @@ impl Pairs {
         match common {
             Common::Nothing => {}
             Common::OneWay => self.obstacles.push((files, Obstacle::OneWay)),
-            Common::Packets { samples, ours, theirs } => match Clocks::of(&samples) {
+            Common::Packets { samples, sides } => match Clocks::of(&samples) {
                 Ok(Some(clocks)) => {
                     self.links.push(Link { files, clocks: Some(clocks) });
-                    self.places.add(files, [&ours, &theirs]);
+                    self.places.add(files, sides);
                 }
                 Ok(None) => {}
                 Err(_) => self.obstacles.push((files, Obstacle::Uneven)),
@@ -164,8 +164,7 @@ impl Pairs {
         let mut at_once = pairs.filter(|&[a, b]| surveys[a].overlaps(&surveys[b]));
         let pair = at_once.next().filter(|_| what == What::Packets)?;
         Some(Failure::Usage(format!(
-            "{}: they were captured at the same time and have no flow in common (addresses may be translated between the \
-             hosts), so their clocks cannot be compared: analyze each alone, or put captures of one host together with mergecap",
+            "{}: they were captured at the same time and have no flow in common, so their clocks cannot be compared: analyze each alone, or put captures of one host together with mergecap",
             names(pair)
         )))
     }
@@ -197,7 +196,7 @@ impl Pairs {
             }
             None => format!(
                 "{name} cannot be put together with the others: no packets of both directions are in it and in one that leads to {} \
-                 (it may be of another time, or addresses may be translated in between), so its clock cannot be compared; leave it \
+                 (it may be of another time, or a proxy may be in between), so its clock cannot be compared; leave it \
                  out, or analyze it alone",
                 shown(&files[0])
             ),

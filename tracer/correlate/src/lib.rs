@@ -37,6 +37,7 @@ mod stats;
 mod strays;
 mod sweep;
 mod threads;
+mod unite;
 mod why;
 
 pub use config::{Config, Label};

@@ -12,6 +12,7 @@ mod loss;
 mod lost;
 mod mqtt;
 mod peers;
+mod places;
 mod properties;
 mod reassembly;
 mod repairs;

@@ -42,6 +42,6 @@ pub use clocks::Clocks;
 pub use merge::merge;
 pub use own::own_addresses;
 pub use places::Places;
-pub use survey::{Addresses, Common, Survey, common};
+pub use survey::{Addresses, Common, Sides, Survey, common};
 pub use tree::{Chain, Link, tree};
 pub use twice::{Twice, is_twice};
