@@ -52,8 +52,6 @@ pub struct Row {
     pub middleware: String,
     pub broker: Option<String>,
     pub endpoint: Option<SocketAddr>,
-    /// The namespace of `endpoint`.
-    pub scope: NetNs,
     /// The process that serves, once known.
     pub server: Option<Pid>,
     /// The namespace of its socket, once known.
@@ -92,6 +90,8 @@ pub struct Row {
 #[derive(Clone, Copy, Debug)]
 pub struct Server {
     pub addr: SocketAddr,
+    /// The namespace that the address is told by.
+    pub scope: NetNs,
     pub pid: Option<Pid>,
     /// The namespace of its socket.
     pub netns: Option<NetNs>,
@@ -106,7 +106,6 @@ impl Row {
             middleware: String::new(),
             broker: None,
             endpoint: None,
-            scope: NetNs(0),
             server: None,
             netns: None,
             is_label: false,
@@ -220,6 +219,7 @@ impl Rows {
 
     /// The row of the server at an address.
     pub fn at(&self, addr: SocketAddr, scope: NetNs) -> Option<GroupId> {
+        let scope = scope_of(addr, scope);
         let served = self.keys.iter().filter(|(key, _)| {
             matches!(key, RowKey::Server(_, of, at) if *of == scope && *at == normal(addr))
         });
@@ -268,12 +268,12 @@ impl Rows {
         });
         let domain = || ports.iter().find_map(|&port| protocol.domain(port));
         match (label, domain()) {
-            (Some(label), _) => self.find_or_add(RowKey::Label(label), protocol, server.addr, key),
+            (Some(label), _) => self.find_or_add(RowKey::Label(label), protocol, server.addr),
             (None, Some(domain)) => {
                 let domain = RowKey::Domain(protocol.name(), domain);
-                self.find_or_add(domain, protocol, server.addr, key)
+                self.find_or_add(domain, protocol, server.addr)
             }
-            (None, None) => self.served_by(protocol, key, server),
+            (None, None) => self.served_by(protocol, server),
         }
     }
 
@@ -286,7 +286,6 @@ impl Rows {
         mut row_key: RowKey,
         protocol: &'static dyn Protocol,
         server: SocketAddr,
-        key: FlowKey,
     ) -> GroupId {
         if self.all.len() >= LIMIT && !self.keys.contains_key(&row_key) {
             row_key = RowKey::Rest;
@@ -295,25 +294,20 @@ impl Rows {
             return id;
         }
         let id = GroupId(u32::try_from(self.all.len()).unwrap_or(u32::MAX));
-        self.all.push(self.new_row(&row_key, protocol, server, key.scope));
+        self.all.push(self.new_row(&row_key, protocol, server));
         self.keys.insert(row_key, id);
         id
     }
 
     /// The row of a server: that of its process, which may serve at several addresses, or else that of its address, behind
     /// which there may be several processes. The same address in two namespaces is two servers.
-    fn served_by(
-        &mut self,
-        protocol: &'static dyn Protocol,
-        key: FlowKey,
-        server: Server,
-    ) -> GroupId {
+    fn served_by(&mut self, protocol: &'static dyn Protocol, server: Server) -> GroupId {
         let (name, addr) = (protocol.name(), normal(server.addr));
         let is_broker = protocol.topology() == Topology::Brokered;
         let port = if is_broker { 0 } else { addr.port() };
         let process = server.pid.map(|pid| RowKey::Process(name, pid, port));
         let by_process = process.as_ref().and_then(|process| self.known(process));
-        let mut at = RowKey::Server(name, key.scope, addr);
+        let mut at = RowKey::Server(name, server.scope, addr);
         if let Some(row) = self.known(&at).and_then(|id| self.get(id))
             && let (Some(there), Some(here)) = (row.netns, server.netns)
             && there != here
@@ -330,7 +324,7 @@ impl Rows {
                 self.keys.entry(at).or_insert(process);
                 process
             }
-            (None, _) => self.find_or_add(at, protocol, server.addr, key),
+            (None, _) => self.find_or_add(at, protocol, server.addr),
         };
         if let Some(process) = process.filter(|_| self.keys.len() < KEYS) {
             self.keys.entry(process).or_insert(id);
@@ -347,13 +341,7 @@ impl Rows {
         self.get(row).is_some_and(|row| row.server.is_none_or(|server| Some(server) == pid))
     }
 
-    fn new_row(
-        &self,
-        key: &RowKey,
-        protocol: &dyn Protocol,
-        server: SocketAddr,
-        scope: NetNs,
-    ) -> Row {
+    fn new_row(&self, key: &RowKey, protocol: &dyn Protocol, server: SocketAddr) -> Row {
         let label = match key {
             RowKey::Label(index) => self.labels.get(*index),
             _ => None,
@@ -367,12 +355,17 @@ impl Rows {
         row.middleware = label.map_or_else(|| name.to_owned(), |label| label.name.clone());
         row.broker = label.and_then(|label| label.broker.clone());
         row.endpoint = (domain.is_none() && *key != RowKey::Rest).then_some(server);
-        row.scope = scope;
         row.is_label = label.is_some();
         row.is_brokered = protocol.topology() == Topology::Brokered;
         row.domain = domain;
         row
     }
+}
+
+/// The namespace that an address is told by. A host that talks to itself at an address that others reach it at serves there
+/// for all.
+pub fn scope_of(addr: SocketAddr, scope: NetNs) -> NetNs {
+    if addr.ip().is_loopback() { scope } else { NetNs(0) }
 }
 
 /// One broker listens on both loopback addresses.

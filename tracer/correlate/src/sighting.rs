@@ -203,12 +203,9 @@ impl Correlator {
     /// Who sends on a way.
     pub(crate) fn node(&self, way: Way) -> Option<Node> {
         let conversation = self.flows.get(way)?;
-        Some(Node {
-            pid: self.sender_of(way),
-            addr: self.flows.place(conversation.ends[way.side as usize]),
-            scope: conversation.flow(way.side).key.scope,
-            netns: self.netns_of(way),
-        })
+        let key = conversation.flow(way.side).key;
+        let (addr, scope) = self.flows.place(conversation.ends[way.side as usize], key.scope);
+        Some(Node { pid: self.sender_of(way), addr, scope, netns: self.netns_of(way) })
     }
 
     /// The row of a conversation, once its protocol is known.
@@ -224,11 +221,9 @@ impl Correlator {
         let key = conversation.flows[0].key;
         let pids = self.pids_of(way);
         let serves = Way { side: self.flows.server(way)?, ..way };
-        let server = Server {
-            addr: self.flows.place(self.server_address(way)?),
-            pid: self.sender_of(serves),
-            netns: self.netns_of(serves),
-        };
+        let (addr, scope) = self.flows.place(self.server_address(way)?, key.scope);
+        let server =
+            Server { addr, scope, pid: self.sender_of(serves), netns: self.netns_of(serves) };
         let row = self.rows.row_of(protocol, key, server, &pids);
         let pid = server.pid;
         if let Some(row) = self.rows.get_mut(row) {

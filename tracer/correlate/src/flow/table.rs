@@ -3,6 +3,7 @@
 use super::known::Known;
 use super::{Conversation, Flow, State};
 use crate::config::Config;
+use crate::rows::scope_of;
 use rustc_hash::FxHashMap;
 use slab::Slab;
 use std::net::{IpAddr, SocketAddr};
@@ -81,6 +82,8 @@ pub struct FlowTable {
     near: u32,
     /// The first address of the host that an address is of, for hosts that are known to have several.
     hosts: FxHashMap<IpAddr, IpAddr>,
+    /// The same by the namespace that its loopback addresses are in.
+    loopbacks: FxHashMap<NetNs, IpAddr>,
     serial: u64,
     /// Conversations before this index were shrunk.
     shrunk: usize,
@@ -94,21 +97,26 @@ impl FlowTable {
     pub fn new(config: &Config) -> FlowTable {
         let overrides =
             config.decode.iter().filter_map(|(port, name)| Some((*port, by_name(name)?))).collect();
-        let of_host = |all: &Vec<IpAddr>| {
-            let first = all.iter().min().copied();
-            all.iter().filter_map(move |&one| Some((one, first?))).collect::<Vec<_>>()
-        };
-        let hosts = config.hosts.iter().flat_map(of_host).collect();
+        let (mut hosts, mut loopbacks) = (FxHashMap::default(), FxHashMap::default());
+        for host in &config.hosts {
+            let Some(&first) = host.addresses.iter().min() else { continue };
+            hosts.extend(host.addresses.iter().map(|&address| (address, first)));
+            loopbacks.insert(host.netns, first);
+        }
         let has_hosts = config.packets_only || !config.hosts.is_empty();
         let near = if has_hosts { NEAR_FAR } else { NEAR };
-        FlowTable { overrides, hosts, near, ..FlowTable::default() }
+        FlowTable { overrides, hosts, loopbacks, near, ..FlowTable::default() }
     }
 
-    /// The one address that stands for all of a host.
-    pub fn place(&self, addr: SocketAddr) -> SocketAddr {
-        match self.hosts.get(&addr.ip()) {
-            Some(&first) => SocketAddr::new(first, addr.port()),
-            None => addr,
+    /// The one address that stands for all of a host, and the namespace that it is told by: a host that talks to itself at an
+    /// address that others reach it at serves there for all.
+    pub fn place(&self, addr: SocketAddr, scope: NetNs) -> (SocketAddr, NetNs) {
+        let is_loopback = addr.ip().is_loopback();
+        let first =
+            if is_loopback { self.loopbacks.get(&scope) } else { self.hosts.get(&addr.ip()) };
+        match first {
+            Some(&first) => (SocketAddr::new(first, addr.port()), NetNs(0)),
+            None => (addr, scope_of(addr, scope)),
         }
     }
 
@@ -268,7 +276,8 @@ impl FlowTable {
         let is_next = |way: &Way| {
             let Some(conversation) = self.get(*way) else { return false };
             let asked = conversation.flow(other(way.side)).isn;
-            let answers = is_answer && asked.is_none_or(|isn| isn.plus(1) == tcp.ack);
+            let answers =
+                is_answer && (tcp.ack.0 == 0 || asked.is_none_or(|isn| isn.plus(1) == tcp.ack));
             let is_here = conversation.is_in(netns) || conversation.is_nowhere();
             conversation.flow(way.side).is_fresh() && (answers || (!is_answer && is_here))
         };

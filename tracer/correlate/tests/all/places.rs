@@ -2,9 +2,9 @@
 
 use crate::brokered::house;
 use crate::mqtt::{CONNACK, CONNECT, payload, publish, stamp};
-use crate::world::{Connection, Played, Process, Told, World, process};
+use crate::world::{Connection, LO, Played, Process, Told, World, process};
 use std::net::IpAddr;
-use wirelap_correlate::Config;
+use wirelap_correlate::{Config, Host};
 use wirelap_events::{
     Body, FlowKey, IfIndex, Nanos, NetNs, Packet, PacketHook, PacketId, Seq, SocketId, tcp_flags,
 };
@@ -46,18 +46,22 @@ fn a_hosts_addresses_are_one_servers_in_packets_alone() {
     let mut publisher = join(&mut world, process(20, "pub"), from, broker, to);
     let (from, to) = ("10.0.2.2:40000", "10.0.2.1:1883");
     let mut subscriber = join(&mut world, process(30, "sub"), from, broker, to);
+    let (from, to) = ("127.0.0.1:40000", "127.0.0.1:1883");
+    let mut local = join(&mut world, process(31, "sub"), from, broker, to);
     for n in 0..10 {
         let bytes = publish("t", &payload(stamp(n), 64));
         world.message(&mut publisher.up, &bytes);
         world.message(&mut subscriber.down, &bytes);
+        world.message(&mut local.down, &bytes);
     }
     let packets: Vec<Told> =
         world.told.into_iter().filter(|told| matches!(told.event.body, Body::Packet(_))).collect();
-    let hosts = vec![["10.0.1.1", "10.0.2.1"].map(|ip| ip.parse::<IpAddr>().unwrap()).to_vec()];
+    let addresses = ["10.0.1.1", "10.0.2.1"].map(|ip| ip.parse::<IpAddr>().unwrap()).to_vec();
+    let hosts = vec![Host { netns: LO.0, addresses }];
     let told = Played::new(Config { packets_only: true, hosts, ..Config::default() }, &packets);
-    assert_eq!(told.counts(), [10, 10, 10, 0]);
+    assert_eq!(told.counts(), [10, 20, 20, 0]);
     let untold = Played::new(Config { packets_only: true, ..Config::default() }, &packets);
-    assert_eq!(untold.snapshot.groups.len(), 2);
+    assert_eq!(untold.snapshot.groups.len(), 3);
 }
 
 /// A namespace for each end, told from the address; `island` makes all numbers another one's.
@@ -100,6 +104,7 @@ fn island(number: u32, existing: bool) -> Vec<Told> {
     let mut connections = [(ports[0], 1, "pub"), (ports[1], 2, "sub")].map(|(port, pid, name)| {
         let from = format!("10.0.0.2:{port}");
         let client = process(10 * number + pid, name);
+        let isn = isn.plus(if port == "40000" { 0 } else { 1 << 26 });
         let mut connection = world.connect_at(client, &from, broker, "10.0.0.1:1883", isn);
         world.message(&mut connection.up, CONNECT);
         world.message(&mut connection.down, CONNACK);
@@ -131,7 +136,7 @@ fn is_syn(told: &Told) -> bool {
 fn answering(told: &mut Told, isn: Seq) {
     let Body::Packet(packet) = &mut told.event.body else { return };
     let Some(tcp) = &mut packet.tcp else { return };
-    if tcp.flags != tcp_flags::SYN {
+    if tcp.flags & tcp_flags::SYN == 0 {
         tcp.flags |= tcp_flags::ACK;
         tcp.ack = isn.plus(100);
     }

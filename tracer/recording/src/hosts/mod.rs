@@ -39,6 +39,7 @@ pub mod tree;
 pub mod twice;
 
 pub use clocks::Clocks;
+pub use elsewhere::netns_on;
 pub use merge::merge;
 pub use own::own_addresses;
 pub use places::Places;
