@@ -118,6 +118,8 @@ impl Row {
             without_send: 0,
             to_remote: 0,
             shared: 0,
+            unread: [0; 2],
+            reached: Reached::default(),
             domain: None,
             upkeep: Ring::default(),
             upkeep_latest: Nanos(0),
@@ -141,6 +143,8 @@ impl Row {
         self.without_send += other.without_send;
         self.to_remote += other.to_remote;
         self.shared += other.shared;
+        self.unread.iter_mut().zip(other.unread).for_each(|(sum, unread)| *sum += unread);
+        self.reached.absorb(other.reached);
         for (pid, role) in other.roles {
             let mine = self.roles.entry(pid).or_default();
             mine.publishes |= role.publishes;
