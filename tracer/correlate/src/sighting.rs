@@ -154,26 +154,16 @@ impl Correlator {
         let conversation = self.flows.get(way)?;
         let key = conversation.flow(way.side).key;
         let topology = conversation.protocol()?.topology();
-<<<<<<< HEAD
         let own = found.extent;
-        let node = |pid, addr| Node { pid, addr: self.flows.place(addr), scope: key.scope };
-=======
->>>>>>> 37bc580 (One broker is one row wherever its clients are; what is translated or passed on by a proxy is counted once)
         Some(Sighting {
             way,
             extent: ByteRange { end: found.usable_at.unwrap_or(own.end), ..own },
             own,
             at,
             transport: key.transport,
-<<<<<<< HEAD
             asked: conversation.flow(way.back().side).request().map(|request| request.at),
-            sender: node(self.sender_of(way), key.src),
-            receiver: node(self.receiver_of(way), key.dst),
-=======
-            asked: conversation.flow(way.back().side).asked,
             sender: self.node(way)?,
             receiver: self.node(way.back())?,
->>>>>>> 37bc580 (One broker is one row wherever its clients are; what is translated or passed on by a proxy is counted once)
             to_server: topology == Topology::Brokered && self.flows.server(way)? != way.side,
             topology,
             may_copy: conversation.makes_copies(way.side),

@@ -11,8 +11,8 @@ use rustc_hash::FxHasher;
 use std::hash::{Hash, Hasher};
 use std::net::SocketAddr;
 use wirelap_events::{
-    Ask, ByteRange, Class, Data, FlowKey, Frame, GlobalKey, GroupId, Nanos, NetNs, Offset,
-    Packet, Portion, Seq, Stamp,
+    Ask, ByteRange, Class, Data, FlowKey, Frame, GlobalKey, GroupId, Nanos, NetNs, Offset, Packet,
+    Portion, Seq, Stamp,
 };
 use wirelap_protocols::stream::Stream;
 use wirelap_protocols::{Connection, Fragments, FrameSink, Memories, Pdu, Protocol, Side};
