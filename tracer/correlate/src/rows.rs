@@ -321,7 +321,9 @@ impl Rows {
         }
         let id = match (by_process, self.known(&at)) {
             (Some(process), Some(address)) if process != address => {
-                self.is_nobodys(address, server.pid).then(|| self.join(address, process));
+                if self.is_nobodys(address, server.pid) {
+                    self.join(address, process);
+                }
                 process
             }
             (Some(process), _) => {

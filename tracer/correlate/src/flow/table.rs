@@ -177,7 +177,7 @@ impl FlowTable {
 
     /// Of the conversations between the same addresses that of a namespace whose next numbers these are. One elsewhere is
     /// it if its numbers are these, nearly: two that were opened at the same time with the same addresses have numbers that
-    /// are not far from each other (net/core/secure_seq.c: a hash of the addresses, and the time in units of 64 ns).
+    /// are not far from each other (`net/core/secure_seq.c`: a hash of the addresses, and the time in units of 64 ns).
     pub fn nearest(
         &self,
         key: FlowKey,
