@@ -261,7 +261,6 @@ impl Correlator {
                 wire_payload: payload_len,
                 usable_at: None,
                 assembly: Some(message),
-                topic_hash: TopicHash::default(),
             },
         );
         self.assemblies.get(id)?.leg

@@ -42,13 +42,14 @@ impl Correlator {
         let mut all: Vec<Overhead> = self.rows.iter().map(|(_, row)| row.past).collect();
         let mut strays = Vec::new();
         for (way, conversation) in self.flows.iter() {
-            let row = conversation.row.map(|(row, _)| row).or_else(|| self.labelled_row(way));
+            let row = conversation.row.map(|(row, _)| self.rows.root(row));
+            let row = row.or_else(|| self.labelled_row(way));
             match row.and_then(|row| all.get_mut(row.0 as usize)) {
                 Some(sum) => conversation.ledger.add_to(sum),
                 None => strays.push(conversation),
             }
         }
-        self.strays.add_to(self.rows.iter().map(|(_, row)| row), &strays, &mut all);
+        self.strays.add_to(&self.rows, &strays, &mut all);
         all
     }
 
@@ -56,8 +57,8 @@ impl Correlator {
     fn holes(&self) -> Vec<Holes> {
         let mut all: Vec<Holes> = self.rows.iter().map(|(_, row)| row.past_holes).collect();
         for (_, conversation) in self.flows.iter() {
-            let row = conversation.row.and_then(|(row, _)| all.get_mut(row.0 as usize));
-            if let Some(sum) = row {
+            let row = conversation.row.map(|(row, _)| self.rows.root(row));
+            if let Some(sum) = row.and_then(|row| all.get_mut(row.0 as usize)) {
                 *sum += conversation.holes();
             }
         }
@@ -77,7 +78,7 @@ impl Correlator {
         let broker = self.broker_of(row);
         let evidence = self.evidence_of(row, broker.as_deref(), overhead, holes, now);
         let mut why = evidence.explain();
-        let of_row = open.iter().filter(|(row, _)| *row == id).map(|(_, overdue)| *overdue);
+        let of_row = open.iter().filter(|(row, _)| self.rows.root(*row) == id).map(|(_, overdue)| *overdue);
         why.hold_up(of_row.collect(), &evidence.setting, now);
         Group {
             id,
@@ -193,7 +194,7 @@ impl Correlator {
             .roles
             .iter()
             .map(|(&pid, role)| Process {
-                role: role.name().to_owned(),
+                role: if self.messages.is_relay(pid) { "proxy" } else { role.name() }.to_owned(),
                 pid,
                 comm: self.sockets.name(pid).unwrap_or_default().to_owned(),
                 cpu_share: None,

@@ -1,7 +1,7 @@
 //! Takes events in, hands deliveries out.
 
 use crate::config::{Config, Label};
-use crate::flow::{Finds, FlowTable, SeenBytes, Topics, Way};
+use crate::flow::{Finds, FlowTable, SeenBytes, Sightings, Topics, Way};
 use crate::join::{Assemblies, Messages};
 use crate::overdue::Doings;
 use crate::rows::Rows;
@@ -77,6 +77,7 @@ pub struct Correlator {
     pub(crate) rows: Rows,
     pub(crate) strays: Strays,
     pub(crate) ended: Ended,
+    pub(crate) sightings: Sightings,
     /// UDP: the datagram that is in this packet's memory.
     pub(crate) packets: FxHashMap<PacketId, (Way, u64)>,
     /// UDP: the datagram last received on each CPU.
@@ -141,6 +142,7 @@ impl Correlator {
             rows: Rows::new(config.labels.clone()),
             strays: Strays::default(),
             ended: Ended::default(),
+            sightings: Sightings::default(),
             packets: FxHashMap::default(),
             received: Vec::new(),
             active: Vec::new(),

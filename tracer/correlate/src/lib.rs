@@ -39,10 +39,11 @@ mod strays;
 mod sweep;
 mod threads;
 pub mod trust;
+mod unite;
 mod unknown;
 mod why;
 
-pub use config::{Config, Label};
+pub use config::{Config, Host, Label};
 pub use correlator::{Correlator, DeliverySink};
 pub use flow::{Limits, Piece, Reassembly};
 pub use snapshot::{

@@ -193,6 +193,18 @@ pub struct Counts {
     pub warmup: u64,
 }
 
+impl AddAssign for Counts {
+    fn add_assign(&mut self, other: Counts) {
+        self.sent += other.sent;
+        self.delivered += other.delivered;
+        self.matched += other.matched;
+        self.uncovered += other.uncovered;
+        self.duplicates += other.duplicates;
+        self.retained += other.retained;
+        self.warmup += other.warmup;
+    }
+}
+
 impl Counts {
     /// The count that a message adds to when it is first seen.
     pub(crate) fn of_sent(&mut self, is_warmup: bool) -> &mut u64 {

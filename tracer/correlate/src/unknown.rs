@@ -89,7 +89,7 @@ impl Correlator {
         for group in groups {
             let is_hidden = |conversation: &Conversation| {
                 conversation.is_encrypted()
-                    && conversation.row.is_some_and(|(row, _)| row == group.id)
+                    && conversation.row.is_some_and(|(row, _)| self.rows.root(row) == group.id)
             };
             let count =
                 self.flows.iter().filter(|(_, conversation)| is_hidden(conversation)).count();
@@ -113,7 +113,8 @@ impl Correlator {
         let serves = self.flows.server(way)?;
         let key = conversation.flow(serves).key;
         let row = self.row_of_unknown(conversation, way, serves);
-        Some(((normal(self.flows.place(key.src)), key.scope, key.transport, row.name.clone()), row))
+        let (addr, scope) = self.flows.place(key.src, key.scope);
+        Some(((normal(addr), scope, key.transport, row.name.clone()), row))
     }
 
     fn row_of_unknown(

@@ -13,6 +13,7 @@ mod recognition;
 mod seen_bytes;
 mod table;
 mod topics;
+mod translation;
 mod unread;
 mod unwrap;
 
@@ -22,6 +23,7 @@ pub use reassembly::{Limits, Piece, Reassembly};
 pub use seen_bytes::SeenBytes;
 pub use table::{FlowTable, Node, Way, other};
 pub use topics::Topics;
+pub use translation::{COMPARED, Sightings};
 pub use unread::Unread;
 pub use unwrap::Unwrap;
 
