@@ -105,7 +105,7 @@ impl Correlator {
             shared: row.shared,
             skipped: row.numbers.missing(),
             resent: overhead.detail.retransmissions,
-            hidden: (self.totals.uncaptured + self.totals.undecoded)
+            hidden: (self.totals.uncaptured + self.totals.undecoded + overhead.opaque)
                 .div_ceil(row.stats.payload.quantile(0.5).max(1))
                 .saturating_add(row.unread.iter().sum()),
             ..evidence.losses

@@ -6,6 +6,7 @@ use wirelap_protocols::Topology;
 
 /// A message as it was found on one flow.
 #[derive(Clone, Copy, Debug)]
+#[allow(clippy::struct_excessive_bools)] // Facts that do not depend on each other.
 pub struct Sighting {
     pub way: Way,
     /// From its first byte to the last that its reader must have to use it.

@@ -59,7 +59,8 @@ pub struct Losses {
     pub unmatched: u64,
     /// Read by a subscriber, and not joined to any message that was sent.
     pub unjoined: u64,
-    /// As many messages may have been in the bytes that were not captured or not understood.
+    /// As many messages may have been in the bytes that were not captured or not understood: compressed in an unknown
+    /// way, of a version that is not read.
     pub hidden: u64,
     /// What the workloads themselves say, where they keep count.
     pub told: Option<Told>,

@@ -7,6 +7,7 @@ mod fan;
 mod flows;
 mod fragments;
 mod given_up;
+mod kafka;
 mod ledger;
 mod loss;
 mod lost;

@@ -1,0 +1,86 @@
+//! Producer → broker → consumer, who asks.
+
+#[allow(dead_code)] // The decoder's own tests use more of it.
+#[path = "../../../protocols/tests/kafka/compose.rs"]
+mod compose;
+
+use crate::world::{Connection, World, process};
+use compose::{batch, fetch, fetched, produce, record};
+use wirelap_events::Nanos;
+
+/// A broker, a producer and a consumer, all connected.
+fn house(world: &mut World) -> (Connection, Connection) {
+    let broker = process(10, "java");
+    let mut join = |pid: u32, name: &'static str| {
+        let from = format!("127.0.0.1:{}", 40_000 + pid);
+        world.connect(process(pid, name), &from, broker, "127.0.0.1:9092")
+    };
+    (join(20, "producer"), join(30, "consumer"))
+}
+
+/// A consumer looks at a response when it has all of it, however early a record's own bytes came.
+#[test]
+fn a_record_is_read_with_the_response_that_it_is_in() {
+    let mut world = World::new();
+    let (mut producer, mut consumer) = house(&mut world);
+    world.message(&mut consumer.up, &fetch(1));
+    let records = [record(b"first value"), record(b"second value")];
+    let sent: Vec<Nanos> = (0..)
+        .zip(&records)
+        .map(|(n, record)| world.message(&mut producer.up, &produce(n, "t", &batch(1, record))).0)
+        .collect();
+    let response = fetched(1, "t", &records.map(|record| batch(1, &record)).concat());
+    let (start, end) = response.split_at(response.len() - 10);
+    world.message(&mut consumer.down, start);
+    world.now += 40_000_000;
+    let (_, read) = world.message(&mut consumer.down, end);
+    let played = world.play();
+    assert_eq!(played.counts(), [2, 2, 2, 0]);
+    for (delivery, sent) in played.deliveries.iter().zip(sent) {
+        assert_eq!(delivery.one_way(), read.since(sent));
+        assert!(delivery.legs[1].stretch.range.len() < 30, "its own bytes alone");
+    }
+}
+
+/// Records as raw snappy writes what it cannot make shorter: their length, and all of them.
+fn snappy(count: usize, records: &[u8]) -> Vec<u8> {
+    let len = u8::try_from(records.len()).unwrap();
+    let packed = [&[len, (len - 1) << 2], records].concat();
+    let mut batch = batch(count, &packed);
+    batch[22] = 2;
+    batch
+}
+
+#[test]
+fn the_records_of_a_compressed_batch_are_messages() {
+    let mut world = World::new();
+    let (mut producer, mut consumer) = house(&mut world);
+    for n in 0..20_u8 {
+        let id = usize::from(n);
+        world.message(&mut consumer.up, &fetch(id));
+        let records = snappy(3, &[record(&[n; 7]), record(&[n; 9]), record(&[n; 7])].concat());
+        world.message(&mut producer.up, &produce(id, "t", &records));
+        world.message(&mut consumer.down, &fetched(id, "t", &records));
+    }
+    let played = world.play();
+    assert_eq!(played.counts(), [60, 60, 60, 0]);
+    assert_eq!(played.snapshot.trust.unread_messages, 0);
+}
+
+#[test]
+fn a_batch_that_cannot_be_opened_says_how_many_it_has() {
+    let mut world = World::new();
+    let (mut producer, mut consumer) = house(&mut world);
+    for n in 0..20 {
+        world.message(&mut consumer.up, &fetch(n));
+        // It claims three and has one.
+        let records = snappy(3, &record(b"value"));
+        world.message(&mut producer.up, &produce(n, "t", &records));
+        world.message(&mut consumer.down, &fetched(n, "t", &records));
+    }
+    let played = world.play();
+    assert_eq!(played.counts(), [0, 0, 0, 0]);
+    assert_eq!(played.snapshot.trust.unread_messages, 120);
+    let notes = played.group().notes.join(" ");
+    assert!(notes.contains("60 messages on the way to the broker, and 60 from it"), "{notes}");
+}
