@@ -37,6 +37,9 @@ const TIMERS: Nanos = Nanos::from_millis(5);
 /// … and so early, where they count whole milliseconds.
 const EARLY: Nanos = Nanos::from_millis(2);
 
+/// A thread of a broker that is asked for messages may sleep so long while others work for it.
+const HANDED_ON: Nanos = Nanos::from_millis(3);
+
 /// Takes the parts of a message's time.
 pub trait Parts {
     /// `time` of leg number `leg` (0 the first) in `segment` was spent on `cause`; while it waited for a
@@ -318,6 +321,15 @@ impl LegParts<'_> {
         Some(asked)
     }
 
+    /// The cause where a thread of the forwarder slept. One that is asked for messages hands them out when all is done that
+    /// this takes: other threads write them down, other brokers copy them.
+    fn slept(&self, asleep: Nanos) -> Cause {
+        if self.leg.circumstances.asked.is_some() && asleep < HANDED_ON {
+            return Cause::Of(Kind::FetchWait);
+        }
+        when(asleep >= NAP, Kind::BrokerStalled)
+    }
+
     /// A thread of the forwarder was at work until some moment, and now and then was not. From the first of several sends
     /// of the message on, its work is that of sending it to the others.
     fn broker_worked(
@@ -335,7 +347,7 @@ impl LegParts<'_> {
             return self.put(segment, Cause::Ordinary, before + after);
         };
         let asleep = rested.asleep.min(before + after);
-        self.put(segment, when(asleep >= NAP, Kind::BrokerStalled), asleep);
+        self.put(segment, self.slept(asleep), asleep);
         // How the rests are shared out is not known. Most of the time is where most of the rests are.
         let (first, last) = if after >= before {
             let last = after - asleep;
@@ -378,7 +390,7 @@ impl LegParts<'_> {
         let asleep = rest.advance(hop.woken);
         let cause = match hop.rest {
             Rest::Asleep if is_awaited => Cause::Of(Kind::FetchWait),
-            Rest::Asleep => when(asleep >= NAP, Kind::BrokerStalled),
+            Rest::Asleep => self.slept(asleep),
             Rest::Blocked | Rest::Stopped | Rest::Preempted => Cause::Of(Kind::BrokerStalled),
         };
         match hop.rest {
