@@ -21,7 +21,7 @@ use super::apis::Call;
 use super::fields::{Fields, Read};
 use super::topics::hash;
 use super::walk::Layout;
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 use wirelap_events::{Ask, Nanos};
 
 /// Partitions that are remembered of a connection; of more, what is fetched counts as it comes.
@@ -42,7 +42,7 @@ struct Position {
 /// How far a consumer is in its partitions.
 #[derive(Debug, Default)]
 pub(super) struct Positions {
-    all: HashMap<(u64, i32), Position>,
+    all: FxHashMap<(u64, i32), Position>,
     /// It is another broker, which keeps a copy of the partitions.
     pub is_replica: bool,
 }
