@@ -67,6 +67,23 @@ fn the_records_of_a_compressed_batch_are_messages() {
     assert_eq!(played.snapshot.trust.unread_messages, 0);
 }
 
+/// A packet of a batch was not captured: what it says that it has, and nobody saw.
+#[test]
+fn records_that_were_not_captured_are_told() {
+    let mut world = World::new();
+    let (mut producer, _) = house(&mut world);
+    world.message(&mut producer.up, &produce(1, "t", &batch(1, &record(b"value"))));
+    let request = produce(2, "t", &batch(3000, &record(&[b'v'; 40]).repeat(3000)));
+    let (start, rest) = request.split_at(60_000);
+    world.message(&mut producer.up, start);
+    producer.up.advance(rest.len());
+    world.message(&mut producer.up, &produce(3, "t", &batch(1, &record(b"value"))));
+    let played = world.play();
+    let seen = played.counts()[0];
+    assert!((1000..2000).contains(&seen), "{seen}");
+    assert_eq!(seen + played.snapshot.trust.unread_messages, 3002);
+}
+
 #[test]
 fn a_batch_that_cannot_be_opened_says_how_many_it_has() {
     let mut world = World::new();

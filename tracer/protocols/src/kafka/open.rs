@@ -35,6 +35,13 @@ pub(super) struct Beside<'a> {
     pub unpacked: &'a mut Unpacked,
 }
 
+impl Beside<'_> {
+    /// Whether records are the brokers' own: of Kafka's own topics, or on their way to another broker.
+    fn is_theirs(&self, is_fetched: bool) -> bool {
+        self.at.internal || is_fetched && self.positions.is_replica
+    }
+}
+
 impl Open {
     /// A PDU of `total` bytes that starts like this.
     pub fn new(head: &Head<'_>, total: u64) -> Open {
@@ -86,7 +93,10 @@ impl Open {
         let answers = self.walk.filter(Walk::is_fetch).map(|_| self.id);
         let is_fetched = answers.is_some();
         let next = self.walk.as_mut().map(|walk| walk.next(from(bytes, before)));
-        let Some(Ok((piece, len))) = next else { return self.unreadable(range, before, out) };
+        let Some(Ok((piece, len))) = next else {
+            let is_theirs = beside.is_theirs(is_fetched);
+            return self.unreadable(range, before, is_theirs, out);
+        };
         let len = (before + len).min(range.len());
         // A client or broker looks at a request or response when it has all of it.
         out.usable_at(range.start.plus(self.left));
@@ -128,12 +138,21 @@ impl Open {
     }
 
     /// Hands out the rest.
-    fn unreadable(&mut self, range: ByteRange, before: u64, out: &mut dyn FrameSink) -> u64 {
+    fn unreadable(
+        &mut self,
+        range: ByteRange,
+        before: u64,
+        is_theirs: bool,
+        out: &mut dyn FrameSink,
+    ) -> u64 {
         let len = range.len().min(self.left);
-        self.walk = None;
+        let records = self.walk.take().map_or(0, |walk| walk.records_left());
         self.left -= len;
         let name = if before == 0 { "PartitionData" } else { self.name };
         out.frame(&plain(ByteRange::new(range.start, len), name, Class::Opaque));
+        if records > 0 && !is_theirs {
+            out.unread_messages(records.into());
+        }
         len
     }
 
@@ -176,6 +195,7 @@ fn compressed(
     out: &mut dyn FrameSink,
 ) {
     let is_fetched = answers.is_some();
+    let is_theirs = beside.is_theirs(is_fetched);
     let Beside { at, positions, topics, unpacked } = beside;
     let header = at.header;
     let opened = packed.and_then(|packed| unpacked.open(header.codec(), packed));
@@ -183,7 +203,6 @@ fn compressed(
     let Some((bytes, values)) = opened else {
         let (name, class) = Block::Compressed.frame();
         out.frame(&plain(range, name, if at.internal { Class::Other } else { class }));
-        let is_theirs = at.internal || is_fetched && positions.is_replica;
         if !is_theirs {
             out.unread_messages(header.records.into());
         }

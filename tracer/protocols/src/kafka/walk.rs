@@ -222,6 +222,15 @@ impl Walk {
         self.is_in_batch() || (self.place == Place::Batches && self.records > 0)
     }
 
+    /// Records that are left of the batch that is open.
+    pub fn records_left(&self) -> u32 {
+        match self.place {
+            Place::Records { records, .. } => records,
+            Place::Block(Block::Compressed, _) => self.header.records,
+            _ => 0,
+        }
+    }
+
     /// Whether compressed records come next.
     pub fn is_compressed(&self) -> bool {
         matches!(self.place, Place::Block(Block::Compressed, _))
