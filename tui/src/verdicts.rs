@@ -1,12 +1,12 @@
 //! Why a row's messages took so long, in few words.
 
 use crate::text;
-use wirelap_correlate::snapshot::{Overdue, Severity, Verdict, VerdictKind, Whereabouts, Why};
+use wirelap_correlate::snapshot::{Overdue, Severity, Verdict, VerdictKind, Why};
 use wirelap_events::{Comm, Nanos, TaskId};
 
 /// Whether anything was examined or found.
 pub fn is_known(why: &Why) -> bool {
-    why.messages > 0 || !why.verdicts.is_empty()
+    why.messages > 0 || !why.verdicts.is_empty() || !why.open.is_empty()
 }
 
 /// What ought to be changed, the gravest first.
@@ -17,6 +17,7 @@ pub fn problems(why: &Why) -> impl Iterator<Item = &Verdict> {
 /// For a column: `Nagle 97 %`, `nothing wrong`, `too few (12)`, a dash where nothing was examined.
 pub fn cell(why: &Why) -> String {
     match problems(why).next() {
+        Some(worst) if worst.open.is_some() => format!("{} now", short(worst.kind)),
         Some(worst) => match largest_share(worst) {
             Some(share) => format!("{} {}", short(worst.kind), percent(share)),
             None => short(worst.kind).to_owned(),
@@ -38,7 +39,9 @@ pub fn line(why: &Why) -> String {
     if let Some((task, comm)) = worst.process {
         line = format!("{line} at {}", name(task, comm));
     }
-    if let Some(share) = largest_share(worst) {
+    if let Some(open) = &worst.open {
+        line = format!("{line}, now: {}", overdue(open));
+    } else if let Some(share) = largest_share(worst) {
         let of = match worst {
             worst if worst.median_share >= share => "median",
             worst if worst.slow_share >= share => "slow ones' time",
@@ -57,24 +60,14 @@ pub fn too_few(why: &Why) -> String {
     format!("too few messages ({}) for a verdict", text::exact(why.messages))
 }
 
-/// What a verdict holds up now: `132 messages held up now, the oldest for 4.10 s, in the broker's receive queue`.
-pub fn held_up(open: &Overdue) -> String {
-    let messages = match open.messages {
-        1 => "1 message".to_owned(),
-        messages => format!("{} messages", text::exact(messages)),
-    };
+/// Messages that ought to have arrived by now: `open 132, oldest 4.10 s, unread in the broker's receive queue, mosquitto
+/// (4021)`.
+pub fn overdue(open: &Overdue) -> String {
     let oldest = text::unbroken(&text::time(open.oldest));
-    format!("{messages} held up now, the oldest for {oldest}, {}", place(open.place))
-}
-
-/// Where overdue messages are.
-pub const fn place(place: Whereabouts) -> &'static str {
-    match place {
-        Whereabouts::Network => "on the network",
-        Whereabouts::BrokerQueue => "in the broker's receive queue",
-        Whereabouts::Broker => "in the broker",
-        Whereabouts::ReaderQueue => "in the reader's receive queue",
-    }
+    let who = open.process.map(|(task, comm)| format!(", {}", name(task, comm)));
+    let messages = text::exact(open.messages);
+    let place = open.place.words();
+    format!("open {messages}, oldest {oldest}, {place}{}", who.unwrap_or_default())
 }
 
 /// When it was so: `since 12 s`, `14 s to 17 s`, `5 times since 3 s`. `None` where that is not known.

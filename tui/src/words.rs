@@ -1,6 +1,6 @@
 //! How far the figures can be trusted, in words.
 
-use crate::text;
+use crate::{columns, text, verdicts};
 use wirelap_correlate::snapshot::{Snapshot, Trust};
 
 /// Whether this is the empty snapshot from before the first real one: it says nothing about trust.
@@ -45,6 +45,10 @@ pub fn tracer(trust: &Trust) -> String {
 pub fn warnings(snapshot: &Snapshot) -> Vec<String> {
     let trust = &snapshot.trust;
     let mut out = Vec::new();
+    for group in &snapshot.groups {
+        let open = group.why.open.iter().map(verdicts::overdue);
+        out.extend(open.map(|open| format!("{}: {open}", columns::name(group))));
+    }
     if trust.lost() > 0 {
         out.push(lost(trust));
     }
@@ -135,7 +139,7 @@ pub fn nothing_yet(snapshot: &Snapshot) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wirelap_correlate::snapshot::{Group, ProbeLoss};
+    use wirelap_correlate::snapshot::{Group, Overdue, ProbeLoss, Whereabouts};
     use wirelap_events::{Nanos, Probe};
 
     fn whole() -> Snapshot {
@@ -150,6 +154,24 @@ mod tests {
     fn a_whole_picture_has_no_warning() {
         assert!(warnings(&whole()).is_empty());
         assert!(trust_parts(&whole()).iter().all(|(_, warning)| !warning));
+    }
+
+    #[test]
+    fn what_is_open_is_said_before_anything_else() {
+        let mut snapshot = whole();
+        snapshot.trust.coverage = 0.5;
+        let mut group = Group { middleware: "mqtt".into(), ..Group::default() };
+        group.why.open = vec![Overdue {
+            messages: 132,
+            oldest: Nanos::from_millis(4_100),
+            place: Whereabouts::BrokerQueue,
+            leg: 1,
+            process: None,
+            doing: None,
+        }];
+        snapshot.groups.push(group);
+        let said = warnings(&snapshot)[0].replace('\u{a0}', " ");
+        assert_eq!(said, "mqtt: open 132, oldest 4.10 s, unread in the broker's receive queue");
     }
 
     #[test]

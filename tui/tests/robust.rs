@@ -123,7 +123,9 @@ prop_compose! {
             median: times[0], tail: times[1], median_share: shares[0], tail_share: shares[1],
             slow_messages, slow: times[0], slow_share: shares[1],
             period: period.map(|(began, ended, times)| Period { began, ended, times }),
-            open: open.map(|(messages, oldest)| Overdue { messages, oldest, place: Whereabouts::Broker }),
+            open: open.map(|(messages, oldest)| Overdue {
+                messages, oldest, place: Whereabouts::Broker, leg: 1, process, doing: None,
+            }),
         }
     }
 }

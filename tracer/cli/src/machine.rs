@@ -3,7 +3,7 @@
 use procfs::{Current, WithCurrentSystemInfo};
 use std::fs;
 use std::time::Duration;
-use wirelap_events::Nanos;
+use wirelap_events::{Doing, Nanos, Pid, TaskId, ThreadState, Tid};
 
 /// Logical CPUs.
 pub fn cpus() -> usize {
@@ -58,6 +58,28 @@ pub fn wall_offset() -> i64 {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::Realtime);
     let wall = time.tv_sec.saturating_mul(1_000_000_000).saturating_add(time.tv_nsec);
     wall.saturating_sub_unsigned(now().0)
+}
+
+/// Threads of one process that are looked at.
+const THREADS: usize = 64;
+
+/// What the threads of a process are doing; nothing once it is gone.
+pub fn threads(pid: Pid) -> Vec<ThreadState> {
+    let process = i32::try_from(pid.0).ok().and_then(|pid| procfs::process::Process::new(pid).ok());
+    let tasks = process.and_then(|process| process.tasks().ok());
+    let stats = tasks.into_iter().flatten().filter_map(|task| task.ok()?.stat().ok());
+    let state = |stat: procfs::process::Stat| {
+        let doing = match stat.state {
+            'T' | 't' => Doing::Stopped,
+            'D' => Doing::Blocked,
+            'R' => Doing::Running,
+            'S' | 'I' => Doing::Asleep,
+            _ => return None,
+        };
+        let tid = Tid(u32::try_from(stat.pid).ok()?);
+        Some(ThreadState { task: TaskId { pid, tid }, doing })
+    };
+    stats.filter_map(state).take(THREADS).collect()
 }
 
 /// What a process has used so far.

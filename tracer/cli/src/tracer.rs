@@ -17,7 +17,7 @@ use wirelap_capture::{AttachError, Capture, CaptureError, MAX_BATCH};
 use wirelap_correlate::{
     Correlator, DeliverySink, Evidence, Label, ProbeLoss, Snapshot, TracerCost,
 };
-use wirelap_events::Nanos;
+use wirelap_events::{Body, Cpu, Event, Nanos};
 use wirelap_recording::Recorder;
 use wirelap_report::Hook;
 
@@ -256,13 +256,34 @@ impl<S: DeliverySink> Work<S> {
                 ticked = Instant::now();
                 self.tick(until);
             }
-            if self.publish && published.elapsed() >= PUBLISH {
-                published = Instant::now();
+            if published.elapsed() < PUBLISH {
+                continue;
+            }
+            published = Instant::now();
+            self.look();
+            if self.publish {
                 let snapshot = Arc::new(self.snapshot());
                 *self.latest.lock().unwrap_or_else(PoisonError::into_inner) = snapshot;
             }
         }
         if self.drain { self.take_the_rest() } else { self.catch_up() }
+    }
+
+    /// Looks what those processes do that have messages which ought to have arrived: of a thread that does not run, no
+    /// event tells.
+    fn look(&mut self) {
+        let at = machine::now();
+        for pid in self.correlator.holding(at) {
+            for state in machine::threads(pid) {
+                let event = Event { at, cpu: Cpu(0), body: Body::State(state) };
+                let Some(recorder) = &mut self.recorder else {
+                    self.correlator.take(&event, &mut self.sink);
+                    continue;
+                };
+                recorder.event(&event);
+                self.annotator.event(&event, &mut self.correlator, &mut self.sink, recorder);
+            }
+        }
     }
 
     /// Follows all orders that have come; true for the last one.

@@ -3,7 +3,7 @@
 use crate::Correlator;
 use crate::rows::Row;
 use crate::snapshot::{Group, Overhead, ProbeLoss, Process, Snapshot, TracerCost, Trust};
-use crate::why::{Evidence, Losses, Setting};
+use crate::why::{Evidence, Losses, Overdue, Setting};
 use wirelap_events::{GroupId, Nanos, Probe, Tid};
 
 impl Correlator {
@@ -14,7 +14,8 @@ impl Correlator {
         let since = self.since.unwrap_or(now);
         let overheads = self.overheads();
         let groups = self.rows.iter().zip(overheads);
-        let groups = groups.map(|((id, row), overhead)| self.group(id, row, &overhead, now));
+        let open = self.left.clone().unwrap_or_else(|| self.overdue(now));
+        let groups = groups.map(|((id, row), overhead)| self.group(id, row, &overhead, &open, now));
         let groups = groups.filter(|group| {
             group.overhead.packets > 0 || group.messages.sent + group.messages.delivered > 0
         });
@@ -42,10 +43,20 @@ impl Correlator {
         all
     }
 
-    fn group(&self, id: GroupId, row: &Row, overhead: &Overhead, now: Nanos) -> Group {
+    fn group(
+        &self,
+        id: GroupId,
+        row: &Row,
+        overhead: &Overhead,
+        open: &[(GroupId, Overdue)],
+        now: Nanos,
+    ) -> Group {
         let counts = row.counts;
         let broker = self.broker_of(row);
-        let why = self.evidence_of(row, broker.as_deref(), overhead, now).explain();
+        let evidence = self.evidence_of(row, broker.as_deref(), overhead, now);
+        let mut why = evidence.explain();
+        let of_row = open.iter().filter(|(row, _)| *row == id).map(|(_, overdue)| *overdue);
+        why.hold_up(of_row.collect(), &evidence.setting, now);
         Group {
             id,
             middleware: row.middleware.clone(),

@@ -3,12 +3,13 @@
 use crate::config::{Config, Label};
 use crate::flow::{Finds, FlowTable, Topics, Way};
 use crate::join::{Assemblies, Messages};
+use crate::overdue::Doings;
 use crate::rows::Rows;
 use crate::scheduling::Processes;
 use crate::sockets::Sockets;
 use crate::strays::Strays;
 use crate::threads::Threads;
-use crate::why::HeldUp;
+use crate::why::{HeldUp, Overdue};
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 use wirelap_events::{
@@ -60,6 +61,10 @@ pub struct Correlator {
     pub(crate) sockets: Sockets,
     pub(crate) threads: Threads,
     pub(crate) processes: Processes,
+    /// What processes were doing when they were looked at last.
+    pub(crate) doings: Doings,
+    /// What had not arrived when the observation ended.
+    pub(crate) left: Option<Vec<(GroupId, Overdue)>>,
     pub(crate) messages: Messages,
     pub(crate) assemblies: Assemblies,
     pub(crate) rows: Rows,
@@ -122,6 +127,8 @@ impl Correlator {
             sockets: Sockets::default(),
             threads: Threads::new(config.max_threads),
             processes: Processes::default(),
+            doings: Doings::default(),
+            left: None,
             messages: Messages::new(config.max_messages, config.hold, config.patience),
             assemblies: Assemblies::default(),
             rows: Rows::new(config.labels.clone()),
@@ -173,6 +180,7 @@ impl Correlator {
                 self.processes.wake(at, wake);
                 self.sockets.named(wake.holder.task.tid, wake.holder.comm);
             }
+            Body::State(state) => self.doings.see(at, state),
             Body::Lost(lost) => self.lost[lost.probe as usize] += lost.count,
             Body::Window(open) => self.window(at, *open),
             Body::Retransmit(retransmit) => self.retransmit(at, retransmit),
@@ -241,6 +249,7 @@ impl Correlator {
 
     /// Hands out everything that is still open, as far as it is known. For the end of a run.
     pub fn finish(&mut self, out: &mut dyn DeliverySink) {
+        self.left = Some(self.overdue(self.now));
         self.settle(out, true);
         self.settle_assemblies(out, true);
         self.expire(true, out);

@@ -22,6 +22,7 @@ mod join;
 mod ledger;
 mod leg;
 mod marks;
+mod overdue;
 mod overhead;
 mod packets;
 mod reached;

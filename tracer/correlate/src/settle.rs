@@ -2,13 +2,14 @@
 
 use crate::correlator::DeliverySink;
 use crate::flow::{Flow, Marks, Way};
-use crate::join::{GivenUp, LegKey, LegState, Messages};
+use crate::join::{GivenUp, LONGEST, LegKey, LegState, Messages};
 use crate::rows::{PROCESSES, Role};
 use crate::stats::read_at;
 use crate::{Correlator, leg, rests};
 use arrayvec::ArrayVec;
 use wirelap_events::{
-    Delivery, FanOut, GroupId, Leg, MAX_LEGS, MessageId, Nanos, Pid, Stage, Stamp, Stretch, TaskId,
+    Delivery, FanOut, GroupId, Leg, MAX_LEGS, MessageId, Nanos, Pid, Probe, Stage, Stamp, Stretch,
+    TaskId, Transport,
 };
 
 /// What a process is seen to do.
@@ -85,10 +86,29 @@ impl Correlator {
             return held(read);
         }
         let is_remote = self.config.packets_only || flow.ends_unseen(leg.extent);
-        leg.at + self.config.patience <= self.now
+        let patience = if self.lies_unread(flow, leg) { LONGEST } else { self.config.patience };
+        leg.at + patience <= self.now
             || (leg.at < self.window.cut && held(self.window.cut))
             || flow.marks.passed_at(leg.extent).is_some_and(|at| held(at.max(leg.at)))
             || (is_remote && held(leg.at) && flow.has_come(leg.extent.end))
+    }
+
+    /// Whether a leg's bytes are known not to have been read yet: the socket of a reader that is seen to read is open.
+    pub(crate) fn lies_unread(&self, flow: &Flow, leg: &LegState) -> bool {
+        self.may_lie_unread(flow, leg)
+            && (flow.marks.has_reads() || self.doings.is_off(leg.receiver.pid, self.now))
+    }
+
+    /// The same, whether the reader was ever seen to read or not. Where events of reads were lost, nothing is known.
+    pub(crate) fn may_lie_unread(&self, flow: &Flow, leg: &LegState) -> bool {
+        let is_open = |id| self.sockets.get(id).is_some_and(|entry| entry.closed.is_none());
+        leg.transport == Transport::Tcp
+            && !self.config.packets_only
+            && self.lost[Probe::Read as usize] == 0
+            && !flow.interrupted
+            && flow.receiver.is_some_and(is_open)
+            && flow.marks.read_at(leg.extent).is_none()
+            && flow.marks.passed_at(leg.extent).is_none()
     }
 
     pub(crate) fn complete(&mut self, key: LegKey, out: &mut dyn DeliverySink) {

@@ -80,6 +80,7 @@ impl Correlator {
             flow.pending.push_back(key);
             flow.messages += 1;
         }
+        self.note_forwarded(key, joined);
         self.enter(&sighting, key, joined);
         self.note_answer(&sighting, key);
         let Some(row) = self.rows.get_mut(row) else { return };
@@ -107,6 +108,22 @@ impl Correlator {
         let read = self.flows.flow(way).and_then(|flow| flow.marks.read_at(extent));
         if let (Some(read), Some(flow)) = (read, self.flows.flow_mut(sighting.way.back())) {
             flow.answered_with(read);
+        }
+    }
+
+    /// Notes that what the leg before brought goes on.
+    fn note_forwarded(&mut self, key: LegKey, joined: Joined) {
+        if joined != Joined::Leg {
+            return;
+        }
+        let by = self.messages.leg(key).map(|leg| leg.way);
+        let before = self.messages.before(key).map(|leg| (leg.way, leg.at));
+        if let Some((way, at)) = before
+            && let Some(flow) = self.flows.flow_mut(way)
+        {
+            flow.forwarded += 1;
+            flow.forwarded_to = flow.forwarded_to.max(at);
+            flow.forwarded_by = by;
         }
     }
 

@@ -27,9 +27,9 @@ pub use delivery::{
     Rests, Span, TopicId,
 };
 pub use event::{
-    Body, Comm, Drop, DropCause, Event, Holder, Lost, Nagle, Origin, Packet, PacketHook, PacketId,
-    Portion, Probe, Read, ReadKind, Ready, ReadyKind, Recovery, Rest, Retransmit, Send, SendKind,
-    Socket, TaskId, TcpFields, TxState, Wake, tcp_flags,
+    Body, Comm, Doing, Drop, DropCause, Event, Holder, Lost, Nagle, Origin, Packet, PacketHook,
+    PacketId, Portion, Probe, Read, ReadKind, Ready, ReadyKind, Recovery, Rest, Retransmit, Send,
+    SendKind, Socket, TaskId, TcpFields, ThreadState, TxState, Wake, tcp_flags,
 };
 pub use frame::{Ask, Class, Data, Frame, GlobalKey};
 pub use net::{FlowKey, NetNs, SocketId, Transport};

@@ -17,7 +17,9 @@ use wirelap_events::{Body, Cpu, Event, Nanos, Packet, PacketId, Portion, SocketI
 
 const TICK: u8 = 0;
 const NOTE: u8 = 1;
-const LAST: u8 = 26;
+const WINDOW: u8 = 26;
+const STATE: u8 = 28;
+const LAST: u8 = 28;
 /// Sockets only.
 const KNOWN: u8 = 80;
 
@@ -222,7 +224,8 @@ fn kind_of(body: &Body<'_>) -> u8 {
         Body::Retransmit(_) => 23,
         Body::Drop(_) => 24,
         Body::Lost(_) => 25,
-        Body::Window(_) => LAST,
+        Body::Window(_) => WINDOW,
+        Body::State(_) => STATE,
     }
 }
 
@@ -239,6 +242,7 @@ fn put_body(event: &Event<'_>, out: &mut Vec<u8>) {
         Body::Drop(drop) => drop.put(out),
         Body::Lost(lost) => lost.put(out),
         Body::Window(open) => open.put(out),
+        Body::State(state) => state.put(out),
     }
 }
 
@@ -255,7 +259,8 @@ fn take_body(kind: u8, at: Nanos, from: &mut Bytes<'_>) -> Option<Body<'static>>
         23 => Body::Retransmit(Wire::take(from)?),
         24 => Body::Drop(Wire::take(from)?),
         25 => Body::Lost(Wire::take(from)?),
-        LAST => Body::Window(Wire::take(from)?),
+        WINDOW => Body::Window(Wire::take(from)?),
+        STATE => Body::State(Wire::take(from)?),
         _ => return None,
     })
 }

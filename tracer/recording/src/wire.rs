@@ -16,10 +16,10 @@
 
 use std::net::{IpAddr, SocketAddr};
 use wirelap_events::{
-    Comm, Cpu, Drop, DropCause, FlowKey, Holder, IfIndex, Lost, Nagle, Nanos, NetNs, Origin,
+    Comm, Cpu, Doing, Drop, DropCause, FlowKey, Holder, IfIndex, Lost, Nagle, Nanos, NetNs, Origin,
     PacketHook, PacketId, Pid, Portion, Probe, Read, ReadKind, Ready, ReadyKind, Recovery, Rest,
-    Retransmit, Send, SendKind, Seq, Socket, SocketId, TaskId, TcpFields, Tid, Transport, TxState,
-    Wake,
+    Retransmit, Send, SendKind, Seq, Socket, SocketId, TaskId, TcpFields, ThreadState, Tid,
+    Transport, TxState, Wake,
 };
 
 /// Bytes that are read from the front.
@@ -195,6 +195,7 @@ fields! {
     Wake { task, rest, left, woken, waker, from_irq, migrated, holder }
     Holder { task, comm, held }
     Lost { probe, count }
+    ThreadState { task, doing }
     FlowKey { transport, src, dst, scope }
 }
 
@@ -279,6 +280,7 @@ variants! {
     ReadKind { 0 => Stream { end, len }, 1 => Datagram { packet, flow, len } }
     ReadyKind { 0 => Stream(end), 1 => Datagram(packet) }
     PacketHook { 0 => Xmit, 1 => Rx }
+    Doing { 0 => Stopped, 1 => Asleep, 2 => Blocked, 3 => Running }
     Rest { 0 => Asleep, 1 => Blocked, 2 => Stopped, 3 => Preempted }
     DropCause { 0 => SocketBuffer, 1 => Queue, 2 => NoSocket, 3 => Other, 4 => Filter, 5 => Duplicate }
     Recovery { 0 => Timeout, 1 => Fast, 2 => TailProbe, 3 => Retry }

@@ -80,6 +80,9 @@ fn facts(group: &Group, width: u16, theme: Theme) -> Vec<Line<'static>> {
     let width = usize::from(width).saturating_sub(1);
     let mut lines = history(group, width, theme);
     let mut add = |label: &str, value: &str| lines.extend(fact(label, value, width, theme));
+    for open in &group.why.open {
+        add("open", &verdicts::overdue(open));
+    }
     if verdicts::is_known(&group.why) {
         add("why", &verdicts::line(&group.why));
     }

@@ -103,7 +103,7 @@ impl Page {
         let colon = if place.is_empty() { "" } else { ": " };
         self.say(lead, &format!("{}{colon}{place}", verdict.kind.title()), style);
         if let Some(open) = &verdict.open {
-            self.say("   ", &verdicts::held_up(open), style);
+            self.say("   ", &verdicts::overdue(open), style);
         }
         if let Some(cost) = cost(verdict) {
             self.say("   ", &cost, Style::new());

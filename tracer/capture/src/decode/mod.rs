@@ -116,7 +116,7 @@ pub(crate) fn probe_of(body: &Body<'_>) -> Option<Probe> {
         Body::Wake(_) => Probe::Sched,
         Body::Retransmit(_) => Probe::Retransmit,
         Body::Drop(_) => Probe::Drop,
-        Body::Lost(_) | Body::Window(_) => return None,
+        Body::Lost(_) | Body::State(_) | Body::Window(_) => return None,
     })
 }
 

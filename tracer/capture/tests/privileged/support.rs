@@ -146,6 +146,7 @@ impl Seen {
             Body::Closed(body) => Body::Closed(body),
             Body::Retransmit(body) => Body::Retransmit(body),
             Body::Drop(body) => Body::Drop(body),
+            Body::State(body) => Body::State(body),
             Body::Window(body) => Body::Window(body),
         };
         if self.is_here(&body) {

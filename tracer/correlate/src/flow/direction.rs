@@ -3,7 +3,7 @@
 use super::carried::Carried;
 use super::devices::Devices;
 use super::pieces::Pieces;
-use super::{Reassembly, Unwrap};
+use super::{Reassembly, Unwrap, Way};
 use crate::config::Config;
 use crate::join::AssemblyId;
 use crate::marks::{Path, TcpMarks, UdpMarks};
@@ -77,6 +77,22 @@ impl Marks {
         }
     }
 
+    /// Whether the receiving socket has `extent`.
+    pub fn has_arrived(&self, extent: ByteRange) -> bool {
+        match self {
+            Marks::Tcp(marks) => marks.is_there(extent) || marks.was_received(extent),
+            Marks::Udp(marks) => marks.was_received(extent),
+        }
+    }
+
+    /// Whether reads are seen of its receiver.
+    pub fn has_reads(&self) -> bool {
+        match self {
+            Marks::Tcp(marks) => marks.has_reads(),
+            Marks::Udp(_) => false,
+        }
+    }
+
     pub fn readers(&self, extent: ByteRange) -> usize {
         match self {
             Marks::Tcp(_) => 1,
@@ -138,6 +154,11 @@ pub struct Flow {
     pub requests: Option<Box<Ring<Request, REQUESTS>>>,
     /// Messages that were found on it.
     pub messages: u64,
+    /// Of these, messages that were seen to go on from their receiver, and when the newest of them was found.
+    pub forwarded: u64,
+    pub forwarded_to: Nanos,
+    /// Where that one went on.
+    pub forwarded_by: Option<Way>,
     /// Cuts PDUs, once the protocol is known (TCP).
     pub stream: Option<Stream>,
 }
@@ -183,6 +204,9 @@ impl Flow {
             head: Head::default(),
             requests: None,
             messages: 0,
+            forwarded: 0,
+            forwarded_to: Nanos(0),
+            forwarded_by: None,
             stream: None,
         }
     }

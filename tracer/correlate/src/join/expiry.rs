@@ -6,6 +6,9 @@ use slab::Slab;
 use std::collections::VecDeque;
 use wirelap_events::{Nanos, Transport};
 
+/// A message that lies unread in a socket is waited for so long.
+pub const LONGEST: Nanos = Nanos::from_millis(300_000);
+
 impl Messages {
     /// The next message whose time has come, for [`Messages::give_up`]. `None` when there is none.
     pub fn expired(&mut self, now: Nanos) -> Option<usize> {
@@ -25,8 +28,9 @@ impl Messages {
         {
             self.late.pop_front();
             let message = &mut self.open[index];
-            // A late leg has patience of its own.
-            if message.open > 0 && !message.overdue {
+            // A late leg has patience of its own, and one that is known to lie in a socket more.
+            let lies = now < message.at + LONGEST;
+            if message.open > 0 && (!message.overdue || lies) {
                 message.overdue = true;
                 self.late.push_back((now + self.patience, index, message.serial));
                 continue;

@@ -17,5 +17,6 @@ mod order;
 mod table;
 
 pub use assemblies::{Assemblies, Assembly, AssemblyId, Carrier, Last, Taker};
-pub use open::{GivenUp, Joined, LegKey, LegState, Sighting};
+pub use expiry::LONGEST;
+pub use open::{GivenUp, Joined, LegKey, LegState, Message, Sighting};
 pub use table::Messages;

@@ -74,9 +74,9 @@ pub struct LegState {
     pub own: ByteRange,
     pub at: Nanos,
     pub asked: Option<Nanos>,
-    pub(super) transport: Transport,
-    pub(super) sender: Node,
-    pub(super) receiver: Node,
+    pub transport: Transport,
+    pub sender: Node,
+    pub receiver: Node,
     pub(super) to_server: bool,
     pub(super) has_child: bool,
     /// Legs that continue it, in the order in which they were found.

@@ -81,6 +81,19 @@ impl Messages {
         self.legs.get(key.0).filter(|leg| leg.serial == key.1)
     }
 
+    /// The leg that this one continues.
+    pub fn before(&self, key: LegKey) -> Option<&LegState> {
+        self.legs.get(self.leg(key)?.parent?)
+    }
+
+    /// Messages found before `limit`, and their legs that are not known to be delivered.
+    pub fn unfinished(&self, limit: Nanos) -> impl Iterator<Item = (&Message, &LegState)> {
+        let old = self.open.iter().filter(move |(_, message)| message.at < limit);
+        old.flat_map(move |(index, message)| {
+            self.left_of(index).filter_map(move |leg| Some((message, self.legs.get(leg)?)))
+        })
+    }
+
     pub fn message(&self, index: usize) -> Option<&Message> {
         self.open.get(index)
     }
@@ -228,6 +241,11 @@ impl Messages {
     /// How many legs lead here.
     pub fn depth(&self, leg: usize) -> usize {
         self.path(leg).count()
+    }
+
+    /// How many legs lead to where this one does.
+    pub fn depth_of(&self, leg: &LegState) -> usize {
+        1 + leg.parent.map_or(0, |parent| self.depth(parent))
     }
 
     /// A leg and those before it, backwards.
@@ -392,7 +410,7 @@ impl Messages {
     }
 
     /// Whether the message goes on from this leg's reader, as far as is known.
-    pub(super) fn goes_on(&self, message: &Message, leg: &LegState) -> bool {
+    pub fn goes_on(&self, message: &Message, leg: &LegState) -> bool {
         leg.has_child
             || match message.topology {
                 Topology::PeerToPeer => false,

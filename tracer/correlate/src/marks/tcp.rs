@@ -280,6 +280,16 @@ impl TcpMarks {
         (self.read_to.0 >= extent.end).then_some(self.read_to.1)
     }
 
+    /// Whether the receiver was seen to read.
+    pub fn has_reads(&self) -> bool {
+        self.read_to.1 > Nanos(0)
+    }
+
+    /// Whether the receiving socket has all of `extent`.
+    pub fn is_there(&self, extent: ByteRange) -> bool {
+        self.ready_to.max(self.acked_to) >= extent.end
+    }
+
     /// When the last byte of `extent` left, or else came in.
     pub fn left_at(&self, extent: ByteRange) -> Option<Nanos> {
         let first = self.xmits.covering(extent.last()).map(|mark| mark.at).min();

@@ -328,6 +328,7 @@ impl Evidence {
             verdicts,
             typical: tails::typical(&weighed.breakdown),
             tails: tails::tails(&weighed.breakdown),
+            open: Vec::new(),
             worst: self.worst.clone(),
             holders,
         }

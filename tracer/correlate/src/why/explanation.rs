@@ -18,6 +18,8 @@ pub struct Why {
     /// Of the slowest 1 % and 0.1 %, where they lost more time than the median message did. Absent where
     /// there are too few messages: less than 10 in it.
     pub tails: Vec<Tail>,
+    /// Messages that ought to have arrived by now, by place.
+    pub open: Vec<Overdue>,
     /// The slowest messages, the slowest first; at most ten.
     pub worst: Vec<WorstMessage>,
     /// Who had the CPUs while threads of this row waited for one, most time first; at most ten. The idle

@@ -225,8 +225,10 @@ pub fn verdicts(evidence: &Evidence, gathered: &Gathered) -> Vec<Verdict> {
 
 /// The gravest first: problems, and of these what costs most now, then what costs most.
 pub fn sort(verdicts: &mut [Verdict]) {
-    let weight =
-        |verdict: &Verdict| verdict.median_share.max(verdict.slow_share).max(verdict.tail_share);
+    let weight = |verdict: &Verdict| {
+        let weighed = verdict.median_share.max(verdict.slow_share);
+        if weighed > 0.0 { weighed } else { verdict.tail_share }
+    };
     verdicts.sort_by(|a, b| {
         let open = |verdict: &Verdict| verdict.open.is_some();
         b.severity
@@ -236,3 +238,6 @@ pub fn sort(verdicts: &mut [Verdict]) {
             .then(a.kind.cmp(&b.kind))
     });
 }
+
+#[cfg(test)]
+mod tests;

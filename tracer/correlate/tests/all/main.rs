@@ -13,6 +13,7 @@ mod loss;
 mod lost;
 mod lost_packets;
 mod mqtt;
+mod open;
 mod peers;
 mod properties;
 mod reassembly;

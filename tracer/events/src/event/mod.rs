@@ -15,7 +15,7 @@ pub use packet::{
 };
 pub use probe::{Lost, Probe};
 pub use socket::{Origin, Socket};
-pub use task::{Comm, Holder, Rest, TaskId, Wake};
+pub use task::{Comm, Doing, Holder, Rest, TaskId, ThreadState, Wake};
 
 use crate::{Cpu, Nanos, SocketId};
 
@@ -51,6 +51,8 @@ pub enum Body<'a> {
     Packet(Packet<'a>),
     /// A thread that slept is running again.
     Wake(Wake),
+    /// A thread was looked at.
+    State(ThreadState),
     /// TCP sends a segment again.
     Retransmit(Retransmit),
     /// A packet was thrown away.

@@ -75,6 +75,29 @@ pub enum Rest {
     Preempted,
 }
 
+/// What a thread was doing when it was looked at (`/proc/PID/task/TID/stat`): of one that does not run, no event tells.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ThreadState {
+    /// The thread.
+    pub task: TaskId,
+    /// What it was doing.
+    pub doing: Doing,
+}
+
+/// What a thread is doing. In this order: what the most active thread of a process does is what the process does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Doing {
+    /// It is stopped or traced.
+    #[default]
+    Stopped,
+    /// It waits for something, and a signal would wake it.
+    Asleep,
+    /// It waits for something that takes no signal, a disk mostly.
+    Blocked,
+    /// It runs, or could run.
+    Running,
+}
+
 /// The thread that had a CPU for most of the time in which another waited for it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Holder {

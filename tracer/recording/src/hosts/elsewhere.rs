@@ -2,7 +2,7 @@
 
 use wirelap_events::{
     Body, Cpu, Drop, Event, FlowKey, Holder, Lost, Nanos, NetNs, Packet, PacketId, Read, ReadKind,
-    Ready, ReadyKind, Retransmit, Send, SendKind, Socket, SocketId, TaskId, Wake,
+    Ready, ReadyKind, Retransmit, Send, SendKind, Socket, SocketId, TaskId, ThreadState, Wake,
 };
 
 /// What makes numbers of one host others than those of another, beside its number in the highest bits.
@@ -47,6 +47,7 @@ pub fn retime(event: &mut Event<'_>, clock: impl Fn(Nanos) -> Nanos) {
         | Body::Ready(_)
         | Body::Retransmit(_)
         | Body::Lost(_)
+        | Body::State(_)
         | Body::Window(_) => {}
     }
 }
@@ -88,6 +89,7 @@ impl Renumbering {
                 self.namespace(netns);
                 self.thread(task);
             }
+            Body::State(ThreadState { task, doing: _ }) => self.thread(task),
             Body::Closed(id)
             | Body::Retransmit(Retransmit { socket: id, start: _, len: _, recovery: _ }) => {
                 self.socket(id);

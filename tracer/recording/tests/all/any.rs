@@ -4,10 +4,10 @@ use proptest::option;
 use proptest::prelude::*;
 use std::net::{IpAddr, SocketAddr};
 use wirelap_events::{
-    Body, Comm, Cpu, Drop, DropCause, Event, FlowKey, Holder, IfIndex, Lost, Nagle, Nanos, NetNs,
-    Origin, Packet, PacketHook, PacketId, Pid, Portion, Probe, Read, ReadKind, Ready, ReadyKind,
-    Recovery, Rest, Retransmit, Send, SendKind, Seq, Socket, SocketId, TaskId, TcpFields, Tid,
-    Transport, TxState, Wake,
+    Body, Comm, Cpu, Doing, Drop, DropCause, Event, FlowKey, Holder, IfIndex, Lost, Nagle, Nanos,
+    NetNs, Origin, Packet, PacketHook, PacketId, Pid, Portion, Probe, Read, ReadKind, Ready,
+    ReadyKind, Recovery, Rest, Retransmit, Send, SendKind, Seq, Socket, SocketId, TaskId,
+    TcpFields, ThreadState, Tid, Transport, TxState, Wake,
 };
 
 /// An event with its payload.
@@ -44,6 +44,7 @@ impl Told {
             Body::Retransmit(it) => Body::Retransmit(it),
             Body::Drop(it) => Body::Drop(it),
             Body::Lost(it) => Body::Lost(it),
+            Body::State(it) => Body::State(it),
             Body::Window(it) => Body::Window(it),
         };
         Told { event: Event { at, cpu, body }, payload }
@@ -62,6 +63,10 @@ pub fn told() -> impl Strategy<Value = Told> {
         retransmit().prop_map(Body::Retransmit),
         drops().prop_map(Body::Drop),
         (probe(), any::<u64>()).prop_map(|(probe, count)| Body::Lost(Lost { probe, count })),
+        (task(), 0usize..4).prop_map(|(task, doing)| {
+            let all = [Doing::Stopped, Doing::Asleep, Doing::Blocked, Doing::Running];
+            Body::State(ThreadState { task, doing: all[doing] })
+        }),
         any::<bool>().prop_map(Body::Window),
     ];
     let payload = prop::collection::vec(any::<u8>(), 0..300);

@@ -122,7 +122,7 @@ fn when(verdict: &Verdict) -> Option<String> {
     if let Some(open) = &verdict.open {
         let messages = counted(open.messages, "message");
         let oldest = human::time_ns(Some(open.oldest_ns));
-        parts.push(format!("holds up {messages} now, the oldest for {oldest}"));
+        parts.push(format!("held up {messages} at the end, the oldest for {oldest}"));
     }
     if let Some(began) = verdict.began_ns {
         let moment = |ns| human::moment_ns(ns);

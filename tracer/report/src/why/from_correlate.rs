@@ -7,8 +7,8 @@ use super::{CpuHolder, Overdue, Severity, Tail, TailRow, Task, TypicalRow, Verdi
 use crate::Process;
 use wirelap_correlate as seen;
 use wirelap_events::{
-    Circumstances, Comm, Delivery, Holder as SeenHolder, Hop as SeenHop, Leg, Nagle, Nanos, Pid,
-    Rest, Rested, Rests, Segment, Segments, Stage, StageTimes, TaskId, TxState,
+    Circumstances, Comm, Delivery, Doing, Holder as SeenHolder, Hop as SeenHop, Leg, Nagle, Nanos,
+    Pid, Rest, Rested, Rests, Segment, Segments, Stage, StageTimes, TaskId, TxState,
 };
 
 impl From<&seen::Why> for Why {
@@ -20,6 +20,7 @@ impl From<&seen::Why> for Why {
             verdicts: why.verdicts.iter().map(Verdict::from).collect(),
             typical: why.typical.iter().map(TypicalRow::from).collect(),
             tails: why.tails.iter().map(Tail::from).collect(),
+            open: why.open.iter().map(Overdue::from).collect(),
             worst: why.worst.iter().map(WorstMessage::from).collect(),
             cpu_holders: why.holders.iter().map(CpuHolder::from).collect(),
         }
@@ -30,7 +31,7 @@ impl Why {
     /// What is known of a row, its threads named after their processes; `None` where nothing was
     /// examined and nothing found.
     pub fn of(why: &seen::Why, processes: &[Process]) -> Option<Why> {
-        let known = why.messages > 0 || !why.verdicts.is_empty();
+        let known = why.messages > 0 || !why.verdicts.is_empty() || !why.open.is_empty();
         known.then(|| {
             let mut told = Why::from(why);
             told.name_threads(processes);
@@ -102,12 +103,23 @@ impl From<&seen::Verdict> for Verdict {
     }
 }
 
+const fn doing_name(doing: Doing) -> &'static str {
+    match doing {
+        Doing::Stopped => "stopped",
+        Doing::Asleep => "asleep",
+        Doing::Blocked => "blocked",
+        Doing::Running => "running",
+    }
+}
+
 impl From<&seen::Overdue> for Overdue {
     fn from(open: &seen::Overdue) -> Overdue {
         Overdue {
             messages: open.messages,
             oldest_ns: open.oldest.0,
             place: open.place.name().to_owned(),
+            process: open.process.map(|(id, comm)| task(id, comm)),
+            doing: open.doing.map(|doing| doing_name(doing).to_owned()),
         }
     }
 }

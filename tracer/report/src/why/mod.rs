@@ -32,6 +32,9 @@ pub struct Why {
     /// Where the slowest 1 % and 0.1 % lost more time than that. Absent where fewer than 10 messages are
     /// in it.
     pub tails: Vec<Tail>,
+    /// Messages that ought to have arrived by the end and had not, by place.
+    #[serde(default)]
+    pub open: Vec<Overdue>,
     /// The slowest messages, the slowest first; at most ten.
     pub worst: Vec<WorstMessage>,
     /// Who had the CPUs while threads of this result waited for one, most time first; at most ten.
@@ -114,8 +117,13 @@ pub struct Overdue {
     pub messages: u64,
     /// How long ago the oldest of them was sent.
     pub oldest_ns: u64,
-    /// Where they are: `network`, `broker_receive_queue`, `broker` or `reader_receive_queue`.
+    /// Where they are: `network`, `broker_receive_queue`, `broker` (read and not passed on), `broker_unasked` (and nobody
+    /// asks for them) or `reader_receive_queue`.
     pub place: String,
+    /// The process that has them; absent if it is not known.
+    pub process: Option<Task>,
+    /// What its most active thread was doing: `stopped`, `asleep`, `blocked` or `running`; absent if nobody looked.
+    pub doing: Option<String>,
 }
 
 /// A thread.

@@ -1,0 +1,215 @@
+use super::*;
+use crate::why::explanation::Why;
+use wirelap_events::{
+    Circumstances, Delivery, FanOut, FlowKey, GroupId, Leg, MessageId, NetNs, Rested, Rests, Stage,
+    StageTimes, Stretch, Tid, Transport,
+};
+
+const MS: u64 = 1_000_000;
+
+/// A message that one reader was busy for before it read it.
+#[derive(Clone, Copy, Default)]
+struct Made {
+    at_ms: u64,
+    /// Microseconds at work before the read.
+    busy_us: u64,
+    /// Microseconds asleep before the read.
+    asleep_us: u64,
+    reader: u32,
+    circumstances: Circumstances,
+}
+
+fn task(pid: u32) -> TaskId {
+    TaskId { pid: Pid(pid), tid: Tid(pid) }
+}
+
+fn take(evidence: &mut Evidence, made: Made) {
+    let sent = made.at_ms * MS;
+    let ready = sent + 60_000;
+    let mut times = StageTimes::default();
+    times.set(Stage::Send, Nanos(sent));
+    times.set(Stage::Ready, Nanos(ready));
+    let waits = made.busy_us + made.asleep_us;
+    times.set(Stage::Read, Nanos(ready + 5_000 + waits * 1_000));
+    let any = "127.0.0.1:1".parse().unwrap();
+    let leg = Leg {
+        flow: FlowKey::new(Transport::Tcp, any, any, NetNs(0)),
+        from: None,
+        to: None,
+        sender: Some(task(1)),
+        reader: Some(task(made.reader.max(2))),
+        times,
+        chain: Vec::new(),
+        before: Vec::new(),
+        stretch: Stretch::default(),
+        circumstances: made.circumstances,
+    };
+    let reader = Rested { asleep: Nanos(made.asleep_us * 1_000), ..Rested::NONE };
+    let delivery = Delivery {
+        message: MessageId(made.at_ms),
+        group: GroupId(0),
+        stamp: None,
+        payload_len: 64,
+        topic: None,
+        legs: [leg].into_iter().collect(),
+        rests: [Rests { reader: Some(reader), ..Rests::NONE }].into_iter().collect(),
+    };
+    let one_way = delivery.one_way().unwrap();
+    evidence.delivery(&delivery, one_way);
+}
+
+fn explained(all: impl Iterator<Item = Made>) -> Why {
+    let mut evidence = Evidence::default();
+    evidence.setting.since = Some(Nanos(0));
+    all.for_each(|made| take(&mut evidence, made));
+    evidence.explain()
+}
+
+fn found(why: &Why) -> Vec<(Kind, u32, u64)> {
+    let problems = why.verdicts.iter().filter(|verdict| verdict.severity == Severity::Problem);
+    problems
+        .map(|v| (v.kind, v.process.map_or(0, |(task, _)| task.pid.0), v.slow_messages))
+        .collect()
+}
+
+#[test]
+fn three_long_stops_hide_nothing_of_what_every_tenth_message_loses() {
+    let why = explained((0..1_000).map(|n| Made {
+        at_ms: n * 100,
+        busy_us: u64::from(n % 10 == 5) * 20_000,
+        asleep_us: u64::from(n % 300 == 99) * 3_000_000,
+        ..Made::default()
+    }));
+    assert_eq!(found(&why), [(Kind::ClientStalled, 2, 3), (Kind::ReaderBusy, 2, 100)]);
+    let busy = &why.verdicts[1];
+    assert!(busy.slow.0.abs_diff(20 * MS) < MS / 10, "{busy:?}");
+    assert!((busy.slow_share - 2_000.0 / 11_000.0).abs() < 0.01, "{busy:?}");
+    assert!((why.verdicts[0].slow_share - 9_000.0 / 11_000.0).abs() < 0.01);
+}
+
+#[test]
+fn ten_causes_are_ten_lines_in_order() {
+    let why = explained((0..5_000).map(|n| {
+        let reader = 2 + u32::try_from(n % 5).unwrap();
+        let slow = u64::from(reader) * 10_000;
+        let (busy_us, asleep_us) = match n / 5 % 20 {
+            3 => (slow, 0),
+            7 => (0, slow + 5_000),
+            _ => (0, 0),
+        };
+        Made { at_ms: n * 10, busy_us, asleep_us, reader, ..Made::default() }
+    }));
+    let found = found(&why);
+    assert_eq!(found.len(), 10, "{found:?}");
+    assert!(found.iter().all(|(_, _, messages)| *messages == 50), "{found:?}");
+    assert_eq!((found[0].0, found[0].1), (Kind::ClientStalled, 6));
+    assert_eq!((found[9].0, found[9].1), (Kind::ReaderBusy, 2));
+    assert!(why.verdicts.windows(2).all(|pair| pair[0].slow_share >= pair[1].slow_share));
+}
+
+#[test]
+fn a_verdict_has_a_begin_and_an_end() {
+    let busy = |from: u64, to: u64| {
+        let why = explained((0..600).map(|n| Made {
+            at_ms: n * 100,
+            busy_us: u64::from((from..to).contains(&n)) * 20_000,
+            ..Made::default()
+        }));
+        let period = why.verdicts[0].period.unwrap();
+        assert_eq!(why.verdicts[0].kind, Kind::ReaderBusy);
+        (period.began.0 / MS / 100, period.ended.map(|at| at.0 / MS / 100), period.times)
+    };
+    assert_eq!(busy(140, 170), (140, Some(169), 1));
+    assert_eq!(busy(140, 600), (140, None, 1));
+}
+
+#[test]
+fn of_few_messages_nothing_is_claimed() {
+    let few = |messages: u64| {
+        explained((0..messages).map(|n| Made { at_ms: n * 10, busy_us: 20_000, ..Made::default() }))
+    };
+    let why = few(19);
+    assert!(why.verdicts.is_empty() && why.is_too_little() && !why.is_healthy());
+    assert_eq!(found(&few(20)), [(Kind::ReaderBusy, 2, 0)]);
+    let why = explained((0..20).map(|n| Made { at_ms: n * 10, ..Made::default() }));
+    assert!(why.is_healthy() && !why.is_too_little());
+}
+
+#[test]
+fn the_start_is_told_apart_and_is_never_the_headline() {
+    let start_up = Circumstances { start_up: true, ..Circumstances::default() };
+    let of = |steady: u64| {
+        explained((0..10 + steady).map(|n| Made {
+            at_ms: n * 100,
+            busy_us: u64::from(n < 10) * 40_000,
+            circumstances: if n < 10 { start_up } else { Circumstances::default() },
+            ..Made::default()
+        }))
+    };
+    let why = of(100);
+    assert!(why.is_healthy(), "{:?}", why.verdicts);
+    assert_eq!((why.verdicts.len(), why.verdicts[0].kind), (1, Kind::StartUp));
+    assert_eq!(why.messages, 110);
+}
+
+/// A message of which its thread sends one copy after the other.
+fn fanned(position: u32, readers: u32, each_us: u64) -> Delivery {
+    let mut times = StageTimes::default();
+    times.set(Stage::Send, Nanos(0));
+    times.set(Stage::Read, Nanos(100_000));
+    let any = "127.0.0.1:1".parse().unwrap();
+    let first = Leg {
+        flow: FlowKey::new(Transport::Tcp, any, any, NetNs(0)),
+        from: None,
+        to: None,
+        sender: Some(task(1)),
+        reader: Some(task(2)),
+        times,
+        chain: Vec::new(),
+        before: Vec::new(),
+        stretch: Stretch::default(),
+        circumstances: Circumstances::default(),
+    };
+    let begins = Nanos(110_000);
+    let sent = begins + Nanos(u64::from(position - 1) * each_us * 1_000);
+    let mut times = StageTimes::default();
+    times.set(Stage::Send, sent);
+    times.set(Stage::Read, sent + Nanos(20_000));
+    let fan_out = (position > 1).then_some(FanOut { position, readers, first_sent: begins });
+    let second = Leg {
+        sender: Some(task(2)),
+        reader: Some(task(2 + position)),
+        times,
+        circumstances: Circumstances { fan_out, ..Circumstances::default() },
+        ..first.clone()
+    };
+    Delivery {
+        message: MessageId(1),
+        group: GroupId(0),
+        stamp: None,
+        payload_len: 64,
+        topic: None,
+        legs: [first, second].into_iter().collect(),
+        rests: [Rests::NONE, Rests::NONE].into_iter().collect(),
+    }
+}
+
+#[test]
+fn late_subscribers_wait_for_the_sends_to_the_earlier_ones() {
+    let of = |readers: u32| {
+        let mut evidence = Evidence::default();
+        for position in (0..20).flat_map(|_| 1..=readers) {
+            let delivery = fanned(position, readers, 20);
+            evidence.delivery(&delivery, delivery.one_way().unwrap());
+        }
+        evidence.explain()
+    };
+    let why = of(50);
+    assert_eq!(why.verdicts.len(), 1, "{:?}", why.verdicts);
+    let verdict = &why.verdicts[0];
+    assert_eq!((verdict.kind, verdict.severity), (Kind::SerialFanOut, Severity::Problem));
+    assert_eq!((verdict.leg, verdict.process.unwrap().0), (Some(2), task(2)));
+    let said = verdict.evidence.join("; ");
+    assert!(said.contains("50 subscribers") && said.contains("about 20.0 µs each"), "{said}");
+    assert!(of(3).is_healthy());
+}

@@ -1,0 +1,194 @@
+//! Messages that ought to have arrived: how many, where they are, and who holds them up.
+
+use crate::brokered::house;
+use crate::mqtt::{payload, publish, stamp};
+use crate::world::{Way, World, process};
+use wirelap_correlate::{Config, Correlator, Group, Severity, Verdict, VerdictKind, Whereabouts};
+use wirelap_events::{Body, Delivery, Doing, Nanos, Pid, ThreadState};
+
+/// Sends a message that is not read. Returns what is read when it is.
+fn unread(world: &mut World, way: &mut Way, bytes: &[u8]) -> (Way, u32) {
+    let (start, len) = way.advance(bytes.len());
+    world.send(way, start, len);
+    world.xmit(way, start, bytes);
+    world.rx(way, start, len);
+    world.ready(way, way.next);
+    (*way, len)
+}
+
+/// A correlator that takes what a world tells, piece by piece.
+struct Watch {
+    correlator: Correlator,
+    taken: usize,
+    delivered: usize,
+}
+
+impl Watch {
+    fn new() -> Watch {
+        Watch { correlator: Correlator::new(Config::default()), taken: 0, delivered: 0 }
+    }
+
+    /// Takes what is new, and lets time pass after it.
+    fn take(&mut self, world: &mut World, rest_ms: u64) {
+        let delivered = &mut self.delivered;
+        let mut count = |_: &Delivery| *delivered += 1;
+        for told in &world.told[self.taken..] {
+            self.correlator.take(&told.event(), &mut count);
+        }
+        self.taken = world.told.len();
+        for _ in 0..rest_ms / 10 {
+            world.now += 10_000_000;
+            self.correlator.tick(Nanos(world.now), &mut count);
+        }
+    }
+
+    fn group(&self, world: &World) -> Group {
+        self.correlator.snapshot(Nanos(world.now)).groups.remove(0)
+    }
+}
+
+fn problems(group: &Group) -> Vec<&Verdict> {
+    group.why.verdicts.iter().filter(|verdict| verdict.severity == Severity::Problem).collect()
+}
+
+fn doing(world: &mut World, pid: u32, doing: Doing) {
+    world.tell(Body::State(ThreadState { task: process(pid, "").task, doing }), &[]);
+}
+
+#[test]
+fn a_stopped_broker_is_named_while_it_is_stopped() {
+    let mut world = World::new();
+    let (mut publisher, mut subscribers) = house(&mut world, 1);
+    let mut watch = Watch::new();
+    for n in 0..30 {
+        let bytes = publish("t", &payload(stamp(n), 64));
+        world.message(&mut publisher.up, &bytes);
+        world.message(&mut subscribers[0].down, &bytes);
+        watch.take(&mut world, 10);
+    }
+    let late: Vec<_> = (30..35).map(|n| publish("t", &payload(stamp(n), 64))).collect();
+    let unread: Vec<_> =
+        late.iter().map(|bytes| unread(&mut world, &mut publisher.up, bytes)).collect();
+    watch.take(&mut world, 500);
+    assert_eq!(watch.group(&world).why.open, []);
+    // Longer than a message is waited for that may be lost.
+    watch.take(&mut world, 20_000);
+    assert_eq!(watch.correlator.holding(Nanos(world.now)), [Pid(10)]);
+    doing(&mut world, 10, Doing::Stopped);
+    watch.take(&mut world, 100);
+    let group = watch.group(&world);
+    let [open] = &group.why.open[..] else { panic!("{:?}", group.why.open) };
+    assert_eq!((open.messages, open.place, open.leg), (5, Whereabouts::BrokerQueue, 1));
+    assert_eq!(
+        open.process.map(|(task, comm)| (task.pid.0, comm.as_str().to_owned())),
+        Some((10, "mosquitto".into()))
+    );
+    assert!(open.oldest > Nanos::from_millis(20_000), "{open:?}");
+    let problems = problems(&group);
+    assert_eq!(problems[0].kind, VerdictKind::BrokerStalled);
+    assert!(problems[0].is_still_so());
+    assert!(problems[0].evidence.iter().any(|clause| clause.contains("stopped")), "{problems:?}");
+    assert!(!group.why.is_healthy());
+    // It goes on.
+    for ((way, len), bytes) in unread.iter().zip(&late) {
+        world.read(way, way.next, *len);
+        world.message(&mut subscribers[0].down, bytes);
+    }
+    watch.take(&mut world, 200);
+    assert_eq!(watch.delivered, 35);
+    let group = watch.group(&world);
+    assert_eq!(group.why.open, []);
+    assert_eq!(group.messages.matched, 35);
+}
+
+#[test]
+fn a_reader_that_hangs_is_named_and_the_broker_is_not() {
+    let mut world = World::new();
+    let (mut publisher, mut subscribers) = house(&mut world, 2);
+    let mut watch = Watch::new();
+    for n in 0..40 {
+        let bytes = publish("t", &payload(stamp(n), 64));
+        world.message(&mut publisher.up, &bytes);
+        world.message(&mut subscribers[0].down, &bytes);
+        if n < 30 {
+            world.message(&mut subscribers[1].down, &bytes);
+        } else {
+            unread(&mut world, &mut subscribers[1].down, &bytes);
+        }
+        watch.take(&mut world, 10);
+    }
+    watch.take(&mut world, 1_500);
+    doing(&mut world, 31, Doing::Asleep);
+    watch.take(&mut world, 100);
+    let group = watch.group(&world);
+    let [open] = &group.why.open[..] else { panic!("{:?}", group.why.open) };
+    assert_eq!((open.messages, open.place, open.leg), (10, Whereabouts::ReaderQueue, 2));
+    let problems = problems(&group);
+    let named: Vec<_> =
+        problems.iter().map(|v| (v.kind, v.process.map(|(task, _)| task.pid.0))).collect();
+    assert_eq!(named, [(VerdictKind::ClientStalled, Some(31))]);
+}
+
+/// What a broker has and nobody subscribes to is not open business, and neither is what a socket had that is closed.
+#[test]
+fn what_nobody_waits_for_is_not_open() {
+    let mut world = World::new();
+    let (mut publisher, mut subscribers) = house(&mut world, 1);
+    let mut watch = Watch::new();
+    for n in 0..40 {
+        let bytes = publish("t", &payload(stamp(n), 64));
+        world.message(&mut publisher.up, &bytes);
+        world.message(&mut subscribers[0].down, &bytes);
+        world.message(&mut publisher.up, &publish("elsewhere", &payload(stamp(1_000 + n), 64)));
+    }
+    let bytes = publish("t", &payload(stamp(41), 64));
+    world.message(&mut publisher.up, &bytes);
+    unread(&mut world, &mut subscribers[0].down, &bytes);
+    world.tell(Body::Closed(subscribers[0].down.to.0), &[]);
+    watch.take(&mut world, 2_000);
+    assert_eq!(watch.group(&world).why.open, []);
+}
+
+#[test]
+fn what_a_broker_keeps_that_passed_on_everything_before_is_open() {
+    let mut world = World::new();
+    let (mut publisher, mut subscribers) = house(&mut world, 1);
+    let mut watch = Watch::new();
+    for n in 0..40 {
+        let bytes = publish("t", &payload(stamp(n), 64));
+        world.message(&mut publisher.up, &bytes);
+        if n < 38 {
+            world.message(&mut subscribers[0].down, &bytes);
+        }
+        watch.take(&mut world, 10);
+    }
+    watch.take(&mut world, 1_500);
+    let group = watch.group(&world);
+    let open: Vec<_> = group.why.open.iter().map(|open| (open.messages, open.place)).collect();
+    assert_eq!(open, [(2, Whereabouts::Broker)]);
+    // A broker that sleeps may have done with them.
+    assert_eq!(problems(&group), Vec::<&Verdict>::new());
+    doing(&mut world, 10, Doing::Stopped);
+    watch.take(&mut world, 100);
+    assert_eq!(problems(&watch.group(&world))[0].kind, VerdictKind::BrokerStalled);
+}
+
+/// The subscriber is gone: a broker that keeps what comes after that does what it should.
+#[test]
+fn what_the_last_subscriber_left_behind_is_not_open() {
+    let mut world = World::new();
+    let (mut publisher, mut subscribers) = house(&mut world, 1);
+    let mut watch = Watch::new();
+    for n in 0..42 {
+        let bytes = publish("t", &payload(stamp(n), 64));
+        world.message(&mut publisher.up, &bytes);
+        if n < 40 {
+            world.message(&mut subscribers[0].down, &bytes);
+        } else {
+            world.tell(Body::Closed(subscribers[0].down.to.0), &[]);
+        }
+        watch.take(&mut world, 10);
+    }
+    watch.take(&mut world, 1_500);
+    assert_eq!(watch.group(&world).why.open, []);
+}
