@@ -133,7 +133,7 @@ fn verdict(open: &Overdue, setting: &Setting, now: Nanos) -> Option<Verdict> {
         period: began.map(|began| Period { began, ended: None, times: 1 }),
         open: Some(*open),
         evidence,
-        remedy: remedy(kind, setting, Circumstance { segment, at_broker, rest }),
+        remedy: remedy(kind, setting, Circumstance { segment, at_broker, rest, dropped: None }),
         ..Verdict::new(kind, Severity::Problem)
     })
 }
