@@ -78,7 +78,8 @@ impl Correlator {
         let broker = self.broker_of(row);
         let evidence = self.evidence_of(row, broker.as_deref(), overhead, holes, now);
         let mut why = evidence.explain();
-        let of_row = open.iter().filter(|(row, _)| self.rows.root(*row) == id).map(|(_, overdue)| *overdue);
+        let of_row =
+            open.iter().filter(|(row, _)| self.rows.root(*row) == id).map(|(_, overdue)| *overdue);
         why.hold_up(of_row.collect(), &evidence.setting, now);
         Group {
             id,

@@ -120,7 +120,7 @@ impl Correlator {
         if let Some(end) = asides.asked {
             let after_loss = conversation.flow(way.back().side).came_late();
             let ask = asides.ask;
-            let request = Request { at, end, ask, after_loss, ..Request::default() };
+            let request = Request { at, end, after_loss, ask, ..Request::default() };
             conversation.flow_mut(way.side).asks(request);
         }
         if asides.upkeep
