@@ -35,14 +35,15 @@ int BPF_PROG(retransmit, struct sock *sk, struct sk_buff *skb)
 /* Where a packet that is being thrown away was: the stack has often forgotten its device already. */
 static __always_inline __u32 netns_of(struct sk_buff *skb)
 {
-	struct cpu_state *cpu = this_cpu();
-	struct sock *sk;
+	struct sock *sk = skb->sk;
+	struct cpu_state *cpu;
 
-	if (cpu && cpu->rx_head == (__u64)skb->head)
-		return cpu->rx_netns;
-	sk = skb->sk;
+	/* Its socket knows. What was received last may be another packet that had the same memory. */
 	if (sk)
 		return sk->__sk_common.skc_net.net->ns.inum;
+	cpu = this_cpu();
+	if (cpu && cpu->rx_head == (__u64)skb->head)
+		return cpu->rx_netns;
 	return skb->dev ? skb->dev->nd_net.net->ns.inum : 0;
 }
 

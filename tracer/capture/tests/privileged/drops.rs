@@ -2,15 +2,16 @@
 
 use crate::crowd::{CROWD, CROWDED};
 use crate::raw::{self, real_time};
-use crate::support::{Seen, V4, everything, in_own_netns, pin, warm_up};
+use crate::support::{Seen, V4, connect, everything, in_own_netns, pin, port, sent, warm_up};
 use std::collections::BTreeSet;
 use std::fs;
+use std::io::Write;
 use std::net::UdpSocket;
 use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 use wirelap_capture::Capture;
-use wirelap_events::{DropCause, PacketHook};
+use wirelap_events::{Drop, DropCause, PacketHook};
 
 /// `SO_MEMINFO` (`include/uapi/linux/sock_diag.h`): the ninth number counts packets thrown away.
 fn dropped_by(socket: &UdpSocket) -> usize {
@@ -104,6 +105,45 @@ fn a_full_queue_drops_as_many_as_the_qdisc_counts() {
         assert_eq!(drops.len(), dropped);
         assert!(drops.iter().all(|drop| drop.cause == DropCause::Queue), "{drops:?}");
     });
+}
+
+/// A packet filter's rule at this hook drops everything to a connection's server.
+fn a_packet_filter(hook: &'static str, outward: bool) {
+    in_own_netns(move |netns| {
+        let mut capture = Capture::attach(&everything()).unwrap();
+        let mut seen = Seen::new(netns);
+        let (mut client, server) = connect(V4);
+        let to = port(&server);
+        let rules = format!(
+            "add table inet t; add chain inet t c {{ type filter hook {hook} priority 0; }}; add rule inet t c tcp dport {to} drop"
+        );
+        assert!(Command::new("nft").arg(rules).status().unwrap().success());
+        client.write_all(&[7; 100]).unwrap();
+        let is_of_bytes = |drop: &Drop| drop.len > 0;
+        let came = |seen: &Seen| seen.drops(to).iter().any(is_of_bytes);
+        seen.collect(&mut capture, "the drop", came);
+        let drop = seen.drops(to).into_iter().find(is_of_bytes).unwrap();
+        let (start, len) = sent(&seen.sends(seen.socket_at(port(&client)).id)[0]);
+        assert_eq!((drop.cause, drop.len, drop.outward), (DropCause::Filter, len, outward));
+        assert_eq!(drop.tcp.unwrap().seq, start);
+        assert_eq!(drop.queued, None);
+        let all = [PacketHook::Xmit, PacketHook::Rx].map(|hook| {
+            seen.packets(hook)
+                .any(|(packet, _)| packet.flow.dst.port() == to && packet.payload_len > 0)
+        });
+        assert_eq!(all, [!outward; 2], "seen to leave, and to come in");
+    });
+}
+
+/// No device has seen such a packet.
+#[test]
+fn what_a_filter_drops_on_its_way_out_is_told_with_its_bytes() {
+    a_packet_filter("output", true);
+}
+
+#[test]
+fn what_a_filter_drops_on_its_way_in_is_told_with_its_bytes() {
+    a_packet_filter("input", false);
 }
 
 /// The kernel's threads for deferred interrupts: proc(5), and they have no command line.

@@ -50,6 +50,12 @@ impl Loss {
         !self.in_vain && !matches!(self.sign, Sign::Unheard(_))
     }
 
+    /// Whether it kept its sender from sending more. Bytes that were sent again in vain because no acknowledgement had come in
+    /// time did: that was lost.
+    fn holds_sender(&self) -> bool {
+        !self.in_vain || self.sign == Sign::Resent(Some(Recovery::Timeout))
+    }
+
     /// Whether the copy of the byte at `place` that a hook saw at `seen` went no further.
     fn ends_copy(&self, place: Offset, seen: Nanos) -> bool {
         let is_inward = matches!(self.sign, Sign::Dropped { outward: false, .. });
@@ -101,7 +107,7 @@ impl Losses {
 
     /// Adds one; `window` is the congestion window as it was last seen.
     pub fn add(&mut self, loss: Loss, window: Option<u32>) {
-        if loss.is_of_bytes() {
+        if loss.is_of_bytes() || loss.holds_sender() {
             self.window = self.window.max(window);
         }
         if self.all.len() >= LOSSES {
@@ -171,7 +177,7 @@ impl Losses {
             let is_before = loss.is_of_bytes() && question.is_before(loss);
             let is_waited_for = waited && loss.overlap(send.or(sent), left) > Nanos(0);
             // What hit the message itself says more than what hit others.
-            if is_own || !harm.own && (is_before || is_waited_for && !loss.in_vain) {
+            if is_own || !harm.own && (is_before || is_waited_for && loss.holds_sender()) {
                 harm.note(loss, is_own && !harm.own);
             }
             harm.own |= is_own;
@@ -183,7 +189,8 @@ impl Losses {
     /// How long, between the two times, bytes before the message's end were missing, or the news that they had arrived.
     fn missing(&self, extent: ByteRange, from: Option<Nanos>, to: Option<Nanos>) -> Nanos {
         let (Some(from), Some(to)) = (from, to) else { return Nanos(0) };
-        let all = self.all.iter().filter(|loss| !loss.in_vain && loss.range.start < extent.end);
+        let is_it = |loss: &&Loss| loss.holds_sender() && loss.range.start < extent.end;
+        let all = self.all.iter().filter(is_it);
         let mut times: Vec<(Nanos, Nanos)> = all
             .map(|loss| (loss.from.max(from), loss.until.unwrap_or(to).min(to)))
             .filter(|(begin, end)| begin < end)

@@ -471,6 +471,41 @@ mod tests {
         assert_eq!((path.rx, path.ready), (Some(Nanos(60)), Some(Nanos(61))));
     }
 
+    /// Bytes that have arrived, and of whose arrival their sender hears at 202 only; the next wait for that.
+    fn unheard(tell: impl Fn(&mut TcpMarks)) -> Circumstances {
+        let mut marks = marks();
+        marks.send(range(0, 10), Nanos(1), TaskId::default(), None);
+        marks.xmit(range(0, 10), None, Nanos(2));
+        marks.rx(range(0, 10), Nanos(3), false);
+        marks.ready(Offset(10), Nanos(4), true);
+        marks.send(range(10, 20), Nanos(6), TaskId::default(), None);
+        tell(&mut marks);
+        marks.acknowledged(Offset(10), Nanos(202));
+        marks.xmit(range(10, 20), None, Nanos(203));
+        marks.rx(range(10, 20), Nanos(204), false);
+        marks.ready(Offset(20), Nanos(205), true);
+        let path = marks.path(range(10, 20));
+        assert_eq!(path.lost, None);
+        assert!(!path.circumstances.resent && !path.circumstances.behind_loss);
+        path.circumstances
+    }
+
+    #[test]
+    fn a_lost_acknowledgement_keeps_its_sender_waiting() {
+        let dropped = unheard(|marks| marks.unheard(Offset(10), Nanos(5), DropCause::Filter));
+        assert_eq!(dropped.loss_in_socket, Nanos(196));
+        assert_eq!(dropped.dropped, Some(DropCause::Filter));
+        let again = |recovery| {
+            move |marks: &mut TcpMarks| {
+                marks.xmit(range(0, 10), None, Nanos(200));
+                marks.resent(range(0, 10), Nanos(200), Some(recovery));
+            }
+        };
+        assert_eq!(unheard(again(Recovery::Timeout)).loss_in_socket, Nanos(196));
+        // The receiver may delay it for so long.
+        assert_eq!(unheard(again(Recovery::TailProbe)).loss_in_socket, Nanos(0));
+    }
+
     #[test]
     fn what_was_sent_again_in_vain_held_nobody_up() {
         let mut marks = marks();

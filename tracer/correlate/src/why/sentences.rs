@@ -163,10 +163,13 @@ fn lost(evidence: &Evidence, finding: &Finding) -> Vec<String> {
     let whose = match (lost.own, behind) {
         (own, 0) => format!("the network lost bytes of {}{ends}", messages(own)),
         (0, behind) => {
-            format!("{}{ends} waited for bytes before them that were lost", messages(behind))
+            format!(
+                "{}{ends} waited for what was lost before them, bytes or an acknowledgement",
+                messages(behind)
+            )
         }
         (own, behind) => format!(
-            "the network lost bytes of {}{ends}, and {behind} more waited for bytes before them that were lost",
+            "the network lost bytes of {}{ends}, and {behind} more waited for what was lost before them",
             messages(own)
         ),
     };
