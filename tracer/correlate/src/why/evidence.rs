@@ -440,9 +440,11 @@ impl Setting {
         if self.middleware.is_empty() {
             self.middleware.clone_from(&other.middleware);
             self.broker.clone_from(&other.broker);
+            self.since = other.since;
+        } else {
+            // Times of several observations do not go together.
+            self.since = None;
         }
-        // Times of several observations do not go together.
-        self.since = None;
         self.saturating |= other.saturating;
         self.sampled |= other.sampled;
         self.names.extend(&other.names);
