@@ -16,7 +16,10 @@ pub fn trust_parts(snapshot: &Snapshot) -> Vec<(String, bool)> {
     let trust = &snapshot.trust;
     let lost = trust.lost();
     let delivered: u64 = snapshot.groups.iter().map(|group| group.messages.delivered).sum();
-    let matched = if delivered == 0 {
+    let others = snapshot.unknown.rows.len();
+    let matched = if delivered == 0 && others > 0 && snapshot.groups.is_empty() {
+        (format!("nothing decoded yet, {others} other protocols or servers"), true)
+    } else if delivered == 0 {
         ("nothing delivered yet".into(), false)
     } else {
         (format!("matched {}", text::share(trust.coverage)), trust.coverage < 1.0)

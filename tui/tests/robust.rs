@@ -243,7 +243,7 @@ prop_compose! {
             events_lost: vec![ProbeLoss { probe: Probe::Rx, count: lost }], evicted: bytes,
             ..Trust::default()
         };
-        Snapshot { at, since, groups, trust, notes }
+        Snapshot { at, since, groups, trust, notes, ..Snapshot::default() }
     }
 }
 

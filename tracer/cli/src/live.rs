@@ -250,6 +250,7 @@ pub fn seen(snapshot: &Snapshot) -> RunReport {
         hooks: vec![],
         skipped: vec![],
         notes: snapshot.notes.clone(),
+        unknown: (&snapshot.unknown).into(),
     }
 }
 

@@ -26,6 +26,7 @@ mod export;
 mod failure;
 mod hosts;
 mod list;
+mod listening;
 mod live;
 mod machine;
 mod output;

@@ -159,6 +159,7 @@ fn report(
         hooks: outcomes.first().map(|outcome| outcome.hooks.clone()).unwrap_or_default(),
         skipped: plan.skipped.clone(),
         notes: notes(outcomes, plan.trials.len()),
+        unknown: wirelap_report::Unknown::default(),
     }
 }
 

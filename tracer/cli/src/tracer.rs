@@ -133,6 +133,7 @@ impl<S: DeliverySink + Send + 'static> Tracer<S> {
         let hooks = hooks(&capture);
         let config = wirelap_correlate::Config {
             decode: settings.decode.clone(),
+            listening: crate::listening::ports(),
             topics: recorder.is_some(),
             ..wirelap_correlate::Config::default()
         };

@@ -2,7 +2,8 @@
 
 use crate::Correlator;
 use crate::rows::Row;
-use crate::snapshot::{Group, Overhead, ProbeLoss, Process, Snapshot, TracerCost, Trust};
+use crate::snapshot::{Group, Overhead, ProbeLoss, Process, Snapshot, TracerCost, Trust, Unknown};
+use crate::unknown::sentences;
 use crate::why::{Evidence, Losses, Overdue, Setting};
 use wirelap_events::{GroupId, Nanos, Probe, Tid};
 
@@ -19,13 +20,16 @@ impl Correlator {
         let groups = groups.filter(|group| {
             group.overhead.packets > 0 || group.messages.sent + group.messages.delivered > 0
         });
-        let groups: Vec<Group> = groups.collect();
+        let mut groups: Vec<Group> = groups.collect();
+        self.note_encrypted(&mut groups);
+        let unknown = self.unknown(now);
         Snapshot {
             at: now,
             since,
             trust: self.trust(&groups, since, now),
-            notes: self.notes(),
+            notes: self.notes(&unknown),
             groups,
+            unknown,
         }
     }
 
@@ -181,15 +185,14 @@ impl Correlator {
         }
     }
 
-    fn notes(&self) -> Vec<String> {
+    fn notes(&self, unknown: &Unknown) -> Vec<String> {
         let totals = &self.totals;
-        let mut notes = Vec::new();
+        let mut notes = sentences(unknown);
         let mut note = |count: u64, text: &str| {
             if count > 0 {
                 notes.push(text.replace("{}", &count.to_string()));
             }
         };
-        note(totals.unknown_bytes, "{} payload bytes were in no protocol that wirelap knows.");
         note(
             totals.unknown_sockets,
             "{} events were of sockets that had not come into view, and were left out.",

@@ -90,6 +90,12 @@ impl Correlator {
                     return;
                 };
                 flow.has_sends = true;
+                if flow.stream.is_none() {
+                    if flow.writes.is_full() {
+                        flow.writes.remove(0);
+                    }
+                    flow.writes.push(start);
+                }
                 if let Marks::Tcp(marks) = &mut flow.marks {
                     let range = ByteRange::new(start, u64::from(len));
                     marks.send(range, at, send.task, state);

@@ -13,6 +13,9 @@ pub struct Config {
     pub patience: Nanos,
     /// Protocols by port, whatever the content says: `--decode PORT=PROTO`.
     pub decode: Vec<(u16, String)>,
+    /// TCP ports that programs on this host listen on, as far as that is known: of a conversation that was open before, they
+    /// tell which end serves.
+    pub listening: Vec<u16>,
     /// The events are packets alone, of a capture that others made: no calls are in them. A message has
     /// then arrived with its last packet, whose time stands for that of the read.
     pub packets_only: bool,
@@ -40,6 +43,7 @@ impl Default for Config {
             hold: Nanos::from_millis(50),
             patience: Nanos::from_millis(5_000),
             decode: Vec::new(),
+            listening: Vec::new(),
             packets_only: false,
             hosts: Vec::new(),
             topics: false,

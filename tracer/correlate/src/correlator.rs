@@ -9,6 +9,7 @@ use crate::scheduling::Processes;
 use crate::sockets::Sockets;
 use crate::strays::Strays;
 use crate::threads::Threads;
+use crate::unknown::Ended;
 use crate::why::{HeldUp, Overdue};
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
@@ -69,6 +70,7 @@ pub struct Correlator {
     pub(crate) assemblies: Assemblies,
     pub(crate) rows: Rows,
     pub(crate) strays: Strays,
+    pub(crate) ended: Ended,
     /// UDP: the datagram that is in this packet's memory.
     pub(crate) packets: FxHashMap<PacketId, (Way, u64)>,
     /// UDP: the datagram last received on each CPU.
@@ -104,8 +106,6 @@ pub(crate) struct Totals {
     pub uncaptured: u64,
     pub undecoded: u64,
     pub mark_evictions: u64,
-    /// Payload bytes of conversations in no known protocol.
-    pub unknown_bytes: u64,
     /// Events of sockets that never came into view.
     pub unknown_sockets: u64,
 }
@@ -133,6 +133,7 @@ impl Correlator {
             assemblies: Assemblies::default(),
             rows: Rows::new(config.labels.clone()),
             strays: Strays::default(),
+            ended: Ended::default(),
             packets: FxHashMap::default(),
             received: Vec::new(),
             active: Vec::new(),

@@ -38,6 +38,7 @@ mod stats;
 mod strays;
 mod sweep;
 mod threads;
+mod unknown;
 mod why;
 
 pub use config::{Config, Label};
@@ -46,7 +47,7 @@ pub use flow::{Limits, Piece, Reassembly};
 pub use snapshot::{
     Cause, Cost, Counts, Detail, ENOUGH, Framed, Group, HistoryPoint, HolderShare, Operation,
     Overdue, Overhead, Part, Parts, Period, ProbeLoss, Process, Rate, Scheduling, SegmentStat,
-    Severity, Snapshot, Summary, Tail, TailRow, TracerCost, Trust, TypicalRow, Verdict,
-    VerdictKind, Whereabouts, Why, WorstMessage,
+    Severity, Snapshot, Summary, Tail, TailRow, TracerCost, Trust, TypicalRow, Unknown,
+    UnknownTraffic, Verdict, VerdictKind, Whereabouts, Why, WorstMessage,
 };
 pub use why::{BlameSink, Evidence, HeldUp, Losses, Missing, Setting, Told, blame};

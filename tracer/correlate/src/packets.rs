@@ -12,6 +12,9 @@ use wirelap_events::{
 /// CPUs whose last received datagram is remembered.
 const CPUS: usize = 4096;
 
+/// What a conversation that was given up sends after this long is looked at again.
+const PAUSE: Nanos = Nanos::from_millis(1_000);
+
 /// Packets in memory that are remembered; when there are more, those of flows that are gone go.
 const PACKETS: usize = 262_144;
 
@@ -61,13 +64,21 @@ impl Correlator {
             self.syn(at, packet, tcp)
         };
         let Some(conversation) = self.flows.get_mut(way) else { return };
+        let since = at - conversation.seen;
         conversation.seen = conversation.seen.max(at);
         if tcp.flags & tcp_flags::RST != 0 {
             self.ends(way);
         }
         let Some(conversation) = self.flows.get_mut(way) else { return };
+        if !matches!(conversation.state, State::Decoding(..)) {
+            conversation.count_unread(way.side, packet, tcp, at);
+            if packet.payload_len > 0 && since > PAUSE {
+                conversation.look_again();
+            }
+        }
         if matches!(conversation.state, State::Ignored) {
-            self.totals.unknown_bytes += u64::from(packet.payload_len);
+            let missing = u64::from(packet.payload_len).saturating_sub(packet.payload.len() as u64);
+            conversation.watch(way.side, packet.payload, missing);
             return;
         }
         let flow = conversation.flow_mut(way.side);
@@ -233,7 +244,7 @@ impl Correlator {
         let Some(conversation) = self.flows.get_mut(way) else { return };
         conversation.seen = conversation.seen.max(at);
         if matches!(conversation.state, State::Ignored) {
-            self.totals.unknown_bytes += u64::from(packet.payload_len);
+            conversation.count_datagram(way.side, packet, at);
             return;
         }
         let flow = conversation.flow_mut(way.side);
@@ -246,6 +257,7 @@ impl Correlator {
             let (number, range) = marks.add(packet, at);
             flow.devices.counts(packet, packet.hook == PacketHook::Xmit);
             conversation.ledger.packet(way.side, packet, 0);
+            conversation.unread.count(way.side, u64::from(packet.payload_len), at);
             conversation.datagram_packet(way.side, range, packet, &mut self.found);
             self.note_asides(at, way);
             self.remember(packet, way, number);
@@ -286,7 +298,7 @@ impl Correlator {
         let Some(conversation) = self.flows.get_mut(way) else { return };
         conversation.seen = conversation.seen.max(at);
         if matches!(conversation.state, State::Ignored) {
-            self.totals.unknown_bytes += u64::from(packet.payload_len);
+            conversation.count_datagram(way.side, packet, at);
             return;
         }
         let flow = conversation.flow_mut(way.side);

@@ -206,7 +206,8 @@ impl Correlator {
     pub(crate) fn row_of(&mut self, way: Way) -> Option<GroupId> {
         let conversation = self.flows.get(way)?;
         let Some(protocol) = conversation.protocol() else { return self.labelled_row(way) };
-        let state = self.sockets.learned + self.rows.labels() as u64;
+        let told = u64::from(conversation.tells_server());
+        let state = (self.sockets.learned + self.rows.labels() as u64) << 1 | told;
         if let Some((row, known)) = conversation.row
             && known == state
         {

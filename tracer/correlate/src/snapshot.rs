@@ -21,6 +21,65 @@ pub struct Snapshot {
     pub trust: Trust,
     /// What the user should know beside the figures, one sentence each.
     pub notes: Vec<String>,
+    /// Traffic that is not decoded.
+    pub unknown: Unknown,
+}
+
+/// Traffic that is not decoded: encrypted, or in a protocol that wirelap only names, or in none that it knows.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Unknown {
+    /// One row a server and what is spoken with it, the most bytes first; a few.
+    pub rows: Vec<UnknownTraffic>,
+    /// Connections that are in no row.
+    pub other_connections: u64,
+    /// Their payload bytes.
+    pub other_bytes: u64,
+}
+
+/// Connections to one server that speak the same.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct UnknownTraffic {
+    /// What it is, in words: `TLS 1.3 (SNI broker.example)`; empty if nothing told.
+    pub name: String,
+    /// The protocol: `TLS`, `HTTP/2`, `Redis` …
+    pub protocol: Option<String>,
+    /// Its version.
+    pub version: Option<String>,
+    /// The server's name that the client asked for.
+    pub server_name: Option<String>,
+    /// What travels inside, as the client or the server said.
+    pub inside: Option<String>,
+    /// Whether nobody in between can read it.
+    pub is_encrypted: bool,
+    /// Over UDP rather than TCP.
+    pub is_udp: bool,
+    /// The server's address.
+    pub endpoint: Option<SocketAddr>,
+    /// The server's process, if it is here.
+    pub server: Option<String>,
+    /// The clients' processes; a few.
+    pub clients: Vec<String>,
+    /// At least one of the connections was open before observation began.
+    pub joined_late: bool,
+    /// Connections so far.
+    pub connections: u64,
+    /// Payload bytes that clients sent.
+    pub bytes_to_server: u64,
+    /// Payload bytes that the server sent.
+    pub bytes_from_server: u64,
+    /// The first byte.
+    pub first: Nanos,
+    /// The last byte.
+    pub last: Nanos,
+    /// Payload bits a second since the first byte.
+    pub bit_per_s: f64,
+}
+
+impl UnknownTraffic {
+    /// Payload bytes both ways.
+    pub fn bytes(&self) -> u64 {
+        self.bytes_to_server.saturating_add(self.bytes_from_server)
+    }
 }
 
 /// One row of the comparison.

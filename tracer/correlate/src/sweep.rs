@@ -69,6 +69,7 @@ impl Correlator {
     /// Forgets a conversation; what it added up to stays.
     pub(crate) fn forget(&mut self, way: Way) {
         let row = self.row_of(way);
+        self.keep_unknown(way);
         let Some(mut gone) = self.flows.remove(way) else { return };
         gone.tell(&mut self.totals);
         match row.and_then(|row| self.rows.get_mut(row)) {

@@ -1,7 +1,7 @@
 //! What a protocol must be able to say.
 
-use crate::Memory;
 use crate::stream::KEPT_BYTES;
+use crate::{Look, Memory};
 use wirelap_events::{Ask, ByteRange, Frame, GlobalKey, Offset, Transport};
 
 /// One of the two ends of a conversation. Which of them is the client is for the protocol to find
@@ -12,6 +12,17 @@ pub enum Side {
     A,
     /// The other one.
     B,
+}
+
+impl Side {
+    /// The end at the other side.
+    #[must_use]
+    pub fn other(self) -> Side {
+        match self {
+            Side::A => Side::B,
+            Side::B => Side::A,
+        }
+    }
 }
 
 /// How sure a protocol is that some bytes are its own.
@@ -53,6 +64,18 @@ pub trait Protocol: Sync {
     /// protocol. `at_start` tells that the flow was seen from its first byte; otherwise `head` begins
     /// at a packet boundary somewhere in mid-stream.
     fn recognise(&self, transport: Transport, head: &[u8], at_start: bool) -> Recognition;
+
+    /// What of it starts with `head`, somewhere in a TCP stream, or is the datagram `head`. Asked at many places of a
+    /// stream that was joined late, so it is quick to say no.
+    fn sight(&self, _transport: Transport, _head: &[u8]) -> Look {
+        Look::No
+    }
+
+    /// Whether `head` is so much like the start of a PDU that it is tried although nothing else says that one starts there:
+    /// asked at every byte of a saturated sender's packets.
+    fn stands_out(&self, _head: &[u8]) -> bool {
+        false
+    }
 
     /// How its messages travel.
     fn topology(&self) -> Topology {
@@ -203,6 +226,21 @@ pub trait Connection: Send {
     /// How many bytes are kept of a PDU that does not lie in one packet.
     fn kept_bytes(&self, _side: Side) -> usize {
         KEPT_BYTES
+    }
+
+    /// [`Protocol::stands_out`], of its protocol.
+    fn stands_out(&self, _head: &[u8]) -> bool {
+        false
+    }
+
+    /// Whether messages are encrypted from here on, so that none is found.
+    fn is_encrypted(&self) -> bool {
+        false
+    }
+
+    /// The end that serves, if its frames have told.
+    fn server(&self) -> Option<Side> {
+        None
     }
 
     /// Reads one PDU and hands its frames to `out`. The frames cover the PDU's whole range, end to

@@ -8,6 +8,7 @@
 //! Nothing here panics on any input, and nothing grows without bound.
 
 pub mod connection;
+pub mod foreign;
 pub mod kafka;
 pub mod memory;
 pub mod mqtt;
@@ -18,6 +19,8 @@ pub mod reader;
 pub mod recognise;
 pub mod registry;
 pub mod rtps;
+pub mod search;
+pub mod sight;
 pub mod stream;
 pub mod xrce;
 pub mod zenoh;
@@ -29,3 +32,5 @@ pub use connection::{
 pub use memory::{Memories, Memory};
 pub use reader::Reader;
 pub use registry::{by_name, registry};
+pub use search::Search;
+pub use sight::{Look, Sight};

@@ -26,6 +26,14 @@ pub struct Hints {
     pub known: Option<&'static str>,
 }
 
+impl Hints {
+    /// Whether the ports or the server say that it is this.
+    pub fn names(&self, transport: Transport, protocol: &dyn Protocol) -> bool {
+        self.known == Some(protocol.name())
+            || protocol.ports(transport).iter().any(|port| self.ports.contains(port))
+    }
+}
+
 impl From<[u16; 2]> for Hints {
     fn from(ports: [u16; 2]) -> Hints {
         Hints { ports, known: None }
@@ -59,8 +67,7 @@ fn choose_from(
     let mut need_more = false;
     for &protocol in protocols.iter().filter(|p| p.transports().contains(&transport)) {
         let found = protocol.recognise(transport, head, at_start);
-        let hinted = hints.known == Some(protocol.name())
-            || protocol.ports(transport).iter().any(|port| hints.ports.contains(port));
+        let hinted = hints.names(transport, protocol);
         match found {
             Recognition::No => continue,
             Recognition::NeedMore => {

@@ -14,6 +14,7 @@
 //! | [`grid`], [`table`], [`doctor_table`] | the same figures for people |
 //! | [`schema`] | the JSON Schemas, generated from the types |
 //! | [`trace`] | messages on a time line, for Perfetto and Chrome |
+//! | [`unknown`] | traffic that is not decoded |
 //! | [`write`] | JSON to a file, all or nothing |
 
 mod bytes_table;
@@ -34,6 +35,7 @@ pub mod scenario;
 pub mod schema;
 pub mod table;
 pub mod trace;
+pub mod unknown;
 pub mod why;
 pub mod write;
 
@@ -47,5 +49,6 @@ pub use run::{
     SegmentRow, Skipped, Slowdown, Throughput, TracerCost, Trust,
 };
 pub use scenario::{Kind, Pacing, Scenario};
+pub use unknown::{Unknown, UnknownTraffic};
 pub use why::Why;
 pub use write::{WriteError, write_json};

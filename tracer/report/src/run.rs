@@ -8,7 +8,7 @@ pub use crate::overhead::{
 };
 pub use crate::process::{Process, Scheduling};
 use crate::why::Why;
-use crate::{ClockOffset, Distribution, Environment, HostClock, Scenario};
+use crate::{ClockOffset, Distribution, Environment, HostClock, Scenario, Unknown};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -36,6 +36,9 @@ pub struct RunReport {
     pub skipped: Vec<Skipped>,
     /// What a reader should know beside the figures, one sentence each.
     pub notes: Vec<String>,
+    /// Traffic that is not decoded: encrypted, in a protocol that is only named, or in none that is known.
+    #[serde(default)]
+    pub unknown: Unknown,
 }
 
 /// A middleware, or a broker of it, that was asked for and could not be run.

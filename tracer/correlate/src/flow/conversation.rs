@@ -1,8 +1,9 @@
 //! Two directions and the decoder that reads them.
 
 use super::known::Known;
+use super::pending::Pending;
 use super::recognition::Attempts;
-use super::{Carried, Finds, Flow, Found, Identity, Piece};
+use super::{Carried, Finds, Flow, Found, Identity, Piece, Unread};
 use crate::config::Config;
 use crate::correlator::Totals;
 use crate::ledger::Ledger;
@@ -10,8 +11,9 @@ use rustc_hash::FxHasher;
 use std::hash::{Hash, Hasher};
 use wirelap_events::{
     Ask, ByteRange, Class, Data, FlowKey, Frame, GlobalKey, GroupId, Nanos, Offset, Packet,
-    Portion, Stamp,
+    Portion, Stamp, TcpFields,
 };
+use wirelap_protocols::foreign::{ForeignName, Observer};
 use wirelap_protocols::stream::Stream;
 use wirelap_protocols::{Connection, Fragments, FrameSink, Memories, Pdu, Protocol, Side};
 
@@ -59,6 +61,18 @@ pub struct Conversation {
     pub(super) memories: Memories,
     /// What is spoken where.
     pub(super) known: Known,
+    /// What was seen while its protocol is not known.
+    pub(super) pending: Option<Box<Pending>>,
+    /// Watches for protocols that are not decoded.
+    pub(super) observer: Option<Box<Observer>>,
+    /// The name of the one that it speaks, once nothing more is looked at.
+    pub(super) name: Option<Box<ForeignName>>,
+    /// It is never looked at again.
+    pub(super) is_final: bool,
+    /// Bytes that passed before it was recognised and were not kept.
+    pub(super) skipped: u64,
+    /// Payload while its protocol is not known.
+    pub unread: Unread,
 }
 
 /// Kinds of frames that bear on messages and are none.
@@ -223,6 +237,12 @@ impl Conversation {
             asides: Asides::default(),
             memories,
             known,
+            pending: None,
+            observer: None,
+            name: None,
+            is_final: false,
+            skipped: 0,
+            unread: Unread::default(),
         }
     }
 
@@ -241,11 +261,27 @@ impl Conversation {
         }
     }
 
+    /// Counts the payload of a packet while it is not known what it is.
+    pub fn count_unread(&mut self, side: Side, packet: &Packet<'_>, tcp: &TcpFields, at: Nanos) {
+        if packet.payload_len > 0
+            && let Some(range) = self.flow_mut(side).payload_range(tcp, packet.payload_len)
+        {
+            self.unread.add(side, range, at);
+        }
+    }
+
+    /// Counts a datagram of a conversation that nothing is read from: on one device.
+    pub fn count_datagram(&mut self, side: Side, packet: &Packet<'_>, at: Nanos) {
+        if self.flow_mut(side).devices.counts(packet, false) {
+            self.unread.count(side, u64::from(packet.payload_len), at);
+        }
+    }
+
     /// Bytes that no frame was found in, those of a pause on purpose left out.
     pub fn undecoded_bytes(&self) -> u64 {
         let streams = self.flows.iter().filter_map(|flow| flow.stream.as_ref());
         let all: u64 = streams.map(Stream::undecoded_bytes).sum();
-        all.saturating_sub(self.paused)
+        all.saturating_add(self.skipped).saturating_sub(self.paused)
     }
 
     /// Adds to the totals what they do not have yet, so that nobody has to look at idle conversations.
@@ -302,6 +338,16 @@ impl Conversation {
             flow.resume_at(at, out);
         });
         self.paused += self.undecoded_bytes().saturating_sub(before);
+    }
+
+    /// Whether its protocol is known and its messages are encrypted.
+    pub fn is_encrypted(&self) -> bool {
+        matches!(&self.state, State::Decoding(_, connection) if connection.is_encrypted())
+    }
+
+    /// Whether its frames have told which end serves.
+    pub fn tells_server(&self) -> bool {
+        matches!(&self.state, State::Decoding(_, connection) if connection.server().is_some())
     }
 
     /// Whether what one side sends may be a copy of what it sends to others.
@@ -390,8 +436,18 @@ impl Conversation {
     fn datagram(&mut self, side: Side, range: ByteRange, bytes: &[u8], found: &mut Finds) {
         self.uncaptured += range.len().saturating_sub(bytes.len() as u64);
         if matches!(self.state, State::Undecided(_)) {
-            self.recognise_datagram(side, bytes);
+            self.recognise_datagram(side, range, bytes, found);
         }
+        self.read_datagram(side, range, bytes, found);
+    }
+
+    pub(super) fn read_datagram(
+        &mut self,
+        side: Side,
+        range: ByteRange,
+        bytes: &[u8],
+        found: &mut Finds,
+    ) {
         if let State::Decoding(_, connection) = &mut self.state {
             let (asides, ledger) = (&mut self.asides, &mut self.ledger);
             let mut out = Collector::new(asides, side, ledger, found);

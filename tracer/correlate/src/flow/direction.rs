@@ -8,6 +8,7 @@ use crate::config::Config;
 use crate::join::AssemblyId;
 use crate::marks::{Path, TcpMarks, UdpMarks};
 use crate::ring::Ring;
+use arrayvec::ArrayVec;
 use std::collections::VecDeque;
 use wirelap_events::tcp_flags;
 use wirelap_events::{Ask, ByteRange, FlowKey, Nanos, Offset, Seq, SocketId, TcpFields, Transport};
@@ -134,6 +135,8 @@ pub struct Flow {
     pub assembling: VecDeque<AssemblyId>,
     /// The sequence number of the SYN.
     pub isn: Option<Seq>,
+    /// Where the last writes began, while the protocol is not known: likely starts of PDUs.
+    pub writes: ArrayVec<Offset, WRITES>,
     /// Where the sender's next write begins, told when it was found open: a likely start of a PDU.
     pub boundary: Option<Offset>,
     /// One past the last byte, once a FIN was seen: the kernel's counters run one further.
@@ -162,6 +165,9 @@ pub struct Flow {
     /// Cuts PDUs, once the protocol is known (TCP).
     pub stream: Option<Stream>,
 }
+
+/// Writes whose beginnings are remembered until their packet comes.
+pub const WRITES: usize = 8;
 
 /// The first bytes of a direction, for recognition.
 #[derive(Debug, Default)]
@@ -194,6 +200,7 @@ impl Flow {
             pending: VecDeque::new(),
             assembling: VecDeque::new(),
             isn: None,
+            writes: ArrayVec::new(),
             boundary: None,
             end: None,
             carried: Carried::default(),

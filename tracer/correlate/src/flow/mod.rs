@@ -5,11 +5,13 @@ mod conversation;
 mod devices;
 mod direction;
 mod known;
+mod pending;
 mod pieces;
 mod reassembly;
 mod recognition;
 mod table;
 mod topics;
+mod unread;
 mod unwrap;
 
 pub use conversation::{Conversation, State, identity_of};
@@ -17,6 +19,7 @@ pub use direction::{Flow, Marks, Request};
 pub use reassembly::{Limits, Piece, Reassembly};
 pub use table::{FlowTable, Node, Way, other};
 pub use topics::Topics;
+pub use unread::Unread;
 pub use unwrap::Unwrap;
 
 use wirelap_events::{ByteRange, GlobalKey, Offset, Stamp, TopicId};

@@ -1,17 +1,30 @@
 //! Finding out what a conversation speaks.
+//!
+//! Seen from its first byte, its beginning tells. Joined in mid-stream, both directions are searched for messages that
+//! follow each other (`wirelap_protocols::search`); what comes meanwhile is kept as far as messages may be in it, and read
+//! once it is known what they are.
 
+use super::pending::Pending;
 use super::table::ends;
 use super::{Conversation, Finds, Piece, State};
-use wirelap_events::{Offset, Transport};
+use wirelap_events::{ByteRange, Offset, Transport};
+use wirelap_protocols::foreign::datagram;
 use wirelap_protocols::recognise::{Choice, Hints, choose};
-use wirelap_protocols::{Protocol, Side};
+use wirelap_protocols::search::SURE_BITS;
+use wirelap_protocols::stream::Stream;
+use wirelap_protocols::{Look, Protocol, Side};
 
 /// First bytes that are kept of one direction.
 const HEAD_BYTES: usize = 4096;
 
-/// A conversation joined in mid-stream may begin in the middle of a long message: it is asked again at
-/// this many packets.
+/// A conversation whose beginning was seen is asked again at this many packets.
 const PACKETS: u32 = 256;
+
+/// One that was joined in mid-stream may be in the middle of a long message, and send many more.
+const PACKETS_JOINED: u32 = 1 << 16;
+
+/// Evidence that a long message is open: what its payload looks like says nothing then.
+const OPEN_BITS: u32 = 24;
 
 /// What has been tried.
 #[derive(Clone, Copy, Debug, Default)]
@@ -40,16 +53,57 @@ impl Conversation {
         let transport = self.flows[0].key.transport;
         let connection = protocol.connection_with(transport, &self.memories.of(protocol));
         self.state = State::Decoding(protocol, connection);
+        self.unread = super::Unread::default();
+        self.observer = None;
     }
 
     pub(super) fn recognise_piece(&mut self, side: Side, piece: Piece<'_>, found: &mut Finds) {
         let Piece::Bytes { at, bytes, missing } = piece else {
+            let Piece::Gap { at, len } = piece else { return };
             self.flow_mut(side).head.bytes.clear();
+            if let Some(pending) = &mut self.pending {
+                pending.searches[side as usize].gap(at, len);
+            }
             return;
         };
-        if self.flow(side).head.refused {
+        let flow = self.flow_mut(side);
+        let from_start = flow.isn.is_some();
+        let begins = from_start && at == Offset::START;
+        let is_head = from_start && !flow.head.refused && (begins || !flow.head.bytes.is_empty());
+        let refused = flow.head.refused;
+        self.observe(side, begins, bytes, missing);
+        if is_head {
+            self.recognise_head(side, piece, found);
+        } else if refused {
             self.count_attempt();
-            return;
+        } else {
+            self.recognise_middle(side, piece, found);
+        }
+        if matches!(self.state, State::Undecided(_)) && self.is_certainly_foreign() {
+            self.ignore();
+        }
+    }
+
+    /// Watches for what is not decoded.
+    fn observe(&mut self, side: Side, begins: bool, bytes: &[u8], missing: u64) {
+        self.observer.get_or_insert_default().packet(side, begins, bytes, missing);
+    }
+
+    /// Whether it is named, and has no open message of a known protocol in which such bytes may lie.
+    fn is_certainly_foreign(&self) -> bool {
+        let is_certain = self.observer.as_ref().is_some_and(|observer| observer.is_certain());
+        let best = self.pending.as_ref().and_then(|pending| pending.best());
+        is_certain && best.is_none_or(|(_, bits)| bits < OPEN_BITS)
+    }
+
+    /// The first bytes of a direction.
+    fn recognise_head(&mut self, side: Side, piece: Piece<'_>, found: &mut Finds) {
+        let Piece::Bytes { at, bytes, missing } = piece else { return };
+        if let Some(behind) = behind_proxy(bytes) {
+            // What the proxy's client sends starts behind what the proxy says of it.
+            let at = at.plus((bytes.len() - behind.len()) as u64);
+            let piece = Piece::Bytes { at, bytes: behind, missing };
+            return self.recognise_middle(side, piece, found);
         }
         let hints = self.hints();
         let flow = self.flow_mut(side);
@@ -61,26 +115,87 @@ impl Conversation {
         let kept = bytes.get(..room).unwrap_or(bytes);
         head.bytes.extend_from_slice(kept);
         head.missing = missing + (bytes.len() - kept.len()) as u64;
-        let at_start = flow.isn.is_some() && flow.head.at == Offset::START;
-        let mut choice = choose(Transport::Tcp, &flow.head.bytes, at_start, hints);
+        let missing = head.missing;
+        let mut choice = choose(Transport::Tcp, &head.bytes, true, hints);
         // Where the server is known to speak something, a start that was missed without a trace is no obstacle.
-        if matches!(choice, Choice::Unknown) && at_start && hints.known.is_some() {
-            choice = choose(Transport::Tcp, &flow.head.bytes, false, hints);
+        if matches!(choice, Choice::Unknown) && hints.known.is_some() {
+            choice = choose(Transport::Tcp, &head.bytes, false, hints);
         }
         match choice {
             Choice::Protocol(protocol) => {
                 self.recognised(protocol);
+                if let Some(pending) = self.pending.take() {
+                    self.read_kept(side, at, *pending, protocol, found);
+                }
                 self.read_heads(side, piece, found);
             }
-            Choice::NeedMore if flow.head.missing == 0 => {}
-            Choice::NeedMore | Choice::Unknown => self.refuse(side, at_start),
+            Choice::NeedMore if missing == 0 => {}
+            Choice::NeedMore | Choice::Unknown => self.refuse(side),
+        }
+    }
+
+    /// Somewhere in mid-stream.
+    fn recognise_middle(&mut self, side: Side, piece: Piece<'_>, found: &mut Finds) {
+        let Piece::Bytes { at, bytes, missing } = piece else { return };
+        let hints = self.hints();
+        let writes = std::mem::take(&mut self.flow_mut(side).writes);
+        let pending = self.pending.get_or_insert_default();
+        pending.packet(side, at, (bytes, missing), &writes);
+        let is_named = self.observer.as_ref().is_some_and(|observer| observer.name().is_some());
+        if let Some(protocol) = pending.decided(Transport::Tcp, &hints, is_named) {
+            let pending = self.pending.take().unwrap_or_default();
+            self.recognised(protocol);
+            // The other direction's beginning may have been seen, and not have told.
+            self.read_heads(side, piece, found);
+            self.read_kept(side, at, *pending, protocol, found);
+        } else {
+            pending.trim();
+            self.count_attempt();
+        }
+    }
+
+    /// Reads what was kept: from where a message is known to start, if it is. `at` is where the last packet starts.
+    fn read_kept(
+        &mut self,
+        side: Side,
+        at: Offset,
+        pending: Pending,
+        protocol: &'static dyn Protocol,
+        found: &mut Finds,
+    ) {
+        let other = side.other();
+        let Pending { searches, mut kept, .. } = pending;
+        for side in [other, side] {
+            if kept[side as usize].packets.is_empty() {
+                self.skipped += kept[side as usize].lost;
+                continue;
+            }
+            let start = searches[side as usize].best_of(protocol).map(|best| best.start);
+            let kept = std::mem::take(&mut kept[side as usize]);
+            self.skipped += kept.lost;
+            let end = kept.packets.back().map(|last| last.at);
+            let from = start.or(end).unwrap_or(at);
+            if start.is_some() {
+                self.flow_mut(side).stream = Some(Stream::new(side, false));
+            }
+            for packet in kept.packets {
+                let before = from.0.saturating_sub(packet.at.0);
+                let cut = usize::try_from(before).unwrap_or(usize::MAX).min(packet.bytes.len());
+                let missing_cut = (before - cut as u64).min(packet.missing);
+                self.skipped += cut as u64 + missing_cut;
+                let (at, missing) =
+                    (packet.at.plus(cut as u64 + missing_cut), packet.missing - missing_cut);
+                let bytes = packet.bytes.get(cut..).unwrap_or_default();
+                if !bytes.is_empty() || missing > 0 {
+                    self.read_piece(side, Piece::Bytes { at, bytes, missing }, found);
+                }
+            }
         }
     }
 
     /// The head of `side` ends with the packet `last`, which may be longer than what was kept of it.
     fn read_heads(&mut self, side: Side, last: Piece<'_>, found: &mut Finds) {
-        let other = if side == Side::A { Side::B } else { Side::A };
-        for side in [other, side] {
+        for side in [side.other(), side] {
             let head = std::mem::take(&mut self.flow_mut(side).head);
             if !head.bytes.is_empty() {
                 let (at, bytes) = (head.at, head.bytes.as_slice());
@@ -116,11 +231,11 @@ impl Conversation {
         }
     }
 
-    fn refuse(&mut self, side: Side, at_start: bool) {
+    fn refuse(&mut self, side: Side) {
         let flow = self.flow_mut(side);
         // Bytes that were not captured contradict nothing: probes that are only just being attached can see a
         // connection's first packets without them.
-        flow.head.refused = at_start && flow.head.missing == 0;
+        flow.head.refused = flow.head.missing == 0;
         if !flow.head.refused {
             flow.head.bytes.clear();
         }
@@ -132,9 +247,10 @@ impl Conversation {
     }
 
     fn count_attempt(&mut self) {
+        let is_joined = self.flows.iter().all(|flow| !flow.head.refused);
         if let State::Undecided(attempts) = &mut self.state {
             attempts.packets += 1;
-            if attempts.packets > PACKETS {
+            if attempts.packets > if is_joined { PACKETS_JOINED } else { PACKETS } {
                 self.ignore();
             }
         }
@@ -142,19 +258,104 @@ impl Conversation {
 
     /// Stops looking, and frees what was kept for it.
     fn ignore(&mut self) {
+        let refused = self.flows.iter().any(|flow| flow.head.refused);
         self.state = State::Ignored;
+        self.pending = None;
+        // What is known not to be decoded is not looked at again; of the rest, a pause may show the next message's start.
+        self.is_final = refused || self.observer.as_ref().is_some_and(|seen| seen.is_certain());
         for flow in &mut self.flows {
             flow.head = super::direction::Head::default();
         }
+        if self.foreign_name().is_none() {
+            self.observer = None;
+        }
     }
 
-    pub(super) fn recognise_datagram(&mut self, side: Side, bytes: &[u8]) {
+    /// A packet of a conversation that is named and not decoded: its next ones may tell a version, or what is inside.
+    pub fn watch(&mut self, side: Side, bytes: &[u8], missing: u64) {
+        let Some(observer) = &mut self.observer else { return };
+        observer.packet(side, false, bytes, missing);
+        if observer.is_done() {
+            self.name = observer.name().cloned().map(Box::new);
+            self.observer = None;
+        }
+    }
+
+    /// What it is called, if it is known and not decoded.
+    pub fn foreign_name(&self) -> Option<&wirelap_protocols::foreign::ForeignName> {
+        self.name.as_deref().or_else(|| self.observer.as_ref()?.name())
+    }
+
+    /// Looks again at a conversation that was given up and sends after a pause: it most likely begins with a message.
+    pub fn look_again(&mut self) {
+        if self.is_final || !matches!(self.state, State::Ignored) {
+            return;
+        }
+        self.state = State::Undecided(Attempts::default());
+        for flow in &mut self.flows {
+            flow.interrupted = true;
+        }
+    }
+
+    pub(super) fn recognise_datagram(
+        &mut self,
+        side: Side,
+        range: ByteRange,
+        bytes: &[u8],
+        found: &mut Finds,
+    ) {
         let hints = self.hints();
         let first = self.flow(side).head.at == Offset(0);
         self.flow_mut(side).head.at = Offset::START;
-        match choose(Transport::Udp, bytes, first, hints) {
-            Choice::Protocol(protocol) => self.recognised(protocol),
-            Choice::NeedMore | Choice::Unknown => self.count_attempt(),
+        let pending = self.pending.get_or_insert_default();
+        let is_enough = |protocol: &dyn Protocol| {
+            let look = protocol.sight(Transport::Udp, bytes);
+            hints.names(Transport::Udp, protocol)
+                || !matches!(look, Look::Pdu(sight) if sight.bits < SURE_BITS)
+        };
+        let decided = match choose(Transport::Udp, bytes, first, hints) {
+            Choice::Protocol(protocol) if is_enough(protocol) => Some(protocol),
+            _ => {
+                pending.searches[side as usize].datagram(bytes);
+                pending.decided(Transport::Udp, &hints, false)
+            }
+        };
+        match decided {
+            Some(protocol) => {
+                let pending = self.pending.take().unwrap_or_default();
+                self.recognised(protocol);
+                for (side, range, bytes) in pending.datagrams {
+                    self.read_datagram(side, range, &bytes, found);
+                }
+            }
+            None => {
+                pending.datagram(side, range, bytes);
+                if let Some(name) = datagram(bytes) {
+                    self.name = Some(Box::new(name));
+                    self.ignore_named();
+                } else {
+                    self.count_attempt();
+                }
+            }
         }
     }
+
+    /// UDP: a datagram that only one protocol sends has named it.
+    fn ignore_named(&mut self) {
+        self.state = State::Ignored;
+        self.pending = None;
+        self.is_final = true;
+    }
+}
+
+/// What follows the line or header that a proxy puts before what its client sends (HAProxy, "The PROXY protocol", §2).
+fn behind_proxy(bytes: &[u8]) -> Option<&[u8]> {
+    const LONGEST_LINE: usize = 107;
+    const SIGNATURE: &[u8] = b"\r\n\r\n\0\r\nQUIT\n";
+    if bytes.starts_with(b"PROXY TCP") || bytes.starts_with(b"PROXY UNKNOWN") {
+        let end = bytes.iter().take(LONGEST_LINE).position(|byte| *byte == b'\n')?;
+        return bytes.get(end + 1..);
+    }
+    let [_, _, high, low, ..] = *bytes.strip_prefix(SIGNATURE)? else { return None };
+    bytes.get(SIGNATURE.len() + 4 + usize::from(u16::from_be_bytes([high, low]))..)
 }

@@ -65,6 +65,8 @@ pub struct FlowTable {
     overrides: Vec<(u16, &'static dyn Protocol)>,
     /// The first address of the host that an address is of, for hosts that are known to have several.
     hosts: FxHashMap<IpAddr, IpAddr>,
+    /// Ports that programs here listen on.
+    listening: Vec<u16>,
     serial: u64,
     /// Conversations before this index were shrunk.
     shrunk: usize,
@@ -83,7 +85,7 @@ impl FlowTable {
             all.iter().filter_map(move |&one| Some((one, first?))).collect::<Vec<_>>()
         };
         let hosts = config.hosts.iter().flat_map(of_host).collect();
-        FlowTable { overrides, hosts, ..FlowTable::default() }
+        FlowTable { overrides, hosts, listening: config.listening.clone(), ..FlowTable::default() }
     }
 
     /// The one address that stands for all of a host.
@@ -187,16 +189,22 @@ impl FlowTable {
         Some(gone)
     }
 
-    /// The end that serves: the one that accepted the conversation; else the one at a port that the
-    /// user or the protocol names; else the one that talks to several; else the one at the lower port.
+    /// The end that serves: the one that accepted the conversation; else the one that its frames tell; else the one at a
+    /// port that a program listens on, or that the user or the protocol names; else the one that talks to several; else the one at the lower port.
     pub fn server(&self, way: Way) -> Option<Side> {
         let conversation = self.get(way)?;
         if conversation.server.is_some() {
             return conversation.server;
         }
+        if let State::Decoding(_, connection) = &conversation.state
+            && let Some(server) = connection.server()
+        {
+            return Some(server);
+        }
         let key = conversation.flows[0].key;
         let known = |port: u16| {
-            self.overrides.iter().any(|&(p, _)| p == port)
+            self.listening.contains(&port)
+                || self.overrides.iter().any(|&(p, _)| p == port)
                 || conversation
                     .protocol()
                     .is_some_and(|protocol| protocol.ports(key.transport).contains(&port))

@@ -8,6 +8,7 @@ mod flows;
 mod fragments;
 mod given_up;
 mod kafka;
+mod joined;
 mod ledger;
 mod loss;
 mod lost;

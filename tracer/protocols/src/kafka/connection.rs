@@ -182,6 +182,10 @@ impl Connection for Kafka {
         }
     }
 
+    fn stands_out(&self, head: &[u8]) -> bool {
+        survey::stands_out(head)
+    }
+
     fn pdu(&mut self, side: Side, pdu: Pdu<'_>, out: &mut dyn FrameSink) {
         let (mut range, mut bytes) = (pdu.range, pdu.bytes);
         while !range.is_empty() {
@@ -190,6 +194,10 @@ impl Connection for Kafka {
             let read = usize::try_from(len).unwrap_or(usize::MAX);
             bytes = bytes.get(read..).unwrap_or_default();
         }
+    }
+
+    fn server(&self) -> Option<Side> {
+        self.client.map(Side::other)
     }
 
     fn gap(&mut self, side: Side) {

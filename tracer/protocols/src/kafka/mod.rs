@@ -85,7 +85,7 @@ mod topics;
 mod unpack;
 mod walk;
 
-use crate::{Connection, Memory, Protocol, Recognition, Topology};
+use crate::{Connection, Look, Memory, Protocol, Recognition, Topology};
 use topics::Topics;
 use wirelap_events::Transport;
 
@@ -111,6 +111,14 @@ impl Protocol for Kafka {
 
     fn recognise(&self, _: Transport, head: &[u8], at_start: bool) -> Recognition {
         survey::recognise(head, at_start)
+    }
+
+    fn stands_out(&self, head: &[u8]) -> bool {
+        survey::stands_out(head)
+    }
+
+    fn sight(&self, _: Transport, head: &[u8]) -> Look {
+        survey::sight(head)
     }
 
     fn topology(&self) -> Topology {

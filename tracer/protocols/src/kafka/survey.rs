@@ -6,7 +6,7 @@ use super::fields::{Fault, Fields, Read, ensure};
 use super::head::{guess_fetch, promises_fetch};
 use super::header::{RequestHeader, SIZE_BYTES, pdu_bytes};
 use super::walk::{Layout, Walk};
-use crate::Recognition;
+use crate::{Look, Recognition, Sight as Seen};
 
 /// A longer PDU is not believed without knowing more: the most that a broker accepts by default
 /// (`socket.request.max.bytes`), and twice what a consumer asks for (`fetch.max.bytes`).
@@ -127,4 +127,40 @@ fn believed(head: &[u8], sight: Sight) -> Recognition {
         Evidence::Strong => Recognition::Yes,
         Evidence::Weak => Recognition::Maybe,
     }
+}
+
+/// What the PDU at the front of `head` tells.
+pub(super) fn sight(head: &[u8]) -> Look {
+    const STRONG_BITS: u32 = 36;
+    const REQUEST_BITS: u32 = 20;
+    const RESPONSE_BITS: u32 = 5;
+    const ENOUGH: usize = 1024;
+    // The high byte of a size of less than 16 MiB; larger ones are rare.
+    if head.first().is_some_and(|first| *first > 6) {
+        return Look::No;
+    }
+    let (request, response) = (request(head), response(head));
+    for sight in [request, response].into_iter().flatten() {
+        if sight.evidence == Evidence::Strong {
+            return Look::Pdu(Seen::new(sight.total, STRONG_BITS));
+        }
+    }
+    match (request, response) {
+        (Err(Fault::Short(_)), _) | (_, Err(Fault::Short(_))) if head.len() < ENOUGH => Look::Short,
+        (Ok(sight), _) => {
+            let number = u64::try_from(sight.correlation_id).unwrap_or(0);
+            Look::Pdu(Seen::new(sight.total, REQUEST_BITS).weak().numbered(0, number))
+        }
+        // Its correlation id counts up, but so does what others put there.
+        (_, Ok(sight)) => Look::Pdu(Seen::new(sight.total, RESPONSE_BITS).weak()),
+        _ => Look::No,
+    }
+}
+
+/// Whether a request of a client with a name, or records, are at the front of `head`.
+pub(super) fn stands_out(head: &[u8]) -> bool {
+    // Keys and versions of requests are small numbers.
+    let is_strong =
+        |found: Read<Sight>| found.is_ok_and(|found| found.evidence == Evidence::Strong);
+    matches!(head, [0..=6, _, _, _, 0, 0..=100, 0, 0..=30, ..]) && is_strong(request(head))
 }

@@ -5,7 +5,7 @@ use super::body::{Publish, Version, check, protocol};
 use super::fields::{Fault, Fields};
 use super::header::{Header, Kind};
 use super::version::Knowledge;
-use crate::{Connection, FrameSink, Pdu, PduLen, Side};
+use crate::{Connection, FrameSink, Pdu, PduLen, Protocol, Side};
 use wirelap_events::{ByteRange, Class, Data, Frame};
 
 /// After a gap, a longer packet is not believed; brokers' usual limits are far below.
@@ -15,13 +15,15 @@ const PLAUSIBLE_BYTES: u32 = 64 << 20;
 #[derive(Debug)]
 pub(super) struct Mqtt {
     version: Knowledge,
+    /// Who serves, once a packet that only one end sends has told.
+    server: Option<Side>,
     /// By the side that sends them.
     aliases: [Aliases; 2],
 }
 
 impl Mqtt {
     pub fn new() -> Mqtt {
-        Mqtt { version: Knowledge::Nothing, aliases: Default::default() }
+        Mqtt { version: Knowledge::Nothing, server: None, aliases: Default::default() }
     }
 
     fn publish(
@@ -76,6 +78,15 @@ impl Mqtt {
         {
             self.version = Knowledge::Told(version);
         }
+        match header.kind {
+            Kind::Connect | Kind::Subscribe | Kind::Unsubscribe | Kind::Pingreq => {
+                self.server = Some(side.other());
+            }
+            Kind::Connack | Kind::Suback | Kind::Unsuback | Kind::Pingresp => {
+                self.server = Some(side);
+            }
+            _ => {}
+        }
         let version = self.version.version_of(header, fields);
         let class = match check(header, version, fields) {
             Ok(properties) => {
@@ -125,6 +136,10 @@ impl Connection for Mqtt {
         strict(head, self.version).is_some()
     }
 
+    fn stands_out(&self, head: &[u8]) -> bool {
+        Protocol::stands_out(&super::PROTOCOL, head)
+    }
+
     fn pdu(&mut self, side: Side, pdu: Pdu<'_>, out: &mut dyn FrameSink) {
         match split(pdu.bytes) {
             Ok((header, fields)) if header.kind == Kind::Publish => {
@@ -139,6 +154,10 @@ impl Connection for Mqtt {
                 data: None,
             }),
         }
+    }
+
+    fn server(&self) -> Option<Side> {
+        self.server
     }
 
     fn gap(&mut self, side: Side) {

@@ -16,7 +16,8 @@ mod header;
 mod properties;
 mod version;
 
-use crate::{Connection, Protocol, Reader, Recognition, Topology};
+use crate::sight::text_bits;
+use crate::{Connection, Look, PduLen, Protocol, Reader, Recognition, Sight, Topology};
 use header::Kind;
 use version::Knowledge;
 use wirelap_events::Transport;
@@ -47,6 +48,14 @@ impl Protocol for Mqtt {
             Recognition::No => middle(head),
             found => found,
         }
+    }
+
+    fn stands_out(&self, head: &[u8]) -> bool {
+        stands_out(head)
+    }
+
+    fn sight(&self, _: Transport, head: &[u8]) -> Look {
+        sight(head)
     }
 
     fn topology(&self) -> Topology {
@@ -112,4 +121,51 @@ fn middle(head: &[u8]) -> Recognition {
             Some((_, tail)) => rest = tail,
         }
     }
+}
+
+/// What the packet at the front of `head` tells. A PUBLISH tells by its type (10 of 256 bytes), the high byte of its topic's
+/// length, and the topic.
+fn sight(head: &[u8]) -> Look {
+    const ACK_BITS: u32 = 14;
+    let header = match header::Header::read(head) {
+        Ok(header) => header,
+        Err(PduLen::Need(_)) => return Look::Short,
+        Err(_) => return Look::No,
+    };
+    let body = head.get(header.bytes..).unwrap_or_default();
+    if header.kind == Kind::Publish {
+        let Some((len, topic)) = body.split_first_chunk::<2>() else {
+            return if header.remaining < 2 { Look::No } else { Look::Short };
+        };
+        let len = u32::from(u16::from_be_bytes(*len));
+        if len + 2 > header.remaining {
+            return Look::No;
+        }
+        // What there is of the topic is read before the rest of it comes.
+        if connection::strict(head, Knowledge::Nothing).is_none() {
+            let is_cut = topic.len() < len as usize && body::is_topic_name(topic);
+            return if is_cut { Look::Short } else { Look::No };
+        }
+        let topic = topic.get(..len as usize).unwrap_or(topic);
+        let sure = if len < 256 { 13 } else { 6 };
+        return Look::Pdu(Sight::new(header.packet_len(), sure + text_bits(topic)));
+    }
+    let is_whole = body.len() >= header.remaining as usize;
+    match connection::strict(head, Knowledge::Nothing) {
+        Some(_) if !is_whole => Look::Short,
+        Some(header) if header.kind == Kind::Connect => {
+            Look::Pdu(Sight::new(header.packet_len(), 60))
+        }
+        Some(header) => Look::Pdu(Sight::new(header.packet_len(), ACK_BITS).weak()),
+        None if !is_whole && header.remaining < 4096 => Look::Short,
+        None => Look::No,
+    }
+}
+
+/// Whether a PUBLISH with a topic of some length is at the front of `head`.
+fn stands_out(head: &[u8]) -> bool {
+    const ENOUGH_BITS: u32 = 20;
+    // Most bytes that are searched are no PUBLISH's first.
+    head.first().is_some_and(|first| first >> 4 == Kind::Publish as u8)
+        && matches!(sight(head), Look::Pdu(Sight { bits: ENOUGH_BITS.., telling: true, .. }))
 }

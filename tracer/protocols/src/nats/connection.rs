@@ -2,7 +2,7 @@
 
 use super::jetstream;
 use super::line::{Kind, Line, Message, is_word};
-use crate::{Connection, FrameSink, Pdu, PduLen, Reader, Side};
+use crate::{Connection, FrameSink, Pdu, PduLen, Protocol, Reader, Side};
 use wirelap_events::{ByteRange, Class, Data, Frame};
 
 /// After a gap, a larger message is not believed; 64 MiB is the most that servers can be told to take.
@@ -16,6 +16,10 @@ const CRLF: &[u8] = b"\r\n";
 pub(super) struct Nats {
     /// Both ends are servers: `HMSG` has other arguments there.
     is_internal: bool,
+    /// Who serves, once a message has told.
+    server: Option<Side>,
+    /// The conversation has gone on with TLS.
+    is_encrypted: bool,
     /// Confirmed acks that wait for their empty answer.
     confirmed_acks: u32,
 }
@@ -156,10 +160,28 @@ impl Connection for Nats {
         Line::read(head).is_ok_and(|line| is_strict(&line, head))
     }
 
-    fn pdu(&mut self, _: Side, pdu: Pdu<'_>, out: &mut dyn FrameSink) {
+    fn stands_out(&self, head: &[u8]) -> bool {
+        Protocol::stands_out(&super::PROTOCOL, head)
+    }
+
+    fn is_encrypted(&self) -> bool {
+        self.is_encrypted
+    }
+
+    fn server(&self) -> Option<Side> {
+        self.server.filter(|_| !self.is_internal)
+    }
+
+    fn pdu(&mut self, side: Side, pdu: Pdu<'_>, out: &mut dyn FrameSink) {
         let Ok(line) = Line::read(pdu.bytes) else {
+            self.is_encrypted |= tls_record(pdu.bytes).is_some();
             return out.frame(&control("record", Class::Opaque, pdu.range));
         };
+        match line.verb.kind {
+            Kind::Publish { .. } => self.server = Some(side.other()),
+            Kind::Deliver { .. } => self.server = Some(side),
+            _ => {}
+        }
         self.is_internal |= matches!(line.verb.kind, Kind::Forward | Kind::Internal(_));
         match line.verb.kind {
             Kind::Publish { .. } | Kind::Deliver { .. } if !self.is_internal => {

@@ -13,7 +13,7 @@ mod connection;
 mod jetstream;
 mod line;
 
-use crate::{Connection, PduLen, Protocol, Recognition, Topology};
+use crate::{Connection, Look, PduLen, Protocol, Recognition, Sight, Topology};
 use line::{Kind, Line};
 use wirelap_events::{Class, Transport};
 
@@ -42,6 +42,16 @@ impl Protocol for Nats {
             Recognition::No if !at_start => middle(head),
             found => found,
         }
+    }
+
+    fn stands_out(&self, head: &[u8]) -> bool {
+        let is_message =
+            |line: &Line<'_>| matches!(line.verb.kind, Kind::Publish { .. } | Kind::Deliver { .. });
+        Line::read(head).is_ok_and(|line| is_message(&line) && connection::is_strict(&line, head))
+    }
+
+    fn sight(&self, _: Transport, head: &[u8]) -> Look {
+        sight(head)
     }
 
     fn topology(&self) -> Topology {
@@ -94,3 +104,29 @@ fn middle(head: &[u8]) -> Recognition {
     }
     if head.is_empty() { Recognition::NeedMore } else { found }
 }
+
+/// What the operation at the front of `head` tells: each character of its line but what is free in it.
+fn sight(head: &[u8]) -> Look {
+    const MESSAGE_BITS: u32 = 36;
+    const LINE_BITS: u32 = 28;
+    const WORD_BITS: u32 = 12;
+    let line = match Line::read(head) {
+        Ok(line) => line,
+        Err(PduLen::Need(_)) if head.len() < LONGEST_SIGHT => return Look::Short,
+        Err(_) => return Look::No,
+    };
+    let Some(len) = line.pdu_len().filter(|_| connection::is_strict(&line, head)) else {
+        return Look::No;
+    };
+    Look::Pdu(match line.verb.kind {
+        Kind::Publish { .. } | Kind::Deliver { .. } | Kind::Forward => {
+            Sight::new(len, MESSAGE_BITS)
+        }
+        // `PING` and `+OK` are Redis's too.
+        Kind::Control(Class::KeepAlive | Class::Ack) => Sight::new(len, WORD_BITS).weak(),
+        Kind::Control(_) | Kind::Internal(_) => Sight::new(len, LINE_BITS),
+    })
+}
+
+/// A longer line is not waited for.
+const LONGEST_SIGHT: usize = 4096;

@@ -8,7 +8,7 @@ use super::names::Names;
 use super::security::Policy;
 use super::service::{READ_REQUEST, Service};
 use super::walk::Walk;
-use crate::{Connection, FrameSink, Pdu, PduLen, Reader, Side};
+use crate::{Connection, FrameSink, Pdu, PduLen, Protocol, Reader, Side};
 use wirelap_events::{ByteRange, Class, Frame};
 
 /// The name of a message that cannot be read because its channel encrypts.
@@ -37,6 +37,10 @@ impl Connection for OpcUa {
 
     fn resync(&self, _: Side, head: &[u8]) -> bool {
         Header::read(head).is_ok_and(Header::is_plausible)
+    }
+
+    fn stands_out(&self, head: &[u8]) -> bool {
+        Protocol::stands_out(&super::PROTOCOL, head)
     }
 
     fn pdu(&mut self, side: Side, pdu: Pdu<'_>, out: &mut dyn FrameSink) {

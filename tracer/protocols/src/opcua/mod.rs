@@ -34,9 +34,9 @@ mod service;
 mod value;
 mod walk;
 
-use crate::{Connection, PduLen, Protocol, Recognition, Topology};
+use crate::{Connection, Look, PduLen, Protocol, Reader, Recognition, Sight, Topology};
 use fields::{Fault, Fields};
-use header::{Header, Kind, MESSAGE_HEADER_BYTES};
+use header::{HEADER_BYTES, Header, Kind, MESSAGE_HEADER_BYTES};
 use security::Policy;
 use service::Service;
 use wirelap_events::Transport;
@@ -70,6 +70,15 @@ impl Protocol for OpcUa {
         }
     }
 
+    fn stands_out(&self, head: &[u8]) -> bool {
+        head.first().is_some_and(u8::is_ascii_uppercase)
+            && Header::read(head).is_ok_and(|header| header.is_plausible())
+    }
+
+    fn sight(&self, _: Transport, head: &[u8]) -> Look {
+        sight(head)
+    }
+
     fn topology(&self) -> Topology {
         Topology::Either
     }
@@ -97,5 +106,32 @@ fn recognise(header: Header, head: &[u8]) -> Recognition {
         Err(Fault::Short) => Recognition::NeedMore,
         // Encrypted.
         Err(Fault::Malformed) => Recognition::Maybe,
+    }
+}
+
+/// What the chunk at the front of `head` tells: four letters, and a length that makes sense. Its number counts up by one.
+fn sight(head: &[u8]) -> Look {
+    const BITS: u32 = 34;
+    const SERVICE_BITS: u32 = 44;
+    const SEQUENCE_AT: usize = HEADER_BYTES + 8;
+    match Header::read(head) {
+        Err(PduLen::Need(_)) => Look::Short,
+        Err(_) => Look::No,
+        Ok(header) if !header.is_plausible() => Look::No,
+        Ok(header) => {
+            let bits = match recognise(header, head) {
+                Recognition::Yes => SERVICE_BITS,
+                Recognition::No => return Look::No,
+                Recognition::Maybe | Recognition::NeedMore => BITS,
+            };
+            let sight = Sight::new(u64::from(header.size), bits);
+            let number = head.get(SEQUENCE_AT..).and_then(|rest| Reader::new(rest).u32_le());
+            Look::Pdu(match number {
+                Some(number) if header.kind == Kind::Message => {
+                    sight.numbered(0, u64::from(number))
+                }
+                _ => sight,
+            })
+        }
     }
 }

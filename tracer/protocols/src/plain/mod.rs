@@ -7,7 +7,9 @@
 //! UDP: one datagram is one payload
 //! ```
 
-use crate::{Connection, FrameSink, Pdu, PduLen, Protocol, Reader, Recognition, Side, Topology};
+use crate::{
+    Connection, FrameSink, Look, Pdu, PduLen, Protocol, Reader, Recognition, Side, Sight, Topology,
+};
 use wirelap_events::stamp::STAMP_BYTES;
 use wirelap_events::{Class, Data, Frame, Stamp, Transport};
 
@@ -46,6 +48,20 @@ impl Protocol for PlainTcp {
             None => Recognition::NeedMore,
             Some(len) if (len as usize) < STAMP_BYTES => Recognition::No,
             Some(_) => recognise_stamp(reader.peek_rest()),
+        }
+    }
+
+    fn stands_out(&self, head: &[u8]) -> bool {
+        head.first() == Some(&0) && self.recognise(Transport::Tcp, head, false) == Recognition::Yes
+    }
+
+    fn sight(&self, transport: Transport, head: &[u8]) -> Look {
+        const BITS: u32 = 44;
+        let len = Reader::new(head).u32_be().map_or(0, u64::from);
+        match self.recognise(transport, head, false) {
+            Recognition::NeedMore => Look::Short,
+            Recognition::Yes => Look::Pdu(Sight::new(len + LENGTH_BYTES as u64, BITS)),
+            Recognition::No | Recognition::Maybe => Look::No,
         }
     }
 
@@ -114,6 +130,10 @@ impl Connection for Plain {
 
     fn resync(&self, _: Side, head: &[u8]) -> bool {
         TCP.recognise(Transport::Tcp, head, false) == Recognition::Yes
+    }
+
+    fn stands_out(&self, head: &[u8]) -> bool {
+        TCP.stands_out(head)
     }
 
     fn pdu(&mut self, _: Side, pdu: Pdu<'_>, out: &mut dyn FrameSink) {

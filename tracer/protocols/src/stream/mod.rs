@@ -252,13 +252,20 @@ impl Stream {
         self.advance(body.len() as u64);
         if self.left_of(range) == 0 {
             let ends_packet = tail.is_empty() && missing == 0;
-            if guess && !ends_packet && !conn.resync(self.side, tail) {
+            if guess && !ends_packet && !self.goes_on(tail, conn) {
                 self.lose(conn);
             } else {
                 self.deliver(range, conn, out);
             }
         }
         tail
+    }
+
+    /// Whether a PDU may start with `tail`, which a packet ends with.
+    fn goes_on(&self, tail: &[u8], conn: &dyn Connection) -> bool {
+        const TOO_SHORT: usize = 32;
+        let is_cut = tail.len() < TOO_SHORT && measure(conn, self.side, tail) != PduLen::Invalid;
+        is_cut || conn.resync(self.side, tail)
     }
 
     fn left_of(&self, range: ByteRange) -> u64 {

@@ -5,7 +5,7 @@
 //! the start of another. A PDU that is longer than the packet is followed as a guess until its end
 //! shows what comes after it; a packet that convinces by itself overrides it, so that a wrong guess
 //! costs little. A saturated sender's packets start anywhere: for those, a bounded number of bytes is
-//! searched for two PDUs in a row.
+//! searched for two PDUs in a row, or for the start of a long one that stands out.
 
 use super::{BETWEEN_PDUS, State, Stream, plausible, to_usize};
 use crate::{Connection, PduLen, Side};
@@ -61,10 +61,20 @@ impl Stream {
         self.search_left -= tries;
         for at in 1..tries {
             let Some((before, tail)) = bytes.split_at_checked(at) else { break };
-            if matches!(judge(conn, self.side, tail, missing), Verdict::Chain(2..)) {
-                self.skip(before);
-                self.lock(conn);
-                return tail;
+            match judge(conn, self.side, tail, missing) {
+                Verdict::Chain(whole) if whole >= 2 || conn.stands_out(tail) => {
+                    self.skip(before);
+                    self.lock(conn);
+                    return tail;
+                }
+                // One that is longer than the packet: its own end has to confirm it.
+                Verdict::Head(len) if conn.stands_out(tail) => {
+                    self.skip(before);
+                    let range = ByteRange::new(self.next.unwrap_or_default(), len);
+                    self.state = State::Body { range, cut: false, guess: true };
+                    return tail;
+                }
+                _ => {}
             }
         }
         bytes

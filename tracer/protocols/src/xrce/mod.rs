@@ -25,7 +25,7 @@ mod payload;
 mod streams;
 mod survey;
 
-use crate::{Connection, Protocol, Recognition, Topology};
+use crate::{Connection, Look, Protocol, Recognition, Topology};
 use wirelap_events::Transport;
 
 /// DDS-XRCE, as the registry lists it.
@@ -60,6 +60,10 @@ impl Protocol for Xrce {
                 found => found,
             },
         }
+    }
+
+    fn sight(&self, transport: Transport, head: &[u8]) -> Look {
+        survey::sight(head, transport == Transport::Tcp)
     }
 
     fn topology(&self) -> Topology {

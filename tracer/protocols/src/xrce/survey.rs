@@ -4,7 +4,7 @@
 use super::message::{
     CREATE_CLIENT, FRAGMENT, Header, STATUS_AGENT, Step, Steps, Submessage, is_plausible,
 };
-use crate::{Reader, Recognition};
+use crate::{Look, Reader, Recognition, Sight};
 
 /// Bytes of the shortest message: a header without key, and a RESET.
 pub(super) const SHORTEST: u64 = 8;
@@ -48,6 +48,32 @@ pub(super) fn stream(head: &[u8]) -> Evidence {
         None => Evidence::Short,
         Some(len) if len < SHORTEST => Evidence::None,
         Some(len) => message(reader.take_up_to(usize::try_from(len).unwrap_or(usize::MAX)), len),
+    }
+}
+
+/// What the message at the front of `head`, or the datagram `head`, tells. A stream's messages are numbered.
+pub(super) fn sight(head: &[u8], is_stream: bool) -> Look {
+    const STRONG_BITS: u32 = 44;
+    const WEAK_BITS: u32 = 10;
+    let mut reader = Reader::new(head);
+    let len = if is_stream { reader.u16_le().map(u64::from) } else { Some(head.len() as u64) };
+    let Some(len) = len else { return Look::Short };
+    if len < SHORTEST {
+        return Look::No;
+    }
+    let captured = reader.take_up_to(usize::try_from(len).unwrap_or(usize::MAX));
+    let total = len + if is_stream { 2 } else { 0 };
+    let number = Header::read(&mut Reader::new(captured)).map(|header| {
+        (u64::from(header.session) << 8 | u64::from(header.stream), u64::from(header.sequence))
+    });
+    match (message(captured, len), number) {
+        (Evidence::None, _) => Look::No,
+        (Evidence::Short, _) if (captured.len() as u64) < len.min(64) => Look::Short,
+        (Evidence::Strong, _) => Look::Pdu(Sight::new(total, STRONG_BITS)),
+        (_, Some((lane, number))) => {
+            Look::Pdu(Sight::new(total, WEAK_BITS).weak().numbered(lane, number))
+        }
+        (_, None) => Look::No,
     }
 }
 

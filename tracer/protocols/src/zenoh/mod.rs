@@ -21,7 +21,7 @@ mod survey;
 mod transport;
 mod wire;
 
-use crate::{Connection, Protocol, Recognition};
+use crate::{Connection, Look, Protocol, Recognition};
 use session::Session;
 use survey::Evidence;
 use wirelap_events::Transport;
@@ -61,6 +61,10 @@ impl Protocol for Zenoh {
             Transport::Tcp if at_start => starts(head),
             Transport::Tcp => recognition(survey::stream(head)),
         }
+    }
+
+    fn sight(&self, transport: Transport, head: &[u8]) -> Look {
+        survey::sight(head, transport == Transport::Tcp)
     }
 
     fn connection(&self, transport: Transport) -> Box<dyn Connection> {

@@ -5,6 +5,7 @@ use super::network;
 use super::scouting;
 use super::transport::{Fragment, Message, VERSION};
 use super::wire::{Cursor, Stop, WireExpr, id};
+use crate::{Look, Sight};
 
 /// What some bytes tell, up to where they end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,6 +88,37 @@ fn first(head: &[u8], compression: bool) -> (Evidence, &[u8]) {
         _ => batch(bytes, len.into()),
     };
     (evidence, rest)
+}
+
+/// What the batch at the front of `head`, or the datagram `head`, tells. Sequence numbers count up by one.
+pub fn sight(head: &[u8], is_stream: bool) -> Look {
+    const FRAGMENT_BITS: u32 = 5;
+    const WEAK_BITS: u32 = 10;
+    // A FRAME of a network message whose payload ends where the batch does: its length has one byte, or more.
+    let whole_bits = |len: u64| if len < 128 { 16 } else { 22 };
+    const CUT_BITS: u32 = 8;
+    const SCOUTING_BITS: u32 = 24;
+    if !is_stream && scouting::read(&mut Cursor::new(head, head.len() as u64)).is_ok() {
+        return Look::Pdu(Sight::new(head.len() as u64, SCOUTING_BITS));
+    }
+    let (prefix, len, body) = match head.split_first_chunk::<2>() {
+        _ if !is_stream => (0, head.len() as u64, head),
+        None => return Look::Short,
+        Some((len, body)) => (2, u64::from(u16::from_le_bytes(*len)), body),
+    };
+    let bytes = usize::try_from(len).ok().and_then(|len| body.get(..len)).unwrap_or(body);
+    let sight = |bits| Sight::new(prefix + len, bits);
+    match batch(bytes, len) {
+        Evidence::None => Look::No,
+        Evidence::Short if (bytes.len() as u64) < len.min(64) => Look::Short,
+        Evidence::Short => Look::No,
+        Evidence::Weak => Look::Pdu(sight(WEAK_BITS).weak()),
+        Evidence::Strong if bytes.len() as u64 == len => Look::Pdu(sight(whole_bits(len))),
+        Evidence::Strong => Look::Pdu(sight(CUT_BITS)),
+        Evidence::Fragment(fragment) => {
+            Look::Pdu(sight(FRAGMENT_BITS).numbered(fragment.lane.index(), fragment.sn))
+        }
+    }
 }
 
 /// Looks at a datagram.

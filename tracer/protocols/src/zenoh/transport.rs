@@ -51,6 +51,11 @@ impl Lane {
         origin[0] = self.0;
         GlobalKey { origin, seq: number, unique: true }
     }
+
+    /// Its number.
+    pub fn index(self) -> u64 {
+        self.0.into()
+    }
 }
 
 /// What the two ends agree on; the acceptor's `InitAck` has the last word.

@@ -4,7 +4,7 @@ use super::command::{self, Socket};
 use super::frame::{self, Header};
 use super::greeting::{self, Greeting};
 use super::message::{Assembly, Part, Pattern};
-use crate::{Connection, FrameSink, Pdu, PduLen, Side};
+use crate::{Connection, FrameSink, Pdu, PduLen, Protocol, Side};
 use wirelap_events::{ByteRange, Class, Frame};
 
 /// The decoder of one connection.
@@ -87,6 +87,14 @@ impl Connection for Zmtp {
 
     fn resync(&self, _: Side, head: &[u8]) -> bool {
         frame::is_strict(head)
+    }
+
+    fn is_encrypted(&self) -> bool {
+        self.is_secure
+    }
+
+    fn stands_out(&self, head: &[u8]) -> bool {
+        Protocol::stands_out(&super::PROTOCOL, head)
     }
 
     fn pdu(&mut self, side: Side, pdu: Pdu<'_>, out: &mut dyn FrameSink) {

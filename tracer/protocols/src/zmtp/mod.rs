@@ -17,7 +17,7 @@ mod frame;
 mod greeting;
 mod message;
 
-use crate::{Connection, Protocol, Recognition, Topology};
+use crate::{Connection, Look, PduLen, Protocol, Recognition, Sight, Topology};
 use frame::Header;
 use wirelap_events::Transport;
 
@@ -47,6 +47,15 @@ impl Protocol for Zmtp {
             Recognition::No if !at_start => middle(head),
             found => found,
         }
+    }
+
+    fn stands_out(&self, head: &[u8]) -> bool {
+        // A length of eight bytes has at least five zeros.
+        matches!(head, [2 | 3, 0, 0, 0, 0, 0, ..]) && frame::strict(head).is_some()
+    }
+
+    fn sight(&self, _: Transport, head: &[u8]) -> Look {
+        sight(head)
     }
 
     /// Straight, or through a proxy (XSUB and XPUB, ROUTER and DEALER, PULL and PUSH).
@@ -93,4 +102,28 @@ impl Header {
         let len = usize::try_from(self.frame_len()).ok()?;
         bytes.split_at_checked(len).map(|(_, tail)| tail)
     }
+}
+
+/// What the frame at the front of `head` tells: little but its length, unless that has eight bytes or it is a command.
+fn sight(head: &[u8]) -> Look {
+    const COMMAND_BITS: u32 = 40;
+    const LONG_BITS: u32 = 30;
+    const SHORT_BITS: u32 = 6;
+    let header = match Header::read(head) {
+        Ok(header) => header,
+        Err(PduLen::Need(_)) => return Look::Short,
+        Err(_) => return Look::No,
+    };
+    if header.is_command() && head.len() < header.bytes + 8 && header.body >= 8 {
+        return Look::Short;
+    }
+    let Some(header) = frame::strict(head) else { return Look::No };
+    let bits = match header.bytes {
+        _ if header.is_command() => COMMAND_BITS,
+        2 => SHORT_BITS,
+        _ => LONG_BITS,
+    };
+    let sight = Sight::new(header.frame_len(), bits);
+    // A message ends some time: bytes that are all the same have no end.
+    Look::Pdu(if header.has_more() && header.bytes == 2 { sight.weak() } else { sight })
 }

@@ -13,6 +13,7 @@
 //! The processes                 processes.rs
 //! Where the bytes went            bytes_table.rs
 //! How sure we are                 trust.rs
+//! What was not decoded           unknown.rs, once for all results
 //! ```
 
 mod cast;
@@ -23,6 +24,7 @@ mod processes;
 mod slowest;
 mod tail;
 mod trust;
+mod unknown;
 mod words;
 
 pub use found::in_short;
@@ -49,7 +51,14 @@ impl Default for Options {
 pub fn pages(report: &RunReport, options: Options) -> String {
     let pages: Vec<String> =
         report.results.iter().map(|result| page(report, result, options)).collect();
-    pages.join("\n\n")
+    let mut text = pages.join("\n\n");
+    if let Some(unknown) = unknown::text(report) {
+        if !text.is_empty() {
+            text.push_str("\n\n");
+        }
+        text.push_str(&fit(&unknown));
+    }
+    text
 }
 
 /// The page of one result of a report.

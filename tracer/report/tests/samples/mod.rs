@@ -38,6 +38,7 @@ pub fn report() -> RunReport {
         results: vec![tcp(), mqtt()],
         hooks: vec![],
         skipped: vec![],
+        unknown: wirelap_report::Unknown::default(),
         notes: vec!["stopped by Ctrl-C".into()],
     }
 }

@@ -1,0 +1,322 @@
+//! Every protocol, seen from its start or joined, in messages of 1 B to 4 MB: what was sent is counted, on any port.
+
+#[path = "../../../protocols/tests/kafka/compose.rs"]
+#[allow(dead_code)]
+mod kafka;
+#[path = "../../../protocols/tests/opcua/compose.rs"]
+#[allow(dead_code)]
+mod opcua;
+
+use super::world::{Connection, Played, World, process};
+use wirelap_correlate::Config;
+use wirelap_events::{Body, Seq};
+
+/// How the tracer comes to see a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Start {
+    /// From its first byte.
+    First,
+    /// It was open and idle.
+    Idle,
+    /// As `Idle`, of a capture: nothing but packets.
+    Packets,
+    /// A message was on its way.
+    Middle,
+}
+
+/// A message of `len` bytes of payload, number `n` of its kind.
+type Encode = fn(n: u32, len: usize) -> Vec<u8>;
+
+struct Case {
+    name: &'static str,
+    port: u16,
+    /// What the client sends first.
+    opening: &'static [u8],
+    encode: Encode,
+    largest: usize,
+}
+
+/// Bytes that look like nothing, different for each message.
+fn payload(n: u32, len: usize) -> Vec<u8> {
+    let mut state = u64::from(n).wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+    let mut next = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state >> 32) as u8
+    };
+    (0..len).map(|_| next()).collect()
+}
+
+fn varint(mut n: usize) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    while n > 0x7F {
+        bytes.push((n & 0x7F) as u8 | 0x80);
+        n >>= 7;
+    }
+    bytes.push(n as u8);
+    bytes
+}
+
+fn publish(version: u8, n: u32, len: usize) -> Vec<u8> {
+    let mut body = b"\0\x0asensors/t1".to_vec();
+    body.extend((version == 5).then_some(0));
+    body.extend(payload(n, len));
+    [vec![0x30], varint(body.len()), body].concat()
+}
+
+fn nats(n: u32, len: usize) -> Vec<u8> {
+    [format!("PUB sensors.t1 {len}\r\n").as_bytes(), &payload(n, len), b"\r\n"].concat()
+}
+
+fn zmtp(n: u32, len: usize) -> Vec<u8> {
+    let head = match u8::try_from(len) {
+        Ok(len) => vec![0, len],
+        Err(_) => [&[2][..], &(len as u64).to_be_bytes()].concat(),
+    };
+    [head, payload(n, len)].concat()
+}
+
+fn zenoh(n: u32, len: usize) -> Vec<u8> {
+    const PIECE: usize = 60_000;
+    let message = [b"\x5d\x01\x01".to_vec(), varint(len), payload(n, len)].concat();
+    let batch =
+        |body: Vec<u8>| [&u16::try_from(body.len()).unwrap().to_le_bytes()[..], &body].concat();
+    let first = n as usize;
+    if message.len() <= PIECE {
+        return batch([vec![0x25], varint(first), message].concat());
+    }
+    let last = message.len().div_ceil(PIECE) - 1;
+    let first = n as usize * (last + 1);
+    let pieces = message.chunks(PIECE).enumerate().map(|(index, piece)| {
+        // The first one is marked as such by an extension.
+        let (header, mark) = match index {
+            0 => (0xE6, &[2][..]),
+            _ if index == last => (0x26, &[][..]),
+            _ => (0x66, &[][..]),
+        };
+        batch([vec![header], varint(first + index), mark.to_vec(), piece.to_vec()].concat())
+    });
+    pieces.collect::<Vec<_>>().concat()
+}
+
+fn write(n: u32, len: usize) -> Vec<u8> {
+    opcua::chunks(n + 1, &opcua::write(&[&payload(n, len)]), 64_000).concat()
+}
+
+fn produce(n: u32, len: usize) -> Vec<u8> {
+    kafka::produce(n as usize + 7, "t1", &kafka::batch(1, &kafka::record(&payload(n, len))))
+}
+
+const CASES: [Case; 7] = [
+    Case {
+        name: "mqtt",
+        port: 1883,
+        opening: b"\x10\x10\0\x04MQTT\x04\x02\0\x3c\0\x04abcd",
+        encode: |n, len| publish(4, n, len),
+        largest: 4 << 20,
+    },
+    Case {
+        name: "mqtt",
+        port: 1883,
+        opening: b"\x10\x11\0\x04MQTT\x05\x02\0\x3c\0\0\x04abcd",
+        encode: |n, len| publish(5, n, len),
+        largest: 4 << 20,
+    },
+    Case {
+        name: "nats",
+        port: 4222,
+        opening: b"CONNECT {\"verbose\":false}\r\n",
+        encode: nats,
+        largest: 4 << 20,
+    },
+    Case {
+        name: "kafka",
+        port: 9092,
+        opening: b"\0\0\0\x11\0\x12\0\0\0\0\0\x01\0\x07rdkafka",
+        encode: produce,
+        largest: 4 << 20,
+    },
+    Case {
+        name: "zmtp",
+        port: 0,
+        opening: b"\xff\0\0\0\0\0\0\0\x01\x7f\x03\0NULL\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\
+            \x04\x19\x05READY\x0bSocket-Type\0\0\0\x04PUSH",
+        encode: zmtp,
+        largest: 4 << 20,
+    },
+    Case {
+        name: "opcua",
+        port: 4840,
+        opening: b"HELF\x20\0\0\0\0\0\0\0\0\0\x01\0\0\0\x01\0\0\0\0\0\0\0\0\0\0\0\0\0",
+        encode: write,
+        largest: 4 << 20,
+    },
+    Case { name: "zenoh", port: 7447, opening: b"", encode: zenoh, largest: 4 << 20 },
+];
+
+const SIZES: [usize; 7] = [1, 100, 4 << 10, 8 << 10, 64 << 10, 1 << 20, 4 << 20];
+
+/// Sends bytes in one call, in packets of at most `packet` bytes.
+fn send(world: &mut World, pair: &mut Connection, bytes: &[u8], packet: usize) {
+    let (start, len) = pair.up.advance(bytes.len());
+    let way = pair.up;
+    world.send(&way, start, len);
+    let mut at = start;
+    for part in bytes.chunks(packet) {
+        let len = u32::try_from(part.len()).unwrap();
+        world.xmit(&way, at, part);
+        world.rx(&way, at, len);
+        at = at.plus(len);
+        world.ready(&way, at);
+        world.read(&way, at, len);
+    }
+    world.now += 50_000_000;
+}
+
+/// How many messages came out, of how many that began while it was watched.
+fn run(case: &Case, size: usize, start: Start, port: u16, packet: usize) -> (u64, u64) {
+    let mut world = World::new();
+    let (client, server) = (process(10, "client"), process(20, "server"));
+    let to = format!("127.0.0.1:{port}");
+    let mut pair = match start {
+        Start::First => world.connect(client, "127.0.0.1:40000", server, &to),
+        _ => world.existing(client, "127.0.0.1:40000", server, &to),
+    };
+    if start == Start::First && !case.opening.is_empty() {
+        send(&mut world, &mut pair, case.opening, packet);
+    }
+    if start == Start::Middle {
+        // What the socket said when it was found open lay before this message.
+        let message = (case.encode)(99, size);
+        let (_, tail) = message.split_at(message.len() / 3);
+        world.told.clear();
+        pair.up.next = Seq(pair.up.next.0.wrapping_add(77));
+        send(&mut world, &mut pair, tail, packet);
+    }
+    let count = if size > 1 << 20 { 3 } else { 6 };
+    for n in 1..=count {
+        send(&mut world, &mut pair, &(case.encode)(n, size), packet);
+    }
+    if start == Start::Packets {
+        world.told.retain(|told| matches!(told.event.body, Body::Packet(_)));
+    }
+    let config = Config { packets_only: start == Start::Packets, ..Config::default() };
+    let played = Played::new(config, &world.told);
+    let groups: Vec<_> =
+        played.snapshot.groups.iter().filter(|g| g.middleware == case.name).collect();
+    for other in played.snapshot.groups.iter().filter(|group| group.middleware != case.name) {
+        println!("{} {size} {start:?} {port} {packet}: {}", case.name, other.middleware);
+    }
+    if groups.len() != played.snapshot.groups.len() {
+        return (u64::MAX, count.into());
+    }
+    (groups.iter().map(|group| group.messages.sent).sum(), count.into())
+}
+
+#[test]
+fn every_message_is_counted_whatever_its_size_and_however_it_is_met() {
+    let mut wrong = Vec::new();
+    for case in &CASES {
+        for size in SIZES.into_iter().filter(|size| *size <= case.largest) {
+            for start in [Start::First, Start::Idle, Start::Packets, Start::Middle] {
+                // No opening is composed for Zenoh.
+                if start == Start::First && case.opening.is_empty() {
+                    continue;
+                }
+                for port in [case.port, 7_831].into_iter().filter(|port| *port != 0) {
+                    for packet in [1_448, 65_483] {
+                        let (found, sent) = run(case, size, start, port, packet);
+                        if found != sent {
+                            wrong.push(format!(
+                                "{} {size} B {start:?} port {port} packets {packet}: {found} of {sent}",
+                                case.name
+                            ));
+                        }
+                    }
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+/// What is not decoded, as the first bytes of a connection or in its middle, is no row and has its name.
+#[test]
+fn what_is_not_decoded_is_no_row_and_has_a_name() {
+    let record = |n: u32| [&[23, 3, 3, 4, 0][..], &payload(n, 1024)].concat();
+    let bulk = |n: u32| {
+        [
+            format!("*3\r\n$3\r\nSET\r\n$3\r\nk{n:02}\r\n$512\r\n").as_bytes(),
+            &payload(n, 512),
+            b"\r\n",
+        ]
+        .concat()
+    };
+    let http = |n: u32| {
+        [
+            format!("POST /{n} HTTP/1.1\r\nHost: a\r\nContent-Length: 900\r\n\r\n").as_bytes(),
+            &payload(n, 900),
+        ]
+        .concat()
+    };
+    let query = |n: u32| [&b"Q\0\0\0\x10"[..], format!("select {n:04}\0").as_bytes()].concat();
+    let cases: [(&str, &dyn Fn(u32) -> Vec<u8>); 5] = [
+        ("TLS", &record),
+        ("Redis", &bulk),
+        ("HTTP", &http),
+        ("PostgreSQL", &query),
+        ("", &|n| payload(n, 700)),
+    ];
+    for (name, encode) in cases {
+        for port in [7_831, 1883, 8883, 4222, 9092, 7447, 4840] {
+            for is_joined in [true, false] {
+                let mut world = World::new();
+                let (client, server) = (process(10, "client"), process(20, "server"));
+                let to = format!("127.0.0.1:{port}");
+                let mut pair = if is_joined {
+                    world.existing(client, "127.0.0.1:40000", server, &to)
+                } else {
+                    world.connect(client, "127.0.0.1:40000", server, &to)
+                };
+                for n in 0..40 {
+                    send(&mut world, &mut pair, &encode(n), 65_483);
+                }
+                let played = Played::new(Config::default(), &world.told);
+                let groups = &played.snapshot.groups;
+                assert!(groups.is_empty(), "{name} on {port}: {:?}", groups[0].middleware);
+                let [row] = &played.snapshot.unknown.rows[..] else {
+                    panic!("{name}: not one row")
+                };
+                // A record of application data is no beginning of TLS, but it is one of its records.
+                assert!(
+                    row.name.starts_with(name) && row.name.is_empty() == name.is_empty(),
+                    "{row:?}"
+                );
+                let sent: usize = (0..40).map(|n| encode(n).len()).sum();
+                assert_eq!(
+                    (row.bytes_to_server, row.bytes_from_server),
+                    (sent as u64, 0),
+                    "{name}"
+                );
+                assert_eq!(row.server.as_deref(), Some("server"));
+                let note = &played.snapshot.notes[0];
+                assert!(note.contains(&format!("port {port}")), "{note}");
+            }
+        }
+    }
+}
+
+/// Random payload in packets of a saturated sender: whatever it looks like, it is nothing.
+#[test]
+fn random_bytes_are_nothing() {
+    for (seed, packet) in [(1, 1_448), (2, 65_483), (3, 100), (4, 700)] {
+        let mut world = World::new();
+        let (client, server) = (process(10, "client"), process(20, "server"));
+        let mut pair = world.existing(client, "127.0.0.1:40000", server, "127.0.0.1:7831");
+        send(&mut world, &mut pair, &payload(seed, 16 << 20), packet);
+        let played = Played::new(Config::default(), &world.told);
+        assert!(played.snapshot.groups.is_empty(), "{:?}", played.snapshot.groups[0].middleware);
+        assert_eq!(played.snapshot.unknown.rows[0].name, "");
+    }
+}

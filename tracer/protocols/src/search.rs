@@ -1,0 +1,357 @@
+//! Finds out what a conversation speaks that was joined in mid-stream, one direction at a time.
+//!
+//! ```text
+//!        packet              packet             packet
+//! |-----------------|-------------------|------------------|
+//!   ·· | head · · · ·  · · · ·  body · ·  · · · | head | head ···
+//!      ^ a place that looks like a PDU's start:   ^ its end, where the next one has to start:
+//!        a candidate with some bits of evidence     more evidence, or none and it is dropped
+//! ```
+//!
+//! Places to begin at are starts of packets and of writes, and, within limits, every byte of a packet. Of the body of
+//! a long PDU nothing is kept, so its length does not matter.
+
+use crate::{Look, Protocol, Sight, registry};
+use wirelap_events::{Offset, Transport};
+
+/// Candidates that are followed at once.
+const CANDIDATES: usize = 6;
+
+/// Bytes in packets that are searched for the start of a PDU; beyond, only starts of packets and of writes are tried.
+const SEARCH_BYTES: usize = 4 << 20;
+
+/// Evidence that is enough by itself: one of 2³².
+pub const SURE_BITS: u32 = 32;
+
+/// Evidence that is enough where the port or the server's other conversations say the same.
+pub const HINTED_BITS: u32 = 16;
+
+/// What short PDUs, acknowledgements and the like, can add at most.
+const MOST_WEAK_BITS: u32 = 28;
+
+/// What a candidate lacks that was found inside a packet, where there are a thousand places to find one.
+const INSIDE_BITS: u32 = 10;
+
+/// A number that is one more than the last.
+const COUNTED_BITS: u32 = 14;
+
+/// A PDU that ends where a packet ends.
+const FIT_BITS: u32 = 8;
+
+/// The same, of a PDU as long as several packets.
+const LONG_FIT_BITS: u32 = 16;
+const LONG_BYTES: u64 = 16 << 10;
+
+/// A head that is longer is no head.
+const LONGEST_HEAD: usize = 8 << 10;
+
+/// The longest PDU that is believed.
+const LONGEST_PDU: u64 = 256 << 20;
+
+/// Chains within one packet are followed so far.
+const LONGEST_CHAIN: u32 = 64;
+
+/// What one direction may be.
+#[derive(Clone, Copy)]
+pub struct Candidate {
+    /// The protocol.
+    pub protocol: &'static dyn Protocol,
+    /// Where its first PDU starts.
+    pub start: Offset,
+    /// Where the PDU before the next one starts.
+    last: Offset,
+    /// Where its next PDU starts.
+    next: Offset,
+    /// Evidence of PDUs that tell by themselves.
+    strong: u32,
+    /// Evidence of others.
+    weak: u32,
+    /// Evidence that does not count, because there were many places to find it.
+    handicap: u32,
+    /// Whether the PDU that was seen last tells by itself.
+    is_telling: bool,
+    number: Option<(u64, u64)>,
+}
+
+impl Candidate {
+    fn new(protocol: &'static dyn Protocol, start: Offset, handicap: u32) -> Candidate {
+        let [last, next] = [start; 2];
+        let (strong, weak, is_telling, number) = (0, 0, false, None);
+        Candidate { protocol, start, last, next, strong, weak, handicap, is_telling, number }
+    }
+
+    /// The evidence so far, in bits.
+    pub fn bits(&self) -> u32 {
+        self.strong_bits().saturating_add(self.weak.min(MOST_WEAK_BITS))
+    }
+
+    /// Evidence of PDUs that could not be anything else's, in bits.
+    pub fn strong_bits(&self) -> u32 {
+        self.strong.saturating_sub(self.handicap)
+    }
+
+    /// Where the next PDU starts.
+    pub fn next(&self) -> Offset {
+        self.next
+    }
+
+    /// Where the PDU that was seen last starts.
+    pub fn last(&self) -> Offset {
+        self.last
+    }
+
+    fn add(&mut self, sight: Sight) {
+        let follows = matches!((self.number, sight.number), (Some(last), Some(this))
+            if last.0 == this.0 && last.1.checked_add(1) == Some(this.1));
+        let counted = if follows { COUNTED_BITS } else { 0 };
+        let sum = if sight.telling { &mut self.strong } else { &mut self.weak };
+        *sum = sum.saturating_add(sight.bits);
+        self.strong = self.strong.saturating_add(counted);
+        self.number = sight.number;
+        self.is_telling = sight.telling;
+        self.last = self.next;
+        self.next = self.next.plus(sight.len);
+    }
+
+    /// Its last PDU ends with a packet.
+    fn fits(&mut self) {
+        let is_long = self.next.0 - self.last.0 > LONG_BYTES;
+        let bits = if is_long { LONG_FIT_BITS } else { FIT_BITS };
+        let sum = if self.is_telling { &mut self.strong } else { &mut self.weak };
+        *sum = sum.saturating_add(bits);
+    }
+}
+
+impl std::fmt::Debug for Candidate {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} from {} to {}: ", self.protocol.name(), self.start.0, self.next.0)?;
+        write!(f, "{} bits", self.bits())
+    }
+}
+
+/// A packet's bytes in one direction.
+#[derive(Clone, Copy, Debug)]
+struct Span<'a> {
+    at: Offset,
+    bytes: &'a [u8],
+    /// One past the packet's last byte, captured or not.
+    end: Offset,
+}
+
+impl<'a> Span<'a> {
+    /// The bytes from `place` on; `None` where none were captured.
+    fn from(&self, place: Offset) -> Option<&'a [u8]> {
+        let skip = usize::try_from(place.0.checked_sub(self.at.0)?).ok()?;
+        self.bytes.get(skip..).filter(|rest| !rest.is_empty())
+    }
+}
+
+/// One direction of a TCP flow of which nobody knows what it is.
+#[derive(Debug)]
+pub struct Search {
+    candidates: Vec<Candidate>,
+    /// The end of a packet that may be the head of a PDU, and where it starts.
+    carry: (Offset, Vec<u8>),
+    search_left: usize,
+}
+
+impl Default for Search {
+    fn default() -> Search {
+        Search { candidates: Vec::new(), carry: (Offset(0), Vec::new()), search_left: SEARCH_BYTES }
+    }
+}
+
+impl Search {
+    /// The candidates, in no order.
+    pub fn candidates(&self) -> &[Candidate] {
+        &self.candidates
+    }
+
+    /// The best evidence for a protocol in this direction.
+    pub fn best_of(&self, protocol: &dyn Protocol) -> Option<&Candidate> {
+        let same = self.candidates.iter().filter(|c| c.protocol.name() == protocol.name());
+        same.max_by_key(|candidate| candidate.bits())
+    }
+
+    /// The first byte that may be part of a message.
+    pub fn wanted_from(&self) -> Option<Offset> {
+        let starts = self.candidates.iter().map(|candidate| candidate.start);
+        let carry = (!self.carry.1.is_empty()).then_some(self.carry.0);
+        starts.chain(carry).min()
+    }
+
+    /// Bytes were missed: what has to start among them cannot be checked.
+    pub fn gap(&mut self, at: Offset, len: u64) {
+        let end = at.plus(len);
+        self.carry.1.clear();
+        self.candidates.retain(|candidate| candidate.next < at || candidate.next >= end);
+    }
+
+    /// A packet with `missing` bytes after `bytes` that were not captured; writes started at `writes`.
+    pub fn packet(&mut self, at: Offset, bytes: &[u8], missing: u64, writes: &[Offset]) {
+        let end = at.plus(bytes.len() as u64 + missing);
+        let (from, mut joined) = std::mem::take(&mut self.carry);
+        if joined.is_empty() || from.plus(joined.len() as u64) != at {
+            joined.clear();
+            self.carry.1 = joined;
+            self.span(Span { at, bytes, end }, at, writes);
+        } else {
+            joined.extend_from_slice(bytes);
+            self.span(Span { at: from, bytes: &joined, end }, at, writes);
+        }
+    }
+
+    /// A datagram: each is a PDU, and evidence of its own.
+    pub fn datagram(&mut self, bytes: &[u8]) {
+        for &protocol in registry().iter().filter(|p| p.transports().contains(&Transport::Udp)) {
+            let index = self.candidates.iter().position(|c| c.protocol.name() == protocol.name());
+            let Look::Pdu(sight) = protocol.sight(Transport::Udp, bytes) else {
+                if let Some(index) = index {
+                    self.candidates.swap_remove(index);
+                }
+                continue;
+            };
+            let index = index.unwrap_or_else(|| {
+                self.candidates.push(Candidate::new(protocol, Offset(0), 0));
+                self.candidates.len() - 1
+            });
+            if let Some(candidate) = self.candidates.get_mut(index) {
+                candidate.add(sight);
+            }
+        }
+    }
+
+    fn span(&mut self, span: Span<'_>, packet: Offset, writes: &[Offset]) {
+        let mut short: Option<Offset> = None;
+        let mut index = 0;
+        while let Some(candidate) = self.candidates.get_mut(index) {
+            match follow(candidate, span) {
+                Followed::On => index += 1,
+                Followed::Short => {
+                    short = Some(short.map_or(candidate.next, |place| place.min(candidate.next)));
+                    index += 1;
+                }
+                Followed::Wrong => drop(self.candidates.swap_remove(index)),
+            }
+        }
+        let carried = (span.at < packet).then_some(span.at);
+        let places = carried.into_iter().chain([packet]).chain(writes.iter().copied());
+        for place in places.filter(|place| *place >= span.at) {
+            if self.begin(place, span, false) {
+                short = Some(short.map_or(place, |other| place.min(other)));
+            }
+        }
+        if self.candidates.iter().all(|candidate| candidate.strong < HINTED_BITS) {
+            self.look_inside(span, packet);
+        }
+        self.keep_head(short, span);
+    }
+
+    /// Tries all protocols at one place. Returns whether some could not tell because there is too little of it.
+    fn begin(&mut self, place: Offset, span: Span<'_>, strict: bool) -> bool {
+        let Some(head) = span.from(place) else { return false };
+        let mut short = false;
+        for &protocol in registry().iter().filter(|p| p.transports().contains(&Transport::Tcp)) {
+            if self.is_followed(protocol, place) {
+                continue;
+            }
+            match protocol.sight(Transport::Tcp, head) {
+                Look::No => {}
+                Look::Short => short = true,
+                Look::Pdu(sight) if sight.len == 0 || sight.len > LONGEST_PDU => {}
+                Look::Pdu(sight) if strict && sight.bits < HINTED_BITS => {}
+                Look::Pdu(_) => {
+                    let handicap = if strict { INSIDE_BITS } else { 0 };
+                    self.add(Candidate::new(protocol, place, handicap), span);
+                }
+            }
+        }
+        short && !strict
+    }
+
+    /// Whether a candidate of the protocol has come past this place by PDUs that tell.
+    fn is_followed(&self, protocol: &dyn Protocol, place: Offset) -> bool {
+        self.candidates.iter().any(|candidate| {
+            candidate.protocol.name() == protocol.name()
+                && candidate.start <= place
+                && (candidate.start == place || candidate.next == place)
+        })
+    }
+
+    fn add(&mut self, mut candidate: Candidate, span: Span<'_>) {
+        if matches!(follow(&mut candidate, span), Followed::Wrong) {
+            return;
+        }
+        if self.candidates.len() < CANDIDATES {
+            self.candidates.push(candidate);
+        } else if let Some(weakest) = self.candidates.iter_mut().min_by_key(|c| (c.bits(), c.start))
+            && weakest.bits() <= candidate.bits()
+        {
+            *weakest = candidate;
+        }
+    }
+
+    /// Looks for the start of a PDU inside a packet.
+    fn look_inside(&mut self, span: Span<'_>, packet: Offset) {
+        let Some(bytes) = span.from(packet) else { return };
+        let tries = bytes.len().min(self.search_left);
+        self.search_left -= tries;
+        for at in 1..tries {
+            let Some(head) = bytes.get(at..) else { return };
+            if registry().iter().any(|protocol| protocol.stands_out(head)) {
+                self.begin(packet.plus(at as u64), span, true);
+                if self.candidates.iter().any(|candidate| candidate.strong >= HINTED_BITS) {
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Keeps the last bytes of a packet if a PDU may begin there.
+    fn keep_head(&mut self, short: Option<Offset>, span: Span<'_>) {
+        self.carry.1.clear();
+        let captured_end = span.at.plus(span.bytes.len() as u64);
+        let Some((place, head)) = short.and_then(|place| Some((place, span.from(place)?))) else {
+            return;
+        };
+        if captured_end == span.end && head.len() <= LONGEST_HEAD {
+            self.carry.0 = place;
+            self.carry.1.extend_from_slice(head);
+        } else {
+            self.candidates.retain(|candidate| candidate.next != place);
+        }
+    }
+}
+
+/// What became of a candidate in a packet.
+enum Followed {
+    On,
+    /// Its next PDU has begun with too few bytes.
+    Short,
+    Wrong,
+}
+
+/// Follows a candidate through a packet.
+fn follow(candidate: &mut Candidate, span: Span<'_>) -> Followed {
+    if candidate.next < span.at {
+        return Followed::Wrong;
+    }
+    for _ in 0..LONGEST_CHAIN {
+        if candidate.next >= span.end {
+            break;
+        }
+        // A place in bytes that were not captured.
+        let Some(head) = span.from(candidate.next) else { return Followed::Wrong };
+        match candidate.protocol.sight(Transport::Tcp, head) {
+            Look::Pdu(sight) if sight.len > 0 && sight.len <= LONGEST_PDU => {
+                candidate.add(sight);
+            }
+            Look::Short => return Followed::Short,
+            Look::No | Look::Pdu(_) => return Followed::Wrong,
+        }
+    }
+    if candidate.next == span.end {
+        candidate.fits();
+    }
+    Followed::On
+}

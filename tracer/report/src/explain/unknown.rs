@@ -1,0 +1,28 @@
+//! Traffic that is not decoded: what it is, where, and how much.
+
+use super::words::clean;
+use crate::RunReport;
+use crate::grid::hang;
+use crate::unknown::sentence;
+
+/// Heading and sentences; `None` where all was decoded.
+pub fn text(report: &RunReport) -> Option<String> {
+    let unknown = &report.unknown;
+    if unknown.traffic.is_empty() {
+        return None;
+    }
+    let mut out = String::from("What was not decoded\n");
+    for row in &unknown.traffic {
+        out.push_str(&hang("  ", &clean(&sentence(row))));
+    }
+    if unknown.other_connections > 0 {
+        out.push_str(&hang(
+            "  ",
+            &format!(
+                "And {} bytes in {} more connections.",
+                unknown.other_bytes, unknown.other_connections
+            ),
+        ));
+    }
+    Some(out)
+}
