@@ -320,3 +320,30 @@ fn random_bytes_are_nothing() {
         assert_eq!(played.snapshot.unknown.rows[0].name, "");
     }
 }
+
+/// A proxy says who its client is before the client's first byte (HAProxy's PROXY protocol), in the same packet or before.
+#[test]
+fn behind_a_proxys_header_a_conversation_begins() {
+    let line = b"PROXY TCP4 10.0.0.1 10.0.0.2 40000 7831\r\n".to_vec();
+    let binary = [&b"\r\n\r\n\0\r\nQUIT\n\x21\x11\0\x0c"[..], &[10; 12]].concat();
+    let mqtt = &CASES[0];
+    for header in [line, binary] {
+        for is_alone in [true, false] {
+            let mut world = World::new();
+            let (client, server) = (process(10, "haproxy"), process(20, "server"));
+            let mut pair = world.connect(client, "127.0.0.1:40000", server, "127.0.0.1:7831");
+            if is_alone {
+                send(&mut world, &mut pair, &header, 1_448);
+                send(&mut world, &mut pair, mqtt.opening, 1_448);
+            } else {
+                send(&mut world, &mut pair, &[&header, mqtt.opening].concat(), 1_448);
+            }
+            for n in 0..3 {
+                send(&mut world, &mut pair, &(mqtt.encode)(n, 50), 1_448);
+            }
+            let played = Played::new(Config::default(), &world.told);
+            assert_eq!(played.group().middleware, "mqtt");
+            assert_eq!(played.group().messages.sent, 3);
+        }
+    }
+}

@@ -11,8 +11,9 @@ pub mod transcript;
 
 use std::fmt::Write as _;
 use wirelap_events::{ByteRange, Frame, Offset, Transport};
+use wirelap_protocols::foreign::{Observer, datagram};
 use wirelap_protocols::stream::Stream;
-use wirelap_protocols::{Connection, Pdu, Protocol, Side};
+use wirelap_protocols::{Connection, Pdu, Protocol, Search, Side};
 
 /// One packet of a conversation.
 #[derive(Clone, Debug)]
@@ -231,10 +232,28 @@ pub fn check_packed(name: &str, packed: &[u8]) {
         for at_start in [false, true] {
             let _ = protocol.recognise(transport, &chunk.bytes, at_start);
         }
+        let _ = (protocol.sight(transport, &chunk.bytes), protocol.stands_out(&chunk.bytes));
     }
+    check_unknown(&chunks);
     let mut len = packed.len() % 7;
     check_everywhere(protocol, transport, &chunks, || {
         len = (len + 1) % 7;
         len + 1
     });
+}
+
+/// What looks for protocols in mid-stream, and for foreign ones, takes anything.
+fn check_unknown(chunks: &[Chunk]) {
+    let mut searches = [Search::default(), Search::default()];
+    let mut observer = Observer::default();
+    let mut at = [Offset::START; 2];
+    for chunk in chunks {
+        let side = chunk.side as usize;
+        let middle = at[side].plus(chunk.len() / 2);
+        searches[side].packet(at[side], &chunk.bytes, chunk.missing, &[middle]);
+        searches[side].datagram(&chunk.bytes);
+        observer.packet(chunk.side, at[side] == Offset::START, &chunk.bytes, chunk.missing);
+        let _ = (datagram(&chunk.bytes), observer.name().map(ToString::to_string));
+        at[side] = at[side].plus(chunk.len());
+    }
 }
