@@ -24,7 +24,7 @@ const SEARCH_BYTES: usize = 4 << 20;
 pub const SURE_BITS: u32 = 32;
 
 /// Evidence that is enough where the port or the server's other conversations say the same.
-pub const HINTED_BITS: u32 = 16;
+pub const HINTED_BITS: u32 = 20;
 
 /// What short PDUs, acknowledgements and the like, can add at most.
 const MOST_WEAK_BITS: u32 = 28;
