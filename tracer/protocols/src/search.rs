@@ -231,7 +231,9 @@ impl Search {
                     short = Some(short.map_or(candidate.next, |place| place.min(candidate.next)));
                     index += 1;
                 }
-                Followed::Wrong => drop(self.candidates.swap_remove(index)),
+                Followed::Wrong => {
+                    self.candidates.swap_remove(index);
+                }
             }
         }
         let carried = (span.at < packet).then_some(span.at);

@@ -1,6 +1,9 @@
 //! How often random bytes, and bytes of other protocols, look like something: the evidence that a protocol claims to see is
 //! held against how often it sees it where there is none.
 
+// Lengths and counters here are small.
+#![allow(clippy::cast_possible_truncation)]
+
 use wirelap_events::{Offset, Transport};
 use wirelap_protocols::search::SURE_BITS;
 use wirelap_protocols::{Look, Search, registry};

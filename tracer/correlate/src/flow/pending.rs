@@ -71,7 +71,7 @@ impl Kept {
         let needs = |packet: &KeptPacket| best.is_some_and(|best| is_head(best, packet));
         let excess = self.bytes.saturating_sub(KEPT_BYTES);
         let mut freed = 0;
-        for packet in self.packets.iter_mut() {
+        for packet in &mut self.packets {
             if freed >= excess {
                 break;
             }

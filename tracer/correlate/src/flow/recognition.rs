@@ -348,7 +348,7 @@ impl Conversation {
     }
 }
 
-/// What follows the line or header that a proxy puts before what its client sends (HAProxy, "The PROXY protocol", §2).
+/// What follows the line or header that a proxy puts before what its client sends (`HAProxy`, "The PROXY protocol", §2).
 fn behind_proxy(bytes: &[u8]) -> Option<&[u8]> {
     const LONGEST_LINE: usize = 107;
     const SIGNATURE: &[u8] = b"\r\n\r\n\0\r\nQUIT\n";

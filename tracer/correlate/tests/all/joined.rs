@@ -43,7 +43,7 @@ fn payload(n: u32, len: usize) -> Vec<u8> {
         state ^= state << 13;
         state ^= state >> 7;
         state ^= state << 17;
-        (state >> 32) as u8
+        state.to_le_bytes()[4]
     };
     (0..len).map(|_| next()).collect()
 }
@@ -51,10 +51,10 @@ fn payload(n: u32, len: usize) -> Vec<u8> {
 fn varint(mut n: usize) -> Vec<u8> {
     let mut bytes = Vec::new();
     while n > 0x7F {
-        bytes.push((n & 0x7F) as u8 | 0x80);
+        bytes.push(u8::try_from(n & 0x7F).unwrap() | 0x80);
         n >>= 7;
     }
-    bytes.push(n as u8);
+    bytes.push(u8::try_from(n).unwrap());
     bytes
 }
 
@@ -321,7 +321,7 @@ fn random_bytes_are_nothing() {
     }
 }
 
-/// A proxy says who its client is before the client's first byte (HAProxy's PROXY protocol), in the same packet or before.
+/// A proxy says who its client is before the client's first byte (the PROXY protocol), in the same packet or before.
 #[test]
 fn behind_a_proxys_header_a_conversation_begins() {
     let line = b"PROXY TCP4 10.0.0.1 10.0.0.2 40000 7831\r\n".to_vec();

@@ -1,4 +1,4 @@
-//! HTTP/2 (RFC 9113 §3.4, §4.1), and gRPC by what it puts before each message.
+//! HTTP/2 (RFC 9113 §3.4, §4.1), and `gRPC` by what it puts before each message.
 //!
 //! ```text
 //! frame  | length u24 | type u8 | flags u8 | stream u32, high bit 0 | payload

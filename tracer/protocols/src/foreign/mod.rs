@@ -4,11 +4,11 @@
 //! |---|---|
 //! | `tls` | TLS: version, and from the client's hello the server's name and the protocol inside (RFC 8446, RFC 6066, RFC 7301) |
 //! | `http` | HTTP/1 and WebSocket, with what travels inside (RFC 9112, RFC 6455) |
-//! | `http2` | HTTP/2, and gRPC by its message prefix (RFC 9113) |
+//! | `http2` | HTTP/2, and `gRPC` by its message prefix (RFC 9113) |
 //! | `amqp` | AMQP 0-9-1 and 1.0 |
 //! | `redis` | Redis's RESP |
 //! | `postgres` | `PostgreSQL`'s protocol 3 |
-//! | `others` | SSH, MySQL, MongoDB and DNS over TCP |
+//! | `others` | SSH, `MySQL`, `MongoDB` and DNS over TCP |
 //! | `datagrams` | QUIC, DTLS, DNS and STUN over UDP |
 //!
 //! A name is given only for bytes that nothing else sends: no name is better than a wrong one.

@@ -1,4 +1,5 @@
-//! Protocols that tell by a few bytes: SSH (RFC 4253 §4.2), MySQL, MongoDB, DNS over TCP (RFC 1035 §4.2.2), and mail's.
+//! Protocols that tell by a few bytes: SSH (RFC 4253 §4.2), `MySQL`, `MongoDB`, and DNS over TCP
+//! (RFC 1035 §4.2.2).
 
 use super::ForeignName;
 use crate::Reader;

@@ -94,10 +94,10 @@ fn first(head: &[u8], compression: bool) -> (Evidence, &[u8]) {
 pub fn sight(head: &[u8], is_stream: bool) -> Look {
     const FRAGMENT_BITS: u32 = 5;
     const WEAK_BITS: u32 = 10;
-    // A FRAME of a network message whose payload ends where the batch does: its length has one byte, or more.
-    let whole_bits = |len: u64| if len < 128 { 16 } else { 22 };
     const CUT_BITS: u32 = 8;
     const SCOUTING_BITS: u32 = 24;
+    // A FRAME of a network message whose payload ends where the batch does: its length has one byte, or more.
+    let whole_bits = |len: u64| if len < 128 { 16 } else { 22 };
     if !is_stream && scouting::read(&mut Cursor::new(head, head.len() as u64)).is_ok() {
         return Look::Pdu(Sight::new(head.len() as u64, SCOUTING_BITS));
     }
