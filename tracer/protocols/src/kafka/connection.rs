@@ -196,10 +196,6 @@ impl Connection for Kafka {
         }
     }
 
-    fn server(&self) -> Option<Side> {
-        self.client.map(Side::other)
-    }
-
     fn gap(&mut self, side: Side) {
         self.ends[side as usize].open = None;
     }
