@@ -3,7 +3,8 @@
 
 use crate::{text, verdicts};
 use std::cmp::Ordering;
-use wirelap_correlate::snapshot::{Group, Summary};
+use wirelap_correlate::Reliability;
+use wirelap_correlate::snapshot::{Group, Summary, Trust};
 use wirelap_events::Nanos;
 
 /// A column of the comparison.
@@ -142,6 +143,7 @@ impl Column {
             Column::BytesPerMessage => {
                 bytes_per_message(group).map_or(text::NONE.into(), text::number)
             }
+            Column::Payload if group.messages.delivered == 0 => text::NONE.into(),
             Column::Payload => text::number(group.payload_bytes as f64),
             Column::Delivered => text::number(group.messages.delivered as f64),
             Column::Matched if group.messages.delivered == 0 => text::NONE.into(),
@@ -216,6 +218,34 @@ pub fn name(group: &Group) -> String {
     let broker = group.broker.as_deref();
     let parts = [Some(group.middleware.as_str()), broker, endpoint.as_deref()];
     text::clean(&parts.into_iter().flatten().collect::<Vec<_>>().join(" "))
+}
+
+/// Whether a row's figures can be used, in a snapshot of this trust.
+pub fn reliability(group: &Group, trust: &Trust) -> Reliability {
+    wirelap_correlate::trust::reliability(&group.doubts(trust))
+}
+
+/// A cell of a row that is so reliable: nothing is called healthy of which too little was seen.
+pub fn cell(column: Column, group: &Group, reliability: Reliability) -> String {
+    if column == Column::Why
+        && reliability == Reliability::Unusable
+        && verdicts::problems(&group.why).next().is_none()
+    {
+        return "not enough seen".into();
+    }
+    let mut cell = column.cell(group);
+    // Of what was seen: how much there was is what is not known.
+    if column == Column::Matched && reliability == Reliability::Unusable && cell != text::NONE {
+        cell.push('?');
+    }
+    cell
+}
+
+/// The row's name after the mark of one that is not simply good.
+pub fn marked_name(group: &Group, reliability: Reliability, room: usize) -> String {
+    let mark = reliability.mark();
+    let name = short_name(group, room.saturating_sub(text::width(mark)));
+    format!("{mark}{name}")
 }
 
 /// Whether a row is worth a line: not if it has no message and no process, and another one has the messages of this

@@ -27,7 +27,7 @@ pub fn plain(snapshot: &Snapshot, width: u16) -> String {
             push_wrapped(&mut out, "", &sentence, width);
         }
     } else {
-        table(&mut out, &snapshot.groups, width);
+        table(&mut out, snapshot, width);
     }
     for warning in words::warnings(snapshot) {
         push_wrapped(&mut out, "! ", &warning, width);
@@ -46,10 +46,14 @@ fn headline(snapshot: &Snapshot) -> String {
     line
 }
 
-fn table(out: &mut String, groups: &[Group], width: u16) {
+fn table(out: &mut String, snapshot: &Snapshot, width: u16) {
+    let groups = &snapshot.groups;
     let columns = Column::fitting(width);
     let fixed: u16 = columns.iter().skip(1).map(|column| column.width() + 1).sum();
-    let longest = groups.iter().map(|group| text::width(&columns::name(group))).max().unwrap_or(0);
+    let reliability = |group: &Group| columns::reliability(group, &snapshot.trust);
+    let whole =
+        |group: &Group| text::width(&columns::name(group)) + text::width(reliability(group).mark());
+    let longest = groups.iter().map(whole).max().unwrap_or(0);
     let name_width = usize::from(width - fixed).min(longest.max(usize::from(Column::Name.width())));
     let row = |name: &str, cell: &dyn Fn(Column) -> String| {
         let mut line = text::left(name, name_width);
@@ -66,8 +70,14 @@ fn table(out: &mut String, groups: &[Group], width: u16) {
     push(out, &row(Column::Name.title(), &|column| column.title().into()), width);
     for group in (0..groups.len()).filter(|&at| columns::is_shown(groups, at)).map(|at| &groups[at])
     {
-        let name = columns::short_name(group, name_width);
-        push(out, &row(&name, &|column| column.cell(group)), width);
+        let reliability = reliability(group);
+        let name = columns::marked_name(group, reliability, name_width);
+        push(out, &row(&name, &|column| columns::cell(column, group, reliability)), width);
+        for doubt in group.doubts(&snapshot.trust) {
+            let lead = format!("  {}", doubt.reliability.mark());
+            let text = format!("{}: {}", doubt.reliability.name(), doubt.text);
+            push_wrapped(out, &lead, &text, width);
+        }
         if let Some(time) = top_segments(group) {
             push_wrapped(out, "  ", &time, width);
         }
@@ -98,9 +108,9 @@ fn push(out: &mut String, line: &str, width: u16) {
 }
 
 fn push_wrapped(out: &mut String, lead: &str, sentence: &str, width: u16) {
-    let room = usize::from(width).saturating_sub(lead.len());
+    let room = usize::from(width).saturating_sub(text::width(lead));
     for (index, line) in text::wrap(sentence, room).into_iter().enumerate() {
-        let lead = if index == 0 { lead.to_owned() } else { " ".repeat(lead.len()) };
+        let lead = if index == 0 { lead.to_owned() } else { " ".repeat(text::width(lead)) };
         push(out, &format!("{lead}{line}"), width);
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::text;
 use wirelap_correlate::snapshot::{Overdue, Severity, Verdict, VerdictKind, Whereabouts, Why};
-use wirelap_events::{Comm, Nanos, TaskId};
+use wirelap_events::{Comm, Nanos, Segment, TaskId};
 
 /// Whether anything was examined or found.
 pub fn is_known(why: &Why) -> bool {
@@ -18,8 +18,8 @@ pub fn problems(why: &Why) -> impl Iterator<Item = &Verdict> {
 pub fn cell(why: &Why) -> String {
     match problems(why).next() {
         Some(worst) => match largest_share(worst) {
-            Some(share) => format!("{} {}", short(worst.kind), percent(share)),
-            None => short(worst.kind).to_owned(),
+            Some(share) => format!("{} {}", short_in(worst), percent(share)),
+            None => short_in(worst).to_owned(),
         },
         None if is_known(why) && why.is_too_little() => {
             format!("too few ({})", text::exact(why.messages))
@@ -34,7 +34,7 @@ pub fn line(why: &Why) -> String {
     let Some(worst) = problems(why).next() else {
         return if is_known(why) && why.is_too_little() { too_few(why) } else { cell(why) };
     };
-    let mut line = worst.kind.title().to_owned();
+    let mut line = worst.kind.title_in(worst.segment).to_owned();
     if let Some((task, comm)) = worst.process {
         line = format!("{line} at {}", name(task, comm));
     }
@@ -111,6 +111,15 @@ pub fn name(task: TaskId, comm: Comm) -> String {
     match comm.as_str() {
         "" => format!("pid {}", task.pid.0),
         name => format!("{} ({})", text::clean(name), task.pid.0),
+    }
+}
+
+/// A verdict in at most fifteen columns: of time that no rule explains, its segment says what it was spent on.
+const fn short_in(verdict: &Verdict) -> &'static str {
+    match (verdict.kind, verdict.segment) {
+        (VerdictKind::Unexplained, Some(Segment::RunQueue)) => "CPU wait",
+        (VerdictKind::Unexplained, Some(Segment::Wakeup)) => "late wakeup",
+        (kind, _) => short(kind),
     }
 }
 

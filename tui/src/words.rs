@@ -1,6 +1,7 @@
 //! How far the figures can be trusted, in words.
 
-use crate::text;
+use crate::{columns, text};
+use wirelap_correlate::Reliability;
 use wirelap_correlate::snapshot::{Snapshot, Trust};
 
 /// Whether this is the empty snapshot from before the first real one: it says nothing about trust.
@@ -19,17 +20,41 @@ pub fn trust_parts(snapshot: &Snapshot) -> Vec<(String, bool)> {
     let matched = if delivered == 0 {
         ("nothing delivered yet".into(), false)
     } else {
-        (format!("matched {}", text::share(trust.coverage)), trust.coverage < 1.0)
+        let of = if lost > 0 { " of what was seen" } else { "" };
+        let matched = format!("matched {}{of}", text::share(trust.coverage));
+        (matched, lost > 0 || trust.coverage < 1.0)
     };
-    vec![
-        matched,
-        (format!("lost {} events", text::exact(lost)), lost > 0),
+    let unseen = trust.unseen_sent.packets.saturating_add(trust.unseen_received.packets);
+    let mut parts: Vec<(String, bool)> = spoiled(snapshot).into_iter().collect();
+    parts.push(matched);
+    if unseen > 0 {
+        parts.push((format!("{} packets unseen", text::exact(unseen)), true));
+    }
+    if lost > 0 || unseen == 0 {
+        parts.push((format!("lost {} events", text::exact(lost)), lost > 0));
+    }
+    parts.extend([
         (
             format!("traced {} of the time", text::share(trust.window_share)),
             trust.window_share < 1.0,
         ),
         (format!("{} events", text::number(trust.events as f64)), false),
-    ]
+    ]);
+    parts
+}
+
+/// How many rows cannot be used, or only with care.
+fn spoiled(snapshot: &Snapshot) -> Option<(String, bool)> {
+    let of = |wanted| {
+        let groups = snapshot.groups.iter();
+        groups.filter(|group| columns::reliability(group, &snapshot.trust) == wanted).count()
+    };
+    let rows = |count: usize| if count == 1 { "1 row".to_owned() } else { format!("{count} rows") };
+    match (of(Reliability::Unusable), of(Reliability::Reduced)) {
+        (0, 0) => None,
+        (0, reduced) => Some((format!("{} reduced", rows(reduced)), true)),
+        (unusable, _) => Some((format!("{} unusable", rows(unusable)), true)),
+    }
 }
 
 /// What wirelap itself costs: `tracer 3.2 % CPU, 48.0 MiB`.
@@ -48,6 +73,7 @@ pub fn warnings(snapshot: &Snapshot) -> Vec<String> {
     if trust.lost() > 0 {
         out.push(lost(trust));
     }
+    out.extend(unseen(trust));
     let (delivered, uncovered) = snapshot
         .groups
         .iter()
@@ -92,6 +118,21 @@ pub fn warnings(snapshot: &Snapshot) -> Vec<String> {
     }
     out.extend(snapshot.notes.iter().map(|note| text::clean(note)));
     out
+}
+
+/// Packets that no probe saw; nothing where there are none.
+fn unseen(trust: &Trust) -> Option<String> {
+    let (sent, received) = (trust.unseen_sent, trust.unseen_received);
+    (sent.packets > 0 || received.packets > 0).then(|| {
+        format!(
+            "No probe saw at least {} packets when sent ({}) and {} when received ({}), by the sockets' own sequence numbers: \
+             messages that were not seen when sent are in no count.",
+            text::exact(sent.packets),
+            text::bytes(sent.bytes),
+            text::exact(received.packets),
+            text::bytes(received.bytes)
+        )
+    })
 }
 
 fn lost(trust: &Trust) -> String {
@@ -141,6 +182,7 @@ mod tests {
     fn whole() -> Snapshot {
         let mut snapshot = Snapshot { groups: vec![Group::default()], ..Snapshot::default() };
         snapshot.groups[0].messages.delivered = 1000;
+        snapshot.groups[0].messages.matched = 1000;
         snapshot.trust.coverage = 1.0;
         snapshot.trust.window_share = 1.0;
         snapshot

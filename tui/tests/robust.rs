@@ -11,9 +11,9 @@ use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use synthetic::shared;
 use wirelap_correlate::snapshot::{
-    Cause, Cost, Counts, Detail, Framed, Group, HistoryPoint, HolderShare, Overdue, Overhead, Part,
-    Period, ProbeLoss, Process, Rate, Scheduling, SegmentStat, Severity, Snapshot, Summary, Tail,
-    TailRow, Trust, Verdict, VerdictKind, Whereabouts, Why, WorstMessage,
+    Cause, Cost, Counts, Detail, Framed, Group, HistoryPoint, HolderShare, Holes, Overdue,
+    Overhead, Part, Period, ProbeLoss, Process, Rate, Scheduling, SegmentStat, Severity, Snapshot,
+    Summary, Tail, TailRow, Trust, Unseen, Verdict, VerdictKind, Whereabouts, Why, WorstMessage,
 };
 use wirelap_events::{
     Circumstances, Comm, Delivery, FlowKey, GroupId, Holder, Hop, Leg, MessageId, Nanos, NetNs,
@@ -225,7 +225,12 @@ prop_compose! {
             rate_active: Rate { msg_per_s: msg, payload_bit_per_s: bit },
             rate_now: Rate { msg_per_s: msg_now, payload_bit_per_s: bit_now },
             payload_bytes: counts[0], one_way, sched_gap, segments, overhead, processes, history,
-            coverage, notes, why,
+            coverage, notes, why, without_send: retained, to_unseen_readers: delivered,
+            holes: Holes {
+                sent: Unseen { packets: duplicates, bytes: sent },
+                received: Unseen { packets: matched, bytes: delivered },
+                uncaptured_bytes: warmup, undecoded_bytes: uncovered,
+            },
         }
     }
 }
@@ -239,6 +244,7 @@ prop_compose! {
         let trust = Trust {
             coverage, window_share, events: bytes, uncaptured_bytes: bytes, undecoded_bytes: lost,
             events_lost: vec![ProbeLoss { probe: Probe::Rx, count: lost }], evicted: bytes,
+            unseen_sent: Unseen { packets: lost, bytes }, unseen_received: Unseen { packets: bytes, bytes: lost },
             ..Trust::default()
         };
         Snapshot { at, since, groups, trust, notes }

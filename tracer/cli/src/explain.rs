@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use wirelap_report::explain::{Options, pages};
 use wirelap_report::run::RUN_SCHEMA;
-use wirelap_report::{RunReport, table};
+use wirelap_report::{RunReport, RunResult, table};
 
 /// Prints a page for each result of each file.
 ///
@@ -77,11 +77,13 @@ fn parse(name: &str, text: &str) -> Result<RunReport, Failure> {
         let other = head.schema.escape_default();
         return Err(wrong(format!("its schema is {other}, and {RUN_SCHEMA} is needed")));
     }
-    let report: RunReport = serde_json::from_str(text)
+    let mut report: RunReport = serde_json::from_str(text)
         .map_err(|error| wrong(format!("it is not as {RUN_SCHEMA} says ({error})")))?;
     if report.results.is_empty() {
         return Err(wrong("it has no results".into()));
     }
+    // A report of an older version has no verdict on its trust.
+    report.results.iter_mut().for_each(RunResult::judge);
     Ok(report)
 }
 

@@ -244,6 +244,7 @@ impl<F: Follower> Replay<F> {
                 [other] => Some(other.clock.clone()),
                 _ => None,
             };
+            result.judge();
         }
         Ok(Read { follower: self.follower, snapshot, report, cut })
     }

@@ -51,7 +51,7 @@ fn result((middleware, broker, payload): Key, repetitions: &[(u32, &Outcome)]) -
         segments.merge(&outcome.tally.segments);
     }
     let processes = processes(&all);
-    RunResult {
+    let mut result = RunResult {
         middleware,
         broker,
         payload_bytes: payload_bytes(&all, payload as u64),
@@ -70,7 +70,10 @@ fn result((middleware, broker, payload): Key, repetitions: &[(u32, &Outcome)]) -
         ground_truth: ground_truth(&all),
         repetitions: each,
         notes: notes(&all),
-    }
+    };
+    result.partial |= result.is_mostly_undelivered();
+    result.judge();
+    result
 }
 
 /// Programs of another's may have a size of their own: theirs is the traced messages' mean.
@@ -98,7 +101,7 @@ fn repetition(position: u32, outcome: &Outcome) -> Repetition {
     Repetition {
         number: outcome.trial.repetition,
         position,
-        partial: is_partial(outcome),
+        partial: is_partial(outcome) || messages.delivered < messages.sent.div_ceil(2),
         messages,
         throughput: throughput(outcome, messages.delivered),
         one_way_ns: outcome.tally.one_way.distribution(),
@@ -328,6 +331,10 @@ fn trust(all: &[&Outcome], messages: Messages) -> Trust {
         sum.uncaptured_bytes += one.uncaptured_bytes;
         sum.undecoded_bytes += one.undecoded_bytes;
         sum.unread_messages += one.unread_messages;
+        sum.unseen_sent = sum.unseen_sent.plus(one.unseen_sent);
+        sum.unseen_received = sum.unseen_received.plus(one.unseen_received);
+        sum.to_unseen_readers += groups(outcome).map(|group| group.to_unseen_readers).sum::<u64>();
+        sum.without_send += groups(outcome).map(|group| group.without_send).sum::<u64>();
         sum.evicted += one.evicted;
         sum.window_share += one.window_share / all.len() as f64;
         sum.telescoping_violations += outcome.tally.telescoping_violations;

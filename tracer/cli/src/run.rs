@@ -19,7 +19,7 @@ use std::process::ExitCode;
 use wirelap_capture::Datagrams;
 use wirelap_contract::LinkTransport;
 use wirelap_events::Pid;
-use wirelap_report::{Environment, Kind, RunReport, Scenario, table};
+use wirelap_report::{Environment, Kind, Reliability, RunReport, RunResult, Scenario, table};
 
 /// Runs everything and reports.
 ///
@@ -36,7 +36,7 @@ pub fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
     let outcomes = measure(args, &plan, &shop, &signals, &environment)?;
     let report = report(args, &plan, environment, &outcomes);
     json.write(&report, &told(&report, args.explain))?;
-    match verdict(&outcomes, plan.trials.len()) {
+    match verdict(&outcomes, plan.trials.len()).or_else(|| distrust(&report)) {
         None => Ok(ExitCode::SUCCESS),
         Some(complaint) => Err(Failure::Measured(complaint)),
     }
@@ -150,12 +150,13 @@ fn report(
         .flat_map(|name| sizes.iter().map(move |&size| (name.clone(), size)))
         .collect();
     let done = outcomes.iter().filter(|outcome| !results::is_partial(outcome)).count();
+    let results = results::pool(outcomes, &order);
     RunReport {
         schema: wirelap_report::run::RUN_SCHEMA.to_owned(),
-        partial: done < plan.trials.len(),
+        partial: done < plan.trials.len() || results.iter().any(|result| result.partial),
         environment,
         scenario: scenario(args, plan),
-        results: results::pool(outcomes, &order),
+        results,
         hooks: outcomes.first().map(|outcome| outcome.hooks.clone()).unwrap_or_default(),
         skipped: plan.skipped.clone(),
         notes: notes(outcomes, plan.trials.len()),
@@ -215,9 +216,80 @@ fn verdict(outcomes: &[Outcome], planned: usize) -> Option<String> {
     Some(format!("stopped by {signal}; the results are partial"))
 }
 
+/// Which results cannot be used, or are of less than half of what was sent, in one sentence.
+fn distrust(report: &RunReport) -> Option<String> {
+    let complaint = |result: &RunResult| {
+        let unusable = result.trust.verdict == Reliability::Unusable;
+        let mostly_undelivered = result.is_mostly_undelivered();
+        let reason = result.trust.reasons.iter().find(|reason| {
+            if unusable {
+                reason.verdict == Reliability::Unusable
+            } else {
+                reason.kind == "undelivered"
+            }
+        })?;
+        let name = format!("{}, {} B", table::label(result), result.payload_bytes);
+        match (unusable, mostly_undelivered) {
+            (true, _) => Some(format!("the result of {name} is not to be used: {}", reason.text)),
+            (false, true) => Some(format!("{name}: {}", reason.text)),
+            (false, false) => None,
+        }
+    };
+    let complaints: Vec<String> = report.results.iter().filter_map(complaint).collect();
+    let first = complaints.first()?;
+    Some(match complaints.len() {
+        1 => first.clone(),
+        n => format!("{first} ({n} of {} results)", report.results.len()),
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use wirelap_report::{Messages, Overhead, Repetition, Trust};
+
+    fn report_of(change: impl FnOnce(&mut RunResult)) -> RunReport {
+        let mut result = RunResult {
+            middleware: "tcp".into(),
+            payload_bytes: 64,
+            messages: Messages {
+                sent: 1000,
+                delivered: 1000,
+                matched: 1000,
+                ..Messages::default()
+            },
+            overhead: Overhead { packets: 2000, ..Overhead::default() },
+            trust: Trust { events: 10_000, window_share: 1.0, ..Trust::default() },
+            repetitions: vec![Repetition::default()],
+            ..RunResult::default()
+        };
+        change(&mut result);
+        result.judge();
+        RunReport {
+            results: vec![result],
+            ..crate::live::seen(&wirelap_correlate::Snapshot::default())
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_used_and_what_was_not_delivered_fail_a_run() {
+        assert_eq!(distrust(&report_of(|_| {})), None);
+        let lossy = report_of(|result| {
+            result.trust.events_lost.insert("rx".into(), 13_000);
+        });
+        let complaint = distrust(&lossy).unwrap_or_default();
+        assert!(
+            complaint.starts_with("the result of tcp, 64 B is not to be used: 13,000 of 23,000")
+        );
+        let half = |delivered| {
+            distrust(&report_of(|result| {
+                (result.messages.delivered, result.messages.matched) = (delivered, delivered);
+            }))
+        };
+        assert_eq!(half(500), None, "half of it was");
+        let complaint = half(499).unwrap_or_default();
+        assert!(complaint.starts_with("tcp, 64 B: 501 of 1,000 messages were never delivered"));
+    }
 
     #[test]
     fn a_ring_has_a_size_that_the_kernel_takes() {

@@ -15,7 +15,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 use wirelap_capture::{AttachError, Capture, CaptureError, MAX_BATCH};
 use wirelap_correlate::{
-    Correlator, DeliverySink, Evidence, Label, ProbeLoss, Snapshot, TracerCost,
+    Correlator, DeliverySink, Evidence, Group, Label, ProbeLoss, Snapshot, TracerCost,
 };
 use wirelap_events::Nanos;
 use wirelap_recording::Recorder;
@@ -385,6 +385,7 @@ impl<S: DeliverySink> Work<S> {
             process.rss_bytes = Some(meter.peak_rss());
         }
         self.meters = meters;
+        snapshot.groups.iter_mut().for_each(Group::check_verdicts);
         snapshot
     }
 

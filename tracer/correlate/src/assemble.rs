@@ -1,7 +1,7 @@
 //! Messages in fragments: from datagrams taken to deliveries.
 
 use crate::correlator::DeliverySink;
-use crate::flow::{Found, Marks, Way, identity_of};
+use crate::flow::{Found, Marks, TopicHash, Way, identity_of};
 use crate::join::{Assembly, AssemblyId, Carrier, Last, LegKey};
 use crate::marks::{Arrival, Datagram, Path, UdpMarks, Who};
 use crate::settle::nothing;
@@ -254,7 +254,9 @@ impl Correlator {
                 duplicate: false,
                 retained: false,
                 shared: false,
+                framed: false,
                 topic: None,
+                topic_hash: TopicHash::default(),
                 subject: 0,
                 wire_payload: payload_len,
                 usable_at: None,

@@ -2,7 +2,9 @@
 
 use crate::Correlator;
 use crate::rows::Row;
-use crate::snapshot::{Group, Overhead, ProbeLoss, Process, Snapshot, TracerCost, Trust};
+use crate::snapshot::{
+    Group, Holes, Overhead, ProbeLoss, Process, Snapshot, TracerCost, Trust, Unseen,
+};
 use crate::why::{Evidence, Losses, Setting};
 use wirelap_events::{GroupId, Nanos, Probe, Tid};
 
@@ -13,8 +15,10 @@ impl Correlator {
         let now = now.max(self.now);
         let since = self.since.unwrap_or(now);
         let overheads = self.overheads();
-        let groups = self.rows.iter().zip(overheads);
-        let groups = groups.map(|((id, row), overhead)| self.group(id, row, &overhead, now));
+        let holes = self.holes();
+        let groups = self.rows.iter().zip(overheads).zip(holes);
+        let groups =
+            groups.map(|(((id, row), overhead), holes)| self.group(id, row, &overhead, holes, now));
         let groups = groups.filter(|group| {
             group.overhead.packets > 0 || group.messages.sent + group.messages.delivered > 0
         });
@@ -42,10 +46,29 @@ impl Correlator {
         all
     }
 
-    fn group(&self, id: GroupId, row: &Row, overhead: &Overhead, now: Nanos) -> Group {
+    /// What of each row's traffic is not known.
+    fn holes(&self) -> Vec<Holes> {
+        let mut all: Vec<Holes> = self.rows.iter().map(|(_, row)| row.past_holes).collect();
+        for (_, conversation) in self.flows.iter() {
+            let row = conversation.row.and_then(|(row, _)| all.get_mut(row.0 as usize));
+            if let Some(sum) = row {
+                *sum += conversation.holes();
+            }
+        }
+        all
+    }
+
+    fn group(
+        &self,
+        id: GroupId,
+        row: &Row,
+        overhead: &Overhead,
+        holes: Holes,
+        now: Nanos,
+    ) -> Group {
         let counts = row.counts;
         let broker = self.broker_of(row);
-        let why = self.evidence_of(row, broker.as_deref(), overhead, now).explain();
+        let why = self.evidence_of(row, broker.as_deref(), overhead, holes, now).explain();
         Group {
             id,
             middleware: row.middleware.clone(),
@@ -64,6 +87,9 @@ impl Correlator {
             processes: self.processes(row),
             history: row.stats.history.points(now),
             coverage: share(counts.matched, counts.delivered),
+            holes,
+            without_send: row.without_send,
+            to_unseen_readers: row.to_remote,
             notes: notes_of(row),
         }
     }
@@ -81,10 +107,10 @@ impl Correlator {
 
     /// Why each row's messages took as long as they did, by the row's name. For adding up repetitions.
     pub fn evidence(&self) -> Vec<(String, Evidence)> {
-        let rows = self.rows.iter().zip(self.overheads());
-        rows.map(|((_, row), overhead)| {
+        let rows = self.rows.iter().zip(self.overheads()).zip(self.holes());
+        rows.map(|(((_, row), overhead), holes)| {
             let broker = self.broker_of(row);
-            let evidence = self.evidence_of(row, broker.as_deref(), &overhead, self.now);
+            let evidence = self.evidence_of(row, broker.as_deref(), &overhead, holes, self.now);
             (row.middleware.clone(), evidence)
         })
         .collect()
@@ -95,6 +121,7 @@ impl Correlator {
         row: &Row,
         broker: Option<&str>,
         overhead: &Overhead,
+        holes: Holes,
         now: Nanos,
     ) -> Evidence {
         let mut evidence = row.evidence.clone();
@@ -107,7 +134,8 @@ impl Correlator {
             resent: overhead.detail.retransmissions,
             hidden: (self.totals.uncaptured + self.totals.undecoded)
                 .div_ceil(row.stats.payload.quantile(0.5).max(1))
-                .saturating_add(row.unread.iter().sum()),
+                .saturating_add(row.unread.iter().sum())
+                .saturating_add(holes.sent.packets),
             ..evidence.losses
         };
         let threads: Vec<Tid> = evidence.tasks().map(|task| task.tid).collect();
@@ -149,6 +177,13 @@ impl Correlator {
 
     fn trust(&self, groups: &[Group], since: Nanos, now: Nanos) -> Trust {
         let sum = |of: fn(&Group) -> u64| groups.iter().map(of).sum::<u64>();
+        let unseen = |of: fn(&Holes) -> Unseen| {
+            let all = groups.iter().map(|group| of(&group.holes));
+            all.fold(Unseen::default(), |mut sum, one| {
+                sum += one;
+                sum
+            })
+        };
         let lost = Probe::ALL.into_iter().zip(self.lost).filter(|&(_, count)| count > 0);
         let closed = self.window.closed_since.map_or(Nanos(0), |closed| now - closed);
         let closed = self.window.closed_for + closed;
@@ -160,6 +195,8 @@ impl Correlator {
             uncaptured_bytes: self.totals.uncaptured,
             undecoded_bytes: self.totals.undecoded,
             unread_messages: self.rows.iter().flat_map(|(_, row)| row.unread).sum(),
+            unseen_sent: unseen(|holes| holes.sent),
+            unseen_received: unseen(|holes| holes.received),
             evicted: self.totals.evicted + self.totals.mark_evictions + self.flows.forgotten(),
             window_share: if whole == Nanos(0) {
                 1.0
@@ -220,6 +257,13 @@ fn notes_of(row: &Row) -> Vec<String> {
         notes.push(format!(
             "Batches that say that they have {to} messages on the way to the broker, and {from} from it, could not be \
              opened (not captured whole, or compressed in an unknown way): these messages are in no count here."
+        ));
+    }
+    if row.framed > 0 {
+        notes.push(format!(
+            "{} times no probe saw the packet of a message: its send and read are known by their sequence numbers, its length by its \
+             neighbours, and what it says is not.",
+            row.framed
         ));
     }
     if let Some(domain) = row.domain {

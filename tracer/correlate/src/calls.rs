@@ -6,8 +6,8 @@ use crate::join::{Carrier, Taker};
 use crate::marks::Sending;
 use crate::sockets::Call;
 use wirelap_events::{
-    ByteRange, Cpu, Nanos, Offset, Origin, Probe, Read, ReadKind, Ready, ReadyKind, Send, SendKind,
-    Socket, SocketId, Transport,
+    ByteRange, Cpu, Nanos, Offset, Origin, PacketHook, Probe, Read, ReadKind, Ready, ReadyKind,
+    Send, SendKind, Socket, SocketId, Transport, TxState,
 };
 use wirelap_protocols::Side;
 
@@ -90,13 +90,32 @@ impl Correlator {
                     return;
                 };
                 flow.has_sends = true;
+                flow.seen.iter_mut().for_each(|hook| hook.start_at(start));
                 if let Marks::Tcp(marks) = &mut flow.marks {
                     let range = ByteRange::new(start, u64::from(len));
                     marks.send(range, at, send.task, state);
                     marks.led(range, self.threads.chain(send.task, at));
                 }
+                if let Some(state) = state {
+                    self.heard(way, start, state);
+                }
             }
             SendKind::Datagram { entered, .. } => self.datagram_sent(at, send, entered),
+        }
+    }
+
+    /// What TCP knew at a send tells which bytes had been acknowledged: all before `snd_una`.
+    fn heard(&mut self, way: Way, write_seq: Offset, state: TxState) {
+        let waiting = u64::from(state.in_flight) + u64::from(state.unsent);
+        let acked = Offset(write_seq.0.saturating_sub(waiting));
+        let Some(conversation) = self.flows.get_mut(way) else { return };
+        conversation.flow_mut(way.side).proven(acked);
+        for hook in [PacketHook::Xmit, PacketHook::Rx] {
+            let answers = conversation.flow_mut(way.back().side).seen_by(hook);
+            let carried = answers.unseen_with_data();
+            if conversation.flow_mut(way.side).seen_by(hook).heard(acked, carried) {
+                conversation.flow_mut(way.back().side).seen_by(hook).missed_bare();
+            }
         }
     }
 
@@ -132,6 +151,7 @@ impl Correlator {
                 let losses = self.lost[Probe::Ready as usize];
                 let Some(flow) = self.flows.flow_mut(way) else { return };
                 let Some(end) = flow.counter(next) else { return };
+                flow.proven(end);
                 let certain = std::mem::replace(&mut flow.ready_losses, losses) == losses;
                 if let Marks::Tcp(marks) = &mut flow.marks {
                     marks.ready(end, at, certain);
@@ -169,6 +189,7 @@ impl Correlator {
                 let Some(flow) = self.flows.flow_mut(way) else { return };
                 let Some(end) = flow.counter(end) else { return };
                 let start = Offset(end.0.saturating_sub(u64::from(len)));
+                flow.proven(end);
                 if let Marks::Tcp(marks) = &mut flow.marks
                     && len > 0
                 {

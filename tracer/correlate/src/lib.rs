@@ -37,15 +37,17 @@ mod stats;
 mod strays;
 mod sweep;
 mod threads;
+pub mod trust;
 mod why;
 
 pub use config::{Config, Label};
 pub use correlator::{Correlator, DeliverySink};
 pub use flow::{Limits, Piece, Reassembly};
 pub use snapshot::{
-    Cause, Cost, Counts, Detail, ENOUGH, Framed, Group, HistoryPoint, HolderShare, Operation,
-    Overdue, Overhead, Part, Parts, Period, ProbeLoss, Process, Rate, Scheduling, SegmentStat,
-    Severity, Snapshot, Summary, Tail, TailRow, TracerCost, Trust, TypicalRow, Verdict,
-    VerdictKind, Whereabouts, Why, WorstMessage,
+    Cause, Cost, Counts, Detail, ENOUGH, Framed, Group, HistoryPoint, HolderShare, Holes,
+    Operation, Overdue, Overhead, Part, Parts, Period, ProbeLoss, Process, Rate, Scheduling,
+    SegmentStat, Severity, Snapshot, Summary, Tail, TailRow, TracerCost, Trust, TypicalRow, Unseen,
+    Verdict, VerdictKind, Whereabouts, Why, WorstMessage,
 };
+pub use trust::{Doubt, DoubtKind, Reliability, TrustFacts};
 pub use why::{BlameSink, Evidence, HeldUp, Losses, Missing, Setting, Told, blame};

@@ -203,10 +203,16 @@ impl Correlator {
 
     /// What the receiver has acknowledged and no packet was seen of will not be seen.
     fn acknowledged(&mut self, at: Nanos, way: Way, hook: PacketHook, tcp: &TcpFields) {
+        let packets_only = self.config.packets_only;
         let Some(flow) = self.flows.flow_mut(way).filter(|flow| flow.unwrap.is_based()) else {
             return;
         };
         let Some(upto) = flow.counter(tcp.ack) else { return };
+        flow.seen_by(hook).acknowledged(upto);
+        // Where the sockets' own numbers are known, a packet's claim proves nothing.
+        if packets_only {
+            flow.proven(upto);
+        }
         if hook == PacketHook::Rx
             && let Marks::Tcp(marks) = &mut flow.marks
         {
@@ -359,6 +365,7 @@ impl Correlator {
 
 /// Marks a TCP packet. `Some` with the bytes that were sent before, if it is to be counted here.
 fn mark(flow: &mut Flow, packet: &Packet<'_>, range: ByteRange, at: Nanos) -> Option<u64> {
+    flow.seen_by(packet.hook).packet(range);
     let is_new = flow.carried.is_beyond(range);
     let counts = flow.devices.counts(packet, is_new);
     let Marks::Tcp(marks) = &mut flow.marks else { return None };

@@ -3,7 +3,7 @@
 use crate::config::Label;
 use crate::reached::Reached;
 use crate::ring::Ring;
-use crate::snapshot::{Counts, Overhead};
+use crate::snapshot::{Counts, Holes, Overhead};
 use crate::stats::RowStats;
 use crate::why::{Evidence, Numbers};
 use rustc_hash::FxHashMap;
@@ -59,6 +59,8 @@ pub struct Row {
     pub stats: RowStats,
     /// Bytes of conversations that are no longer kept.
     pub past: Overhead,
+    /// What of those is not known.
+    pub past_holes: Holes,
     pub roles: FxHashMap<Pid, Role>,
     /// Deliveries whose first seen stage is later than the send.
     pub without_send: u64,
@@ -70,6 +72,8 @@ pub struct Row {
     pub unread: [u64; 2],
     /// Whom messages reach.
     pub reached: Reached,
+    /// Legs of which no packet was seen.
+    pub framed: u64,
     pub domain: Option<u32>,
     /// When there were keep-alives and discovery, the last times.
     upkeep: Ring<Nanos, 32>,
@@ -212,12 +216,14 @@ impl Rows {
             warmed_up: 0,
             stats: RowStats::new(),
             past: Overhead::default(),
+            past_holes: Holes::default(),
             roles: FxHashMap::default(),
             without_send: 0,
             to_remote: 0,
             shared: 0,
             unread: [0; 2],
             reached: Reached::default(),
+            framed: 0,
             domain,
             upkeep: Ring::default(),
             upkeep_latest: Nanos(0),

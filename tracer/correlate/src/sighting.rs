@@ -58,6 +58,10 @@ impl Correlator {
         }
         let is_warmup = found.stamp.is_some_and(|stamp| stamp.warmup);
         let Some(sighting) = self.sighting(at, way, &found, row) else { return };
+        if found.framed && found.stamp.is_none() && sighting.topology != Topology::PeerToPeer {
+            self.count_unknown(&sighting);
+            return;
+        }
         if let Some(count) = self.left_out(&found, &sighting) {
             if let Some(row) = self.rows.get_mut(row) {
                 *count(&mut row.counts) += 1;
@@ -84,6 +88,7 @@ impl Correlator {
         self.note_answer(&sighting, key);
         let Some(row) = self.rows.get_mut(row) else { return };
         row.shared += u64::from(found.shared);
+        row.framed += u64::from(found.framed);
         match joined {
             Joined::New if !found.duplicate => {
                 *row.counts.of_sent(is_warmup) += 1;
@@ -107,6 +112,17 @@ impl Correlator {
         let read = self.flows.flow(way).and_then(|flow| flow.marks.read_at(extent));
         if let (Some(read), Some(flow)) = (read, self.flows.flow_mut(sighting.way.back())) {
             flow.answered_with(read);
+        }
+    }
+
+    /// A message whose content is not known passes a broker: it cannot be found again on its other leg.
+    fn count_unknown(&mut self, sighting: &Sighting) {
+        let Some(row) = self.rows.get_mut(sighting.row) else { return };
+        if sighting.to_server {
+            row.counts.sent += 1;
+        } else {
+            row.counts.delivered += 1;
+            row.counts.uncovered += 1;
         }
     }
 

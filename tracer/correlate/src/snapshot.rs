@@ -6,6 +6,7 @@ pub use crate::why::{
     VerdictKind, Whereabouts, Why, WorstMessage,
 };
 use std::net::SocketAddr;
+use std::ops::AddAssign;
 use wirelap_events::{GroupId, Nanos, Pid, Probe, Segment};
 
 /// Everything known at one moment.
@@ -60,8 +61,53 @@ pub struct Group {
     pub history: Vec<HistoryPoint>,
     /// Share of delivered messages that were matched, 0..=1.
     pub coverage: f64,
+    /// What of its traffic is not known.
+    pub holes: Holes,
+    /// Deliveries whose send call was not seen: their latency begins later.
+    pub without_send: u64,
+    /// Legs whose reader is on another host or left out by a filter: whether it read is not known.
+    pub to_unseen_readers: u64,
     /// What the user should know about this row, one sentence each.
     pub notes: Vec<String>,
+}
+
+/// Packets that the stack's own numbers prove and no packet event brought: the hook was not run for them, or its event was
+/// lost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Unseen {
+    /// At least so many packets: of a hole it is not known how many filled it.
+    pub packets: u64,
+    /// Exactly so many payload bytes.
+    pub bytes: u64,
+}
+
+impl AddAssign for Unseen {
+    fn add_assign(&mut self, other: Unseen) {
+        self.packets += other.packets;
+        self.bytes += other.bytes;
+    }
+}
+
+/// What of some traffic is not known. Of bytes in no known protocol nothing is counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Holes {
+    /// Packets that were not seen where they are sent: what is in them is not known.
+    pub sent: Unseen,
+    /// Packets that were not seen where they are received: when they came is not known.
+    pub received: Unseen,
+    /// Payload bytes that were on the wire but not captured (snap length).
+    pub uncaptured_bytes: u64,
+    /// Bytes whose frames could not be found (gaps, mid-stream joins).
+    pub undecoded_bytes: u64,
+}
+
+impl AddAssign for Holes {
+    fn add_assign(&mut self, other: Holes) {
+        self.sent += other.sent;
+        self.received += other.received;
+        self.uncaptured_bytes += other.uncaptured_bytes;
+        self.undecoded_bytes += other.undecoded_bytes;
+    }
 }
 
 /// Length of [`Group::history`].
@@ -196,6 +242,10 @@ pub struct Trust {
     pub undecoded_bytes: u64,
     /// Messages in batches that could not be opened, by the batches' own account; in no other count.
     pub unread_messages: u64,
+    /// Packets that were not seen where they are sent, all rows.
+    pub unseen_sent: Unseen,
+    /// Packets that were not seen where they are received, all rows.
+    pub unseen_received: Unseen,
     /// Flows and messages given up to keep memory bounded.
     pub evicted: u64,
     /// Share of the time during which events were reported: below 1 when sampling.

@@ -72,7 +72,10 @@ impl Correlator {
         let Some(mut gone) = self.flows.remove(way) else { return };
         gone.tell(&mut self.totals);
         match row.and_then(|row| self.rows.get_mut(row)) {
-            Some(row) => gone.ledger.add_to(&mut row.past),
+            Some(row) => {
+                gone.ledger.add_to(&mut row.past);
+                row.past_holes += gone.holes();
+            }
             None => self.strays.keep(&gone),
         }
     }

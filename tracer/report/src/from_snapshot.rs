@@ -17,7 +17,7 @@ pub fn results(snapshot: &Snapshot) -> Vec<RunResult> {
 
 fn result(group: &Group, trust: &Evidence) -> RunResult {
     let processes: Vec<_> = group.processes.iter().map(Process::from).collect();
-    RunResult {
+    let mut result = RunResult {
         middleware: group.middleware.clone(),
         broker: group.broker.clone(),
         payload_bytes: group.payload_bytes,
@@ -29,10 +29,21 @@ fn result(group: &Group, trust: &Evidence) -> RunResult {
         overhead: (&group.overhead).into(),
         why: Why::of(&group.why, &processes),
         processes,
-        trust: Trust { coverage: group.coverage, ..trust.into() },
+        trust: Trust {
+            coverage: group.coverage,
+            uncaptured_bytes: group.holes.uncaptured_bytes,
+            undecoded_bytes: group.holes.undecoded_bytes,
+            unseen_sent: group.holes.sent.into(),
+            unseen_received: group.holes.received.into(),
+            without_send: group.without_send,
+            to_unseen_readers: group.to_unseen_readers,
+            ..trust.into()
+        },
         notes: group.notes.clone(),
         ..RunResult::default()
-    }
+    };
+    result.judge();
+    result
 }
 
 impl From<Counts> for Messages {
@@ -109,6 +120,8 @@ impl From<&Evidence> for Trust {
             uncaptured_bytes: trust.uncaptured_bytes,
             undecoded_bytes: trust.undecoded_bytes,
             unread_messages: trust.unread_messages,
+            unseen_sent: trust.unseen_sent.into(),
+            unseen_received: trust.unseen_received.into(),
             evicted: trust.evicted,
             window_share: trust.window_share,
             telescoping_violations: 0,
@@ -118,8 +131,7 @@ impl From<&Evidence> for Trust {
                 slowdown: None,
             },
             clocks: None,
-            hosts: Vec::new(),
-            packets_only: false,
+            ..Trust::default()
         }
     }
 }

@@ -33,20 +33,30 @@ pub fn bytes(value: f64) -> String {
     scaled(value, 1024.0, &[" B", " KiB", " MiB", " GiB", " TiB"])
 }
 
-/// What tracing cost the traced: `tracing cost +2.1 µs (+17 %, 95 % 12 to 21 %)`.
+/// What tracing cost the traced: `tracing cost 2.1 µs a message (+17 %, 95 % interval +12 to +21 %)`. Where the interval does
+/// not lie above zero, no cost was measured, and that is said.
 pub fn slowdown(slowdown: &Slowdown) -> String {
-    let (traced, untraced) = (Nanos(slowdown.traced_p50_ns), Nanos(slowdown.untraced_p50_ns));
-    let (sign, by) = match traced.since(untraced) {
-        Some(by) => ('+', by),
-        None => ('-', untraced - traced),
-    };
-    let percent = |ratio: f64| (ratio - 1.0) * 100.0;
-    format!(
-        "tracing cost {sign}{by} a message ({:+.0} %, 95 % {:+.0} to {:+.0} %)",
-        percent(slowdown.ratio),
-        percent(slowdown.ratio_low),
-        percent(slowdown.ratio_high)
-    )
+    let (low, high) = (change(slowdown.ratio_low), change(slowdown.ratio_high));
+    let interval = format!("95 % interval {low} to {high} %");
+    if slowdown.ratio_low <= 1.0 {
+        let most = (slowdown.ratio_high - 1.0).max(0.0) * slowdown.untraced_p50_ns as f64;
+        return match Nanos::from_f64(most) {
+            Nanos(0) => format!("no measurable cost of tracing ({interval})"),
+            most => format!("no measurable cost of tracing: at most {most} a message ({interval})"),
+        };
+    }
+    // From the ratio: of medians taken apart the sign can be another.
+    let by = Nanos::from_f64((slowdown.ratio - 1.0).max(0.0) * slowdown.untraced_p50_ns as f64);
+    format!("tracing cost {by} a message ({} %, {interval})", change(slowdown.ratio))
+}
+
+/// A ratio as the change in whole percents: `+17`, `−3`, `0`.
+fn change(ratio: f64) -> String {
+    match ((ratio - 1.0) * 100.0).round() {
+        p if p > 0.0 => format!("+{p:.0}"),
+        p if p < 0.0 => format!("−{:.0}", -p),
+        _ => "0".into(),
+    }
 }
 
 /// One of several hosts, 1 for the first: `second host`.
@@ -95,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slowdown_has_a_sign() {
+    fn a_cost_that_may_be_none_is_not_told_as_one() {
         let mut cost = Slowdown {
             traced_p50_ns: 14_600,
             untraced_p50_ns: 12_500,
@@ -104,9 +114,17 @@ mod tests {
             ratio_high: 1.21,
             ..Slowdown::default()
         };
-        assert_eq!(slowdown(&cost), "tracing cost +2.1 µs a message (+17 %, 95 % +12 to +21 %)");
-        (cost.traced_p50_ns, cost.ratio, cost.ratio_low) = (12_400, 0.992, 0.97);
-        assert_eq!(slowdown(&cost), "tracing cost -100 ns a message (-1 %, 95 % -3 to +21 %)");
+        let told = "tracing cost 2.1 µs a message (+17 %, 95 % interval +12 to +21 %)";
+        assert_eq!(slowdown(&cost), told);
+        // The medians of all turns say −0.1 µs, the pairs of neighbours +3 %: neither is a measured cost.
+        (cost.traced_p50_ns, cost.ratio, cost.ratio_low) = (12_400, 1.03, 0.997);
+        cost.ratio_high = 1.07;
+        let told =
+            "no measurable cost of tracing: at most 875 ns a message (95 % interval 0 to +7 %)";
+        assert_eq!(slowdown(&cost), told);
+        (cost.ratio, cost.ratio_low, cost.ratio_high) = (0.96, 0.93, 0.99);
+        let told = "no measurable cost of tracing (95 % interval −7 to −1 %)";
+        assert_eq!(slowdown(&cost), told);
     }
 
     #[test]

@@ -29,6 +29,7 @@ pub mod grid;
 pub mod human;
 pub mod overhead;
 mod process;
+mod reliability;
 pub mod run;
 pub mod scenario;
 pub mod schema;
@@ -43,8 +44,8 @@ pub use doctor::{Capability, DoctorReport, Observation};
 pub use environment::Environment;
 pub use run::{
     EthernetBytes, GroundTruth, Hook, Latency, LegBytes, Messages, OperationBytes, Overhead,
-    PartsBytes, PerMessageBytes, Process, Repetition, RttHalf, RunReport, RunResult, Scheduling,
-    SegmentRow, Skipped, Slowdown, Throughput, TracerCost, Trust,
+    PartsBytes, PerMessageBytes, Process, Reliability, Repetition, RttHalf, RunReport, RunResult,
+    Scheduling, SegmentRow, Skipped, Slowdown, Throughput, TracerCost, Trust, TrustReason, Unseen,
 };
 pub use scenario::{Kind, Pacing, Scenario};
 pub use why::Why;

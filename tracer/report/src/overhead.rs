@@ -115,6 +115,13 @@ impl PartsBytes {
         self.named().iter().map(|(_, bytes)| bytes).sum()
     }
 
+    /// What TCP and UDP carried: without the headers below, and without what had been there before.
+    pub fn transported(&self) -> u64 {
+        let below = [self.transport, self.network, self.link, self.pure_ack, self.connection];
+        let below = below.into_iter().fold(self.retransmitted, u64::saturating_add);
+        self.total().saturating_sub(below)
+    }
+
     /// Each with its name, from the inside of a packet out.
     pub fn named(&self) -> [(&'static str, u64); 17] {
         [

@@ -7,6 +7,7 @@ pub use crate::overhead::{
     EthernetBytes, LegBytes, OperationBytes, Overhead, PartsBytes, PerMessageBytes,
 };
 pub use crate::process::{Process, Scheduling};
+pub use crate::reliability::{Reliability, TrustReason, Unseen};
 use crate::why::Why;
 use crate::{ClockOffset, Distribution, Environment, HostClock, Scenario};
 use schemars::JsonSchema;
@@ -21,7 +22,7 @@ pub const RUN_SCHEMA: &str = "wirelap/run/1";
 pub struct RunReport {
     /// Always `wirelap/run/1`.
     pub schema: String,
-    /// The run was ended before all of it was measured, or something in it failed.
+    /// The run was ended before all of it was measured, something in it failed, or a result is partial.
     pub partial: bool,
     /// The machine, the versions and the settings.
     pub environment: Environment,
@@ -73,7 +74,7 @@ pub struct RunResult {
     /// program's own figures, and everything else is empty.
     #[serde(default)]
     pub untraced: bool,
-    /// The measurement was ended early, or something in it failed.
+    /// The measurement was ended early, something in it failed, or less than half of what was sent was delivered.
     pub partial: bool,
     /// Why it failed, in one sentence.
     pub error: Option<String>,
@@ -201,6 +202,12 @@ pub struct SegmentRow {
 /// How far the figures can be trusted.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Trust {
+    /// Whether the figures can be used: `good`, `reduced` or `unusable`.
+    #[serde(default)]
+    pub verdict: Reliability,
+    /// Why they are not simply good, the gravest reason first; none where they are.
+    #[serde(default)]
+    pub reasons: Vec<TrustReason>,
     /// Matched over delivered, 0..=1; 1 where nothing was to be followed. When sampling: over the deliveries that the
     /// trace saw.
     pub coverage: f64,
@@ -215,6 +222,18 @@ pub struct Trust {
     /// Messages in batches that could not be opened, by the batches' own account: they are in no other count.
     #[serde(default)]
     pub unread_messages: u64,
+    /// Packets that were not seen where they are sent, by the sockets' own numbers: messages in them are in no count.
+    #[serde(default)]
+    pub unseen_sent: Unseen,
+    /// Packets that were not seen where they are received, by the sockets' own numbers.
+    #[serde(default)]
+    pub unseen_received: Unseen,
+    /// Legs whose reader is on another host or left out by a filter: whether it read is not known.
+    #[serde(default)]
+    pub to_unseen_readers: u64,
+    /// Matched deliveries whose send call was not seen: their latency begins at a later stage.
+    #[serde(default)]
+    pub without_send: u64,
     /// Flows and messages that were given up to keep memory bounded.
     pub evicted: u64,
     /// Share of the time during which events were reported; below 1 when sampling.
@@ -308,7 +327,7 @@ pub struct Repetition {
     pub number: u32,
     /// Its place in the whole run, from 1.
     pub position: u32,
-    /// It was ended early, or something in it failed.
+    /// It was ended early, something in it failed, or less than half of what was sent was delivered.
     pub partial: bool,
     /// Messages by what became of them.
     pub messages: Messages,

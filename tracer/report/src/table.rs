@@ -17,7 +17,9 @@
 //! One way there is no round trip: payload bits a second stand in its column.
 
 use crate::grid::{Align, hang, lay_out};
-use crate::{Distribution, GroundTruth, Pacing, RunReport, RunResult, Scenario, Skipped};
+use crate::{
+    Distribution, GroundTruth, Pacing, Reliability, RunReport, RunResult, Scenario, Skipped, Unseen,
+};
 use crate::{bytes_table, explain, human};
 
 /// The column of round trips, or of bits when messages go one way.
@@ -62,7 +64,24 @@ fn overview(report: &RunReport) -> String {
     let mut rows = vec![heading];
     rows.extend(report.results.iter().map(|result| row(result, one_way)));
     out.push_str(&lay_out(&align, &rows));
+    out.push_str(&legend(report));
     out
+}
+
+/// What the marks before the names mean, where there are any.
+fn legend(report: &RunReport) -> String {
+    let has = |verdict| report.results.iter().any(|result| result.trust.verdict == verdict);
+    let mut marks = Vec::new();
+    if has(Reliability::Unusable) {
+        marks.push("✗ not to be used");
+    }
+    if has(Reliability::Reduced) {
+        marks.push("! to be used with care");
+    }
+    if marks.is_empty() {
+        return String::new();
+    }
+    format!("{}: why, stands below\n", marks.join(", "))
 }
 
 /// What concerns no single result.
@@ -73,7 +92,8 @@ fn closing(report: &RunReport) -> String {
         out.push_str(&hang("skipped: ", &format!("{middleware}: {why}{remedy}")));
     }
     if report.partial {
-        out.push_str(&hang("partial: ", "this run was not measured to its end"));
+        let text = "this run was not measured to its end, or less than half of what was sent was delivered";
+        out.push_str(&hang("partial: ", text));
     }
     for note in &report.notes {
         out.push_str(&hang("note: ", note));
@@ -97,7 +117,7 @@ fn title(scenario: &Scenario) -> String {
         });
     }
     if let Some(seconds) = scenario.duration_s {
-        parts.push(format!("{seconds} s"));
+        parts.push(format!("{} s", (seconds * 100.0).round() / 100.0));
     }
     if scenario.repeat > 1 {
         parts.push(format!("{} repetitions in random order", scenario.repeat));
@@ -117,30 +137,38 @@ fn row(result: &RunResult, one_way_only: bool) -> Vec<String> {
     let one_way = seen(&result.latency.one_way_ns);
     let gap = seen(&result.sched_gap_ns);
     let bytes = &result.overhead.per_message_bytes;
-    let each = |value: f64| match result.overhead.total_bytes {
+    let each = |value: f64| match result.overhead.deliveries {
         0 => "–".to_owned(),
         _ => human::bytes(value.round()),
     };
     vec![
-        label(result),
-        human::bytes(result.payload_bytes as f64),
+        format!("{}{}", result.trust.verdict.mark(), label(result)),
+        payload(result),
         human::time_ns(one_way.map(|d| d.p50)),
         human::time_ns(one_way.map(|d| d.p99)),
         if one_way_only {
-            rate(result, result.throughput.payload_bit_per_s)
+            rate(result.throughput.payload_bit_per_s)
         } else {
             human::time_ns(result.latency.rtt_half_ns.map(|rtt| rtt.trimmed_p50))
         },
-        rate(result, result.throughput.msg_per_s),
+        rate(result.throughput.msg_per_s),
         each(bytes.payload),
         each(bytes.total()),
         human::time_pair_ns(gap.map(|d| (d.p50, d.p99))),
     ]
 }
 
-/// A rate; `–` where a program does not tell it.
-fn rate(result: &RunResult, value: f64) -> String {
-    if result.untraced && value == 0.0 { "–".into() } else { human::count(value) }
+/// A message's size; `–` where none was seen whole.
+fn payload(result: &RunResult) -> String {
+    if result.payload_bytes == 0 && result.latency.one_way_ns.count == 0 {
+        return "–".into();
+    }
+    human::bytes(result.payload_bytes as f64)
+}
+
+/// A rate; `–` where it is not known: nothing, or a single message, was delivered, or a program does not tell it.
+fn rate(value: f64) -> String {
+    if value == 0.0 { "–".into() } else { human::count(value) }
 }
 
 fn seen(distribution: &Distribution) -> Option<&Distribution> {
@@ -150,6 +178,7 @@ fn seen(distribution: &Distribution) -> Option<&Distribution> {
 fn result_lines(result: &RunResult, pacing: Pacing) -> String {
     let head = format!("{}: ", label(result));
     let mut out = hang(&head, &trust_line(result));
+    out.push_str(&reasons(result));
     if let Some(line) = segments_line(result) {
         out.push_str(&hang("  time: ", &line));
     }
@@ -168,6 +197,16 @@ fn result_lines(result: &RunResult, pacing: Pacing) -> String {
     out
 }
 
+/// Why a result is not simply good, one line a reason, the gravest first.
+fn reasons(result: &RunResult) -> String {
+    let head = |verdict| match verdict {
+        Reliability::Unusable => "  ✗ unusable: ",
+        Reliability::Reduced | Reliability::Good => "  ! with care: ",
+    };
+    let reasons = result.trust.reasons.iter();
+    reasons.map(|reason| hang(head(reason.verdict), &explain::clean(&reason.text))).collect()
+}
+
 /// How far a result can be trusted, in one sentence.
 pub fn trust_line(result: &RunResult) -> String {
     let messages = &result.messages;
@@ -178,14 +217,21 @@ pub fn trust_line(result: &RunResult) -> String {
             sent => format!("{sent} sent, {} answered · not traced", messages.delivered),
         };
     }
-    let mut parts = vec![format!(
-        "{} sent, {} delivered, {} followed end to end",
-        messages.sent, messages.delivered, messages.matched
-    )];
-    parts.push(match trust.lost() {
-        0 => "no event lost".into(),
-        lost => format!("{lost} events lost ({})", losses(result)),
-    });
+    let mut parts = vec![if messages.delivered == 0 && trust.to_unseen_readers > 0 {
+        format!("{} sent, their reading not seen here", messages.sent)
+    } else {
+        format!(
+            "{} sent, {} delivered, {} followed end to end",
+            messages.sent, messages.delivered, messages.matched
+        )
+    }];
+    let unseen = unseen(result);
+    match trust.lost() {
+        0 if unseen.is_none() => parts.push("no event lost".into()),
+        0 => {}
+        lost => parts.push(format!("{lost} events lost ({})", losses(result))),
+    }
+    parts.extend(unseen);
     if trust.window_share < 0.999 {
         parts.push(format!("sampled {:.0} % of the time", trust.window_share * 100.0));
     }
@@ -224,6 +270,25 @@ pub fn trust_line(result: &RunResult) -> String {
     }
     parts.extend(trust.tracer.slowdown.as_ref().map(human::slowdown));
     parts.join(" · ")
+}
+
+/// What passed without a packet event; `None` where that is nothing.
+fn unseen(result: &RunResult) -> Option<String> {
+    let (sent, received) = (result.trust.unseen_sent, result.trust.unseen_received);
+    if result.trust.packets_only {
+        let all = sent.plus(received);
+        let (packets, bytes) = (all.packets, human::bytes(all.bytes as f64));
+        return (packets > 0)
+            .then(|| format!("at least {packets} acknowledged and not captured ({bytes})"));
+    }
+    let way = |unseen: Unseen, when: &str| {
+        let packets = if unseen.packets == 1 { "packet" } else { "packets" };
+        let bytes = human::bytes(unseen.bytes as f64);
+        (unseen.packets > 0).then(|| format!("{} {packets} when {when} ({bytes})", unseen.packets))
+    };
+    let ways: Vec<String> =
+        [way(sent, "sent"), way(received, "received")].into_iter().flatten().collect();
+    (!ways.is_empty()).then(|| format!("no probe saw at least {}", ways.join(" and ")))
 }
 
 fn losses(result: &RunResult) -> String {

@@ -4,7 +4,7 @@ mod samples;
 
 use unicode_width::UnicodeWidthStr;
 use wirelap_report::{
-    Capability, DoctorReport, Observation, Pacing, RttHalf, RunResult, doctor_table, table,
+    Capability, DoctorReport, Observation, Pacing, RttHalf, RunResult, Unseen, doctor_table, table,
 };
 
 fn assert_fits(text: &str) {
@@ -32,6 +32,66 @@ fn a_result_without_traffic_shows_dashes() {
     };
     report.results = vec![empty];
     insta::assert_snapshot!(table::render(&report));
+}
+
+/// `--ring-size 1` on a fast run.
+fn spoiled() -> wirelap_report::RunReport {
+    let mut report = samples::report();
+    let mut result = samples::tcp();
+    result.messages.matched = 240;
+    result.messages.uncovered = 1_760;
+    result.trust.coverage = 0.12;
+    result.trust.events_lost = [("rx".to_owned(), 9_000), ("xmit".to_owned(), 4_000)].into();
+    result.trust.unseen_sent = Unseen { packets: 310, bytes: 21_080 };
+    result.judge();
+    (report.partial, report.results) = (false, vec![result]);
+    report
+}
+
+#[test]
+fn what_cannot_be_used_looks_so() {
+    let text = table::render(&spoiled());
+    assert_fits(&text);
+    assert!(text.contains("\n✗ tcp"), "{text}");
+    assert!(text.contains("✗ not to be used: why, stands below"), "{text}");
+    assert!(text.contains("  ✗ unusable: only 240 of 2,000 deliveries were followed"), "{text}");
+    assert!(text.contains("  ✗ unusable: 13,000 of 73,000 events were lost because"), "{text}");
+    assert!(!text.contains("no event lost") && !text.contains("nothing wrong"), "{text}");
+    let page = table::explained(&spoiled());
+    assert_fits(&page);
+    assert!(page.contains("Not to be used: 13,000 of 73,000 events were lost"), "{page}");
+}
+
+#[test]
+fn beside_unseen_packets_nothing_is_said_to_be_whole() {
+    let mut report = samples::report();
+    let mut result = samples::tcp();
+    result.trust.unseen_sent = Unseen { packets: 1, bytes: 68 };
+    result.trust.unseen_received = Unseen { packets: 1, bytes: 68 };
+    result.judge();
+    report.results = vec![result];
+    let text = table::render(&report);
+    let told = "no probe saw at least 1 packet when sent (68 B) and 1 packet when received (68 B)";
+    let line = text.replace("\n     ", " ");
+    assert!(line.contains(told), "{text}");
+    assert!(!text.contains("no event lost"), "{text}");
+    let page = table::explained(&report);
+    assert!(!page.contains("No event was lost"), "{page}");
+}
+
+#[test]
+fn what_is_not_known_is_no_zero() {
+    let mut report = samples::report();
+    report.scenario.pacing = Pacing::Foreign;
+    let result = RunResult {
+        middleware: "kafka".into(),
+        messages: wirelap_report::Messages { sent: 1_400, ..wirelap_report::Messages::default() },
+        ..RunResult::default()
+    };
+    report.results = vec![result];
+    let page = table::explained(&report);
+    assert!(page.contains("1,400 messages of unknown size were sent from"), "{page}");
+    assert!(!page.contains("0 B") && !page.contains("0 a second"), "{page}");
 }
 
 #[test]

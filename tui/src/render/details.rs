@@ -18,7 +18,7 @@ use crate::verdicts;
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
-use wirelap_correlate::snapshot::{Group, Process, Scheduling, SegmentStat, Summary};
+use wirelap_correlate::snapshot::{Group, Process, Scheduling, SegmentStat, Summary, Trust};
 
 /// Columns of the segment table with its margin.
 const SEGMENTS_WIDTH: u16 = 44;
@@ -34,7 +34,7 @@ pub fn draw(frame: &mut Frame<'_>, area: Rect, app: &App, theme: Theme) {
     let segments = segments(group, theme);
     let beside = body.width >= SEGMENTS_WIDTH + FACTS_WIDTH;
     let facts_width = if beside { body.width - SEGMENTS_WIDTH } else { body.width };
-    let mut facts = facts(group, facts_width, theme);
+    let mut facts = facts(group, &app.snapshot().trust, facts_width, theme);
     let longest =
         if beside { facts.len().max(segments.len()) } else { facts.len() + segments.len() };
     let heading = super::scroll_title(&columns::name(group), longest, body);
@@ -76,10 +76,13 @@ fn segment(stat: &SegmentStat, theme: Theme) -> Line<'static> {
 }
 
 /// History, counts, latencies, bytes, processes and notes, the most telling first.
-fn facts(group: &Group, width: u16, theme: Theme) -> Vec<Line<'static>> {
+fn facts(group: &Group, trust: &Trust, width: u16, theme: Theme) -> Vec<Line<'static>> {
     let width = usize::from(width).saturating_sub(1);
     let mut lines = history(group, width, theme);
     let mut add = |label: &str, value: &str| lines.extend(fact(label, value, width, theme));
+    for doubt in group.doubts(trust) {
+        add(doubt.reliability.name(), &doubt.text);
+    }
     if verdicts::is_known(&group.why) {
         add("why", &verdicts::line(&group.why));
     }

@@ -15,6 +15,7 @@ use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
+use wirelap_correlate::Reliability;
 use wirelap_correlate::snapshot::Group;
 
 /// Columns of the mark before a row.
@@ -34,7 +35,10 @@ pub fn draw(frame: &mut Frame<'_>, area: Rect, app: &App, theme: Theme) {
         .enumerate()
         .skip(shown.start)
         .take(shown.len())
-        .map(|(index, group)| row(group, index == app.position(), &columns, name_width, theme))
+        .map(|(index, group)| {
+            let reliability = columns::reliability(group, &app.snapshot().trust);
+            row(group, reliability, index == app.position(), &columns, name_width, theme)
+        })
         .collect();
     frame.render_widget(Paragraph::new(rows), body);
 }
@@ -76,6 +80,7 @@ fn headings(app: &App, columns: &[Column], name_width: usize, theme: Theme) -> L
 
 fn row(
     group: &Group,
+    reliability: Reliability,
     selected: bool,
     shown: &[Column],
     name_width: usize,
@@ -86,14 +91,20 @@ fn row(
         let doubtful =
             column == Column::Matched && group.messages.delivered > 0 && group.coverage < 1.0;
         let mut text = match column {
-            Column::Name => columns::short_name(group, name_width),
-            _ => column.cell(group),
+            Column::Name => columns::marked_name(group, reliability, name_width),
+            _ => columns::cell(column, group, reliability),
         };
         if doubtful && text::width(&text) < usize::from(column.width()) {
             text.insert(0, '!');
         }
         let text = place(column, &text, name_width);
-        spans.push(if doubtful { Span::styled(text, theme.warning()) } else { Span::raw(text) });
+        let is_marked = column == Column::Name && reliability != Reliability::Good;
+        let is_spoiled = reliability == Reliability::Unusable;
+        spans.push(if doubtful || is_marked || is_spoiled {
+            Span::styled(text, theme.warning())
+        } else {
+            Span::raw(text)
+        });
     }
     let line = Line::from(spans);
     if selected { line.style(theme.selected()) } else { line }

@@ -101,7 +101,7 @@ impl Page {
         let segment = verdict.segment.map(|segment| format!(" {}", segment.name()));
         let place = format!("{}{}", place.join(", "), segment.unwrap_or_default());
         let colon = if place.is_empty() { "" } else { ": " };
-        self.say(lead, &format!("{}{colon}{place}", verdict.kind.title()), style);
+        self.say(lead, &format!("{}{colon}{place}", verdict.kind.title_in(verdict.segment)), style);
         if let Some(open) = &verdict.open {
             self.say("   ", &verdicts::held_up(open), style);
         }

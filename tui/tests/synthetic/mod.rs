@@ -102,7 +102,10 @@ pub fn degraded() -> Snapshot {
     let mqtt = &mut snapshot.groups[2];
     mqtt.coverage = 0.931;
     mqtt.messages.uncovered = 11_454;
+    mqtt.messages.matched = mqtt.messages.delivered.saturating_sub(11_454);
     mqtt.notes = vec!["Joined in mid-stream: the first 12 packets could not be decoded.".into()];
+    let dds = &mut snapshot.groups[4].messages;
+    (dds.matched, dds.uncovered) = (0, dds.delivered);
     snapshot.groups[4].one_way = Summary::default();
     snapshot.groups[4].segments.clear();
     snapshot.groups[4].why = Why::default();

@@ -8,7 +8,13 @@ use wirelap_report::{Messages, Process, Scheduling, Why};
 
 /// Of all repetitions together.
 pub fn why(all: &[&Outcome], processes: &[Process]) -> Option<Why> {
-    Why::of(&evidence(all).explain(), processes)
+    let mut why = evidence(all).explain();
+    // All of a run's time has messages.
+    why.hold_against(|pid| {
+        let is_it = |process: &&Process| process.host.is_none() && process.pid == pid.0;
+        processes.iter().find(is_it)?.cpu_share
+    });
+    Why::of(&why, processes)
 }
 
 /// What is known of all repetitions, with what the workloads say.

@@ -2,15 +2,16 @@
 
 use super::known::Known;
 use super::recognition::Attempts;
-use super::{Carried, Finds, Flow, Found, Identity, Piece};
+use super::{Carried, Finds, Flow, Found, Identity, Piece, TopicHash};
 use crate::config::Config;
 use crate::correlator::Totals;
 use crate::ledger::Ledger;
+use crate::snapshot::Holes;
 use rustc_hash::FxHasher;
 use std::hash::{Hash, Hasher};
 use wirelap_events::{
     Ask, ByteRange, Class, Data, FlowKey, Frame, GlobalKey, GroupId, Nanos, Offset, Packet,
-    Portion, Stamp,
+    PacketHook, Portion, Stamp,
 };
 use wirelap_protocols::stream::Stream;
 use wirelap_protocols::{Connection, Fragments, FrameSink, Memories, Pdu, Protocol, Side};
@@ -164,30 +165,32 @@ pub fn identity_of(key: GlobalKey) -> Identity {
 fn identify(side: Side, data: &Data<'_>) -> Found {
     const DIGESTED: usize = 64;
     let stamp = Stamp::decode(data.payload);
-    let mut hasher = FxHasher::default();
     let mut subject = FxHasher::default();
     data.topic.hash(&mut subject);
-    match (stamp, data.key) {
-        (Some(stamp), _) => (data.topic, stamp).hash(&mut hasher),
-        (None, Some(key)) => key.hash(&mut hasher),
+    let topic_hash =
+        if stamp.is_some() { TopicHash::new(data.topic) } else { TopicHash::default() };
+    let identity = match (stamp, data.key) {
+        (Some(stamp), _) => topic_hash.identity(stamp),
+        (None, Some(key)) => Identity { exact: key.unique, ..identity_of(key) },
         (None, None) => {
+            let mut hasher = FxHasher::default();
             let head = data.payload.get(..DIGESTED).unwrap_or(data.payload);
             (data.topic, data.payload_len, head).hash(&mut hasher);
+            Identity { hash: hasher.finish(), exact: false }
         }
-    }
+    };
     Found {
         side,
         extent: data.extent,
-        identity: Identity {
-            hash: hasher.finish(),
-            exact: stamp.is_some() || data.key.is_some_and(|key| key.unique),
-        },
+        identity,
         stamp,
         payload_len: data.payload_len,
         duplicate: data.duplicate,
         retained: data.retained,
         shared: false,
+        framed: false,
         topic: None,
+        topic_hash,
         assembly: None,
         subject: subject.finish(),
         wire_payload: data.payload_len,
@@ -246,6 +249,23 @@ impl Conversation {
         let streams = self.flows.iter().filter_map(|flow| flow.stream.as_ref());
         let all: u64 = streams.map(Stream::undecoded_bytes).sum();
         all.saturating_sub(self.paused)
+    }
+
+    /// What passed without a packet event, and what of the rest could not be read.
+    pub fn holes(&self) -> Holes {
+        if !matches!(self.state, State::Decoding(..)) {
+            return Holes::default();
+        }
+        let mut holes = Holes {
+            uncaptured_bytes: self.uncaptured,
+            undecoded_bytes: self.undecoded_bytes(),
+            ..Holes::default()
+        };
+        for flow in &self.flows {
+            holes.sent += flow.seen[PacketHook::Xmit as usize].unseen();
+            holes.received += flow.seen[PacketHook::Rx as usize].unseen();
+        }
+        holes
     }
 
     /// Adds to the totals what they do not have yet, so that nobody has to look at idle conversations.
@@ -346,9 +366,16 @@ impl Conversation {
         let stream = flow.stream.get_or_insert_with(|| Stream::new(side, mid_stream));
         match piece {
             Piece::Bytes { at, bytes, missing } => {
+                let first = out.found.all.len();
                 stream.feed(at, bytes, missing, connection.as_mut(), &mut out);
+                let hole = flow.hole.take().filter(|hole| hole.end == at);
+                flow.frame(hole, first, self.serial, found);
             }
-            Piece::Gap { at, len } => stream.gap(at, len, connection.as_mut(), &mut out),
+            Piece::Gap { at, len } => {
+                let is_between = stream.is_in_sync() && stream.pending_bytes() == 0;
+                flow.hole = is_between.then(|| ByteRange::new(at, len));
+                stream.gap(at, len, connection.as_mut(), &mut out);
+            }
         }
     }
 

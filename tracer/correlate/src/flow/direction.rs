@@ -2,15 +2,18 @@
 
 use super::carried::Carried;
 use super::devices::Devices;
+use super::framed::between;
 use super::pieces::Pieces;
-use super::{Reassembly, Unwrap};
+use super::{Finds, Found, Reassembly, SeenBytes, Unwrap};
 use crate::config::Config;
 use crate::join::AssemblyId;
 use crate::marks::{Path, TcpMarks, UdpMarks};
 use crate::ring::Ring;
 use std::collections::VecDeque;
 use wirelap_events::tcp_flags;
-use wirelap_events::{Ask, ByteRange, FlowKey, Nanos, Offset, Seq, SocketId, TcpFields, Transport};
+use wirelap_events::{
+    Ask, ByteRange, FlowKey, Nanos, Offset, PacketHook, Seq, SocketId, TcpFields, Transport,
+};
 use wirelap_protocols::stream::Stream;
 
 /// Requests for messages that are remembered: the messages of their answers wait for a moment before they are judged.
@@ -124,6 +127,8 @@ pub struct Flow {
     pub end: Option<Offset>,
     /// The bytes that were on the counting device.
     pub carried: Carried,
+    /// TCP: what each packet hook saw of it, in the order of [`PacketHook`].
+    pub seen: [SeenBytes; 2],
     /// UDP: the datagram that is coming in fragments.
     pub pieces: Pieces,
     /// Whether a send was ever seen: then a message without one is not complete.
@@ -136,6 +141,10 @@ pub struct Flow {
     pub head: Head,
     /// The last times that it asked for messages; most flows never do.
     pub requests: Option<Box<Ring<Request, REQUESTS>>>,
+    /// TCP: bytes that no packet brought, from the end of a PDU on.
+    pub hole: Option<ByteRange>,
+    /// TCP: the last message that was found.
+    last: Option<Found>,
     /// Messages that were found on it.
     pub messages: u64,
     /// Cuts PDUs, once the protocol is known (TCP).
@@ -176,12 +185,15 @@ impl Flow {
             boundary: None,
             end: None,
             carried: Carried::default(),
+            seen: Default::default(),
             pieces: Pieces::default(),
             has_sends: false,
             ready_losses: 0,
             interrupted: false,
             head: Head::default(),
             requests: None,
+            hole: None,
+            last: None,
             messages: 0,
             stream: None,
         }
@@ -235,6 +247,24 @@ impl Flow {
         self.bytes.next().is_none_or(|next| next >= end)
     }
 
+    /// After the packet behind a `hole`, of which the messages from number `first` on were found: adds the one in the hole,
+    /// if one send call and its neighbours frame it.
+    pub fn frame(&mut self, hole: Option<ByteRange>, first: usize, serial: u64, found: &mut Finds) {
+        let (Marks::Tcp(marks), Some(last)) =
+            (&self.marks, found.all.get(first..).and_then(<[Found]>::last))
+        else {
+            return;
+        };
+        let last = last.clone();
+        if let (Some(hole), Some(before), Some(after)) = (hole, &self.last, found.all.get(first))
+            && marks.is_one_send(hole)
+            && let Some(message) = between(before, hole, after, serial)
+        {
+            found.all.insert(first, message);
+        }
+        self.last = Some(last);
+    }
+
     /// Frees what is kept for speed.
     pub fn shrink(&mut self) {
         self.pending.shrink_to_fit();
@@ -258,6 +288,17 @@ impl Flow {
         self.unwrap = Unwrap::default();
         self.unwrap.offset(isn.plus(1));
         self.bytes.start_at(Offset::START);
+        self.seen.iter_mut().for_each(|hook| hook.start_at(Offset::START));
+    }
+
+    /// The stack's own numbers say that everything before `upto` has passed.
+    pub fn proven(&mut self, upto: Offset) {
+        self.seen.iter_mut().for_each(|hook| hook.proven(upto));
+    }
+
+    /// What `hook` saw.
+    pub fn seen_by(&mut self, hook: PacketHook) -> &mut SeenBytes {
+        &mut self.seen[hook as usize]
     }
 
     /// Where a packet's payload lies; `None` for a sequence number that cannot be this flow's.

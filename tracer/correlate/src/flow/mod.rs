@@ -4,10 +4,12 @@ mod carried;
 mod conversation;
 mod devices;
 mod direction;
+mod framed;
 mod known;
 mod pieces;
 mod reassembly;
 mod recognition;
+mod seen_bytes;
 mod table;
 mod topics;
 mod unwrap;
@@ -15,15 +17,19 @@ mod unwrap;
 pub use conversation::{Conversation, State, identity_of};
 pub use direction::{Flow, Marks, Request};
 pub use reassembly::{Limits, Piece, Reassembly};
+pub use seen_bytes::SeenBytes;
 pub use table::{FlowTable, Node, Way, other};
 pub use topics::Topics;
 pub use unwrap::Unwrap;
 
+use rustc_hash::FxHasher;
+use std::fmt;
+use std::hash::{Hash, Hasher};
 use wirelap_events::{ByteRange, GlobalKey, Offset, Stamp, TopicId};
 use wirelap_protocols::{Fragments, Side};
 
 /// A message that a decoder found in a flow.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Found {
     /// The sending end.
     pub side: Side,
@@ -37,6 +43,8 @@ pub struct Found {
     pub retained: bool,
     /// Its payload is in shared memory.
     pub shared: bool,
+    /// No packet of it was seen: its neighbours tell of it.
+    pub framed: bool,
     /// Its topic, if topics are kept.
     pub topic: Option<TopicId>,
     /// Its name among messages in fragments, if it is one of them.
@@ -47,6 +55,8 @@ pub struct Found {
     pub wire_payload: u64,
     /// Its reader can use it only when the bytes before this one are there too.
     pub usable_at: Option<Offset>,
+    /// What the identities of stamped messages of its topic begin with.
+    pub topic_hash: TopicHash,
 }
 
 /// Fragments of a message that a decoder found in a frame.
@@ -57,6 +67,38 @@ pub struct Carried {
     /// Where the frame starts.
     pub at: Offset,
     pub fragments: Fragments,
+}
+
+/// The beginning of a stamped message's identity: its topic.
+#[derive(Clone, Default)]
+pub struct TopicHash(FxHasher);
+
+impl TopicHash {
+    /// Of this topic.
+    pub fn new(topic: &[u8]) -> TopicHash {
+        let mut hasher = FxHasher::default();
+        topic.hash(&mut hasher);
+        TopicHash(hasher)
+    }
+
+    /// The identity of a message of this topic.
+    pub fn identity(&self, stamp: Stamp) -> Identity {
+        let mut hasher = self.0.clone();
+        stamp.hash(&mut hasher);
+        Identity { hash: hasher.finish(), exact: true }
+    }
+}
+
+impl PartialEq for TopicHash {
+    fn eq(&self, other: &TopicHash) -> bool {
+        self.0.finish() == other.0.finish()
+    }
+}
+
+impl fmt::Debug for TopicHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "TopicHash({:x})", self.0.finish())
+    }
 }
 
 /// What decoders found and nobody has looked at yet.

@@ -130,6 +130,11 @@ impl TcpMarks {
         self.sends.push(SendMark { range, at, task, state, shrunk });
     }
 
+    /// Whether exactly these bytes were sent by one call.
+    pub fn is_one_send(&self, range: ByteRange) -> bool {
+        self.sends.covering(range.start).any(|mark| mark.range == range)
+    }
+
     /// How the sender of `range` came to send.
     pub fn led(&mut self, range: ByteRange, led: Chain) {
         if !led.is_empty() {

@@ -240,6 +240,19 @@ impl VerdictKind {
         }
     }
 
+    /// In words, as a heading: of time in a segment whose name says more.
+    pub const fn title_in(self, segment: Option<Segment>) -> &'static str {
+        match (self, segment) {
+            (VerdictKind::Unexplained, Some(Segment::RunQueue)) => {
+                "waiting for a CPU, and who had it was not seen"
+            }
+            (VerdictKind::Unexplained, Some(Segment::Wakeup)) => {
+                "woken late, and what for was not seen"
+            }
+            _ => self.title(),
+        }
+    }
+
     /// In words, as a heading.
     pub const fn title(self) -> &'static str {
         match self {

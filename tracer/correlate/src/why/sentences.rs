@@ -101,6 +101,12 @@ fn window(tx: TxState) -> String {
 
 fn congestion(tx: TxState, finding: &Finding) -> String {
     let waiting = tx.unsent.saturating_add(finding.circumstances.send_len);
+    if tx.segments_out > tx.cwnd {
+        return format!(
+            "{} segments of {} B were under way, and the congestion window had since been cut to {}: nothing more could leave before ACKs came",
+            tx.segments_out, tx.mss, tx.cwnd
+        );
+    }
     format!(
         "{} of {} segments that the congestion window allowed were under way, of {} B each, when {waiting} B were to be sent{}",
         tx.segments_out,

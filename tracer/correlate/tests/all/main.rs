@@ -17,5 +17,6 @@ mod properties;
 mod reassembly;
 mod repairs;
 mod udp;
+mod unseen;
 mod world;
 mod zmtp;

@@ -2,7 +2,7 @@
 
 use super::words::clean;
 use crate::why::Task;
-use crate::{Pacing, Process, RunResult, human};
+use crate::{Pacing, Process, Reliability, RunResult, human};
 use wirelap_events::Segment;
 
 /// The kernel's name of our own workloads: cut after 15 bytes.
@@ -34,6 +34,11 @@ impl<'a> Cast<'a> {
             forwarder: forwarder(result),
             legs,
         }
+    }
+
+    /// Whether the result's figures can be used.
+    pub fn is_usable(&self) -> bool {
+        self.result.trust.verdict != Reliability::Unusable
     }
 
     /// Legs of a message.

@@ -13,6 +13,7 @@ use super::words::{clean, counted, list, percent, sentence, title};
 use crate::grid::hang;
 use crate::why::{Severity, Verdict, Why};
 use crate::{Pacing, RunResult, human};
+use std::collections::BTreeSet;
 use wirelap_correlate::{ENOUGH, VerdictKind};
 
 /// The section.
@@ -22,7 +23,7 @@ pub fn text(why: &Why, cast: &Cast<'_>) -> String {
     let notes: Vec<_> = of(Severity::Note).collect();
     let mut out = String::from("What was found\n");
     if problems.is_empty() {
-        out.push_str(&hang("  ", &nothing(why)));
+        out.push_str(&hang("  ", &nothing(why, cast)));
     }
     for (number, verdict) in (1..).zip(&problems) {
         let head = if problems.len() == 1 { "  ".into() } else { format!("  {number}. ") };
@@ -37,8 +38,14 @@ pub fn text(why: &Why, cast: &Cast<'_>) -> String {
     out
 }
 
-fn nothing(why: &Why) -> String {
+fn nothing(why: &Why, cast: &Cast<'_>) -> String {
     match why.examined_messages {
+        n if n > 0 && !cast.is_usable() => {
+            let examined = counted(n, "message");
+            format!(
+                "No verdict: of {examined} much is known, and too much of the rest was not seen."
+            )
+        }
         0 => "No message could be examined.".into(),
         n if n < ENOUGH => sentence(&format!("{}.", too_few(n))),
         n => format!(
@@ -87,7 +94,8 @@ fn name(verdict: &Verdict, cast: &Cast<'_>) -> String {
 }
 
 fn heading(verdict: &Verdict) -> String {
-    if verdict.kind == VerdictKind::Unexplained.name() {
+    let is_bare = verdict.title == VerdictKind::Unexplained.title() || verdict.title.is_empty();
+    if verdict.kind == VerdictKind::Unexplained.name() && is_bare {
         return "time that no rule explains".into();
     }
     if verdict.title.is_empty() { title(&verdict.kind) } else { clean(&verdict.title) }
@@ -148,6 +156,7 @@ pub fn headline(result: &RunResult, cast: &Cast<'_>) -> Option<String> {
     let Some(worst) = why.problem() else {
         return match why.examined_messages {
             0 => None,
+            _ if !cast.is_usable() => Some("not enough was seen to say".into()),
             n if n < ENOUGH => Some(too_few(n)),
             _ => Some("nothing wrong".into()),
         };
@@ -155,7 +164,8 @@ pub fn headline(result: &RunResult, cast: &Cast<'_>) -> Option<String> {
     let place = worst.process.as_ref().map(|task| cast.name(task));
     let place = place.filter(|name| !name.is_empty()).map(|name| format!(" at {name}"));
     let share = largest_share(worst).map(|share| format!(" ({share})"));
-    Some([heading(worst), place.unwrap_or_default(), share.unwrap_or_default()].concat())
+    let of = if cast.is_usable() { "" } else { ", of the little that was seen" };
+    Some([&heading(worst), &*place.unwrap_or_default(), &*share.unwrap_or_default(), of].concat())
 }
 
 /// A result's verdict in one line: [`headline`], the remedy, and what else there is.
@@ -168,7 +178,9 @@ pub fn in_short(result: &RunResult, pacing: Pacing) -> Option<String> {
         out = format!("{out}: {}", clean(remedy));
     }
     let problems = why.verdicts.iter().filter(|verdict| verdict.severity == Severity::Problem);
-    let more: Vec<String> = problems.skip(1).map(heading).collect();
+    let mut more: Vec<String> = problems.skip(1).map(heading).collect();
+    let mut said = BTreeSet::from([heading(worst)]);
+    more.retain(|heading| said.insert(heading.clone()));
     if !more.is_empty() {
         out = format!("{out}; also {}", list(&more));
     }

@@ -26,10 +26,11 @@ mod trust;
 mod words;
 
 pub use found::in_short;
+pub(crate) use words::clean;
 
 use crate::grid::{MAX_WIDTH, hang};
 use crate::table::label;
-use crate::{RunReport, RunResult, bytes_table, human};
+use crate::{Reliability, RunReport, RunResult, bytes_table, human};
 use cast::Cast;
 
 /// What of a page the reader chooses.
@@ -57,6 +58,13 @@ pub fn page(report: &RunReport, result: &RunResult, options: Options) -> String 
     let cast = Cast::of(result, report.scenario.pacing);
     let opening = opening::text(result, &report.scenario, &cast);
     let mut opening = hang("", &words::clean(&opening));
+    for reason in &result.trust.reasons {
+        let head = match reason.verdict {
+            Reliability::Unusable => "Not to be used: ",
+            Reliability::Reduced | Reliability::Good => "To be used with care: ",
+        };
+        opening.push_str(&hang(head, &format!("{}.", words::clean(&reason.text))));
+    }
     if let Some(headline) = found::headline(result, &cast) {
         opening.push_str(&hang("In short: ", &format!("{headline}.")));
     }

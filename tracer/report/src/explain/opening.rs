@@ -41,13 +41,26 @@ fn untraced(result: &RunResult) -> String {
 fn traffic(result: &RunResult, scenario: &Scenario, cast: &Cast<'_>) -> String {
     let messages = &result.messages;
     let (sender, receiver) = (cast.ends(1).0, cast.ends(cast.legs()).1);
-    let size = human::bytes(result.payload_bytes as f64);
+    if messages.sent == 0 {
+        return match messages.delivered {
+            0 => "No message was seen.".into(),
+            delivered => format!(
+                "{} {} seen; no send of their messages was.",
+                counted(delivered, "delivery"),
+                if delivered == 1 { "was" } else { "were" }
+            ),
+        };
+    }
+    let size = size(result);
     let way = if cast.legs() > 1 || result.broker.is_some() {
         format!("from {sender} through {} to {receiver}", cast.forwarder())
     } else {
         format!("from {sender} to {receiver}")
     };
     let arrived = match (messages.sent, messages.delivered) {
+        (_, 0) if result.trust.to_unseen_readers > 0 => {
+            "; whether they arrived cannot be seen here".into()
+        }
         (_, 0) => "; none was seen to arrive".into(),
         (sent, delivered) if sent == delivered => String::new(),
         (sent, delivered) if delivered > sent => {
@@ -57,21 +70,33 @@ fn traffic(result: &RunResult, scenario: &Scenario, cast: &Cast<'_>) -> String {
     };
     let verb = if messages.sent == 1 { "was" } else { "were" };
     format!(
-        "{} of {size} {verb} sent {way}, {}{arrived}.",
+        "{}{size} {verb} sent {way}{}{arrived}.",
         counted(messages.sent, "message"),
-        pace(result, scenario)
+        pace(result, scenario).map(|pace| format!(", {pace}")).unwrap_or_default()
     )
 }
 
-fn pace(result: &RunResult, scenario: &Scenario) -> String {
+/// Of a message, where one was seen whole.
+fn size(result: &RunResult) -> String {
+    match (result.payload_bytes, result.latency.one_way_ns.count) {
+        (0, 0) => " of unknown size".into(),
+        (0, _) => " without payload".into(),
+        (bytes, _) => format!(" of {}", human::bytes(bytes as f64)),
+    }
+}
+
+/// How fast, as far as that is known.
+fn pace(result: &RunResult, scenario: &Scenario) -> Option<String> {
+    let measured = result.throughput.msg_per_s;
+    let measured = (measured > 0.0).then(|| format!("{} a second", human::count(measured)));
     match (scenario.pacing, scenario.rate_msg_per_s) {
-        (Pacing::PingPong, _) => "each when the answer to the one before had come".into(),
-        (Pacing::Rate, Some(rate)) => format!("{} a second", human::count(rate)),
+        (Pacing::PingPong, _) => Some("each when the answer to the one before had come".into()),
+        (Pacing::Rate, Some(rate)) => Some(format!("{} a second", human::count(rate))),
         (Pacing::BackToBack, _) => {
-            let rate = human::count(result.throughput.msg_per_s);
-            format!("as fast as the library took them: {rate} a second")
+            let rate = measured.map(|rate| format!(": {rate}")).unwrap_or_default();
+            Some(format!("as fast as the library took them{rate}"))
         }
-        _ => format!("{} a second", human::count(result.throughput.msg_per_s)),
+        _ => measured,
     }
 }
 

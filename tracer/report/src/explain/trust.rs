@@ -114,6 +114,8 @@ fn doubts(result: &RunResult) -> Vec<String> {
             doubts.push(format!("{} {then}", counted(count, what)));
         }
     };
+    add(trust.unseen_sent.packets, "packet", "not seen when sent");
+    add(trust.unseen_received.packets, "packet", "not seen when received");
     add(trust.uncaptured_bytes, "payload byte", "not captured");
     // Between two windows everything passes undecoded, and that has just been said.
     add(if sampled { 0 } else { trust.undecoded_bytes }, "byte", "in no frame that was found");

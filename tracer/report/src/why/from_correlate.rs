@@ -77,7 +77,7 @@ impl From<&seen::Verdict> for Verdict {
     fn from(verdict: &seen::Verdict) -> Verdict {
         Verdict {
             kind: verdict.kind.name().to_owned(),
-            title: verdict.kind.title().to_owned(),
+            title: verdict.kind.title_in(verdict.segment).to_owned(),
             severity: match verdict.severity {
                 seen::Severity::Note => Severity::Note,
                 seen::Severity::Problem => Severity::Problem,
