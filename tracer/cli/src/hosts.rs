@@ -2,13 +2,14 @@
 
 use crate::failure::Failure;
 use crate::replay::shown;
-use std::net::IpAddr;
 use std::path::{Path, PathBuf};
-use wirelap_events::Body;
+use wirelap_correlate::Host;
+use wirelap_events::{Body, NetNs};
 use wirelap_recording::Recording;
 use wirelap_recording::hosts::merge::{Placing, What, next_on_wall};
 use wirelap_recording::hosts::{
-    Addresses, Chain, Clocks, Common, Link, Places, Survey, common, is_twice, own_addresses, tree,
+    Addresses, Chain, Clocks, Common, Link, Places, Survey, common, is_twice, netns_on,
+    own_addresses, tree,
 };
 use wirelap_report::{HostClock, human};
 
@@ -22,7 +23,7 @@ pub struct Hosts {
     /// The host of each file, 1 for the first.
     pub numbers: Vec<u8>,
     /// The addresses of each host, as far as they are known.
-    pub addresses: Vec<Vec<IpAddr>>,
+    pub addresses: Vec<Host>,
     /// Whether a file is the first that its host made: later ones repeat what was known then.
     pub begins: Vec<bool>,
     /// How the clocks of all hosts but the first differ from that one's.
@@ -74,13 +75,16 @@ pub fn has_both_ends(path: &Path) -> bool {
 }
 
 /// The addresses of each host that a capture of others was made on, where it says which way packets went.
-pub fn own_addresses_of(path: &Path) -> Vec<Vec<IpAddr>> {
+pub fn own_addresses_of(path: &Path) -> Vec<Host> {
     let is_file = std::fs::metadata(path).is_ok_and(|there| there.is_file());
     let open = || Recording::new(wirelap_recording::open(path).ok()?).ok();
-    match is_file.then(open).flatten() {
+    let own = match is_file.then(open).flatten() {
         Some(mut recording) if !recording.is_own() => own_addresses(&mut recording),
         _ => Vec::new(),
-    }
+    };
+    // Of several hosts in one file it is not known whose a loopback address is.
+    let netns = if own.len() == 1 { NetNs(0) } else { NetNs(u32::MAX) };
+    own.into_iter().map(|addresses| Host { netns, addresses }).collect()
 }
 
 /// The packets of one of so many captures; `None` if it cannot be read twice, or is none. Tells whether it is a recording of
@@ -143,10 +147,10 @@ impl Pairs {
         match common {
             Common::Nothing => {}
             Common::OneWay => self.obstacles.push((files, Obstacle::OneWay)),
-            Common::Packets { samples, ours, theirs } => match Clocks::of(&samples) {
+            Common::Packets { samples, sides } => match Clocks::of(&samples) {
                 Ok(Some(clocks)) => {
                     self.links.push(Link { files, clocks: Some(clocks) });
-                    self.places.add(files, [&ours, &theirs]);
+                    self.places.add(files, sides);
                 }
                 Ok(None) => {}
                 Err(_) => self.obstacles.push((files, Obstacle::Uneven)),
@@ -164,8 +168,7 @@ impl Pairs {
         let mut at_once = pairs.filter(|&[a, b]| surveys[a].overlaps(&surveys[b]));
         let pair = at_once.next().filter(|_| what == What::Packets)?;
         Some(Failure::Usage(format!(
-            "{}: they were captured at the same time and have no flow in common (addresses may be translated between the \
-             hosts), so their clocks cannot be compared: analyze each alone, or put captures of one host together with mergecap",
+            "{}: they were captured at the same time and have no flow in common, so their clocks cannot be compared: analyze each alone, or put captures of one host together with mergecap",
             names(pair)
         )))
     }
@@ -197,7 +200,7 @@ impl Pairs {
             }
             None => format!(
                 "{name} cannot be put together with the others: no packets of both directions are in it and in one that leads to {} \
-                 (it may be of another time, or addresses may be translated in between), so its clock cannot be compared; leave it \
+                 (it may be of another time, or a proxy may be in between), so its clock cannot be compared; leave it \
                  out, or analyze it alone",
                 shown(&files[0])
             ),
@@ -205,9 +208,13 @@ impl Pairs {
     }
 
     /// The addresses of each host.
-    fn addresses(&self, numbers: &[u8]) -> Vec<Vec<IpAddr>> {
+    fn addresses(&self, numbers: &[u8]) -> Vec<Host> {
         let hosts = 1..=numbers.iter().copied().max().unwrap_or(0);
-        hosts.map(|host| self.places.of(&files_of(numbers, host)).into_iter().collect()).collect()
+        let host = |number| {
+            let own = self.places.of(&files_of(numbers, number));
+            Host { netns: netns_on(number), addresses: own.into_iter().collect() }
+        };
+        hosts.map(host).collect()
     }
 
     fn placings(&self, chains: &[Chain], what: What) -> Vec<Placing> {

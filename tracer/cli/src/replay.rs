@@ -12,9 +12,8 @@ use crate::recording::{self, Told};
 use observed::Seen;
 use std::collections::BTreeMap;
 use std::io;
-use std::net::IpAddr;
 use std::path::{Path, PathBuf};
-use wirelap_correlate::{Config, Correlator, DeliverySink, Snapshot};
+use wirelap_correlate::{Config, Correlator, DeliverySink, Host, Snapshot};
 use wirelap_events::{Delivery, Event, Nanos, Segment};
 use wirelap_recording::hosts::Twice;
 use wirelap_recording::{Counts, Entry, Piece, Recording};
@@ -75,8 +74,8 @@ pub struct Replay<F> {
     seen: Seen,
     files: usize,
     packets_only: bool,
-    /// Addresses of each host that has several.
-    addresses: Vec<Vec<IpAddr>>,
+    /// Hosts whose addresses are known.
+    addresses: Vec<Host>,
     /// How long a packet may be on its way to another host's capture.
     hold: Option<Nanos>,
     /// How the clocks of other hosts differ from the first one's.

@@ -33,13 +33,14 @@ impl Correlator {
         let mut all: Vec<Overhead> = self.rows.iter().map(|(_, row)| row.past).collect();
         let mut strays = Vec::new();
         for (way, conversation) in self.flows.iter() {
-            let row = conversation.row.map(|(row, _)| row).or_else(|| self.labelled_row(way));
+            let row = conversation.row.map(|(row, _)| self.rows.root(row));
+            let row = row.or_else(|| self.labelled_row(way));
             match row.and_then(|row| all.get_mut(row.0 as usize)) {
                 Some(sum) => conversation.ledger.add_to(sum),
                 None => strays.push(conversation),
             }
         }
-        self.strays.add_to(self.rows.iter().map(|(_, row)| row), &strays, &mut all);
+        self.strays.add_to(&self.rows, &strays, &mut all);
         all
     }
 
@@ -146,7 +147,7 @@ impl Correlator {
             .roles
             .iter()
             .map(|(&pid, role)| Process {
-                role: role.name().to_owned(),
+                role: if self.messages.is_relay(pid) { "proxy" } else { role.name() }.to_owned(),
                 pid,
                 comm: self.sockets.name(pid).unwrap_or_default().to_owned(),
                 cpu_share: None,

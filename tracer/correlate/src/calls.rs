@@ -6,8 +6,8 @@ use crate::join::{Carrier, Taker};
 use crate::marks::Sending;
 use crate::sockets::Call;
 use wirelap_events::{
-    ByteRange, Cpu, Nanos, Offset, Origin, Probe, Read, ReadKind, Ready, ReadyKind, Send, SendKind,
-    Socket, SocketId, Transport,
+    ByteRange, Cpu, FlowKey, Nanos, Offset, Origin, Probe, Read, ReadKind, Ready, ReadyKind, Send,
+    SendKind, Socket, SocketId, Transport,
 };
 use wirelap_protocols::Side;
 
@@ -15,17 +15,29 @@ impl Correlator {
     pub(crate) fn socket(&mut self, at: Nanos, socket: &Socket) {
         let tx = match (socket.transport, socket.tx_flow()) {
             (Transport::Tcp, Some(key)) => {
-                let present = self.flows.find(key).filter(|&way| self.takes(way, socket.id));
-                let way = present.unwrap_or_else(|| {
+                let way = self.conversation_of(key, socket).unwrap_or_else(|| {
                     self.make_room();
-                    self.flows.add(key, at, &self.config)
+                    self.flows.add(key, socket.netns, at, &self.config)
                 });
+                if let Some(conversation) = self.flows.get_mut(way) {
+                    conversation.enters(socket.netns);
+                }
                 self.bind(at, way, socket);
                 Some(way)
             }
             _ => None,
         };
         self.sockets.add(socket, tx);
+    }
+
+    /// The conversation of a socket: one whose numbers are the socket's, or that is in its namespace, or of which neither is
+    /// known.
+    fn conversation_of(&self, key: FlowKey, socket: &Socket) -> Option<Way> {
+        let takes = |way| self.takes(way, socket.id);
+        match socket.tx_next {
+            Some(next) => self.flows.nearest(key, socket.netns, next, socket.rx_next, takes),
+            None => self.flows.find(key).filter(|&way| takes(way)),
+        }
     }
 
     /// Whether `socket` can be the sender on `way`: no other socket is.
@@ -241,6 +253,13 @@ impl Correlator {
         self.sockets.pid(sender.or(back))
     }
 
+    /// The namespace of the socket that sends on a way.
+    pub(crate) fn netns_of(&self, way: Way) -> Option<wirelap_events::NetNs> {
+        let back = self.flows.flow(way.back()).and_then(|flow| flow.receiver);
+        let sender = self.flows.flow(way).and_then(|flow| flow.sender);
+        Some(self.sockets.get(sender.or(back)?)?.netns)
+    }
+
     /// The process that receives on a way.
     pub(crate) fn receiver_of(&self, way: Way) -> Option<wirelap_events::Pid> {
         let back = self.flows.flow(way.back()).and_then(|flow| flow.sender);
@@ -250,10 +269,7 @@ impl Correlator {
 
     /// The address that serves in a conversation.
     pub(crate) fn server_address(&self, way: Way) -> Option<std::net::SocketAddr> {
-        let key = self.flows.get(way)?.flows[0].key;
-        Some(match self.flows.server(way)? {
-            Side::A => key.src,
-            Side::B => key.dst,
-        })
+        let server = self.flows.server(way)?;
+        Some(self.flows.get(way)?.ends[server as usize])
     }
 }

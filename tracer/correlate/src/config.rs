@@ -2,7 +2,7 @@
 
 use crate::flow::Limits;
 use std::net::IpAddr;
-use wirelap_events::{Nanos, Pid};
+use wirelap_events::{Nanos, NetNs, Pid};
 
 /// How messages are joined, and how much memory that may take.
 #[derive(Clone, Debug)]
@@ -16,8 +16,8 @@ pub struct Config {
     /// The events are packets alone, of a capture that others made: no calls are in them. A message has
     /// then arrived with its last packet, whose time stands for that of the read.
     pub packets_only: bool,
-    /// Addresses that are known to be of one host, for each host with several: a server there is the same at each of them.
-    pub hosts: Vec<Vec<IpAddr>>,
+    /// Hosts whose addresses are known: a server there is the same at each of them, and at the loopback address.
+    pub hosts: Vec<Host>,
     /// Deliveries tell their topic, and [`Correlator::topic`](crate::Correlator::topic) its name.
     pub topics: bool,
     /// Rows that the caller names.
@@ -51,6 +51,15 @@ impl Default for Config {
             max_flow_bytes: Limits::default(),
         }
     }
+}
+
+/// What is known of a host where its processes are not.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Host {
+    /// The namespace that its packets are in.
+    pub netns: NetNs,
+    /// Its addresses.
+    pub addresses: Vec<IpAddr>,
 }
 
 /// Names a row: traffic of these processes, or on these ports, belongs to it.

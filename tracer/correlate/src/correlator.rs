@@ -1,7 +1,7 @@
 //! Takes events in, hands deliveries out.
 
 use crate::config::{Config, Label};
-use crate::flow::{Finds, FlowTable, Topics, Way};
+use crate::flow::{Finds, FlowTable, Sightings, Topics, Way};
 use crate::join::{Assemblies, Messages};
 use crate::overdue::Doings;
 use crate::rows::Rows;
@@ -69,6 +69,7 @@ pub struct Correlator {
     pub(crate) assemblies: Assemblies,
     pub(crate) rows: Rows,
     pub(crate) strays: Strays,
+    pub(crate) sightings: Sightings,
     /// UDP: the datagram that is in this packet's memory.
     pub(crate) packets: FxHashMap<PacketId, (Way, u64)>,
     /// UDP: the datagram last received on each CPU.
@@ -133,6 +134,7 @@ impl Correlator {
             assemblies: Assemblies::default(),
             rows: Rows::new(config.labels.clone()),
             strays: Strays::default(),
+            sightings: Sightings::default(),
             packets: FxHashMap::default(),
             received: Vec::new(),
             active: Vec::new(),

@@ -15,8 +15,6 @@ pub struct Ledger {
     lanes: [Lane; 2],
     operations: [Cost; Operation::ALL.len()],
     session: Session,
-    framed: Framed,
-    packets: u64,
     resent: u64,
 }
 
@@ -40,6 +38,8 @@ struct Lane {
     attributed: u64,
     /// Transport, network and link bytes of the packets that are counted whole as without data.
     bare: [u64; 3],
+    framed: Framed,
+    packets: u64,
     /// The leg that its last message was on; 0 before the first.
     leg: u8,
 }
@@ -115,9 +115,19 @@ fn bare(packet: &Packet<'_>) -> Option<Part> {
 impl Ledger {
     /// Counts a packet. `repeated` of its payload bytes were on the device before.
     pub fn packet(&mut self, side: Side, packet: &Packet<'_>, repeated: u64) {
-        self.packets += 1;
-        self.framed += &framed(packet);
-        self.lanes[side as usize].packet(packet, repeated);
+        let lane = &mut self.lanes[side as usize];
+        lane.packets += 1;
+        lane.framed += &framed(packet);
+        lane.packet(packet, repeated);
+    }
+
+    /// Takes over a direction of a conversation that has turned out to be the same.
+    pub fn adopt(&mut self, side: Side, other: &Ledger, theirs: Side) {
+        self.lanes[side as usize] = other.lanes[theirs as usize];
+        for (sum, cost) in self.operations.iter_mut().zip(other.operations) {
+            sum.count += cost.count;
+            sum.bytes += cost.bytes;
+        }
     }
 
     /// Says what some of the payload was for.
@@ -202,13 +212,13 @@ impl Ledger {
             let legs = &mut sum.detail.legs;
             let leg = usize::from(leg).min(legs.len() - 1);
             legs[leg] += &parts;
+            sum.packets += lane.packets;
+            sum.detail.framed += &lane.framed;
         }
-        sum.packets += self.packets;
         for (sum, cost) in sum.detail.operations.iter_mut().zip(self.operations) {
             sum.count += cost.count;
             sum.bytes += cost.bytes;
         }
-        sum.detail.framed += &self.framed;
         sum.detail.retransmissions += self.resent;
     }
 }

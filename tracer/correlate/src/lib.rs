@@ -38,9 +38,10 @@ mod stats;
 mod strays;
 mod sweep;
 mod threads;
+mod unite;
 mod why;
 
-pub use config::{Config, Label};
+pub use config::{Config, Host, Label};
 pub use correlator::{Correlator, DeliverySink};
 pub use flow::{Limits, Piece, Reassembly};
 pub use snapshot::{

@@ -42,11 +42,11 @@ impl Correlator {
 
     /// The way of a packet. A conversation of which only the `last` packet is seen ends with it.
     fn way_of(&mut self, at: Nanos, packet: &Packet<'_>, last: bool) -> Way {
-        if let Some(way) = self.flows.find(packet.flow) {
+        if let Some(way) = self.flows.find_in(packet.flow, packet.netns, packet.tcp.as_ref()) {
             return way;
         }
         self.make_room();
-        let way = self.flows.add(packet.flow, at, &self.config);
+        let way = self.flows.add(packet.flow, packet.netns, at, &self.config);
         if last {
             self.ends(way);
         }
@@ -60,6 +60,7 @@ impl Correlator {
         } else {
             self.syn(at, packet, tcp)
         };
+        let way = self.same_elsewhere(at, packet, tcp, way);
         let Some(conversation) = self.flows.get_mut(way) else { return };
         conversation.seen = conversation.seen.max(at);
         if tcp.flags & tcp_flags::RST != 0 {
@@ -84,8 +85,12 @@ impl Correlator {
         if let Some(repeated) = repeated {
             conversation.ledger.packet(way.side, packet, repeated);
         }
-        // The copy of a packet at its receiver usually comes without its bytes.
-        let tells_nothing = packet.payload.is_empty() && packet.hook == PacketHook::Rx && sent_here;
+        // The copy of a packet at its receiver, or on its way through a router, usually comes without its bytes.
+        let is_copy = match packet.hook {
+            PacketHook::Rx => sent_here,
+            PacketHook::Xmit => repeated.is_none() && packet.socket.is_none(),
+        };
+        let tells_nothing = packet.payload.is_empty() && is_copy;
         if !range.is_empty() && !tells_nothing {
             conversation.packet(way.side, range, packet.payload, at, &mut self.found);
             self.note_asides(at, way);
@@ -185,9 +190,9 @@ impl Correlator {
     }
 
     fn syn(&mut self, at: Nanos, packet: &Packet<'_>, tcp: &TcpFields) -> Way {
-        let way = self.flows.opened_by(packet.flow, tcp.seq).unwrap_or_else(|| {
+        let way = self.flows.opened_by(packet.flow, packet.netns, tcp).unwrap_or_else(|| {
             self.make_room();
-            self.flows.add(packet.flow, at, &self.config)
+            self.flows.add(packet.flow, packet.netns, at, &self.config)
         });
         if let Some(conversation) = self.flows.get_mut(way) {
             let flow = conversation.flow_mut(way.side);

@@ -28,6 +28,16 @@ struct Reader {
 pub struct Reached(FxHashMap<u64, ArrayVec<Reader, WAYS>>);
 
 impl Reached {
+    /// Adds whom another row's messages reach, which has turned out to be the same.
+    pub fn absorb(&mut self, other: Reached) {
+        for (subject, readers) in other.0 {
+            if self.0.len() < TOPICS || self.0.contains_key(&subject) {
+                let mine = self.0.entry(subject).or_default();
+                mine.extend(readers.into_iter().take(mine.remaining_capacity()));
+            }
+        }
+    }
+
     /// A message of a topic that was sent at `at` came to its end on `way`.
     pub fn note(&mut self, subject: u64, way: Way, at: Nanos) {
         if self.0.len() >= TOPICS && !self.0.contains_key(&subject) {

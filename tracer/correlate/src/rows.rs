@@ -15,8 +15,12 @@ use wirelap_protocols::{Protocol, Topology};
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum RowKey {
     Label(usize),
-    /// The address that serves.
+    /// The address that serves, and where, for one that cannot leave its namespace.
     Server(&'static str, NetNs, SocketAddr),
+    /// The same address in a further namespace, where somebody else serves.
+    ServerIn(&'static str, NetNs, SocketAddr),
+    /// The process that serves, at whatever addresses; of peers, which serve for themselves, its port too.
+    Process(&'static str, Pid, u16),
     /// The domain, for protocols that compute their ports from one.
     Domain(&'static str, u32),
     /// Beyond [`LIMIT`].
@@ -48,10 +52,12 @@ pub struct Row {
     pub middleware: String,
     pub broker: Option<String>,
     pub endpoint: Option<SocketAddr>,
-    /// The namespace of `endpoint`.
-    pub scope: NetNs,
     /// The process that serves, once known.
     pub server: Option<Pid>,
+    /// The namespace of its socket, once known.
+    netns: Option<NetNs>,
+    /// The caller has named it.
+    is_label: bool,
     pub is_brokered: bool,
     pub counts: Counts,
     /// Deliveries of the warm-up: their bytes are in the ledger.
@@ -80,14 +86,73 @@ pub struct Row {
     pub evidence: Evidence,
 }
 
+/// Who serves in a conversation, as far as is known.
+#[derive(Clone, Copy, Debug)]
+pub struct Server {
+    pub addr: SocketAddr,
+    /// The namespace that the address is told by.
+    pub scope: NetNs,
+    pub pid: Option<Pid>,
+    /// The namespace of its socket.
+    pub netns: Option<NetNs>,
+}
+
 /// A keep-alive this long before a message is sent may still be in its way.
 const BESIDE: Nanos = Nanos::from_millis(1);
 
 impl Row {
+    fn empty() -> Row {
+        Row {
+            middleware: String::new(),
+            broker: None,
+            endpoint: None,
+            server: None,
+            netns: None,
+            is_label: false,
+            is_brokered: false,
+            counts: Counts::default(),
+            warmed_up: 0,
+            stats: RowStats::new(),
+            past: Overhead::default(),
+            roles: FxHashMap::default(),
+            without_send: 0,
+            to_remote: 0,
+            shared: 0,
+            unread: [0; 2],
+            reached: Reached::default(),
+            domain: None,
+            upkeep: Ring::default(),
+            upkeep_latest: Nanos(0),
+            numbers: Numbers::default(),
+            evidence: Evidence::default(),
+        }
+    }
+
     /// There was a keep-alive, or discovery.
     pub fn note_upkeep(&mut self, at: Nanos) {
         self.upkeep.push(at);
         self.upkeep_latest = self.upkeep_latest.max(at);
+    }
+
+    /// Adds what another one has, which has turned out to be the same.
+    fn absorb(&mut self, other: Row) {
+        self.counts += other.counts;
+        self.warmed_up += other.warmed_up;
+        self.stats.merge(other.stats);
+        self.past += &other.past;
+        self.without_send += other.without_send;
+        self.to_remote += other.to_remote;
+        self.shared += other.shared;
+        self.unread.iter_mut().zip(other.unread).for_each(|(sum, unread)| *sum += unread);
+        self.reached.absorb(other.reached);
+        for (pid, role) in other.roles {
+            let mine = self.roles.entry(pid).or_default();
+            mine.publishes |= role.publishes;
+            mine.forwards |= role.forwards;
+            mine.subscribes |= role.subscribes;
+        }
+        self.upkeep_latest = self.upkeep_latest.max(other.upkeep_latest);
+        self.evidence.merge(&other.evidence);
     }
 
     /// Whether there was a keep-alive or discovery while a message was on a leg.
@@ -104,6 +169,9 @@ impl Row {
 /// Rows that are told apart; conversations beyond share one.
 const LIMIT: usize = 256;
 
+/// Names that rows are known by.
+const KEYS: usize = 65_536;
+
 /// Processes that are listed in a row.
 pub const PROCESSES: usize = 256;
 
@@ -113,6 +181,8 @@ pub struct Rows {
     labels: Vec<Label>,
     keys: FxHashMap<RowKey, GroupId>,
     all: Vec<Row>,
+    /// Rows that have turned out to be another one.
+    joined: FxHashMap<GroupId, GroupId>,
 }
 
 impl Rows {
@@ -124,8 +194,40 @@ impl Rows {
         self.labels.push(label);
     }
 
-    pub fn labels(&self) -> usize {
-        self.labels.len()
+    /// Counts what bears on which conversation belongs to which row.
+    pub fn version(&self) -> u64 {
+        (self.labels.len() + self.joined.len()) as u64
+    }
+
+    /// The row that a row has turned out to be; most are themselves.
+    pub fn root(&self, id: GroupId) -> GroupId {
+        std::iter::successors(Some(id), |id| self.joined.get(id).copied()).last().unwrap_or(id)
+    }
+
+    /// One row is a part of another one from now on.
+    pub fn join(&mut self, part: GroupId, whole: GroupId) {
+        let (part, whole) = (self.root(part), self.root(whole));
+        // What the caller has named stays as it is.
+        if [part, whole].iter().any(|&id| self.get(id).is_none_or(|row| row.is_label)) {
+            return;
+        }
+        let Some(from) = self.all.get_mut(part.0 as usize).filter(|_| part != whole) else {
+            return;
+        };
+        let gone = std::mem::replace(from, Row::empty());
+        if let Some(into) = self.all.get_mut(whole.0 as usize) {
+            into.absorb(gone);
+        }
+        self.joined.insert(part, whole);
+    }
+
+    /// The row of the server at an address.
+    pub fn at(&self, addr: SocketAddr, scope: NetNs) -> Option<GroupId> {
+        let scope = scope_of(addr, scope);
+        let served = self.keys.iter().filter(|(key, _)| {
+            matches!(key, RowKey::Server(_, of, at) if *of == scope && *at == normal(addr))
+        });
+        served.map(|(_, &id)| self.root(id)).min_by_key(|id| id.0)
     }
 
     pub fn iter(&self) -> impl Iterator<Item = (GroupId, &Row)> {
@@ -137,10 +239,11 @@ impl Rows {
     }
 
     pub fn get(&self, id: GroupId) -> Option<&Row> {
-        self.all.get(id.0 as usize)
+        self.all.get(self.root(id).0 as usize)
     }
 
     pub fn get_mut(&mut self, id: GroupId) -> Option<&mut Row> {
+        let id = self.root(id);
         self.all.get_mut(id.0 as usize)
     }
 
@@ -148,7 +251,7 @@ impl Rows {
     pub fn labelled(&self, pids: &[Pid]) -> Option<GroupId> {
         let name = &self.labels.get(self.label_of(pids)?)?.name;
         let same = self.labels.iter().enumerate().filter(|(_, label)| label.name == *name);
-        same.map(|(index, _)| RowKey::Label(index)).find_map(|key| self.keys.get(&key).copied())
+        same.map(|(index, _)| RowKey::Label(index)).find_map(|key| self.known(&key))
     }
 
     fn label_of(&self, pids: &[Pid]) -> Option<usize> {
@@ -160,7 +263,7 @@ impl Rows {
         &mut self,
         protocol: &'static dyn Protocol,
         key: FlowKey,
-        server: SocketAddr,
+        server: Server,
         pids: &[Pid],
     ) -> GroupId {
         let ports = [key.src.port(), key.dst.port()];
@@ -168,30 +271,83 @@ impl Rows {
             self.labels.iter().position(|l| l.ports.iter().any(|port| ports.contains(port)))
         });
         let domain = || ports.iter().find_map(|&port| protocol.domain(port));
-        let mut row_key = match (label, domain()) {
-            (Some(label), _) => RowKey::Label(label),
-            (None, Some(domain)) => RowKey::Domain(protocol.name(), domain),
-            (None, None) => RowKey::Server(protocol.name(), key.scope, normal(server)),
-        };
+        match (label, domain()) {
+            (Some(label), _) => self.find_or_add(RowKey::Label(label), protocol, server.addr),
+            (None, Some(domain)) => {
+                let domain = RowKey::Domain(protocol.name(), domain);
+                self.find_or_add(domain, protocol, server.addr)
+            }
+            (None, None) => self.served_by(protocol, server),
+        }
+    }
+
+    fn known(&self, key: &RowKey) -> Option<GroupId> {
+        self.keys.get(key).map(|&id| self.root(id))
+    }
+
+    fn find_or_add(
+        &mut self,
+        mut row_key: RowKey,
+        protocol: &'static dyn Protocol,
+        server: SocketAddr,
+    ) -> GroupId {
         if self.all.len() >= LIMIT && !self.keys.contains_key(&row_key) {
             row_key = RowKey::Rest;
         }
-        if let Some(&id) = self.keys.get(&row_key) {
+        if let Some(id) = self.known(&row_key) {
             return id;
         }
         let id = GroupId(u32::try_from(self.all.len()).unwrap_or(u32::MAX));
-        self.all.push(self.new_row(&row_key, protocol, server, key.scope));
+        self.all.push(self.new_row(&row_key, protocol, server));
         self.keys.insert(row_key, id);
         id
     }
 
-    fn new_row(
-        &self,
-        key: &RowKey,
-        protocol: &dyn Protocol,
-        server: SocketAddr,
-        scope: NetNs,
-    ) -> Row {
+    /// The row of a server: that of its process, which may serve at several addresses, or else that of its address, behind
+    /// which there may be several processes. The same address in two namespaces is two servers.
+    fn served_by(&mut self, protocol: &'static dyn Protocol, server: Server) -> GroupId {
+        let (name, addr) = (protocol.name(), normal(server.addr));
+        let is_broker = protocol.topology() == Topology::Brokered;
+        let port = if is_broker { 0 } else { addr.port() };
+        let process = server.pid.map(|pid| RowKey::Process(name, pid, port));
+        let by_process = process.as_ref().and_then(|process| self.known(process));
+        let mut at = RowKey::Server(name, server.scope, addr);
+        if let Some(row) = self.known(&at).and_then(|id| self.get(id))
+            && let (Some(there), Some(here)) = (row.netns, server.netns)
+            && there != here
+            && by_process.is_none()
+        {
+            at = RowKey::ServerIn(name, here, addr);
+        }
+        let id = match (by_process, self.known(&at)) {
+            (Some(process), Some(address)) if process != address => {
+                if self.is_nobodys(address, server.pid) {
+                    self.join(address, process);
+                }
+                process
+            }
+            (Some(process), _) => {
+                self.keys.entry(at).or_insert(process);
+                process
+            }
+            (None, _) => self.find_or_add(at, protocol, server.addr),
+        };
+        if let Some(process) = process.filter(|_| self.keys.len() < KEYS) {
+            self.keys.entry(process).or_insert(id);
+        }
+        if let Some(row) = self.get_mut(id) {
+            row.netns = row.netns.or(server.netns);
+            row.server = row.server.or(server.pid);
+        }
+        id
+    }
+
+    /// Whether the row of an address may be this process's: no other one is known to serve there.
+    fn is_nobodys(&self, row: GroupId, pid: Option<Pid>) -> bool {
+        self.get(row).is_some_and(|row| row.server.is_none_or(|server| Some(server) == pid))
+    }
+
+    fn new_row(&self, key: &RowKey, protocol: &dyn Protocol, server: SocketAddr) -> Row {
         let label = match key {
             RowKey::Label(index) => self.labels.get(*index),
             _ => None,
@@ -201,30 +357,21 @@ impl Rows {
             _ => None,
         };
         let name = if *key == RowKey::Rest { "other" } else { protocol.name() };
-        Row {
-            middleware: label.map_or_else(|| name.to_owned(), |label| label.name.clone()),
-            broker: label.and_then(|label| label.broker.clone()),
-            endpoint: (domain.is_none() && *key != RowKey::Rest).then_some(server),
-            scope,
-            server: None,
-            is_brokered: protocol.topology() == Topology::Brokered,
-            counts: Counts::default(),
-            warmed_up: 0,
-            stats: RowStats::new(),
-            past: Overhead::default(),
-            roles: FxHashMap::default(),
-            without_send: 0,
-            to_remote: 0,
-            shared: 0,
-            unread: [0; 2],
-            reached: Reached::default(),
-            domain,
-            upkeep: Ring::default(),
-            upkeep_latest: Nanos(0),
-            numbers: Numbers::default(),
-            evidence: Evidence::default(),
-        }
+        let mut row = Row::empty();
+        row.middleware = label.map_or_else(|| name.to_owned(), |label| label.name.clone());
+        row.broker = label.and_then(|label| label.broker.clone());
+        row.endpoint = (domain.is_none() && *key != RowKey::Rest).then_some(server);
+        row.is_label = label.is_some();
+        row.is_brokered = protocol.topology() == Topology::Brokered;
+        row.domain = domain;
+        row
     }
+}
+
+/// The namespace that an address is told by. A host that talks to itself at an address that others reach it at serves there
+/// for all.
+pub fn scope_of(addr: SocketAddr, scope: NetNs) -> NetNs {
+    if addr.ip().is_loopback() { scope } else { NetNs(0) }
 }
 
 /// One broker listens on both loopback addresses.

@@ -265,7 +265,7 @@ impl Correlator {
             whole &= leg::cut_after(&mut legs[after - 1], begins);
         }
         delivery.message = message.id;
-        delivery.group = message.row;
+        delivery.group = self.rows.root(message.row);
         delivery.stamp = message.stamp;
         delivery.payload_len = message.payload_len;
         delivery.topic = message.topic;

@@ -4,6 +4,7 @@ use crate::Correlator;
 use crate::flow::{Found, Node, Way};
 use crate::join::{Joined, LegKey, Sighting};
 use crate::overhead::Part;
+use crate::rows::Server;
 use crate::snapshot::Counts;
 use arrayvec::ArrayVec;
 use wirelap_events::{ByteRange, GroupId, Nanos, Pid};
@@ -74,6 +75,11 @@ impl Correlator {
         let flows = &self.flows;
         let left = || flows.flow(way)?.marks.left_at(found.extent);
         let (key, joined) = self.messages.sight(sighting, left);
+        if let Some((proxy, server)) = self.messages.relayed(key, &sighting)
+            && let (Some(proxy), Some(server)) = (self.row_of(proxy), self.row_of(server))
+        {
+            self.rows.join(proxy, server);
+        }
         if !self.is_assembled(at, way, found.assembly, key)
             && let Some(flow) = self.flows.flow_mut(way)
         {
@@ -166,7 +172,6 @@ impl Correlator {
         let key = conversation.flow(way.side).key;
         let topology = conversation.protocol()?.topology();
         let own = found.extent;
-        let node = |pid, addr| Node { pid, addr: self.flows.place(addr), scope: key.scope };
         Some(Sighting {
             way,
             extent: ByteRange { end: found.usable_at.unwrap_or(own.end), ..own },
@@ -174,8 +179,8 @@ impl Correlator {
             at,
             transport: key.transport,
             asked: conversation.flow(way.back().side).request().map(|request| request.at),
-            sender: node(self.sender_of(way), key.src),
-            receiver: node(self.receiver_of(way), key.dst),
+            sender: self.node(way)?,
+            receiver: self.node(way.back())?,
             to_server: topology == Topology::Brokered && self.flows.server(way)? != way.side,
             topology,
             may_copy: conversation.makes_copies(way.side),
@@ -202,11 +207,19 @@ impl Correlator {
         })
     }
 
+    /// Who sends on a way.
+    pub(crate) fn node(&self, way: Way) -> Option<Node> {
+        let conversation = self.flows.get(way)?;
+        let key = conversation.flow(way.side).key;
+        let (addr, scope) = self.flows.place(conversation.ends[way.side as usize], key.scope);
+        Some(Node { pid: self.sender_of(way), addr, scope, netns: self.netns_of(way) })
+    }
+
     /// The row of a conversation, once its protocol is known.
     pub(crate) fn row_of(&mut self, way: Way) -> Option<GroupId> {
         let conversation = self.flows.get(way)?;
         let Some(protocol) = conversation.protocol() else { return self.labelled_row(way) };
-        let state = self.sockets.learned + self.rows.labels() as u64;
+        let state = self.sockets.learned + self.rows.version();
         if let Some((row, known)) = conversation.row
             && known == state
         {
@@ -214,13 +227,16 @@ impl Correlator {
         }
         let key = conversation.flows[0].key;
         let pids = self.pids_of(way);
-        let server = self.flows.place(self.server_address(way)?);
+        let serves = Way { side: self.flows.server(way)?, ..way };
+        let (addr, scope) = self.flows.place(self.server_address(way)?, key.scope);
+        let server =
+            Server { addr, scope, pid: self.sender_of(serves), netns: self.netns_of(serves) };
         let row = self.rows.row_of(protocol, key, server, &pids);
-        let serves = self.flows.server(way).map(|side| Way { side, ..way });
-        let server_pid = serves.and_then(|way| self.sender_of(way));
+        let pid = server.pid;
         if let Some(row) = self.rows.get_mut(row) {
-            row.server = row.server.or(server_pid);
+            row.server = row.server.or(pid);
         }
+        let state = self.sockets.learned + self.rows.version();
         self.flows.get_mut(way)?.row = Some((row, state));
         Some(row)
     }
@@ -240,6 +256,10 @@ impl Correlator {
     pub(crate) fn settle_row(&mut self, key: LegKey, way: Way) {
         let Some(row) = self.row_of(way) else { return };
         let Some((before, stamp)) = self.messages.move_to(key, row) else { return };
+        // What was counted there is counted here by now.
+        if self.rows.root(before) == row {
+            return;
+        }
         let is_warmup = stamp.is_some_and(|stamp| stamp.warmup);
         if let Some(before) = self.rows.get_mut(before) {
             let count = before.counts.of_sent(is_warmup);

@@ -6,6 +6,7 @@ pub use crate::why::{
     VerdictKind, Whereabouts, Why, WorstMessage,
 };
 use std::net::SocketAddr;
+use std::ops::AddAssign;
 use wirelap_events::{GroupId, Nanos, Pid, Probe, Segment};
 
 /// Everything known at one moment.
@@ -86,6 +87,18 @@ pub struct Counts {
     pub retained: u64,
     /// Messages of the warm-up, not in the figures above.
     pub warmup: u64,
+}
+
+impl AddAssign for Counts {
+    fn add_assign(&mut self, other: Counts) {
+        self.sent += other.sent;
+        self.delivered += other.delivered;
+        self.matched += other.matched;
+        self.uncovered += other.uncovered;
+        self.duplicates += other.duplicates;
+        self.retained += other.retained;
+        self.warmup += other.warmup;
+    }
 }
 
 impl Counts {

@@ -5,10 +5,13 @@ use crate::marks::Sending;
 use crate::threads::Chain;
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
-use wirelap_events::{Comm, Nanos, Pid, Socket, SocketId, TaskId, Tid};
+use wirelap_events::{Comm, Nanos, NetNs, Pid, Socket, SocketId, TaskId, Tid};
 
 /// Datagrams that are remembered as sent or received by one socket, to be joined with its calls.
 const DATAGRAMS: usize = 4096;
+
+/// Times that a socket is seen to go to another process. One that several use at once has the first of them.
+const HANDED: u8 = 2;
 
 /// Send calls that are remembered of one UDP socket: a datagram may leave the qdisc after its call.
 const CALLS: usize = 8;
@@ -44,6 +47,9 @@ impl Call {
 pub struct Entry {
     /// Its owner; 0 until a thread of it is seen.
     pub pid: Pid,
+    pub netns: NetNs,
+    /// How often another process has taken it over.
+    handed: u8,
     /// What it sends, when it has one peer.
     pub tx: Option<Way>,
     /// UDP: datagrams that are ready to be read.
@@ -109,6 +115,8 @@ impl Sockets {
             socket.id,
             Entry {
                 pid,
+                netns: socket.netns,
+                handed: 0,
                 tx,
                 inbox: VecDeque::new(),
                 outbox: VecDeque::new(),
@@ -130,12 +138,14 @@ impl Sockets {
         self.entries.get_mut(&id)
     }
 
-    /// `task` uses the socket: in softirq its owner was not known.
+    /// `task` uses the socket: in softirq its owner was not known, or the owner has handed it to a process that it forked.
     pub fn used_by(&mut self, id: SocketId, task: TaskId) {
         if let Some(entry) = self.entries.get_mut(&id)
-            && entry.pid == Pid(0)
+            && entry.pid != task.pid
             && task.pid != Pid(0)
+            && (entry.pid == Pid(0) || entry.handed < HANDED)
         {
+            entry.handed += u8::from(entry.pid != Pid(0));
             entry.pid = task.pid;
             self.learned += 1;
             if !self.names.contains_key(&task.pid) && self.nameless.len() < CALLS * CALLS {

@@ -5,7 +5,7 @@
 
 use crate::flow::Conversation;
 use crate::overhead::Overhead;
-use crate::rows::{Row, normal};
+use crate::rows::{Rows, normal};
 use rustc_hash::FxHashMap;
 use std::net::SocketAddr;
 use wirelap_events::NetNs;
@@ -30,26 +30,20 @@ impl Strays {
     }
 
     /// Adds the strays, past and present, to the sums of the rows whose server they went to.
-    pub fn add_to<'a>(
-        &self,
-        rows: impl Iterator<Item = &'a Row>,
-        open: &[&Conversation],
-        sums: &mut [Overhead],
-    ) {
-        let mut places: FxHashMap<Place, usize> = FxHashMap::default();
-        for (index, row) in rows.enumerate() {
-            if let Some(endpoint) = row.endpoint {
-                places.entry((normal(endpoint), row.scope)).or_insert(index);
-            }
-        }
+    pub fn add_to(&self, rows: &Rows, open: &[&Conversation], sums: &mut [Overhead]) {
+        let mut places: FxHashMap<Place, Option<usize>> = FxHashMap::default();
+        let mut row_at = |place: Place| {
+            let row = || rows.at(place.0, place.1).map(|row| row.0 as usize);
+            *places.entry(place).or_insert_with(row)
+        };
         for (place, bytes) in &self.0 {
-            if let Some(sum) = places.get(place).and_then(|&index| sums.get_mut(index)) {
+            if let Some(sum) = row_at(*place).and_then(|index| sums.get_mut(index)) {
                 *sum += bytes;
             }
         }
         for conversation in open {
-            let row = place_of(conversation).and_then(|place| places.get(&place));
-            if let Some(sum) = row.and_then(|&index| sums.get_mut(index)) {
+            let row = place_of(conversation).and_then(&mut row_at);
+            if let Some(sum) = row.and_then(|index| sums.get_mut(index)) {
                 conversation.ledger.add_to(sum);
             }
         }

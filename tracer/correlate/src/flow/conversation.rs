@@ -6,11 +6,13 @@ use super::{Carried, Finds, Flow, Found, Identity, Piece};
 use crate::config::Config;
 use crate::correlator::Totals;
 use crate::ledger::Ledger;
+use arrayvec::ArrayVec;
 use rustc_hash::FxHasher;
 use std::hash::{Hash, Hasher};
+use std::net::SocketAddr;
 use wirelap_events::{
-    Ask, ByteRange, Class, Data, FlowKey, Frame, GlobalKey, GroupId, Nanos, Offset, Packet,
-    Portion, Stamp,
+    Ask, ByteRange, Class, Data, FlowKey, Frame, GlobalKey, GroupId, Nanos, NetNs, Offset, Packet,
+    Portion, Seq, Stamp,
 };
 use wirelap_protocols::stream::Stream;
 use wirelap_protocols::{Connection, Fragments, FrameSink, Memories, Pdu, Protocol, Side};
@@ -23,6 +25,20 @@ pub enum State {
     Decoding(&'static dyn Protocol, Box<dyn Connection>),
     /// None that is known: its events cost as little as possible.
     Ignored,
+}
+
+/// Namespaces that are remembered of a conversation: both ends, and a router or two between them.
+const PLACES: usize = 6;
+
+/// Translations of a conversation's addresses that are remembered, each with two directions.
+pub const ALIASES: usize = 4;
+
+/// The network namespaces that a conversation was seen in.
+#[derive(Clone, Debug, Default)]
+struct Places {
+    all: ArrayVec<NetNs, PLACES>,
+    /// There are more than are remembered.
+    everywhere: bool,
 }
 
 /// Both directions between two addresses.
@@ -45,6 +61,14 @@ pub struct Conversation {
     pub active: bool,
     /// An end is gone: soon no packet is expected any more.
     pub closed: bool,
+    /// The network namespaces that it was seen in; 0 stands for all of a capture's.
+    places: Places,
+    /// The address of each end as that end has it, which differ from the keys' where addresses are translated in between.
+    pub ends: [SocketAddr; 2],
+    /// Other addresses that its packets have, before or behind a translation.
+    pub aliases: ArrayVec<FlowKey, ALIASES>,
+    /// Packets that were compared with those of other conversations.
+    pub compared: u8,
     /// Its row, and the state of the naming of rows in which that was found.
     pub row: Option<(GroupId, u64)>,
     /// Payload bytes that were not captured.
@@ -216,6 +240,10 @@ impl Conversation {
             seen: now,
             active: false,
             closed: false,
+            places: Places::default(),
+            ends: [key.src, key.dst],
+            aliases: ArrayVec::new(),
+            compared: 0,
             row: None,
             uncaptured: 0,
             told: (0, 0),
@@ -224,6 +252,65 @@ impl Conversation {
             memories,
             known,
         }
+    }
+
+    /// Whether it was seen in a namespace.
+    pub fn is_in(&self, netns: NetNs) -> bool {
+        self.places.all.contains(&netns) || self.places.everywhere
+    }
+
+    /// Whether it was seen in none yet.
+    pub fn is_nowhere(&self) -> bool {
+        self.places.all.is_empty()
+    }
+
+    /// It is seen in a namespace.
+    pub fn enters(&mut self, netns: NetNs) {
+        if !self.is_in(netns) {
+            self.places.everywhere = self.places.all.try_push(netns).is_err();
+        }
+    }
+
+    /// The namespaces of another one, which has turned out to be the same.
+    pub fn takes_places(&mut self, other: &Conversation) {
+        other.places.all.iter().for_each(|&netns| self.enters(netns));
+    }
+
+    /// How far these numbers are from the next ones of both directions. `None` where nothing is known of them.
+    pub fn distance(&self, side: Side, next: Seq, back: Option<Seq>) -> Option<u32> {
+        let there = self.flow(side).unwrap.distance(next);
+        let back = back.and_then(|seq| self.flow(super::table::other(side)).unwrap.distance(seq));
+        there.into_iter().chain(back).max()
+    }
+
+    /// Payload bytes that were read so far.
+    pub fn carried(&self) -> u64 {
+        self.flows.iter().map(|flow| flow.bytes.next().map_or(0, |at| at.0)).sum()
+    }
+
+    /// Takes over what only another one knows, which has turned out to be the same: `side` here is `theirs` there.
+    pub fn absorb(&mut self, side: Side, other: &mut Conversation, theirs: Side) {
+        use super::table::other as across;
+        if matches!(self.state, State::Undecided(_)) {
+            std::mem::swap(&mut self.state, &mut other.state);
+        }
+        for (side, theirs) in [(side, theirs), (across(side), across(theirs))] {
+            let key = self.flow(side).key;
+            if self.flow(side).is_fresh() && !other.flow(theirs).is_fresh() {
+                let (sender, receiver) = (self.flow(side).sender, self.flow(side).receiver);
+                std::mem::swap(self.flow_mut(side), other.flow_mut(theirs));
+                let flow = self.flow_mut(side);
+                (flow.sender, flow.receiver) = (sender, receiver);
+                other.flow_mut(theirs).key = std::mem::replace(&mut flow.key, key);
+                self.ledger.adopt(side, &other.ledger, theirs);
+            }
+            self.flow_mut(side).has_sends |= other.flow(theirs).has_sends;
+        }
+        let mapped = |end: Side| if end == theirs { side } else { across(side) };
+        self.server = self.server.or(other.server.map(mapped));
+        self.uncaptured = self.uncaptured.min(other.uncaptured);
+        self.seen = self.seen.max(other.seen);
+        self.takes_places(other);
     }
 
     pub fn flow(&self, side: Side) -> &Flow {

@@ -10,6 +10,7 @@ mod reassembly;
 mod recognition;
 mod table;
 mod topics;
+mod translation;
 mod unwrap;
 
 pub use conversation::{Conversation, State, identity_of};
@@ -17,6 +18,7 @@ pub use direction::{Flow, Marks, Request};
 pub use reassembly::{Limits, Piece, Reassembly};
 pub use table::{FlowTable, Node, Way, other};
 pub use topics::Topics;
+pub use translation::{COMPARED, Sightings};
 pub use unwrap::Unwrap;
 
 use wirelap_events::{ByteRange, GlobalKey, Offset, Stamp, TopicId};

@@ -3,10 +3,11 @@
 use super::known::Known;
 use super::{Conversation, Flow, State};
 use crate::config::Config;
+use crate::rows::scope_of;
 use rustc_hash::FxHashMap;
 use slab::Slab;
 use std::net::{IpAddr, SocketAddr};
-use wirelap_events::{FlowId, FlowKey, Nanos, NetNs, Pid, Seq};
+use wirelap_events::{FlowId, FlowKey, Nanos, NetNs, Pid, Seq, TcpFields, tcp_flags};
 use wirelap_protocols::{Memories, Protocol, Side, by_name};
 
 /// One direction of one conversation.
@@ -38,33 +39,51 @@ pub fn other(side: Side) -> Side {
 }
 
 /// Who is at an end of a flow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Node {
     /// The process, if it is on this host and known.
     pub pid: Option<Pid>,
     pub addr: SocketAddr,
     pub scope: NetNs,
+    /// The namespace of its socket, if that is on this host and known.
+    pub netns: Option<NetNs>,
 }
 
 impl Node {
     /// Whether it is the same process, or the same address of a process that is not known (or has
-    /// several workers behind one address).
+    /// several workers behind one address). One address in two namespaces is two places.
     pub fn is(&self, other: &Node) -> bool {
+        let is_elsewhere = self.netns.zip(other.netns).is_some_and(|(a, b)| a != b);
         (self.pid.is_some() && self.pid == other.pid)
-            || (self.addr == other.addr && self.scope == other.scope)
+            || (self.addr == other.addr && self.scope == other.scope && !is_elsewhere)
     }
 }
+
+/// What a flow sends while a packet of it is on its way to another namespace, at most …
+const NEAR: u32 = 1 << 20;
+
+/// … and to another host.
+const NEAR_FAR: u32 = 1 << 28;
+
+/// Conversations between the same addresses that are told apart by where they are.
+const TWINS: usize = 64;
 
 /// Every conversation.
 #[derive(Default)]
 pub struct FlowTable {
     slab: Slab<Conversation>,
     by_key: FxHashMap<FlowKey, Way>,
+    /// Older ones between the same addresses that may go on in other namespaces, the newest last.
+    twins: FxHashMap<FlowKey, Vec<Way>>,
     /// Conversations at each address: the address of many is a server's.
     endpoints: FxHashMap<(SocketAddr, NetNs), u32>,
     overrides: Vec<(u16, &'static dyn Protocol)>,
+    /// How far apart the numbers of one flow may be in two places.
+    near: u32,
     /// The first address of the host that an address is of, for hosts that are known to have several.
     hosts: FxHashMap<IpAddr, IpAddr>,
+    /// The same by the namespace that its loopback addresses are in.
+    loopbacks: FxHashMap<NetNs, IpAddr>,
     serial: u64,
     /// Conversations before this index were shrunk.
     shrunk: usize,
@@ -78,19 +97,26 @@ impl FlowTable {
     pub fn new(config: &Config) -> FlowTable {
         let overrides =
             config.decode.iter().filter_map(|(port, name)| Some((*port, by_name(name)?))).collect();
-        let of_host = |all: &Vec<IpAddr>| {
-            let first = all.iter().min().copied();
-            all.iter().filter_map(move |&one| Some((one, first?))).collect::<Vec<_>>()
-        };
-        let hosts = config.hosts.iter().flat_map(of_host).collect();
-        FlowTable { overrides, hosts, ..FlowTable::default() }
+        let (mut hosts, mut loopbacks) = (FxHashMap::default(), FxHashMap::default());
+        for host in &config.hosts {
+            let Some(&first) = host.addresses.iter().min() else { continue };
+            hosts.extend(host.addresses.iter().map(|&address| (address, first)));
+            loopbacks.insert(host.netns, first);
+        }
+        let has_hosts = config.packets_only || !config.hosts.is_empty();
+        let near = if has_hosts { NEAR_FAR } else { NEAR };
+        FlowTable { overrides, near, hosts, loopbacks, ..FlowTable::default() }
     }
 
-    /// The one address that stands for all of a host.
-    pub fn place(&self, addr: SocketAddr) -> SocketAddr {
-        match self.hosts.get(&addr.ip()) {
-            Some(&first) => SocketAddr::new(first, addr.port()),
-            None => addr,
+    /// The one address that stands for all of a host, and the namespace that it is told by: a host that talks to itself at an
+    /// address that others reach it at serves there for all.
+    pub fn place(&self, addr: SocketAddr, scope: NetNs) -> (SocketAddr, NetNs) {
+        let is_loopback = addr.ip().is_loopback();
+        let first =
+            if is_loopback { self.loopbacks.get(&scope) } else { self.hosts.get(&addr.ip()) };
+        match first {
+            Some(&first) => (SocketAddr::new(first, addr.port()), NetNs(0)),
+            None => (addr, scope_of(addr, scope)),
         }
     }
 
@@ -127,13 +153,86 @@ impl FlowTable {
         self.slab.iter_mut().map(|(_, conversation)| conversation)
     }
 
+    /// The newest conversation between these addresses, wherever it is.
     pub fn find(&self, key: FlowKey) -> Option<Way> {
         self.by_key.get(&key).copied()
     }
 
+    /// The conversation that a packet in a namespace is of. Addresses may be the same in two namespaces that nothing
+    /// joins: what is seen in another one is the same conversation if its numbers say so.
+    pub fn find_in(&mut self, key: FlowKey, netns: NetNs, tcp: Option<&TcpFields>) -> Option<Way> {
+        let newest = self.find(key)?;
+        if self.get(newest)?.is_in(netns) {
+            return Some(newest);
+        }
+        let Some(tcp) = tcp else {
+            self.get_mut(newest)?.enters(netns);
+            return Some(newest);
+        };
+        let back = (tcp.flags & tcp_flags::ACK != 0).then_some(tcp.ack);
+        let way = self.nearest(key, netns, tcp.seq, back, |_| true)?;
+        self.get_mut(way)?.enters(netns);
+        Some(way)
+    }
+
+    /// Of the conversations between the same addresses that of a namespace whose next numbers these are. One elsewhere is
+    /// it if its numbers are these, nearly: two that were opened at the same time with the same addresses have numbers that
+    /// are not far from each other (`net/core/secure_seq.c`: a hash of the addresses, and the time in units of 64 ns).
+    pub fn nearest(
+        &self,
+        key: FlowKey,
+        netns: NetNs,
+        next: Seq,
+        back: Option<Seq>,
+        can_be: impl Fn(Way) -> bool,
+    ) -> Option<Way> {
+        let newest = self.find(key).into_iter();
+        let all = newest.chain(self.older(key)).filter(|&way| can_be(way));
+        let rank = |way: Way| {
+            let conversation = self.get(way)?;
+            let is_here = conversation.is_in(netns);
+            let distance = conversation.distance(way.side, next, back);
+            let is_near = distance.is_some_and(|distance| distance <= self.near);
+            // Best: here, and it goes on here. One elsewhere with other numbers is another one.
+            let class = match (is_near, is_here, distance) {
+                (true, true, _) => 0_u8,
+                (true, false, _) => 1,
+                (false, true, _) => 2,
+                (false, false, None) => 3,
+                (false, false, Some(_)) => return None,
+            };
+            Some((class, distance.unwrap_or_default()))
+        };
+        all.filter_map(|way| Some((rank(way)?, way)))
+            .min_by_key(|(rank, _)| *rank)
+            .map(|(_, way)| way)
+    }
+
+    /// Those between the same addresses that newer ones have replaced, the newest first.
+    pub fn older(&self, key: FlowKey) -> impl Iterator<Item = Way> + '_ {
+        self.twins.get(&key).into_iter().flat_map(|all| all.iter().rev().copied())
+    }
+
+    /// Packets with these addresses are of a conversation that has others, too.
+    pub fn add_alias(&mut self, key: FlowKey, way: Way) {
+        let (key, way) = match way.side {
+            Side::A => (key, way),
+            Side::B => (key.reversed(), way.back()),
+        };
+        let Some(conversation) = self.get_mut(way) else { return };
+        if conversation.flows[0].key == key || conversation.flows[1].key == key {
+            return;
+        }
+        if !conversation.aliases.contains(&key) && conversation.aliases.try_push(key).is_err() {
+            return;
+        }
+        self.by_key.insert(key, way);
+        self.by_key.insert(key.reversed(), way.back());
+    }
+
     /// A new conversation, in place of any older one between the same addresses: that one keeps the
     /// sockets that are bound to it, but no new packets.
-    pub fn add(&mut self, key: FlowKey, now: Nanos, config: &Config) -> Way {
+    pub fn add(&mut self, key: FlowKey, netns: NetNs, now: Nanos, config: &Config) -> Way {
         self.serial += 1;
         let mut conversation = Conversation::new(
             self.serial,
@@ -143,6 +242,7 @@ impl FlowTable {
             self.memories.clone(),
             self.known.clone(),
         );
+        conversation.enters(netns);
         let ports = [key.src.port(), key.dst.port()];
         let transport = key.transport;
         if let Some((_, protocol)) = self.overrides.iter().find(|(port, protocol)| {
@@ -151,30 +251,48 @@ impl FlowTable {
             conversation.decide(*protocol);
         }
         let way = Way { index: self.slab.insert(conversation), serial: self.serial, side: Side::A };
-        self.by_key.insert(key, way);
-        self.by_key.insert(key.reversed(), way.back());
+        for (key, way) in [(key, way), (key.reversed(), way.back())] {
+            if let Some(older) = self.by_key.insert(key, way)
+                && self.get(older).is_some_and(|older| !older.closed)
+            {
+                let twins = self.twins.entry(key).or_default();
+                if twins.len() < TWINS {
+                    twins.push(older);
+                }
+            }
+        }
         for end in ends(key) {
             *self.endpoints.entry(end).or_default() += 1;
         }
         way
     }
 
-    /// The conversation that a SYN belongs to: the present one if nothing was carried yet or the SYN is
-    /// a copy.
-    pub fn opened_by(&self, key: FlowKey, isn: Seq) -> Option<Way> {
-        self.find(key).filter(|&way| {
-            self.flow(way).is_some_and(|flow| flow.isn == Some(isn) || flow.is_fresh())
-        })
+    /// The conversation that a SYN belongs to: one that it is a copy of, or that nothing was carried in yet. An answer tells
+    /// whose SYN it answers.
+    pub fn opened_by(&mut self, key: FlowKey, netns: NetNs, tcp: &TcpFields) -> Option<Way> {
+        let newest = self.find(key)?;
+        let is_answer = tcp.flags & tcp_flags::ACK != 0;
+        let is_copy = |way: &Way| self.flow(*way).is_some_and(|flow| flow.isn == Some(tcp.seq));
+        let is_next = |way: &Way| {
+            let Some(conversation) = self.get(*way) else { return false };
+            let asked = conversation.flow(other(way.side)).isn;
+            let answers =
+                is_answer && (tcp.ack.0 == 0 || asked.is_none_or(|isn| isn.plus(1) == tcp.ack));
+            let is_here = conversation.is_in(netns) || conversation.is_nowhere();
+            conversation.flow(way.side).is_fresh() && (answers || (!is_answer && is_here))
+        };
+        let all = || std::iter::once(newest).chain(self.older(key));
+        let way = all().find(is_copy).or_else(|| all().find(is_next))?;
+        self.get_mut(way)?.enters(netns);
+        Some(way)
     }
 
     pub fn remove(&mut self, way: Way) -> Option<Conversation> {
         self.get(way)?;
         let gone = self.slab.try_remove(way.index)?;
         let key = gone.flows[0].key;
-        for key in [key, key.reversed()] {
-            if self.by_key.get(&key).is_some_and(|w| w.serial == gone.serial) {
-                self.by_key.remove(&key);
-            }
+        for key in gone.aliases.iter().copied().chain([key]).flat_map(|key| [key, key.reversed()]) {
+            self.forget_key(key, gone.serial);
         }
         for end in ends(key) {
             if let Some(count) = self.endpoints.get_mut(&end) {
@@ -185,6 +303,22 @@ impl FlowTable {
             }
         }
         Some(gone)
+    }
+
+    /// A conversation with this key is gone; an older one between the same addresses has its place.
+    fn forget_key(&mut self, key: FlowKey, serial: u64) {
+        if let Some(twins) = self.twins.get_mut(&key) {
+            twins.retain(|twin| twin.serial != serial);
+            if twins.is_empty() {
+                self.twins.remove(&key);
+            }
+        }
+        if self.by_key.get(&key).is_some_and(|way| way.serial == serial) {
+            match self.twins.get_mut(&key).and_then(Vec::pop) {
+                Some(older) => self.by_key.insert(key, older),
+                None => self.by_key.remove(&key),
+            };
+        }
     }
 
     /// The end that serves: the one that accepted the conversation; else the one at a port that the

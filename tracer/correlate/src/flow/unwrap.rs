@@ -18,6 +18,12 @@ impl Unwrap {
         self.farthest.is_some()
     }
 
+    /// How far `seq` is from where the flow is. `None` while no number was seen.
+    pub fn distance(&self, seq: Seq) -> Option<u32> {
+        let (near, _) = self.farthest?;
+        Some(seq.distance_from(near).unsigned_abs())
+    }
+
     /// The offset of `seq`. The first call makes it [`Offset::START`]. `None` when `seq` lies farther
     /// from what was seen before than a window reaches.
     pub fn offset(&mut self, seq: Seq) -> Option<Offset> {

@@ -3,7 +3,7 @@
 use super::index::{Added, Index, Known, Listed};
 use super::open::{Joined, LegKey, LegState, Message, Sighting};
 use crate::flow::{Identity, Node, Way};
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use slab::Slab;
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -25,6 +25,9 @@ const FEW_LEGS: u32 = 4;
 /// Processes that are known to forward.
 const FORWARDERS: usize = 65_536;
 
+/// Messages that a process has handed on to another server before it is a proxy: a bridge shows that it is a broker by then.
+const RELAYED: u32 = 2;
+
 /// The most legs' room that is kept for others.
 const SPARE: usize = 1024;
 
@@ -39,6 +42,11 @@ pub struct Messages {
     pub(super) late: VecDeque<(Nanos, usize, u64)>,
     forwarding_pids: FxHashSet<Pid>,
     forwarding_addrs: FxHashSet<(SocketAddr, NetNs)>,
+    /// Processes that hand on what they get from clients to other clients of theirs: brokers.
+    brokers: FxHashSet<Pid>,
+    /// Processes that hand on what they get from clients to another server, and how many messages: proxies. A broker
+    /// that also does so (a bridge) is a broker.
+    relays: FxHashMap<Pid, u32>,
     /// The one that was learned last.
     forwarder: Option<Node>,
     /// Legs whose stages are waited for.
@@ -110,6 +118,13 @@ impl Messages {
         (!message.is_orphan && !message.repeats).then_some((before, message.stamp))
     }
 
+    /// A leg is on another way, or between others, than was known when it was found: two conversations were one.
+    pub fn goes(&mut self, key: LegKey, way: Way, sender: Node, receiver: Node) {
+        if let Some(leg) = self.legs.get_mut(key.0).filter(|leg| leg.serial == key.1) {
+            (leg.way, leg.sender, leg.receiver) = (way, sender, receiver);
+        }
+    }
+
     /// Room for a leg, if some is left over from one that is forgotten.
     pub fn spare(&mut self) -> Option<Box<Leg>> {
         self.spare.pop()
@@ -159,6 +174,9 @@ impl Messages {
                 if sighting.topology == Topology::Either || !sighting.to_server {
                     self.learn_forwarder(parent);
                 }
+                if sighting.topology == Topology::Brokered {
+                    self.learn_role(parent, &sighting);
+                }
                 let is_copy = std::mem::replace(&mut self.legs[parent].has_child, true);
                 let joined = if is_copy { Joined::Copy } else { Joined::Leg };
                 (self.add_leg(message, sighting, Some(parent)), joined)
@@ -197,6 +215,7 @@ impl Messages {
             return None;
         }
         if sighting.topology != Topology::PeerToPeer {
+            let mut parent = None;
             for index in self.legs_of(message).take(SEARCHED_LEGS) {
                 let leg = &self.legs[index];
                 let is_echo =
@@ -207,8 +226,21 @@ impl Messages {
                     && self.may_forward(index, sighting)
                     && self.depth(index) < MAX_LEGS
                 {
-                    return Some(Relation::Child(index));
+                    // What a proxy has from the server goes on, not what it had from the publisher.
+                    let is_from_server = !leg.to_server && !leg.has_child;
+                    if is_from_server || parent.is_none() {
+                        parent = Some(index);
+                    }
+                    if sighting.topology != Topology::Brokered
+                        || sighting.to_server
+                        || is_from_server
+                    {
+                        break;
+                    }
                 }
+            }
+            if let Some(parent) = parent {
+                return Some(Relation::Child(parent));
             }
         }
         let first = &self.legs[message.first];
@@ -404,6 +436,45 @@ impl Messages {
         }
     }
 
+    /// What the process is that a message goes on from.
+    fn learn_role(&mut self, parent: usize, sighting: &Sighting) {
+        let Some(leg) = self.legs.get(parent).filter(|leg| !leg.stays_inside()) else { return };
+        let Some(pid) = leg.receiver.pid else { return };
+        match (leg.to_server, sighting.to_server) {
+            (true, false) => {
+                if self.brokers.len() < FORWARDERS {
+                    self.brokers.insert(pid);
+                }
+                self.relays.remove(&pid);
+            }
+            // From a client to a server, or from a server to a client.
+            (true, true) | (false, false) => {
+                let is_known = self.relays.contains_key(&pid);
+                if !self.brokers.contains(&pid) && (is_known || self.relays.len() < FORWARDERS) {
+                    let count = self.relays.entry(pid).or_default();
+                    *count = count.saturating_add(1);
+                }
+            }
+            (false, true) => {}
+        }
+    }
+
+    /// Whether a process only hands on to a server what its clients say, and back.
+    pub fn is_relay(&self, pid: Pid) -> bool {
+        self.relays.get(&pid).is_some_and(|&count| count >= RELAYED)
+    }
+
+    /// The way between a client and a proxy, and the way between the proxy and the server, of a leg that goes on at a proxy.
+    pub fn relayed(&self, key: LegKey, sighting: &Sighting) -> Option<(Way, Way)> {
+        let pid = sighting.sender.pid.filter(|&pid| self.is_relay(pid))?;
+        let parent = self.legs.get(self.leg(key)?.parent?)?;
+        match (parent.to_server, sighting.to_server) {
+            (true, true) if parent.receiver.pid == Some(pid) => Some((parent.way, sighting.way)),
+            (false, false) if parent.receiver.pid == Some(pid) => Some((sighting.way, parent.way)),
+            _ => None,
+        }
+    }
+
     fn is_forwarder(&self, node: &Node) -> bool {
         node.pid.is_some_and(|pid| self.forwarding_pids.contains(&pid))
             || self.forwarding_addrs.contains(&(node.addr, node.scope))
@@ -414,7 +485,9 @@ impl Messages {
         leg.has_child
             || match message.topology {
                 Topology::PeerToPeer => false,
-                Topology::Brokered => leg.to_server,
+                Topology::Brokered => {
+                    leg.to_server || leg.receiver.pid.is_some_and(|pid| self.is_relay(pid))
+                }
                 Topology::Either => self.is_forwarder(&leg.receiver),
             }
     }

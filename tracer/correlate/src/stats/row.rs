@@ -34,6 +34,28 @@ impl RowStats {
         }
     }
 
+    /// Adds what another row has, which has turned out to be the same. The last seconds are those of the one that has more.
+    pub fn merge(&mut self, other: RowStats) {
+        self.one_way.merge(&other.one_way);
+        self.sched_gap.merge(&other.sched_gap);
+        self.payload.merge(&other.payload);
+        let slots = self.segments.iter_mut().flatten();
+        for (mine, theirs) in slots.zip(other.segments.into_iter().flatten()) {
+            match (mine, theirs) {
+                (Some(mine), Some(theirs)) => mine.merge(&theirs),
+                (mine, Some(theirs)) => *mine = Some(theirs),
+                (_, None) => {}
+            }
+        }
+        if other.delivered > self.delivered {
+            self.history = other.history;
+        }
+        self.first = self.first.into_iter().chain(other.first).min();
+        self.last = self.last.max(other.last);
+        self.delivered += other.delivered;
+        self.payload_bytes += other.payload_bytes;
+    }
+
     /// A message was read at `read`, and known to be complete at `now`.
     pub fn delivered(&mut self, now: Nanos, read: Nanos, payload: u64, one_way: Option<Nanos>) {
         self.first = Some(self.first.map_or(read, |first| first.min(read)));

@@ -15,6 +15,7 @@ mod lost_packets;
 mod mqtt;
 mod open;
 mod peers;
+mod places;
 mod properties;
 mod reassembly;
 mod repairs;

@@ -43,14 +43,14 @@ fuzz_target!(|bytes: &[u8]| {
     for b in 1..files.len() {
         for a in 0..b {
             let (before, after) = surveys.split_at_mut(b);
-            let Common::Packets { samples, ours, theirs } =
+            let Common::Packets { samples, sides } =
                 common(&mut before[a], &mut after[0], &addresses)
             else {
                 continue;
             };
             let Ok(clocks) = Clocks::of(&samples) else { continue };
             links.push(Link { files: [a, b], clocks });
-            places.add([a, b], [&ours, &theirs]);
+            places.add([a, b], sides);
         }
     }
     links.extend((0..files.len()).filter_map(|file| places.part(&surveys, file, &addresses)));

@@ -9,6 +9,11 @@ use wirelap_events::{
 const ELSEWHERE: u64 = 0x5555_5555_5555_5555;
 const ELSEWHERE_NETNS: u32 = 0x5555_5555;
 
+/// The network namespace that the packets of a host's capture are in, where the capture names none: 1 for the first host.
+pub fn netns_on(host: u8) -> NetNs {
+    NetNs(Renumbering::of(host).netns)
+}
+
 /// Numbers that one host gives by itself, as those of the `number`th host: 1 for the first, which keeps them.
 #[derive(Clone, Copy, Debug)]
 pub struct Renumbering {

@@ -39,9 +39,10 @@ pub mod tree;
 pub mod twice;
 
 pub use clocks::Clocks;
+pub use elsewhere::netns_on;
 pub use merge::merge;
 pub use own::own_addresses;
 pub use places::Places;
-pub use survey::{Addresses, Common, Survey, common};
+pub use survey::{Addresses, Common, Sides, Survey, common};
 pub use tree::{Chain, Link, tree};
 pub use twice::{Twice, is_twice};

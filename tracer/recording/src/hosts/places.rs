@@ -1,6 +1,6 @@
 //! Which addresses are on which host, and which captures are parts of one.
 
-use super::survey::{Addresses, Survey};
+use super::survey::{Addresses, Sides, Survey};
 use super::tree::Link;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::net::IpAddr;
@@ -23,11 +23,11 @@ pub struct Places {
 }
 
 impl Places {
-    /// Two captures, and the addresses on the side of each.
-    pub fn add(&mut self, files: [usize; 2], sides: [&[IpAddr]; 2]) {
+    /// Two captures, and the addresses that each has on its own side and on the other's.
+    pub fn add(&mut self, files: [usize; 2], sides: [Sides; 2]) {
         let [a, b] = files;
         self.pairs.extend([[a, b], [b, a]]);
-        for (file, [near, far]) in files.into_iter().zip([sides, [sides[1], sides[0]]]) {
+        for (file, Sides { near, far }) in files.into_iter().zip(sides) {
             self.near.entry(file).or_default().extend(near);
             self.far.entry(file).or_default().extend(far);
         }
@@ -72,13 +72,18 @@ mod tests {
         IpAddr::from([10, 0, 0, last])
     }
 
+    fn sides(near: u8, far: u8) -> [Sides; 2] {
+        let sides = |near, far| Sides { near: vec![ip(near)], far: vec![ip(far)] };
+        [sides(near, far), sides(far, near)]
+    }
+
     #[test]
     fn what_a_router_passes_on_is_not_its_own() {
         let mut places = Places::default();
         // The client's capture, the router's, the server's.
-        places.add([0, 1], [&[ip(1)], &[ip(9)]]);
-        places.add([1, 2], [&[ip(1)], &[ip(9)]]);
-        places.add([0, 2], [&[ip(1)], &[ip(9)]]);
+        places.add([0, 1], sides(1, 9));
+        places.add([1, 2], sides(1, 9));
+        places.add([0, 2], sides(1, 9));
         let of = |file| places.of(&[file]).into_iter().collect::<Vec<_>>();
         assert_eq!([of(0), of(1), of(2)], [vec![ip(1)], vec![], vec![ip(9)]]);
     }
@@ -86,8 +91,8 @@ mod tests {
     #[test]
     fn a_broker_in_the_middle_has_its_own() {
         let mut places = Places::default();
-        places.add([0, 1], [&[ip(1)], &[ip(9)]]);
-        places.add([1, 2], [&[ip(9)], &[ip(2)]]);
+        places.add([0, 1], sides(1, 9));
+        places.add([1, 2], sides(9, 2));
         let of = |file| places.of(&[file]).into_iter().collect::<Vec<_>>();
         assert_eq!([of(0), of(1), of(2)], [vec![ip(1)], vec![ip(9)], vec![ip(2)]]);
     }

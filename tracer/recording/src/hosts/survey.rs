@@ -42,6 +42,7 @@ impl Addresses {
 
     /// Those with these numbers.
     pub(super) fn of(&self, numbers: &[u32]) -> Vec<IpAddr> {
+        let numbers: FxHashSet<u32> = numbers.iter().copied().collect();
         let known = self.numbers.iter().filter(|(_, number)| numbers.contains(number));
         known.map(|(address, _)| *address).collect()
     }
@@ -145,11 +146,18 @@ pub enum Common {
     Packets {
         /// Their times, in the order of the first clock.
         samples: Vec<Sample>,
-        /// The addresses of the first capture's host.
-        ours: Vec<IpAddr>,
-        /// Those of the other.
-        theirs: Vec<IpAddr>,
+        /// Of each capture, the addresses on its own side and those on the other one's, as it has them.
+        sides: [Sides; 2],
     },
+}
+
+/// Addresses that a capture has.
+#[derive(Clone, Debug, Default)]
+pub struct Sides {
+    /// Of those who are nearer to it than to the other capture.
+    pub near: Vec<IpAddr>,
+    /// Of those who are beyond the other capture.
+    pub far: Vec<IpAddr>,
 }
 
 /// One packet in both captures.
@@ -160,6 +168,8 @@ struct Pair {
     later: i64,
     from: u32,
     to: u32,
+    /// As the second capture has them, which differ where they are translated in between.
+    theirs: (u32, u32),
 }
 
 /// The packets that two captures have in common.
@@ -187,14 +197,26 @@ pub fn common(first: &mut Survey, second: &mut Survey, addresses: &Addresses) ->
     if !(there && back) {
         return Common::OneWay;
     }
-    Common::Packets { samples, ours: addresses.of(&ours), theirs: addresses.of(&theirs) }
+    // What the second capture has for the same.
+    let (mut near, mut far) = (Vec::new(), Vec::new());
+    for pair in &pairs {
+        match is_ours(pair) {
+            Some(true) => (far.push(pair.theirs.0), near.push(pair.theirs.1)),
+            Some(false) => (near.push(pair.theirs.0), far.push(pair.theirs.1)),
+            None => continue,
+        };
+    }
+    let sides =
+        |near: &[u32], far: &[u32]| Sides { near: addresses.of(near), far: addresses.of(far) };
+    Common::Packets { samples, sides: [sides(&ours, &theirs), sides(&near, &far)] }
 }
 
 fn pairs(first: &Survey, second: &Survey) -> Vec<Pair> {
     let pair = |(token, seen): (&u64, &Seen)| {
         let other = second.seen.get(token).filter(|other| !other.repeated && !seen.repeated)?;
         let later = i64::try_from(i128::from(other.at.0) - i128::from(seen.at.0)).ok()?;
-        Some(Pair { at: seen.at, later, from: seen.from, to: seen.to })
+        let theirs = (other.from, other.to);
+        Some(Pair { at: seen.at, later, from: seen.from, to: seen.to, theirs })
     };
     first.seen.iter().filter_map(pair).collect()
 }

@@ -8,8 +8,9 @@ const LOOKED_AT: usize = 64;
 
 /// A packet's identity; `None` if it has none, or none that another capture could have.
 ///
-/// TCP: the number of its last byte, as offloading may have cut it elsewhere; of one without bytes, all its
-/// numbers. UDP: its content. Whoever repeats himself is found out by seeing an identity twice.
+/// TCP: the number of its last byte, as offloading may have cut it elsewhere, and what it acknowledges; of one without bytes,
+/// all its numbers. Its addresses may have been translated between the captures, and the numbers do without. UDP: its
+/// addresses and its content. Whoever repeats himself is found out by seeing an identity twice.
 pub fn token(packet: &Packet<'_>) -> Option<u64> {
     let flow = packet.flow;
     let [src, dst] = [flow.src.ip(), flow.dst.ip()];
@@ -17,20 +18,20 @@ pub fn token(packet: &Packet<'_>) -> Option<u64> {
         return None;
     }
     let mut hasher = DefaultHasher::new();
-    (flow.transport, flow.src, flow.dst).hash(&mut hasher);
     if let Some(tcp) = packet.tcp {
         if tcp.flags & tcp_flags::RST != 0 {
             return None;
         }
         let counted = tcp.flags & (tcp_flags::SYN | tcp_flags::FIN);
         if packet.payload_len > 0 || counted != 0 {
-            (1_u8, tcp.seq.plus(packet.payload_len), counted).hash(&mut hasher);
+            (1_u8, tcp.seq.plus(packet.payload_len), tcp.ack, counted).hash(&mut hasher);
         } else {
             (2_u8, tcp.seq, tcp.ack, tcp.window).hash(&mut hasher);
         }
     } else {
         let len = usize::try_from(packet.payload_len).ok()?.min(LOOKED_AT);
-        (3_u8, packet.payload_len, packet.payload.get(..len)?).hash(&mut hasher);
+        (3_u8, flow.src, flow.dst).hash(&mut hasher);
+        (packet.payload_len, packet.payload.get(..len)?).hash(&mut hasher);
     }
     Some(hasher.finish())
 }

@@ -1,0 +1,69 @@
+//! Packets that are seen with other addresses on the other side of a translation (NAT): one connection, not two.
+//!
+//! ```text
+//!   client 10.0.1.2 ── K₁: 10.0.1.2:40000 → 10.0.9.9:1883 ──▶ router ── K₂: 10.0.1.2:40000 → 172.17.0.2:1883 ──▶ broker
+//! ```
+//!
+//! A translation changes addresses and ports, and leaves TCP's numbers as they are (RFC 3022 §4.1): 64 bits of sequence and
+//! acknowledgement number, which two connections do not share within a moment.
+
+use super::Way;
+use std::hash::{Hash, Hasher};
+use wirelap_events::{FlowKey, Nanos, Packet, TcpFields, tcp_flags};
+
+/// Packets of others that each is compared with: those that pass while one is on its way through a router.
+const SLOTS: usize = 1024;
+
+/// How long a router may take.
+const AT_ONCE: Nanos = Nanos::from_millis(1_000);
+
+/// Packets of a conversation that are compared. The first ones pass all devices that all others do.
+pub const COMPARED: u8 = 64;
+
+#[derive(Clone, Copy, Debug)]
+struct Slot {
+    token: u64,
+    at: Nanos,
+    way: Way,
+    key: FlowKey,
+}
+
+/// The last packets of conversations that are new.
+#[derive(Debug)]
+pub struct Sightings(Vec<Option<Slot>>);
+
+impl Default for Sightings {
+    fn default() -> Sightings {
+        Sightings(vec![None; SLOTS])
+    }
+}
+
+impl Sightings {
+    /// Remembers a packet. Returns the conversation that it was seen in before, and the addresses that it had there, if that
+    /// was another one.
+    pub fn see(
+        &mut self,
+        at: Nanos,
+        packet: &Packet<'_>,
+        tcp: &TcpFields,
+        way: Way,
+    ) -> Option<(Way, FlowKey)> {
+        // An opening SYN has 32 bits alone; what answers it has both.
+        let acknowledges = tcp.flags & tcp_flags::ACK != 0 && tcp.ack.0 != 0;
+        if !acknowledges || tcp.flags & tcp_flags::RST != 0 {
+            return None;
+        }
+        let token = token(packet, tcp);
+        let index = usize::try_from(token % SLOTS as u64).unwrap_or_default();
+        let slot = self.0.get_mut(index)?;
+        let before = slot.replace(Slot { token, at, way, key: packet.flow })?;
+        let is_same = before.token == token && at - before.at <= AT_ONCE;
+        (is_same && before.way.serial != way.serial).then_some((before.way, before.key))
+    }
+}
+
+fn token(packet: &Packet<'_>, tcp: &TcpFields) -> u64 {
+    let mut hasher = rustc_hash::FxHasher::default();
+    (tcp.seq, tcp.ack, tcp.flags, packet.payload_len).hash(&mut hasher);
+    hasher.finish()
+}
