@@ -75,14 +75,15 @@ impl Correlator {
         let mut found: BTreeMap<Key, (u64, Nanos)> = BTreeMap::new();
         let mut limits: FxHashMap<GroupId, Nanos> = FxHashMap::default();
         for (message, leg) in self.messages.unfinished(now - LATE) {
-            let limit = *limits.entry(message.row).or_insert_with(|| self.late_after(message.row));
+            let row = self.rows.root(message.row);
+            let limit = *limits.entry(row).or_insert_with(|| self.late_after(row));
             let is_warmup = message.stamp.is_some_and(|stamp| stamp.warmup);
             if message.at + limit > now || is_warmup {
                 continue;
             }
             let Some((place, pid)) = self.whereabouts(message, leg, lies) else { continue };
             let depth = self.messages.depth_of(leg);
-            let sum = found.entry((message.row, place, depth, pid)).or_insert((0, message.at));
+            let sum = found.entry((row, place, depth, pid)).or_insert((0, message.at));
             sum.0 += 1;
             sum.1 = sum.1.min(message.at);
         }
@@ -140,7 +141,8 @@ impl Correlator {
     /// Where messages are that a broker has since some moment, if its readers ask for messages and none has since: with
     /// the reader that asked last.
     fn unasked(&self, row: GroupId, since: Nanos) -> Option<(Whereabouts, Pid)> {
-        let asks = self.flows.iter().filter(|(_, c)| c.row.is_some_and(|(of, _)| of == row));
+        let is_of = |(of, _)| self.rows.root(of) == row;
+        let asks = self.flows.iter().filter(|(_, c)| c.row.is_some_and(is_of));
         let flows = asks.flat_map(|(_, conversation)| &conversation.flows);
         let asks = flows.filter_map(|flow| Some((flow.request()?.at, flow.sender)));
         let last = asks.max_by_key(|ask| ask.0);
