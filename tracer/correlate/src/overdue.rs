@@ -141,7 +141,7 @@ impl Correlator {
     /// Where messages are that a broker has since some moment, if its readers ask for messages and none has since: with
     /// the reader that asked last.
     fn unasked(&self, row: GroupId, since: Nanos) -> Option<(Whereabouts, Pid)> {
-        let is_of = |(of, _)| self.rows.root(of) == row;
+        let is_of = |(of, _): (GroupId, u64)| self.rows.root(of) == row;
         let asks = self.flows.iter().filter(|(_, c)| c.row.is_some_and(is_of));
         let flows = asks.flat_map(|(_, conversation)| &conversation.flows);
         let asks = flows.filter_map(|flow| Some((flow.request()?.at, flow.sender)));
