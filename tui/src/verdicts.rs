@@ -1,7 +1,7 @@
 //! Why a row's messages took so long, in few words.
 
 use crate::text;
-use wirelap_correlate::snapshot::{Overdue, Severity, Verdict, VerdictKind, Whereabouts, Why};
+use wirelap_correlate::snapshot::{Overdue, Severity, Verdict, VerdictKind, Why};
 use wirelap_events::{Comm, Nanos, Segment, TaskId};
 
 /// Whether anything was examined or found.

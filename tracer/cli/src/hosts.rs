@@ -336,7 +336,11 @@ mod tests {
 
     #[test]
     fn parts_are_of_the_host_that_they_are_parts_of() {
-        let part = |of| Chain { part_of: of, ..Chain::default() };
+        let part = |of| {
+            let mut chain = Chain::default();
+            chain.part_of = of;
+            chain
+        };
         let chains = [part(None), part(Some(2)), part(None), part(Some(0)), part(None)];
         assert_eq!(numbers(&chains), [1, 2, 2, 1, 3]);
     }

@@ -21,7 +21,7 @@ use wirelap_events::{
     CgroupId, Comm, Cpu, Doing, Drop, DropCause, FlowKey, Holder, IfIndex, Lost, Nagle, Nanos,
     NetNs, Origin, PacketHook, PacketId, Pid, Portion, Probe, Read, ReadKind, Ready, ReadyKind,
     Recovery, Rest, Retransmit, Send, SendKind, Seq, Sleep, Socket, SocketId, TaskId, TcpFields,
-    ThreadState, Tid, Transport, TxState, Wake,
+    ThreadState, Tid, Transport, TxState,
 };
 
 /// Bytes that are read from the front.

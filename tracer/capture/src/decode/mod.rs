@@ -8,9 +8,9 @@ mod sched;
 use record::Record;
 use wirelap_ebpf::layout::{self as l, wl_flow, wl_head};
 use wirelap_events::{
-    Body, Comm, Cpu, Drop, DropCause, Event, Holder, IfIndex, Nagle, Nanos, Origin, Packet,
-    PacketHook, PacketId, Portion, Probe, Read, ReadKind, Ready, ReadyKind, Recovery, Rest,
-    Retransmit, Send, SendKind, Seq, Socket, TcpFields, Transport, TxState, Wake,
+    Body, Comm, Cpu, Drop, DropCause, Event, IfIndex, Nagle, Nanos, Origin, Packet, PacketHook,
+    PacketId, Portion, Probe, Read, ReadKind, Ready, ReadyKind, Recovery, Retransmit, Send,
+    SendKind, Seq, Socket, TcpFields, Transport, TxState,
 };
 
 /// A record that is not laid out as `events.h` says.

@@ -147,6 +147,7 @@ impl Seen {
             Body::Retransmit(body) => Body::Retransmit(body),
             Body::Drop(body) => Body::Drop(body),
             Body::State(body) => Body::State(body),
+            Body::Quota(body) => Body::Quota(body),
             Body::Window(body) => Body::Window(body),
         };
         if self.is_here(&body) {

@@ -172,6 +172,7 @@ impl Apart {
             Body::Retransmit(again) => self.sockets.get(&again.socket).copied(),
             Body::Wake(wake) => self.processes.get(&wake.task.pid).copied(),
             Body::State(state) => self.processes.get(&state.task.pid).copied(),
+            Body::Quota(quota) => self.processes.get(&quota.task.pid).copied(),
             Body::Drop(_) | Body::Lost(_) | Body::Window(_) => None,
         }
     }
