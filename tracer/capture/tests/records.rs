@@ -313,7 +313,7 @@ fn who_shared_a_wait_and_how_much_of_it_was_throttled() {
     use l::wl_share as share;
     use l::wl_wake as f;
     let mut record = Record::new(l::WL_WAKE_SHARED, l::wl_wake_shared::SIZE);
-    record.task(f::TASK).u64(f::WOKEN, 1_000).u64(wl_head::AT, 2_000);
+    record.task(f::TASK).u64(f::WOKEN, 234);
     record.u32(f::REST, l::WL_REST_PREEMPTED);
     record.u64(f::THROTTLED, 300).u64(f::CGROUP, 77).u64(f::HELD, 400);
     let others = l::wl_wake_shared::OTHERS;
