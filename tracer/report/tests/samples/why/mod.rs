@@ -212,6 +212,7 @@ fn contended_why() -> seen::Why {
                 tail_row(1, Segment::SocketTx, Cause::Ordinary, -1_000, 7_850_000),
             ],
         }],
+        open: Vec::new(),
         worst: vec![outrun(4_711, broker, stress), outrun(4_902, broker, stress)],
         holders: vec![
             HolderShare {
