@@ -242,6 +242,9 @@ impl Correlator {
 
     /// Which datagram a read took: the named packet among those ready at its socket, else the first of
     /// the named flow, else the first of the right length.
+    ///
+    /// A call lets go of a packet before it ends: its memory may be another's by then, sent already, and ready. Only where
+    /// reads or what came before them were not reported is a packet in the same memory the one that was read.
     fn datagram_of(&mut self, read: &Read) -> Option<(Way, u64)> {
         let ReadKind::Datagram { packet, flow, len } = read.kind else { return None };
         let flows = &self.flows;
@@ -259,17 +262,20 @@ impl Correlator {
         let known = known.filter(|&(way, _)| {
             flow.is_none_or(|key| flows.flow(way).is_some_and(|found| found.key == key))
         });
+        let whole = [Probe::Read, Probe::Ready].iter().all(|probe| self.lost[*probe as usize] == 0)
+            && self.window.closed_since.is_none()
+            && self.window.closed_for == Nanos(0);
         let entry = self.sockets.get_mut(read.socket)?;
         // An older datagram in the same memory is gone: its own read was lost.
         let index = match packet {
-            Some(_) => entry.inbox.iter().rposition(fits),
-            None => entry.inbox.iter().position(fits),
+            Some(_) if !whole => entry.inbox.iter().rposition(fits),
+            _ => entry.inbox.iter().position(fits),
         };
         let Some(index) = index else { return known };
         // Datagrams are read in order: what was ready before is gone.
         let found = entry.inbox.drain(..=index).next_back();
         // Likewise where a newer one's being ready was lost.
-        let newer = known.filter(|known| found.is_some_and(|found| found != *known));
+        let newer = known.filter(|known| !whole && found.is_some_and(|found| found != *known));
         newer.or(found)
     }
 

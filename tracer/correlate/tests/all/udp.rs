@@ -4,9 +4,9 @@ use crate::mqtt::{payload, stamp};
 use crate::world::{IP, LINK, LO, Played, Process, STEP, Told, UDP, World, addr, process};
 use wirelap_correlate::{Config, Label};
 use wirelap_events::{
-    Body, Cpu, Event, FlowKey, Nanos, Origin, Packet, PacketHook, PacketId, Pid, Portion, Read,
-    ReadKind, Ready, ReadyKind, Send, SendKind, Socket, SocketId, Stage, TaskId, Tid, Transport,
-    Wake,
+    Body, Cpu, Event, FlowKey, Lost, Nanos, Origin, Packet, PacketHook, PacketId, Pid, Portion,
+    Probe, Read, ReadKind, Ready, ReadyKind, Send, SendKind, Socket, SocketId, Stage, TaskId, Tid,
+    Transport, Wake,
 };
 
 /// A UDP socket and its owner.
@@ -288,6 +288,16 @@ fn in_reused_memory(lost: impl Fn(u32, &Body<'_>) -> bool) -> Vec<u32> {
         let (sent, read) = datagram(&mut world, way, 7, a, &[b], &payload(stamp(n), 64), ALL);
         times.push(read[0].since(sent));
         let told = world.told.split_off(first);
+        for told in &told {
+            let probe = match told.event.body {
+                Body::Read(_) => Probe::Read,
+                Body::Ready(_) => Probe::Ready,
+                _ => continue,
+            };
+            if lost(n, &told.event.body) {
+                world.tell(Body::Lost(Lost { probe, count: 1 }), &[]);
+            }
+        }
         world.told.extend(told.into_iter().filter(|told| !lost(n, &told.event.body)));
     }
     let played = world.play();
@@ -296,6 +306,30 @@ fn in_reused_memory(lost: impl Fn(u32, &Body<'_>) -> bool) -> Vec<u32> {
         assert_eq!(delivery.one_way(), times[seq], "number {seq}");
     }
     played.deliveries.iter().map(|delivery| delivery.stamp.unwrap().seq).collect()
+}
+
+/// The memory of what a reader is taking is another's before its call ends.
+#[test]
+fn memory_that_is_used_again_before_a_read_ends_is_not_what_was_read() {
+    for is_ready in [false, true] {
+        let mut world = World::new();
+        let a = end(&mut world, process(1, "ping"), "127.0.0.1:5000");
+        let b = end(&mut world, process(2, "pong"), "127.0.0.1:6000");
+        let way = flow("127.0.0.1:5000", "127.0.0.1:6000");
+        datagram(&mut world, way, 7, a, &[b], &payload(stamp(0), 64), ALL);
+        let read = world.told.pop().unwrap();
+        let first = world.told.len();
+        datagram(&mut world, way, 7, a, &[b], &payload(stamp(1), 64), ALL);
+        // Its packet leaves, or has come in, too.
+        let seen = first + if is_ready { 3 } else { 1 };
+        world.told.insert(seen, Told { event: read.event, payload: Vec::new() });
+        let at = world.told[seen - 1].event.at;
+        world.told[seen].event.at = at;
+        let played = world.play();
+        assert_eq!(played.counts(), [2, 2, 2, 0]);
+        let reads = played.deliveries.iter().map(|d| d.legs[0].times.get(Stage::Read));
+        assert!(reads.eq([Some(at), Some(Nanos(world.now))]));
+    }
 }
 
 #[test]
