@@ -54,13 +54,15 @@ impl Correlator {
         true
     }
 
-    /// Whether a message is one that was sent before, for a reader that may lack it.
-    pub(crate) fn is_repair(&self, way: Way, found: &Found) -> bool {
-        let Some(message) = found.assembly else { return false };
+    /// Whether a message is one that was sent before; and if so, whether somebody may lack it.
+    pub(crate) fn repairs(&self, way: Way, found: &Found) -> Option<bool> {
+        let message = found.assembly?;
         let known = self.assemblies.find(way, message).and_then(|id| self.assemblies.get(id));
         // What a reader had of it before anyone looked is not known.
         let began_unseen = known.is_some_and(|known| known.is_late && !known.is_single());
-        began_unseen || found.duplicate || self.assemblies.is_known_elsewhere(way, message)
+        let elsewhere = self.assemblies.is_known_elsewhere(way, message);
+        let nobody_has_it = known.is_some_and(|known| known.readers.is_empty());
+        (began_unseen || found.duplicate || elsewhere).then_some(elsewhere || nobody_has_it)
     }
 
     /// Hands out the messages in fragments that a reader has, and gives up those that nothing more is
@@ -178,8 +180,8 @@ impl Correlator {
         legs
     }
 
-    /// What was seen of a message on its way to a reader. Its first byte left with its first datagram. The
-    /// fragment that came last left when it was first sent: what is sent again is on the network's account.
+    /// What was seen of a message on its way to a reader. Its first byte left with its first datagram. From when the fragment
+    /// that came last was first sent to when the copy left that came is loss.
     /// It was got with its own last fragment, or later, with that of another that the reader lacked.
     fn path_of(&self, assembly: &Assembly, last: Last, with: Last) -> Path<'_> {
         let begins = assembly.carriers.first();
@@ -187,6 +189,8 @@ impl Correlator {
         let first = begins.and_then(|carrier| self.datagram(*carrier));
         let departs = leaves.and_then(|carrier| self.datagram(*carrier));
         let arrives = self.arrival(last);
+        let Last { way, number, fragment, .. } = last;
+        let came = self.datagram(Carrier { way, number, first: fragment, count: 1 });
         let ends = self.arrival(with);
         let sending = first.and_then(|datagram| datagram.sending);
         let resent = leaves.is_some_and(|c| (c.way, c.number) != (last.way, last.number));
@@ -194,9 +198,9 @@ impl Correlator {
         Path {
             send: sending.and_then(|sending| sending.entered),
             sent: departs.and_then(|datagram| datagram.sending?.entered),
-            lost: None,
-            queue: departs.and_then(|datagram| datagram.queued),
-            xmit: departs.and_then(|datagram| datagram.xmit),
+            lost: departs.filter(|_| resent).and_then(|datagram| datagram.queued.or(datagram.xmit)),
+            queue: came.and_then(|datagram| datagram.queued),
+            xmit: came.and_then(|datagram| datagram.xmit),
             rx: arrives.and_then(|arrival| arrival.rx),
             ready: ends.and_then(|arrival| arrival.ready),
             read: read.map(|(at, _)| at),

@@ -48,9 +48,9 @@ impl Correlator {
 
     pub(crate) fn sight(&mut self, at: Nanos, way: Way, found: Found) {
         let Some(row) = self.row_of(way) else { return };
-        if self.is_repair(way, &found) {
+        if let Some(is_needed) = self.repairs(way, &found) {
             if let Some(row) = self.rows.get_mut(row) {
-                row.counts.duplicates += 1;
+                row.counts.duplicates += u64::from(!is_needed);
             }
             if let Some(conversation) = self.flows.get_mut(way) {
                 conversation.ledger.again(way.side, Part::Repeats, found.payload_len);

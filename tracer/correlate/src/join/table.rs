@@ -532,9 +532,8 @@ impl Messages {
         }
     }
 
-    /// The copy was read and the original was not. The message has left when it was first sent: what was
-    /// lost on its way and sent again is the network's account. A stream loses nothing: there the copy's
-    /// stages from the queue on are the message's.
+    /// The copy was read and the original was not: its stages from the queue on are the message's. Where a
+    /// datagram was lost, the time from when it left first until the copy did is loss.
     fn replace(&mut self, original: usize, copy: usize) -> bool {
         let Some(mut leg) = self.legs[copy].leg.clone() else { return false };
         let whole = self.legs[copy].whole;
@@ -544,7 +543,12 @@ impl Messages {
             return false;
         }
         if state.transport == Transport::Udp {
-            for stage in [Stage::Send, Stage::Sent, Stage::Queue, Stage::Xmit] {
+            let left = first.times.get(Stage::Queue).or(first.times.get(Stage::Xmit));
+            leg.times.clear(Stage::Lost);
+            if let Some(left) = left {
+                leg.times.set(Stage::Lost, left);
+            }
+            for stage in [Stage::Send, Stage::Sent] {
                 leg.times.clear(stage);
                 if let Some(at) = first.times.get(stage) {
                     leg.times.set(stage, at);

@@ -22,7 +22,7 @@ use crate::rests::has_slept;
 use arrayvec::ArrayVec;
 use wirelap_events::{
     Delivery, Holder, Hop, Leg, MAX_HOPS, Nagle, Nanos, Rest, Rested, Rests, Segment, Segments,
-    Stage, Transport, TxState,
+    Stage, TxState,
 };
 
 /// Less than this is what a call, a softirq or a timer's slack takes anyway.
@@ -107,14 +107,8 @@ impl LegParts<'_> {
                 Segment::Loss => self.put_of(segment, Kind::Retransmission, time),
                 Segment::Qdisc => self.put_of(segment, Kind::QdiscQueueing, time),
                 Segment::Wire => {
-                    let seen = &self.leg.circumstances;
-                    // Of TCP's segments the last copy that left is the one that came in.
-                    let lost = seen.resent && self.leg.flow.transport == Transport::Udp;
-                    if lost && time >= NOTICED {
-                        self.put_of(segment, Kind::Retransmission, time);
-                    } else {
-                        self.put(segment, when(seen.deferred, Kind::SoftirqDeferral), time);
-                    }
+                    let deferred = self.leg.circumstances.deferred;
+                    self.put(segment, when(deferred, Kind::SoftirqDeferral), time);
                 }
                 Segment::StackRx => {
                     let seen = &self.leg.circumstances;

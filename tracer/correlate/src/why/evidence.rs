@@ -70,6 +70,8 @@ pub struct Losses {
     pub skipped: Missing,
     /// Packets thrown away because the receiving socket's buffer was full.
     pub socket_drops: u64,
+    /// Datagrams thrown away by a packet filter of this host.
+    pub filter_drops: u64,
     /// Whose socket that was, the last time.
     pub full_socket: Option<Pid>,
     /// Packets thrown away because a queue of the device was full.
@@ -308,7 +310,8 @@ impl Evidence {
                 self.losses.full_socket = reader.or(self.losses.full_socket);
             }
             DropCause::Queue => self.losses.queue_drops += 1,
-            DropCause::NoSocket | DropCause::Filter | DropCause::Duplicate | DropCause::Other => {}
+            DropCause::Filter => self.losses.filter_drops += 1,
+            DropCause::NoSocket | DropCause::Duplicate | DropCause::Other => {}
         }
     }
 
@@ -430,6 +433,7 @@ impl Losses {
         self.shared += other.shared;
         self.resent += other.resent;
         self.full_socket = self.full_socket.or(other.full_socket);
+        self.filter_drops += other.filter_drops;
         let dropped = self.segments_dropped.iter_mut().zip(other.segments_dropped);
         dropped.for_each(|(sum, more)| *sum += more);
     }

@@ -113,6 +113,13 @@ fn never(evidence: &Evidence) -> Option<Verdict> {
         let unread = losses.surely(losses.unread);
         if unread * TOLERATED > sent && !explained {
             clauses.push(format!("{unread} of {sent} messages were sent and never read"));
+            if losses.filter_drops > 0 {
+                clauses.push(counted(
+                    losses.filter_drops,
+                    "datagram was thrown away by a packet filter of this host (nftables, tc)",
+                    "datagrams were thrown away by a packet filter of this host (nftables, tc)",
+                ));
+            }
         }
         let swallowed = losses.surely(losses.swallowed);
         if swallowed * TOLERATED > sent {
