@@ -126,7 +126,7 @@ impl History {
     /// Every two stretches of the older half become one.
     fn put_together(&mut self) {
         // The first is only where all begins.
-        let last = self.stretches.len() / 2 & !1;
+        let last = (self.stretches.len() / 2) & !1;
         let mut to = 1;
         for from in (1..last).step_by(2) {
             let [first, second] = [self.stretches[from], self.stretches[from + 1]];

@@ -36,11 +36,12 @@ pub const fn rule(kind: Kind) -> Option<Rule> {
         Kind::IdleWakeup => ((us(200), 0.5), (ms(5), 0.5)),
         Kind::SoftirqDeferral => ((us(100), 0.25), (ms(1), 0.3)),
         Kind::BrokerCpuBound => ((us(300), 0.3), (ms(2), 0.4)),
-        Kind::BrokerStalled | Kind::ClientStalled => ((us(300), 0.25), (ms(2), 0.25)),
+        Kind::BrokerStalled | Kind::ClientStalled | Kind::LockWait => {
+            ((us(300), 0.25), (ms(2), 0.25))
+        }
         Kind::SerialFanOut => ((us(300), 0.3), (ms(1), 0.4)),
         Kind::ReaderBusy => ((us(300), 0.3), (ms(2), 0.3)),
         Kind::CpuThrottled => ((us(500), 0.1), (ms(2), 0.15)),
-        Kind::LockWait => ((us(300), 0.25), (ms(2), 0.25)),
         Kind::TracerInfluence => ((us(50), 0.1), (ms(1), 0.15)),
         Kind::Unexplained => ((ms(1), 0.4), (ms(3), 0.5)),
         Kind::QueueOverflow
