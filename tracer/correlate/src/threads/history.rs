@@ -223,11 +223,8 @@ fn awaited(wake: &Wake) -> Option<Holder> {
         Sleep::Call => is_other,
         Sleep::Timer | Sleep::Unknown => false,
     };
-    (by_thread && awaits).then(|| Holder {
-        task: wake.waker,
-        comm: wake.waker_comm,
-        held: Nanos(0),
-    })
+    let waker = Holder { task: wake.waker, comm: wake.waker_comm, held: Nanos(0) };
+    (by_thread && awaits).then_some(waker)
 }
 
 /// The sums of two.
