@@ -319,7 +319,11 @@ impl Conversation {
         }
         for (side, theirs) in [(side, theirs), (across(side), across(theirs))] {
             let key = self.flow(side).key;
-            if self.flow(side).is_fresh() && !other.flow(theirs).is_fresh() {
+            let (mine, there) = (self.flow(side), other.flow(theirs));
+            // Packets without bytes are counted where their sender hands them over, if that was seen.
+            let sees_sender = !mine.devices.is_sent_here() && there.devices.is_sent_here();
+            let is_less = mine.is_fresh() || (mine.carried.is_empty() && sees_sender);
+            if is_less && !there.is_fresh() {
                 let (sender, receiver) = (self.flow(side).sender, self.flow(side).receiver);
                 std::mem::swap(self.flow_mut(side), other.flow_mut(theirs));
                 let flow = self.flow_mut(side);
