@@ -504,9 +504,8 @@ fn what_cannot_be_put_together_is_told() {
         .collect();
     // What a router has translated on the way is the same connection.
     let [joined, plain] = [&translated, &server()].map(|server| bench.analyze([&client, server]));
-    for part in ["messages", "overhead"] {
-        assert_eq!(joined["results"][0][part], plain["results"][0][part], "{part}");
-    }
+    assert_eq!(joined["results"].as_array().unwrap().len(), 1);
+    assert_eq!(joined["results"][0]["messages"], plain["results"][0]["messages"]);
     let stranger: Vec<Packet> = translated
         .into_iter()
         .map(|mut packet| {
