@@ -53,7 +53,9 @@ impl Correlator {
         for way in [keep, keep.back()] {
             let legs = self.flows.flow(way).map(|flow| flow.pending.clone()).unwrap_or_default();
             if let (Some(sender), Some(receiver)) = (self.node(way), self.node(way.back())) {
-                legs.into_iter().for_each(|leg| self.messages.goes(leg, way, sender, receiver));
+                for leg in legs {
+                    self.messages.goes(leg, way, sender, receiver);
+                }
             }
         }
         let theirs = other.flow(gone.side).key;

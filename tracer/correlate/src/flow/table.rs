@@ -82,10 +82,10 @@ pub struct FlowTable {
     near: u32,
     /// The first address of the host that an address is of, for hosts that are known to have several.
     hosts: FxHashMap<IpAddr, IpAddr>,
+    /// That of the host whose loopback addresses are in a namespace.
+    loopbacks: FxHashMap<NetNs, IpAddr>,
     /// Ports that programs here listen on.
     listening: Vec<u16>,
-    /// The same by the namespace that its loopback addresses are in.
-    loopbacks: FxHashMap<NetNs, IpAddr>,
     serial: u64,
     /// Conversations before this index were shrunk.
     shrunk: usize,
@@ -108,7 +108,7 @@ impl FlowTable {
         let has_hosts = config.packets_only || !config.hosts.is_empty();
         let near = if has_hosts { NEAR_FAR } else { NEAR };
         let listening = config.listening.clone();
-        FlowTable { overrides, hosts, loopbacks, near, listening, ..FlowTable::default() }
+        FlowTable { overrides, near, hosts, loopbacks, listening, ..FlowTable::default() }
     }
 
     /// The one address that stands for all of a host, and the namespace that it is told by: a host that talks to itself at an
