@@ -63,8 +63,8 @@ fn how_often(messages: u64, finding: &Finding, cost: Cost) -> String {
     let percent = |part: u64| part.min(messages) as f64 / messages.max(1) as f64 * 100.0;
     let all = percent(finding.parts);
     // Where it makes some messages slow, these are told; a little of it in the others is not what is meant.
-    let (hits, each) = (finding.hits, Nanos::from_f64(cost.each()));
-    if hits > 0 && cost.hit.messages > 0.0 && cost.each() > cost.median {
+    let (hits, each) = (cost.messages(), Nanos::from_f64(cost.each()));
+    if hits > 0 && cost.each() > cost.median {
         let share = percent(hits);
         let share = if share < 9.95 { format!("{share:.1}") } else { format!("{share:.0}") };
         return format!(

@@ -106,6 +106,12 @@ impl<'a> Measured<'a> {
 }
 
 impl Cost {
+    /// Messages that it hits.
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // `as` saturates.
+    pub fn messages(&self) -> u64 {
+        self.hit.messages.round() as u64
+    }
+
     /// Mean of what it takes of a message that it hits.
     pub fn each(&self) -> f64 {
         ratio(self.hit.time, self.hit.messages)
@@ -159,17 +165,12 @@ impl Cost {
             median_share: self.median_share.clamp(0.0, 1.0),
             tail: Nanos::from_f64(self.tail),
             tail_share: self.tail_share.clamp(0.0, 1.0),
-            slow_messages: count(self.hit.messages),
+            slow_messages: self.messages(),
             slow: Nanos::from_f64(self.each()),
             slow_share: self.slow_share.clamp(0.0, 1.0),
             ..Verdict::new(kind, severity)
         }
     }
-}
-
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // `as` saturates.
-fn count(messages: f64) -> u64 {
-    messages.round() as u64
 }
 
 pub fn ratio(part: f64, whole: f64) -> f64 {
