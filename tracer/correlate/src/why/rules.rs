@@ -32,7 +32,7 @@ struct Court<'a> {
     measured: Measured<'a>,
 }
 
-impl<'a> Court<'a> {
+impl Court<'_> {
     /// The verdicts on a kind of cause: one for each process that it is the doing or the loss of.
     fn verdicts(&self, leg: usize, kind: Kind) -> Vec<Verdict> {
         let findings = self.gathered.findings(leg, kind);
@@ -51,7 +51,7 @@ impl<'a> Court<'a> {
         let is_one = told.len() == 1;
         told.into_iter()
             .map(|(_, finding)| {
-                let cost = if is_one { cost } else { self.of_process(cost, finding, whole) };
+                let cost = if is_one { cost } else { of_process(cost, finding, whole) };
                 let mut verdict = self.verdict(leg, kind, severity, finding, cost);
                 if alike > CROWD {
                     verdict.evidence.push(format!("so it is at {alike} processes"));
@@ -59,15 +59,6 @@ impl<'a> Court<'a> {
                 verdict
             })
             .collect()
-    }
-
-    /// One process's part. How many messages it hit was counted.
-    fn of_process(&self, cost: Cost, finding: &Finding, whole: f64) -> Cost {
-        let mut part = cost.part(ratio(finding.whole() as f64, whole));
-        if part.hit.messages > 0.0 && finding.hits > 0 {
-            part.hit.messages = finding.hits as f64;
-        }
-        part
     }
 
     fn verdict(
@@ -206,6 +197,15 @@ impl<'a> Court<'a> {
             ..Verdict::new(Kind::Upkeep, Severity::Problem)
         })
     }
+}
+
+/// One process's part of what a cause costs. How many messages it hit was counted.
+fn of_process(cost: Cost, finding: &Finding, whole: f64) -> Cost {
+    let mut part = cost.part(ratio(finding.whole() as f64, whole));
+    if part.hit.messages > 0.0 && finding.hits > 0 {
+        part.hit.messages = finding.hits as f64;
+    }
+    part
 }
 
 pub fn leg_number(leg: usize) -> Option<u8> {

@@ -77,7 +77,7 @@ fn three_long_stops_hide_nothing_of_what_every_tenth_message_loses() {
     let why = explained((0..1_000).map(|n| Made {
         at_ms: n * 100,
         busy_us: u64::from(n % 10 == 5) * 20_000,
-        asleep_us: u64::from(n % 300 == 99) * 3_000_000,
+        asleep_us: u64::from(n % 400 == 99) * 3_000_000,
         ..Made::default()
     }));
     assert_eq!(found(&why), [(Kind::ClientStalled, 2, 3), (Kind::ReaderBusy, 2, 100)]);
