@@ -210,7 +210,7 @@ impl Correlator {
         Some((sender, FanOut { position, readers, first_sent: sent? }))
     }
 
-    /// When bytes of a leg's connection were missing before its send, the longest time.
+    /// When bytes of a leg's connection were missing before its send, the last time.
     fn missing_before(&self, way: Way, leg: &Leg) -> Option<(Nanos, Nanos)> {
         let send = leg.times.get(Stage::Send)?;
         let of = |way: Way| match &self.flows.flow(way)?.marks {
@@ -218,7 +218,7 @@ impl Correlator {
             Marks::Udp(_) => None,
         };
         let both = [of(way), of(way.back())].into_iter().flatten();
-        both.max_by_key(|&(from, there)| there - from)
+        both.max_by_key(|&(from, there)| (there, there - from))
     }
 
     /// Hands out the deliveries that end with these legs.

@@ -185,7 +185,7 @@ pub struct Circumstances {
     pub loss_in_write: Nanos,
     /// The same while its last byte waited in the sender's socket.
     pub loss_in_socket: Nanos,
-    /// The longest time before its send in which bytes of the connection, of either direction, were lost and not yet
+    /// The last time before its send in which bytes of the connection, of either direction, were lost and not yet
     /// there, from when to when: what the receiver asked for, or acknowledged, may be among them.
     pub missing: Option<(Nanos, Nanos)>,
     /// A loss shortly before had made the congestion window smaller, and it was not as large again.

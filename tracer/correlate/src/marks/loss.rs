@@ -204,18 +204,22 @@ impl Losses {
         })
     }
 
-    /// The longest time before `to` in which bytes were missing: from when to when.
-    pub fn longest_before(&self, to: Nanos) -> Option<(Nanos, Nanos)> {
+    /// The last time before `to` in which bytes were missing: from when to when.
+    pub fn last_before(&self, to: Nanos) -> Option<(Nanos, Nanos)> {
         let all = self.all.iter().filter(|loss| loss.is_of_bytes() && loss.from < to);
-        let times = all.map(|loss| (loss.from, loss.there.or(loss.until).unwrap_or(to).min(to)));
-        times.max_by_key(|&(from, there)| there - from.min(there))
+        let times = all.filter_map(|loss| Some((loss.from, loss.there.or(loss.until)?.min(to))));
+        times.max_by_key(|&(from, there)| (there, there - from))
     }
 
-    /// Nobody asks about bytes before `floor` any more.
-    pub fn prune(&mut self, floor: Offset) {
+    /// Nobody asks about bytes before `floor` any more, nor about what was lost before `long_ago`: a message of the other
+    /// direction may have waited for it.
+    pub fn prune(&mut self, floor: Offset, long_ago: Nanos) {
         // What is there, and its sender has not heard of it, still keeps it from sending.
-        let is_over = |loss: &Loss| loss.until.is_some() || !matches!(loss.sign, Sign::Unheard(_));
-        while self.all.front().is_some_and(|loss| loss.range.end <= floor && is_over(loss)) {
+        let is_over = |loss: &Loss| {
+            let is_heard = loss.until.is_some() || !matches!(loss.sign, Sign::Unheard(_));
+            is_heard && loss.at < long_ago && loss.range.end <= floor
+        };
+        while self.all.front().is_some_and(is_over) {
             self.all.pop_front();
         }
     }

@@ -310,9 +310,9 @@ impl TcpMarks {
         self.rxs.covering(extent.last()).next().is_some()
     }
 
-    /// The longest time before `to` in which bytes were lost and not there: from when to when.
+    /// The last time before `to` in which bytes were lost and not there: from when to when.
     pub fn missing_before(&self, to: Nanos) -> Option<(Nanos, Nanos)> {
-        self.losses.longest_before(to)
+        self.losses.last_before(to)
     }
 
     /// When the sender heard that `place` had arrived.
@@ -405,7 +405,7 @@ impl TcpMarks {
         self.rxs.prune(floor, floor);
         self.readies.prune(floor, floor);
         self.reads.prune(floor, floor);
-        self.losses.prune(floor);
+        self.losses.prune(floor, long_ago);
     }
 
     /// Frees what is kept for speed, and for messages that would have begun long ago.
@@ -504,6 +504,26 @@ mod tests {
         assert_eq!(unheard(again(Recovery::Timeout)).loss_in_socket, Nanos(196));
         // The receiver may delay it for so long.
         assert_eq!(unheard(again(Recovery::TailProbe)).loss_in_socket, Nanos(0));
+    }
+
+    /// Who answers a request that was lost may do so long after it was read.
+    #[test]
+    fn the_last_loss_is_remembered_when_its_bytes_are_not() {
+        let mut marks = marks();
+        for (start, at) in [(0, 100), (10, 1_000)] {
+            let bytes = range(start, start + 10);
+            marks.xmit(bytes, None, Nanos(at));
+            marks.dropped(bytes, Nanos(at + 1), DropCause::Filter, false, None);
+            marks.xmit(bytes, None, Nanos(at + 300));
+            marks.rx(bytes, Nanos(at + 301), false);
+            marks.ready(bytes.end, Nanos(at + 302), true);
+            marks.acknowledged(bytes.end, Nanos(at + 303));
+        }
+        marks.prune(Offset(20), Nanos(50));
+        assert_eq!(marks.missing_before(Nanos(2_000)), Some((Nanos(1_000), Nanos(1_302))));
+        assert_eq!(marks.missing_before(Nanos(900)), Some((Nanos(100), Nanos(402))));
+        marks.prune(Offset(20), Nanos(900));
+        assert_eq!(marks.missing_before(Nanos(900)), None);
     }
 
     #[test]
