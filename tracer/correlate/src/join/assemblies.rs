@@ -175,12 +175,11 @@ impl Assemblies {
             (last.way, last.number) == (way, number)
                 && last.first.checked_add(last.count) == Some(carrier.first)
         };
-        match assembly.carriers.last_mut().filter(|last| follows(last)) {
-            Some(last) => last.count = last.count.saturating_add(carrier.count),
-            None => {
-                assembly.carriers.push(carrier);
-                self.carriers += 1;
-            }
+        if let Some(last) = assembly.carriers.last_mut().filter(|last| follows(last)) {
+            last.count = last.count.saturating_add(carrier.count);
+        } else {
+            assembly.carriers.push(carrier);
+            self.carriers += 1;
         }
         (index, assembly.serial)
     }
@@ -252,7 +251,7 @@ impl Assemblies {
     pub fn keep_order(&mut self, way: Way, origin: [u8; 16], first: u64, at: Nanos) {
         let index = self.order_of(way, origin);
         let Some(order) = self.orders.get_mut(index) else { return };
-        order.in_order = true;
+        order.is_kept = true;
         if order.skip(first) {
             self.free(index, at);
         }

@@ -18,7 +18,7 @@ const SILENT: Nanos = Nanos::from_millis(1_000);
 #[derive(Debug, Default)]
 pub struct Order {
     /// Readers get them in the order of their numbers.
-    pub in_order: bool,
+    pub is_kept: bool,
     /// Events lost until something was taken last.
     pub lost: u64,
     takers: Vec<Seen>,
@@ -94,7 +94,7 @@ impl Order {
     pub fn holds(&self, open: &Slab<Assembly>, number: u64, socket: SocketId) -> bool {
         let seen = self.takers.iter().find(|seen| seen.socket == socket);
         let before = self.lacking.iter().take_while(|(other, _)| *other < number);
-        self.in_order
+        self.is_kept
             && before.filter_map(|(_, id)| open.get(id.0)).any(|message| {
                 let pid = seen.and_then(|seen| seen.pid);
                 let is_here = seen.is_some_and(|seen| seen.first <= message.began)
