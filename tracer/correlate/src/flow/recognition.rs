@@ -10,7 +10,7 @@ use super::{Conversation, Finds, Piece, State};
 use wirelap_events::{ByteRange, Offset, Transport};
 use wirelap_protocols::foreign::datagram;
 use wirelap_protocols::recognise::{Choice, Hints, choose};
-use wirelap_protocols::search::SURE_BITS;
+use wirelap_protocols::search::{HINTED_BITS, SURE_BITS};
 use wirelap_protocols::stream::Stream;
 use wirelap_protocols::{Look, Protocol, Side};
 
@@ -170,7 +170,9 @@ impl Conversation {
                 self.skipped += kept[side as usize].lost;
                 continue;
             }
-            let start = searches[side as usize].best_of(protocol).map(|best| best.start);
+            // Too little evidence is no place to begin at: it may be a length that never ends.
+            let best = searches[side as usize].best_of(protocol);
+            let start = best.filter(|best| best.bits() >= HINTED_BITS).map(|best| best.start);
             let kept = std::mem::take(&mut kept[side as usize]);
             self.skipped += kept.lost;
             let end = kept.packets.back().map(|last| last.at);
