@@ -163,7 +163,7 @@ pub struct Flow {
     /// TCP: bytes that no packet brought, from the end of a PDU on.
     pub hole: Option<ByteRange>,
     /// TCP: the last message that was found.
-    last: Option<Found>,
+    last: Option<Box<Found>>,
     /// Messages that were found on it.
     pub messages: u64,
     /// Of these, messages that were seen to go on from their receiver, and when the newest of them was found.
@@ -293,12 +293,16 @@ impl Flow {
         {
             found.all.insert(first, message);
         }
-        self.last = Some(last);
+        match &mut self.last {
+            Some(place) => **place = last,
+            None => self.last = Some(Box::new(last)),
+        }
     }
 
     /// Frees what is kept for speed.
     pub fn shrink(&mut self) {
         self.pending.shrink_to_fit();
+        self.last = None;
         self.assembling.shrink_to_fit();
         self.bytes.shrink();
         match &mut self.marks {
