@@ -332,6 +332,8 @@ impl Conversation {
                 self.ledger.adopt(side, &other.ledger, theirs);
             }
             self.flow_mut(side).has_sends |= other.flow(theirs).has_sends;
+            // What was seen under the other addresses is not known here.
+            self.flow_mut(side).forget_seen();
         }
         let mapped = |end: Side| if end == theirs { side } else { across(side) };
         self.server = self.server.or(other.server.map(mapped));

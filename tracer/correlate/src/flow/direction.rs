@@ -331,6 +331,11 @@ impl Flow {
         self.seen.iter_mut().for_each(|hook| hook.proven(upto));
     }
 
+    /// Which packets were seen begins anew with the next one.
+    pub fn forget_seen(&mut self) {
+        self.seen = Default::default();
+    }
+
     /// What `hook` saw.
     pub fn seen_by(&mut self, hook: PacketHook) -> &mut SeenBytes {
         &mut self.seen[hook as usize]
