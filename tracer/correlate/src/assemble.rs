@@ -249,7 +249,7 @@ impl Correlator {
         self.sight(
             began,
             way,
-            Found {
+            &Found {
                 side: way.side,
                 extent,
                 identity: identity_of(message),

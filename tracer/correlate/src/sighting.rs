@@ -29,7 +29,7 @@ impl Correlator {
         let mut found = std::mem::take(&mut self.found.all);
         for found in found.drain(..) {
             // What was held back by a hole, or kept for recognition, may belong to either side.
-            self.sight(at, Way { side: found.side, ..way }, found);
+            self.sight(at, Way { side: found.side, ..way }, &found);
         }
         self.found.all = found;
     }
@@ -46,9 +46,9 @@ impl Correlator {
         row.unread[1] += unread[server as usize];
     }
 
-    pub(crate) fn sight(&mut self, at: Nanos, way: Way, found: Found) {
+    pub(crate) fn sight(&mut self, at: Nanos, way: Way, found: &Found) {
         let Some(row) = self.row_of(way) else { return };
-        if let Some(is_needed) = self.repairs(way, &found) {
+        if let Some(is_needed) = self.repairs(way, found) {
             if let Some(row) = self.rows.get_mut(row) {
                 row.counts.duplicates += u64::from(!is_needed);
             }
@@ -58,12 +58,12 @@ impl Correlator {
             return;
         }
         let is_warmup = found.stamp.is_some_and(|stamp| stamp.warmup);
-        let Some(sighting) = self.sighting(at, way, &found, row) else { return };
+        let Some(sighting) = self.sighting(at, way, found, row) else { return };
         if found.framed && found.stamp.is_none() && sighting.topology != Topology::PeerToPeer {
             self.count_unknown(&sighting);
             return;
         }
-        if let Some(count) = self.left_out(&found, &sighting) {
+        if let Some(count) = self.left_out(found, &sighting) {
             if let Some(row) = self.rows.get_mut(row) {
                 *count(&mut row.counts) += 1;
             }

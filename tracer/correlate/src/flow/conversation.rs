@@ -391,8 +391,8 @@ impl Conversation {
             ..Holes::default()
         };
         for flow in &self.flows {
-            holes.sent += flow.seen[PacketHook::Xmit as usize].unseen();
-            holes.received += flow.seen[PacketHook::Rx as usize].unseen();
+            holes.sent += flow.unseen(PacketHook::Xmit);
+            holes.received += flow.unseen(PacketHook::Rx);
         }
         holes
     }
