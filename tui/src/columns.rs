@@ -143,10 +143,9 @@ impl Column {
             Column::BytesPerMessage => {
                 bytes_per_message(group).map_or(text::NONE.into(), text::number)
             }
-            Column::Payload if group.messages.delivered == 0 => text::NONE.into(),
+            Column::Payload | Column::Matched if group.messages.delivered == 0 => text::NONE.into(),
             Column::Payload => text::number(group.payload_bytes as f64),
             Column::Delivered => text::number(group.messages.delivered as f64),
-            Column::Matched if group.messages.delivered == 0 => text::NONE.into(),
             Column::Matched => text::share(group.coverage).replace(' ', ""),
             Column::Why => verdicts::cell(&group.why),
         }

@@ -108,7 +108,7 @@ impl Correlator {
                     }
                     flow.writes.push(start);
                 }
-                flow.seen.iter_mut().for_each(|hook| hook.start_at(start));
+                flow.begin_seen(start);
                 if let Marks::Tcp(marks) = &mut flow.marks {
                     let range = ByteRange::new(start, u64::from(len));
                     marks.send(range, at, send.task, state);

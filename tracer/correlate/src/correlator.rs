@@ -1,7 +1,7 @@
 //! Takes events in, hands deliveries out.
 
 use crate::config::{Config, Label};
-use crate::flow::{Finds, FlowTable, SeenBytes, Sightings, Topics, Way};
+use crate::flow::{Finds, FlowTable, Sightings, Topics, Way};
 use crate::join::{Assemblies, Messages};
 use crate::overdue::Doings;
 use crate::rows::Rows;
@@ -250,7 +250,7 @@ impl Correlator {
         for conversation in self.flows.iter_mut() {
             for flow in &mut conversation.flows {
                 flow.interrupted = true;
-                flow.seen.iter_mut().for_each(SeenBytes::restart);
+                flow.interrupt_seen();
             }
         }
     }

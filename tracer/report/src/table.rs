@@ -278,8 +278,9 @@ fn unseen(result: &RunResult) -> Option<String> {
     if result.trust.packets_only {
         let all = sent.plus(received);
         let (packets, bytes) = (all.packets, human::bytes(all.bytes as f64));
-        return (packets > 0)
-            .then(|| format!("at least {packets} acknowledged and not captured ({bytes})"));
+        return (packets > 0).then(|| {
+            format!("packets acknowledged and not captured: {packets} or more ({bytes})")
+        });
     }
     let way = |unseen: Unseen, when: &str| {
         let packets = if unseen.packets == 1 { "packet" } else { "packets" };

@@ -332,6 +332,8 @@ impl Conversation {
                 self.ledger.adopt(side, &other.ledger, theirs);
             }
             self.flow_mut(side).has_sends |= other.flow(theirs).has_sends;
+            // What was seen under the other addresses is not known here.
+            self.flow_mut(side).forget_seen();
         }
         let mapped = |end: Side| if end == theirs { side } else { across(side) };
         self.server = self.server.or(other.server.map(mapped));
@@ -389,8 +391,8 @@ impl Conversation {
             ..Holes::default()
         };
         for flow in &self.flows {
-            holes.sent += flow.seen[PacketHook::Xmit as usize].unseen();
-            holes.received += flow.seen[PacketHook::Rx as usize].unseen();
+            holes.sent += flow.unseen(PacketHook::Xmit);
+            holes.received += flow.unseen(PacketHook::Rx);
         }
         holes
     }

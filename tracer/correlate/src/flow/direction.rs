@@ -9,6 +9,7 @@ use crate::config::Config;
 use crate::join::AssemblyId;
 use crate::marks::{Path, TcpMarks, UdpMarks};
 use crate::ring::Ring;
+use crate::snapshot::Unseen;
 use arrayvec::ArrayVec;
 use std::collections::VecDeque;
 use wirelap_events::tcp_flags;
@@ -147,7 +148,9 @@ pub struct Flow {
     /// The bytes that were on the counting device.
     pub carried: Carried,
     /// TCP: what each packet hook saw of it, in the order of [`PacketHook`].
-    pub seen: [SeenBytes; 2],
+    seen: Option<Box<[SeenBytes; 2]>>,
+    /// What passed unseen before that was last freed.
+    unseen_before: [Unseen; 2],
     /// UDP: the datagram that is coming in fragments.
     pub pieces: Pieces,
     /// Whether a send was ever seen: then a message without one is not complete.
@@ -163,7 +166,7 @@ pub struct Flow {
     /// TCP: bytes that no packet brought, from the end of a PDU on.
     pub hole: Option<ByteRange>,
     /// TCP: the last message that was found.
-    last: Option<Found>,
+    last: Option<Box<Found>>,
     /// Messages that were found on it.
     pub messages: u64,
     /// Of these, messages that were seen to go on from their receiver, and when the newest of them was found.
@@ -213,7 +216,8 @@ impl Flow {
             boundary: None,
             end: None,
             carried: Carried::default(),
-            seen: Default::default(),
+            seen: None,
+            unseen_before: Default::default(),
             pieces: Pieces::default(),
             has_sends: false,
             ready_losses: 0,
@@ -293,12 +297,18 @@ impl Flow {
         {
             found.all.insert(first, message);
         }
-        self.last = Some(last);
+        match &mut self.last {
+            Some(place) => **place = last,
+            None => self.last = Some(Box::new(last)),
+        }
     }
 
     /// Frees what is kept for speed.
     pub fn shrink(&mut self) {
         self.pending.shrink_to_fit();
+        self.last = None;
+        self.unseen_before = [PacketHook::Xmit, PacketHook::Rx].map(|hook| self.unseen(hook));
+        self.seen = None;
         self.assembling.shrink_to_fit();
         self.bytes.shrink();
         match &mut self.marks {
@@ -319,17 +329,45 @@ impl Flow {
         self.unwrap = Unwrap::default();
         self.unwrap.offset(isn.plus(1));
         self.bytes.start_at(Offset::START);
-        self.seen.iter_mut().for_each(|hook| hook.start_at(Offset::START));
+        self.begin_seen(Offset::START);
     }
 
     /// The stack's own numbers say that everything before `upto` has passed.
     pub fn proven(&mut self, upto: Offset) {
-        self.seen.iter_mut().for_each(|hook| hook.proven(upto));
+        for hook in self.seen.iter_mut().flat_map(|seen| seen.iter_mut()) {
+            hook.proven(upto);
+        }
+    }
+
+    /// Which packets were seen begins anew with the next one.
+    pub fn forget_seen(&mut self) {
+        self.seen = None;
     }
 
     /// What `hook` saw.
     pub fn seen_by(&mut self, hook: PacketHook) -> &mut SeenBytes {
-        &mut self.seen[hook as usize]
+        &mut self.seen.get_or_insert_default()[hook as usize]
+    }
+
+    /// Each hook has to see everything from `at` on, unless it has to since before.
+    pub fn begin_seen(&mut self, at: Offset) {
+        self.seen.get_or_insert_default().iter_mut().for_each(|hook| hook.start_at(at));
+    }
+
+    /// Observation was interrupted on purpose.
+    pub fn interrupt_seen(&mut self) {
+        for hook in self.seen.iter_mut().flat_map(|seen| seen.iter_mut()) {
+            hook.restart();
+        }
+    }
+
+    /// What `hook` did not see.
+    pub fn unseen(&self, hook: PacketHook) -> Unseen {
+        let mut sum = self.unseen_before[hook as usize];
+        if let Some(seen) = &self.seen {
+            sum += seen[hook as usize].unseen();
+        }
+        sum
     }
 
     /// Where a packet's payload lies; `None` for a sequence number that cannot be this flow's.

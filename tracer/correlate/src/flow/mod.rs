@@ -35,6 +35,7 @@ use wirelap_protocols::{Fragments, Side};
 
 /// A message that a decoder found in a flow.
 #[derive(Clone, Debug)]
+#[allow(clippy::struct_excessive_bools)] // Properties of a message that do not depend on each other.
 pub struct Found {
     /// The sending end.
     pub side: Side,

@@ -296,6 +296,8 @@ impl Conversation {
         self.state = State::Undecided(Attempts::default());
         for flow in &mut self.flows {
             flow.interrupted = true;
+            // Its packets were not looked at, and so seem not to have been seen.
+            flow.forget_seen();
         }
     }
 

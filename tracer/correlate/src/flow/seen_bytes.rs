@@ -10,7 +10,6 @@
 //! event was lost. Bytes before `base` passed before observation began, and nothing is claimed of them.
 
 use crate::snapshot::Unseen;
-use arrayvec::ArrayVec;
 use wirelap_events::{ByteRange, Offset};
 
 /// Holes that are remembered, which later packets may fill. An older one is settled.
@@ -23,7 +22,8 @@ pub struct SeenBytes {
     base: Option<Offset>,
     /// One past the farthest byte that it saw; `base` before it saw any.
     to: Offset,
-    holes: ArrayVec<ByteRange, HOLES>,
+    /// Most flows never have one.
+    holes: Vec<ByteRange>,
     /// The stack has passed everything before.
     proven: Offset,
     /// A packet of this direction was seen: the hook is in its way.
@@ -61,7 +61,7 @@ impl SeenBytes {
             self.fill(range);
         }
         if range.start > self.to {
-            if self.holes.is_full() {
+            if self.holes.len() >= HOLES {
                 let oldest = self.holes.remove(0);
                 self.settled += self.unseen_of(oldest);
             }
@@ -71,14 +71,14 @@ impl SeenBytes {
     }
 
     fn fill(&mut self, range: ByteRange) {
-        let mut left: ArrayVec<ByteRange, HOLES> = ArrayVec::new();
-        for hole in self.holes.drain(..) {
+        let mut left = Vec::new();
+        for &hole in &self.holes {
             let before = ByteRange { start: hole.start, end: hole.end.min(range.start) };
             let after = ByteRange { start: hole.start.max(range.end), end: hole.end };
             for rest in [before, after] {
-                if rest.start < rest.end {
-                    // A hole that was split and finds no room is forgotten.
-                    let _ = left.try_push(rest);
+                // A hole that was split and finds no room is forgotten.
+                if rest.start < rest.end && left.len() < HOLES {
+                    left.push(rest);
                 }
             }
         }
@@ -114,7 +114,7 @@ impl SeenBytes {
     /// Observation was interrupted on purpose: what passes meanwhile is not asked for.
     pub fn restart(&mut self) {
         self.settled = self.data();
-        self.holes.clear();
+        self.holes = Vec::new();
         (self.base, self.acked, self.proven) = (None, None, Offset(0));
     }
 

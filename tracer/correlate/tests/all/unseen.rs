@@ -190,3 +190,34 @@ fn a_hole_of_two_messages_is_not_guessed_at() {
     assert_eq!(played.counts(), [28, 28, 28, 0]);
     assert_eq!(played.snapshot.trust.unseen_sent, unseen(1, 208));
 }
+
+/// Packets of a conversation that was given up are not looked at: that they passed is no proof against a hook.
+#[test]
+fn what_passes_while_nobody_looks_is_not_unseen() {
+    const GIVEN_UP: u32 = (1 << 16) + 100;
+    let mut world = World::new();
+    let mut pair = existing(&mut world);
+    let mut random = 1_u32;
+    for n in 0..GIVEN_UP {
+        let bytes: Vec<u8> = (0..24)
+            .map(|_| {
+                random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                random.to_be_bytes()[0]
+            })
+            .collect();
+        let (start, len) = pair.up.advance(bytes.len());
+        if n % 1000 == 0 {
+            world.send(&pair.up, start, len);
+        }
+        world.xmit(&pair.up, start, &bytes);
+        if n % 1000 == 0 {
+            world.ready(&pair.up, pair.up.next);
+        }
+    }
+    world.now += 5_000_000_000;
+    for n in 0..MESSAGES {
+        world.message(&mut pair.up, &plain(stamp(n), 100));
+    }
+    let trust = world.play().snapshot.trust;
+    assert_eq!((trust.unseen_sent, trust.unseen_received), (unseen(0, 0), unseen(0, 0)));
+}
