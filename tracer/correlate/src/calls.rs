@@ -303,6 +303,6 @@ impl Correlator {
     /// The address that serves in a conversation.
     pub(crate) fn server_address(&self, way: Way) -> Option<std::net::SocketAddr> {
         let server = self.flows.server(way)?;
-        Some(self.flows.get(way)?.ends[server as usize])
+        Some(self.flows.get(way)?.end(server))
     }
 }

@@ -227,7 +227,7 @@ impl Correlator {
     pub(crate) fn node(&self, way: Way) -> Option<Node> {
         let conversation = self.flows.get(way)?;
         let key = conversation.flow(way.side).key;
-        let (addr, scope) = self.flows.place(conversation.ends[way.side as usize], key.scope);
+        let (addr, scope) = self.flows.place(conversation.end(way.side), key.scope);
         Some(Node { pid: self.sender_of(way), addr, scope, netns: self.netns_of(way) })
     }
 

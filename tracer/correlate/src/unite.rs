@@ -47,8 +47,9 @@ impl Correlator {
         }
         let Some(conversation) = self.flows.get_mut(keep) else { return second.0 };
         conversation.absorb(keep.side, &mut other, gone.side);
-        conversation.ends[keep.side as usize] = first.1.src;
-        conversation.ends[keep.back().side as usize] = second.1.dst;
+        let known = conversation.translation();
+        known.ends[keep.side as usize] = first.1.src;
+        known.ends[keep.back().side as usize] = second.1.dst;
         conversation.row = None;
         for way in [keep, keep.back()] {
             let legs = self.flows.flow(way).map(|flow| flow.pending.clone()).unwrap_or_default();
@@ -60,7 +61,7 @@ impl Correlator {
         }
         let theirs = other.flow(gone.side).key;
         self.flows.add_alias(theirs, keep);
-        for key in other.aliases {
+        for &key in other.aliases() {
             let side = if gone.side == wirelap_protocols::Side::A { keep } else { keep.back() };
             self.flows.add_alias(key, side);
         }

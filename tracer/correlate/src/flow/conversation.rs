@@ -36,6 +36,15 @@ const PLACES: usize = 6;
 /// Translations of a conversation's addresses that are remembered, each with two directions.
 pub const ALIASES: usize = 4;
 
+/// A conversation whose addresses are translated between its ends. Most are not.
+#[derive(Clone, Debug)]
+pub struct Translation {
+    /// The address of each end as that end has it.
+    pub ends: [SocketAddr; 2],
+    /// Other addresses than its own that its packets have, before or behind a translation.
+    pub aliases: ArrayVec<FlowKey, ALIASES>,
+}
+
 /// The network namespaces that a conversation was seen in.
 #[derive(Clone, Debug, Default)]
 struct Places {
@@ -66,10 +75,8 @@ pub struct Conversation {
     pub closed: bool,
     /// The network namespaces that it was seen in; 0 stands for all of a capture's.
     places: Places,
-    /// The address of each end as that end has it, which differ from the keys' where addresses are translated in between.
-    pub ends: [SocketAddr; 2],
-    /// Other addresses that its packets have, before or behind a translation.
-    pub aliases: ArrayVec<FlowKey, ALIASES>,
+    /// The translation of its addresses, if there is one.
+    translation: Option<Box<Translation>>,
     /// Packets that were compared with those of other conversations.
     pub compared: u8,
     /// Its row, and the state of the naming of rows in which that was found.
@@ -258,8 +265,7 @@ impl Conversation {
             active: false,
             closed: false,
             places: Places::default(),
-            ends: [key.src, key.dst],
-            aliases: ArrayVec::new(),
+            translation: None,
             compared: 0,
             row: None,
             uncaptured: 0,
@@ -304,6 +310,24 @@ impl Conversation {
         let there = self.flow(side).unwrap.distance(next);
         let back = back.and_then(|seq| self.flow(super::table::other(side)).unwrap.distance(seq));
         there.into_iter().chain(back).max()
+    }
+
+    /// The address of an end as that end has it.
+    pub fn end(&self, side: Side) -> SocketAddr {
+        let key = self.flow(side).key;
+        self.translation.as_ref().map_or(key.src, |known| known.ends[side as usize])
+    }
+
+    /// Other addresses that its packets have.
+    pub fn aliases(&self) -> &[FlowKey] {
+        self.translation.as_ref().map_or(&[][..], |known| known.aliases.as_slice())
+    }
+
+    /// What is known of the translation of its addresses, which there is.
+    pub fn translation(&mut self) -> &mut Translation {
+        let [a, b] = [self.flows[0].key.src, self.flows[0].key.dst];
+        self.translation
+            .get_or_insert_with(|| Box::new(Translation { ends: [a, b], aliases: ArrayVec::new() }))
     }
 
     /// Payload bytes that were read so far.

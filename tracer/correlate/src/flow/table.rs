@@ -226,7 +226,8 @@ impl FlowTable {
         if conversation.flows[0].key == key || conversation.flows[1].key == key {
             return;
         }
-        if !conversation.aliases.contains(&key) && conversation.aliases.try_push(key).is_err() {
+        let aliases = &mut conversation.translation().aliases;
+        if !aliases.contains(&key) && aliases.try_push(key).is_err() {
             return;
         }
         self.by_key.insert(key, way);
@@ -294,7 +295,8 @@ impl FlowTable {
         self.get(way)?;
         let gone = self.slab.try_remove(way.index)?;
         let key = gone.flows[0].key;
-        for key in gone.aliases.iter().copied().chain([key]).flat_map(|key| [key, key.reversed()]) {
+        for key in gone.aliases().iter().copied().chain([key]).flat_map(|key| [key, key.reversed()])
+        {
             self.forget_key(key, gone.serial);
         }
         for end in ends(key) {

@@ -115,8 +115,12 @@ impl Renumbering {
                 self.thread(task);
                 match kind {
                     ReadKind::Datagram { packet: memory, flow: key, len: _ } => {
-                        memory.iter_mut().for_each(|id| self.packet(id));
-                        key.iter_mut().for_each(|key| self.flow(key));
+                        if let Some(id) = memory {
+                            self.packet(id);
+                        }
+                        if let Some(key) = key {
+                            self.flow(key);
+                        }
                     }
                     ReadKind::Stream { end: _, len: _ } => {}
                 }

@@ -33,10 +33,9 @@ impl<'r, R: Read> Peek<'r, R> {
         self.found = loop {
             let Some(found) = self.recording.find() else { break None };
             let is_wanted = match (&found, self.wanted) {
-                (Found::Tick(_), _) => false,
+                (Found::Tick(_), _) | (Found::Note { .. }, Wanted::Packets) => false,
                 (_, Wanted::AllButTicks) => true,
                 (Found::Event { event, known, .. }, Wanted::Packets) => is_packet(event) && !known,
-                (Found::Note { .. }, Wanted::Packets) => false,
             };
             if is_wanted {
                 break Some(found);
