@@ -3,7 +3,7 @@
 
 use std::fs::read_to_string;
 
-/// The state `LISTEN` in `/proc/net/tcp` (include/net/tcp_states.h).
+/// The state `LISTEN` in `/proc/net/tcp` (`include/net/tcp_states.h`).
 const LISTEN: &str = "0A";
 
 /// The ports; none where the kernel does not tell.
@@ -16,7 +16,7 @@ pub fn ports() -> Vec<u16> {
     ports
 }
 
-/// Ports of the listening sockets in a table of `/proc/net` (Documentation/networking/proc_net_tcp.rst).
+/// Ports of the listening sockets in a table of `/proc/net` (`Documentation/networking/proc_net_tcp.rst`).
 fn listening(table: &str) -> impl Iterator<Item = u16> {
     table.lines().skip(1).filter_map(|line| {
         let mut fields = line.split_whitespace().skip(1);

@@ -152,12 +152,12 @@ pub struct Search {
     candidates: Vec<Candidate>,
     /// The end of a packet that may be the head of a PDU, and where it starts.
     carry: (Offset, Vec<u8>),
-    search_left: usize,
+    bytes_left: usize,
 }
 
 impl Default for Search {
     fn default() -> Search {
-        Search { candidates: Vec::new(), carry: (Offset(0), Vec::new()), search_left: SEARCH_BYTES }
+        Search { candidates: Vec::new(), carry: (Offset(0), Vec::new()), bytes_left: SEARCH_BYTES }
     }
 }
 
@@ -296,8 +296,8 @@ impl Search {
     /// Looks for the start of a PDU inside a packet.
     fn look_inside(&mut self, span: Span<'_>, packet: Offset) {
         let Some(bytes) = span.from(packet) else { return };
-        let tries = bytes.len().min(self.search_left);
-        self.search_left -= tries;
+        let tries = bytes.len().min(self.bytes_left);
+        self.bytes_left -= tries;
         for at in 1..tries {
             let Some(head) = bytes.get(at..) else { return };
             if registry().iter().any(|protocol| protocol.stands_out(head)) {

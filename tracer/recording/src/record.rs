@@ -49,6 +49,10 @@ pub struct Note<'a> {
 
 /// A record that was read; payload and text stay where they are, and their place is told.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "one is alive at a time, on the stack; a box would be an allocation for each event"
+)]
 pub(crate) enum Read {
     /// Its packet's payload, if it is one, is not in it.
     Event {

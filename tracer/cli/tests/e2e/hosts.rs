@@ -124,7 +124,7 @@ impl Apart {
         };
         while let Some(entry) = recording.next() {
             if let Entry::Event(event) = entry {
-                apart.event(event);
+                apart.event(&event);
             }
         }
         assert!(recording.problems().is_empty(), "{:?}", recording.problems());
@@ -135,7 +135,7 @@ impl Apart {
         apart.files
     }
 
-    fn event(&mut self, event: Event<'_>) {
+    fn event(&mut self, event: &Event<'_>) {
         let Some(host) = self.host(&event.body) else { return };
         let mut body = event.body;
         if let Body::Packet(packet) = body
@@ -148,7 +148,7 @@ impl Apart {
                 body = Body::Packet(Packet { payload, ..packet });
             }
         }
-        self.encoders[host].event(&Event { body, ..event });
+        self.encoders[host].event(&Event { body, ..*event });
         let encoder = &mut self.encoders[host];
         self.files[host].extend_from_slice(encoder.bytes());
         encoder.clear();

@@ -324,23 +324,20 @@ impl Conversation {
                 pending.decided(Transport::Udp, &hints, false)
             }
         };
-        match decided {
-            Some(protocol) => {
-                let pending = self.pending.take().unwrap_or_default();
-                self.recognised(protocol);
-                for (side, range, bytes) in pending.datagrams {
-                    self.read_datagram(side, range, &bytes, found);
-                }
+        if let Some(protocol) = decided {
+            let pending = self.pending.take().unwrap_or_default();
+            self.recognised(protocol);
+            for (side, range, bytes) in pending.datagrams {
+                self.read_datagram(side, range, &bytes, found);
             }
-            None => {
-                pending.datagram(side, range, bytes);
-                if let Some(name) = datagram(bytes) {
-                    self.name = Some(Box::new(name));
-                    self.ignore_named();
-                } else {
-                    self.count_attempt();
-                }
-            }
+            return;
+        }
+        pending.datagram(side, range, bytes);
+        if let Some(name) = datagram(bytes) {
+            self.name = Some(Box::new(name));
+            self.ignore_named();
+        } else {
+            self.count_attempt();
         }
     }
 

@@ -132,9 +132,7 @@ mod tests {
         Holder { task, comm: Comm::from_name(name), held: Nanos(0) }
     }
 
-    fn waiting() -> Option<TaskId> {
-        Some(TaskId { pid: Pid(7), tid: Tid(7) })
-    }
+    const WAITING: TaskId = TaskId { pid: Pid(7), tid: Tid(7) };
 
     #[test]
     fn strangers_are_told_from_the_row_and_from_the_process_itself() {
@@ -146,7 +144,7 @@ mod tests {
         culprits.add(None, Nanos(4));
         let members = [Pid(7), Pid(8)].into_iter().collect();
         assert_eq!(
-            culprits.of_the_cpu(waiting(), &members),
+            culprits.of_the_cpu(Some(WAITING), &members),
             [
                 "programs that have nothing to do with these messages had the CPU: stress-ng (pid 50) 60 %",
                 "other processes of these messages had the CPU: mosquitto (pid 8) 30 %",

@@ -66,7 +66,9 @@ mod tests {
     fn rested(waited: u64, throttled: u64, holders: &[Holder]) -> Rested {
         let (waited, throttled) = (Nanos(waited), Nanos(throttled));
         let mut rested = Rested { waited, throttled, ..Rested::NONE };
-        holders.iter().for_each(|holder| rested.hold(holder));
+        for holder in holders {
+            rested.hold(holder);
+        }
         rested
     }
 

@@ -1,12 +1,10 @@
 //! Every protocol, seen from its start or joined, in messages of 1 B to 4 MB: what was sent is counted, on any port.
 
-#[path = "../../../protocols/tests/kafka/compose.rs"]
-#[allow(dead_code)]
-mod kafka;
 #[path = "../../../protocols/tests/opcua/compose.rs"]
 #[allow(dead_code)]
 mod opcua;
 
+use super::kafka::compose as kafka;
 use super::world::{Connection, Played, World, process};
 use wirelap_correlate::Config;
 use wirelap_events::{Body, Seq};
@@ -261,7 +259,8 @@ fn what_is_not_decoded_is_no_row_and_has_a_name() {
         .concat()
     };
     let query = |n: u32| [&b"Q\0\0\0\x10"[..], format!("select {n:04}\0").as_bytes()].concat();
-    let cases: [(&str, &dyn Fn(u32) -> Vec<u8>); 5] = [
+    type Encode<'a> = &'a dyn Fn(u32) -> Vec<u8>;
+    let cases: [(&str, Encode<'_>); 5] = [
         ("TLS", &record),
         ("Redis", &bulk),
         ("HTTP", &http),

@@ -2,7 +2,7 @@
 
 #[allow(dead_code)] // The decoder's own tests use more of it.
 #[path = "../../../protocols/tests/kafka/compose.rs"]
-mod compose;
+pub mod compose;
 
 use crate::world::{Connection, World, process};
 use compose::{batch, fetch, fetched, produce, record};

@@ -105,7 +105,7 @@ fn what_passes_between_two_windows_is_not_asked_for() {
     assert_eq!(played.snapshot.trust.unseen_received, unseen(0, 0));
 }
 
-/// In a capture of others, the acknowledgements tell: Wireshark's "ACKed unseen segment".
+/// In a capture of others, the acknowledgements tell: Wireshark's "`ACKed` unseen segment".
 #[test]
 fn acknowledged_and_never_captured() {
     let mut world = World::new();

@@ -81,7 +81,7 @@ pub(super) fn is_dns(bytes: &[u8]) -> bool {
             }
             Some(len @ 1..=63) => {
                 let label = reader.take(len.into()).unwrap_or_default();
-                if label.is_empty() || !label.iter().all(|b| b.is_ascii_graphic()) {
+                if label.is_empty() || !label.iter().all(u8::is_ascii_graphic) {
                     return false;
                 }
             }

@@ -81,7 +81,7 @@ fn http_and_what_it_is_upgraded_to() {
     let publish = [&[0x30, 12, 0, 8][..], b"some/top", b"ab"].concat();
     let masked: Vec<u8> =
         publish.iter().zip([1, 2, 3, 4].iter().cycle()).map(|(a, b)| a ^ b).collect();
-    let frame = [&[0x82, 0x80 | 14, 1, 2, 3, 4][..], &masked].concat();
+    let frame = [&[0x82, 0x80 | 0x0e, 1, 2, 3, 4][..], &masked].concat();
     let packets = [(Side::A, false, &frame[..]); 6];
     assert_eq!(names(&packets).unwrap(), "WebSocket (carries mqtt)");
     assert_eq!(first(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n").unwrap(), "HTTP/2");

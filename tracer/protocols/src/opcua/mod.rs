@@ -72,7 +72,7 @@ impl Protocol for OpcUa {
 
     fn stands_out(&self, head: &[u8]) -> bool {
         head.first().is_some_and(u8::is_ascii_uppercase)
-            && Header::read(head).is_ok_and(|header| header.is_plausible())
+            && Header::read(head).is_ok_and(Header::is_plausible)
     }
 
     fn sight(&self, _: Transport, head: &[u8]) -> Look {

@@ -109,9 +109,8 @@ pub fn sight(head: &[u8], is_stream: bool) -> Look {
     let bytes = usize::try_from(len).ok().and_then(|len| body.get(..len)).unwrap_or(body);
     let sight = |bits| Sight::new(prefix + len, bits);
     match batch(bytes, len) {
-        Evidence::None => Look::No,
         Evidence::Short if (bytes.len() as u64) < len.min(64) => Look::Short,
-        Evidence::Short => Look::No,
+        Evidence::None | Evidence::Short => Look::No,
         Evidence::Weak => Look::Pdu(sight(WEAK_BITS).weak()),
         Evidence::Strong if bytes.len() as u64 == len => Look::Pdu(sight(whole_bits(len))),
         Evidence::Strong => Look::Pdu(sight(CUT_BITS)),

@@ -79,6 +79,10 @@ impl Renumbering {
     }
 
     /// An event's numbers.
+    #[expect(
+        clippy::too_many_lines,
+        reason = "every field of every event, so that a new one is not forgotten"
+    )]
     pub fn renumber(&self, event: &mut Event<'_>) {
         if self.number <= 1 {
             return;

@@ -14,6 +14,10 @@ const HAS_CHECK_SUM: u32 = 1 << 26;
 
 /// A block, or an entry of the block before.
 #[derive(Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "one is alive at a time, on the stack; a box would be an allocation for each event"
+)]
 pub enum Piece<'a> {
     /// A block. What it says follows.
     Block(Block<'a>),

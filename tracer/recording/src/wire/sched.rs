@@ -31,7 +31,9 @@ impl Wire for Wake {
         let last = others.iter().rposition(|holder| *holder != Holder::NOBODY);
         let others = &others[..last.map_or(0, |last| last + 1)];
         put_unsigned(out, others.len() as u64);
-        others.iter().for_each(|holder| holder.put(out));
+        for holder in others {
+            holder.put(out);
+        }
     }
 
     fn take(from: &mut Bytes<'_>) -> Option<Wake> {

@@ -14,7 +14,7 @@ fn packets(bytes: &[u8]) -> (Vec<(Event<'static>, Vec<u8>)>, Problems, Counts) {
     (events.collect(), problems, counts)
 }
 
-fn packet(event: Event<'static>) -> Packet<'static> {
+fn packet(event: &Event<'static>) -> Packet<'static> {
     match event.body {
         Body::Packet(packet) => packet,
         other => panic!("{other:?}"),
@@ -31,7 +31,7 @@ fn either_byte_order_and_either_unit_say_the_same() {
             let at: Vec<u64> = events.iter().map(|(event, _)| event.at.0).collect();
             assert_eq!(at, [1_700_000_000_000_000_000, 1_700_000_000_000_000_000 + unit]);
             assert_eq!(events[0].1, [0xC0, 0]);
-            let packet = packet(events[0].0);
+            let packet = packet(&events[0].0);
             assert_eq!((packet.flow.src.port(), packet.flow.dst.port()), (40_000, 1883));
             assert_eq!((packet.ip_header, packet.transport_header), (20, 20));
             let tcp = packet.tcp.unwrap();
@@ -74,7 +74,7 @@ fn link_headers_are_taken_off() {
         let len = u32::try_from(bytes.len()).unwrap();
         let (events, ..) = packets(&classic(&[bytes], 0xA1B2_C3D4, false, link));
         let (event, payload) = &events[0];
-        let packet = packet(*event);
+        let packet = packet(event);
         assert_eq!((packet.link_header, packet.hook), (header, hook), "{link}");
         assert_eq!((packet.wire_bytes, packet.payload_len), (len, 2), "{link}");
         assert_eq!(payload, &[0xC0, 0], "{link}");
@@ -105,7 +105,7 @@ fn a_snap_length_cuts_payload_and_not_its_length() {
     let body = [&[0; 12][..], &[40, 0, 0, 0, 42, 0, 0, 0], &raw()[..40]].concat();
     let bytes = [section(&[], false, 101, 9, 0), block(6, &body, false)].concat();
     let (events, ..) = packets(&bytes);
-    let packet = packet(events[0].0);
+    let packet = packet(&events[0].0);
     assert_eq!((packet.payload_len, events[0].1.len(), packet.wire_bytes), (2, 0, 42));
 }
 

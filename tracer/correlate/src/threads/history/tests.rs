@@ -21,7 +21,9 @@ fn locked(left: u64, woken: u64, running: u64, pid: u32, by: u32) -> (Nanos, Wak
 
 fn history(wakes: &[(Nanos, Wake)]) -> History {
     let mut history = History::default();
-    wakes.iter().for_each(|(at, wake)| history.runs(*at, wake));
+    for (at, wake) in wakes {
+        history.runs(*at, wake);
+    }
     history
 }
 
