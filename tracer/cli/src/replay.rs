@@ -363,6 +363,7 @@ fn report(snapshot: &Snapshot, told: Told, there: &[(u8, RunReport)]) -> RunRepo
     report.partial = recorded.partial;
     if told.cut {
         report.results = recorded.results;
+        report.unknown = recorded.unknown;
         report.notes = recorded.notes;
         report.notes.push(
             "The file has no payload: these are the results that were made while it was recorded."

@@ -235,7 +235,10 @@ impl Rows {
         let served = self.keys.iter().filter(|(key, _)| {
             matches!(key, RowKey::Server(_, of, at) if *of == scope && *at == normal(addr))
         });
-        served.map(|(_, &id)| self.root(id)).min_by_key(|id| id.0)
+        let served = served.map(|(_, &id)| self.root(id)).min_by_key(|id| id.0);
+        // The caller's own workloads are told by their processes.
+        let is_named = |row: &Row| row.is_label && row.endpoint.map(normal) == Some(normal(addr));
+        served.or_else(|| self.iter().find(|(_, row)| is_named(row)).map(|(id, _)| id))
     }
 
     pub fn iter(&self) -> impl Iterator<Item = (GroupId, &Row)> {

@@ -23,9 +23,11 @@ fn nagle_against_delayed_ack_is_named_and_goes_away_with_nodelay() {
         (bench.report(), ended.stdout)
     };
     let (report, page) = run(false);
-    let first = problems(&report)[0];
-    assert_eq!(first["kind"], "nagle_delayed_ack", "{page}");
-    assert!(first["median_share"].as_f64().unwrap() > 0.5, "{page}");
+    assert_eq!(problems(&report)[0]["kind"], "nagle_delayed_ack", "{page}");
+    // Each of the two processes has its part.
+    let shares = problems(&report).into_iter().filter(|one| one["kind"] == "nagle_delayed_ack");
+    let share: f64 = shares.filter_map(|one| one["median_share"].as_f64()).sum();
+    assert!(share > 0.5, "{page}");
     assert!(page.contains("nodelay"), "{page}");
 
     let (report, page) = run(true);

@@ -95,8 +95,15 @@ fn assert_counted(case: &Case, read: &Value, carrying: &Carrying) {
     let published: u64 = published.map(|row| number(row, "/count")).sum();
     assert_eq!(published, legs + stored, "{}", case.on);
     let part = |name: &str| number(read, &format!("/overhead/parts_bytes/{name}"));
-    let payload = part("payload") + part("copies") + part("repeats");
-    assert_eq!(payload, bytes, "{}", case.on);
+    let payload = part("payload") + part("copies");
+    let repeats = part("repeats");
+    // Fragments that DDS sent again are in no message of their own.
+    let is_right = if case.on == "dds" {
+        payload <= bytes && bytes <= payload + repeats
+    } else {
+        payload + repeats == bytes
+    };
+    assert!(is_right, "{}: {payload} bytes and {repeats} again, of {bytes}", case.on);
 }
 
 /// What `run` itself said is in the file.
