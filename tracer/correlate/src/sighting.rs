@@ -10,6 +10,9 @@ use arrayvec::ArrayVec;
 use wirelap_events::{ByteRange, GroupId, Nanos, Pid};
 use wirelap_protocols::Topology;
 
+/// A connection that said nothing for so long after wirelap came was at rest.
+const SILENT: Nanos = Nanos::from_millis(200);
+
 /// After its opening a connection is starting up: slow start, the first delayed acknowledgement, code that is compiled.
 const START_UP: Nanos = Nanos::from_millis(1_000);
 
@@ -215,8 +218,8 @@ impl Correlator {
     /// Whether a message found at `at` is one of the first of its connection.
     fn is_start_up(&self, at: Nanos, way: Way) -> bool {
         let Some(conversation) = self.flows.get(way) else { return false };
-        // Datagrams have no opening: a conversation that began while others were watched is new.
-        let is_new = conversation.began > self.since.unwrap_or_default() + START_UP;
+        // What was silent since the observation began starts anew, whenever it was opened; datagrams have no opening.
+        let is_new = conversation.began > self.since.unwrap_or_default() + SILENT;
         let opened = conversation.opened.or(is_new.then_some(conversation.began));
         opened.is_some_and(|opened| {
             at < opened + START_UP || conversation.flow(way.side).messages < FIRST_MESSAGES
