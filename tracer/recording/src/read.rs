@@ -72,6 +72,10 @@ enum Format {
 }
 
 /// A block, or what was found in the block before.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "one is alive at a time, on the stack; a box would be an allocation for each event"
+)]
 enum Next {
     Block(Whole),
     Found(Found),

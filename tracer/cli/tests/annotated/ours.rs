@@ -94,10 +94,10 @@ fn what_cannot_be_written_again_is_refused() {
     };
     let recording = root().join("tracer/correlate/tests/why/nagle.pcapng.gz");
     let other = root().join("tracer/protocols/tests/kafka/captures/kcat.pcap");
-    refuse(&[&recording, &other], &folder.path().join("a"), "annotate each alone");
+    refuse(&[&recording, &other], &folder.path().join("a"), "into one file");
     let host = |name: &str| root().join("tracer/cli/tests/hosts").join(name);
     let hosts = [host("client.pcap.gz"), host("server.pcap.gz")];
-    refuse(&[&hosts[0], &hosts[1]], &folder.path().join("b"), "of two hosts");
+    refuse(&[&hosts[0], &hosts[1]], &folder.path().join("b"), "of several hosts");
     let own = folder.path().join("own.pcapng");
     annotate(&recording, &own);
     refuse(&[&own], &own, "cannot write over");
