@@ -92,6 +92,7 @@ impl Correlator {
         {
             flow.pending.push_back(key);
             flow.messages += 1;
+            flow.first_message.get_or_insert(at);
         }
         self.note_forwarded(key, joined);
         self.enter(&sighting, key, joined);
@@ -218,12 +219,12 @@ impl Correlator {
     /// Whether a message found at `at` is one of the first of its connection.
     fn is_start_up(&self, at: Nanos, way: Way) -> bool {
         let Some(conversation) = self.flows.get(way) else { return false };
-        // What was silent since the observation began starts anew, whenever it was opened; datagrams have no opening.
-        let is_new = conversation.began > self.since.unwrap_or_default() + SILENT;
-        let opened = conversation.opened.or(is_new.then_some(conversation.began));
-        opened.is_some_and(|opened| {
-            at < opened + START_UP || conversation.flow(way.side).messages < FIRST_MESSAGES
-        })
+        let flow = conversation.flow(way.side);
+        // What carried no message since the observation began starts anew, whenever it was opened; datagrams have no opening.
+        let first = flow.first_message.unwrap_or(at);
+        let is_new = first > self.since.unwrap_or_default() + SILENT;
+        let began = conversation.opened.or(is_new.then_some(first));
+        began.is_some_and(|began| at < began + START_UP || flow.messages < FIRST_MESSAGES)
     }
 
     /// Who sends on a way.

@@ -169,6 +169,8 @@ pub struct Flow {
     last: Option<Box<Found>>,
     /// Messages that were found on it.
     pub messages: u64,
+    /// When the first of them was found.
+    pub first_message: Option<Nanos>,
     /// Of these, messages that were seen to go on from their receiver, and when the newest of them was found.
     pub forwarded: u64,
     pub forwarded_to: Nanos,
@@ -227,6 +229,7 @@ impl Flow {
             hole: None,
             last: None,
             messages: 0,
+            first_message: None,
             forwarded: 0,
             forwarded_to: Nanos(0),
             forwarded_by: None,
