@@ -63,8 +63,6 @@ pub struct Conversation {
     pub ledger: Ledger,
     /// The end that accepted the conversation, once that is certain.
     pub server: Option<Side>,
-    /// The first event.
-    pub began: Nanos,
     /// When it was opened, if that was seen.
     pub opened: Option<Nanos>,
     /// The last event.
@@ -259,7 +257,6 @@ impl Conversation {
             state: State::Undecided(Attempts::default()),
             ledger: Ledger::default(),
             server: None,
-            began: now,
             opened: None,
             seen: now,
             active: false,
