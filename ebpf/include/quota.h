@@ -28,8 +28,7 @@ static __always_inline bool has_quotas(void)
  */
 static __noinline struct task_group *find_group(struct task_struct *task)
 {
-	struct sched_entity *entity =
-		(void *)task + bpf_core_field_offset(struct task_struct, se);
+	struct sched_entity *entity = (void *)task + bpf_core_field_offset(struct task_struct, se);
 	struct task_group *limited = NULL;
 	__u32 level;
 
