@@ -10,7 +10,7 @@ use wirelap_correlate::Config;
 use wirelap_events::{Body, Seq};
 
 /// A message of this number, in its protocol's bytes.
-type Encode<'a> = &'a dyn Fn(u32) -> Vec<u8>;
+type Numbered<'a> = &'a dyn Fn(u32) -> Vec<u8>;
 
 /// How the tracer comes to see a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -262,7 +262,7 @@ fn what_is_not_decoded_is_no_row_and_has_a_name() {
         .concat()
     };
     let query = |n: u32| [&b"Q\0\0\0\x10"[..], format!("select {n:04}\0").as_bytes()].concat();
-    let cases: [(&str, Encode<'_>); 5] = [
+    let cases: [(&str, Numbered<'_>); 5] = [
         ("TLS", &record),
         ("Redis", &bulk),
         ("HTTP", &http),
