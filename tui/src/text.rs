@@ -1,5 +1,7 @@
 //! Numbers and names in few columns.
 
+pub use wirelap_correlate::trust::exact;
+
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 use wirelap_events::Nanos;
 
@@ -46,19 +48,6 @@ pub fn number(value: f64) -> String {
         v if v < 1000.0 && v.fract() == 0.0 => format!("{v:.0}"),
         v => scaled(v, 1e3, &["", " k", " M", " G", " T"]),
     }
-}
-
-/// A count with its thousands set apart: `1,234,567`.
-pub fn exact(count: u64) -> String {
-    let digits = count.to_string();
-    let mut out = String::with_capacity(digits.len() * 4 / 3);
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
 }
 
 /// Bytes in binary units: `850 B`, `12.3 KiB`.

@@ -428,7 +428,7 @@ impl Found {
 }
 
 /// A count with its thousands set apart: `1,234,567`.
-fn exact(count: u64) -> String {
+pub fn exact(count: u64) -> String {
     let digits = count.to_string();
     let mut out = String::with_capacity(digits.len() * 4 / 3);
     for (index, digit) in digits.chars().enumerate() {

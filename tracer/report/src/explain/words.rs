@@ -1,20 +1,9 @@
 //! Counts, shares and names in ordinary words.
 
+pub use wirelap_correlate::trust::exact;
+
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 use wirelap_correlate::VerdictKind;
-
-/// A count with its thousands set apart: `1,234,567`.
-pub fn exact(count: u64) -> String {
-    let digits = count.to_string();
-    let mut out = String::with_capacity(digits.len() * 4 / 3);
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
-}
 
 /// A count and what is counted: `1 message`, `2,000 messages`.
 pub fn counted(count: u64, what: &str) -> String {
