@@ -291,7 +291,13 @@ pub fn wait_until(tid: u32, state: char) {
     let path = format!("/proc/{tid}/stat");
     let wanted = format!(") {state} ");
     let deadline = Instant::now() + PATIENCE;
-    while !fs::read_to_string(&path).is_ok_and(|stat| stat.contains(&wanted)) {
+    let is_in_state = || fs::read_to_string(&path).is_ok_and(|stat| stat.contains(&wanted));
+    // A thread has its new state some time before it leaves its CPU. The kernel reads this file once it has left.
+    let runs = || {
+        let call = fs::read_to_string(format!("/proc/{tid}/syscall"));
+        call.is_ok_and(|call| call.starts_with("running"))
+    };
+    while !is_in_state() || runs() {
         assert!(Instant::now() < deadline, "thread {tid} does not come into state {state}");
         thread::yield_now();
     }
