@@ -106,6 +106,11 @@ class Peer:
     def run(self):
         return self.go().done()
 
+    def die(self):
+        """Kills a subscriber that tells of each message, and gives how many it had."""
+        self.process.kill()
+        return sum(line.startswith("got") for line in self.process.stdout)
+
     def leave(self):
         """Ends a subscriber, whatever is still under way to it."""
         self.send("leave")
@@ -182,16 +187,43 @@ class Lab:
         self.within = before
 
     @contextlib.contextmanager
-    def throttled(self, quota_us, period_us=100_000):
-        """What starts here shares `quota_us` of each period (version 1 of control groups)."""
+    def throttled(self, quota_us, period_us=100_000, depth=0):
+        """What starts here shares `quota_us` of each period (version 1 of control groups), in a group so many levels below
+        the one that has the quota. -1: no quota yet."""
         group = cpu_groups() / f"truth-{os.getpid()}-{len(self.started)}"
-        group.mkdir()
-        (group / "cpu.cfs_period_us").write_text(str(period_us))
-        (group / "cpu.cfs_quota_us").write_text(str(quota_us))
-        self.stack.callback(lambda: (self.kill(), until("the group's end", lambda: remove(group), 10)))
-        self.group = group
+        groups = [group.joinpath(*["inner"] * level) for level in range(depth + 1)]
+        for each in groups:
+            each.mkdir()
+            self.stack.callback(lambda each=each: (self.kill(), until("the group's end", lambda: remove(each), 10)))
+        limit(group, quota_us, period_us)
+        self.group = groups[-1]
         yield group
         self.group = None
+
+    @contextlib.contextmanager
+    def slow_disk(self, reads):
+        """What starts here may read so many times a second from the disk that the file is on, which this gives."""
+        file = self.work / "file"
+        file.write_bytes(bytes(1 << 20))
+        subprocess.run(["sync", file], check=True)
+        group = groups_of("blkio") / f"truth-{os.getpid()}"
+        group.mkdir()
+        self.stack.callback(lambda: (self.kill(), until("the group's end", lambda: remove(group), 10)))
+        device = file.stat().st_dev
+        limits = group / "blkio.throttle.read_iops_device"
+        limits.write_text(f"{os.major(device)}:{os.minor(device)} {reads}")
+        self.group = group
+        yield file
+        self.group = None
+
+    @contextlib.contextmanager
+    def throttles(self, group, least=10):
+        """What is within happens while the group's quota is used up so many times at least: else nothing was arranged."""
+        before = times_throttled(group)
+        yield
+        times = times_throttled(group) - before
+        if times < least:
+            sys.exit(f"the quota was used up {times} times only")
 
     def start(self, *words, **options):
         options.setdefault("stdout", subprocess.DEVNULL)
@@ -343,13 +375,27 @@ def which(program):
 
 
 def cpu_groups():
-    """Where the cpu controller of version 1 is mounted."""
+    return groups_of("cpu")
+
+
+def groups_of(controller):
+    """Where a controller of version 1 is mounted."""
     with open("/proc/mounts") as mounts:
         for line in mounts:
             _, place, kind, options, *_ = line.split()
-            if kind == "cgroup" and "cpu" in options.split(","):
+            if kind == "cgroup" and controller in options.split(","):
                 return pathlib.Path(place)
-    sys.exit("the cpu controller of control groups, version 1, is not mounted")
+    sys.exit(f"the {controller} controller of control groups, version 1, is not mounted")
+
+
+def limit(group, quota_us, period_us=100_000):
+    (group / "cpu.cfs_period_us").write_text(str(period_us))
+    (group / "cpu.cfs_quota_us").write_text(str(quota_us))
+
+
+def times_throttled(group):
+    words = (group / "cpu.stat").read_text().split()
+    return int(words[words.index("nr_throttled") + 1])
 
 
 def remove(group):

@@ -6,9 +6,13 @@ which came twice. Prints `ready`, waits for `go` (publishers) or `end` (subscrib
 """
 
 import argparse
+import ctypes
 import importlib
 import json
+import mmap
+import os
 import struct
+import subprocess
 import sys
 import threading
 import time
@@ -28,8 +32,12 @@ def options():
     parser.add_argument("--payload", type=int, default=64)
     parser.add_argument("--set", action="append", default=[], help="NAME=VALUE, a setting of the library")
     parser.add_argument("--sleep", type=float, default=0, help="milliseconds in the callback")
-    parser.add_argument("--burn", type=float, default=0, help="milliseconds of computing in the callback")
+    parser.add_argument("--burn", type=float, default=0, help="milliseconds of computing in the callback, or before each publishing")
     parser.add_argument("--every", type=int, default=1, help="do so for each so-many-th message only")
+    parser.add_argument("--mutex", type=float, default=0, help="a second thread has a mutex of C's library for so many ms, which the callback needs")
+    parser.add_argument("--pipe", type=float, default=0, help="the callback asks another process, which answers after so many ms")
+    parser.add_argument("--file", help="the callback reads this file from its disk")
+    parser.add_argument("--tell", action="store_true", help="print a line for each message")
     parser.add_argument("--hog", type=float, default=0, help="a second thread keeps the interpreter for so many ms at a time")
     chosen = parser.parse_args()
     chosen.settings = dict(pair.split("=", 1) for pair in chosen.set)
@@ -54,6 +62,8 @@ class Received:
             return
         self.numbers.add(number)
         self.times.append(now - stamp)
+        if self.chosen.tell:
+            print("got", flush=True)
         if len(self.numbers) % self.chosen.every == 0:
             work(self.chosen)
 
@@ -69,9 +79,50 @@ class Received:
 def work(chosen):
     if chosen.sleep:
         time.sleep(chosen.sleep / 1e3)
-    end = time.thread_time() + chosen.burn / 1e3
+    compute(chosen.burn)
+    if chosen.mutex:
+        chosen.lock.take()
+        chosen.lock.give()
+    if chosen.file:
+        os.preadv(chosen.disk, [chosen.page], 0)
+    if chosen.pipe:
+        chosen.clerk.stdin.write(b"?\n")
+        chosen.clerk.stdin.flush()
+        chosen.clerk.stdout.readline()
+
+
+def compute(milliseconds):
+    end = time.thread_time() + milliseconds / 1e3
     while time.thread_time() < end:
         pass
+
+
+class Mutex:
+    """One of the C library, which Python does not know of."""
+
+    def __init__(self):
+        self.library, self.room = ctypes.CDLL(None), ctypes.create_string_buffer(64)
+
+    def take(self):
+        self.library.pthread_mutex_lock(self.room)
+
+    def give(self):
+        self.library.pthread_mutex_unlock(self.room)
+
+
+def keep(lock, milliseconds):
+    """Has a mutex for nearly half of the time."""
+    while True:
+        lock.take()
+        time.sleep(milliseconds / 1e3)
+        lock.give()
+        time.sleep(milliseconds / 800)
+
+
+def clerk(milliseconds):
+    """A process that answers each line after a while."""
+    work = f"while read line; do sleep {milliseconds / 1e3}; echo yes; done"
+    return subprocess.Popen(["sh", "-c", work], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
 
 def hog(milliseconds):
@@ -90,6 +141,7 @@ def publish(link, chosen):
         wait = begun + number / chosen.rate - time.monotonic()
         if wait > 0:
             time.sleep(wait)
+        compute(chosen.burn)
         head = HEAD.pack(time.monotonic_ns(), number)
         link.publish((head + bytes(max(0, chosen.payload - len(head))))[: chosen.payload])
     link.flush()
@@ -99,6 +151,14 @@ def publish(link, chosen):
 def main():
     chosen = options()
     link = importlib.import_module(f"peers.{chosen.middleware}").Link(chosen)
+    if chosen.mutex:
+        chosen.lock = Mutex()
+        threading.Thread(target=keep, args=[chosen.lock, chosen.mutex], daemon=True).start()
+    if chosen.file:
+        # Past the page cache, into memory that lies as the disk wants it.
+        chosen.disk, chosen.page = os.open(chosen.file, os.O_RDONLY | os.O_DIRECT), mmap.mmap(-1, 4096)
+    if chosen.pipe:
+        chosen.clerk = clerk(chosen.pipe)
     if chosen.hog:
         threading.Thread(target=hog, args=[chosen.hog], daemon=True).start()
     if chosen.role == "pub":
@@ -115,6 +175,8 @@ def main():
         if sys.stdin.readline().strip() != "leave":
             settle(received)
         print("done", json.dumps(received.counts()), flush=True)
+    if chosen.pipe:
+        chosen.clerk.stdin.close()
     link.close()
 
 

@@ -1,5 +1,6 @@
 """Eclipse Paho."""
 
+import socket
 import threading
 
 import paho.mqtt.client as paho
@@ -15,6 +16,8 @@ class Link:
         self.client.on_connect = lambda *_: connected.set()
         self.client.on_subscribe = lambda *_: self.subscribed.set()
         self.client.connect(host, int(port), keepalive=int(chosen.settings.get("keepalive", 60)))
+        if "nodelay" in chosen.settings:
+            self.client.socket().setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.client.loop_start()
         if not connected.wait(30):
             raise TimeoutError("no CONNACK within 30 s")
