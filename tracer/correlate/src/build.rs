@@ -76,7 +76,8 @@ impl Correlator {
     ) -> Group {
         let counts = row.counts;
         let broker = self.broker_of(row);
-        let evidence = self.evidence_of(row, broker.as_deref(), overhead, holes, now);
+        let known = (id, broker.as_deref());
+        let evidence = self.evidence_of(row, known, overhead, holes, now);
         let mut why = evidence.explain();
         let of_row =
             open.iter().filter(|(row, _)| self.rows.root(*row) == id).map(|(_, overdue)| *overdue);
@@ -120,9 +121,10 @@ impl Correlator {
     /// Why each row's messages took as long as they did, by the row's name. For adding up repetitions.
     pub fn evidence(&self) -> Vec<(String, Evidence)> {
         let rows = self.rows.iter().zip(self.overheads()).zip(self.holes());
-        rows.map(|(((_, row), overhead), holes)| {
+        rows.map(|(((id, row), overhead), holes)| {
             let broker = self.broker_of(row);
-            let evidence = self.evidence_of(row, broker.as_deref(), &overhead, holes, self.now);
+            let known = (id, broker.as_deref());
+            let evidence = self.evidence_of(row, known, &overhead, holes, self.now);
             (row.middleware.clone(), evidence)
         })
         .collect()
@@ -131,7 +133,7 @@ impl Correlator {
     fn evidence_of(
         &self,
         row: &Row,
-        broker: Option<&str>,
+        (id, broker): (GroupId, Option<&str>),
         overhead: &Overhead,
         holes: Holes,
         now: Nanos,
@@ -150,8 +152,11 @@ impl Correlator {
                 .saturating_add(holes.sent.packets),
             ..evidence.losses
         };
+        self.count_abandoned(id, row, &mut evidence.losses, now);
         let threads: Vec<Tid> = evidence.tasks().map(|task| task.tid).collect();
-        let named = row.roles.keys().copied().chain(evidence.losses.full_socket);
+        let losses = &evidence.losses;
+        let others = losses.full_socket.into_iter().chain(losses.left_by);
+        let named = row.roles.keys().copied().chain(others);
         let names = named.filter_map(|pid| Some((pid, self.sockets.comm(pid)?)));
         evidence.setting = Setting {
             middleware: row.middleware.clone(),

@@ -1,6 +1,7 @@
 //! Takes events in, hands deliveries out.
 
 use crate::config::{Config, Label};
+use crate::departures::Departures;
 use crate::flow::{Finds, FlowTable, Sightings, Topics, Way};
 use crate::join::{Assemblies, Messages};
 use crate::overdue::Doings;
@@ -86,6 +87,8 @@ pub struct Correlator {
     pub(crate) active: Vec<Way>,
     /// Conversations that end.
     pub(crate) closing: VecDeque<Way>,
+    /// Conversations that have ended.
+    pub(crate) departures: Departures,
     pub(crate) now: Nanos,
     pub(crate) since: Option<Nanos>,
     pub(crate) swept: Nanos,
@@ -147,6 +150,7 @@ impl Correlator {
             received: Vec::new(),
             active: Vec::new(),
             closing: VecDeque::new(),
+            departures: Departures::default(),
             now: Nanos(0),
             since: None,
             swept: Nanos(0),

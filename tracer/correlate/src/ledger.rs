@@ -163,6 +163,11 @@ impl Ledger {
         (operation, std::mem::replace(&mut self.session, now) != now)
     }
 
+    /// Whether the session has been closed in the protocol's own words.
+    pub fn is_closing(&self) -> bool {
+        self.session == Session::Closing
+    }
+
     /// A message on `side` was found to be on this leg, from 1.
     pub fn message(&mut self, side: Side, leg: usize) {
         self.lanes[side as usize].leg = u8::try_from(leg).unwrap_or(u8::MAX);

@@ -16,6 +16,7 @@ mod build;
 mod calls;
 mod config;
 mod correlator;
+mod departures;
 mod flow;
 mod framing;
 mod join;

@@ -3,13 +3,14 @@
 use crate::Correlator;
 use crate::flow::Flow;
 use crate::join::{LegState, Message};
-use crate::why::{Overdue, Whereabouts};
+use crate::rows::Row;
+use crate::why::{Losses, Overdue, Whereabouts};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use wirelap_events::{Doing, GroupId, Nanos, Pid, TaskId, ThreadState, Tid};
 
 /// A younger message is on its way.
-const LATE: Nanos = Nanos::from_millis(1_000);
+pub const LATE: Nanos = Nanos::from_millis(1_000);
 
 /// … and so is one that is not so many times as old as a typical one gets.
 const TIMES_TYPICAL: u64 = 10;
@@ -104,6 +105,23 @@ impl Correlator {
             (row, overdue)
         });
         all.collect()
+    }
+
+    /// Adds the messages of a row that a broker has read since their last reader left, and that are still waited for.
+    pub(crate) fn count_abandoned(&self, id: GroupId, row: &Row, losses: &mut Losses, now: Nanos) {
+        if self.departures.is_empty() {
+            return;
+        }
+        for (message, leg) in self.messages.unfinished(now - LATE) {
+            let is_here = self.rows.root(message.row) == id && leg.was_read();
+            if !is_here || !self.messages.goes_on(message, leg) {
+                continue;
+            }
+            let way = row.reached.before(message.subject, message.at);
+            if let Some(departure) = way.and_then(|way| self.departures.of(way)) {
+                losses.abandon(1, departure);
+            }
+        }
     }
 
     /// How old a message of a row may get before it is overdue.

@@ -59,6 +59,14 @@ impl Reached {
         readers.push(Reader { way, first: at, last: at });
     }
 
+    /// The connection that a message that was sent at `at` would have come to: of those that got earlier ones, and none
+    /// since, the last.
+    pub fn before(&self, subject: u64, at: Nanos) -> Option<Way> {
+        let readers = self.0.get(&subject).into_iter().flatten();
+        let before = readers.filter(|reader| reader.last < at);
+        before.max_by_key(|reader| reader.last).map(|reader| reader.way)
+    }
+
     /// Whether somebody got what was sent before and what was sent after `at`.
     pub fn covers(&self, subject: u64, at: Nanos) -> bool {
         let readers = self.0.get(&subject);
@@ -87,6 +95,11 @@ mod tests {
         assert!(reached.covers(1, Nanos(5)));
         assert!(!reached.covers(2, Nanos(5)), "another topic");
         assert!(!reached.covers(1, Nanos(8)));
+        assert_eq!(reached.before(1, Nanos(8)), Some(way(1)));
+        assert_eq!(
+            (reached.before(1, Nanos(10)), reached.before(2, Nanos(10))),
+            (Some(way(2)), None)
+        );
     }
 
     #[test]

@@ -1,51 +1,155 @@
 //! How the threads of a delivery rested while they had it.
 
+use crate::scheduling::Processes;
 use crate::threads::Threads;
-use wirelap_events::{Delivery, Hop, Leg, Nanos, Rested, Rests, Sleep, Stage, TaskId, Tid};
+use wirelap_events::{Delivery, Hop, Leg, Nanos, Rested, Rests, Sleep, Stage, TaskId};
 
-/// Fills it in, for all legs.
-pub fn fill(threads: &Threads, delivery: &mut Delivery) {
-    let is_known = |leg: &Leg| leg.reader.is_some() || leg.sender.is_some();
-    if !delivery.legs.iter().any(is_known) {
-        return;
-    }
-    let mut before: Option<&Leg> = None;
-    for leg in &delivery.legs {
-        let mut rests = Rests::NONE;
-        reader(threads, leg, &mut rests);
-        if let Some(before) = before
-            && let Some(read) = before.times.get(Stage::Read)
-        {
-            dwell(threads, leg, Had { read, by: before.reader }, &mut rests);
+/// Shorter waits of a sender are not looked into.
+const NOTICED: Nanos = Nanos::from_micros(50);
+
+/// What threads did, and when their processes had no CPU quota.
+#[derive(Clone, Copy)]
+pub struct Schedules<'a> {
+    pub threads: &'a Threads,
+    pub processes: &'a Processes,
+}
+
+impl Schedules<'_> {
+    /// Fills it in, for all legs.
+    pub fn fill(self, delivery: &mut Delivery) {
+        let is_known = |leg: &Leg| leg.reader.is_some() || leg.sender.is_some();
+        if !delivery.legs.iter().any(is_known) {
+            return;
         }
-        before = Some(leg);
-        delivery.rests.push(rests);
+        let mut before: Option<&Leg> = None;
+        for leg in &delivery.legs {
+            let mut rests = Rests::NONE;
+            self.reader(leg, &mut rests);
+            self.too_slow(leg, &mut rests);
+            if let Some(before) = before
+                && let Some(read) = before.times.get(Stage::Read)
+            {
+                self.dwell(leg, Had { read, by: before.reader }, &mut rests);
+            }
+            before = Some(leg);
+            delivery.rests.push(rests);
+        }
     }
-}
 
-fn reader(threads: &Threads, leg: &Leg, rests: &mut Rests) {
-    let seen = |until: Stage| leg.times.seen().rfind(|&(stage, _)| stage < until);
-    let Some(read) = leg.times.get(Stage::Read) else { return };
-    if let (Some(hop), Some(wakeup), Some((_, ready))) =
-        (leg.chain.first(), leg.times.get(Stage::Wakeup), seen(Stage::Wakeup))
-    {
-        rests.before_wakeup = threads.rested(hop.task.tid, ready, wakeup);
+    fn reader(self, leg: &Leg, rests: &mut Rests) {
+        let seen = |until: Stage| leg.times.seen().rfind(|&(stage, _)| stage < until);
+        let Some(read) = leg.times.get(Stage::Read) else { return };
+        if let (Some(hop), Some(wakeup), Some((_, ready))) =
+            (leg.chain.first(), leg.times.get(Stage::Wakeup), seen(Stage::Wakeup))
+        {
+            rests.before_wakeup = self.followed(hop.task, ready, wakeup);
+        }
+        if let (Some(reader), Some((_, since))) = (leg.reader, seen(Stage::Read)) {
+            rests.reader = self.rested(reader, since, read);
+        }
+        let since = leg.times.get(Stage::Wakeup).unwrap_or(read);
+        rests.chain = self.waits(&leg.chain, since, read);
+        rests.handoff = self.between(&leg.chain, since, read);
     }
-    if let (Some(reader), Some((_, since))) = (leg.reader, seen(Stage::Read)) {
-        rests.reader = rested(threads, reader.tid, since, read);
-    }
-    let since = leg.times.get(Stage::Wakeup).unwrap_or(read);
-    rests.chain = waits(threads, &leg.chain, since, read);
-}
 
-/// How threads waited for a CPU after their wakeups, within two moments.
-fn waits(threads: &Threads, hops: &[Hop], from: Nanos, to: Nanos) -> Rested {
-    let of = |hop: &Hop| {
-        let (from, to) = (hop.woken.max(from), hop.running.min(to));
-        let seen = if from < to { threads.rested(hop.task.tid, from, to) } else { None };
-        Rested { asleep: Nanos(0), locked: Nanos(0), ..seen.unwrap_or_default() }
-    };
-    hops.iter().map(of).fold(Rested::NONE, |sum, one| sum + one)
+    /// What those did for whom bytes had to wait in their sender's socket, or to be written.
+    fn too_slow(self, leg: &Leg, rests: &mut Rests) {
+        let Some(sent) = leg.times.get(Stage::Sent) else { return };
+        let did = |task: Option<TaskId>, from: Nanos, to: Nanos| {
+            let task = task.filter(|_| to >= from + NOTICED)?;
+            let rested = self.rested(task, from, to)?;
+            Some(self.without_quota(task, (from, to), rested, rested.asleep))
+        };
+        let is_late = leg.circumstances.is_late_write();
+        if let Some(send) = leg.times.get(Stage::Send) {
+            let task = if is_late { leg.sender } else { leg.reader };
+            rests.writing = did(task, send, sent).unwrap_or(Rested::NONE);
+        }
+        if let Some(unread_until) = leg.circumstances.unread_until {
+            let left = leg.times.seen().find(|&(stage, _)| stage > Stage::Sent);
+            let until = left.map_or(sent, |(_, left)| left.min(unread_until));
+            rests.unread = did(leg.reader, sent, until).unwrap_or(Rested::NONE);
+        }
+    }
+
+    /// How threads waited for a CPU after their wakeups, within two moments.
+    fn waits(self, hops: &[Hop], from: Nanos, to: Nanos) -> Rested {
+        let of = |hop: &Hop| {
+            let (from, to) = (hop.woken.max(from), hop.running.min(to));
+            let seen = if from < to { self.followed(hop.task, from, to) } else { None };
+            Rested { asleep: Nanos(0), locked: Nanos(0), ..seen.unwrap_or_default() }
+        };
+        hops.iter().map(of).fold(Rested::NONE, |sum, one| sum + one)
+    }
+
+    /// How each of several threads rested from when it ran until it woke the next, within two moments.
+    fn between(self, hops: &[Hop], from: Nanos, to: Nanos) -> Rested {
+        let of = |pair: &[Hop]| {
+            let (from, to) = (pair[0].running.max(from), pair[1].woken.min(to));
+            let seen =
+                if from + NOTICED <= to { self.followed(pair[0].task, from, to) } else { None };
+            seen.unwrap_or_default()
+        };
+        hops.windows(2).map(of).fold(Rested::NONE, |sum, one| sum + one)
+    }
+
+    /// Between the read of the leg before and the send of this one.
+    fn dwell(self, leg: &Leg, Had { read, by }: Had, rests: &mut Rests) {
+        let Some(sent) = leg.times.get(Stage::Send) else { return };
+        rests.before = self.waits(&leg.before, read, sent);
+        rests.handing = self.between(&leg.before, read, sent);
+        let mut woken = leg.before.iter().filter(|hop| hop.running > read);
+        if let Some(first) = woken.next() {
+            let has_slept = has_slept(first, read, by);
+            let until = if has_slept { first.woken } else { first.left.unwrap_or(read) };
+            rests.dwell = self.rested(first.task, read, until);
+        }
+        if let Some(sender) = leg.sender {
+            let last = leg.before.last().map_or(read, |hop| hop.running.max(read));
+            rests.sender = self.rested(sender, last, sent);
+        }
+    }
+
+    /// How a thread rested. What it waited for another of its process while that had no quota, it waited for quota.
+    fn followed(self, task: TaskId, from: Nanos, to: Nanos) -> Option<Rested> {
+        let rested = self.threads.rested(task.tid, from, to)?;
+        Some(self.without_quota(task, (from, to), rested, rested.locked))
+    }
+
+    /// `None` where the thread was first followed after `from`. One that was never seen to leave its CPU did not rest.
+    fn rested(self, task: TaskId, from: Nanos, to: Nanos) -> Option<Rested> {
+        match self.followed(task, from, to) {
+            None if !self.threads.is_followed(task.tid) => Some(Rested::NONE),
+            rested => rested,
+        }
+    }
+
+    /// Of `asleep`, a part of a thread's sleep, what its process had no quota for is a wait for quota.
+    fn without_quota(
+        self,
+        task: TaskId,
+        (from, to): (Nanos, Nanos),
+        rested: Rested,
+        asleep: Nanos,
+    ) -> Rested {
+        if asleep == Nanos(0) {
+            return rested;
+        }
+        let (throttled, cgroup) = self.processes.throttled_within(task.pid, from, to);
+        let more = (throttled - rested.throttled).min(asleep);
+        if more == Nanos(0) {
+            return rested;
+        }
+        let asleep = rested.asleep - more;
+        Rested {
+            asleep,
+            locked: (rested.locked - more).min(asleep),
+            waited: rested.waited + more,
+            throttled: rested.throttled + more,
+            cgroup,
+            ..rested
+        }
+    }
 }
 
 /// When the forwarder had read the message, and which of its threads.
@@ -55,32 +159,8 @@ struct Had {
     by: Option<TaskId>,
 }
 
-/// Between the read of the leg before and the send of this one.
-fn dwell(threads: &Threads, leg: &Leg, Had { read, by }: Had, rests: &mut Rests) {
-    let Some(sent) = leg.times.get(Stage::Send) else { return };
-    rests.before = waits(threads, &leg.before, read, sent);
-    let mut woken = leg.before.iter().filter(|hop| hop.running > read);
-    if let Some(first) = woken.next() {
-        let has_slept = has_slept(first, read, by);
-        let until = if has_slept { first.woken } else { first.left.unwrap_or(read) };
-        rests.dwell = rested(threads, first.task.tid, read, until);
-    }
-    if let Some(sender) = leg.sender {
-        let last = leg.before.last().map_or(read, |hop| hop.running.max(read));
-        rests.sender = rested(threads, sender.tid, last, sent);
-    }
-}
-
 /// Whether this is the forwarder's thread that had read the message, and slept on a lock after that: it was held up,
 /// rather than handed something.
 pub fn has_slept(hop: &Hop, read: Nanos, by: Option<TaskId>) -> bool {
     hop.sleep == Sleep::Lock && Some(hop.task) == by && hop.left.is_some_and(|left| left >= read)
-}
-
-/// `None` where the thread was first followed after `from`. One that was never seen to leave its CPU did not rest.
-fn rested(threads: &Threads, tid: Tid, from: Nanos, to: Nanos) -> Option<Rested> {
-    match threads.rested(tid, from, to) {
-        None if !threads.is_followed(tid) => Some(Rested::NONE),
-        rested => rested,
-    }
 }

@@ -5,7 +5,7 @@ use crate::reached::Reached;
 use crate::ring::Ring;
 use crate::snapshot::{Counts, Holes, Overhead};
 use crate::stats::RowStats;
-use crate::why::{Evidence, Numbers};
+use crate::why::{Evidence, Numbers, Upkeep};
 use rustc_hash::FxHashMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use wirelap_events::{FlowKey, GroupId, Leg, Nanos, NetNs, Pid};
@@ -104,6 +104,9 @@ pub struct Server {
 /// A keep-alive this long before a message is sent may still be in its way.
 const BESIDE: Nanos = Nanos::from_millis(1);
 
+/// So many times as long as a message took before it, nothing has to do with it any more.
+const EARLIER: u64 = 4;
+
 impl Row {
     fn empty() -> Row {
         Row {
@@ -163,14 +166,20 @@ impl Row {
         self.evidence.merge(&other.evidence);
     }
 
-    /// Whether there was a keep-alive or discovery while a message was on a leg.
-    pub fn had_upkeep(&self, leg: &Leg) -> bool {
+    /// Whether there was a keep-alive or discovery while a message was on a leg, and in as long a time before.
+    pub fn had_upkeep(&self, leg: &Leg) -> Upkeep {
         let mut stages = leg.times.seen();
-        let Some((_, from)) = stages.next() else { return false };
+        let Some((_, from)) = stages.next() else { return Upkeep::default() };
         let to = stages.next_back().map_or(from, |(_, at)| at);
+        let from = from - BESIDE;
+        let earlier = Nanos((to - from).0.saturating_mul(EARLIER));
         // Most rows have none for a long time.
-        self.upkeep_latest >= from - BESIDE
-            && self.upkeep.iter().any(|&at| at >= from - BESIDE && at <= to)
+        if self.upkeep_latest < from - earlier {
+            return Upkeep::default();
+        }
+        let within = |from: Nanos, to: Nanos| self.upkeep.iter().any(|&at| at >= from && at <= to);
+        let before = within(from - earlier, to - earlier);
+        Upkeep { beside: within(from, to), before }
     }
 }
 

@@ -1,5 +1,6 @@
 //! How the threads of each process were scheduled.
 
+use crate::ring::Ring;
 use crate::snapshot::Scheduling;
 use crate::stats::Distribution;
 use rustc_hash::FxHashMap;
@@ -7,6 +8,17 @@ use wirelap_events::{CgroupId, Nanos, Pid, Rest, TaskId, Wake};
 
 /// Processes that are counted.
 const LIMIT: usize = 4096;
+
+/// Times without CPU quota that are remembered of a process: as many as may pass until a message is looked at.
+const SPELLS: usize = 16;
+
+/// A time in which threads of a process waited for CPU quota.
+#[derive(Clone, Copy, Debug, Default)]
+struct Spell {
+    from: Nanos,
+    to: Nanos,
+    cgroup: CgroupId,
+}
 
 #[derive(Debug)]
 struct Counts {
@@ -19,6 +31,19 @@ struct Counts {
     throttled_until: Nanos,
     /// The last of these threads, and whose quota it was.
     last: (TaskId, CgroupId),
+    spells: Ring<Spell, SPELLS>,
+}
+
+impl Counts {
+    /// A thread had no quota from `from` until `to`. The spells of several threads that meet are one.
+    fn spell(&mut self, from: Nanos, to: Nanos, cgroup: CgroupId) {
+        let last = self.spells.newest_mut();
+        if last.to >= from && last.from <= to {
+            (last.from, last.to) = (last.from.min(from), last.to.max(to));
+        } else {
+            self.spells.push(Spell { from, to, cgroup });
+        }
+    }
 }
 
 /// The processes that touch traced sockets.
@@ -39,6 +64,7 @@ impl Processes {
             throttled: Nanos(0),
             throttled_until: Nanos(0),
             last: (TaskId::default(), CgroupId(0)),
+            spells: Ring::default(),
         });
         counts.run_queue.add((at - wake.woken).0);
         counts.migrations += u64::from(wake.migrated);
@@ -52,6 +78,7 @@ impl Processes {
             counts.throttled = counts.throttled + (until - wake.woken.max(counts.throttled_until));
             counts.throttled_until = until.max(counts.throttled_until);
             counts.last = (wake.task, wake.cgroup);
+            counts.spell(wake.woken, until, wake.cgroup);
         }
     }
 
@@ -59,6 +86,18 @@ impl Processes {
     pub fn throttled(&self, pid: Pid) -> Option<(TaskId, CgroupId, Nanos)> {
         let counts = self.0.get(&pid).filter(|counts| counts.throttled > Nanos(0))?;
         Some((counts.last.0, counts.last.1, counts.throttled))
+    }
+
+    /// How long between two moments threads of a process waited for CPU quota, and whose; as far back as is remembered.
+    pub fn throttled_within(&self, pid: Pid, from: Nanos, to: Nanos) -> (Nanos, CgroupId) {
+        let Some(counts) = self.0.get(&pid).filter(|counts| counts.throttled_until > from) else {
+            return (Nanos(0), CgroupId(0));
+        };
+        let spells = counts.spells.iter();
+        let parts = spells.map(|spell| (spell.to.min(to) - spell.from.max(from), spell.cgroup));
+        parts.fold((Nanos(0), CgroupId(0)), |(sum, longest), (time, cgroup)| {
+            (sum + time, if time > Nanos(0) { cgroup } else { longest })
+        })
     }
 
     pub fn of(&self, pid: Pid) -> Scheduling {
@@ -101,5 +140,8 @@ mod tests {
         processes.wake(Nanos(400), &wake(300, 0));
         assert_eq!(processes.throttled(Pid(7)), Some((task, CgroupId(3), Nanos(90))));
         assert_eq!(processes.throttled(Pid(8)), None);
+        processes.wake(Nanos(900), &wake(600, 300));
+        let within = |from, to| processes.throttled_within(Pid(7), Nanos(from), Nanos(to)).0.0;
+        assert_eq!((within(0, 1_000), within(150, 700), within(200, 600)), (390, 140, 0));
     }
 }

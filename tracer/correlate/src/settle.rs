@@ -3,9 +3,12 @@
 use crate::correlator::DeliverySink;
 use crate::flow::{Flow, Marks, Way};
 use crate::join::{GivenUp, LONGEST, LegKey, LegState, Messages};
+use crate::overdue::LATE;
+use crate::rests::Schedules;
 use crate::rows::{PROCESSES, Role};
 use crate::stats::read_at;
-use crate::{Correlator, leg, rests};
+use crate::why::Upkeep;
+use crate::{Correlator, leg};
 use arrayvec::ArrayVec;
 use wirelap_events::{
     Delivery, FanOut, GroupId, Leg, MAX_LEGS, MessageId, Nanos, Pid, Probe, Stage, Stamp, Stretch,
@@ -297,11 +300,16 @@ impl Correlator {
         };
         row.counts.matched += 1;
         row.stats.matched(delivery, one_way);
+        let mut upkeep = Upkeep::default();
         for leg in &mut delivery.legs {
-            leg.circumstances.beside_upkeep = row.had_upkeep(leg);
+            let on_leg = row.had_upkeep(leg);
+            leg.circumstances.beside_upkeep = on_leg.beside;
+            upkeep.beside |= on_leg.beside;
+            upkeep.before |= on_leg.before;
         }
-        rests::fill(&self.threads, delivery);
-        let held_up = row.evidence.delivery(delivery, one_way);
+        let schedules = Schedules { threads: &self.threads, processes: &self.processes };
+        schedules.fill(delivery);
+        let held_up = row.evidence.delivery(delivery, one_way, upkeep);
         if delivery.legs[0].times.get(Stage::Send).is_none() && !self.config.packets_only {
             row.without_send += 1;
         }
@@ -348,14 +356,21 @@ impl Correlator {
             }
             let gone = self.messages.give_up(index);
             self.count_leftover(&gone);
-            // What is still under way at the end is not lost.
-            if !all && let Some(row) = self.rows.get_mut(gone.row) {
-                row.evidence.losses.unread += gone.left.lost;
-                let is_known = row.reached.covers(gone.subject, gone.at);
-                let losses = &mut row.evidence.losses;
-                *(if is_known { &mut losses.swallowed } else { &mut losses.unmatched }) +=
-                    gone.left.swallowed;
+            let Some(row) = self.rows.get_mut(gone.row) else { continue };
+            let is_known = row.reached.covers(gone.subject, gone.at);
+            let departure = row.reached.before(gone.subject, gone.at);
+            let departure = departure.and_then(|way| self.departures.of(way));
+            let losses = &mut row.evidence.losses;
+            // What is still under way at the end is not lost, unless nobody is there any more.
+            let is_lost = !all || gone.at + LATE <= self.now;
+            if !is_known && let Some(departure) = departure.filter(|_| is_lost) {
+                losses.abandon(gone.left.swallowed, departure);
+            } else if !all && is_known {
+                losses.swallowed += gone.left.swallowed;
+            } else if !all {
+                losses.unmatched += gone.left.swallowed;
             }
+            losses.unread += if all { 0 } else { gone.left.lost };
         }
     }
 

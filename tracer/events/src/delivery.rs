@@ -153,6 +153,15 @@ pub struct Rests {
     pub chain: Rested,
     /// The same of the threads that ran before the send.
     pub before: Rested,
+    /// How the threads of the wake chain but the last rested from when they ran until they woke the next.
+    pub handoff: Rested,
+    /// The same of the threads that ran before the send.
+    pub handing: Rested,
+    /// What the thread did between send and sent that the rest of the message had to wait for: the reader, or the sender if
+    /// it [came late](Circumstances::is_late_write) with it.
+    pub writing: Rested,
+    /// What the reader did between sent and [`Circumstances::unread_until`].
+    pub unread: Rested,
 }
 
 impl Rests {
@@ -164,6 +173,10 @@ impl Rests {
         sender: Some(Rested::NONE),
         chain: Rested::NONE,
         before: Rested::NONE,
+        handoff: Rested::NONE,
+        handing: Rested::NONE,
+        writing: Rested::NONE,
+        unread: Rested::NONE,
     };
 }
 
@@ -177,6 +190,11 @@ pub struct Circumstances {
     pub send_len: u32,
     /// The last acknowledgement of earlier bytes that reached the sender before `queue` and after `sent`.
     pub acked: Option<Nanos>,
+    /// Its last byte left in a segment as large as can be, or in several.
+    pub whole_segment: bool,
+    /// When the reader had read the bytes that were under way at `sent`, if that was after it: what waits in the sender's
+    /// socket until then would otherwise wait in the reader's.
+    pub unread_until: Option<Nanos>,
     /// Some of its bytes were lost, and sent again: by TCP, or in datagrams by the protocol itself.
     pub resent: bool,
     /// Earlier bytes of the connection were lost, and it had to wait until they had arrived.
@@ -217,6 +235,13 @@ pub struct Circumstances {
     /// Of a leg whose sender sends the message to several readers, one after the other: its place among them. `None` for the
     /// first, and where several threads send.
     pub fan_out: Option<FanOut>,
+}
+
+impl Circumstances {
+    /// All that was written before had left and had arrived when the sender came with the rest.
+    pub fn is_late_write(&self) -> bool {
+        self.tx.is_some_and(|tx| tx.in_flight == 0 && tx.unsent == 0)
+    }
 }
 
 /// The place of a leg among those that one thread sends one message on, one after the other.

@@ -82,6 +82,11 @@ pub trait Protocol: Sync {
         Topology::Either
     }
 
+    /// Whether who leaves says so before it closes its connection.
+    fn says_goodbye(&self) -> bool {
+        false
+    }
+
     /// The domain that a port belongs to, for protocols that compute their ports from one: it names
     /// the row in place of a server's address.
     fn domain(&self, _port: u16) -> Option<u32> {

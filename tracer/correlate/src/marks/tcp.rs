@@ -75,6 +75,12 @@ const SENDS: usize = 16_384;
 /// Acknowledgements that are remembered: as many as may come while a packet is in the qdisc.
 const ACKS: usize = 64;
 
+/// How far the reader was is kept so many times …
+const PASSES: usize = 512;
+
+/// … but not more often than this.
+const PASS: Nanos = Nanos::from_micros(200);
+
 /// TCP tells that it has sent something again when it has: what takes the packet in may run before that.
 const TOLD_LATE: Nanos = Nanos::from_millis(2);
 
@@ -91,6 +97,8 @@ pub struct TcpMarks {
     ready_to: Offset,
     /// Everything before was read, and when that was seen.
     read_to: (Offset, Nanos),
+    /// Up to where, and when, the reader had read, the last times.
+    passes: VecDeque<(Offset, Nanos)>,
     /// Everything before was acknowledged.
     acked_to: Offset,
     /// Up to where, and when, the sender heard of something new that had arrived, the last times.
@@ -109,6 +117,7 @@ impl TcpMarks {
             reads: Layers::new(limit),
             ready_to: Offset(0),
             read_to: (Offset(0), Nanos(0)),
+            passes: VecDeque::new(),
             acked_to: Offset(0),
             acks: VecDeque::new(),
             losses: Losses::default(),
@@ -272,7 +281,36 @@ impl TcpMarks {
         self.reads.push(ReadMark { range, at, task, led });
         if range.end > self.read_to.0 {
             self.read_to = (range.end, at);
+            self.pass(range.end, at);
         }
+    }
+
+    fn pass(&mut self, upto: Offset, at: Nanos) {
+        let before = self.passes.len().checked_sub(2).map(|index| self.passes[index].1);
+        if let Some(last) = self.passes.back_mut()
+            && before.is_some_and(|before| at < before + PASS)
+        {
+            *last = (upto, at);
+            return;
+        }
+        if self.passes.len() >= PASSES {
+            self.passes.pop_front();
+        }
+        self.passes.push_back((upto, at));
+    }
+
+    /// When everything before `place` had been read; `None` if that was not seen, or is too long ago.
+    fn had_read(&self, place: Offset) -> Option<Nanos> {
+        let index = self.passes.partition_point(|&(upto, _)| upto < place);
+        let (_, at) = *self.passes.get(index)?;
+        (index > 0 || self.passes.len() < PASSES).then_some(at)
+    }
+
+    /// When the reader had read what was under way at the send of `mark`, if that was later.
+    fn unread_until(&self, mark: &SendMark) -> Option<Nanos> {
+        let tx = mark.state.filter(|tx| tx.in_flight > 0)?;
+        let under_way = Offset(mark.range.start.0.saturating_sub(u64::from(tx.unsent)));
+        self.had_read(under_way).filter(|&at| at > mark.at)
     }
 
     /// When the last byte of `extent` was read.
@@ -361,6 +399,8 @@ impl TcpMarks {
                 send_len: sent
                     .map_or(0, |mark| u32::try_from(mark.range.len()).unwrap_or(u32::MAX)),
                 acked: xmit.and_then(|mark| mark.acked).filter(after),
+                whole_segment: xmit.zip(sent).is_some_and(|(xmit, sent)| fills_segment(xmit, sent)),
+                unread_until: sent.and_then(|mark| self.unread_until(mark)),
                 resent: harm.own || lost.is_some(),
                 behind_loss: harm.before,
                 loss_in_write: harm.in_write,
@@ -415,6 +455,7 @@ impl TcpMarks {
         self.leds.shrink();
         self.losses.shrink();
         self.acks = VecDeque::new();
+        self.passes = VecDeque::new();
         self.xmits.shrink();
         self.rxs.shrink();
         self.readies.shrink();
@@ -425,6 +466,10 @@ impl TcpMarks {
         let first = self.sends.take_evicted() + self.xmits.take_evicted() + self.rxs.take_evicted();
         first + self.readies.take_evicted() + self.reads.take_evicted()
     }
+}
+
+fn fills_segment(xmit: &XmitMark, sent: &SendMark) -> bool {
+    sent.state.is_some_and(|tx| tx.mss > 0 && xmit.range.len() >= u64::from(tx.mss))
 }
 
 #[cfg(test)]
@@ -504,6 +549,23 @@ mod tests {
         assert_eq!(unheard(again(Recovery::Timeout)).loss_in_socket, Nanos(196));
         // The receiver may delay it for so long.
         assert_eq!(unheard(again(Recovery::TailProbe)).loss_in_socket, Nanos(0));
+    }
+
+    #[test]
+    fn what_was_under_way_may_be_unread_for_long() {
+        let mut marks = marks();
+        let state = |in_flight, unsent| Some(TxState { in_flight, unsent, ..TxState::default() });
+        marks.send(range(0, 10), Nanos(1), TaskId::default(), state(0, 0));
+        marks.send(range(10, 20), Nanos(5), TaskId::default(), state(10, 0));
+        marks.send(range(20, 30), Nanos(6), TaskId::default(), state(10, 10));
+        for (place, at) in [(0, 400_000), (10, 900_000), (20, 950_000)] {
+            let bytes = range(place, place + 10);
+            marks.read(bytes, Nanos(at), TaskId::default(), Chain::default());
+        }
+        let unread = |start| marks.path(range(start, start + 10)).circumstances.unread_until;
+        assert_eq!((unread(0), unread(10)), (None, Some(Nanos(400_000))));
+        // Those before it had not left either.
+        assert_eq!(unread(20), Some(Nanos(400_000)));
     }
 
     /// Who answers a request that was lost may do so long after it was read.

@@ -157,6 +157,15 @@ impl History {
         Some(rested)
     }
 
+    /// The longest time between two moments in which it waited until another thread let go.
+    pub fn longest_lock(&self, from: Nanos, to: Nanos) -> Option<(Nanos, Nanos)> {
+        let begin = self.stretches.partition_point(|stretch| stretch.running <= from);
+        let within = self.stretches[begin..].iter().take_while(|stretch| stretch.begins() < to);
+        let longest = within.max_by_key(|stretch| stretch.own.locked)?;
+        let (left, woken) = longest.rest?;
+        Some((left.max(from), woken.min(to)))
+    }
+
     /// Fills in who had the CPU between two moments, whose quota was used up and who let go.
     fn name(&self, from: Nanos, to: Nanos, rested: &mut Rested) {
         let begin = self.stretches.partition_point(|stretch| stretch.running <= from);

@@ -6,7 +6,7 @@ use crate::ring::Ring;
 use arrayvec::ArrayVec;
 use history::History;
 use rustc_hash::FxHashMap;
-use wirelap_events::{Hop, MAX_HOPS, Nanos, Rest, Rested, TaskId, Tid, Wake};
+use wirelap_events::{Hop, MAX_HOPS, Nanos, Rest, Rested, Sleep, TaskId, Tid, Wake};
 
 /// Threads woken one by the other, the last one last.
 pub type Chain = ArrayVec<Hop, MAX_HOPS>;
@@ -95,12 +95,18 @@ impl Threads {
     /// How the thread rested between two moments, and how long the one that it waited for had a CPU; `None` if that
     /// was not followed.
     pub fn rested(&self, tid: Tid, from: Nanos, to: Nanos) -> Option<Rested> {
-        let mut rested = self.all.get(&tid)?.history.between(from, to)?;
+        let history = &self.all.get(&tid)?.history;
+        let mut rested = history.between(from, to)?;
         if rested.locked > Nanos(0)
             && let Some(waker) = self.all.get(&rested.waker.task.tid)
-            && let Some(its) = waker.history.between(from, to)
         {
-            rested.waker.held = (to - from - its.asleep - its.waited).min(rested.locked);
+            if let Some(its) = waker.history.between(from, to) {
+                rested.waker.held = (to - from - its.asleep - its.waited).min(rested.locked);
+            }
+            let longest = history.longest_lock(from, to);
+            if let Some(its) = longest.and_then(|(from, to)| waker.history.between(from, to)) {
+                wait_with(&mut rested, &its);
+            }
         }
         Some(rested)
     }
@@ -144,6 +150,19 @@ impl Threads {
     }
 }
 
+/// A thread that waits until another lets go, while that waits for a CPU, waits for a CPU, too.
+fn wait_with(rested: &mut Rested, its: &Rested) {
+    let waited = its.waited.min(rested.locked);
+    rested.locked = rested.locked - waited;
+    rested.asleep = rested.asleep - waited;
+    rested.waited = rested.waited + waited;
+    rested.throttled = rested.throttled + its.throttled.min(waited);
+    if its.throttled > Nanos(0) {
+        rested.cgroup = its.cgroup;
+    }
+    its.holders().for_each(|holder| rested.hold(holder));
+}
+
 /// The part of `chain` that was set off by data that came at `since`, and when it began to wake up:
 /// `None` when the reader was running by then.
 ///
@@ -157,7 +176,8 @@ pub fn set_off(chain: &[Hop], since: Nanos) -> Option<(Nanos, &[Hop])> {
     let mut first = reader;
     while first > 0 && chain[first].woken >= since && chain[first - 1].running > since {
         let woken_by = first.checked_sub(2).map(|by| chain[by].task.tid);
-        if chain[first..].iter().any(|hop| Some(hop.task.tid) == woken_by) {
+        let passes_on = chain[first..].iter().any(|hop| Some(hop.task.tid) == woken_by);
+        if passes_on || woke_by_clock(&chain[first - 1]) {
             break;
         }
         first -= 1;
@@ -165,10 +185,16 @@ pub fn set_off(chain: &[Hop], since: Nanos) -> Option<(Nanos, &[Hop])> {
     Some((chain[first].woken.max(since), &chain[first..]))
 }
 
+/// Whether its sleep was ended by a timer that no data ends: then it did something else, and let go of what the next thread
+/// waited for.
+fn woke_by_clock(hop: &Hop) -> bool {
+    hop.sleep == Sleep::Timer || hop.from_irq && hop.sleep == Sleep::Lock
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wirelap_events::Pid;
+    use wirelap_events::{Holder, Pid};
 
     fn task(tid: u32) -> TaskId {
         TaskId { pid: Pid(1), tid: Tid(tid) }
@@ -233,6 +259,16 @@ mod tests {
     }
 
     #[test]
+    fn who_naps_with_a_lock_was_not_woken_by_the_data() {
+        let threads = threads(&[(1, 60, 65, None), (2, 70, 75, Some(1))]);
+        let mut chain = threads.chain(task(2), Nanos(99));
+        assert_eq!(tids(set_off(&chain, Nanos(50)).unwrap().1), [1, 2]);
+        chain[0].sleep = Sleep::Timer;
+        let (wakeup, hops) = set_off(&chain, Nanos(50)).unwrap();
+        assert_eq!((wakeup, tids(hops)), (Nanos(70), vec![2]));
+    }
+
+    #[test]
     fn preemptions_are_no_wakeups() {
         let mut threads = threads(&[(1, 10, 20, None)]);
         for (woken, running) in [(30, 40), (50, 80)] {
@@ -246,6 +282,35 @@ mod tests {
         assert_eq!((all.waited, all.asleep, all.preemptions), (Nanos(40), Nanos(0), 2));
         // 20..30 and 40..50 of 20..120.
         assert!((threads.busy(Tid(1), Nanos(120)).unwrap() - 0.2).abs() < 1e-9);
+    }
+
+    #[test]
+    fn who_waits_for_a_thread_that_has_no_cpu_waits_for_a_cpu() {
+        let mut threads = threads(&[(1, 10, 20, None), (2, 10, 20, None)]);
+        // The thread with the lock lost its CPU to another program for most of the time.
+        let hog = Holder { task: task(9), held: Nanos(700), ..Holder::default() };
+        let lost = Wake {
+            task: task(2),
+            woken: Nanos(150),
+            left: Some(Nanos(150)),
+            rest: Rest::Preempted,
+            holder: hog,
+            ..Wake::default()
+        };
+        threads.wake(Nanos(850), &lost);
+        let woken = Wake {
+            task: task(1),
+            woken: Nanos(1_000),
+            waker: task(2),
+            left: Some(Nanos(100)),
+            sleep: Sleep::Lock,
+            ..Wake::default()
+        };
+        threads.wake(Nanos(1_010), &woken);
+        let rested = threads.rested(Tid(1), Nanos(100), Nanos(1_010)).unwrap();
+        assert_eq!((rested.locked, rested.asleep), (Nanos(200), Nanos(200)));
+        assert_eq!((rested.waited, rested.throttled), (Nanos(710), Nanos(0)));
+        assert_eq!((rested.holder.task, rested.holder.held), (task(9), Nanos(700)));
     }
 
     #[test]

@@ -5,6 +5,7 @@
 //! spent is known at any moment, for any number of messages, in bounded memory, and adds up exactly.
 
 use super::explanation::{Cause, VerdictKind};
+use arrayvec::ArrayVec;
 use wirelap_events::{MAX_LEGS, Nanos, Segment};
 
 /// Classes an octave: as many as four bits tell apart.
@@ -58,12 +59,47 @@ pub struct Excess {
     pub latency: f64,
 }
 
+/// Whether there were keep-alives or discovery beside a message.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Upkeep {
+    /// While it was under way, or just before.
+    pub beside: bool,
+    /// In as long a time some while before that: where there are many, or messages take long, that is no wonder.
+    pub before: bool,
+}
+
+/// Times that are told apart in which messages had keep-alives beside them.
+const EPISODES: usize = 8;
+
+/// Times from … until …, none of which meet.
+#[derive(Clone, Debug, Default)]
+struct Episodes(ArrayVec<(Nanos, Nanos), EPISODES>);
+
+impl Episodes {
+    fn add(&mut self, from: Nanos, to: Nanos) {
+        let (mut from, mut to) = (from, to);
+        self.0.retain(|&mut (begins, ends)| {
+            let meet = begins <= to && from <= ends;
+            if meet {
+                (from, to) = (from.min(begins), to.max(ends));
+            }
+            !meet
+        });
+        // More than there is room for make no difference.
+        let _ = self.0.try_push((from, to));
+    }
+}
+
 /// Messages of about the same latency.
 #[derive(Clone, Debug, Default)]
 struct Class {
     messages: u64,
     /// Of these, with a keep-alive or discovery beside them.
     beside_upkeep: u64,
+    /// … and with one as long before.
+    upkeep_before: u64,
+    /// When those with one beside them were under way.
+    episodes: Episodes,
     least: Nanos,
     /// By slot.
     sums: Vec<u64>,
@@ -76,6 +112,8 @@ struct Class {
 pub struct Sums {
     pub messages: f64,
     pub beside_upkeep: f64,
+    pub upkeep_before: f64,
+    episodes: Episodes,
     /// The least latency among them.
     pub least: Nanos,
     /// By slot, in nanoseconds.
@@ -86,6 +124,8 @@ impl Sums {
     fn add(&mut self, class: &Class, part: f64) {
         self.messages += class.messages as f64 * part;
         self.beside_upkeep += class.beside_upkeep as f64 * part;
+        self.upkeep_before += class.upkeep_before as f64 * part;
+        class.episodes.0.iter().for_each(|&(from, to)| self.episodes.add(from, to));
         self.least = if self.least == Nanos(0) { class.least } else { self.least.min(class.least) };
         if self.times.len() < class.sums.len() {
             self.times.resize(class.sums.len(), 0.0);
@@ -93,6 +133,12 @@ impl Sums {
         for (sum, more) in self.times.iter_mut().zip(&class.sums) {
             *sum += *more as f64 * part;
         }
+    }
+
+    /// How many times there were in which messages with a keep-alive beside them were under way, as far as they are told
+    /// apart.
+    pub fn upkeeps(&self) -> usize {
+        self.episodes.0.len()
     }
 
     /// A message's mean time in a slot, in nanoseconds.
@@ -152,12 +198,24 @@ impl Breakdown {
     }
 
     /// One more message. Its parts follow with [`Breakdown::part`].
-    pub fn message(&mut self, latency: Nanos, beside_upkeep: bool) {
+    pub fn message(&mut self, latency: Nanos) {
         self.messages += 1;
         let class = self.class(latency);
         class.messages += 1;
-        class.beside_upkeep += u64::from(beside_upkeep);
         class.least = if class.least == Nanos(0) { latency } else { class.least.min(latency) };
+    }
+
+    /// What was beside a message that took `latency` until `read`.
+    pub fn beside(&mut self, latency: Nanos, read: Nanos, upkeep: Upkeep) {
+        if upkeep == Upkeep::default() {
+            return;
+        }
+        let class = self.class(latency);
+        class.beside_upkeep += u64::from(upkeep.beside);
+        class.upkeep_before += u64::from(upkeep.before);
+        if upkeep.beside {
+            class.episodes.add(read - latency, read);
+        }
     }
 
     /// A part of the time of a message that took `latency`.
@@ -232,6 +290,8 @@ impl Breakdown {
                 if mine.messages == 0 { theirs.least } else { mine.least.min(theirs.least) };
             mine.messages += theirs.messages;
             mine.beside_upkeep += theirs.beside_upkeep;
+            mine.upkeep_before += theirs.upkeep_before;
+            theirs.episodes.0.iter().for_each(|&(from, to)| mine.episodes.add(from, to));
             for (&slot, sum) in slots.iter().zip(&theirs.sums) {
                 if mine.sums.len() <= slot {
                     mine.sums.resize(slot + 1, 0);
@@ -340,7 +400,7 @@ mod tests {
         for index in 0..1000 {
             let slow = index >= 990;
             let latency = Nanos(if slow { 1_000_000 } else { 10_000 });
-            breakdown.message(latency, false);
+            breakdown.message(latency);
             breakdown.part(latency, quiet, Nanos(10_000));
             if slow {
                 breakdown.part(latency, loud, Nanos(990_000));
@@ -367,7 +427,9 @@ mod tests {
             };
             let one = if index % 2 == 0 { &mut a } else { &mut b };
             for breakdown in [one, &mut both] {
-                breakdown.message(latency, index % 5 == 0);
+                breakdown.message(latency);
+                let upkeep = Upkeep { beside: index % 5 == 0, before: false };
+                breakdown.beside(latency, Nanos(index * 1_000_000_000), upkeep);
                 breakdown.part(latency, cell(Segment::Busy, cause), latency);
             }
         }

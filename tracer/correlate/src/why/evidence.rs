@@ -1,7 +1,7 @@
 //! What is gathered about a row while its messages are handed out.
 
 use super::blame::{self, NOTICED, Parts};
-use super::breakdown::Cell;
+use super::breakdown::{Cell, Upkeep};
 use super::explanation::{Cause, ENOUGH, HolderShare, VerdictKind, Why, WorstMessage};
 use super::gathered::Gathered;
 use super::judge::{HeldUp, Spending, Typical};
@@ -10,12 +10,13 @@ use super::numbers::Missing;
 use super::quotas::{QuotaSeen, Throttled};
 use super::weigh::hit_cell;
 use super::{rules, start_up, tails};
+use crate::departures::Departure;
 use crate::stats::{Distribution, read_at};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::borrow::Cow;
 use wirelap_events::{
-    CgroupId, Comm, Delivery, DropCause, Holder, Hop, Leg, Nanos, Pid, Rest, Rested, Segment,
-    Sleep, Stage, TaskId, Tid, Wake,
+    CgroupId, Circumstances, Comm, Delivery, DropCause, Holder, Hop, Leg, Nanos, Pid, Rest, Rested,
+    Segment, Sleep, Stage, TaskId, Tid, Wake,
 };
 
 /// The slowest messages that are kept.
@@ -59,6 +60,13 @@ pub struct Losses {
     pub swallowed: u64,
     /// Read by a broker, and not seen to leave it, where it is not known that it would have been.
     pub unmatched: u64,
+    /// Read by a broker when the connection had been closed that their topic's messages had come to, and passed on to
+    /// nobody.
+    pub abandoned: u64,
+    /// Whose connection that was, the last time.
+    pub left_by: Option<Pid>,
+    /// One was closed without the farewell that its protocol has.
+    pub is_abrupt: bool,
     /// Read by a subscriber, and not joined to any message that was sent.
     pub unjoined: u64,
     /// As many messages may have been in the bytes that were not captured or not understood: compressed in an unknown
@@ -143,9 +151,9 @@ impl Parts for Recorder<'_> {
         let cell = Cell { leg, segment, cause };
         self.gathered.breakdown.part(self.one_way, cell, time);
         let Cause::Of(kind) = cause else { return self.ordinary(leg, segment, time) };
-        let sends = is_senders(kind, segment);
         let is_late = kind == VerdictKind::FetchWait && was_asked_late(self.delivery, leg);
         let on = &self.delivery.legs[leg];
+        let sends = is_senders(kind, segment, &on.circumstances);
         let task = if sends { on.sender } else { on.reader };
         let pid = task.map_or(Pid(0), |task| task.pid);
         self.spending.part(leg, segment, kind, time, pid);
@@ -220,6 +228,9 @@ fn was_asked_late(delivery: &Delivery, leg: usize) -> bool {
 
 /// How the thread rested that the leg waited for: the longest rest, where there were several.
 fn rest_of(leg: &Leg, segment: Segment) -> Option<(Rest, Sleep)> {
+    if is_in_socket(segment) {
+        return None;
+    }
     let hops = if segment == Segment::BrokerDwell { &leg.before } else { &leg.chain };
     let rested = |hop: &&Hop| hop.left.and_then(|left| hop.woken.since(left)).unwrap_or_default();
     hops.iter().max_by_key(rested).map(|hop| (hop.rest, hop.sleep))
@@ -236,38 +247,66 @@ fn has_culprits(kind: VerdictKind) -> bool {
 /// The cgroup whose quota was used up in a segment, or at its threads.
 fn cgroup_of(delivery: &Delivery, leg: usize, segment: Segment) -> CgroupId {
     let rests = delivery.rests_of(leg);
-    let all: [Option<Rested>; 3] = if segment == Segment::BrokerDwell {
-        [rests.dwell, rests.sender, Some(rests.before)]
-    } else {
-        [rests.before_wakeup, Some(rests.chain), rests.reader]
+    let all: [Option<Rested>; 4] = match segment {
+        Segment::Write | Segment::SocketTx => [Some(rests.writing), Some(rests.unread), None, None],
+        Segment::BrokerDwell => {
+            [rests.dwell, rests.sender, Some(rests.before), Some(rests.handing)]
+        }
+        _ => [rests.before_wakeup, Some(rests.chain), rests.reader, Some(rests.handoff)],
     };
     let longest = all.iter().flatten().max_by_key(|rested| rested.throttled);
     longest.map_or(CgroupId(0), |rested| rested.cgroup)
 }
 
+/// The message waits in its sender's socket.
+fn is_in_socket(segment: Segment) -> bool {
+    matches!(segment, Segment::Write | Segment::SocketTx)
+}
+
 /// Whether it is the sender of the leg whose doing or loss it is.
-fn is_senders(kind: VerdictKind, segment: Segment) -> bool {
+fn is_senders(kind: VerdictKind, segment: Segment, seen: &Circumstances) -> bool {
     // Who waits for lost bytes is not who knows what became of them.
     if kind == VerdictKind::Retransmission {
         return true;
     }
     match segment {
         Segment::ClientTx | Segment::Write | Segment::SocketTx | Segment::Qdisc => {
-            kind != VerdictKind::ReceiveWindow
+            // What a thread does that the socket waits for, the reader does.
+            let is_readers = segment != Segment::Write || !seen.is_late_write();
+            !(is_readers && is_of_thread(kind)) && kind != VerdictKind::ReceiveWindow
         }
         Segment::BrokerDwell => true,
         _ => false,
     }
 }
 
+/// Whether it is what a thread did, or could not do.
+fn is_of_thread(kind: VerdictKind) -> bool {
+    matches!(
+        kind,
+        VerdictKind::CpuThrottled
+            | VerdictKind::RunQueueContention
+            | VerdictKind::TracerInfluence
+            | VerdictKind::IdleWakeup
+            | VerdictKind::LockWait
+            | VerdictKind::BrokerStalled
+            | VerdictKind::ClientStalled
+    )
+}
+
 impl Evidence {
     /// Takes in a message that was matched from first send to last read. Returns what held it up more than those
     /// before it.
-    pub(crate) fn delivery(&mut self, delivery: &Delivery, one_way: Nanos) -> Option<HeldUp> {
-        let beside_upkeep = delivery.legs.iter().any(|leg| leg.circumstances.beside_upkeep);
+    pub(crate) fn delivery(
+        &mut self,
+        delivery: &Delivery,
+        one_way: Nanos,
+        upkeep: Upkeep,
+    ) -> Option<HeldUp> {
         let is_start_up = delivery.legs.iter().any(|leg| leg.circumstances.start_up);
         let gathered = if is_start_up { &mut self.start_up } else { &mut self.steady };
-        gathered.breakdown.message(one_way, beside_upkeep);
+        gathered.breakdown.message(one_way);
+        gathered.breakdown.beside(one_way, read_at(delivery).unwrap_or_default(), upkeep);
         let spending = Spending::default();
         let mut parts = Recorder { gathered, delivery, one_way, spending };
         blame::blame(delivery, &mut parts);
@@ -412,12 +451,24 @@ impl Holders {
 }
 
 impl Losses {
+    /// Messages came when their readers had left.
+    pub(crate) fn abandon(&mut self, messages: u64, departure: Departure) {
+        if messages > 0 {
+            self.abandoned += messages;
+            self.left_by = departure.pid.or(self.left_by);
+            self.is_abrupt |= departure.is_abrupt;
+        }
+    }
+
     fn add(&mut self, other: &Losses) {
         self.sent += other.sent;
         self.delivered += other.delivered;
         self.unread += other.unread;
         self.swallowed += other.swallowed;
         self.unmatched += other.unmatched;
+        self.abandoned += other.abandoned;
+        self.left_by = other.left_by.or(self.left_by);
+        self.is_abrupt |= other.is_abrupt;
         self.unjoined += other.unjoined;
         self.hidden += other.hidden;
         if let Some(more) = other.told {

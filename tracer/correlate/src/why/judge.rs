@@ -125,7 +125,7 @@ mod tests {
             cause: Cause::Of(VerdictKind::BrokerCpuBound),
         };
         for _ in 0..100 {
-            breakdown.message(Nanos::from_micros(us), false);
+            breakdown.message(Nanos::from_micros(us));
             breakdown.part(Nanos::from_micros(us), cell, Nanos::from_micros(us));
         }
         let mut typical = Typical::default();

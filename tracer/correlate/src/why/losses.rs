@@ -5,7 +5,7 @@ use super::explanation::{Severity, Verdict, VerdictKind as Kind};
 use super::gathered::Gathered;
 use super::numbers::Missing;
 use super::remedy::{Circumstance, remedy};
-use wirelap_events::{Comm, Nanos, Segment, TaskId, Tid};
+use wirelap_events::{Comm, Nanos, Pid, Segment, TaskId, Tid};
 
 /// One in so many messages may be missing at the ends of an observation.
 const TOLERATED: u64 = 1000;
@@ -135,6 +135,14 @@ fn never(evidence: &Evidence) -> Option<Verdict> {
                 )
             });
         }
+        let abandoned = losses.surely(losses.abandoned);
+        if abandoned * TOLERATED > sent {
+            // Who leaves in its protocol's words meant to.
+            if clauses.is_empty() && !losses.is_abrupt {
+                severity = Severity::Note;
+            }
+            clauses.extend(came_too_late(evidence, abandoned));
+        }
         // Without anybody who got some of the same topic, it is not known that anybody should have.
         let unmatched = losses.surely(losses.unmatched);
         if clauses.is_empty() && unmatched * TOLERATED > sent && losses.delivered == 0 {
@@ -146,6 +154,28 @@ fn never(evidence: &Evidence) -> Option<Verdict> {
         }
     }
     (!clauses.is_empty()).then(|| verdict(evidence, Kind::NeverDelivered, severity, clauses))
+}
+
+/// Messages that came when those that had got the others were gone.
+fn came_too_late(evidence: &Evidence, abandoned: u64) -> [String; 2] {
+    let losses = &evidence.losses;
+    let name = |pid: Pid| {
+        let name = evidence.setting.names.get(&pid).map_or("the subscriber", Comm::as_str);
+        format!("{name} (pid {})", pid.0)
+    };
+    let whom = losses.left_by.map_or("the subscriber".to_owned(), name);
+    let how = if losses.is_abrupt {
+        "closed without the protocol's farewell: the process was ended, or the connection broke"
+    } else {
+        "closed"
+    };
+    [
+        format!("the connection of {whom}, which had got those before, was {how}"),
+        format!(
+            "{abandoned} of {} messages were read by the broker after that, and passed on to nobody",
+            losses.sent
+        ),
+    ]
 }
 
 fn duplicates(evidence: &Evidence) -> Option<Verdict> {

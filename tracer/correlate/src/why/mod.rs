@@ -31,6 +31,7 @@ mod waits;
 mod weigh;
 
 pub use blame::{Parts as BlameSink, blame};
+pub(crate) use breakdown::Upkeep;
 pub use evidence::{Evidence, Losses, Setting, Told};
 pub use explanation::{
     Cause, Culprit, ENOUGH, HolderShare, Overdue, Period, Severity, Tail, TailRow, TypicalRow,

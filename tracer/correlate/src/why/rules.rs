@@ -25,6 +25,9 @@ const CROWD: usize = 6;
 /// A process that has less of a cause than this part of what the first has is not told.
 const MINOR: f64 = 0.2;
 
+/// Keep-alives that were in the way fewer times than this may have been there by chance.
+const AGAIN: usize = 3;
+
 /// What the verdicts about time are made from.
 struct Court<'a> {
     evidence: &'a Evidence,
@@ -175,14 +178,17 @@ impl Court<'_> {
         })
     }
 
-    /// Keep-alives and discovery are seen beside slow messages much more than beside others.
+    /// Keep-alives and discovery are seen beside slow messages much more than beside others, again and again, and more than
+    /// as long a time has of them anyway.
     fn upkeep(&self) -> Option<Verdict> {
         let measured = &self.measured;
         let tail = measured.tail.as_ref()?;
         let all = self.gathered.breakdown.all();
         let slow = ratio(tail.beside_upkeep, tail.messages);
         let usual = ratio(all.beside_upkeep, all.messages);
-        let is_it = slow >= 0.5 && usual <= 0.2 && slow >= 5.0 * usual && measured.excess >= 1e6;
+        let by_chance = ratio(tail.upkeep_before, tail.messages);
+        let is_more = usual <= 0.2 && slow >= 5.0 * usual && slow >= 2.5 * by_chance;
+        let is_it = slow >= 0.5 && is_more && tail.upkeeps() >= AGAIN && measured.excess >= 1e6;
         let circumstance =
             Circumstance { segment: Segment::Wire, at_broker: false, rest: None, dropped: None };
         (is_it && measured.messages() >= 5 * ENOUGH).then(|| Verdict {

@@ -21,7 +21,7 @@ pub fn of(
         (!is_short).then(|| how_often(messages, finding, cost)).into_iter().collect();
     let tx = finding.circumstances.tx;
     match kind {
-        Kind::NagleDelayedAck => clauses.extend(tx.map(nagle)),
+        Kind::NagleDelayedAck => clauses.extend(tx.map(|tx| nagle(tx, finding))),
         Kind::Corked => clauses.push("TCP_CORK or MSG_MORE was set when it was sent".into()),
         Kind::ReceiveWindow => clauses.extend(tx.map(window)),
         Kind::CongestionWindow => clauses.extend(tx.map(|tx| congestion(tx, finding))),
@@ -92,13 +92,17 @@ fn in_turn(finding: &Finding) -> Option<String> {
     ))
 }
 
-fn nagle(tx: TxState) -> String {
+fn nagle(tx: TxState, finding: &Finding) -> String {
     let state = match tx.nagle {
         Nagle::On => "TCP_NODELAY was not set",
         Nagle::Off => "TCP_NODELAY was set",
         Nagle::Corked => "TCP_CORK was set",
     };
-    format!("{state}, {} B were unacknowledged, and it was sent when their ACK came", tx.in_flight)
+    let ended = match finding.circumstances.acked {
+        Some(_) => "when their ACK came",
+        None => "before their ACK, when enough for a whole segment had come together",
+    };
+    format!("{state}, {} B were unacknowledged, and it was sent {ended}", tx.in_flight)
 }
 
 fn window(tx: TxState) -> String {

@@ -192,3 +192,40 @@ fn what_the_last_subscriber_left_behind_is_not_open() {
     watch.take(&mut world, 1_500);
     assert_eq!(watch.group(&world).why.open, []);
 }
+
+/// Whose last reader's connection is closed, with or without the protocol's farewell.
+fn after_leaving(says_goodbye: bool) -> Vec<Verdict> {
+    let mut world = World::new();
+    let (mut publisher, mut subscribers) = house(&mut world, 1);
+    let mut watch = Watch::new();
+    for n in 0..60 {
+        let bytes = publish("t", &payload(stamp(n), 64));
+        world.message(&mut publisher.up, &bytes);
+        if n < 30 {
+            world.message(&mut subscribers[0].down, &bytes);
+        }
+        if n == 29 {
+            if says_goodbye {
+                world.message(&mut subscribers[0].up, &[0xe0, 0]);
+            }
+            world.tell(Body::Closed(subscribers[0].up.from.0), &[]);
+        }
+        watch.take(&mut world, 10);
+    }
+    watch.take(&mut world, 1_500);
+    watch.group(&world).why.verdicts
+}
+
+#[test]
+fn what_comes_when_the_last_reader_was_killed_is_told() {
+    let verdicts = after_leaving(false);
+    let found = verdicts.iter().find(|verdict| verdict.kind == VerdictKind::NeverDelivered);
+    let found = found.unwrap_or_else(|| panic!("{verdicts:?}"));
+    assert_eq!(found.severity, Severity::Problem);
+    assert!(found.evidence[0].contains("without the protocol's farewell"), "{found:?}");
+    assert!(found.evidence[1].starts_with("30 of 60 messages"), "{found:?}");
+    // Who takes leave meant to.
+    let verdicts = after_leaving(true);
+    let found = verdicts.iter().find(|verdict| verdict.kind == VerdictKind::NeverDelivered);
+    assert_eq!(found.map(|verdict| verdict.severity), Some(Severity::Note), "{verdicts:?}");
+}

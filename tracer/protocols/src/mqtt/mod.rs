@@ -58,6 +58,10 @@ impl Protocol for Mqtt {
         sight(head)
     }
 
+    fn says_goodbye(&self) -> bool {
+        true
+    }
+
     fn topology(&self) -> Topology {
         Topology::Brokered
     }

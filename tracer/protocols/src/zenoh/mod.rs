@@ -67,6 +67,10 @@ impl Protocol for Zenoh {
         survey::sight(head, transport == Transport::Tcp)
     }
 
+    fn says_goodbye(&self) -> bool {
+        true
+    }
+
     fn connection(&self, transport: Transport) -> Box<dyn Connection> {
         Box::new(Session::new(transport == Transport::Tcp))
     }

@@ -1,7 +1,7 @@
 use super::*;
 use wirelap_events::{
-    Ask, CgroupId, Circumstances, Comm, FlowKey, GroupId, MessageId, NetNs, Pid, Sleep, StageTimes,
-    Stretch, TaskId, Tid, Transport,
+    Ask, CgroupId, Circumstances, Comm, FlowKey, GroupId, MessageId, Nagle, NetNs, Pid, Sleep,
+    StageTimes, Stretch, TaskId, Tid, Transport,
 };
 
 /// What was blamed, in the order of a message's life.
@@ -487,4 +487,71 @@ fn a_write_in_parts_is_told_by_what_the_socket_held() {
     assert_eq!(write(QUIET), Cause::Ordinary);
     assert_eq!(write(TxState { unsent: 9_000, ..QUIET }), of(Kind::SendBuffer));
     assert_eq!(write(TxState { window: 500, ..QUIET }), of(Kind::ReceiveWindow));
+}
+
+/// Its sender holds a message back until an acknowledgement comes.
+fn held_in_socket(tx: TxState) -> Leg {
+    let mut leg = leg(&[(Stage::Send, 0), (Stage::Sent, 0), (Stage::Queue, 90_000)]);
+    leg.circumstances = Circumstances {
+        tx: Some(tx),
+        send_len: 64,
+        acked: Some(Nanos(89_990_000)),
+        unread_until: Some(Nanos(80_000_000)),
+        ..Circumstances::default()
+    };
+    leg
+}
+
+#[test]
+fn what_waits_for_a_reader_without_quota_waits_for_quota() {
+    let full = TxState { segments_out: 10, ..QUIET };
+    for (tx, kind) in [(QUIET, Kind::NagleDelayedAck), (full, Kind::CongestionWindow)] {
+        let rests = Rests { unread: throttled(), ..Rests::NONE };
+        let parts = blamed_with(vec![held_in_socket(tx)], vec![rests]);
+        let expected = [
+            (0, Segment::SocketTx, of(Kind::CpuThrottled), 70_000_000),
+            (0, Segment::SocketTx, of(Kind::RunQueueContention), 10_000_000),
+            (0, Segment::SocketTx, of(kind), 10_000_000),
+        ];
+        assert_eq!(parts, expected);
+        // A reader that sleeps and reads nothing is stalled.
+        let asleep = Rested { asleep: Nanos(60_000_000), ..Rested::NONE };
+        let rests = Rests { unread: asleep, ..Rests::NONE };
+        let parts = blamed_with(vec![held_in_socket(tx)], vec![rests]);
+        let stalled = (0, Segment::SocketTx, of(Kind::ClientStalled), 60_000_000);
+        assert_eq!(parts[0], stalled, "{parts:?}");
+    }
+}
+
+#[test]
+fn a_message_that_leaves_without_an_acknowledgement_was_held_back_all_the_same() {
+    let mut leg = held_in_socket(TxState { unsent: 60_000, ..QUIET });
+    leg.circumstances.acked = None;
+    assert_eq!(blamed(vec![leg.clone()])[0].2, Cause::Ordinary);
+    leg.circumstances.whole_segment = true;
+    assert_eq!(blamed(vec![leg])[0].2, of(Kind::NagleDelayedAck));
+}
+
+#[test]
+fn a_thread_without_quota_that_has_to_wake_the_next_is_throttled() {
+    let stages =
+        [(Stage::Ready, 0), (Stage::Wakeup, 2), (Stage::Running, 80_010), (Stage::Read, 80_020)];
+    let mut leg = leg(&stages);
+    leg.chain.push(hop(0, 2, 4, 0));
+    leg.chain.push(hop(0, 80_006, 80_010, 0));
+    let rests = Rests { handoff: throttled(), ..Rests::NONE };
+    let parts = blamed_with(vec![leg.clone()], vec![rests]);
+    let handoff = |kind, time| (0, Segment::Handoff, of(kind), time);
+    assert!(parts.contains(&handoff(Kind::CpuThrottled, 70_000_000)), "{parts:?}");
+    assert!(parts.contains(&handoff(Kind::RunQueueContention, 10_000_000)), "{parts:?}");
+    // A broker does the same between read and send.
+    let mut first = self::leg(&[(Stage::Send, 0), (Stage::Read, 1)]);
+    first.reader = Some(TaskId { pid: Pid(3), tid: Tid(3) });
+    let mut second = self::leg(&[(Stage::Send, 80_020), (Stage::Read, 80_030)]);
+    second.before = leg.chain;
+    second.before[0].running = Nanos(900);
+    let rests = Rests { handing: throttled(), ..Rests::NONE };
+    let parts = blamed_with(vec![first, second], vec![Rests::NONE, rests]);
+    let dwell = (1, Segment::BrokerDwell, of(Kind::CpuThrottled), 70_000_000);
+    assert!(parts.contains(&dwell), "{parts:?}");
 }

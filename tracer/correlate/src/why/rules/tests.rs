@@ -1,4 +1,5 @@
 use super::*;
+use crate::why::breakdown::Upkeep;
 use crate::why::explanation::Why;
 use wirelap_events::{
     Circumstances, Delivery, FanOut, FlowKey, GroupId, Leg, MessageId, NetNs, Rested, Rests, Stage,
@@ -17,6 +18,7 @@ struct Made {
     asleep_us: u64,
     reader: u32,
     circumstances: Circumstances,
+    upkeep: Upkeep,
 }
 
 fn task(pid: u32) -> TaskId {
@@ -55,7 +57,7 @@ fn take(evidence: &mut Evidence, made: Made) {
         rests: [Rests { reader: Some(reader), ..Rests::NONE }].into_iter().collect(),
     };
     let one_way = delivery.one_way().unwrap();
-    evidence.delivery(&delivery, one_way);
+    evidence.delivery(&delivery, one_way, made.upkeep);
 }
 
 fn explained(all: impl Iterator<Item = Made>) -> Why {
@@ -200,7 +202,7 @@ fn late_subscribers_wait_for_the_sends_to_the_earlier_ones() {
         let mut evidence = Evidence::default();
         for position in (0..20).flat_map(|_| 1..=readers) {
             let delivery = fanned(position, readers, 20);
-            evidence.delivery(&delivery, delivery.one_way().unwrap());
+            evidence.delivery(&delivery, delivery.one_way().unwrap(), Upkeep::default());
         }
         evidence.explain()
     };
@@ -212,4 +214,26 @@ fn late_subscribers_wait_for_the_sends_to_the_earlier_ones() {
     let said = verdict.evidence.join("; ");
     assert!(said.contains("50 subscribers") && said.contains("about 20.0 µs each"), "{said}");
     assert!(of(3).is_healthy());
+}
+
+/// 1000 messages, every tenth of which the reader is busy for longer, with keep-alives beside some.
+fn with_upkeep(at_ms: impl Fn(u64) -> u64, upkeep: impl Fn(u64) -> Upkeep) -> bool {
+    let why = explained((0..1_000).map(|n| Made {
+        at_ms: at_ms(n),
+        busy_us: u64::from(n % 50 == 7) * 20_000,
+        upkeep: upkeep(n),
+        ..Made::default()
+    }));
+    why.verdicts.iter().any(|verdict| verdict.kind == Kind::Upkeep)
+}
+
+#[test]
+fn a_keep_alive_that_is_beside_slow_messages_only_once_is_there_by_chance() {
+    let beside = |n: u64| Upkeep { beside: n % 50 == 7, before: false };
+    assert!(with_upkeep(|n| n * 100, beside));
+    // All that are slow wait at the same time.
+    assert!(!with_upkeep(|n| n / 50, beside));
+    // Slow messages take so long that there is one in any such time.
+    let always = |n: u64| Upkeep { beside: n % 50 == 7, before: n % 50 == 7 };
+    assert!(!with_upkeep(|n| n * 100, always));
 }

@@ -1,0 +1,198 @@
+//! Between a forwarder's read of a message and its send.
+
+use super::super::explanation::{Cause, VerdictKind as Kind};
+use super::{LegParts, NAP, when};
+use crate::rests::has_slept;
+use wirelap_events::{Hop, Leg, Nanos, Rest, Rested, Segment};
+
+/// A broker's timers may be so late: they are looked at only now and then, and hand on to other threads.
+const TIMERS: Nanos = Nanos::from_millis(5);
+
+/// … and so early, where they count whole milliseconds.
+const EARLY: Nanos = Nanos::from_millis(2);
+
+/// A thread of a broker that is asked for messages may sleep so long while others work for it.
+const HANDED_ON: Nanos = Nanos::from_millis(3);
+
+impl LegParts<'_> {
+    /// Between the read of the leg before and the send of this one.
+    pub(super) fn dwell(&mut self, before: &Leg, time: Nanos) {
+        let Some((_, read)) = before.times.seen().next_back() else { return };
+        let sent = read + time;
+        let fan_out = self.leg.circumstances.fan_out.map_or(sent, |fan_out| fan_out.first_sent);
+        let mut rest = Span { from: read, to: sent, fan_out };
+        let asked = self.leg.circumstances.asked;
+        let seen = &self.leg.circumstances;
+        let (was_lost, taken) = (seen.asked_after_loss, seen.taken.filter(|_| seen.ask_resent));
+        if let Some(asked) = asked {
+            let from = rest.from;
+            let waited = rest.advance(asked);
+            let kind = if was_lost { Kind::Retransmission } else { Kind::FetchWait };
+            self.idle_dwell(from, waited, Cause::Of(kind));
+        }
+        if let Some(taken) = taken {
+            self.put_of(Segment::BrokerDwell, Kind::Retransmission, rest.advance(taken));
+        }
+        let mut is_awaited = asked.is_some();
+        if let Some(until) = asked.and_then(|asked| self.may_wait_until(asked, sent)) {
+            self.put_of(Segment::BrokerDwell, Kind::FetchWait, rest.advance(until));
+            is_awaited = false;
+        }
+        let mut woken_by_own = false;
+        for hop in &self.leg.before {
+            if hop.running <= rest.from {
+                woken_by_own = true;
+                continue;
+            }
+            if !is_awaited && has_slept(hop, read, before.reader) {
+                let work = Cause::Of(Kind::BrokerCpuBound);
+                self.broker_worked(&mut rest, hop.woken, self.rests.dwell, work);
+            }
+            self.dwell_hop(hop, &mut rest, woken_by_own, is_awaited);
+            woken_by_own = true;
+        }
+        let seen = !self.leg.before.is_empty();
+        let rested = self.rests.sender;
+        self.broker_worked(&mut rest, sent, rested, when(seen, Kind::BrokerCpuBound));
+    }
+
+    /// Until when a broker that was asked at `asked` and answered at `sent` did what the request let it do: wait for more
+    /// (KIP-74). It is answered when the bytes are there that the request wants, or when its time is over. `None`: the
+    /// request does not say, or not all that it was answered with was seen.
+    fn may_wait_until(&self, asked: Nanos, sent: Nanos) -> Option<Nanos> {
+        let seen = &self.leg.circumstances;
+        let ask = seen.ask?;
+        let due = seen.taken.unwrap_or(asked) + ask.longest;
+        let slack = TIMERS.max(Nanos(ask.longest.0 / 4));
+        let wants_more = ask.least_bytes > 1;
+        if sent + EARLY >= due && (wants_more || sent <= due + slack) {
+            return Some(sent.min(due + slack));
+        }
+        if wants_more {
+            return seen.filled;
+        }
+        // One byte is enough for it: whatever keeps the broker, it is not the request.
+        Some(asked)
+    }
+
+    /// The cause where a thread of the forwarder slept. One that is asked for messages hands them out when all is done that
+    /// this takes: other threads write them down, other brokers copy them.
+    fn slept(&self, asleep: Nanos) -> Cause {
+        if self.leg.circumstances.asked.is_some() && asleep < HANDED_ON {
+            return Cause::Of(Kind::FetchWait);
+        }
+        when(asleep >= NAP, Kind::BrokerStalled)
+    }
+
+    /// A thread of the forwarder was at work until some moment, and now and then was not. From the first of several sends
+    /// of the message on, its work is that of sending it to the others.
+    fn broker_worked(
+        &mut self,
+        rest: &mut Span,
+        until: Nanos,
+        rested: Option<Rested>,
+        work: Cause,
+    ) {
+        let segment = Segment::BrokerDwell;
+        let before = rest.advance(until.min(rest.fan_out));
+        let after = rest.advance(until);
+        let Some(rested) = rested else {
+            // What the thread did was not followed.
+            return self.put(segment, Cause::Ordinary, before + after);
+        };
+        let asleep = rested.asleep.min(before + after);
+        let stalled = asleep - self.locked(segment, &rested, asleep);
+        self.put(segment, self.slept(stalled), stalled);
+        // How the rests are shared out is not known. Most of the time is where most of the rests are.
+        let (first, last) = if after >= before {
+            let last = after - asleep;
+            (before - (asleep - after), last)
+        } else {
+            let first = before - asleep;
+            (first, after - (asleep - before))
+        };
+        let waited = rested.waited.min(first + last);
+        self.waited(segment, &rested, waited);
+        let (first, last) = if after >= before {
+            (first - (waited - last), last - waited)
+        } else {
+            (first - waited, last - (waited - first))
+        };
+        self.put(segment, work, first);
+        self.put_of(segment, Kind::SerialFanOut, last);
+    }
+
+    /// The forwarder had nothing to do with the message for `time` from `from` on. What of it passed while bytes of the
+    /// connection were missing, a request or an acknowledgement perhaps, is the network's.
+    fn idle_dwell(&mut self, from: Nanos, time: Nanos, cause: Cause) {
+        let (begin, there) = self.leg.circumstances.missing.unwrap_or_default();
+        let lost = there.min(from + time) - begin.max(from).min(there);
+        let rest = self.lost_part(Segment::BrokerDwell, time, lost);
+        self.put(Segment::BrokerDwell, cause, rest);
+    }
+
+    /// Of how the forwarder's threads rested before they woke others, what fits into `time`, which is taken away from it.
+    fn handing_for(&mut self, time: Nanos) -> Rested {
+        let all = self.handing;
+        let asleep = all.asleep.min(time);
+        let waited = all.waited.min(time - asleep);
+        let throttled = all.throttled.min(waited);
+        self.handing = Rested {
+            asleep: all.asleep - asleep,
+            locked: all.locked - asleep,
+            waited: all.waited - waited,
+            throttled: all.throttled - throttled,
+            ..all
+        };
+        Rested { asleep, locked: all.locked.min(asleep), waited, throttled, ..all }
+    }
+
+    /// One thread of the forwarder: asleep, or the one that woke it at work; then waiting for a CPU.
+    fn dwell_hop(&mut self, hop: &Hop, rest: &mut Span, woken_by_own: bool, is_awaited: bool) {
+        let segment = Segment::BrokerDwell;
+        let work = Cause::Of(Kind::BrokerCpuBound);
+        if woken_by_own {
+            let rested = self.handing_for(rest.left_until(hop.woken));
+            self.broker_worked(rest, hop.woken, Some(rested), work);
+        } else {
+            let until = hop.left.unwrap_or(rest.from).min(hop.woken);
+            self.broker_worked(rest, until, self.rests.dwell, work);
+        }
+        let from = rest.from;
+        let asleep = rest.advance(hop.woken);
+        let cause = match hop.rest {
+            Rest::Asleep if is_awaited => Cause::Of(Kind::FetchWait),
+            Rest::Asleep => self.slept(asleep),
+            Rest::Blocked | Rest::Stopped | Rest::Preempted => Cause::Of(Kind::BrokerStalled),
+        };
+        match hop.rest {
+            Rest::Asleep => self.idle_dwell(from, asleep, cause),
+            _ => self.put(segment, cause, asleep),
+        }
+        let wait = rest.advance(hop.running);
+        self.hop_waited(segment, hop, &self.rests.before, wait);
+    }
+}
+
+/// A stretch of time that is cut off from its beginning.
+struct Span {
+    from: Nanos,
+    to: Nanos,
+    /// From when on its thread sent the message to others.
+    fan_out: Nanos,
+}
+
+impl Span {
+    /// How much of it lies before `until`.
+    fn left_until(&self, until: Nanos) -> Nanos {
+        until.min(self.to) - self.from
+    }
+
+    /// Cuts off what lies before `until`.
+    fn advance(&mut self, until: Nanos) -> Nanos {
+        let until = until.clamp(self.from, self.to);
+        let cut = until - self.from;
+        self.from = until;
+        cut
+    }
+}

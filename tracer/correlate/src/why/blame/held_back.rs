@@ -1,0 +1,58 @@
+//! What keeps bytes in their sender's socket.
+
+use super::super::explanation::{Cause, VerdictKind as Kind};
+use super::when;
+use wirelap_events::{Circumstances, Nagle, Nanos, TxState};
+
+/// A connection that has rested begins again with so many segments (`TCP_INIT_CWND`, include/net/tcp.h).
+const INITIAL_WINDOW: u32 = 10;
+
+/// What kept TCP from sending at once: the rules of `tcp_write_xmit` (`net/ipv4/tcp_output.c`), in its order.
+pub(super) fn held_back(tx: TxState, seen: &Circumstances, time: Nanos) -> Cause {
+    let (len, freed_by_ack) = (seen.send_len, seen.acked.is_some());
+    let mss = tx.mss.max(1);
+    let waiting = tx.unsent.saturating_add(len);
+    let segments = waiting.div_ceil(mss);
+    let is_short = !waiting.is_multiple_of(mss);
+    if tx.nagle == Nagle::Corked {
+        return Cause::Of(Kind::Corked);
+    }
+    if freed_by_ack {
+        if let Some(kind) = full_window(tx, waiting, segments) {
+            return Cause::Of(kind);
+        }
+        if tx.send_buffer > 0 && len > tx.send_buffer {
+            return Cause::Of(Kind::SendBuffer);
+        }
+    }
+    // Without an ACK, it leaves when as much has come together as fits into a segment.
+    let is_over = freed_by_ack || seen.whole_segment;
+    if tx.nagle == Nagle::On && tx.in_flight > 0 && is_short && is_over {
+        return Cause::Of(Kind::NagleDelayedAck);
+    }
+    if is_paced(tx, waiting, time) {
+        return Cause::Of(Kind::Pacing);
+    }
+    // `tcp_cwnd_restart`: the window that was read at the send is made smaller a moment later.
+    let has_rested = freed_by_ack && tx.in_flight == 0 && segments > INITIAL_WINDOW;
+    when(has_rested, Kind::CongestionWindow)
+}
+
+/// Which of the two windows so many bytes do not fit into; of both, the one with less room.
+fn full_window(tx: TxState, waiting: u32, segments: u32) -> Option<Kind> {
+    let room = tx.window.saturating_sub(tx.in_flight);
+    let room_of_segments = tx.cwnd.saturating_sub(tx.segments_out);
+    let is_congested = segments > room_of_segments;
+    if is_congested && room_of_segments.saturating_mul(tx.mss.max(1)) < room {
+        return Some(Kind::CongestionWindow);
+    }
+    (waiting > room)
+        .then_some(Kind::ReceiveWindow)
+        .or(is_congested.then_some(Kind::CongestionWindow))
+}
+
+/// Whether most of the time is what the pacing rate makes of so many bytes.
+fn is_paced(tx: TxState, waiting: u32, time: Nanos) -> bool {
+    let spread = u128::from(waiting) * 1_000_000_000 / u128::from(tx.pacing.max(1));
+    tx.pacing > 0 && spread >= u128::from(time.0) / 2
+}
