@@ -1,16 +1,15 @@
 //! Sockets and the calls on them: send, ready, read.
 
 use crate::Correlator;
-use crate::departures::Departure;
 use crate::flow::{Marks, Way};
 use crate::join::{Carrier, Taker};
 use crate::marks::Sending;
 use crate::sockets::Call;
 use wirelap_events::{
-    ByteRange, Cpu, FlowKey, Nanos, Offset, Origin, PacketHook, Pid, Probe, Read, ReadKind, Ready,
+    ByteRange, Cpu, FlowKey, Nanos, Offset, Origin, PacketHook, Probe, Read, ReadKind, Ready,
     ReadyKind, Send, SendKind, Socket, SocketId, Transport, TxState,
 };
-use wirelap_protocols::Side;
+use wirelap_protocols::{Protocol, Side};
 
 impl Correlator {
     pub(crate) fn socket(&mut self, at: Nanos, socket: &Socket) {
@@ -70,20 +69,18 @@ impl Correlator {
 
     pub(crate) fn closed(&mut self, at: Nanos, id: SocketId) {
         if let Some(way) = self.sockets.close(id, at) {
-            let pid = self.sockets.pid(Some(id));
-            self.ends(way, pid);
+            self.ends(way);
         }
     }
 
-    /// One end of a conversation is gone: that of the process `pid`, if it is known.
-    pub(crate) fn ends(&mut self, way: Way, pid: Option<Pid>) {
+    /// One end of a conversation is gone.
+    pub(crate) fn ends(&mut self, way: Way) {
         if let Some(conversation) = self.flows.get_mut(way)
             && !std::mem::replace(&mut conversation.closed, true)
         {
-            let has_farewell =
-                conversation.protocol().is_some_and(|protocol| protocol.says_goodbye());
+            let has_farewell = conversation.protocol().is_some_and(Protocol::says_goodbye);
             let is_abrupt = has_farewell && !conversation.ledger.is_closing();
-            self.departures.note(way, Departure { pid, is_abrupt });
+            self.departures.note(way, is_abrupt);
             self.closing.push_back(Way { side: Side::A, ..way });
         }
     }

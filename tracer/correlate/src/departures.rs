@@ -10,7 +10,7 @@ const LIMIT: usize = 256;
 /// A connection was closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Departure {
-    /// The process that closed it, or was ended.
+    /// The process that had read from it.
     pub pid: Option<Pid>,
     /// Its protocol has a farewell, and none had been seen.
     pub is_abrupt: bool,
@@ -18,24 +18,26 @@ pub struct Departure {
 
 /// The last connections that were closed.
 #[derive(Debug, Default)]
-pub struct Departures(VecDeque<(usize, u64, Departure)>);
+pub struct Departures(VecDeque<(usize, u64, bool)>);
 
 impl Departures {
-    pub fn note(&mut self, way: Way, departure: Departure) {
+    /// The conversation of `way` ends.
+    pub fn note(&mut self, way: Way, is_abrupt: bool) {
         if self.0.len() >= LIMIT {
             self.0.pop_front();
         }
-        self.0.push_back((way.index, way.serial, departure));
+        self.0.push_back((way.index, way.serial, is_abrupt));
     }
 
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// How the connection that `way` is of was closed; `None` if it was not, or too long ago.
-    pub fn of(&self, way: Way) -> Option<Departure> {
+    /// How the connection that a process read from was closed; `None` if it was not, or too long ago.
+    pub fn of(&self, (way, pid): (Way, Option<Pid>)) -> Option<Departure> {
         let mut last = self.0.iter().rev();
-        last.find(|(index, serial, _)| (*index, *serial) == (way.index, way.serial)).map(|of| of.2)
+        let found = last.find(|(index, serial, _)| (*index, *serial) == (way.index, way.serial));
+        found.map(|&(_, _, is_abrupt)| Departure { pid, is_abrupt })
     }
 }
 
@@ -49,10 +51,10 @@ mod tests {
         let way = |serial, side| Way { index: 1, serial, side };
         let mut departures = Departures::default();
         let departure = Departure { pid: Some(Pid(7)), is_abrupt: true };
-        departures.note(way(3, Side::A), departure);
-        assert_eq!(departures.of(way(3, Side::B)), Some(departure));
-        assert_eq!(departures.of(way(4, Side::A)), None);
-        (10..1_000).for_each(|serial| departures.note(way(serial, Side::A), departure));
-        assert_eq!((departures.of(way(3, Side::B)), departures.0.len()), (None, LIMIT));
+        departures.note(way(3, Side::A), true);
+        assert_eq!(departures.of((way(3, Side::B), Some(Pid(7)))), Some(departure));
+        assert_eq!(departures.of((way(4, Side::A), None)), None);
+        (10..1_000).for_each(|serial| departures.note(way(serial, Side::A), false));
+        assert_eq!((departures.of((way(3, Side::B), None)), departures.0.len()), (None, LIMIT));
     }
 }

@@ -117,8 +117,8 @@ impl Correlator {
             if !is_here || !self.messages.goes_on(message, leg) {
                 continue;
             }
-            let way = row.reached.before(message.subject, message.at);
-            if let Some(departure) = way.and_then(|way| self.departures.of(way)) {
+            let reader = row.reached.before(message.subject, message.at);
+            if let Some(departure) = reader.and_then(|reader| self.departures.of(reader)) {
                 losses.abandon(1, departure);
             }
         }

@@ -51,7 +51,7 @@ impl Correlator {
         self.make_room();
         let way = self.flows.add(packet.flow, packet.netns, at, &self.config);
         if last {
-            self.ends(way, None);
+            self.ends(way);
         }
         way
     }
@@ -68,7 +68,7 @@ impl Correlator {
         let since = at - conversation.seen;
         conversation.seen = conversation.seen.max(at);
         if tcp.flags & tcp_flags::RST != 0 {
-            self.ends(way, None);
+            self.ends(way);
         }
         let Some(conversation) = self.flows.get_mut(way) else { return };
         if !matches!(conversation.state, State::Decoding(..)) {

@@ -7,7 +7,7 @@
 use crate::flow::Way;
 use arrayvec::ArrayVec;
 use rustc_hash::FxHashMap;
-use wirelap_events::Nanos;
+use wirelap_events::{Nanos, Pid};
 
 /// Topics that are told apart in a row; of more, no message is said to be lost.
 const TOPICS: usize = 4096;
@@ -19,6 +19,8 @@ const WAYS: usize = 4;
 #[derive(Clone, Copy, Debug)]
 struct Reader {
     way: Way,
+    /// The process that reads from it.
+    pid: Option<Pid>,
     first: Nanos,
     last: Nanos,
 }
@@ -39,7 +41,7 @@ impl Reached {
     }
 
     /// A message of a topic that was sent at `at` came to its end on `way`.
-    pub fn note(&mut self, subject: u64, way: Way, at: Nanos) {
+    pub fn note(&mut self, subject: u64, (way, pid): (Way, Option<Pid>), at: Nanos) {
         if self.0.len() >= TOPICS && !self.0.contains_key(&subject) {
             return;
         }
@@ -47,6 +49,7 @@ impl Reached {
         if let Some(reader) = readers.iter_mut().find(|reader| reader.way == way) {
             reader.first = reader.first.min(at);
             reader.last = reader.last.max(at);
+            reader.pid = reader.pid.or(pid);
             return;
         }
         if readers.is_full() {
@@ -56,15 +59,15 @@ impl Reached {
                 readers.swap_remove(index);
             }
         }
-        readers.push(Reader { way, first: at, last: at });
+        readers.push(Reader { way, pid, first: at, last: at });
     }
 
     /// The connection that a message that was sent at `at` would have come to: of those that got earlier ones, and none
-    /// since, the last.
-    pub fn before(&self, subject: u64, at: Nanos) -> Option<Way> {
+    /// since, the last; and who read from it.
+    pub fn before(&self, subject: u64, at: Nanos) -> Option<(Way, Option<Pid>)> {
         let readers = self.0.get(&subject).into_iter().flatten();
         let before = readers.filter(|reader| reader.last < at);
-        before.max_by_key(|reader| reader.last).map(|reader| reader.way)
+        before.max_by_key(|reader| reader.last).map(|reader| (reader.way, reader.pid))
     }
 
     /// Whether somebody got what was sent before and what was sent after `at`.
@@ -83,22 +86,26 @@ mod tests {
         Way { index: 0, serial, side: Side::B }
     }
 
+    fn by(serial: u64) -> (Way, Option<Pid>) {
+        (way(serial), Some(Pid(7)))
+    }
+
     #[test]
     fn only_what_lies_between_two_that_came_is_lost() {
         let mut reached = Reached::default();
         assert!(!reached.covers(1, Nanos(5)));
-        reached.note(1, way(1), Nanos(3));
+        reached.note(1, by(1), Nanos(3));
         assert!(!reached.covers(1, Nanos(5)), "nothing came since");
-        reached.note(1, way(2), Nanos(9));
+        reached.note(1, by(2), Nanos(9));
         assert!(!reached.covers(1, Nanos(5)), "another one came, who was not there before");
-        reached.note(1, way(1), Nanos(7));
+        reached.note(1, by(1), Nanos(7));
         assert!(reached.covers(1, Nanos(5)));
         assert!(!reached.covers(2, Nanos(5)), "another topic");
         assert!(!reached.covers(1, Nanos(8)));
-        assert_eq!(reached.before(1, Nanos(8)), Some(way(1)));
+        assert_eq!(reached.before(1, Nanos(8)), Some(by(1)));
         assert_eq!(
             (reached.before(1, Nanos(10)), reached.before(2, Nanos(10))),
-            (Some(way(2)), None)
+            (Some(by(2)), None)
         );
     }
 
@@ -106,8 +113,8 @@ mod tests {
     fn memory_is_bounded() {
         let mut reached = Reached::default();
         for n in 0..10_000 {
-            reached.note(n, way(1), Nanos(1));
-            reached.note(0, way(n), Nanos(n));
+            reached.note(n, by(1), Nanos(1));
+            reached.note(0, by(n), Nanos(n));
         }
         assert_eq!((reached.0.len(), reached.0[&0].len()), (TOPICS, WAYS));
         assert_eq!(reached.0[&0].iter().map(|reader| reader.last.0).max(), Some(9_999));

@@ -243,11 +243,11 @@ impl Correlator {
         else {
             return;
         };
-        let (way, message) = (last.way, last.message);
+        let (reader, message) = ((last.way, last.receiver.pid), last.message);
         let Some(message) = self.messages.message(message) else { return };
         let (subject, at) = (message.subject, message.at);
         if let Some(row) = self.rows.get_mut(message.row) {
-            row.reached.note(subject, way, at);
+            row.reached.note(subject, reader, at);
         }
     }
 
@@ -359,7 +359,7 @@ impl Correlator {
             let Some(row) = self.rows.get_mut(gone.row) else { continue };
             let is_known = row.reached.covers(gone.subject, gone.at);
             let departure = row.reached.before(gone.subject, gone.at);
-            let departure = departure.and_then(|way| self.departures.of(way));
+            let departure = departure.and_then(|reader| self.departures.of(reader));
             let losses = &mut row.evidence.losses;
             // What is still under way at the end is not lost, unless nobody is there any more.
             let is_lost = !all || gone.at + LATE <= self.now;

@@ -224,6 +224,7 @@ fn what_comes_when_the_last_reader_was_killed_is_told() {
     assert_eq!(found.severity, Severity::Problem);
     assert!(found.evidence[0].contains("without the protocol's farewell"), "{found:?}");
     assert!(found.evidence[1].starts_with("30 of 60 messages"), "{found:?}");
+    assert!(found.evidence[0].contains("sub (pid 30)"), "{found:?}");
     // Who takes leave meant to.
     let verdicts = after_leaving(true);
     let found = verdicts.iter().find(|verdict| verdict.kind == VerdictKind::NeverDelivered);
