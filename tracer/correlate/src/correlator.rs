@@ -273,6 +273,10 @@ impl Correlator {
     /// Hands out everything that is still open, as far as it is known. For the end of a run.
     pub fn finish(&mut self, out: &mut dyn DeliverySink) {
         self.left = Some(self.overdue(self.now));
+        for conversation in self.flows.iter_mut() {
+            conversation.give_up_guesses();
+            conversation.tell(&mut self.totals);
+        }
         self.settle(out, true);
         self.settle_assemblies(out, true);
         self.expire(true, out);

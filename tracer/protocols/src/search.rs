@@ -100,6 +100,11 @@ impl Candidate {
         self.last
     }
 
+    /// Whether its first PDU has ended before `end`, or another one began where it had to.
+    pub fn is_followed_by(&self, end: Offset) -> bool {
+        self.last > self.start || self.next <= end
+    }
+
     fn add(&mut self, sight: Sight) {
         let follows = matches!((self.number, sight.number), (Some(last), Some(this))
             if last.0 == this.0 && last.1.checked_add(1) == Some(this.1));

@@ -52,6 +52,11 @@ pub struct Kept {
 }
 
 impl Kept {
+    /// One past its last byte.
+    pub fn end(&self) -> Offset {
+        self.packets.back().map_or(Offset(0), KeptPacket::end)
+    }
+
     fn push(&mut self, packet: KeptPacket, is_body: bool) {
         if !is_body {
             self.bytes += packet.bytes.len();

@@ -172,13 +172,17 @@ impl Conversation {
             }
             // Too little evidence is no place to begin at: it may be a length that never ends.
             let best = searches[side as usize].best_of(protocol);
-            let start = best.filter(|best| best.bits() >= HINTED_BITS).map(|best| best.start);
+            let best = best.filter(|best| best.bits() >= HINTED_BITS);
+            let start = best.map(|best| best.start);
             let kept = std::mem::take(&mut kept[side as usize]);
             self.skipped += kept.lost;
             let end = kept.packets.back().map(|last| last.at);
             let from = start.or(end).unwrap_or(at);
-            if start.is_some() {
-                self.flow_mut(side).stream = Some(Stream::new(side, false));
+            if let Some(best) = best {
+                let is_proven = best.is_followed_by(kept.end());
+                let stream =
+                    if is_proven { Stream::new(side, false) } else { Stream::guessing(side) };
+                self.flow_mut(side).stream = Some(stream);
             }
             for packet in kept.packets {
                 let before = from.0.saturating_sub(packet.at.0);

@@ -168,7 +168,7 @@ impl Connection for Kafka {
     fn resync(&self, side: Side, head: &[u8]) -> bool {
         let fits = |found: Read<Sight>| {
             found.is_ok_and(|found| {
-                found.evidence == Evidence::Strong || self.calls.fits(found.correlation_id)
+                found.evidence >= Evidence::Strong || self.calls.fits(found.correlation_id)
             })
         };
         match self.client {

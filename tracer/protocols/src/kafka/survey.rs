@@ -5,6 +5,7 @@ use super::apis::{API_VERSIONS, PRODUCE};
 use super::fields::{Fault, Fields, Read, ensure};
 use super::head::{guess_fetch, promises_fetch};
 use super::header::{RequestHeader, SIZE_BYTES, pdu_bytes};
+use super::topics;
 use super::walk::{Layout, Walk};
 use crate::{Look, Recognition, Sight as Seen};
 
@@ -20,9 +21,14 @@ const FIRST_CORRELATION_IDS: std::ops::RangeInclusive<i32> = 0..=1000;
 pub(super) enum Evidence {
     /// Nothing contradicts.
     Weak,
-    /// Hardly anything else looks like it.
+    /// Hardly anything else looks like it where a PDU may start.
     Strong,
+    /// Nor anywhere else, and there are a thousand places in a packet.
+    Certain,
 }
+
+/// A name of so many characters is none by chance: some in ten pairs of bytes of a topic's id look like one.
+const TELLING_NAME: usize = 5;
 
 /// What looks like the start of a PDU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,19 +54,28 @@ pub(super) fn request(head: &[u8]) -> Read<Sight> {
     ensure(header.correlation_id >= 0)?;
     let confirmed = match header.call.key {
         API_VERSIONS => api_versions(header.call.version, fields).map(|()| true),
+        PRODUCE if header.call.version < 3 => older_produce(fields).map(|()| true),
         PRODUCE => Layout::of(header.call).map_or(Ok(false), |layout| {
             let mut walk = Walk::new(layout, fields.left());
             walk.next(fields.peek_up_to(fields.left())).map(|_| true)
         }),
         _ => Ok(false),
     };
-    let evidence = match confirmed {
-        Err(Fault::Malformed) => return Err(Fault::Malformed),
-        Ok(true) => Evidence::Strong,
-        _ if header.is_named() => Evidence::Strong,
+    let name = header.client_id.filter(|_| header.is_named()).map_or(0, <[u8]>::len);
+    let evidence = match (confirmed, name) {
+        (Err(Fault::Malformed), _) => return Err(Fault::Malformed),
+        (Ok(true), _) | (_, TELLING_NAME..) => Evidence::Certain,
+        (_, 1..) => Evidence::Strong,
         _ => Evidence::Weak,
     };
     Ok(Sight { total, correlation_id: header.correlation_id, evidence })
+}
+
+/// The body of a Produce request of the versions before 3, which has no transaction: up to the first topic. Zeros alone
+/// look like its header.
+fn older_produce(mut fields: Fields<'_>) -> Read<()> {
+    ensure((-1..=1).contains(&fields.i16()?) && fields.i32()? >= 0)?;
+    ensure(fields.count()? > 0 && fields.string()?.is_some_and(topics::is_name))
 }
 
 /// The body of an `ApiVersions` request (KIP-511): the client's software and its version.
@@ -84,7 +99,7 @@ pub(super) fn response(head: &[u8]) -> Read<Sight> {
     let (total, mut fields) = sized(head)?;
     let correlation_id = fields.i32()?;
     let call = guess_fetch(fields)?;
-    let evidence = if call.is_some() { Evidence::Strong } else { Evidence::Weak };
+    let evidence = if call.is_some() { Evidence::Certain } else { Evidence::Weak };
     Ok(Sight { total, correlation_id, evidence })
 }
 
@@ -105,8 +120,8 @@ pub(super) fn has_records(head: &[u8]) -> bool {
 pub(super) fn recognise(head: &[u8], at_start: bool) -> Recognition {
     let request = request(head);
     match (request, response(head)) {
-        (Ok(request @ Sight { evidence: Evidence::Strong, .. }), _) => believed(head, request),
-        (_, Ok(Sight { evidence: Evidence::Strong, .. })) => Recognition::Yes,
+        (Ok(request), _) if request.evidence >= Evidence::Strong => believed(head, request),
+        (_, Ok(response)) if response.evidence >= Evidence::Strong => Recognition::Yes,
         (Ok(request), _) => believed(head, request),
         (Err(Fault::Short(_)), _) | (_, Err(Fault::Short(_))) => Recognition::NeedMore,
         (_, Ok(sight)) if sight.total == head.len() as u64 => {
@@ -124,7 +139,7 @@ fn believed(head: &[u8], sight: Sight) -> Recognition {
     let followed = tail.is_empty() || !matches!(request(tail), Err(Fault::Malformed));
     match sight.evidence {
         _ if !followed => Recognition::No,
-        Evidence::Strong => Recognition::Yes,
+        Evidence::Strong | Evidence::Certain => Recognition::Yes,
         Evidence::Weak => Recognition::Maybe,
     }
 }
@@ -141,7 +156,7 @@ pub(super) fn sight(head: &[u8]) -> Look {
     }
     let (request, response) = (request(head), response(head));
     for sight in [request, response].into_iter().flatten() {
-        if sight.evidence == Evidence::Strong {
+        if sight.evidence >= Evidence::Strong {
             return Look::Pdu(Seen::new(sight.total, STRONG_BITS));
         }
     }
@@ -160,7 +175,7 @@ pub(super) fn sight(head: &[u8]) -> Look {
 /// Whether a request of a client with a name, or records, are at the front of `head`.
 pub(super) fn stands_out(head: &[u8]) -> bool {
     // Keys and versions of requests are small numbers.
-    let is_strong =
-        |found: Read<Sight>| found.is_ok_and(|found| found.evidence == Evidence::Strong);
-    matches!(head, [0..=6, _, _, _, 0, 0..=100, 0, 0..=30, ..]) && is_strong(request(head))
+    let is_certain =
+        |found: Read<Sight>| found.is_ok_and(|found| found.evidence == Evidence::Certain);
+    matches!(head, [0..=6, _, _, _, 0, 0..=100, 0, 0..=30, ..]) && is_certain(request(head))
 }

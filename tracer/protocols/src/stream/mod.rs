@@ -38,6 +38,8 @@ pub struct Stream {
     undecoded: u64,
     /// Bytes that may still be searched for a PDU inside packets, see [`resync`].
     search_left: usize,
+    /// That a PDU starts with the first byte is only a guess, which nothing has confirmed yet.
+    is_unproven: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -69,7 +71,13 @@ impl Stream {
             buffer: Vec::new(),
             undecoded: 0,
             search_left: resync::SEARCH_BYTES,
+            is_unproven: false,
         }
+    }
+
+    /// One direction whose first byte most likely starts a PDU: if that is longer than its packet, what follows decides.
+    pub fn guessing(side: Side) -> Stream {
+        Stream { is_unproven: true, ..Stream::new(side, false) }
     }
 
     /// Takes the bytes of one packet, in flow order. `at` is the offset of `bytes[0]`; `missing`
@@ -174,9 +182,11 @@ impl Stream {
                 if let Some((bytes, tail)) = rest.split_at_checked(to_usize(len)) {
                     conn.pdu(self.side, Pdu { range, bytes }, out);
                     self.advance(len);
+                    self.is_unproven = false;
                     return tail;
                 }
-                self.state = State::Body { range, cut: false, guess: false };
+                let guess = self.is_unproven && !conn.is_certain(self.side, rest);
+                self.state = State::Body { range, cut: false, guess };
                 rest
             }
             PduLen::Need(need) => {
@@ -216,7 +226,8 @@ impl Stream {
                 let (taken, tail) = split_up_to(rest, self.buffer.len() - before);
                 self.advance(taken.len() as u64);
                 let range = ByteRange::new(start, len);
-                self.state = State::Body { range, cut: false, guess: false };
+                let guess = self.is_unproven && !conn.is_certain(self.side, &self.buffer);
+                self.state = State::Body { range, cut: false, guess };
                 if self.left_of(range) == 0 {
                     self.deliver(range, conn, out);
                 }
@@ -275,6 +286,7 @@ impl Stream {
     fn deliver(&mut self, range: ByteRange, conn: &mut dyn Connection, out: &mut dyn FrameSink) {
         conn.pdu(self.side, Pdu { range, bytes: &self.buffer }, out);
         self.empty_buffer();
+        self.is_unproven = false;
         self.state = BETWEEN_PDUS;
     }
 

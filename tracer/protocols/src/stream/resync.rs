@@ -84,6 +84,7 @@ impl Stream {
     fn lock(&mut self, conn: &mut dyn Connection) {
         self.lose(conn);
         self.state = BETWEEN_PDUS;
+        self.is_unproven = false;
         self.search_left = SEARCH_BYTES;
     }
 }

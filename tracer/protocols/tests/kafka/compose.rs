@@ -1,4 +1,4 @@
-//! Composes Produce requests of version 9 and Fetch responses of version 12.
+//! Composes Produce requests of version 9 and Fetch responses of version 12 and, with ids of topics, 13.
 
 /// `UNSIGNED_VARINT`.
 fn unsigned(mut n: usize) -> Vec<u8> {
@@ -64,15 +64,47 @@ pub fn produce(correlation_id: usize, topic: &str, batches: &[u8]) -> Vec<u8> {
 
 /// A Fetch request; its body does not matter.
 pub fn fetch(correlation_id: usize) -> Vec<u8> {
-    pdu(&[b"\0\x01\0\x0c", &i32_of(correlation_id)[..], b"\0\x05maker\0\0\0"].concat())
+    fetch_of(12, correlation_id)
+}
+
+/// A Fetch request that is answered with the ids of topics.
+pub fn fetch_by_id(correlation_id: usize) -> Vec<u8> {
+    fetch_of(13, correlation_id)
+}
+
+/// A Fetch request of a consumer that takes what is committed only.
+pub fn fetch_committed(correlation_id: usize) -> Vec<u8> {
+    let head = [b"\0\x01\0\x0c", &i32_of(correlation_id)[..], b"\0\x05maker\0"].concat();
+    let limits = [&[0xFF; 4][..], &i32_of(500), &i32_of(1), &i32_of(1 << 20), &[1]].concat();
+    pdu(&[&head[..], &limits, &[0; 4], &[0xFF; 4], b"\x01\x01\x01\0"].concat())
+}
+
+/// A batch of a transaction.
+pub fn transactional(mut batch: Vec<u8>) -> Vec<u8> {
+    batch[22] |= 0x10;
+    batch
+}
+
+fn fetch_of(version: u8, correlation_id: usize) -> Vec<u8> {
+    let head = [b"\0\x01\0", &[version][..], &i32_of(correlation_id)].concat();
+    pdu(&[&head[..], b"\0\x05maker\0\0\0"].concat())
 }
 
 /// A response to a Fetch request, of `topic-0`.
 pub fn fetched(correlation_id: usize, topic: &str, batches: &[u8]) -> Vec<u8> {
+    let name = [unsigned(topic.len() + 1), topic.into()].concat();
+    response(correlation_id, &name, batches)
+}
+
+/// A response with the id of the topic.
+pub fn fetched_by_id(correlation_id: usize, id: [u8; 16], batches: &[u8]) -> Vec<u8> {
+    response(correlation_id, &id, batches)
+}
+
+fn response(correlation_id: usize, topic: &[u8], batches: &[u8]) -> Vec<u8> {
     let records = [unsigned(batches.len() + 1), batches.to_vec()].concat();
     let partition = [&i32_of(0)[..], &[0; 26], b"\x01\xff\xff\xff\xff", &records].concat();
-    let name = [unsigned(topic.len() + 1), topic.into()].concat();
-    let topics = only(&[name, only(&partition)].concat());
+    let topics = only(&[topic, &only(&partition)].concat());
     pdu(&[&i32_of(correlation_id)[..], &[0; 11], &topics, b"\0"].concat())
 }
 

@@ -5,6 +5,7 @@
 mod common;
 
 mod captures;
+#[allow(dead_code)] // The tests of the joining use more of it.
 mod compose;
 mod large;
 mod pcap;

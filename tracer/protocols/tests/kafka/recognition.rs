@@ -1,7 +1,7 @@
 //! What is taken for Kafka, and what is not.
 
 use crate::common::transcript;
-use crate::compose::{fetched, heartbeat, produce, uniform};
+use crate::compose::{fetched, fetched_by_id, heartbeat, produce, uniform};
 use wirelap_events::Transport;
 use wirelap_protocols::kafka::PROTOCOL;
 use wirelap_protocols::recognise::{Choice, choose};
@@ -79,4 +79,17 @@ fn what_contradicts_is_not_kafka() {
     // Something else follows.
     let followed = [&good[..], b"GET / HTTP/1.1\r\n\r\n"].concat();
     assert_eq!(PROTOCOL.recognise(TCP, &followed, true), Recognition::No);
+}
+
+/// Zeros and two letters of a topic's id behind them.
+#[test]
+fn no_request_starts_within_a_response_without_records() {
+    for start in [&b"jD-X"[..], b"abcd", b"Zz\xDB\xDB"] {
+        let mut id = [0xDB; 16];
+        id[..start.len()].copy_from_slice(start);
+        let response = fetched_by_id(19, id, b"");
+        for at in 1..response.len() {
+            assert!(!PROTOCOL.stands_out(&response[at..]), "{start:?} at {at}");
+        }
+    }
 }
