@@ -120,8 +120,12 @@ impl Correlator {
         if let Some(end) = asides.asked {
             let after_loss = conversation.flow(way.back().side).came_late();
             let ask = asides.ask;
-            let request = Request { at, end, after_loss, ask, ..Request::default() };
+            let free_since = conversation.flow(way.back().side).read_last();
+            let request = Request { at, end, after_loss, ask, free_since, ..Request::default() };
             conversation.flow_mut(way.side).asks(request);
+        }
+        if asides.committed {
+            conversation.flow_mut(way.back().side).answered_at_commit();
         }
         if asides.upkeep
             && let Some((row, _)) = conversation.row

@@ -96,6 +96,12 @@ impl Schedules<'_> {
     /// Between the read of the leg before and the send of this one.
     fn dwell(self, leg: &Leg, Had { read, by }: Had, rests: &mut Rests) {
         let Some(sent) = leg.times.get(Stage::Send) else { return };
+        let seen = &leg.circumstances;
+        if let (Some(asked), Some(free), Some(reader)) = (seen.asked, seen.free_since, leg.reader)
+            && asked.min(sent) > free.max(read)
+        {
+            rests.asker = self.rested(reader, free.max(read), asked.min(sent));
+        }
         rests.before = self.waits(&leg.before, read, sent);
         rests.handing = self.between(&leg.before, read, sent);
         let mut woken = leg.before.iter().filter(|hop| hop.running > read);

@@ -165,6 +165,8 @@ impl Correlator {
             first.circumstances.ask_resent = read.is_some_and(|(_, resent)| resent);
             first.circumstances.asked_after_loss = request.is_some_and(|r| r.after_loss);
             first.circumstances.ask = request.and_then(|request| request.ask);
+            first.circumstances.free_since = request.and_then(|request| request.free_since);
+            first.circumstances.awaits_commit = request.is_some_and(|r| r.awaits_commit);
             first.circumstances.filled = request.and_then(|request| request.filled);
         }
         first.circumstances.start_up = start_up;

@@ -149,6 +149,9 @@ pub struct Rests {
     /// How the sender rested between the last time that it was woken during the dwell, and its send; `None` if it was
     /// not followed.
     pub sender: Option<Rested>,
+    /// How the reader rested while the forwarder had the message and it had not yet asked for it, as far as it could have
+    /// asked; `None` if it asked before, or was not followed.
+    pub asker: Option<Rested>,
     /// How the threads of the wake chain waited for a CPU after their wakeups.
     pub chain: Rested,
     /// The same of the threads that ran before the send.
@@ -171,6 +174,7 @@ impl Rests {
         reader: Some(Rested::NONE),
         dwell: Some(Rested::NONE),
         sender: Some(Rested::NONE),
+        asker: None,
         chain: Rested::NONE,
         before: Rested::NONE,
         handoff: Rested::NONE,
@@ -219,6 +223,8 @@ pub struct Circumstances {
     pub asked: Option<Nanos>,
     /// When the sender had read that request, as far as it was seen.
     pub taken: Option<Nanos>,
+    /// When the receiver had read all that it had got before it made that request: from then on it could have asked.
+    pub free_since: Option<Nanos>,
     /// TCP had to send that request again.
     pub ask_resent: bool,
     /// TCP had to send again what the receiver got before it asked: it could not ask earlier.
@@ -228,6 +234,8 @@ pub struct Circumstances {
     /// When the sender had read the last of the messages that it sent in answer to that request, as far as they were
     /// seen.
     pub filled: Option<Nanos>,
+    /// It is a transaction's, and its receiver takes what is committed only.
+    pub awaits_commit: bool,
     /// A keep-alive or discovery frame was on the same connection while the message was under way.
     pub beside_upkeep: bool,
     /// One of the first messages of its connection, or sent within a second of its opening.

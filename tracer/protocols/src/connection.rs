@@ -175,6 +175,9 @@ pub trait FrameSink {
     /// The frame that follows asks for messages, and says how long it may be kept waiting for them.
     fn asks(&mut self, _ask: Ask) {}
 
+    /// The messages that follow are a transaction's, and are handed to their reader once that is committed.
+    fn awaits_commit(&mut self) {}
+
     /// The frame before has so many bytes, and became so many when it was opened: the messages that follow, in frames
     /// without bytes, are in there.
     fn unpacked(&mut self, _bytes: u64, _opened: u64) {}

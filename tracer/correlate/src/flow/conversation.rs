@@ -114,6 +114,8 @@ pub struct Asides {
     pub asked: Option<Offset>,
     /// What that said of how long it may be kept waiting.
     pub ask: Option<Ask>,
+    /// Messages that their receiver is given once their transaction is committed.
+    pub committed: bool,
 }
 
 /// What a decoder hands over.
@@ -177,6 +179,10 @@ impl FrameSink for Collector<'_> {
 
     fn asks(&mut self, ask: Ask) {
         self.asides.ask = Some(ask);
+    }
+
+    fn awaits_commit(&mut self) {
+        self.asides.committed = true;
     }
 
     fn unpacked(&mut self, bytes: u64, opened: u64) {
@@ -399,6 +405,15 @@ impl Conversation {
         let streams = self.flows.iter().filter_map(|flow| flow.stream.as_ref());
         let all: u64 = streams.map(Stream::undecoded_bytes).sum();
         all.saturating_add(self.skipped).saturating_sub(self.paused)
+    }
+
+    /// Nothing more comes: what was followed on a guess that nothing has confirmed is in no frame.
+    pub fn give_up_guesses(&mut self) {
+        let State::Decoding(_, connection) = &mut self.state else { return };
+        let streams = self.flows.iter_mut().filter_map(|flow| flow.stream.as_mut());
+        for stream in streams.filter(|stream| !stream.is_in_sync()) {
+            stream.finish(&mut **connection);
+        }
     }
 
     /// What passed without a packet event, and what of the rest could not be read.

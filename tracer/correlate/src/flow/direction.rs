@@ -29,10 +29,14 @@ pub struct Request {
     pub end: Offset,
     /// When it was read, and whether TCP had to send it, or what came before it, again.
     pub read: Option<(Nanos, bool)>,
+    /// When who asks had read all that came before.
+    pub free_since: Option<Nanos>,
     /// TCP had to send the answer before it again.
     pub after_loss: bool,
     /// How long it may be kept waiting, if it says.
     pub ask: Option<Ask>,
+    /// Its answer has messages of a transaction, which are handed out when that is committed.
+    pub awaits_commit: bool,
     /// When who answers it had read the last of the messages that it answers with.
     pub filled: Option<Nanos>,
 }
@@ -253,6 +257,19 @@ impl Flow {
         let last = ByteRange { start: Offset(end.0.saturating_sub(1)), end };
         let seen = self.marks.path(last, 0).circumstances;
         seen.resent || seen.behind_loss
+    }
+
+    /// When the last bytes that came were read.
+    pub fn read_last(&self) -> Option<Nanos> {
+        let end = self.bytes.next()?;
+        self.marks.read_at(ByteRange { start: Offset(end.0.saturating_sub(1)), end })
+    }
+
+    /// The last request is answered with messages that are handed out when their transaction is committed.
+    pub fn answered_at_commit(&mut self) {
+        if let Some(requests) = &mut self.requests {
+            requests.newest_mut().awaits_commit = true;
+        }
     }
 
     /// All bytes before `end` were read at `at`: the last request may be among them.

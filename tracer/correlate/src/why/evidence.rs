@@ -151,7 +151,7 @@ impl Parts for Recorder<'_> {
         let cell = Cell { leg, segment, cause };
         self.gathered.breakdown.part(self.one_way, cell, time);
         let Cause::Of(kind) = cause else { return self.ordinary(leg, segment, time) };
-        let is_late = kind == VerdictKind::FetchWait && was_asked_late(self.delivery, leg);
+        let is_late = segment == Segment::BrokerDwell && was_asked_late(self.delivery, leg);
         let on = &self.delivery.legs[leg];
         let sends = is_senders(kind, segment, &on.circumstances);
         let task = if sends { on.sender } else { on.reader };
@@ -174,7 +174,9 @@ impl Parts for Recorder<'_> {
             finding.task = task;
             finding.reader = on.reader;
             finding.holder = holder.copied();
-            finding.rest = rest_of(on, segment);
+            // Of a reader that did not ask it is not known how it rested.
+            let is_asking = segment == Segment::BrokerDwell && !sends;
+            finding.rest = if is_asking { None } else { rest_of(on, segment) };
             finding.circumstances = on.circumstances;
         }
     }
@@ -275,7 +277,10 @@ fn is_senders(kind: VerdictKind, segment: Segment, seen: &Circumstances) -> bool
             let is_readers = segment != Segment::Write || !seen.is_late_write();
             !(is_readers && is_of_thread(kind)) && kind != VerdictKind::ReceiveWindow
         }
-        Segment::BrokerDwell => true,
+        // A reader that did not ask for what its broker had.
+        Segment::BrokerDwell => {
+            !matches!(kind, VerdictKind::ClientStalled | VerdictKind::ReaderBusy)
+        }
         _ => false,
     }
 }

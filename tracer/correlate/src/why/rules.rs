@@ -16,6 +16,9 @@ use super::timeline::Period;
 use super::weigh::{Cost, Measured, ratio};
 use wirelap_events::{Comm, MAX_LEGS, Nanos, Pid, Segment, TaskId};
 
+/// What helps where messages wait for the end of their transaction.
+const COMMIT: &str = "commit transactions sooner, with fewer messages each, or let the consumer read what is not committed (`isolation.level`)";
+
 /// A thread that is on a CPU so much of the time has no room left.
 const SATURATED: f64 = 0.8;
 
@@ -84,6 +87,7 @@ impl Court<'_> {
         );
         let remedy = match kind {
             Kind::CpuThrottled => quotas::remedy(&self.evidence.setting, finding.cgroup),
+            Kind::FetchWait if finding.circumstances.awaits_commit => COMMIT.into(),
             _ => remedy,
         };
         Verdict {

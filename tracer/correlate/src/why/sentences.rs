@@ -50,10 +50,18 @@ pub fn of(
             clauses
                 .push("its packet was left to ksoftirqd, which had to be scheduled first".into());
         }
-        Kind::BrokerCpuBound | Kind::ReaderBusy => clauses.extend(busy(evidence, finding)),
+        Kind::BrokerCpuBound => clauses.extend(busy(evidence, finding)),
+        Kind::ReaderBusy => {
+            clauses.extend(asked_late(finding));
+            clauses.extend(busy(evidence, finding));
+        }
         Kind::SerialFanOut => clauses.extend(in_turn(finding)),
         Kind::FetchWait => clauses.push(asked(finding)),
-        Kind::BrokerStalled | Kind::ClientStalled => clauses.extend(stalled(finding)),
+        Kind::BrokerStalled => clauses.extend(stalled(finding)),
+        Kind::ClientStalled => {
+            clauses.extend(asked_late(finding));
+            clauses.extend(stalled(finding));
+        }
         _ => {}
     }
     clauses
@@ -256,9 +264,16 @@ fn busy(evidence: &Evidence, finding: &Finding) -> Option<String> {
     Some(format!("thread {} was on a CPU {:.0} % of the time", task.tid.0, busy * 100.0))
 }
 
+/// Most of it is that the reader had not asked.
+fn asked_late(finding: &Finding) -> Option<String> {
+    let is_late = 2 * finding.late_requests >= finding.parts.max(1);
+    is_late.then(|| "it asked for messages only after the broker had them".into())
+}
+
 fn asked(finding: &Finding) -> String {
-    let late = finding.late_requests as f64 / finding.parts.max(1) as f64;
-    if late >= 0.5 {
+    if finding.circumstances.awaits_commit {
+        "the messages are a transaction's, and the consumer is given only what is committed (`isolation.level`)".into()
+    } else if asked_late(finding).is_some() {
         "the consumer asked for messages only after the broker had them".into()
     } else {
         match finding.circumstances.ask {

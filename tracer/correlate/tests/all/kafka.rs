@@ -5,7 +5,10 @@
 pub mod compose;
 
 use crate::world::{Connection, World, process};
-use compose::{batch, fetch, fetched, produce, record};
+use compose::{
+    batch, fetch, fetch_by_id, fetch_committed, fetched, fetched_by_id, produce, record,
+    transactional,
+};
 use wirelap_events::Nanos;
 
 /// A broker, a producer and a consumer, all connected.
@@ -100,4 +103,81 @@ fn a_batch_that_cannot_be_opened_says_how_many_it_has() {
     assert_eq!(played.snapshot.trust.unread_messages, 120);
     let notes = played.group().notes.join(" ");
     assert!(notes.contains("60 messages on the way to the broker, and 60 from it"), "{notes}");
+}
+
+/// Zeros look like the header of a request, and the id of a topic behind them like the name of its client. A response that
+/// is found first, before its connection is known to be Kafka's, is none of that.
+#[test]
+fn the_id_of_a_topic_is_no_clients_name() {
+    for start in [&b"jD-X"[..], b"jDab", b"Abcdefghijklmnop"] {
+        let mut id = [0xDB; 16];
+        id[..start.len()].copy_from_slice(start);
+        let mut world = World::new();
+        let broker = process(10, "java");
+        let mut join = |pid: u32, name: &'static str| {
+            let from = format!("127.0.0.1:{}", 40_000 + pid);
+            world.existing(process(pid, name), &from, broker, "127.0.0.1:7831")
+        };
+        let (mut producer, mut consumer) = (join(20, "producer"), join(30, "consumer"));
+        world.message(&mut producer.up, &produce(1, "t", &batch(1, &record(b"before"))));
+        for n in 2..42 {
+            // Waited for in vain.
+            world.message(&mut consumer.down, &fetched_by_id(2 * n, id, b""));
+            world.message(&mut consumer.up, &fetch_by_id(2 * n + 1));
+            let records = batch(1, &record(format!("value {n}").as_bytes()));
+            world.message(&mut producer.up, &produce(n, "t", &records));
+            world.message(&mut consumer.down, &fetched_by_id(2 * n + 1, id, &records));
+            world.message(&mut consumer.up, &fetch_by_id(2 * n + 2));
+        }
+        let played = world.play();
+        assert_eq!(played.counts(), [41, 40, 40, 0], "{start:?}");
+    }
+}
+
+/// A broker keeps a transaction's messages until it is committed, for those who want no others.
+#[test]
+fn what_a_commit_is_waited_for_is_told() {
+    for (is_committed, is_transactional) in
+        [(true, true), (true, false), (false, true), (false, false)]
+    {
+        let mut world = World::new();
+        let (mut producer, mut consumer) = house(&mut world);
+        for n in 0..20 {
+            let ask = if is_committed { fetch_committed(n) } else { fetch(n) };
+            world.message(&mut consumer.up, &ask);
+            let plain = batch(1, &record(format!("value {n}").as_bytes()));
+            let records = if is_transactional { transactional(plain) } else { plain };
+            world.message(&mut producer.up, &produce(n, "t", &records));
+            world.now += 30_000_000;
+            world.message(&mut consumer.down, &fetched(n, "t", &records));
+        }
+        let played = world.play();
+        assert_eq!(played.counts(), [20, 20, 20, 0]);
+        for delivery in &played.deliveries {
+            let seen = &delivery.legs[1].circumstances;
+            assert_eq!(seen.awaits_commit, is_committed && is_transactional);
+        }
+    }
+}
+
+/// A consumer that has its last answer and does not ask for more keeps the messages waiting, not the broker.
+#[test]
+fn a_consumer_that_asks_late_is_seen_to_have_been_free() {
+    let mut world = World::new();
+    let (mut producer, mut consumer) = house(&mut world);
+    let mut free = Vec::new();
+    for n in 0..20 {
+        let records = batch(1, &record(format!("value {n}").as_bytes()));
+        world.message(&mut producer.up, &produce(n, "t", &records));
+        world.now += 30_000_000;
+        world.message(&mut consumer.up, &fetch(n));
+        let (_, read) = world.message(&mut consumer.down, &fetched(n, "t", &records));
+        free.push(read);
+    }
+    let played = world.play();
+    for (delivery, before) in played.deliveries.iter().skip(1).zip(free) {
+        let seen = &delivery.legs[1].circumstances;
+        assert_eq!(seen.free_since, Some(before));
+        assert!(seen.asked > Some(before + Nanos(30_000_000)));
+    }
 }

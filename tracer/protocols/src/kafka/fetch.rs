@@ -45,6 +45,8 @@ pub(super) struct Positions {
     all: FxHashMap<(u64, i32), Position>,
     /// It is another broker, which keeps a copy of the partitions.
     pub is_replica: bool,
+    /// Its consumer takes what is committed only (KIP-98).
+    pub is_committed: bool,
 }
 
 /// What a record is for a consumer.
@@ -61,8 +63,8 @@ impl Positions {
     /// Learns from the body of the Fetch request with this correlation id. Returns how long the broker may keep it waiting.
     pub fn asked(&mut self, id: i32, call: Call, body: Fields<'_>) -> Option<Ask> {
         let mut fields = body;
-        let (ask, replica) = head(call, &mut fields).ok()?;
-        self.is_replica = replica;
+        let Preamble { ask, is_replica, is_committed } = head(call, &mut fields).ok()?;
+        (self.is_replica, self.is_committed) = (is_replica, is_committed);
         // What was read before an end that is missing stays.
         let _ = self.topics(id, call, &mut fields);
         Some(ask)
@@ -121,13 +123,22 @@ impl Positions {
 }
 
 /// What stands before the topics.
-fn head(call: Call, fields: &mut Fields<'_>) -> Read<(Ask, bool)> {
+struct Preamble {
+    ask: Ask,
+    is_replica: bool,
+    is_committed: bool,
+}
+
+fn head(call: Call, fields: &mut Fields<'_>) -> Read<Preamble> {
     let replica = if call.version <= 14 { fields.i32()? } else { -1 };
     let wait = u64::try_from(fields.i32()?).unwrap_or(0);
     let least = u64::try_from(fields.i32()?).unwrap_or(0);
-    fields.take(if call.version >= 7 { 13 } else { 5 })?;
+    fields.take(4)?;
+    let is_committed = fields.u8()? == 1;
+    fields.take(if call.version >= 7 { 8 } else { 0 })?;
     let longest = Nanos::from_millis(wait);
-    Ok((Ask { longest, least_bytes: least }, replica >= 0))
+    let ask = Ask { longest, least_bytes: least };
+    Ok(Preamble { ask, is_replica: replica >= 0, is_committed })
 }
 
 /// A partition's index, and the offset that is asked for.

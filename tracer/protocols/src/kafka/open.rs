@@ -129,6 +129,10 @@ impl Open {
                 }
                 if let (Some(_), Some(walk)) = (class, self.walk) {
                     at.begin(walk.header());
+                    let is_held = beside.positions.is_committed && !at.internal;
+                    if is_fetched && is_held && walk.header().is_transactional() {
+                        out.awaits_commit();
+                    }
                 }
                 let class = class.map(|class| if at.internal { Class::Other } else { class });
                 out.frame(&self.between(range, before, class));

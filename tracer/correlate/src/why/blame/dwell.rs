@@ -25,10 +25,14 @@ impl LegParts<'_> {
         let seen = &self.leg.circumstances;
         let (was_lost, taken) = (seen.asked_after_loss, seen.taken.filter(|_| seen.ask_resent));
         if let Some(asked) = asked {
+            // It could not ask before it had what came before; from then on, it is late by its own doing.
             let from = rest.from;
-            let waited = rest.advance(asked);
+            let waited = rest.advance(seen.free_since.map_or(asked, |free| free.min(asked)));
             let kind = if was_lost { Kind::Retransmission } else { Kind::FetchWait };
             self.idle_dwell(from, waited, Cause::Of(kind));
+            let from = rest.from;
+            let late = rest.advance(asked);
+            self.asked_late(from, late);
         }
         if let Some(taken) = taken {
             self.put_of(Segment::BrokerDwell, Kind::Retransmission, rest.advance(taken));
@@ -37,6 +41,12 @@ impl LegParts<'_> {
         if let Some(until) = asked.and_then(|asked| self.may_wait_until(asked, sent)) {
             self.put_of(Segment::BrokerDwell, Kind::FetchWait, rest.advance(until));
             is_awaited = false;
+        }
+        // A thread of the broker's leads to the send when the transaction has ended; what others did before is not about it.
+        if seen.awaits_commit
+            && let Some(last) = self.leg.before.last()
+        {
+            self.put_of(Segment::BrokerDwell, Kind::FetchWait, rest.advance(last.woken));
         }
         let mut woken_by_own = false;
         for hop in &self.leg.before {
@@ -54,6 +64,21 @@ impl LegParts<'_> {
         let seen = !self.leg.before.is_empty();
         let rested = self.rests.sender;
         self.broker_worked(&mut rest, sent, rested, when(seen, Kind::BrokerCpuBound));
+    }
+
+    /// The reader let `time` pass from `from` on before it asked.
+    fn asked_late(&mut self, from: Nanos, time: Nanos) {
+        let segment = Segment::BrokerDwell;
+        let Some(rested) = self.rests.asker.filter(|_| self.is_last && time >= NAP) else {
+            return self.idle_dwell(from, time, Cause::Of(Kind::FetchWait));
+        };
+        let own = self.not_lost(from, time);
+        let asleep = rested.asleep.min(own);
+        let waited = rested.waited.min(own - asleep);
+        self.put_of(segment, Kind::ClientStalled, asleep);
+        // Others had the CPU that it needed to ask.
+        self.put_of(segment, Kind::FetchWait, waited);
+        self.put_of(segment, Kind::ReaderBusy, own - asleep - waited);
     }
 
     /// Until when a broker that was asked at `asked` and answered at `sent` did what the request let it do: wait for more
@@ -125,10 +150,15 @@ impl LegParts<'_> {
     /// The forwarder had nothing to do with the message for `time` from `from` on. What of it passed while bytes of the
     /// connection were missing, a request or an acknowledgement perhaps, is the network's.
     fn idle_dwell(&mut self, from: Nanos, time: Nanos, cause: Cause) {
+        let rest = self.not_lost(from, time);
+        self.put(Segment::BrokerDwell, cause, rest);
+    }
+
+    /// Puts down what of `time` from `from` on passed while bytes of the connection were missing. Returns the rest.
+    fn not_lost(&mut self, from: Nanos, time: Nanos) -> Nanos {
         let (begin, there) = self.leg.circumstances.missing.unwrap_or_default();
         let lost = there.min(from + time) - begin.max(from).min(there);
-        let rest = self.lost_part(Segment::BrokerDwell, time, lost);
-        self.put(Segment::BrokerDwell, cause, rest);
+        self.lost_part(Segment::BrokerDwell, time, lost)
     }
 
     /// Of how the forwarder's threads rested before they woke others, what fits into `time`, which is taken away from it.

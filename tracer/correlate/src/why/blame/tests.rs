@@ -555,3 +555,46 @@ fn a_thread_without_quota_that_has_to_wake_the_next_is_throttled() {
     let dwell = (1, Segment::BrokerDwell, of(Kind::CpuThrottled), 70_000_000);
     assert!(parts.contains(&dwell), "{parts:?}");
 }
+
+/// A broker that read at 100 µs was asked at 900 µs by a consumer that could have asked at 300 µs.
+#[test]
+fn a_consumer_that_asks_late_is_late_by_itself() {
+    let asked_late = |asker: Option<Rested>| {
+        let first = leg(&[(Stage::Send, 0), (Stage::Read, 100)]);
+        let mut second = leg(&[(Stage::Send, 1_100), (Stage::Read, 1_200)]);
+        second.circumstances.asked = Some(Nanos(900_000));
+        second.circumstances.free_since = Some(Nanos(300_000));
+        let parts =
+            blamed_with(vec![first, second], vec![Rests::NONE, Rests { asker, ..Rests::NONE }]);
+        let dwell = parts.into_iter().filter(|part| part.1 == Segment::BrokerDwell);
+        dwell.map(|(_, _, cause, time)| (cause, time / 1_000)).take(4).collect::<Vec<_>>()
+    };
+    let waits = (of(Kind::FetchWait), 200);
+    let asleep = Rested { asleep: Nanos(600_000), ..Rested::NONE };
+    assert_eq!(asked_late(Some(asleep))[..2], [waits, (of(Kind::ClientStalled), 600)]);
+    assert_eq!(asked_late(Some(Rested::NONE))[..2], [waits, (of(Kind::ReaderBusy), 600)]);
+    let mixed = Rested { asleep: Nanos(100_000), waited: Nanos(300_000), ..Rested::NONE };
+    let parts = [
+        waits,
+        (of(Kind::ClientStalled), 100),
+        (of(Kind::FetchWait), 300),
+        (of(Kind::ReaderBusy), 200),
+    ];
+    assert_eq!(asked_late(Some(mixed)), parts);
+    // What it did is not known.
+    assert_eq!(asked_late(None)[..2], [waits, (of(Kind::FetchWait), 600)]);
+}
+
+#[test]
+fn a_transactions_messages_wait_for_its_end() {
+    let parts = |awaits_commit| {
+        dwell_of(10, |leg| {
+            leg.before.push(hop(2_000, 9_000, 10_000, 5));
+            leg.circumstances.asked = Some(Nanos(50_000));
+            leg.circumstances.ask = Some(Ask { longest: Nanos::from_millis(500), least_bytes: 1 });
+            leg.circumstances.awaits_commit = awaits_commit;
+        })
+    };
+    assert_eq!(parts(true)[0], (of(Kind::FetchWait), 800));
+    assert!(parts(false).contains(&(of(Kind::BrokerStalled), 700)));
+}
