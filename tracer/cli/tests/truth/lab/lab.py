@@ -30,6 +30,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 WHY = HERE.parents[3] / "correlate/tests/why/arrange"
 # No protocol's own port, so that the bytes have to be recognised.
 PORT = 21890
+JAVA = ["java", "-Xmx512m", "-cp", os.environ.get("TRUTH_KAFKA", "") + "/*"]
 START = 60
 
 
@@ -67,10 +68,12 @@ def listens(port, host="127.0.0.1"):
 
 
 def connections(port):
-    """Connections of clients to that port."""
-    with open("/proc/net/tcp") as lines:
-        rows = [line.split() for line in lines]
-    return sum(row[2].endswith(f":{port:04X}") and row[3] == "01" for row in rows[1:])
+    """Connections of clients to that port. Those of Java are in the second table."""
+    rows = []
+    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
+        with open(table) as lines:
+            rows += [line.split() for line in lines]
+    return sum(row[2].endswith(f":{port:04X}") and row[3] == "01" for row in rows)
 
 
 class Peer:
@@ -276,10 +279,12 @@ class Lab:
         until("nats-server's start", lambda: listens(port))
         return broker
 
-    def kafka(self, port=PORT, topic="truth", partitions=1):
+    def java(self, name, *words, **options):
+        """A program of Apache Kafka's jars."""
+        return self.start(*JAVA, name, *words, **options)
+
+    def kafka(self, port=PORT, topics=("truth",), partitions=1, config=None):
         """Apache Kafka in KRaft mode, from the folder that `wirelap-workload fetch kafka` filled."""
-        jars = os.environ["TRUTH_KAFKA"]
-        java = ["java", "-Xmx512m", "-cp", f"{jars}/*"]
         conf = self.work / "kafka.properties"
         conf.write_text(
             "process.roles=broker,controller\nnode.id=1\n"
@@ -291,16 +296,34 @@ class Lab:
             "transaction.state.log.replication.factor=1\ntransaction.state.log.min.isr=1\n"
             "group.initial.rebalance.delay.ms=0\noffsets.topic.num.partitions=1\n"
         )
-        cluster = self.call(*java, "kafka.tools.StorageTool", "random-uuid").split()[-1]
-        self.call(*java, "kafka.tools.StorageTool", "format", "-t", cluster, "-c", conf)
-        broker = self.start(*java, "kafka.Kafka", conf)
+        cluster = self.call(*JAVA, "kafka.tools.StorageTool", "random-uuid").split()[-1]
+        self.call(*JAVA, "kafka.tools.StorageTool", "format", "-t", cluster, "-c", conf)
+        broker = self.java("kafka.Kafka", conf)
         until("Kafka's start", lambda: listens(port))
         from confluent_kafka.admin import AdminClient, NewTopic
 
         admin = AdminClient({"bootstrap.servers": f"127.0.0.1:{port}"})
-        for made in admin.create_topics([NewTopic(topic, partitions, 1)]).values():
+        wanted = [NewTopic(topic, partitions, 1, config=config or {}) for topic in topics]
+        for made in admin.create_topics(wanted).values():
             made.result(30)
         return broker
+
+    def shared(self, group, members, port=PORT):
+        """Until so many consumers of a group have partitions."""
+        from confluent_kafka.admin import AdminClient
+
+        admin = AdminClient({"bootstrap.servers": f"127.0.0.1:{port}"})
+
+        def is_shared():
+            found = admin.describe_consumer_groups([group])[group].result(30).members
+            return len(found) == members and all(one.assignment.topic_partitions for one in found)
+
+        until("a share for each consumer", is_shared)
+
+    def mock_kafka(self):
+        """The broker that librdkafka has for tests, and its port."""
+        broker = self.start(sys.executable, HERE / "mock_kafka.py", stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        return broker, int(broker.stdout.readline())
 
     # What goes wrong.
 
@@ -308,11 +331,11 @@ class Lab:
         """A program that nobody here knows takes all of a CPU; below 0, before others that want it."""
         return self.start("nice", "-n", nice, "taskset", "-c", cpu, "yes")
 
-    def drop(self, percent, hook="output", match=None):
+    def drop(self, percent, hook="output", match=None, table="truth"):
         """The firewall drops one packet in so many, at random."""
         match = match or f"tcp dport {PORT}"
         rules = (
-            f"table inet truth {{ chain c {{ type filter hook {hook} priority 0; "
+            f"table inet {table} {{ chain c {{ type filter hook {hook} priority 0; "
             f"{match} numgen random mod 1000 < {round(percent * 10)} counter drop; }}; }}"
         )
         self.call("nft", rules)

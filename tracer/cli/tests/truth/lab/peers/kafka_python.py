@@ -8,11 +8,12 @@ from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 class Link:
     def __init__(self, chosen):
         self.chosen, self.over = chosen, threading.Event()
+        settings = {name: int(value) if value.isdigit() else value for name, value in chosen.settings.items()}
         if chosen.role == "pub":
-            self.client = KafkaProducer(bootstrap_servers=chosen.address)
+            self.client = KafkaProducer(bootstrap_servers=chosen.address, **settings)
             self.client.partitions_for(chosen.topic)
         else:
-            self.client = KafkaConsumer(bootstrap_servers=chosen.address, auto_offset_reset="latest")
+            self.client = KafkaConsumer(bootstrap_servers=chosen.address, auto_offset_reset="latest", **settings)
 
     def publish(self, payload):
         self.client.send(self.chosen.topic, payload, partition=0)
