@@ -120,7 +120,7 @@ impl Correlator {
         if let Some(end) = asides.asked {
             let after_loss = conversation.flow(way.back().side).came_late();
             let ask = asides.ask;
-            let free_since = conversation.flow(way.back().side).read_last();
+            let free_since = conversation.flow(way.back().side).last_arrived();
             let request = Request { at, end, after_loss, ask, free_since, ..Request::default() };
             conversation.flow_mut(way.side).asks(request);
         }

@@ -223,7 +223,7 @@ pub struct Circumstances {
     pub asked: Option<Nanos>,
     /// When the sender had read that request, as far as it was seen.
     pub taken: Option<Nanos>,
-    /// When the receiver had read all that it had got before it made that request: from then on it could have asked.
+    /// When all that the receiver got before it made that request was there: from then on it could have asked.
     pub free_since: Option<Nanos>,
     /// TCP had to send that request again.
     pub ask_resent: bool,

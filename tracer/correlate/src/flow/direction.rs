@@ -29,7 +29,7 @@ pub struct Request {
     pub end: Offset,
     /// When it was read, and whether TCP had to send it, or what came before it, again.
     pub read: Option<(Nanos, bool)>,
-    /// When who asks had read all that came before.
+    /// When all that came before was there for who asks.
     pub free_since: Option<Nanos>,
     /// TCP had to send the answer before it again.
     pub after_loss: bool,
@@ -259,10 +259,12 @@ impl Flow {
         seen.resent || seen.behind_loss
     }
 
-    /// When the last bytes that came were read.
-    pub fn read_last(&self) -> Option<Nanos> {
+    /// When the last bytes that came were there for their reader.
+    pub fn last_arrived(&self) -> Option<Nanos> {
         let end = self.bytes.next()?;
-        self.marks.read_at(ByteRange { start: Offset(end.0.saturating_sub(1)), end })
+        let last = ByteRange { start: Offset(end.0.saturating_sub(1)), end };
+        let path = self.marks.path(last, 0);
+        path.ready.or(path.rx).or(path.read)
     }
 
     /// The last request is answered with messages that are handed out when their transaction is committed.

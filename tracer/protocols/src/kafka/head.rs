@@ -4,6 +4,7 @@ use super::apis::{Api, Call, FETCH, PRODUCE};
 use super::calls::Calls;
 use super::fields::{Fault, Fields, Read};
 use super::header::{RequestHeader, SIZE_BYTES};
+use super::survey;
 use super::walk::{Layout, Walk};
 use wirelap_events::Class;
 
@@ -45,9 +46,12 @@ impl<'a> Head<'a> {
             }
             Err(fault) if by_client == Some(true) => Err(fault),
             Err(Fault::Short(more)) => Err(Fault::Short(more)),
-            // A response with a low correlation id looks like a Produce request without a client id.
+            // A response with a low correlation id looks like a Produce request without a client id. Who is the client
+            // is believed for good, so its body has to be one.
             nameless => match (Head::response(fields, calls)?, nameless) {
-                (Head { call: None, .. }, Ok(header)) => Ok(Head::request(&header, body)),
+                (Head { call: None, .. }, Ok(header)) if is_request(&header, body)? => {
+                    Ok(Head::request(&header, body))
+                }
                 (response, _) => Ok(response),
             },
         }
@@ -106,6 +110,15 @@ impl<'a> Head<'a> {
         let mut body = self.body;
         let is_produce = self.call.is_some_and(|call| call.key == PRODUCE);
         !is_produce || body.string().and_then(|_| body.i16()) != Ok(0)
+    }
+}
+
+/// Whether what is behind the header of a request without a client id belongs to one.
+fn is_request(header: &RequestHeader<'_>, body: Fields<'_>) -> Read<bool> {
+    match survey::produces(header.call, body) {
+        _ if header.call.key != PRODUCE => Ok(true),
+        Err(Fault::Malformed) => Ok(false),
+        found => found,
     }
 }
 

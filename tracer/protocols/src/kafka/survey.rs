@@ -1,7 +1,7 @@
 //! Whether bytes are Kafka. The protocol has no magic number, so what is asked for is a header whose
 //! every field makes sense, and a body, where that can be told, that does too.
 
-use super::apis::{API_VERSIONS, PRODUCE};
+use super::apis::{API_VERSIONS, Call, PRODUCE};
 use super::fields::{Fault, Fields, Read, ensure};
 use super::head::{guess_fetch, promises_fetch};
 use super::header::{RequestHeader, SIZE_BYTES, pdu_bytes};
@@ -54,11 +54,7 @@ pub(super) fn request(head: &[u8]) -> Read<Sight> {
     ensure(header.correlation_id >= 0)?;
     let confirmed = match header.call.key {
         API_VERSIONS => api_versions(header.call.version, fields).map(|()| true),
-        PRODUCE if header.call.version < 3 => older_produce(fields).map(|()| true),
-        PRODUCE => Layout::of(header.call).map_or(Ok(false), |layout| {
-            let mut walk = Walk::new(layout, fields.left());
-            walk.next(fields.peek_up_to(fields.left())).map(|_| true)
-        }),
+        PRODUCE => produces(header.call, fields),
         _ => Ok(false),
     };
     let name = header.client_id.filter(|_| header.is_named()).map_or(0, <[u8]>::len);
@@ -69,6 +65,19 @@ pub(super) fn request(head: &[u8]) -> Read<Sight> {
         _ => Evidence::Weak,
     };
     Ok(Sight { total, correlation_id: header.correlation_id, evidence })
+}
+
+/// Whether the body of a Produce request is one; `false` where its version is not read.
+pub(super) fn produces(call: Call, body: Fields<'_>) -> Read<bool> {
+    if call.version < 3 {
+        return older_produce(body).map(|()| true).or_else(|fault| match fault {
+            Fault::Malformed => Ok(false),
+            Fault::Short(_) => Err(fault),
+        });
+    }
+    let Some(layout) = Layout::of(call) else { return Ok(false) };
+    let mut walk = Walk::new(layout, body.left());
+    walk.next(body.peek_up_to(body.left())).map(|_| true)
 }
 
 /// The body of a Produce request of the versions before 3, which has no transaction: up to the first topic. Zeros alone
