@@ -121,7 +121,7 @@ impl Correlator {
             let after_loss = conversation.flow(way.back().side).came_late();
             let ask = asides.ask;
             let free_since = conversation.flow(way.back().side).last_arrived();
-            let request = Request { at, end, after_loss, ask, free_since, ..Request::default() };
+            let request = Request { at, end, free_since, after_loss, ask, ..Request::default() };
             conversation.flow_mut(way.side).asks(request);
         }
         if asides.committed {
