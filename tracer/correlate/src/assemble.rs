@@ -253,6 +253,7 @@ impl Correlator {
                 side: way.side,
                 extent,
                 identity: identity_of(message),
+                content: None,
                 stamp: None,
                 payload_len,
                 duplicate: false,

@@ -26,6 +26,7 @@ impl Correlator {
             group.overhead.packets > 0 || group.messages.sent + group.messages.delivered > 0
         });
         let mut groups: Vec<Group> = groups.collect();
+        self.tell_brokers_apart(&mut groups);
         self.note_encrypted(&mut groups);
         let unknown = self.unknown(now);
         Snapshot {
@@ -104,6 +105,29 @@ impl Correlator {
             without_send: row.without_send,
             to_unseen_readers: row.to_remote,
             notes: notes_of(row),
+        }
+    }
+
+    /// Rows of several brokers of one name get their ports into the name, and, behind the same port, their processes.
+    fn tell_brokers_apart(&self, groups: &mut [Group]) {
+        let row = |group: &Group| self.rows.get(group.id).filter(|row| !row.has_told_name());
+        for with_process in [false, true] {
+            let names: Vec<_> = groups
+                .iter()
+                .map(|group| (group.middleware.clone(), group.broker.clone()))
+                .collect();
+            for (index, group) in groups.iter_mut().enumerate() {
+                let same = names.iter().filter(|name| **name == names[index]).count();
+                let Some(row) = row(group).filter(|_| same > 1) else { continue };
+                let more = match (with_process, group.endpoint, row.server) {
+                    (false, Some(endpoint), _) => format!(":{}", endpoint.port()),
+                    (true, _, Some(pid)) => format!(" (pid {})", pid.0),
+                    _ => continue,
+                };
+                if let Some(broker) = &mut group.broker {
+                    broker.push_str(&more);
+                }
+            }
         }
     }
 

@@ -137,6 +137,11 @@ impl Row {
         }
     }
 
+    /// The caller has named it.
+    pub fn has_told_name(&self) -> bool {
+        self.is_label
+    }
+
     /// There was a keep-alive, or discovery.
     pub fn note_upkeep(&mut self, at: Nanos) {
         self.upkeep.push(at);

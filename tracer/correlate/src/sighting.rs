@@ -205,6 +205,7 @@ impl Correlator {
             topology,
             may_copy: conversation.makes_copies(way.side),
             identity: found.identity,
+            content: found.content,
             stamp: found.stamp,
             payload_len: found.payload_len,
             row,

@@ -87,6 +87,12 @@ pub trait Protocol: Sync {
         false
     }
 
+    /// Whether its messages may name their topic by a number that was given to it before: joined late, the topic is
+    /// not known, and the decoder leaves it empty.
+    fn numbers_topics(&self) -> bool {
+        false
+    }
+
     /// The domain that a port belongs to, for protocols that compute their ports from one: it names
     /// the row in place of a server's address.
     fn domain(&self, _port: u16) -> Option<u32> {
@@ -185,6 +191,9 @@ pub trait FrameSink {
     /// The messages in the frames that follow can be used only when all bytes before `end` are there: their reader takes
     /// them as a part of something larger.
     fn usable_at(&mut self, _end: Offset) {}
+
+    /// The payload of the message in the frame that comes next may have started earlier, with zeros.
+    fn uncertain_start(&mut self) {}
 
     /// The frame before has so many messages by its own account, and they cannot be read.
     fn unread_messages(&mut self, _messages: u64) {}

@@ -1,20 +1,19 @@
 //! Two directions and the decoder that reads them.
 
+use super::identity::{content, identify};
 use super::known::Known;
 use super::pending::Pending;
 use super::recognition::Attempts;
-use super::{Carried, Finds, Flow, Found, Identity, Piece, TopicHash, Unread};
+use super::{Carried, Finds, Flow, Found, Piece, Unread};
 use crate::config::Config;
 use crate::correlator::Totals;
 use crate::ledger::Ledger;
 use crate::snapshot::Holes;
 use arrayvec::ArrayVec;
-use rustc_hash::FxHasher;
-use std::hash::{Hash, Hasher};
 use std::net::SocketAddr;
 use wirelap_events::{
-    Ask, ByteRange, Class, Data, FlowKey, Frame, GlobalKey, GroupId, Nanos, NetNs, Offset, Packet,
-    PacketHook, Portion, Seq, Stamp, TcpFields,
+    Ask, ByteRange, Class, FlowKey, Frame, GroupId, Nanos, NetNs, Offset, Packet, PacketHook,
+    Portion, Seq, TcpFields,
 };
 use wirelap_protocols::foreign::{ForeignName, Observer};
 use wirelap_protocols::stream::Stream;
@@ -122,6 +121,7 @@ pub struct Asides {
 struct Collector<'a> {
     asides: &'a mut Asides,
     side: Side,
+    protocol: &'static dyn Protocol,
     ledger: &'a mut Ledger,
     found: &'a mut Finds,
     /// What was told of the frame that comes next.
@@ -130,17 +130,29 @@ struct Collector<'a> {
     packed: (u64, u64),
     /// From which byte on the messages that follow can be used.
     usable_at: Option<Offset>,
+    /// The payload of the message in the frame that comes next may start earlier.
+    is_unsure: bool,
 }
 
 impl<'a> Collector<'a> {
     fn new(
         asides: &'a mut Asides,
         side: Side,
+        protocol: &'static dyn Protocol,
         ledger: &'a mut Ledger,
         found: &'a mut Finds,
     ) -> Collector<'a> {
-        let (packed, usable_at) = ((0, 0), None);
-        Collector { asides, side, ledger, found, fragments: None, packed, usable_at }
+        Collector {
+            asides,
+            side,
+            protocol,
+            ledger,
+            found,
+            fragments: None,
+            packed: (0, 0),
+            usable_at: None,
+            is_unsure: false,
+        }
     }
 }
 
@@ -148,6 +160,7 @@ impl FrameSink for Collector<'_> {
     fn frame(&mut self, frame: &Frame<'_>) {
         self.ledger.frame(self.side, frame);
         let fragments = self.fragments.take();
+        let is_unsure = std::mem::take(&mut self.is_unsure);
         if let Some(fragments) = fragments {
             self.ledger.repeated(self.side, fragments.repeated_bytes);
             let (side, at) = (self.side, frame.range.start);
@@ -162,6 +175,9 @@ impl FrameSink for Collector<'_> {
             let topic = self.found.topics.id_of(data.topic);
             let assembly = fragments.map(|fragments| fragments.message);
             let mut found = Found { shared, topic, assembly, ..identify(self.side, data) };
+            if self.protocol.numbers_topics() {
+                found.content = content(found.stamp, data, is_unsure);
+            }
             found.usable_at = self.usable_at.filter(|&end| end > data.extent.end);
             if frame.range.is_empty() {
                 let (bytes, opened) = self.packed;
@@ -189,6 +205,10 @@ impl FrameSink for Collector<'_> {
         self.packed = (bytes, opened);
     }
 
+    fn uncertain_start(&mut self) {
+        self.is_unsure = true;
+    }
+
     fn usable_at(&mut self, end: Offset) {
         self.usable_at = Some(end);
     }
@@ -200,50 +220,6 @@ impl FrameSink for Collector<'_> {
 
     fn in_order(&mut self, origin: [u8; 16], first: u64) {
         self.found.ordered.push((self.side, origin, first));
-    }
-}
-
-/// The identity of a message that its protocol names.
-pub fn identity_of(key: GlobalKey) -> Identity {
-    let mut hasher = FxHasher::default();
-    key.hash(&mut hasher);
-    Identity { hash: hasher.finish(), exact: true }
-}
-
-/// A message's identity: our workloads' stamp, the protocol's own key, or a digest of its content.
-fn identify(side: Side, data: &Data<'_>) -> Found {
-    const DIGESTED: usize = 64;
-    let stamp = Stamp::decode(data.payload);
-    let mut subject = FxHasher::default();
-    data.topic.hash(&mut subject);
-    let topic_hash =
-        if stamp.is_some() { TopicHash::new(data.topic) } else { TopicHash::default() };
-    let identity = match (stamp, data.key) {
-        (Some(stamp), _) => topic_hash.identity(stamp),
-        (None, Some(key)) => Identity { exact: key.unique, ..identity_of(key) },
-        (None, None) => {
-            let mut hasher = FxHasher::default();
-            let head = data.payload.get(..DIGESTED).unwrap_or(data.payload);
-            (data.topic, data.payload_len, head).hash(&mut hasher);
-            Identity { hash: hasher.finish(), exact: false }
-        }
-    };
-    Found {
-        side,
-        extent: data.extent,
-        identity,
-        stamp,
-        payload_len: data.payload_len,
-        duplicate: data.duplicate,
-        retained: data.retained,
-        shared: false,
-        framed: false,
-        topic: None,
-        topic_hash,
-        assembly: None,
-        subject: subject.finish(),
-        wire_payload: data.payload_len,
-        usable_at: None,
     }
 }
 
@@ -529,10 +505,10 @@ impl Conversation {
     }
 
     pub(super) fn read_piece(&mut self, side: Side, piece: Piece<'_>, found: &mut Finds) {
-        let State::Decoding(_, connection) = &mut self.state else { return };
+        let State::Decoding(protocol, connection) = &mut self.state else { return };
         let flow = &mut self.flows[side as usize];
         let (asides, ledger) = (&mut self.asides, &mut self.ledger);
-        let mut out = Collector::new(asides, side, ledger, found);
+        let mut out = Collector::new(asides, side, *protocol, ledger, found);
         let from_start = flow.isn.is_some();
         let at = match piece {
             Piece::Bytes { at, .. } | Piece::Gap { at, .. } => at,
@@ -604,9 +580,9 @@ impl Conversation {
         bytes: &[u8],
         found: &mut Finds,
     ) {
-        if let State::Decoding(_, connection) = &mut self.state {
+        if let State::Decoding(protocol, connection) = &mut self.state {
             let (asides, ledger) = (&mut self.asides, &mut self.ledger);
-            let mut out = Collector::new(asides, side, ledger, found);
+            let mut out = Collector::new(asides, side, *protocol, ledger, found);
             connection.pdu(side, Pdu { range, bytes }, &mut out);
         }
     }

@@ -23,7 +23,8 @@ pub fn between(before: &Found, hole: ByteRange, after: &Found, place: u64) -> Op
     if !lies_between || !is_alike || !is_whole || before.duplicate || after.duplicate {
         return None;
     }
-    let unknown = Found { extent: hole, retained: false, framed: true, ..before.clone() };
+    let unknown =
+        Found { extent: hole, retained: false, framed: true, content: None, ..before.clone() };
     match (before.stamp, after.stamp) {
         (Some(first), Some(last)) => {
             let stamp = number_between(first, last)?;
@@ -71,6 +72,7 @@ mod tests {
                 reply: false,
                 warmup: false,
             })),
+            content: None,
             stamp,
             payload_len: 90,
             duplicate: false,

@@ -5,6 +5,7 @@ mod conversation;
 mod devices;
 mod direction;
 mod framed;
+mod identity;
 mod known;
 mod pending;
 mod pieces;
@@ -17,8 +18,9 @@ mod translation;
 mod unread;
 mod unwrap;
 
-pub use conversation::{Conversation, State, identity_of};
+pub use conversation::{Conversation, State};
 pub use direction::{Flow, Marks, Request};
+pub use identity::identity_of;
 pub use reassembly::{Limits, Piece, Reassembly};
 pub use seen_bytes::SeenBytes;
 pub use table::{FlowTable, Node, Way, other};
@@ -41,6 +43,8 @@ pub struct Found {
     pub side: Side,
     pub extent: ByteRange,
     pub identity: Identity,
+    /// What it is found by where its identity may not be certain.
+    pub content: Option<Content>,
     pub stamp: Option<Stamp>,
     pub payload_len: u64,
     /// The protocol says that it may be sent again.
@@ -117,6 +121,15 @@ pub struct Finds {
     /// Senders whose messages are handed on in order, their side, and the first message that they still have.
     pub ordered: Vec<(Side, [u8; 16], u64)>,
     pub topics: Topics,
+}
+
+/// What a message is found by where its identity is not certain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Content {
+    /// A digest of its content, without its topic and the zeros in front.
+    pub hash: u64,
+    /// Its topic is not known here, or where its payload starts.
+    pub is_unsure: bool,
 }
 
 /// What makes a message the same on every flow.

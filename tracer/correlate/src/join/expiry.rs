@@ -104,7 +104,7 @@ impl Messages {
         }
         let (identity, row, entry) = (message.identity, message.row, (message.serial, index));
         let (subject, at) = (message.subject, message.at);
-        let keeps_ways = message.keeps_ways;
+        let (keeps_ways, content) = (message.keeps_ways, message.content);
         self.waiting -= message.open as usize;
         let is_warmup = message.stamp.is_some_and(|stamp| stamp.warmup);
         let mut next = Some(message.first);
@@ -115,7 +115,11 @@ impl Messages {
             next = leg.next;
             self.forget(leg.leg);
         }
-        self.index.remove(identity, entry);
+        if self.index.remove(identity, entry)
+            && let Some(content) = content
+        {
+            self.contents.remove(content, identity);
+        }
         self.open.remove(index);
         if is_warmup {
             left = Leftover::default();

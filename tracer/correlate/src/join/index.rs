@@ -129,20 +129,16 @@ impl Index {
         (old_one.into_iter().chain(old.map(message)), new_one.into_iter().chain(new.map(message)))
     }
 
-    /// Messages go in the order in which they came, or nearly.
-    pub fn remove(&mut self, identity: Identity, message: Listed) {
-        let Some(line) = self.lines.get_mut(&identity) else { return };
+    /// Messages go in the order in which they came, or nearly. Returns whether this was the last of the identity.
+    pub fn remove(&mut self, identity: Identity, message: Listed) -> bool {
+        let Some(line) = self.lines.get_mut(&identity) else { return false };
         match line {
-            Line::One(_) => {
-                self.lines.remove(&identity);
-            }
+            Line::One(_) => self.lines.remove(&identity).is_some(),
             Line::Many(many) => {
                 if let Ok(at) = many.binary_search_by_key(&message.0, |&(serial, _)| serial) {
                     many.remove(at);
                 }
-                if many.is_empty() {
-                    self.lines.remove(&identity);
-                }
+                many.is_empty() && self.lines.remove(&identity).is_some()
             }
         }
     }

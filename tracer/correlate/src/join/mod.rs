@@ -10,6 +10,7 @@
 //! ```
 
 mod assemblies;
+mod contents;
 mod expiry;
 mod index;
 mod open;

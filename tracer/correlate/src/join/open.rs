@@ -1,6 +1,6 @@
 //! Messages and legs that are open.
 
-use crate::flow::{Identity, Node, Way};
+use crate::flow::{Content, Identity, Node, Way};
 use wirelap_events::{ByteRange, GroupId, Leg, MessageId, Nanos, Stage, Stamp, TopicId, Transport};
 use wirelap_protocols::Topology;
 
@@ -25,6 +25,7 @@ pub struct Sighting {
     /// Its sender may send copies of it to others.
     pub may_copy: bool,
     pub identity: Identity,
+    pub content: Option<Content>,
     pub stamp: Option<Stamp>,
     pub payload_len: u64,
     pub row: GroupId,
@@ -102,6 +103,7 @@ pub struct Message {
     pub id: MessageId,
     pub(super) serial: u64,
     pub(super) identity: Identity,
+    pub(super) content: Option<Content>,
     pub stamp: Option<Stamp>,
     pub payload_len: u64,
     pub topic: Option<TopicId>,

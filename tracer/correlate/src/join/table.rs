@@ -1,5 +1,6 @@
 //! The messages that are open, and how a flow's message joins them.
 
+use super::contents::Contents;
 use super::index::{Added, Index, Known, Listed};
 use super::open::{Joined, LegKey, LegState, Message, Sighting};
 use crate::flow::{Identity, Node, Way};
@@ -37,6 +38,7 @@ pub struct Messages {
     pub(super) open: Slab<Message>,
     pub(super) legs: Slab<LegState>,
     pub(super) index: Index,
+    pub(super) contents: Contents,
     /// By time of expiry: messages that may be done soon, and those that are given all patience.
     pub(super) soon: VecDeque<(Nanos, usize, u64)>,
     pub(super) late: VecDeque<(Nanos, usize, u64)>,
@@ -162,12 +164,15 @@ impl Messages {
     /// found if a hole held it up.
     pub fn sight(
         &mut self,
-        sighting: Sighting,
+        mut sighting: Sighting,
         left: impl FnOnce() -> Option<Nanos>,
     ) -> (LegKey, Joined) {
+        if let Some(identity) = self.other_identity(&sighting) {
+            sighting.identity = identity;
+        }
         let carried = self.carried(sighting.identity, sighting.way);
         if let Some((_, message)) = carried.filter(|_| sighting.identity.exact) {
-            return (self.add_again(message, sighting), Joined::Again);
+            return (self.add_again(message, &sighting), Joined::Again);
         }
         match self.candidate(&sighting, carried) {
             Some((message, Relation::Child(parent))) => {
@@ -179,19 +184,28 @@ impl Messages {
                 }
                 let is_copy = std::mem::replace(&mut self.legs[parent].has_child, true);
                 let joined = if is_copy { Joined::Copy } else { Joined::Leg };
-                (self.add_leg(message, sighting, Some(parent)), joined)
+                (self.add_leg(message, &sighting, Some(parent)), joined)
             }
             Some((message, Relation::Copy)) => {
-                (self.add_leg(message, sighting, None), Joined::Copy)
+                (self.add_leg(message, &sighting, None), Joined::Copy)
             }
             Some((message, Relation::Parent))
                 if sighting.identity.exact
                     || left().unwrap_or(sighting.at) <= self.open[message].at =>
             {
-                (self.adopt(message, sighting), Joined::New)
+                (self.adopt(message, &sighting), Joined::New)
             }
-            Some((_, Relation::Parent)) | None => self.add_message(sighting),
+            Some((_, Relation::Parent)) | None => self.add_message(&sighting),
         }
+    }
+
+    /// The identity of a message that is known under a name that the sighting lacks, or lacks the name that it has.
+    fn other_identity(&self, sighting: &Sighting) -> Option<Identity> {
+        let identity = self.contents.other(sighting.content?)?;
+        let known = Sighting { identity, ..*sighting };
+        let carried = self.carried(identity, sighting.way);
+        let joins = || self.candidate(&known, carried).is_some();
+        ((identity.exact && carried.is_some()) || joins()).then_some(identity)
     }
 
     /// The message that a sighting belongs to. Of several with the same content, the oldest that is not
@@ -289,7 +303,7 @@ impl Messages {
         std::iter::successors(Some(message.first), |&leg| self.legs.get(leg)?.next)
     }
 
-    fn add_message(&mut self, sighting: Sighting) -> (LegKey, Joined) {
+    fn add_message(&mut self, sighting: &Sighting) -> (LegKey, Joined) {
         let is_orphan = sighting.topology == Topology::Brokered && !sighting.to_server;
         self.serial += 1;
         let id = self.new_id();
@@ -297,6 +311,7 @@ impl Messages {
             id,
             serial: self.serial,
             identity: sighting.identity,
+            content: sighting.content,
             stamp: sighting.stamp,
             payload_len: sighting.payload_len,
             topic: sighting.topic,
@@ -316,7 +331,11 @@ impl Messages {
         let soon = Nanos(self.hold.0.saturating_mul(HOLDS_REMEMBERED));
         self.soon.push_back((sighting.at + soon, index, self.serial));
         match self.index.add(sighting.identity, (self.serial, index)) {
-            Added::Alone => {}
+            Added::Alone => {
+                if let Some(content) = sighting.content {
+                    self.contents.add(content, sighting.identity);
+                }
+            }
             Added::Second((_, first)) => {
                 self.tell_ways(first);
                 self.open[index].keeps_ways = true;
@@ -327,7 +346,7 @@ impl Messages {
         (key, if is_orphan { Joined::Orphan } else { Joined::New })
     }
 
-    fn add_leg(&mut self, message: usize, sighting: Sighting, parent: Option<usize>) -> LegKey {
+    fn add_leg(&mut self, message: usize, sighting: &Sighting, parent: Option<usize>) -> LegKey {
         self.serial += 1;
         let serial = self.serial;
         let parent_state = parent.and_then(|parent| self.legs.get_mut(parent));
@@ -395,7 +414,7 @@ impl Messages {
     }
 
     /// The same message on the same way: its read may be the one that counts.
-    fn add_again(&mut self, message: usize, sighting: Sighting) -> LegKey {
+    fn add_again(&mut self, message: usize, sighting: &Sighting) -> LegKey {
         let original = self
             .legs_of(&self.open[message])
             .find(|&leg| self.legs[leg].way == sighting.way && self.legs[leg].again.is_none());
@@ -407,7 +426,7 @@ impl Messages {
     }
 
     /// The leg before an orphan's was found after it.
-    fn adopt(&mut self, message: usize, sighting: Sighting) -> LegKey {
+    fn adopt(&mut self, message: usize, sighting: &Sighting) -> LegKey {
         let orphans: Vec<usize> = self.legs_of(&self.open[message]).collect();
         let key = self.add_leg(message, sighting, None);
         for leg in orphans {

@@ -283,3 +283,85 @@ fn a_missed_start_is_made_up_for_by_what_the_server_is_known_to_speak() {
     assert_eq!(followed(true), 10);
     assert_eq!(followed(false), 0, "nobody has said that this is MQTT");
 }
+
+/// A message of MQTT 5 that names its topic by an alias that was set before anyone looked.
+fn aliased(alias: u8, payload: &[u8]) -> Vec<u8> {
+    let mut bytes = vec![0x30, u8::try_from(6 + payload.len()).unwrap(), 0, 0, 3, 0x23, 0, alias];
+    bytes.extend(payload);
+    bytes
+}
+
+/// A message of MQTT 5 without properties.
+fn fifth(topic: &str, payload: &[u8]) -> Vec<u8> {
+    publish(topic, &[&[0], payload].concat())
+}
+
+#[test]
+fn a_topic_that_is_named_by_a_number_is_found_by_its_content() {
+    let mut world = World::new();
+    let broker = process(10, "mosquitto");
+    let mut publisher = world.existing(process(20, "pub"), "127.0.0.1:40020", broker, BROKER);
+    let mut subscriber = world.existing(process(30, "sub"), "127.0.0.1:40030", broker, BROKER);
+    for n in 0..30 {
+        let payload = format!("reading number {n}");
+        world.message(&mut publisher.up, &aliased(3, payload.as_bytes()));
+        world.message(&mut subscriber.down, &fifth("sensors/t1", payload.as_bytes()));
+    }
+    assert_eq!(world.play().counts(), [30, 30, 30, 0]);
+}
+
+#[test]
+fn a_content_that_two_topics_have_does_not_tell_which_one_a_number_means() {
+    let mut world = World::new();
+    let broker = process(10, "mosquitto");
+    let mut publisher = world.existing(process(20, "pub"), "127.0.0.1:40020", broker, BROKER);
+    let mut subscriber = world.existing(process(30, "sub"), "127.0.0.1:40030", broker, BROKER);
+    for n in 0..30 {
+        let payload = format!("reading number {n}");
+        for topic in ["sensors/t1", "sensors/t2"] {
+            world.message(&mut publisher.up, &fifth(topic, payload.as_bytes()));
+        }
+        world.message(&mut subscriber.down, &aliased(3, payload.as_bytes()));
+    }
+    assert_eq!(world.play().counts(), [60, 30, 0, 30]);
+}
+
+#[test]
+fn rows_of_two_brokers_of_one_name_are_told_apart() {
+    let mut world = World::new();
+    for (pid, port) in [(10, 1883), (11, 1884)] {
+        let broker = process(pid, "mosquitto");
+        let to = format!("127.0.0.1:{port}");
+        let from = [pid + 40_000, pid + 50_000].map(|port| format!("127.0.0.1:{port}"));
+        let mut up = world.connect(process(pid + 10, "pub"), &from[0], broker, &to);
+        let mut down = world.connect(process(pid + 20, "sub"), &from[1], broker, &to);
+        for client in [&mut up, &mut down] {
+            world.message(&mut client.up, CONNECT);
+        }
+        for n in 0..3 {
+            let bytes = publish("t", &payload(stamp(n), 64));
+            world.message(&mut up.up, &bytes);
+            world.message(&mut down.down, &bytes);
+        }
+    }
+    let played = world.play();
+    let brokers: Vec<_> =
+        played.snapshot.groups.iter().filter_map(|g| g.broker.as_deref()).collect();
+    assert_eq!(brokers, ["mosquitto:1883", "mosquitto:1884"]);
+}
+
+/// Joined late, a zero before the payload may be the length of the properties of version 5, or the payload's first byte.
+#[test]
+fn a_payload_that_may_start_a_byte_earlier_is_found_by_its_content() {
+    let mut world = World::new();
+    let broker = process(10, "mosquitto");
+    let mut subscriber = world.existing(process(30, "sub"), "127.0.0.1:40030", broker, BROKER);
+    let mut publisher = world.connect(process(20, "pub"), "127.0.0.1:40020", broker, BROKER);
+    world.message(&mut publisher.up, CONNECT);
+    for n in 0..30_u8 {
+        let bytes = publish("sensors/t1", &[0, 0, 0, 0, 0xC1, 0xD2, 0xE3, 0xF4, n]);
+        world.message(&mut publisher.up, &bytes);
+        world.message(&mut subscriber.down, &bytes);
+    }
+    assert_eq!(world.play().counts(), [30, 30, 30, 0]);
+}

@@ -47,6 +47,9 @@ impl Mqtt {
             }
             None => publish.topic,
         };
+        if self.version == Knowledge::Nothing {
+            out.uncertain_start();
+        }
         let payload_len = publish.payload_len as u64;
         out.frame(&Frame {
             range,

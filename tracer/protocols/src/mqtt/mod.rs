@@ -62,6 +62,10 @@ impl Protocol for Mqtt {
         true
     }
 
+    fn numbers_topics(&self) -> bool {
+        true
+    }
+
     fn topology(&self) -> Topology {
         Topology::Brokered
     }

@@ -79,6 +79,10 @@ impl Protocol for OpcUa {
         sight(head)
     }
 
+    fn numbers_topics(&self) -> bool {
+        true
+    }
+
     fn topology(&self) -> Topology {
         Topology::Either
     }

@@ -1,0 +1,73 @@
+//! What makes a message the same on every flow.
+
+use super::{Content, Found, Identity, TopicHash};
+use rustc_hash::FxHasher;
+use std::hash::{Hash, Hasher};
+use wirelap_events::{Data, GlobalKey, Stamp};
+use wirelap_protocols::Side;
+
+/// Bytes of a payload that tell it from others.
+const DIGESTED: usize = 64;
+
+/// Less content than this is too often the same by chance.
+const TELLING: u64 = 4;
+
+/// The identity of a message that its protocol names.
+pub fn identity_of(key: GlobalKey) -> Identity {
+    let mut hasher = FxHasher::default();
+    key.hash(&mut hasher);
+    Identity { hash: hasher.finish(), exact: true }
+}
+
+/// A message's identity: our workloads' stamp, the protocol's own key, or a digest of its content.
+pub fn identify(side: Side, data: &Data<'_>) -> Found {
+    let stamp = Stamp::decode(data.payload);
+    let mut subject = FxHasher::default();
+    data.topic.hash(&mut subject);
+    let topic_hash =
+        if stamp.is_some() { TopicHash::new(data.topic) } else { TopicHash::default() };
+    let identity = match (stamp, data.key) {
+        (Some(stamp), _) => topic_hash.identity(stamp),
+        (None, Some(key)) => Identity { exact: key.unique, ..identity_of(key) },
+        (None, None) => {
+            let mut hasher = FxHasher::default();
+            let head = data.payload.get(..DIGESTED).unwrap_or(data.payload);
+            (data.topic, data.payload_len, head).hash(&mut hasher);
+            Identity { hash: hasher.finish(), exact: false }
+        }
+    };
+    Found {
+        side,
+        extent: data.extent,
+        identity,
+        content: None,
+        stamp,
+        payload_len: data.payload_len,
+        duplicate: data.duplicate,
+        retained: data.retained,
+        shared: false,
+        framed: false,
+        topic: None,
+        topic_hash,
+        assembly: None,
+        subject: subject.finish(),
+        wire_payload: data.payload_len,
+        usable_at: None,
+    }
+}
+
+/// What a message is found by whose topic, or the start of whose payload, may not be known everywhere.
+pub fn content(stamp: Option<Stamp>, data: &Data<'_>, is_unsure: bool) -> Option<Content> {
+    let zeros = data.payload.iter().take(DIGESTED).take_while(|byte| **byte == 0).count();
+    let len = data.payload_len.saturating_sub(zeros as u64);
+    if data.key.is_some() || len < TELLING {
+        return None;
+    }
+    let mut hasher = FxHasher::default();
+    let payload = data.payload.get(zeros..).unwrap_or_default();
+    match stamp {
+        Some(stamp) => stamp.hash(&mut hasher),
+        None => (len, payload.get(..DIGESTED).unwrap_or(payload)).hash(&mut hasher),
+    }
+    Some(Content { hash: hasher.finish(), is_unsure: is_unsure || data.topic.is_empty() })
+}

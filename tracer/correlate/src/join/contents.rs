@@ -1,0 +1,95 @@
+//! Identities by content alone.
+//!
+//! A topic may be named by a number that was given to it before wirelap came: an OPC UA client's handle, an alias of MQTT 5.
+//! Of an MQTT connection whose version is not known, a zero before the payload may be a part of it. Such a message is found
+//! by its content on the connections that tell.
+
+use crate::flow::{Content, Identity};
+use arrayvec::ArrayVec;
+use rustc_hash::FxHashMap;
+use std::collections::hash_map::Entry;
+
+/// Identities of one content that are told apart; with more, the content does not tell which it is.
+const KEPT: usize = 4;
+
+/// The identities that a content has.
+#[derive(Debug, Default)]
+struct Identities {
+    known: ArrayVec<(Identity, bool), KEPT>,
+    others: u32,
+}
+
+/// The identities of messages that are open, by their content.
+#[derive(Debug, Default)]
+pub struct Contents(FxHashMap<u64, Identities>);
+
+impl Contents {
+    /// There are messages of an identity from now on.
+    pub fn add(&mut self, content: Content, identity: Identity) {
+        let all = self.0.entry(content.hash).or_default();
+        if all.known.try_push((identity, content.is_unsure)).is_err() {
+            all.others += 1;
+        }
+    }
+
+    /// There is none of them left.
+    pub fn remove(&mut self, content: Content, identity: Identity) {
+        let Entry::Occupied(mut entry) = self.0.entry(content.hash) else { return };
+        let all = entry.get_mut();
+        if let Some(index) = all.known.iter().position(|(known, _)| *known == identity) {
+            all.known.swap_remove(index);
+        } else {
+            all.others = all.others.saturating_sub(1);
+        }
+        if all.known.is_empty() && all.others == 0 {
+            entry.remove();
+        }
+    }
+
+    /// The one identity that a message of this content may have instead: one that is sure if its own is not, and the
+    /// other way round.
+    pub fn other(&self, content: Content) -> Option<Identity> {
+        let all = self.0.get(&content.hash).filter(|all| all.others == 0)?;
+        let is_other = |(identity, is_unsure): &(Identity, bool)| {
+            (*is_unsure != content.is_unsure).then_some(*identity)
+        };
+        let mut others = all.known.iter().filter_map(is_other);
+        others.next().filter(|_| others.next().is_none())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn identity(hash: u64) -> Identity {
+        Identity { hash, exact: false }
+    }
+
+    #[test]
+    fn a_content_with_two_names_tells_nothing() {
+        let mut contents = Contents::default();
+        let sure = Content { hash: 7, is_unsure: false };
+        let unsure = Content { hash: 7, is_unsure: true };
+        assert_eq!(contents.other(unsure), None);
+        contents.add(sure, identity(1));
+        assert_eq!(contents.other(unsure), Some(identity(1)));
+        assert_eq!(contents.other(sure), None);
+        contents.add(sure, identity(2));
+        assert_eq!(contents.other(unsure), None);
+        contents.remove(sure, identity(1));
+        assert_eq!(contents.other(unsure), Some(identity(2)));
+        contents.remove(sure, identity(2));
+        assert!(contents.0.is_empty());
+    }
+
+    #[test]
+    fn names_are_bounded() {
+        let mut contents = Contents::default();
+        let sure = Content { hash: 7, is_unsure: false };
+        (0..10).for_each(|hash| contents.add(sure, identity(hash)));
+        assert_eq!(contents.0[&7].others, 10 - u32::try_from(KEPT).unwrap());
+        (0..10).for_each(|hash| contents.remove(sure, identity(hash)));
+        assert!(contents.0.is_empty());
+    }
+}
