@@ -256,6 +256,7 @@ impl Correlator {
             return self.later_fragment(at, cpu, packet, known);
         }
         let way = self.way_of(at, packet, false);
+        let way = known.map_or(way, |known| self.same_datagram(packet, known, way));
         let Some(conversation) = self.flows.get_mut(way) else { return };
         conversation.seen = conversation.seen.max(at);
         if matches!(conversation.state, State::Ignored) {

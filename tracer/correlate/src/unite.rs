@@ -1,7 +1,7 @@
 //! Two conversations that turn out to be one.
 
 use crate::Correlator;
-use crate::flow::{COMPARED, Conversation, Way};
+use crate::flow::{COMPARED, Conversation, Marks, Way};
 use wirelap_events::{FlowKey, Nanos, Packet, PacketHook, TcpFields};
 
 impl Correlator {
@@ -25,6 +25,36 @@ impl Correlator {
             }
             _ => way,
         }
+    }
+
+    /// The conversation that a datagram is of, which was seen in the same memory before: a router that translates addresses
+    /// sends on what it got.
+    pub(crate) fn same_datagram(
+        &mut self,
+        packet: &Packet<'_>,
+        (before, number): (Way, u64),
+        way: Way,
+    ) -> Way {
+        if before.serial == way.serial {
+            return way;
+        }
+        let Some(flow) = self.flows.flow(before) else { return way };
+        let key = flow.key;
+        let goes_on = match &flow.marks {
+            Marks::Udp(marks) => {
+                marks.goes_on(number, packet)
+                    && marks.get(number).is_some_and(|datagram| {
+                        datagram.range.len() == u64::from(packet.datagram_len())
+                    })
+            }
+            Marks::Tcp(_) => false,
+        };
+        let Some(conversation) = self.flows.get_mut(way).filter(|_| goes_on) else { return way };
+        if conversation.compared >= COMPARED {
+            return way;
+        }
+        conversation.compared += 1;
+        self.unite((before, key), (way, packet.flow))
     }
 
     /// The conversation that the sending socket of a packet has, if it has other addresses than the packet.

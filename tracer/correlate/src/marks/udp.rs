@@ -169,6 +169,17 @@ impl UdpMarks {
         same
     }
 
+    /// Whether `packet`, in the same memory as datagram `number`, is that datagram on its way on through this host: what
+    /// came in last in this namespace goes out again, and no socket sends it.
+    pub fn goes_on(&self, number: u64, packet: &Packet<'_>) -> bool {
+        let came_in = |datagram: &Datagram| {
+            datagram.last.0 == PacketHook::Rx && datagram.last.1 == packet.netns
+        };
+        packet.hook == PacketHook::Xmit
+            && packet.socket.is_none()
+            && self.get(number).is_some_and(came_in)
+    }
+
     /// A later fragment of datagram `number`, whose last byte goes where its last fragment goes. Its
     /// bytes if this is where the datagram was first seen: there they count.
     pub fn fragment(&mut self, number: u64, packet: &Packet<'_>, at: Nanos) -> Option<ByteRange> {

@@ -4,9 +4,9 @@ use crate::mqtt::{payload, stamp};
 use crate::world::{IP, LINK, LO, Played, Process, STEP, Told, UDP, World, addr, process};
 use wirelap_correlate::{Config, Label};
 use wirelap_events::{
-    Body, Cpu, Event, FlowKey, Lost, Nanos, Origin, Packet, PacketHook, PacketId, Pid, Portion,
-    Probe, Read, ReadKind, Ready, ReadyKind, Send, SendKind, Socket, SocketId, Stage, TaskId, Tid,
-    Transport, Wake,
+    Body, Cpu, Event, FlowKey, IfIndex, Lost, Nanos, NetNs, Origin, Packet, PacketHook, PacketId,
+    Pid, Portion, Probe, Read, ReadKind, Ready, ReadyKind, Send, SendKind, Socket, SocketId, Stage,
+    Stamp, TaskId, Tid, Transport, Wake,
 };
 
 /// A UDP socket and its owner.
@@ -384,4 +384,66 @@ fn a_call_whose_datagram_leaves_the_qdisc_later_keeps_its_threads() {
 #[test]
 fn a_sender_that_slept_within_its_call_was_not_led_there_by_it() {
     sent_by_another_thread(false, true);
+}
+
+#[test]
+fn a_datagram_whose_addresses_are_translated_is_one_datagram() {
+    let mut world = World::new();
+    let a = end(&mut world, process(1, "ping"), "10.0.1.2:5000");
+    let b = end(&mut world, process(2, "pong"), "10.0.2.2:6000");
+    let before = flow("10.0.1.2:5000", "10.0.1.1:9000");
+    let after = flow("10.0.2.1:5000", "10.0.2.2:6000");
+    for n in 0..30 {
+        let bytes = payload(stamp(n), 64);
+        // Memory is used again and again.
+        let id = 77 + u64::from(n % 2);
+        let hops = [
+            (PacketHook::Xmit, before, 1, 1),
+            (PacketHook::Rx, before, 2, 1),
+            (PacketHook::Xmit, after, 2, 2),
+            (PacketHook::Rx, after, 3, 1),
+        ];
+        let entered = Nanos(world.now);
+        for (hop, (hook, flow, netns, device)) in hops.into_iter().enumerate() {
+            let mut packet = packet(hook, flow, id, a, 64, world.now);
+            (packet.netns, packet.device) = (NetNs(netns), IfIndex(device));
+            packet.socket = packet.socket.filter(|_| hop == 0);
+            let payload = if hook == PacketHook::Xmit { bytes.as_slice() } else { &[] };
+            world.tell(Body::Packet(packet), payload);
+        }
+        let kind = ReadyKind::Datagram(Some(PacketId(id)));
+        world.tell(Body::Ready(Ready { socket: b.id, kind }), &[]);
+        let kind = SendKind::Datagram { len: 64, entered: Some(entered) };
+        world.tell(Body::Send(Send { socket: a.id, task: a.owner.task, kind }), &[]);
+        let kind = ReadKind::Datagram { packet: Some(PacketId(id)), flow: Some(after), len: 64 };
+        world.tell(Body::Read(Read { socket: b.id, task: b.owner.task, kind }), &[]);
+    }
+    let played = world.play();
+    assert_eq!(played.snapshot.groups.len(), 1);
+    assert_eq!(played.counts(), [30, 30, 30, 0]);
+}
+
+#[test]
+fn a_datagram_in_memory_of_another_one_is_another_one() {
+    let mut world = World::new();
+    let a = end(&mut world, process(1, "ping"), "10.0.1.2:5000");
+    let b = end(&mut world, process(2, "pong"), "10.0.1.1:9000");
+    let c = end(&mut world, process(3, "pang"), "10.0.2.2:6000");
+    for n in 0..30 {
+        let bytes = payload(stamp(n), 64);
+        let first = flow("10.0.1.2:5000", "10.0.1.1:9000");
+        datagram(&mut world, first, 77, a, &[b], &bytes, ALL);
+        let second = flow("10.0.1.1:9000", "10.0.2.2:6000");
+        datagram(
+            &mut world,
+            second,
+            77,
+            b,
+            &[c],
+            &payload(Stamp { stream: 1, ..stamp(n) }, 64),
+            ALL,
+        );
+    }
+    let sent: u64 = world.play().snapshot.groups.iter().map(|group| group.messages.sent).sum();
+    assert_eq!(sent, 60);
 }
