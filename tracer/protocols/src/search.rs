@@ -68,16 +68,40 @@ pub struct Candidate {
     weak: u32,
     /// Evidence that does not count, because there were many places to find it.
     handicap: u32,
+    /// The end of the packet that it was found inside of. A PDU must have started behind that: what is embedded in
+    /// something else, as in a WebSocket, ends with what it is embedded in.
+    inside: Option<Offset>,
     /// Whether the PDU that was seen last tells by itself.
     is_telling: bool,
     number: Option<(u64, u64)>,
 }
 
 impl Candidate {
-    fn new(protocol: &'static dyn Protocol, start: Offset, handicap: u32) -> Candidate {
+    fn new(
+        protocol: &'static dyn Protocol,
+        start: Offset,
+        handicap: u32,
+        inside: Option<Offset>,
+    ) -> Candidate {
         let [last, next] = [start; 2];
         let (strong, weak, is_telling, number) = (0, 0, false, None);
-        Candidate { protocol, start, last, next, strong, weak, handicap, is_telling, number }
+        Candidate {
+            protocol,
+            start,
+            last,
+            next,
+            strong,
+            weak,
+            handicap,
+            inside,
+            is_telling,
+            number,
+        }
+    }
+
+    /// Whether its PDUs follow each other in the stream itself, as far as can be told.
+    pub fn is_free(&self) -> bool {
+        self.inside.is_none_or(|end| self.last >= end)
     }
 
     /// The evidence so far, in bits.
@@ -217,7 +241,7 @@ impl Search {
                 continue;
             };
             let index = index.unwrap_or_else(|| {
-                self.candidates.push(Candidate::new(protocol, Offset(0), 0));
+                self.candidates.push(Candidate::new(protocol, Offset(0), 0, None));
                 self.candidates.len() - 1
             });
             if let Some(candidate) = self.candidates.get_mut(index) {
@@ -269,7 +293,8 @@ impl Search {
                 Look::Pdu(sight) if strict && sight.bits < HINTED_BITS => {}
                 Look::Pdu(_) => {
                     let handicap = if strict { INSIDE_BITS } else { 0 };
-                    self.add(Candidate::new(protocol, place, handicap), span);
+                    let inside = strict.then_some(span.end);
+                    self.add(Candidate::new(protocol, place, handicap, inside), span);
                 }
             }
         }

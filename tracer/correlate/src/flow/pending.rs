@@ -140,9 +140,14 @@ impl Pending {
 
     /// The best candidate of all, with the evidence of both directions together.
     pub fn best(&self) -> Option<(&'static dyn Protocol, u32)> {
-        let all = self.searches.iter().flat_map(Search::candidates);
+        self.best_of(|_| true)
+    }
+
+    fn best_of(&self, counts: fn(&Candidate) -> bool) -> Option<(&'static dyn Protocol, u32)> {
+        let all = self.searches.iter().flat_map(Search::candidates).filter(|c| counts(c));
         let sum = |protocol: &'static dyn Protocol| {
             let best = self.searches.iter().filter_map(|search| search.best_of(protocol));
+            let best = best.filter(|candidate| counts(candidate));
             let (strong, weak) = best.fold((0, 0), |(strong, weak), c| {
                 (strong + c.strong_bits(), weak.max(c.bits() - c.strong_bits()))
             });
@@ -159,7 +164,7 @@ impl Pending {
         hints: &Hints,
         is_named: bool,
     ) -> Option<&'static dyn Protocol> {
-        let (protocol, bits) = self.best()?;
+        let (protocol, bits) = self.best_of(Candidate::is_free)?;
         let enough = if hints.names(transport, protocol) { HINTED_BITS } else { SURE_BITS };
         let enough = if is_named { 2 * SURE_BITS } else { enough };
         (bits >= enough).then_some(protocol)

@@ -262,7 +262,13 @@ fn what_is_not_decoded_is_no_row_and_has_a_name() {
         .concat()
     };
     let query = |n: u32| [&b"Q\0\0\0\x10"[..], format!("select {n:04}\0").as_bytes()].concat();
-    let cases: [(&str, Numbered<'_>); 5] = [
+    let websocket = |n: u32| {
+        let message = [b"MSG sensors.t1 7 900\r\n", &payload(n, 900)[..], b"\r\n"].concat();
+        let len = u16::try_from(message.len()).unwrap().to_be_bytes();
+        [&[0x82, 126][..], &len, &message].concat()
+    };
+    let cases: [(&str, Numbered<'_>); 6] = [
+        ("WebSocket", &websocket),
         ("TLS", &record),
         ("Redis", &bulk),
         ("HTTP", &http),
