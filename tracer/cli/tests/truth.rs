@@ -29,12 +29,22 @@ fn try_cell(situation: &Situation, cell: Cell) -> Row {
     let row = match stage::observe(situation, cell) {
         Ok(observed) => {
             let judgement = judge(&situation.expectation, cell, &observed);
+            keep(situation, cell, &observed);
             Row::judged(situation, cell, &observed, &judgement)
         }
         Err(error) => Row::failed(situation, cell, &error),
     };
     eprintln!("{}", row.summary());
     row
+}
+
+/// Writes wirelap's JSON and the last lines of its screen to the folder that `TRUTH_REPORTS` names.
+fn keep(situation: &Situation, cell: Cell, observed: &stage::Observed) {
+    let Ok(folder) = std::env::var("TRUTH_REPORTS") else { return };
+    let name = format!("{folder}/{} ({cell})", situation.name);
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(format!("{name}.json"), observed.report.to_string()).unwrap();
+    std::fs::write(format!("{name}.txt"), &observed.screen).unwrap();
 }
 
 #[test]
@@ -63,8 +73,8 @@ fn what_is_said_of_the_situations_for_ci_is_true() {
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
 }
 
-/// `TRUTH_ONLY` chooses situations by a part of their names, `TRUTH_CELLS` cells (`first, quiet;late, loaded`), and
-/// `TRUTH_TABLE` names the file for the table.
+/// `TRUTH_ONLY` chooses situations by a part of their names, `TRUTH_CELLS` cells (`first, quiet;late, loaded`),
+/// `TRUTH_TABLE` names the file for the table, and `TRUTH_REPORTS` a folder for all that was said.
 #[test]
 #[ignore = "takes an hour: make truth"]
 fn the_whole_lab() {

@@ -109,7 +109,7 @@ fn cause(expectation: &Expectation, cell: Cell, said: &Said) -> Finding {
     }
     let is_true = |verdict: &&Verdict| {
         let kind = verdict.kind.as_str();
-        expectation.causes.iter().any(|cause| cause.kind == kind)
+        expectation.causes.iter().any(|cause| cause.kind == kind && cause.is_in(&verdict.row))
             || expectation.allow.iter().any(|allowed| allowed == kind)
             || (cell.loaded && LOAD.contains(&kind))
     };
@@ -118,8 +118,13 @@ fn cause(expectation: &Expectation, cell: Cell, said: &Said) -> Finding {
 }
 
 impl Cause {
+    fn is_in(&self, row: &str) -> bool {
+        self.row.as_ref().is_none_or(|part| row.contains(part))
+    }
+
     fn is(&self, verdict: &Verdict) -> bool {
         self.kind == verdict.kind
+            && self.is_in(&verdict.row)
             && self.leg.is_none_or(|leg| verdict.leg == Some(leg))
             && self.process.as_ref().is_none_or(|process| verdict.process.contains(process))
     }

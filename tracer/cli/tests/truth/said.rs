@@ -10,16 +10,19 @@ pub struct Verdict {
     pub leg: Option<u64>,
     /// Empty if it names none.
     pub process: String,
+    /// The row that it is about.
+    pub row: String,
 }
 
 impl Verdict {
-    fn of(value: &Value) -> Verdict {
+    fn of(value: &Value, row: &str) -> Verdict {
         let text = |pointer: &str| value.pointer(pointer).and_then(Value::as_str).unwrap_or("");
         Verdict {
             kind: text("/kind").to_owned(),
             is_problem: text("/severity") == "problem",
             leg: value["leg"].as_u64(),
             process: text("/process/name").to_owned(),
+            row: row.to_owned(),
         }
     }
 }
@@ -82,8 +85,9 @@ impl Said {
         self.sent += count("sent");
         self.delivered += count("delivered");
         self.matched += count("matched");
+        let row = result["broker"].as_str().unwrap_or("");
         let verdicts = result["why"]["verdicts"].as_array().into_iter().flatten();
-        self.verdicts.extend(verdicts.map(Verdict::of));
+        self.verdicts.extend(verdicts.map(|verdict| Verdict::of(verdict, row)));
         self.healthy |= result["why"]["healthy"].as_bool().unwrap_or(false);
         let trust = &result["trust"];
         if trust["verdict"].as_str().is_some_and(|verdict| verdict != "good") {

@@ -77,6 +77,8 @@ pub struct Cause {
     pub leg: Option<u64>,
     /// A part of its process's name, if it names one.
     pub process: Option<String>,
+    /// A part of its row's name: no other row has such a problem then.
+    pub row: Option<String>,
 }
 
 fn yes() -> bool {

@@ -67,6 +67,13 @@ def listens(port, host="127.0.0.1"):
     return False
 
 
+def both(asked, answered):
+    """What was sent and delivered by two sides that ask and answer: requests and answers are messages alike."""
+    counts = answered.end()
+    total = counts["received"] + asked["answers"]
+    return asked["sent"] + counts["received"], total
+
+
 def connections(port):
     """Connections of clients to that port. Those of Java are in the second table."""
     rows = []
@@ -274,14 +281,25 @@ class Lab:
             until("mosquitto's start", lambda: f":{port} " in self.call("ss", "-Hltn"))
         return broker
 
-    def nats(self, port=PORT):
-        broker = self.start(which("nats-server"), "-a", "127.0.0.1", "-p", port)
+    def nats(self, port=PORT, lines=""):
+        conf = self.work / f"nats-{port}.conf"
+        conf.write_text(f"listen: 127.0.0.1:{port}\n{lines}\n")
+        broker = self.start(which("nats-server"), "-c", conf)
         until("nats-server's start", lambda: listens(port))
         return broker
 
     def java(self, name, *words, **options):
         """A program of Apache Kafka's jars."""
         return self.start(*JAVA, name, *words, **options)
+
+    def certificate(self):
+        """A key and a certificate of its own for this host, for servers that encrypt."""
+        key, cert = self.work / "key.pem", self.work / "cert.pem"
+        made = ["-newkey", "rsa:2048", "-nodes", "-keyout", key, "-out", cert, "-days", 2, "-subj", "/CN=localhost"]
+        self.call("openssl", "req", "-x509", *made)
+        for path in (key, cert, self.work):
+            path.chmod(0o755)
+        return key, cert
 
     def kafka(self, port=PORT, topics=("truth",), partitions=1, config=None):
         """Apache Kafka in KRaft mode, from the folder that `wirelap-workload fetch kafka` filled."""
@@ -339,6 +357,10 @@ class Lab:
             f"{match} numgen random mod 1000 < {round(percent * 10)} counter drop; }}; }}"
         )
         self.call("nft", rules)
+
+    def pass_again(self):
+        """Nothing is dropped any more."""
+        self.call("nft", "delete", "table", "inet", "truth")
 
     def dropped(self):
         words = self.call("nft", "list", "table", "inet", "truth").split()

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""A client of a middleware's public Python library: `peer.py MIDDLEWARE pub|sub OPTIONS`.
+"""A client of a middleware's public Python library: `peer.py MIDDLEWARE pub|sub|ask|answer|listen OPTIONS`.
 
 Each payload starts with the time of its publishing and its number, so that a subscriber knows how long messages took and
-which came twice. Prints `ready`, waits for `go` (publishers) or `end` (subscribers), and prints `done` with its counts.
+which came twice. `ask` sends a request and waits for its answer before the next; `answer` sends each request back. `listen` is a server.
+Prints `ready`, waits for `go` (publishers) or `end` (subscribers), and prints `done` with its counts.
 """
 
 import argparse
@@ -23,7 +24,7 @@ HEAD = struct.Struct(">QQ")
 def options():
     parser = argparse.ArgumentParser()
     parser.add_argument("middleware")
-    parser.add_argument("role", choices=["pub", "sub", "listen"])
+    parser.add_argument("role", choices=["pub", "sub", "ask", "answer", "listen"])
     parser.add_argument("--address", default="127.0.0.1:21890")
     parser.add_argument("--topic", default="truth")
     parser.add_argument("--qos", type=int, default=0)
@@ -139,16 +140,16 @@ def hog(milliseconds):
 
 
 def publish(link, chosen):
-    begun = time.monotonic()
+    begun, answers = time.monotonic(), 0
     for number in range(chosen.messages):
         wait = begun + number / chosen.rate - time.monotonic()
         if wait > 0:
             time.sleep(wait)
         compute(chosen.burn)
         head = HEAD.pack(time.monotonic_ns(), number)
-        link.publish((head + bytes(max(0, chosen.payload - len(head))))[: chosen.payload])
+        answers += bool(link.publish((head + bytes(max(0, chosen.payload - len(head))))[: chosen.payload]))
     link.flush()
-    print("done", json.dumps({"sent": chosen.messages}), flush=True)
+    print("done", json.dumps({"sent": chosen.messages, "answers": answers}), flush=True)
 
 
 def main():
@@ -164,7 +165,7 @@ def main():
         chosen.clerk = clerk(chosen.pipe)
     if chosen.hog:
         threading.Thread(target=hog, args=[chosen.hog], daemon=True).start()
-    if chosen.role == "pub":
+    if chosen.role in ("pub", "ask"):
         print("ready", flush=True)
         for line in sys.stdin:
             if line.strip() == "go":

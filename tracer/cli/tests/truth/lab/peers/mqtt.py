@@ -1,15 +1,18 @@
-"""Eclipse Paho."""
+"""Eclipse Paho. `version=5` and `alias=N` publish by a topic alias that is set before `ready`; `filters=A,B` are subscribed to."""
 
 import socket
 import threading
 
 import paho.mqtt.client as paho
+from paho.mqtt.packettypes import PacketTypes
+from paho.mqtt.properties import Properties
 
 
 class Link:
     def __init__(self, chosen):
         self.chosen, self.subscribed = chosen, threading.Event()
-        self.client = paho.Client(paho.CallbackAPIVersion.VERSION2, protocol=paho.MQTTv311)
+        version = paho.MQTTv5 if chosen.settings.get("version") == "5" else paho.MQTTv311
+        self.client = paho.Client(paho.CallbackAPIVersion.VERSION2, protocol=version)
         self.client.max_inflight_messages_set(0)
         host, port = chosen.address.rsplit(":", 1)
         connected = threading.Event()
@@ -21,17 +24,27 @@ class Link:
         self.client.loop_start()
         if not connected.wait(30):
             raise TimeoutError("no CONNACK within 30 s")
+        self.topic, self.properties = chosen.topic, None
+        if "alias" in chosen.settings and chosen.role == "pub":
+            self.properties = Properties(PacketTypes.PUBLISH)
+            self.properties.TopicAlias = int(chosen.settings["alias"])
+            self.publish(b"this sets the alias")
+            self.flush()
+            self.topic = ""
 
     def publish(self, payload):
-        self.last = self.client.publish(self.chosen.topic, payload, self.chosen.qos)
+        retain = "retain" in self.chosen.settings
+        self.last = self.client.publish(self.topic, payload, self.chosen.qos, retain, self.properties)
 
     def flush(self):
         self.last.wait_for_publish(60)
 
     def subscribe(self, take):
         self.client.on_message = lambda _client, _data, message: take(message.payload)
-        self.client.subscribe(self.chosen.topic, self.chosen.qos)
-        self.subscribed.wait(30)
+        for filter in self.chosen.settings.get("filters", self.chosen.topic).split(","):
+            self.subscribed.clear()
+            self.client.subscribe(filter, self.chosen.qos)
+            self.subscribed.wait(30)
 
     def close(self):
         self.client.disconnect()

@@ -26,13 +26,22 @@ class Link:
             )
 
     def publish(self, payload):
+        if self.chosen.role == "ask":
+            return len(list(self.session.get(self.chosen.topic, payload=payload)))
         self.publisher.put(payload)
 
     def flush(self):
         pass
 
     def subscribe(self, take):
-        if self.chosen.settings.get("mode") != "router":
+        def answer(query):
+            payload = query.payload.to_bytes()
+            take(payload)
+            query.reply(self.chosen.topic, payload)
+
+        if self.chosen.role == "answer":
+            self.queryable = self.session.declare_queryable(self.chosen.topic, answer)
+        elif self.chosen.settings.get("mode") != "router":
             take_sample = lambda sample: take(sample.payload.to_bytes())
             self.subscriber = self.session.declare_subscriber(self.chosen.topic, take_sample)
 

@@ -1,4 +1,4 @@
-"""pyzmq: PUB and SUB, or PUSH and PULL with `pattern=pushpull`. The publisher listens."""
+"""pyzmq: PUB and SUB, PUSH and PULL with `pattern=pushpull`, or REQ and REP. The publisher listens, or who answers."""
 
 import importlib
 import threading
@@ -11,21 +11,23 @@ class Link:
     def __init__(self, chosen):
         self.chosen, self.over = chosen, threading.Event()
         push = chosen.settings.get("pattern") == "pushpull"
-        pair = (library.PUSH, library.PULL) if push else (library.PUB, library.SUB)
-        self.socket = library.Context().socket(pair[chosen.role != "pub"])
+        kinds = {"pub": library.PUB, "sub": library.SUB, "ask": library.REQ, "answer": library.REP}
+        kinds |= {"pub": library.PUSH, "sub": library.PULL} if push else {}
+        self.socket = library.Context().socket(kinds[chosen.role])
         self.socket.setsockopt(library.LINGER, 10_000 if chosen.role == "pub" else 0)
         if "hwm" in chosen.settings:
             self.socket.setsockopt(library.SNDHWM, int(chosen.settings["hwm"]))
             self.socket.setsockopt(library.RCVHWM, int(chosen.settings["hwm"]))
-        if chosen.role == "pub":
+        if chosen.role in ("pub", "answer"):
             self.socket.bind(f"tcp://{chosen.address}")
         else:
-            if not push:
+            if chosen.role == "sub" and not push:
                 self.socket.setsockopt(library.SUBSCRIBE, b"")
             self.socket.connect(f"tcp://{chosen.address}")
 
     def publish(self, payload):
         self.socket.send(payload)
+        return self.socket.recv() if self.chosen.role == "ask" else None
 
     def flush(self):
         time.sleep(0.2)
@@ -34,7 +36,10 @@ class Link:
         def read():
             while not self.over.is_set():
                 if self.socket.poll(100):
-                    take(self.socket.recv())
+                    payload = self.socket.recv()
+                    take(payload)
+                    if self.chosen.role == "answer":
+                        self.socket.send(payload)
 
         threading.Thread(target=read, daemon=True).start()
         # A subscription has no answer.
