@@ -25,7 +25,7 @@ fn task(pid: u32) -> TaskId {
     TaskId { pid: Pid(pid), tid: Tid(pid) }
 }
 
-fn take(evidence: &mut Evidence, made: Made) {
+fn take(evidence: &mut Evidence, made: &Made) {
     let sent = made.at_ms * MS;
     let ready = sent + 60_000;
     let mut times = StageTimes::default();
@@ -63,7 +63,7 @@ fn take(evidence: &mut Evidence, made: Made) {
 fn explained(all: impl Iterator<Item = Made>) -> Why {
     let mut evidence = Evidence::default();
     evidence.setting.since = Some(Nanos(0));
-    all.for_each(|made| take(&mut evidence, made));
+    all.for_each(|made| take(&mut evidence, &made));
     evidence.explain()
 }
 
