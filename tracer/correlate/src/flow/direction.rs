@@ -264,7 +264,8 @@ impl Flow {
         let end = self.bytes.next()?;
         let last = ByteRange { start: Offset(end.0.saturating_sub(1)), end };
         let path = self.marks.path(last, 0);
-        path.ready.or(path.rx).or(path.read)
+        // Of what came long ago, only when it was read is remembered.
+        path.ready.or(path.rx).or(path.read).or_else(|| self.marks.passed_at(last))
     }
 
     /// The last request is answered with messages that are handed out when their transaction is committed.
