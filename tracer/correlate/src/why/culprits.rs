@@ -49,6 +49,12 @@ impl Culprits {
         self.all.values().map(|known| known.2).sum::<u64>() + self.unknown
     }
 
+    /// Which part these processes are the culprits of; what is not known is nobody's.
+    pub fn share_of(&self, members: &FxHashSet<Pid>) -> f64 {
+        let theirs = self.all.values().filter(|known| members.contains(&known.0.pid));
+        theirs.map(|known| known.2).sum::<u64>() as f64 / self.whole().max(1) as f64
+    }
+
     /// The list of a verdict.
     pub fn list(&self) -> Vec<Culprit> {
         let whole = self.whole().max(1) as f64;
@@ -143,6 +149,7 @@ mod tests {
         culprits.add(Some(&holder(7, 9, "worker")), Nanos(6));
         culprits.add(None, Nanos(4));
         let members = [Pid(7), Pid(8)].into_iter().collect();
+        assert!((culprits.share_of(&members) - 0.36).abs() < 1e-9);
         assert_eq!(
             culprits.of_the_cpu(Some(WAITING), &members),
             [

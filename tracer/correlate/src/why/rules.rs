@@ -22,6 +22,15 @@ const COMMIT: &str = "commit transactions sooner, with fewer messages each, or l
 /// A thread that is on a CPU so much of the time has no room left.
 const SATURATED: f64 = 0.8;
 
+/// The row's own processes had the CPU for so much of a wait: it is among themselves.
+const HANDED_OVER: f64 = 0.75;
+
+/// Most of a message's time.
+const MOST: f64 = 0.5;
+
+/// A thread that has a CPU gives it up after so long if others want it.
+const TURN: Nanos = Nanos::from_millis(5);
+
 /// More processes that share a cause are told together.
 const CROWD: usize = 6;
 
@@ -140,11 +149,20 @@ impl Court<'_> {
             // Whoever sends as fast as possible fills whatever is slowest.
             let saturating = self.evidence.setting.saturating && full;
             // Nothing is wrong with what is watched if the watching is slow.
-            let is_note = saturating || kind == Kind::TracerInfluence;
+            let is_note = saturating
+                || kind == Kind::TracerInfluence
+                || kind == Kind::RunQueueContention && self.is_handing_over(finding, cost);
             return Some(if is_note { Severity::Note } else { Severity::Problem });
         }
         let (time, part) = note(kind)?;
         (cost.median >= time.0 as f64 && cost.median_share >= part).then_some(Severity::Note)
+    }
+
+    /// The threads that hand a message to each other have the CPU by turns: how such programs work, as long as it does not
+    /// take most of the time, and none waits for longer than a turn.
+    fn is_handing_over(&self, finding: &Finding, cost: Cost) -> bool {
+        let own = finding.culprits.share_of(&self.evidence.setting.members);
+        own >= HANDED_OVER && cost.median_share < MOST && cost.each() < TURN.0 as f64
     }
 
     /// A broker that works on a message is short of CPU if it works all the time, or very long.

@@ -2,8 +2,8 @@ use super::*;
 use crate::why::breakdown::Upkeep;
 use crate::why::explanation::Why;
 use wirelap_events::{
-    Circumstances, Delivery, FanOut, FlowKey, GroupId, Leg, MessageId, NetNs, Rested, Rests, Stage,
-    StageTimes, Stretch, Tid, Transport,
+    Circumstances, Delivery, FanOut, FlowKey, GroupId, Holder, Leg, MessageId, NetNs, Rested,
+    Rests, Stage, StageTimes, Stretch, Tid, Transport,
 };
 
 const MS: u64 = 1_000_000;
@@ -16,6 +16,9 @@ struct Made {
     busy_us: u64,
     /// Microseconds asleep before the read.
     asleep_us: u64,
+    /// Microseconds without a CPU before the read, which this process had.
+    waited_us: u64,
+    holder: u32,
     reader: u32,
     circumstances: Circumstances,
     upkeep: Upkeep,
@@ -31,7 +34,7 @@ fn take(evidence: &mut Evidence, made: &Made) {
     let mut times = StageTimes::default();
     times.set(Stage::Send, Nanos(sent));
     times.set(Stage::Ready, Nanos(ready));
-    let waits = made.busy_us + made.asleep_us;
+    let waits = made.busy_us + made.asleep_us + made.waited_us;
     times.set(Stage::Read, Nanos(ready + 5_000 + waits * 1_000));
     let any = "127.0.0.1:1".parse().unwrap();
     let leg = Leg {
@@ -46,7 +49,9 @@ fn take(evidence: &mut Evidence, made: &Made) {
         stretch: Stretch::default(),
         circumstances: made.circumstances,
     };
-    let reader = Rested { asleep: Nanos(made.asleep_us * 1_000), ..Rested::NONE };
+    let waited = Nanos(made.waited_us * 1_000);
+    let mut reader = Rested { asleep: Nanos(made.asleep_us * 1_000), waited, ..Rested::NONE };
+    reader.hold(&Holder { task: task(made.holder), held: waited, ..Holder::default() });
     let delivery = Delivery {
         message: MessageId(made.at_ms),
         group: GroupId(0),
@@ -236,4 +241,22 @@ fn a_keep_alive_that_is_beside_slow_messages_only_once_is_there_by_chance() {
     // Slow messages take so long that there is one in any such time.
     let always = |n: u64| Upkeep { beside: n % 50 == 7, before: n % 50 == 7 };
     assert!(!with_upkeep(|n| n * 100, always));
+}
+
+/// Threads of the row's own processes that have the CPU by turns are how it works; strangers, or most of the time, are not.
+#[test]
+fn who_hands_a_message_over_is_no_contention() {
+    let severity = |waited_us: u64, holder: u32| {
+        let mut evidence = Evidence::default();
+        evidence.setting.members = [Pid(1), Pid(2)].into_iter().collect();
+        for n in 0..100 {
+            let made = Made { at_ms: n * 10, busy_us: 250, waited_us, holder, ..Made::default() };
+            take(&mut evidence, &made);
+        }
+        let why = evidence.explain();
+        why.verdicts.iter().find(|v| v.kind == Kind::RunQueueContention).map(|v| v.severity)
+    };
+    assert_eq!(severity(200, 1), Some(Severity::Note));
+    assert_eq!(severity(200, 50), Some(Severity::Problem));
+    assert_eq!(severity(900, 1), Some(Severity::Problem));
 }
