@@ -69,5 +69,12 @@ pub fn content(stamp: Option<Stamp>, data: &Data<'_>, is_unsure: bool) -> Option
         Some(stamp) => stamp.hash(&mut hasher),
         None => (len, payload.get(..DIGESTED).unwrap_or(payload)).hash(&mut hasher),
     }
-    Some(Content { hash: hasher.finish(), is_unsure: is_unsure || data.topic.is_empty() })
+    let is_nameless = data.topic.is_empty();
+    let mut topic = FxHasher::default();
+    data.topic.hash(&mut topic);
+    Some(Content {
+        hash: hasher.finish(),
+        subject: (!is_nameless).then(|| topic.finish()),
+        is_unsure: is_unsure || is_nameless,
+    })
 }

@@ -128,6 +128,8 @@ pub struct Finds {
 pub struct Content {
     /// A digest of its content, without its topic and the zeros in front.
     pub hash: u64,
+    /// Its topic, if that is known here.
+    pub subject: Option<u64>,
     /// Its topic is not known here, or where its payload starts.
     pub is_unsure: bool,
 }

@@ -15,7 +15,7 @@ const KEPT: usize = 4;
 /// The identities that a content has.
 #[derive(Debug, Default)]
 struct Identities {
-    known: ArrayVec<(Identity, bool), KEPT>,
+    known: ArrayVec<(Identity, Content), KEPT>,
     others: u32,
 }
 
@@ -27,7 +27,7 @@ impl Contents {
     /// There are messages of an identity from now on.
     pub fn add(&mut self, content: Content, identity: Identity) {
         let all = self.0.entry(content.hash).or_default();
-        if all.known.try_push((identity, content.is_unsure)).is_err() {
+        if all.known.try_push((identity, content)).is_err() {
             all.others += 1;
         }
     }
@@ -46,12 +46,16 @@ impl Contents {
         }
     }
 
-    /// The one identity that a message of this content may have instead: one that is sure if its own is not, and the
-    /// other way round.
-    pub fn other(&self, content: Content) -> Option<Identity> {
+    /// The one identity that a message of this content may have instead of its own, where one of both is not sure. Topics
+    /// that are known are the same.
+    pub fn other(&self, content: Content, own: Identity) -> Option<Identity> {
         let all = self.0.get(&content.hash).filter(|all| all.others == 0)?;
-        let is_other = |(identity, is_unsure): &(Identity, bool)| {
-            (*is_unsure != content.is_unsure).then_some(*identity)
+        let is_other = |(identity, known): &(Identity, Content)| {
+            let topics = known.subject.zip(content.subject);
+            let may_be = (known.is_unsure || content.is_unsure)
+                && *identity != own
+                && topics.is_none_or(|(a, b)| a == b);
+            may_be.then_some(*identity)
         };
         let mut others = all.known.iter().filter_map(is_other);
         others.next().filter(|_| others.next().is_none())
@@ -69,16 +73,17 @@ mod tests {
     #[test]
     fn a_content_with_two_names_tells_nothing() {
         let mut contents = Contents::default();
-        let sure = Content { hash: 7, is_unsure: false };
-        let unsure = Content { hash: 7, is_unsure: true };
-        assert_eq!(contents.other(unsure), None);
+        let sure = Content { hash: 7, subject: Some(1), is_unsure: false };
+        let unsure = Content { hash: 7, subject: None, is_unsure: true };
+        let own = identity(9);
+        assert_eq!(contents.other(unsure, own), None);
         contents.add(sure, identity(1));
-        assert_eq!(contents.other(unsure), Some(identity(1)));
-        assert_eq!(contents.other(sure), None);
+        assert_eq!(contents.other(unsure, own), Some(identity(1)));
+        assert_eq!(contents.other(sure, own), None);
         contents.add(sure, identity(2));
-        assert_eq!(contents.other(unsure), None);
+        assert_eq!(contents.other(unsure, own), None);
         contents.remove(sure, identity(1));
-        assert_eq!(contents.other(unsure), Some(identity(2)));
+        assert_eq!(contents.other(unsure, own), Some(identity(2)));
         contents.remove(sure, identity(2));
         assert!(contents.0.is_empty());
     }
@@ -86,7 +91,7 @@ mod tests {
     #[test]
     fn names_are_bounded() {
         let mut contents = Contents::default();
-        let sure = Content { hash: 7, is_unsure: false };
+        let sure = Content { hash: 7, subject: Some(1), is_unsure: false };
         (0..10).for_each(|hash| contents.add(sure, identity(hash)));
         assert_eq!(contents.0[&7].others, 10 - u32::try_from(KEPT).unwrap());
         (0..10).for_each(|hash| contents.remove(sure, identity(hash)));

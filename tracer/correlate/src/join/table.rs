@@ -201,7 +201,7 @@ impl Messages {
 
     /// The identity of a message that is known under a name that the sighting lacks, or lacks the name that it has.
     fn other_identity(&self, sighting: &Sighting) -> Option<Identity> {
-        let identity = self.contents.other(sighting.content?)?;
+        let identity = self.contents.other(sighting.content?, sighting.identity)?;
         let known = Sighting { identity, ..*sighting };
         let carried = self.carried(identity, sighting.way);
         let joins = || self.candidate(&known, carried).is_some();

@@ -365,3 +365,17 @@ fn a_payload_that_may_start_a_byte_earlier_is_found_by_its_content() {
     }
     assert_eq!(world.play().counts(), [30, 30, 30, 0]);
 }
+
+#[test]
+fn a_topic_by_number_and_a_payload_that_may_start_earlier_are_joined() {
+    let mut world = World::new();
+    let broker = process(10, "mosquitto");
+    let mut publisher = world.existing(process(20, "pub"), "127.0.0.1:40020", broker, BROKER);
+    let mut subscriber = world.existing(process(30, "sub"), "127.0.0.1:40030", broker, BROKER);
+    for n in 0..30_u8 {
+        let payload = [0, 0, 0, 0, 0xC1, 0xD2, 0xE3, 0xF4, n];
+        world.message(&mut publisher.up, &aliased(3, &payload));
+        world.message(&mut subscriber.down, &fifth("sensors/t1", &payload));
+    }
+    assert_eq!(world.play().counts(), [30, 30, 30, 0]);
+}
