@@ -155,7 +155,7 @@ impl Correlator {
     ) {
         let Some(state) = self.messages.leg(key) else { return };
         let (way, extent, message) = (state.way, state.extent, state.message);
-        let (asked, start_up) = (state.asked, state.start_up);
+        let (asked, permit, start_up) = (state.asked, state.permit, state.start_up);
         let siblings = self.siblings(state);
         if let Some(asked) = asked {
             let request = self.flows.flow(way.back()).and_then(|flow| flow.request_at(asked));
@@ -170,6 +170,7 @@ impl Correlator {
             first.circumstances.filled = request.and_then(|request| request.filled);
         }
         first.circumstances.start_up = start_up;
+        first.circumstances.permit = permit;
         first.circumstances.missing = self.missing_before(way, &first);
         first.circumstances.fan_out = siblings.and_then(|(sender, fan_out)| {
             (first.sender.is_some() && first.sender == sender).then_some(fan_out)

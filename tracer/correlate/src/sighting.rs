@@ -1,7 +1,7 @@
 //! From a decoder's findings to open messages.
 
 use crate::Correlator;
-use crate::flow::{Found, Node, Way};
+use crate::flow::{Flow, Found, Node, Release, Way};
 use crate::join::{Joined, LegKey, Sighting};
 use crate::overhead::Part;
 use crate::rows::Server;
@@ -26,6 +26,7 @@ impl Correlator {
             self.carry_found(at, way);
         }
         self.note_unread(way);
+        self.note_released(way);
         if self.found.all.is_empty() {
             return;
         }
@@ -35,6 +36,32 @@ impl Correlator {
             self.sight(at, Way { side: found.side, ..way }, &found);
         }
         self.found.all = found;
+    }
+
+    /// Takes in which messages may be passed on from now on.
+    fn note_released(&mut self, way: Way) {
+        if self.found.released.is_empty() {
+            return;
+        }
+        let mut released = std::mem::take(&mut self.found.released);
+        for released in released.drain(..) {
+            let way = Way { side: released.side, ..way };
+            let after_loss = self.flows.flow(way.back()).is_some_and(Flow::came_late);
+            let release = Release { of: released, after_loss, permit: None };
+            if let Some(flow) = self.flows.flow_mut(way) {
+                flow.lets_go(release);
+            }
+        }
+        self.found.released = released;
+    }
+
+    /// Notes since when the receiver of the leg before was allowed to pass the message on.
+    fn note_release(&mut self, key: LegKey) {
+        let Some(before) = self.messages.before(key) else { return };
+        let flow = self.flows.flow(before.way);
+        if let Some(permit) = flow.and_then(|flow| flow.permit_for(before.own.start)) {
+            self.messages.permit(key, permit);
+        }
     }
 
     /// Takes in what is there and cannot be read.
@@ -97,6 +124,7 @@ impl Correlator {
         self.note_forwarded(key, joined);
         self.enter(&sighting, key, joined);
         self.note_answer(&sighting, key);
+        self.note_release(key);
         let Some(row) = self.rows.get_mut(row) else { return };
         row.shared += u64::from(found.shared);
         row.framed += u64::from(found.framed);

@@ -1,8 +1,8 @@
 //! A message's whole life: from its first send to one reader.
 
 use crate::{
-    Ask, CgroupId, DropCause, FlowKey, Holder, Nanos, OTHERS, Recovery, Rest, Segment, Segments,
-    Sleep, SocketId, Stage, StageTimes, Stamp, Stretch, TaskId, TxState,
+    Ask, CgroupId, DropCause, FlowKey, Holder, Nanos, OTHERS, Permit, Recovery, Rest, Segment,
+    Segments, Sleep, SocketId, Stage, StageTimes, Stamp, Stretch, TaskId, TxState,
 };
 use arrayvec::ArrayVec;
 use std::ops::Add;
@@ -236,6 +236,8 @@ pub struct Circumstances {
     pub filled: Option<Nanos>,
     /// It is a transaction's, and its receiver takes what is committed only.
     pub awaits_commit: bool,
+    /// Since when the sender was allowed to pass the message on, if it had to wait for that after it had read it.
+    pub permit: Option<Permit>,
     /// A keep-alive or discovery frame was on the same connection while the message was under way.
     pub beside_upkeep: bool,
     /// One of the first messages of its connection, or sent within a second of its opening.

@@ -115,6 +115,21 @@ pub struct GlobalKey {
     pub unique: bool,
 }
 
+/// A sender's permission to pass a message on, which its receiver had to wait for (MQTT PUBREL).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Permit {
+    /// When it was sent; when it was read, if that was not seen.
+    pub given: Nanos,
+    /// How long the threads that led to this send had waited for a CPU.
+    pub waited: Nanos,
+    /// When it was read.
+    pub read: Nanos,
+    /// TCP had to send it again.
+    pub resent: bool,
+    /// TCP had to send again what its sender waited for before it gave it.
+    pub after_loss: bool,
+}
+
 /// How long a request for messages may be kept waiting: until there are so many bytes, or so long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ask {

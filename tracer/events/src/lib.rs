@@ -32,7 +32,7 @@ pub use event::{
     Recovery, Rest, Retransmit, Send, SendKind, Sleep, Socket, TaskId, TcpFields, ThreadState,
     TxState, Wake, tcp_flags,
 };
-pub use frame::{Ask, Class, Data, Frame, GlobalKey};
+pub use frame::{Ask, Class, Data, Frame, GlobalKey, Permit};
 pub use net::{FlowKey, NetNs, SocketId, Transport};
 pub use range::{ByteRange, FlowId, Offset, Seq, Stretch};
 pub use stage::{Segment, Segments, Stage, StageTimes};

@@ -184,6 +184,10 @@ pub trait FrameSink {
     /// The messages that follow are a transaction's, and are handed to their reader once that is committed.
     fn awaits_commit(&mut self) {}
 
+    /// The frame that follows lets its receiver pass on the message that begins at `start` of the same direction; it may
+    /// have waited for that.
+    fn releases(&mut self, _start: Offset) {}
+
     /// The frame before has so many bytes, and became so many when it was opened: the messages that follow, in frames
     /// without bytes, are in there.
     fn unpacked(&mut self, _bytes: u64, _opened: u64) {}

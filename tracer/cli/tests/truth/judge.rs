@@ -9,7 +9,7 @@ use crate::stage::{Observed, Truth};
 const TIME_TOLERANCE_NS: u64 = 1_000_000;
 
 /// What loaded cores do to any program, and is true wherever it is said.
-const LOAD: [&str; 1] = ["run_queue_contention"];
+const LOAD: [&str; 2] = ["run_queue_contention", "release_wait"];
 
 /// One thing that was compared.
 #[derive(Clone, Debug, PartialEq, Eq)]

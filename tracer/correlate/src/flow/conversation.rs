@@ -4,7 +4,7 @@ use super::identity::{content, identify};
 use super::known::Known;
 use super::pending::Pending;
 use super::recognition::Attempts;
-use super::{Carried, Finds, Flow, Found, Piece, Unread};
+use super::{Carried, Finds, Flow, Found, Piece, Released, Unread};
 use crate::config::Config;
 use crate::correlator::Totals;
 use crate::ledger::Ledger;
@@ -126,6 +126,8 @@ struct Collector<'a> {
     found: &'a mut Finds,
     /// What was told of the frame that comes next.
     fragments: Option<Fragments>,
+    /// Where the message begins that the frame that comes next releases.
+    releases: Option<Offset>,
     /// Bytes of what was compressed, and what became of them, for the messages that follow.
     packed: (u64, u64),
     /// From which byte on the messages that follow can be used.
@@ -149,6 +151,7 @@ impl<'a> Collector<'a> {
             ledger,
             found,
             fragments: None,
+            releases: None,
             packed: (0, 0),
             usable_at: None,
             is_unsure: false,
@@ -167,6 +170,9 @@ impl FrameSink for Collector<'_> {
             self.found.carried.push(Carried { side, at, fragments });
         }
         self.asides.upkeep |= matches!(frame.class, Class::KeepAlive | Class::Discovery);
+        if let Some(message) = self.releases.take() {
+            self.found.released.push(Released { side: self.side, message, end: frame.range.end });
+        }
         if frame.asks_for_messages() {
             self.asides.asked = Some(frame.range.end);
         }
@@ -199,6 +205,10 @@ impl FrameSink for Collector<'_> {
 
     fn awaits_commit(&mut self) {
         self.asides.committed = true;
+    }
+
+    fn releases(&mut self, start: Offset) {
+        self.releases = Some(start);
     }
 
     fn unpacked(&mut self, bytes: u64, opened: u64) {

@@ -1,5 +1,6 @@
 //! One direction of a conversation.
 
+use super::Released;
 use super::carried::Carried;
 use super::devices::Devices;
 use super::framed::between;
@@ -14,7 +15,7 @@ use arrayvec::ArrayVec;
 use std::collections::VecDeque;
 use wirelap_events::tcp_flags;
 use wirelap_events::{
-    Ask, ByteRange, FlowKey, Nanos, Offset, PacketHook, Seq, SocketId, TcpFields, Transport,
+    Ask, ByteRange, FlowKey, Nanos, Offset, PacketHook, Permit, Seq, SocketId, TcpFields, Transport,
 };
 use wirelap_protocols::stream::Stream;
 
@@ -39,6 +40,19 @@ pub struct Request {
     pub awaits_commit: bool,
     /// When who answers it had read the last of the messages that it answers with.
     pub filled: Option<Nanos>,
+}
+
+/// Permissions to pass messages on that are remembered until the messages are seen to go on.
+const RELEASES: usize = 128;
+
+/// A permission to pass a message on.
+#[derive(Clone, Copy, Debug)]
+pub struct Release {
+    pub of: Released,
+    /// TCP had to send again what the sender waited for before it gave this.
+    pub after_loss: bool,
+    /// Once it was read.
+    pub permit: Option<Permit>,
 }
 
 /// The marks of a flow.
@@ -167,6 +181,8 @@ pub struct Flow {
     pub head: Head,
     /// The last times that it asked for messages; most flows never do.
     pub requests: Option<Box<Ring<Request, REQUESTS>>>,
+    /// The last permissions to pass messages on; most flows have none.
+    pub releases: Option<VecDeque<Release>>,
     /// TCP: bytes that no packet brought, from the end of a PDU on.
     pub hole: Option<ByteRange>,
     /// TCP: the last message that was found.
@@ -196,6 +212,11 @@ pub struct Head {
     pub missing: u64,
     /// They are the flow's first bytes and no protocol knows them.
     pub refused: bool,
+}
+
+/// The last byte before `end`.
+fn last_before(end: Offset) -> ByteRange {
+    ByteRange { start: Offset(end.0.saturating_sub(1)), end }
 }
 
 impl Flow {
@@ -230,6 +251,7 @@ impl Flow {
             interrupted: false,
             head: Head::default(),
             requests: None,
+            releases: None,
             hole: None,
             last: None,
             messages: 0,
@@ -254,15 +276,14 @@ impl Flow {
     /// Whether TCP had to send the last bytes that came, or those before them, again.
     pub fn came_late(&self) -> bool {
         let Some(end) = self.bytes.next() else { return false };
-        let last = ByteRange { start: Offset(end.0.saturating_sub(1)), end };
-        let seen = self.marks.path(last, 0).circumstances;
+        let seen = self.marks.path(last_before(end), 0).circumstances;
         seen.resent || seen.behind_loss
     }
 
     /// When the last bytes that came were there for their reader.
     pub fn last_arrived(&self) -> Option<Nanos> {
         let end = self.bytes.next()?;
-        let last = ByteRange { start: Offset(end.0.saturating_sub(1)), end };
+        let last = last_before(end);
         let path = self.marks.path(last, 0);
         // Of what came long ago, only when it was read is remembered.
         path.ready.or(path.rx).or(path.read).or_else(|| self.marks.passed_at(last))
@@ -275,15 +296,40 @@ impl Flow {
         }
     }
 
-    /// All bytes before `end` were read at `at`: the last request may be among them.
+    /// It lets its receiver pass a message on.
+    pub fn lets_go(&mut self, release: Release) {
+        let releases = self.releases.get_or_insert_default();
+        if releases.len() == RELEASES {
+            releases.pop_front();
+        }
+        releases.push_back(release);
+    }
+
+    /// When the receiver was allowed to pass on the message that begins at `message`, if it had to wait for that.
+    pub fn permit_for(&self, message: Offset) -> Option<Permit> {
+        let releases = self.releases.as_ref()?;
+        releases.iter().rev().find(|release| release.of.message == message)?.permit
+    }
+
+    /// All bytes before `end` were read at `at`: the last request and permissions may be among them.
     pub fn read_up_to(&mut self, end: Offset, at: Nanos) {
+        if let Some(releases) = &mut self.releases {
+            let unread = releases.iter_mut().rev().take_while(|release| release.permit.is_none());
+            for release in unread.filter(|release| release.of.end <= end) {
+                let seen = self.marks.path(last_before(release.of.end), 0);
+                let (given, harm) = (seen.send.unwrap_or(at), seen.circumstances);
+                let (resent, after_loss) = (harm.resent || harm.behind_loss, release.after_loss);
+                let waits = seen.sending.iter().map(|hop| hop.running - hop.woken);
+                let waited = waits.fold(Nanos(0), |sum, wait| sum + wait);
+                release.permit = Some(Permit { given, waited, read: at, resent, after_loss });
+            }
+        }
         let Some(requests) = &mut self.requests else { return };
         let request = requests.newest_mut();
         if request.read.is_some() || request.at == Nanos(0) || request.end > end {
             return;
         }
-        let last = ByteRange { start: Offset(request.end.0.saturating_sub(1)), end: request.end };
-        let seen = self.marks.path(last, 0).circumstances;
+        let seen = self.marks.path(last_before(request.end), 0).circumstances;
         request.read = Some((at, seen.resent || seen.behind_loss));
     }
 

@@ -19,7 +19,7 @@ mod unread;
 mod unwrap;
 
 pub use conversation::{Conversation, State};
-pub use direction::{Flow, Marks, Request};
+pub use direction::{Flow, Marks, Release, Request};
 pub use identity::identity_of;
 pub use reassembly::{Limits, Piece, Reassembly};
 pub use seen_bytes::SeenBytes;
@@ -120,6 +120,8 @@ pub struct Finds {
     pub unread: [u64; 2],
     /// Senders whose messages are handed on in order, their side, and the first message that they still have.
     pub ordered: Vec<(Side, [u8; 16], u64)>,
+    /// Permissions to pass messages on.
+    pub released: Vec<Released>,
     pub topics: Topics,
 }
 
@@ -132,6 +134,16 @@ pub struct Content {
     pub subject: Option<u64>,
     /// Its topic is not known here, or where its payload starts.
     pub is_unsure: bool,
+}
+
+/// A sender lets its receiver pass a message on.
+#[derive(Clone, Copy, Debug)]
+pub struct Released {
+    pub side: Side,
+    /// The first byte of the message.
+    pub message: Offset,
+    /// One past the last byte of the permission.
+    pub end: Offset,
 }
 
 /// What makes a message the same on every flow.

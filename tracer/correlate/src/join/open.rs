@@ -1,7 +1,9 @@
 //! Messages and legs that are open.
 
 use crate::flow::{Content, Identity, Node, Way};
-use wirelap_events::{ByteRange, GroupId, Leg, MessageId, Nanos, Stage, Stamp, TopicId, Transport};
+use wirelap_events::{
+    ByteRange, GroupId, Leg, MessageId, Nanos, Permit, Stage, Stamp, TopicId, Transport,
+};
 use wirelap_protocols::Topology;
 
 /// A message as it was found on one flow.
@@ -75,6 +77,8 @@ pub struct LegState {
     pub own: ByteRange,
     pub at: Nanos,
     pub asked: Option<Nanos>,
+    /// Since when its sender was allowed to pass the message on, if it had to wait for that.
+    pub permit: Option<Permit>,
     pub transport: Transport,
     pub sender: Node,
     pub receiver: Node,

@@ -9,7 +9,7 @@ use slab::Slab;
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 use wirelap_events::{
-    GroupId, Leg, MAX_LEGS, MessageId, Nanos, NetNs, Pid, Stage, Stamp, Transport,
+    GroupId, Leg, MAX_LEGS, MessageId, Nanos, NetNs, Permit, Pid, Stage, Stamp, Transport,
 };
 use wirelap_protocols::Topology;
 
@@ -118,6 +118,13 @@ impl Messages {
         }
         let before = std::mem::replace(&mut message.row, row);
         (!message.is_orphan && !message.repeats).then_some((before, message.stamp))
+    }
+
+    /// The sender of a leg had to wait until it was allowed to pass the message on.
+    pub fn permit(&mut self, key: LegKey, permit: Permit) {
+        if let Some(leg) = self.legs.get_mut(key.0).filter(|leg| leg.serial == key.1) {
+            leg.permit = Some(permit);
+        }
     }
 
     /// A leg is on another way, or between others, than was known when it was found: two conversations were one.
@@ -365,6 +372,7 @@ impl Messages {
             own: sighting.own,
             at: sighting.at,
             asked: sighting.asked,
+            permit: None,
             transport: sighting.transport,
             sender: sighting.sender,
             receiver: sighting.receiver,

@@ -154,7 +154,12 @@ impl Parts for Recorder<'_> {
         let is_late = segment == Segment::BrokerDwell && was_asked_late(self.delivery, leg);
         let on = &self.delivery.legs[leg];
         let sends = is_senders(kind, segment, &on.circumstances);
-        let task = if sends { on.sender } else { on.reader };
+        let task = match leg.checked_sub(1) {
+            // Whom the broker waits for is the sender of the leg before.
+            Some(before) if kind == VerdictKind::ReleaseWait => self.delivery.legs[before].sender,
+            _ if sends => on.sender,
+            _ => on.reader,
+        };
         let pid = task.map_or(Pid(0), |task| task.pid);
         self.spending.part(leg, segment, kind, time, pid);
         let finding = self.gathered.finding_mut((leg, kind, pid));

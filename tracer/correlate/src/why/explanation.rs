@@ -138,6 +138,8 @@ pub enum VerdictKind {
     SenderBatching,
     /// The broker has the message and nobody has asked for it, or it waits for more.
     FetchWait,
+    /// The publisher has not released the message yet, and the broker may not pass it on (MQTT `QoS` 2).
+    ReleaseWait,
     /// The receiver's window is full.
     ReceiveWindow,
     /// The congestion window is full.
@@ -192,11 +194,12 @@ pub enum VerdictKind {
 
 impl VerdictKind {
     /// Every kind.
-    pub const ALL: [VerdictKind; 29] = [
+    pub const ALL: [VerdictKind; 30] = [
         VerdictKind::NagleDelayedAck,
         VerdictKind::Corked,
         VerdictKind::SenderBatching,
         VerdictKind::FetchWait,
+        VerdictKind::ReleaseWait,
         VerdictKind::ReceiveWindow,
         VerdictKind::CongestionWindow,
         VerdictKind::Pacing,
@@ -231,6 +234,7 @@ impl VerdictKind {
             VerdictKind::Corked => "corked",
             VerdictKind::SenderBatching => "sender_batching",
             VerdictKind::FetchWait => "fetch_wait",
+            VerdictKind::ReleaseWait => "release_wait",
             VerdictKind::ReceiveWindow => "receive_window",
             VerdictKind::CongestionWindow => "congestion_window",
             VerdictKind::Pacing => "pacing",
@@ -279,6 +283,7 @@ impl VerdictKind {
             VerdictKind::Corked => "held back by TCP_CORK",
             VerdictKind::SenderBatching => "batching in the sender",
             VerdictKind::FetchWait => "fetch or poll wait at the broker",
+            VerdictKind::ReleaseWait => "publisher late with its PUBREL",
             VerdictKind::ReceiveWindow => "receive window full",
             VerdictKind::CongestionWindow => "congestion window full",
             VerdictKind::Pacing => "paced by congestion control",

@@ -29,6 +29,7 @@ pub const fn rule(kind: Kind) -> Option<Rule> {
         Kind::ReceiveWindow | Kind::CongestionWindow | Kind::Pacing | Kind::SendBuffer => {
             ((us(200), 0.2), (ms(1), 0.25))
         }
+        Kind::ReleaseWait => ((us(500), 0.3), (ms(2), 0.3)),
         Kind::LateWrite => ((us(500), 0.25), (ms(2), 0.25)),
         Kind::Retransmission => ((us(200), 0.1), (ms(1), 0.2)),
         Kind::QdiscQueueing => ((us(100), 0.2), (ms(1), 0.25)),

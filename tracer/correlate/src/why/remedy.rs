@@ -29,6 +29,9 @@ pub fn remedy(kind: Kind, setting: &Setting, circumstance: Circumstance) -> Stri
         Kind::Corked => "take TCP_CORK (or MSG_MORE) away, or end it with the message",
         Kind::SenderBatching => batching(middleware),
         Kind::FetchWait => fetch(middleware),
+        Kind::ReleaseWait => {
+            "QoS 2 takes a second round trip before the broker may deliver: use QoS 1 where a repetition does no harm, or find what keeps the publisher from its PUBREL"
+        }
         Kind::ReceiveWindow => {
             "let the receiver read faster, or give it room: SO_RCVBUF, net.ipv4.tcp_rmem"
         }

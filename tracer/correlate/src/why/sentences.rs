@@ -1,5 +1,6 @@
 //! The numbers that a verdict stands on, in words.
 
+use super::blame::NOTICED;
 use super::evidence::Evidence;
 use super::explanation::VerdictKind as Kind;
 use super::finding::Finding;
@@ -57,6 +58,7 @@ pub fn of(
         }
         Kind::SerialFanOut => clauses.extend(in_turn(finding)),
         Kind::FetchWait => clauses.push(asked(finding)),
+        Kind::ReleaseWait => clauses.extend(released(finding)),
         Kind::BrokerStalled => clauses.extend(stalled(finding)),
         Kind::ClientStalled => {
             clauses.extend(asked_late(finding));
@@ -268,6 +270,17 @@ fn busy(evidence: &Evidence, finding: &Finding) -> Option<String> {
 fn asked_late(finding: &Finding) -> Option<String> {
     let is_late = 2 * finding.late_requests >= finding.parts.max(1);
     is_late.then(|| "it asked for messages only after the broker had them".into())
+}
+
+fn released(finding: &Finding) -> Vec<String> {
+    let mut clauses = vec![
+        "the broker had read the PUBLISH, and the publisher had not sent the PUBREL that lets it deliver".into(),
+    ];
+    let waited = finding.circumstances.permit.map_or(Nanos(0), |permit| permit.waited);
+    if waited >= NOTICED {
+        clauses.push(format!("of the longest, the publisher's threads waited {waited} for a CPU"));
+    }
+    clauses
 }
 
 fn asked(finding: &Finding) -> String {

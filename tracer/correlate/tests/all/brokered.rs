@@ -3,7 +3,7 @@
 use crate::mqtt::{CONNACK, CONNECT, payload, publish, publish_with, stamp};
 use crate::world::{Connection, STEP, World, process, seen};
 use wirelap_correlate::{Config, Label};
-use wirelap_events::{Nanos, Pid, Segment, Stage, Stamp};
+use wirelap_events::{Nanos, Permit, Pid, Segment, Stage, Stamp};
 
 pub const BROKER: &str = "127.0.0.1:1883";
 
@@ -54,6 +54,27 @@ fn two_legs_with_every_stage() {
     assert_eq!(delivery.payload_len, 64);
     assert_eq!(played.counts(), [1, 1, 1, 0]);
     assert_eq!(delivery.legs[1].reader, Some(process(30, "").task));
+}
+
+#[test]
+fn a_broker_may_pass_on_qos_2_once_it_has_read_the_pubrel() {
+    let mut world = World::new();
+    let (mut publisher, mut subscribers) = house(&mut world, 1);
+    let bytes = publish_with(0x34, "t", &payload(stamp(0), 64));
+    world.message(&mut publisher.up, &bytes);
+    world.message(&mut publisher.down, b"\x50\x02\x00\x07");
+    let (given, read) = world.message(&mut publisher.up, b"\x62\x02\x00\x07");
+    world.message(&mut subscribers[0].down, &bytes);
+    // With QoS 1 there is nothing to wait for.
+    let bytes = publish_with(0x32, "t", &payload(stamp(1), 64));
+    world.message(&mut publisher.up, &bytes);
+    world.message(&mut subscribers[0].down, &bytes);
+    let played = world.play();
+    let permits: Vec<_> =
+        played.deliveries.iter().map(|all| all.legs[1].circumstances.permit).collect();
+    let waited = permits[0].map_or(Nanos(0), |permit| permit.waited);
+    let permit = Permit { given, waited, read, resent: false, after_loss: false };
+    assert_eq!(permits, [Some(permit), None]);
 }
 
 #[test]

@@ -31,6 +31,8 @@ pub(super) enum Version {
 pub(super) struct Publish<'a> {
     /// Not checked, see [`is_topic_name`].
     pub topic: &'a [u8],
+    /// `None` for `QoS` 0.
+    pub packet_id: Option<u16>,
     pub alias: Option<u16>,
     /// Whether there were properties other than none.
     pub has_properties: bool,
@@ -46,9 +48,7 @@ impl<'a> Publish<'a> {
         mut fields: Fields<'a>,
     ) -> Result<Publish<'a>, Fault> {
         let topic = fields.binary()?;
-        if header.qos() > 0 {
-            fields.packet_id()?;
-        }
+        let packet_id = if header.qos() > 0 { Some(fields.packet_id()?) } else { None };
         let before = fields.left();
         let properties = match version {
             Version::V3 => Properties::default(),
@@ -56,6 +56,7 @@ impl<'a> Publish<'a> {
         };
         Ok(Publish {
             topic,
+            packet_id,
             alias: properties.topic_alias,
             has_properties: before - fields.left() > 1,
             payload: fields.captured_rest(),

@@ -4,6 +4,7 @@ use super::aliases::Aliases;
 use super::body::{Publish, Version, check, protocol};
 use super::fields::{Fault, Fields};
 use super::header::{Header, Kind};
+use super::held::Held;
 use super::version::Knowledge;
 use crate::{Connection, FrameSink, Pdu, PduLen, Protocol, Side};
 use wirelap_events::{ByteRange, Class, Data, Frame};
@@ -19,11 +20,18 @@ pub(super) struct Mqtt {
     server: Option<Side>,
     /// By the side that sends them.
     aliases: [Aliases; 2],
+    /// What is not released yet, by the side that sends it.
+    held: [Held; 2],
 }
 
 impl Mqtt {
     pub fn new() -> Mqtt {
-        Mqtt { version: Knowledge::Nothing, server: None, aliases: Default::default() }
+        Mqtt {
+            version: Knowledge::Nothing,
+            server: None,
+            aliases: Default::default(),
+            held: Default::default(),
+        }
     }
 
     fn publish(
@@ -38,6 +46,9 @@ impl Mqtt {
         let Ok(publish) = Publish::read(header, version, fields) else {
             return out.frame(&control(header, Class::Opaque, range));
         };
+        if let (2, Some(id)) = (header.qos(), publish.packet_id) {
+            self.held[side as usize].hold(id, range.start);
+        }
         let aliases = &mut self.aliases[side as usize];
         let topic = match publish.alias {
             Some(alias) if publish.topic.is_empty() => aliases.topic(alias),
@@ -87,6 +98,13 @@ impl Mqtt {
             }
             Kind::Connack | Kind::Suback | Kind::Unsuback | Kind::Pingresp => {
                 self.server = Some(side);
+            }
+            Kind::Pubrel => {
+                if let Ok(id) = { fields }.packet_id()
+                    && let Some(start) = self.held[side as usize].release(id)
+                {
+                    out.releases(start);
+                }
             }
             _ => {}
         }
@@ -165,5 +183,6 @@ impl Connection for Mqtt {
 
     fn gap(&mut self, side: Side) {
         self.aliases[side as usize].forget();
+        self.held[side as usize].forget();
     }
 }

@@ -13,6 +13,7 @@ mod body;
 mod connection;
 mod fields;
 mod header;
+mod held;
 mod properties;
 mod version;
 

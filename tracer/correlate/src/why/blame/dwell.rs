@@ -21,6 +21,7 @@ impl LegParts<'_> {
         let sent = read + time;
         let fan_out = self.leg.circumstances.fan_out.map_or(sent, |fan_out| fan_out.first_sent);
         let mut rest = Span { from: read, to: sent, fan_out };
+        let released = self.released(&mut rest);
         let asked = self.leg.circumstances.asked;
         let seen = &self.leg.circumstances;
         let (was_lost, taken) = (seen.asked_after_loss, seen.taken.filter(|_| seen.ask_resent));
@@ -56,13 +57,14 @@ impl LegParts<'_> {
             }
             if !is_awaited && has_slept(hop, read, before.reader) {
                 let work = Cause::Of(Kind::BrokerCpuBound);
-                self.broker_worked(&mut rest, hop.woken, self.rests.dwell, work);
+                let dwell = awake(self.rests.dwell, released);
+                self.broker_worked(&mut rest, hop.woken, dwell, work);
             }
             self.dwell_hop(hop, &mut rest, woken_by_own, is_awaited);
             woken_by_own = true;
         }
         let seen = !self.leg.before.is_empty();
-        let rested = self.rests.sender;
+        let rested = awake(self.rests.sender, released);
         self.broker_worked(&mut rest, sent, rested, when(seen, Kind::BrokerCpuBound));
     }
 
@@ -79,6 +81,24 @@ impl LegParts<'_> {
         // Others had the CPU that it needed to ask.
         self.put_of(segment, Kind::FetchWait, waited);
         self.put_of(segment, Kind::ReaderBusy, own - asleep - waited);
+    }
+
+    /// The sender of the message had not let it go: how long the broker waited for that. What the broker did with
+    /// the permission once that was there is its own matter.
+    fn released(&mut self, rest: &mut Span) -> Nanos {
+        let begin = rest.from;
+        let permit = self.leg.circumstances.permit;
+        let Some(permit) =
+            permit.filter(|permit| permit.read > rest.from && permit.read <= rest.to)
+        else {
+            return Nanos(0);
+        };
+        let kind = if permit.after_loss { Kind::Retransmission } else { Kind::ReleaseWait };
+        self.put_of(Segment::BrokerDwell, kind, rest.advance(permit.given));
+        if permit.resent {
+            self.put_of(Segment::BrokerDwell, Kind::Retransmission, rest.advance(permit.read));
+        }
+        rest.from - begin
     }
 
     /// Until when a broker that was asked at `asked` and answered at `sent` did what the request let it do: wait for more
@@ -202,6 +222,11 @@ impl LegParts<'_> {
         let wait = rest.advance(hop.running);
         self.hop_waited(segment, hop, &self.rests.before, wait);
     }
+}
+
+/// What a thread did beside the sleep of so much time, which is accounted for.
+fn awake(rested: Option<Rested>, slept: Nanos) -> Option<Rested> {
+    rested.map(|rested| Rested { asleep: rested.asleep - rested.asleep.min(slept), ..rested })
 }
 
 /// A stretch of time that is cut off from its beginning.

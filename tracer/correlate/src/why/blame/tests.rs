@@ -1,7 +1,7 @@
 use super::*;
 use wirelap_events::{
-    Ask, CgroupId, Circumstances, Comm, FlowKey, GroupId, MessageId, Nagle, NetNs, Pid, Sleep,
-    StageTimes, Stretch, TaskId, Tid, Transport,
+    Ask, CgroupId, Circumstances, Comm, FlowKey, GroupId, MessageId, Nagle, NetNs, Permit, Pid,
+    Sleep, StageTimes, Stretch, TaskId, Tid, Transport,
 };
 
 /// What was blamed, in the order of a message's life.
@@ -405,6 +405,36 @@ fn a_broker_that_is_not_asked_waits() {
         leg.before.push(hop(100, 1_050, 1_060, 0));
     });
     assert_eq!(pending[0], (of(Kind::FetchWait), 950));
+}
+
+#[test]
+fn a_broker_waits_until_the_publisher_lets_the_message_go() {
+    let permit = |given: u64, read: u64| {
+        let (given, read) = (Nanos(given * 1000), Nanos(read * 1000));
+        Some(Permit { given, waited: Nanos(0), read, resent: false, after_loss: false })
+    };
+    let slept = |permit| {
+        dwell(move |leg: &mut Leg| {
+            leg.before.push(hop(200, 900, 900, 0));
+            leg.circumstances.permit = permit;
+        })
+    };
+    let of_time = |parts: &[(Cause, u64)], kind| -> u64 {
+        parts.iter().filter(|part| part.0 == of(kind)).map(|part| part.1).sum()
+    };
+    let late = slept(permit(850, 900));
+    assert_eq!(of_time(&late, Kind::ReleaseWait), 750, "{late:?}");
+    assert_eq!(of_time(&late, Kind::BrokerStalled), 0, "{late:?}");
+    // It came soon, and the broker did not read it for long.
+    let unread = slept(permit(210, 900));
+    assert_eq!(of_time(&unread, Kind::ReleaseWait), 110, "{unread:?}");
+    assert_eq!(of_time(&unread, Kind::BrokerStalled), 690, "{unread:?}");
+    // It came only after the message was passed on.
+    let needless = slept(permit(2_000, 2_100));
+    assert_eq!(of_time(&needless, Kind::ReleaseWait), 0, "{needless:?}");
+    let lost = slept(permit(300, 900).map(|permit| Permit { resent: true, ..permit }));
+    assert_eq!(of_time(&lost, Kind::ReleaseWait), 200, "{lost:?}");
+    assert_eq!(of_time(&lost, Kind::Retransmission), 600, "{lost:?}");
 }
 
 /// A broker that was asked at 50 µs, read at 1 ms, slept from 2 to 9 ms and sent at 11 ms: what it is blamed for, in
