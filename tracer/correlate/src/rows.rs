@@ -7,6 +7,7 @@ use crate::snapshot::{Counts, Holes, Overhead};
 use crate::stats::RowStats;
 use crate::why::{Evidence, Numbers, Upkeep};
 use rustc_hash::FxHashMap;
+use std::collections::hash_map::Entry;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use wirelap_events::{FlowKey, GroupId, Leg, Nanos, NetNs, Pid};
 use wirelap_protocols::{Protocol, Topology};
@@ -205,6 +206,10 @@ pub struct Rows {
     all: Vec<Row>,
     /// Rows that have turned out to be another one.
     joined: FxHashMap<GroupId, GroupId>,
+    /// The domain that a process takes part in, by protocol; `None` for one in several.
+    members: FxHashMap<(&'static str, Pid), Option<u32>>,
+    /// How often that became known, or turned out to be otherwise.
+    enrolled: u64,
 }
 
 impl Rows {
@@ -218,7 +223,7 @@ impl Rows {
 
     /// Counts what bears on which conversation belongs to which row.
     pub fn version(&self) -> u64 {
-        (self.labels.len() + self.joined.len()) as u64
+        (self.labels.len() + self.joined.len()) as u64 + self.enrolled
     }
 
     /// The row that a row has turned out to be; most are themselves.
@@ -299,11 +304,51 @@ impl Rows {
         match (label, domain()) {
             (Some(label), _) => self.find_or_add(RowKey::Label(label), protocol, server.addr),
             (None, Some(domain)) => {
+                for &pid in pids {
+                    self.enrol(protocol.name(), pid, domain);
+                }
                 let domain = RowKey::Domain(protocol.name(), domain);
                 self.find_or_add(domain, protocol, server.addr)
             }
-            (None, None) => self.served_by(protocol, server),
+            (None, None) => self.without_domain(protocol, server, pids),
         }
+    }
+
+    /// A process talks at a port of this domain.
+    fn enrol(&mut self, protocol: &'static str, pid: Pid, domain: u32) {
+        let is_full = self.members.len() >= KEYS;
+        match self.members.entry((protocol, pid)) {
+            Entry::Occupied(known) if known.get().is_none_or(|known| known == domain) => return,
+            Entry::Occupied(mut known) => *known.get_mut() = None,
+            Entry::Vacant(_) if is_full => return,
+            Entry::Vacant(member) => drop(member.insert(Some(domain))),
+        }
+        self.enrolled += 1;
+    }
+
+    /// The row of a conversation at ports that tell no domain: that of the domain that one of its processes is known to
+    /// take part in (a DDS participant may have its own data sent to any port).
+    fn without_domain(
+        &mut self,
+        protocol: &'static dyn Protocol,
+        server: Server,
+        pids: &[Pid],
+    ) -> GroupId {
+        let name = protocol.name();
+        let known = |pid: &Pid| self.members.get(&(name, *pid)).copied().flatten();
+        let Some(domain) = pids.iter().find_map(known) else {
+            return self.served_by(protocol, server);
+        };
+        let row = self.find_or_add(RowKey::Domain(name, domain), protocol, server.addr);
+        // What it had before that was known.
+        let addr = normal(server.addr);
+        let process = server.pid.map(|pid| RowKey::Process(name, pid, addr.port()));
+        for key in process.into_iter().chain([RowKey::Server(name, server.scope, addr)]) {
+            if let Some(part) = self.known(&key).filter(|&part| part != row) {
+                self.join(part, row);
+            }
+        }
+        row
     }
 
     fn known(&self, key: &RowKey) -> Option<GroupId> {

@@ -95,3 +95,31 @@ fn topics_that_had_to_be_forgotten_are_counted() {
     let told: Vec<_> = (0u32..).zip(&names).map(|(n, t)| (n << 8 | 2, t.as_str())).collect();
     assert_eq!(play(&told).snapshot.trust.evicted, 4);
 }
+
+/// Two participants that find each other in a domain's group, and send the rest to ports of no domain.
+#[test]
+fn what_a_participant_says_at_any_port_belongs_to_its_domain() {
+    let mut world = World::new();
+    let a = end(&mut world, process(1, "pub"), "10.0.0.1:40001");
+    let b = end(&mut world, process(2, "sub"), "10.0.0.1:40002");
+    let (to_b, to_a) =
+        (flow("10.0.0.1:40001", "10.0.0.1:40002"), flow("10.0.0.1:40002", "10.0.0.1:40001"));
+    let sample = |number| data(WRITERS[0].0, number, 1, &[7; 64]);
+    let mut send = |number: u32, way, from: End, to: End, bytes: &[u8]| {
+        datagram(&mut world, way, number.into(), from, &[to], bytes, ALL);
+    };
+    // Before anything tells of the domain.
+    send(1, to_b, a, b, &sample(1));
+    let group = flow("10.0.0.1:40001", "239.255.0.1:7400");
+    send(2, group, a, b, &data(0x0001_00c2, 1, 3, &[0; 16]));
+    for number in 2..=5 {
+        send(number + 1, to_b, a, b, &sample(number));
+    }
+    send(7, to_a, b, a, &data(PUBLICATIONS, 1, 3, &[0; 16]));
+    let played = world.play();
+    let groups = &played.snapshot.groups;
+    assert_eq!(groups.len(), 1);
+    assert!(groups[0].notes.iter().any(|note| note.starts_with("Domain 0")));
+    assert_eq!(groups[0].messages.delivered, 5);
+    assert_eq!(groups[0].messages.sent, 5);
+}
