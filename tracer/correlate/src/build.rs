@@ -179,8 +179,8 @@ impl Correlator {
         self.count_abandoned(id, row, &mut evidence.losses, now);
         let threads: Vec<Tid> = evidence.tasks().map(|task| task.tid).collect();
         let losses = &evidence.losses;
-        let others = losses.full_socket.into_iter().chain(losses.left_by);
-        let named = row.roles.keys().copied().chain(others);
+        let full = losses.full_sockets.all().map(|(pid, _)| pid);
+        let named = row.roles.keys().copied().chain(full).chain(losses.left_by);
         let names = named.filter_map(|pid| Some((pid, self.sockets.comm(pid)?)));
         evidence.setting = Setting {
             middleware: row.middleware.clone(),

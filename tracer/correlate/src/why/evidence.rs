@@ -80,8 +80,8 @@ pub struct Losses {
     pub socket_drops: u64,
     /// Datagrams thrown away by a packet filter of this host.
     pub filter_drops: u64,
-    /// Whose socket that was, the last time.
-    pub full_socket: Option<Pid>,
+    /// Whose sockets these were.
+    pub full_sockets: FullSockets,
     /// Packets thrown away because a queue of the device was full.
     pub queue_drops: u64,
     /// Delivered, or sent, more than once.
@@ -92,6 +92,25 @@ pub struct Losses {
     pub resent: u64,
     /// Packets of TCP that this host threw away, with bytes that were not there yet, by cause.
     pub segments_dropped: [u64; DropCause::ALL.len()],
+}
+
+/// Processes whose receive buffers were full, and how many packets that cost each; of many, the first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FullSockets([(Pid, u64); 8]);
+
+impl FullSockets {
+    /// So many more packets of this process were thrown away.
+    pub fn count(&mut self, pid: Pid, packets: u64) {
+        let slot = self.0.iter_mut().find(|(known, count)| *known == pid || *count == 0);
+        if let Some(slot) = slot {
+            *slot = (pid, slot.1 + packets);
+        }
+    }
+
+    /// Each process, and its packets.
+    pub fn all(&self) -> impl Iterator<Item = (Pid, u64)> + '_ {
+        self.0.iter().copied().filter(|&(_, packets)| packets > 0)
+    }
 }
 
 /// What the workloads say of their messages.
@@ -356,7 +375,9 @@ impl Evidence {
         match cause {
             DropCause::SocketBuffer => {
                 self.losses.socket_drops += 1;
-                self.losses.full_socket = reader.or(self.losses.full_socket);
+                if let Some(reader) = reader {
+                    self.losses.full_sockets.count(reader, 1);
+                }
             }
             DropCause::Queue => self.losses.queue_drops += 1,
             DropCause::Filter => self.losses.filter_drops += 1,
@@ -470,6 +491,17 @@ impl Losses {
         }
     }
 
+    /// What most of the datagrams were thrown away for that this host threw away.
+    pub fn datagrams_dropped(&self) -> Option<DropCause> {
+        let causes = [
+            (self.socket_drops, DropCause::SocketBuffer),
+            (self.queue_drops, DropCause::Queue),
+            (self.filter_drops, DropCause::Filter),
+        ];
+        let (count, cause) = causes.into_iter().max_by_key(|(count, _)| *count)?;
+        (count > 0).then_some(cause)
+    }
+
     fn add(&mut self, other: &Losses) {
         self.sent += other.sent;
         self.delivered += other.delivered;
@@ -493,7 +525,7 @@ impl Losses {
         self.duplicates += other.duplicates;
         self.shared += other.shared;
         self.resent += other.resent;
-        self.full_socket = self.full_socket.or(other.full_socket);
+        other.full_sockets.all().for_each(|(pid, more)| self.full_sockets.count(pid, more));
         self.filter_drops += other.filter_drops;
         let dropped = self.segments_dropped.iter_mut().zip(other.segments_dropped);
         dropped.for_each(|(sum, more)| *sum += more);

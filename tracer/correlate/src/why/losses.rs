@@ -16,13 +16,12 @@ const LINGER: Nanos = Nanos::from_millis(3);
 /// Every verdict of this sort. `median` is what a message takes, in nanoseconds.
 pub fn verdicts(evidence: &Evidence, gathered: &Gathered, median: f64) -> Vec<Verdict> {
     let found = [
-        overflow(evidence),
         never(evidence),
         duplicates(evidence),
         shared(evidence),
         batching(evidence, gathered, median),
     ];
-    found.into_iter().flatten().collect()
+    overflow(evidence).into_iter().chain(found.into_iter().flatten()).collect()
 }
 
 fn verdict(evidence: &Evidence, kind: Kind, severity: Severity, clauses: Vec<String>) -> Verdict {
@@ -58,43 +57,52 @@ impl Losses {
     }
 }
 
-/// Packets or messages that found a queue full.
-fn overflow(evidence: &Evidence) -> Option<Verdict> {
+/// Packets or messages that found a queue full: a verdict for each process whose receive buffer was.
+fn overflow(evidence: &Evidence) -> Vec<Verdict> {
     let losses = &evidence.losses;
-    let mut clauses = Vec::new();
-    let mut clause = |count: u64, one: &str, many: &str| {
-        if count > 0 {
-            clauses.push(counted(count, one, many));
-        }
+    let named = |(pid, packets): (Pid, u64)| {
+        let comm = *evidence.setting.names.get(&pid)?;
+        Some((packets, (TaskId { pid, tid: Tid(pid.0) }, comm)))
     };
-    clause(
-        losses.socket_drops,
-        "packet was thrown away because the receiving socket's buffer was full",
-        "packets were thrown away because the receiving socket's buffer was full",
-    );
-    clause(
-        losses.queue_drops,
-        "packet was thrown away because a queue of the device was full",
-        "packets were thrown away because a queue of the device was full",
-    );
-    clauses.extend(losses.unsent().map(|(missing, whole)| {
-        format!(
-            "{missing} of {whole} messages were published and never reached a socket: the library threw them away, as at a high-water mark"
-        )
-    }));
-    if clauses.is_empty() {
-        return None;
+    let named: Vec<_> = losses.full_sockets.all().filter_map(named).collect();
+    let known: u64 = named.iter().map(|(packets, _)| packets).sum();
+    let nobodys = [
+        full_buffer(losses.socket_drops.saturating_sub(known)),
+        counted_if(
+            losses.queue_drops,
+            "packet was thrown away because a queue of the device was full",
+            "packets were thrown away because a queue of the device was full",
+        ),
+        losses.unsent().map(|(missing, whole)| {
+            format!(
+                "{missing} of {whole} messages were published and never reached a socket: the library threw them away, as at a high-water mark"
+            )
+        }),
+    ];
+    let nobodys: Vec<String> = nobodys.into_iter().flatten().collect();
+    let found = |clauses, process| {
+        let verdict = verdict(evidence, Kind::QueueOverflow, Severity::Problem, clauses);
+        Verdict { process, ..verdict }
+    };
+    let theirs = named
+        .into_iter()
+        .map(|(packets, process)| found(full_buffer(packets).into_iter().collect(), Some(process)));
+    let mut verdicts: Vec<Verdict> = theirs.collect();
+    if !nobodys.is_empty() {
+        verdicts.push(found(nobodys, None));
     }
-    clauses.extend(losses.missing().map(did_not_arrive));
-    let verdict = verdict(evidence, Kind::QueueOverflow, Severity::Problem, clauses);
-    Some(Verdict { process: reader(evidence), ..verdict })
+    if let Some(first) = verdicts.first_mut() {
+        first.evidence.extend(losses.missing().map(did_not_arrive));
+    }
+    verdicts
 }
 
-/// The process whose socket's buffer was full.
-fn reader(evidence: &Evidence) -> Option<(TaskId, Comm)> {
-    let pid = evidence.losses.full_socket?;
-    let comm = *evidence.setting.names.get(&pid)?;
-    Some((TaskId { pid, tid: Tid(pid.0) }, comm))
+fn full_buffer(packets: u64) -> Option<String> {
+    counted_if(
+        packets,
+        "packet was thrown away because the receiving socket's buffer was full",
+        "packets were thrown away because the receiving socket's buffer was full",
+    )
 }
 
 fn did_not_arrive((missing, due): (u64, u64)) -> String {
@@ -242,10 +250,15 @@ fn counted(count: u64, one: &str, many: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { many })
 }
 
+fn counted_if(count: u64, one: &str, many: &str) -> Option<String> {
+    (count > 0).then(|| counted(count, one, many))
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::evidence::Told;
     use super::*;
+    use wirelap_events::{Comm, DropCause};
 
     fn named(losses: Losses) -> Vec<Kind> {
         let mut evidence = Evidence::default();
@@ -258,6 +271,23 @@ mod tests {
 
     fn swallowed(hidden: u64) -> Losses {
         Losses { sent: 400, delivered: 390, swallowed: 10, hidden, ..Losses::default() }
+    }
+
+    #[test]
+    fn each_process_with_a_full_buffer_is_named() {
+        let mut evidence = Evidence::default();
+        for (pid, name) in [(7, "narrow"), (8, "slow")] {
+            evidence.setting.names.insert(Pid(pid), Comm::from_name(name));
+        }
+        for (packets, reader) in [(900, Some(Pid(7))), (3, Some(Pid(8))), (2, None)] {
+            (0..packets).for_each(|_| evidence.dropped(DropCause::SocketBuffer, reader));
+        }
+        let said = overflow(&evidence);
+        let name = |verdict: &Verdict| verdict.process.map(|(task, _)| task.pid.0);
+        let count = |verdict: &Verdict| verdict.evidence[0].split(' ').next().unwrap().to_owned();
+        let said: Vec<_> = said.iter().map(|verdict| (name(verdict), count(verdict))).collect();
+        let expected = [(Some(7), "900"), (Some(8), "3"), (None, "2")];
+        assert_eq!(said, expected.map(|(pid, count)| (pid, count.to_owned())));
     }
 
     #[test]

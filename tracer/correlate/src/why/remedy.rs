@@ -112,7 +112,7 @@ fn lost(cause: Option<DropCause>) -> &'static str {
             "give the queue that was full more room (`tc -s qdisc` shows which; net.core.netdev_max_backlog for a CPU's), or send slower"
         }
         Some(DropCause::SocketBuffer) => {
-            "let the receiver read faster, or give its socket room: SO_RCVBUF, net.ipv4.tcp_rmem, net.ipv4.tcp_mem"
+            "let the receiver read faster, or give its socket room: SO_RCVBUF (net.core.rmem_max), net.ipv4.tcp_rmem, net.ipv4.tcp_mem"
         }
         Some(DropCause::NoSocket | DropCause::Duplicate | DropCause::Other) | None => {
             "find where packets are lost (`ethtool -S`, `nstat`, the counters of switches on the way), and mend that part of the path or send slower"

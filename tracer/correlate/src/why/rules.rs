@@ -91,7 +91,7 @@ impl Court<'_> {
                 segment: finding.segment(),
                 at_broker: finding.at_broker,
                 rest: finding.rest.map(|(rest, _)| rest),
-                dropped: finding.lost.mostly(),
+                dropped: finding.lost.mostly().or(self.evidence.losses.datagrams_dropped()),
             },
         );
         let remedy = match kind {

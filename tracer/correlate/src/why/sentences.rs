@@ -156,16 +156,6 @@ fn lost(evidence: &Evidence, finding: &Finding) -> Vec<String> {
         let whose = "TCP sent the consumer's request for messages again, or what it had to have before it asked";
         return std::iter::once(whose.to_owned()).chain(in_all(evidence)).collect();
     }
-    // Which datagram was lost, its protocol alone can say.
-    let is_tcp = finding.circumstances.tx.is_some() || evidence.losses.resent > 0;
-    if !is_tcp && lost.recoveries == [0; Recovery::ALL.len()] {
-        let whose = if finding.circumstances.resent {
-            "datagrams of the message were lost, and the protocol sent them again"
-        } else {
-            "datagrams of earlier messages were lost, and what came after them had to wait until the protocol had sent them again"
-        };
-        return std::iter::once(whose.to_owned()).chain(in_all(evidence)).collect();
-    }
     let name = |task: Option<TaskId>| {
         let task = task?;
         let name = evidence.setting.names.get(&task.pid)?;
@@ -174,6 +164,11 @@ fn lost(evidence: &Evidence, finding: &Finding) -> Vec<String> {
     let ends = name(finding.task).zip(name(finding.reader));
     let ends = ends.map(|(from, to)| format!(" from {from} to {to}")).unwrap_or_default();
     let behind = lost.messages.saturating_sub(lost.own);
+    // Which datagram was lost, its protocol alone can say.
+    let is_tcp = finding.circumstances.tx.is_some() || evidence.losses.resent > 0;
+    if !is_tcp && lost.recoveries == [0; Recovery::ALL.len()] {
+        return datagrams_lost(evidence, &ends, (lost.own, behind));
+    }
     let whose = match (lost.own, behind) {
         (own, 0) => format!("the network lost bytes of {}{ends}", messages(own)),
         (0, behind) => {
@@ -200,6 +195,38 @@ fn lost(evidence: &Evidence, finding: &Finding) -> Vec<String> {
         Some(whose),
         listed(&again).map(|what| format!("what brought them again: {what}")),
         Some(thrown.unwrap_or_else(unseen)),
+        in_all(evidence),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+/// The same of datagrams of so many messages, for which so many others waited.
+fn datagrams_lost(evidence: &Evidence, ends: &str, (own, behind): (u64, u64)) -> Vec<String> {
+    let whose = match (own, behind) {
+        (own, 0) => format!("the network lost datagrams of {}{ends}", messages(own)),
+        (0, behind) => {
+            format!("{}{ends} waited for messages that were lost before them", messages(behind))
+        }
+        (own, behind) => format!(
+            "the network lost datagrams of {}{ends}, and {behind} more waited for what was lost before them",
+            messages(own)
+        ),
+    };
+    let losses = &evidence.losses;
+    let thrown = [
+        (losses.socket_drops, thrown_away(DropCause::SocketBuffer)),
+        (losses.filter_drops, thrown_away(DropCause::Filter)),
+        (losses.queue_drops, thrown_away(DropCause::Queue)),
+    ];
+    let thrown = thrown.iter().filter(|(count, _)| *count > 0);
+    let thrown: Vec<String> = thrown.map(|(count, what)| format!("{what} ({count})")).collect();
+    [
+        Some(whose),
+        (own > 0).then(|| "what brought them again: the protocol's own repair".to_owned()),
+        (!thrown.is_empty())
+            .then(|| format!("what this host threw away in all: {}", thrown.join(", "))),
         in_all(evidence),
     ]
     .into_iter()
