@@ -74,6 +74,8 @@ pub struct Replay<F> {
     seen: Seen,
     files: usize,
     packets_only: bool,
+    /// From the events' clock to the wall clock.
+    wall: Option<i64>,
     /// Hosts whose addresses are known.
     addresses: Vec<Host>,
     /// How long a packet may be on its way to another host's capture.
@@ -112,6 +114,7 @@ impl<F: Follower> Replay<F> {
             seen: Seen::default(),
             files: 0,
             packets_only: false,
+            wall: None,
             addresses: Vec::new(),
             hold: None,
             clocks: Vec::new(),
@@ -153,6 +156,7 @@ impl<F: Follower> Replay<F> {
         if first {
             self.packets_only = !recording.is_own();
             self.addresses = hosts::own_addresses_of(path);
+            self.wall = recording.wall();
             self.follower.begin(recording.wall());
         }
         if let Some(copy) = &mut self.copy {
@@ -312,13 +316,14 @@ impl<F: Follower> Replay<F> {
         self.correlator.get_or_insert_with(|| {
             let mut decode = self.decode.clone();
             decode.extend(self.told.decode.iter().cloned());
-            let packets_only = self.packets_only;
+            let (packets_only, wall) = (self.packets_only, self.wall);
             let usual = Config::default();
             let hold = self.hold.unwrap_or_default().max(usual.hold);
             Correlator::new(Config {
                 hold,
                 decode,
                 packets_only,
+                wall,
                 hosts: std::mem::take(&mut self.addresses),
                 topics: self.keeps_topics,
                 ..usual

@@ -135,6 +135,7 @@ impl<S: DeliverySink + Send + 'static> Tracer<S> {
             decode: settings.decode.clone(),
             listening: crate::listening::ports(),
             topics: recorder.is_some(),
+            wall: Some(crate::machine::wall_offset()),
             ..wirelap_correlate::Config::default()
         };
         let latest = Arc::new(Mutex::new(Arc::new(Snapshot::default())));

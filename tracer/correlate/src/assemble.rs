@@ -25,6 +25,9 @@ impl Correlator {
             let fragments = &found.fragments;
             let id = self.assemblies.carry((way, number), fragments, is_multicast, at, lost);
             marks.carries(number, id, fragments.first, fragments.count);
+            if let Some(sending) = marks.get(number).and_then(|datagram| datagram.sending) {
+                self.assemblies.sent(id, (way, number), sending, &self.threads);
+            }
             if flow.assembling.back() != Some(&id) {
                 flow.assembling.push_back(id);
             }
@@ -164,18 +167,27 @@ impl Correlator {
         let Some(assembly) = self.assemblies.get(id) else { return legs };
         let Some(flow) = self.flows.flow(assembly.way) else { return legs };
         let Some(extent) = self.messages.leg(key).map(|leg| leg.extent) else { return legs };
+        let mut missing = ArrayVec::<(Nanos, Nanos), 8>::new();
         for (last, with, is_unsure) in got {
             let spare = self.messages.spare();
             let path = self.path_of(assembly, last, with);
+            if let (Some(lost), Some(there)) = (path.lost, path.rx.or(path.read)) {
+                // More than that are readers of one group, which lack the same.
+                let _ = missing.try_push((lost, there));
+            }
             let (from, to) = (flow.sender, Some(with.socket));
             let (mut leg, backwards) = leg::build(flow.key, from, to, &path, spare);
             leg.stretch = Stretch { flow: assembly.way.id(), range: extent };
             if is_unsure || assembly.is_late {
                 // It was delivered; how long it took is not known.
+                leg.times.clear(Stage::Publish);
                 leg.times.clear(Stage::Send);
             }
             self.totals.anomalies += backwards;
             legs.push(leg);
+        }
+        for (lost, there) in missing {
+            self.assemblies.was_missing(id, lost, there);
         }
         legs
     }
@@ -196,6 +208,7 @@ impl Correlator {
         let resent = leaves.is_some_and(|c| (c.way, c.number) != (last.way, last.number));
         let read = ends.and_then(|arrival| arrival.read);
         Path {
+            publish: assembly.kept_since,
             send: sending.and_then(|sending| sending.entered),
             sent: departs.and_then(|datagram| datagram.sending?.entered),
             lost: departs.filter(|_| resent).and_then(|datagram| datagram.queued.or(datagram.xmit)),
@@ -212,6 +225,7 @@ impl Correlator {
                 deferred: arrives.is_some_and(|arrival| arrival.deferred),
                 resent,
                 behind_loss: with != last,
+                missing: self.assemblies.missing(assembly),
                 ..Circumstances::default()
             },
         }
@@ -322,6 +336,7 @@ impl Correlator {
         let datagram = first.and_then(|carrier| self.datagram(*carrier));
         let sending = datagram.and_then(|datagram| datagram.sending);
         let path = Path {
+            publish: assembly.kept_since,
             send: sending.and_then(|sending| sending.entered),
             sender: sending.map(|sending| sending.task),
             ..Path::default()

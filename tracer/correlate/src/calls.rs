@@ -148,7 +148,7 @@ impl Correlator {
         let sending = Sending { entered, task: send.task };
         // At its entry: what woke the thread inside the call did not lead to it.
         let led = self.threads.chain(send.task, entered.unwrap_or(at));
-        let flows = &mut self.flows;
+        let (flows, assemblies) = (&mut self.flows, &mut self.assemblies);
         entry.outbox.retain(|outgoing| {
             let is_it = outgoing.tid == send.task.tid
                 && outgoing.left <= at
@@ -157,6 +157,10 @@ impl Correlator {
                 flow.has_sends |= entered.is_some();
                 if let Marks::Udp(marks) = &mut flow.marks {
                     marks.sent(outgoing.number, sending, &led);
+                    let datagram = (outgoing.way, outgoing.number);
+                    for (id, ..) in marks.carried(outgoing.number) {
+                        assemblies.sent(id, datagram, sending, &self.threads);
+                    }
                 }
             }
             // Calls of one thread follow each other: what it sent earlier, no later call explains.

@@ -19,6 +19,9 @@ pub struct Config {
     /// The events are packets alone, of a capture that others made: no calls are in them. A message has
     /// then arrived with its last packet, whose time stands for that of the read.
     pub packets_only: bool,
+    /// From the events' clock to the wall clock of the hosts that they are from, in nanoseconds; `None` if that is not
+    /// known, or they are from several.
+    pub wall: Option<i64>,
     /// Hosts whose addresses are known: a server there is the same at each of them, and at the loopback address.
     pub hosts: Vec<Host>,
     /// Deliveries tell their topic, and [`Correlator::topic`](crate::Correlator::topic) its name.
@@ -45,6 +48,7 @@ impl Default for Config {
             decode: Vec::new(),
             listening: Vec::new(),
             packets_only: false,
+            wall: None,
             hosts: Vec::new(),
             topics: false,
             labels: Vec::new(),

@@ -141,7 +141,7 @@ impl Correlator {
             left: None,
             quotas: Quotas::default(),
             messages: Messages::new(config.max_messages, config.hold, config.patience),
-            assemblies: Assemblies::default(),
+            assemblies: Assemblies::new(config.wall),
             rows: Rows::new(config.labels.clone()),
             strays: Strays::default(),
             ended: Ended::default(),

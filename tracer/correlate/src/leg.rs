@@ -14,6 +14,7 @@ pub fn build(
 ) -> (Box<Leg>, u64) {
     let mut times = StageTimes::default();
     let seen = [
+        (Stage::Publish, path.publish),
         (Stage::Send, path.send),
         (Stage::Sent, path.sent),
         (Stage::Lost, path.lost),

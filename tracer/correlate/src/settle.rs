@@ -171,7 +171,8 @@ impl Correlator {
         }
         first.circumstances.start_up = start_up;
         first.circumstances.permit = permit;
-        first.circumstances.missing = self.missing_before(way, &first);
+        let missing = self.missing_before(way, &first);
+        first.circumstances.missing = missing.or(first.circumstances.missing);
         first.circumstances.fan_out = siblings.and_then(|(sender, fan_out)| {
             (first.sender.is_some() && first.sender == sender).then_some(fan_out)
         });

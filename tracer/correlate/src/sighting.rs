@@ -121,6 +121,7 @@ impl Correlator {
             flow.messages += 1;
             flow.first_message.get_or_insert(at);
         }
+        let was_sent = found.assembly.is_some_and(|name| self.assemblies.was_sent(way, name));
         self.note_forwarded(key, joined);
         self.enter(&sighting, key, joined);
         self.note_answer(&sighting, key);
@@ -129,6 +130,8 @@ impl Correlator {
         row.shared += u64::from(found.shared);
         row.framed += u64::from(found.framed);
         match joined {
+            // To somebody else, who joined late.
+            Joined::New if was_sent => {}
             Joined::New if !found.duplicate => {
                 *row.counts.of_sent(is_warmup) += 1;
                 let stamp = found.stamp.filter(|s| !s.warmup && !s.reply && s.stream == 0);

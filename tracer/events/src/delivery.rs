@@ -415,13 +415,16 @@ impl Delivery {
         self.rests.get(leg).unwrap_or(&Rests::NONE)
     }
 
-    /// One-way latency on the wire: first leg's `send` → last leg's `read`. Where no hook tells of
-    /// sends (some kernels' UDP, a sender on another host), the first stage after it stands for it.
-    /// `None` when an end was not seen, or time ran backwards.
+    /// One-way latency: first leg's `send` → last leg's `read`. It begins with `publish` where the sender's library is
+    /// known to have kept the message. Where no hook tells of sends (some kernels' UDP, a sender on another host), the
+    /// first stage after it stands for it. `None` when an end was not seen, or time ran backwards.
     pub fn one_way(&self) -> Option<Nanos> {
-        let mut stages = self.legs.first()?.times.seen();
-        let (_, sent) = stages.find(|&(stage, _)| stage >= Stage::Send)?;
-        self.legs.last()?.times.get(Stage::Read)?.since(sent)
+        self.legs.last()?.times.get(Stage::Read)?.since(self.begins()?)
+    }
+
+    /// The moment that [`Delivery::one_way`] begins at.
+    pub fn begins(&self) -> Option<Nanos> {
+        self.legs.first()?.times.seen().next().map(|(_, at)| at)
     }
 
     /// Each leg's segments, with the dwell before it; together they sum to
@@ -528,12 +531,12 @@ mod tests {
             stamp: None,
             payload_len: 64,
             topic: None,
-            legs: [leg(&[(Stage::Publish, 1), (Stage::Xmit, 5), (Stage::Read, 9)], &[])]
-                .into_iter()
-                .collect(),
+            legs: [leg(&[(Stage::Xmit, 5), (Stage::Read, 9)], &[])].into_iter().collect(),
             rests: ArrayVec::new(),
         };
         assert_eq!(delivery.one_way(), Some(Nanos(4)));
+        delivery.legs[0].times.set(Stage::Publish, Nanos(1));
+        assert_eq!(delivery.one_way(), Some(Nanos(8)), "its sender's library kept it");
         delivery.legs[0].times.clear(Stage::Read);
         assert_eq!(delivery.one_way(), None);
     }

@@ -6,7 +6,8 @@ use crate::Nanos;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Stage {
-    /// The application hands the message to the client library (our workloads only).
+    /// The application hands the message to the client library. Known of our workloads, and of a message that says so
+    /// itself (DDS) where the library is known to have kept it.
     Publish,
     /// The message's first byte enters the kernel.
     Send,

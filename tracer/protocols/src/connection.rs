@@ -167,6 +167,9 @@ pub struct Fragments {
     /// The message was seen whole before, or was first sent when nothing of it was seen: if nothing is known
     /// of it, when it was sent is not known either.
     pub is_late: bool,
+    /// When the sender's library was given the message, as the message itself says: nanoseconds of the sender's wall
+    /// clock (since 1970). A claim, not an observation.
+    pub given: Option<u64>,
 }
 
 /// Takes the frames that a decoder finds, in the order of the flow's bytes.

@@ -9,9 +9,13 @@
 //! What was sent, or seen as a packet, decides nothing: a full receive buffer, a packet filter or a network
 //! between may lose any of it. A reader has the message when it has taken its last missing fragment.
 
+use super::given::kept_since;
 use super::open::LegKey;
 use super::order::Order;
+use super::sent::Sent;
 use crate::flow::Way;
+use crate::marks::Sending;
+use crate::threads::Threads;
 use rustc_hash::FxHashMap;
 use slab::Slab;
 use std::collections::VecDeque;
@@ -100,6 +104,8 @@ pub struct Assembly {
     pub way: Way,
     pub is_global: bool,
     pub is_late: bool,
+    /// It was sent before on some way.
+    is_known: bool,
     of: Option<u32>,
     pub payload_len: u64,
     /// In the order in which they were seen.
@@ -116,6 +122,10 @@ pub struct Assembly {
     order: usize,
     /// Events lost before it began.
     pub lost: u64,
+    /// When its sender's library was given it, as it claims.
+    given: Option<Nanos>,
+    /// The library has kept it since, as far as that can be believed.
+    pub kept_since: Option<Nanos>,
 }
 
 /// Every message in fragments that is open.
@@ -134,9 +144,18 @@ pub struct Assemblies {
     carriers: usize,
     serial: u64,
     spare: Vec<Assembly>,
+    /// What was sent, whether it is still open or not.
+    sent: Sent,
+    /// From the events' clock to the wall clock, in nanoseconds.
+    wall: Option<i64>,
 }
 
 impl Assemblies {
+    /// Nothing seen yet. `wall` leads from the events' clock to the wall clock, in nanoseconds.
+    pub fn new(wall: Option<i64>) -> Assemblies {
+        Assemblies { wall, ..Assemblies::default() }
+    }
+
     pub fn get(&self, id: AssemblyId) -> Option<&Assembly> {
         self.open.get(id.0).filter(|assembly| assembly.serial == id.1)
     }
@@ -170,6 +189,10 @@ impl Assemblies {
         assembly.of = assembly.of.or(fragments.of);
         assembly.payload_len = assembly.payload_len.max(fragments.payload_len);
         assembly.touched = assembly.touched.max(at);
+        if assembly.carriers.is_empty() {
+            let given = fragments.given.zip(self.wall);
+            assembly.given = given.and_then(|(at, wall)| at.checked_sub_signed(wall)).map(Nanos);
+        }
         let carrier = Carrier { way, number, first: fragments.first, count: fragments.count };
         let follows = |last: &Carrier| {
             (last.way, last.number) == (way, number)
@@ -184,6 +207,31 @@ impl Assemblies {
         (index, assembly.serial)
     }
 
+    /// The call that sent a datagram is known. If that is the first of a message, it tells what to make of when the
+    /// message says that the sender's library was given it.
+    pub fn sent(
+        &mut self,
+        id: AssemblyId,
+        (way, number): (Way, u64),
+        by: Sending,
+        threads: &Threads,
+    ) {
+        let Some(assembly) = self.open.get_mut(id.0).filter(|found| found.serial == id.1) else {
+            return;
+        };
+        let is_first = assembly
+            .carriers
+            .first()
+            .is_some_and(|first| (first.way, first.number) == (way, number));
+        if let Some(given) = assembly.given.filter(|_| is_first && !assembly.is_late)
+            && let Some(entered) = by.entered
+            && let Some(order) = self.orders.get_mut(assembly.order)
+        {
+            assembly.kept_since =
+                kept_since(&mut order.claims, threads, by.task.tid, given, entered);
+        }
+    }
+
     fn begin(
         &mut self,
         way: Way,
@@ -195,6 +243,7 @@ impl Assemblies {
         self.serial += 1;
         let mut assembly = self.spare.pop().unwrap_or_else(|| Assembly::new(way, fragments));
         assembly.start(self.serial, way, fragments, (at, lost));
+        assembly.is_known = fragments.is_global && self.sent.again(fragments.message);
         assembly.order = self.order_of(way, fragments.message.origin);
         let index = self.open.insert(assembly);
         // What came before anyone looked is waited for by nobody who is known.
@@ -299,6 +348,19 @@ impl Assemblies {
         }
     }
 
+    /// When messages of the sender of this one were lost and not yet there, the last time.
+    pub fn missing(&self, of: &Assembly) -> Option<(Nanos, Nanos)> {
+        self.orders.get(of.order)?.missing()
+    }
+
+    /// This message, first sent at `lost`, came at `there`.
+    pub fn was_missing(&mut self, id: AssemblyId, lost: Nanos, there: Nanos) {
+        let order = self.get(id).map(|assembly| assembly.order);
+        if let Some(order) = order.and_then(|index| self.orders.get_mut(index)) {
+            order.was_missing(lost, there);
+        }
+    }
+
     /// What was held for this message is held no longer; when its readers got it is not known.
     fn let_go(&mut self, id: AssemblyId, at: Nanos) {
         let Some(index) = self.get(id).map(|assembly| assembly.order) else { return };
@@ -332,6 +394,11 @@ impl Assemblies {
     pub fn is_known_elsewhere(&self, way: Way, message: GlobalKey) -> bool {
         let first = self.multicast.get(&message).and_then(|index| self.open.get(*index));
         first.is_some_and(|first| first.way != way)
+    }
+
+    /// Whether this message was sent before on some way, however long ago.
+    pub fn was_sent(&self, way: Way, message: GlobalKey) -> bool {
+        self.find(way, message).and_then(|id| self.get(id)).is_some_and(|found| found.is_known)
     }
 
     /// Whether everybody who is known to read there has it, and got it.
@@ -398,6 +465,7 @@ impl Assembly {
             way,
             is_global: false,
             is_late: false,
+            is_known: false,
             of: None,
             payload_len: 0,
             carriers: Vec::new(),
@@ -408,6 +476,8 @@ impl Assembly {
             touched: Nanos(0),
             order: 0,
             lost: 0,
+            given: None,
+            kept_since: None,
         }
     }
 
@@ -422,6 +492,7 @@ impl Assembly {
         self.carriers.clear();
         self.readers.clear();
         (self.leg, self.told) = (None, false);
+        (self.given, self.kept_since) = (None, None);
         (self.began, self.touched, self.lost) = (at, at, lost);
     }
 

@@ -12,9 +12,11 @@
 mod assemblies;
 mod contents;
 mod expiry;
+mod given;
 mod index;
 mod open;
 mod order;
+mod sent;
 mod table;
 
 pub use assemblies::{Assemblies, Assembly, AssemblyId, Carrier, Last, Taker};

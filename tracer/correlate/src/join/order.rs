@@ -4,6 +4,7 @@
 //! it has waits for what was sent before it and is missing.
 
 use super::assemblies::{Assembly, AssemblyId, Taker};
+use super::given::Claims;
 use slab::Slab;
 use std::collections::VecDeque;
 use wirelap_events::{Nanos, Pid, SocketId};
@@ -21,6 +22,10 @@ pub struct Order {
     pub is_kept: bool,
     /// Events lost until something was taken last.
     pub lost: u64,
+    /// What is made of when messages say that the sender's library was given them.
+    pub claims: Claims,
+    /// When messages were lost and not yet there, from when to when, the last time.
+    missing: Option<(Nanos, Nanos)>,
     takers: Vec<Seen>,
     /// Those that not every reader has, by number.
     lacking: VecDeque<(u64, AssemblyId)>,
@@ -59,6 +64,18 @@ impl Order {
         let gone = self.lacking.partition_point(|(number, _)| *number < first);
         self.lacking.drain(..gone);
         gone > 0
+    }
+
+    pub fn missing(&self) -> Option<(Nanos, Nanos)> {
+        self.missing
+    }
+
+    /// A message, or a part of it, that was sent first at `lost` came at `there`.
+    pub fn was_missing(&mut self, lost: Nanos, there: Nanos) {
+        self.missing = Some(match self.missing {
+            Some((from, to)) if lost <= to => (from.min(lost), to.max(there)),
+            _ => (lost, there),
+        });
     }
 
     /// A reader takes something of a message that went this way.

@@ -575,7 +575,7 @@ impl Messages {
             if let Some(left) = left {
                 leg.times.set(Stage::Lost, left);
             }
-            for stage in [Stage::Send, Stage::Sent] {
+            for stage in [Stage::Publish, Stage::Send, Stage::Sent] {
                 leg.times.clear(stage);
                 if let Some(at) = first.times.get(stage) {
                     leg.times.set(stage, at);

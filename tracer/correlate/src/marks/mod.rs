@@ -21,6 +21,8 @@ pub struct Who {
 /// Everything that was seen of a message on one flow, as the hooks told it.
 #[derive(Clone, Debug, Default)]
 pub struct Path<'m> {
+    /// When the sender's library was given it, where it is known to have kept it.
+    pub publish: Option<Nanos>,
     pub send: Option<Nanos>,
     pub sent: Option<Nanos>,
     /// When the last byte left for the first time, if that copy did not arrive.

@@ -382,6 +382,7 @@ impl TcpMarks {
             ready_with: ready.map(|mark| mark.range),
         });
         Path {
+            publish: None,
             send: send.map(|mark| mark.at),
             sent: sent.map(|mark| mark.at),
             lost,

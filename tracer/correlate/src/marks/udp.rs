@@ -321,6 +321,7 @@ impl UdpMarks {
         let sending = first.and_then(|datagram| datagram.sending);
         let receipt = number.and_then(|number| self.receipts_of(number).nth(index));
         Path {
+            publish: None,
             send: sending.and_then(|sending| sending.entered),
             sent: last.and_then(|datagram| datagram.sending?.entered),
             lost: None,

@@ -166,6 +166,16 @@ impl History {
         Some((left.max(from), woken.min(to)))
     }
 
+    /// Whether it was awake at that moment; `None` if it was not followed then, or only coarsely.
+    pub fn was_awake(&self, at: Nanos) -> Option<bool> {
+        if self.stretches.first()?.running > at {
+            return None;
+        }
+        let next = self.stretches.partition_point(|stretch| stretch.running <= at);
+        let Some(stretch) = self.stretches.get(next) else { return Some(true) };
+        stretch.rest.map(|(left, woken)| at <= left || at >= woken)
+    }
+
     /// Fills in who had the CPU between two moments, whose quota was used up and who let go.
     fn name(&self, from: Nanos, to: Nanos, rested: &mut Rested) {
         let begin = self.stretches.partition_point(|stretch| stretch.running <= from);

@@ -111,6 +111,11 @@ impl Threads {
         Some(rested)
     }
 
+    /// Whether the thread was on a CPU at that moment, or wanted one; `None` if that was not followed closely enough.
+    pub fn was_awake(&self, tid: Tid, at: Nanos) -> Option<bool> {
+        self.all.get(&tid)?.history.was_awake(at)
+    }
+
     /// Whether the thread was ever seen to be switched to.
     pub fn is_followed(&self, tid: Tid) -> bool {
         self.all.contains_key(&tid)

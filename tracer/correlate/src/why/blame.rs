@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! segment      told apart by
+//! client_tx    earlier messages lost: the library waits until they have arrived
 //! write        earlier bytes lost; the qdisc; the receiver's window, the send buffer, a sender that comes back late
 //! socket_tx    earlier bytes lost; the qdisc; corked; window, congestion window (small because of a loss, or not),
 //!              send buffer or Nagle, if an ACK set it free; paced
@@ -118,7 +119,14 @@ impl LegParts<'_> {
                 Segment::Busy => self.own_work(segment, time, true),
                 Segment::Read => self.own_work(segment, time, time >= NAP),
                 Segment::Handoff => self.handoff(time),
-                Segment::ClientTx | Segment::ClientRx => {
+                Segment::ClientTx => {
+                    let (begin, there) = self.leg.circumstances.missing.unwrap_or_default();
+                    let sent = self.leg.times.get(Stage::Send).unwrap_or_default();
+                    let lost = there.min(sent) - begin.max(sent - time).min(there);
+                    let rest = self.lost_part(segment, time, lost);
+                    self.put(segment, Cause::Ordinary, rest);
+                }
+                Segment::ClientRx => {
                     self.put(segment, Cause::Ordinary, time);
                 }
                 Segment::BrokerDwell => {}

@@ -6,6 +6,7 @@ mod dds;
 mod fan;
 mod flows;
 mod fragments;
+mod given;
 mod given_up;
 mod joined;
 mod kafka;

@@ -412,3 +412,26 @@ fn a_datagram_that_was_first_sent_unseen_took_nobody_knows_how_long() {
     let counts = played.group().messages;
     assert_eq!((counts.sent, counts.delivered, counts.matched), (3, 3, 2));
 }
+
+#[test]
+fn who_joins_late_is_sent_old_messages_again_and_they_count_once() {
+    let mut net = Net::new();
+    let (early, late) = (net.reader(2, 7413), net.reader(3, 7415));
+    for number in 1..=10 {
+        net.send(way(7413), &[early], &[data(number)]);
+        net.rest(10);
+    }
+    net.rest(8_000);
+    for number in 11..=12 {
+        net.send(way(7413), &[early], &[data(number)]);
+        net.send(way(7415), &[late], &[data(number)]);
+    }
+    for number in 1..=10 {
+        net.send(way(7415), &[late], &[data(number)]);
+    }
+    let played = net.play();
+    let counts = played.group().messages;
+    assert_eq!((counts.sent, counts.delivered), (12, 24));
+    assert_eq!(counts.matched + counts.uncovered, 24);
+    assert_eq!(counts.duplicates, 0);
+}

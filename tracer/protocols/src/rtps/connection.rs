@@ -6,7 +6,7 @@ use super::fragments::{Added, Key, MAX_FRAGMENTS, OpenSamples};
 use super::message::{HEADER_BYTES, Message, Step, Submessage};
 use super::parameters;
 use super::payload::Application;
-use super::submessage::{Content, Kind, heartbeat};
+use super::submessage::{Content, Kind, heartbeat, timestamp};
 use super::topics::Topics;
 use super::writers::Writers;
 use crate::{Connection, Fragments, FrameSink, Pdu, PduLen, Reader, Side};
@@ -53,7 +53,8 @@ impl Connection for RtpsConnection {
         let header = ByteRange::new(pdu.range.start, HEADER_BYTES as u64);
         let (class, framed) = Framed::new(message);
         out.frame(&plain(header, "RTPS", class));
-        let mut datagram = Datagram { range: pdu.range, side, prefix: message.prefix, framed };
+        let mut datagram =
+            Datagram { range: pdu.range, side, prefix: message.prefix, given: None, framed };
         for step in message.steps() {
             match step {
                 Step::Submessage(submessage) => self.submessage(&mut datagram, &submessage, out),
@@ -81,8 +82,13 @@ impl RtpsConnection {
         let mut frame = plain(range, submessage.kind.name(), Class::Other);
         match Content::of(submessage) {
             Content::Framing => {
-                if submessage.kind == Kind::InfoSrc {
-                    datagram.prefix = source(submessage).unwrap_or(datagram.prefix);
+                match submessage.kind {
+                    Kind::InfoSrc => {
+                        datagram.prefix = source(submessage).unwrap_or(datagram.prefix);
+                        datagram.given = None;
+                    }
+                    Kind::InfoTs => datagram.given = timestamp(submessage),
+                    _ => {}
                 }
                 frame.class = datagram.framed.class_after(submessage);
             }
@@ -146,6 +152,7 @@ impl RtpsConnection {
             payload_len: application.len,
             repeated_bytes: 0,
             is_late,
+            given: datagram.given,
         });
         frame.class = Class::Data;
         frame.payload_bytes = application.len;
@@ -175,6 +182,7 @@ impl RtpsConnection {
         let number = fragment.number;
         let follows = writer.begin(number);
         let mut carried = carried(fragment, GlobalKey { origin: guid, seq: number, unique: true });
+        carried.given = datagram.given;
         // Fragments of a complete sample repair it at some reader: they bring no new payload.
         if writer.has_seen(number) {
             carried.is_late = true;
@@ -231,6 +239,7 @@ fn carried(fragment: &Fragment, message: GlobalKey) -> Fragments {
         payload_len: everything.len,
         repeated_bytes: everything.within(start, end),
         is_late: false,
+        given: None,
     }
 }
 
@@ -240,6 +249,8 @@ struct Datagram<'a> {
     side: Side,
     /// The participant that the submessages from here on are from.
     prefix: GuidPrefix,
+    /// The source timestamp of the samples from here on.
+    given: Option<u64>,
     framed: Framed<'a>,
 }
 

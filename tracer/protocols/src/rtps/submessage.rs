@@ -199,6 +199,19 @@ pub(super) fn heartbeat(submessage: &Submessage) -> Option<(EntityId, u64)> {
     Some((writer, submessage.order.sequence_number(&mut body)?))
 }
 
+/// The source timestamp of the samples after an `INFO_TS`, in nanoseconds since 1970 (§9.4.5.11, §9.3.2.2): seconds and a
+/// fraction of 2^32. `None` where it says that they have none.
+pub(super) fn timestamp(submessage: &Submessage) -> Option<u64> {
+    const INVALIDATE: u8 = 0x02;
+    const NONE: [(u32, u32); 2] = [(u32::MAX, u32::MAX), (0x7fff_ffff, u32::MAX)];
+    let mut body = submessage.body;
+    let seconds = submessage.order.u32(&mut body)?;
+    let fraction = submessage.order.u32(&mut body)?;
+    let is_one = !submessage.flag(INVALIDATE) && !NONE.contains(&(seconds, fraction));
+    let below = (u64::from(fraction) * 1_000_000_000 + (1 << 31)) >> 32;
+    is_one.then(|| u64::from(seconds) * 1_000_000_000 + below)
+}
+
 /// The class of a submessage of the reliable protocol: all five start with reader and writer.
 fn acknowledgement(submessage: &Submessage) -> Class {
     match writer_of(submessage).map(EntityId::purpose) {

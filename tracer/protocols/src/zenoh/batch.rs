@@ -142,6 +142,7 @@ impl<'s> Batch<'s> {
                 payload_len: 0,
                 repeated_bytes: 0,
                 is_late: false,
+                given: None,
             });
         }
         if let Some(Whole { start, message }) = piece.complete {

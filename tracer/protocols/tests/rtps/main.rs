@@ -4,6 +4,7 @@
 mod captures;
 mod compose;
 mod fragments;
+mod given;
 mod hostile;
 mod messages;
 mod pcap;

@@ -194,11 +194,7 @@ impl From<&seen::WorstMessage> for WorstMessage {
 
 /// The moment that [`Delivery::one_way`] begins at.
 fn first_send(delivery: &Delivery) -> Nanos {
-    let first = delivery.legs.first().and_then(|leg| {
-        let mut stages = leg.times.seen();
-        stages.find(|&(stage, _)| stage >= Stage::Send)
-    });
-    first.map_or(Nanos(0), |(_, at)| at)
+    delivery.begins().unwrap_or_default()
 }
 
 /// Tells times from a moment on.

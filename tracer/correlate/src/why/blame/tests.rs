@@ -586,6 +586,16 @@ fn a_thread_without_quota_that_has_to_wake_the_next_is_throttled() {
     assert!(parts.contains(&dwell), "{parts:?}");
 }
 
+#[test]
+fn a_library_that_waits_for_what_was_lost_is_the_networks() {
+    let stages = [(Stage::Publish, 0), (Stage::Send, 300_000), (Stage::Queue, 300_010)];
+    let mut leg = leg(&stages);
+    leg.circumstances.missing = Some((Nanos(100_000_000), Nanos(290_000_000)));
+    let found = blamed(vec![leg]);
+    assert_eq!(found[0], (0, Segment::ClientTx, of(Kind::Retransmission), 190_000_000));
+    assert_eq!(found[1], (0, Segment::ClientTx, Cause::Ordinary, 110_000_000));
+}
+
 /// A broker that read at 100 µs was asked at 900 µs by a consumer that could have asked at 300 µs.
 #[test]
 fn a_consumer_that_asks_late_is_late_by_itself() {
