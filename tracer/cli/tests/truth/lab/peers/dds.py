@@ -1,6 +1,7 @@
 """Cyclone DDS's Python API. CYCLONEDDS_URI has the settings that the situation wants."""
 
 import dataclasses
+import pathlib
 import threading
 import time
 
@@ -23,16 +24,28 @@ class Link:
     def __init__(self, chosen):
         self.chosen, self.over = chosen, threading.Event()
         best_effort = chosen.settings.get("reliability") == "best-effort"
-        qos = Qos(
+        if name := chosen.settings.get("name"):
+            # What the process is called, before it has threads.
+            pathlib.Path("/proc/self/comm").write_text(name)
+        policies = [
             Policy.Reliability.BestEffort if best_effort else Policy.Reliability.Reliable(duration(seconds=10)),
             Policy.History.KeepAll,
-        )
+        ]
+        if "history" in chosen.settings:
+            # Who joins late gets what was written before.
+            policies += [
+                Policy.Durability.TransientLocal,
+                Policy.DurabilityService(
+                    duration(seconds=0), Policy.History.KeepAll, max_samples=-1, max_instances=-1, max_samples_per_instance=-1
+                ),
+            ]
+        qos = Qos(*policies)
         participant = DomainParticipant(int(chosen.settings.get("domain", 0)))
         topic = Topic(participant, chosen.topic, Sample, qos=qos)
         if chosen.role == "pub":
             self.writer = DataWriter(Publisher(participant), topic, qos=qos)
             deadline = time.monotonic() + 30
-            while not self.writer.get_matched_subscriptions():
+            while len(self.writer.get_matched_subscriptions()) < int(chosen.settings.get("readers", 1)):
                 if time.monotonic() > deadline:
                     raise TimeoutError("no reader within 30 s")
                 time.sleep(0.05)
