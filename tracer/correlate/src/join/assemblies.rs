@@ -98,6 +98,7 @@ pub struct Reader {
 
 /// A message in fragments, on the way on which it was sent first.
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "facts that do not depend on each other")]
 pub struct Assembly {
     serial: u64,
     pub message: GlobalKey,
