@@ -260,9 +260,9 @@ mod tests {
     use super::*;
     use wirelap_events::{Comm, DropCause};
 
-    fn named(losses: Losses) -> Vec<Kind> {
+    fn named(losses: &Losses) -> Vec<Kind> {
         let mut evidence = Evidence::default();
-        evidence.losses.clone_from(&losses);
+        evidence.losses.clone_from(losses);
         verdicts(&evidence, &Gathered::default(), 1e6)
             .into_iter()
             .map(|verdict| verdict.kind)
@@ -292,15 +292,15 @@ mod tests {
 
     #[test]
     fn what_may_be_in_unread_bytes_is_not_lost() {
-        assert_eq!(named(swallowed(0)), [Kind::NeverDelivered]);
-        assert_eq!(named(swallowed(9)), [Kind::NeverDelivered]);
-        assert_eq!(named(swallowed(10)), []);
+        assert_eq!(named(&swallowed(0)), [Kind::NeverDelivered]);
+        assert_eq!(named(&swallowed(9)), [Kind::NeverDelivered]);
+        assert_eq!(named(&swallowed(10)), []);
     }
 
     #[test]
     fn what_the_workloads_got_is_not_lost() {
         let told = |delivered| Some(Told { sent: 400, due: 400, delivered });
-        assert_eq!(named(Losses { told: told(400), ..swallowed(0) }), []);
-        assert_eq!(named(Losses { told: told(390), ..swallowed(0) }), [Kind::NeverDelivered]);
+        assert_eq!(named(&Losses { told: told(400), ..swallowed(0) }), []);
+        assert_eq!(named(&Losses { told: told(390), ..swallowed(0) }), [Kind::NeverDelivered]);
     }
 }
