@@ -75,10 +75,14 @@ fn counts(expectation: &Expectation, truth: &Truth, said: &Said) -> Finding {
         return Finding::Right;
     }
     let near = |a: u64, b: u64| a.abs_diff(b) <= expectation.tolerance;
-    if near(said.sent, truth.sent) && near(said.delivered, truth.delivered) {
+    let counted = near(said.sent, truth.sent) && near(said.delivered, truth.delivered);
+    // Right counts of messages none of which was followed from its send to its read explain nothing.
+    let followed = said.matched > 0 || truth.delivered == 0;
+    if counted && followed {
         return Finding::Right;
     }
-    let wrong = format!("sent {}, delivered {}", said.sent, said.delivered);
+    let Said { sent, delivered, matched, .. } = said;
+    let wrong = format!("sent {sent}, delivered {delivered}, matched {matched}");
     match said.doubts.first() {
         Some(doubt) => Finding::Admitted(format!("{wrong}: {doubt}")),
         None => Finding::Wrong(wrong),
