@@ -181,3 +181,21 @@ proptest! {
         });
     }
 }
+
+/// Two bytes of the first packet are damaged, one of them in the length of its PDU, the other so many thousandths into it:
+/// the head that tells how long its first piece is has to be longer than that piece.
+#[test]
+fn what_a_long_head_holds_back_is_read_again() {
+    for (place, value) in [(116, 4), (275, 2), (687, 2)] {
+        for_each(|protocol, transport, chunks| {
+            let mut chunks = chunks.to_vec();
+            let Some(first) = chunks.first_mut().filter(|chunk| chunk.bytes.len() > 1) else {
+                return;
+            };
+            first.bytes[0] ^= 1;
+            let at = first.bytes.len() * place / 1000;
+            first.bytes[at] ^= value;
+            check_everywhere(protocol, transport, &chunks, || 1);
+        });
+    }
+}

@@ -49,9 +49,9 @@ impl Kafka {
     }
 
     /// Reads the head of a PDU of `total` bytes.
-    fn head<'a>(&self, side: Side, bytes: &'a [u8], total: u64) -> Read<Head<'a>> {
+    fn head<'a>(&self, side: Side, bytes: &'a [u8], total: u64, is_all: bool) -> Read<Head<'a>> {
         let by_client = self.client.map(|client| client == side);
-        Head::read(bytes, total, by_client, &self.calls)
+        Head::read(bytes, total, is_all, by_client, &self.calls)
     }
 
     /// Takes note of what a head tells.
@@ -106,7 +106,7 @@ impl Kafka {
         out: &mut dyn FrameSink,
     ) -> Begun {
         let total = header::pdu_bytes(&mut Fields::new(bytes, range.len())).unwrap_or(range.len());
-        let head = self.head(side, bytes, total).ok();
+        let head = self.head(side, bytes, total, true).ok();
         if let Some(head) = &head {
             self.follow(side, head, out);
             if head.walk.is_some() {
@@ -141,7 +141,7 @@ impl Connection for Kafka {
         if total <= WAITED_FOR.max(head.len() as u64) {
             return PduLen::Known(total);
         }
-        match self.head(side, head, total) {
+        match self.head(side, head, total, false) {
             Ok(found) => Open::new(&found, total).pieces_len(head, total - found.body.left()),
             Err(Fault::Short(more)) => PduLen::Need(head.len() + more),
             Err(Fault::Malformed) => PduLen::Known(total),

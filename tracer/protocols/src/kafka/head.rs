@@ -26,17 +26,19 @@ pub(super) struct Head<'a> {
 }
 
 impl<'a> Head<'a> {
-    /// Reads the head of a PDU of `total` bytes, sent by the client or not if that is known.
+    /// Reads the head of a PDU of `total` bytes, sent by the client or not if that is known. `is_all`: no more of it will be
+    /// seen here, so that what is there decides.
     pub fn read(
         bytes: &'a [u8],
         total: u64,
+        is_all: bool,
         by_client: Option<bool>,
         calls: &Calls,
     ) -> Read<Head<'a>> {
         let mut fields = Fields::new(bytes, total);
         fields.take(SIZE_BYTES)?;
         if by_client == Some(false) {
-            return Head::response(fields, calls);
+            return Head::response(fields, is_all, calls);
         }
         let mut body = fields;
         let request = RequestHeader::read(&mut body);
@@ -48,7 +50,7 @@ impl<'a> Head<'a> {
             Err(Fault::Short(more)) => Err(Fault::Short(more)),
             // A response with a low correlation id looks like a Produce request without a client id. Who is the client
             // is believed for good, so its body has to be one.
-            nameless => match (Head::response(fields, calls)?, nameless) {
+            nameless => match (Head::response(fields, is_all, calls)?, nameless) {
                 (Head { call: None, .. }, Ok(header)) if is_request(&header, body)? => {
                     Ok(Head::request(&header, body))
                 }
@@ -75,10 +77,10 @@ impl<'a> Head<'a> {
         }
     }
 
-    fn response(mut fields: Fields<'a>, calls: &Calls) -> Read<Head<'a>> {
+    fn response(mut fields: Fields<'a>, is_all: bool, calls: &Calls) -> Read<Head<'a>> {
         let correlation_id = fields.i32()?;
         let call = match calls.of(correlation_id) {
-            None => guess_fetch(fields)?,
+            None => guess_fetch(fields, is_all)?,
             known => known,
         };
         let api = call.and_then(|call| Call::plausible(call.key, call.version));
@@ -138,7 +140,7 @@ const GUESSES: [i16; 6] = [13, 12, 11, 7, 5, 4];
 
 /// The Fetch that a response to an unknown request answers: one of those whose layouts differ, if
 /// this leads to records.
-pub(super) fn guess_fetch(fields: Fields<'_>) -> Read<Option<Call>> {
+pub(super) fn guess_fetch(fields: Fields<'_>, is_all: bool) -> Read<Option<Call>> {
     let (mut found, mut short) = (None, None);
     for version in GUESSES {
         let call = Call { key: FETCH, version };
@@ -152,6 +154,7 @@ pub(super) fn guess_fetch(fields: Fields<'_>) -> Read<Option<Call>> {
         }
     }
     // One that may yet turn out to be right comes first: how the packets are cut decides nothing.
+    let short = short.filter(|_| !is_all || found.is_none());
     short.map_or(Ok(found), |more| Err(Fault::Short(more)))
 }
 

@@ -107,7 +107,7 @@ fn api_versions(version: i16, mut fields: Fields<'_>) -> Read<()> {
 pub(super) fn response(head: &[u8]) -> Read<Sight> {
     let (total, mut fields) = sized(head)?;
     let correlation_id = fields.i32()?;
-    let call = guess_fetch(fields)?;
+    let call = guess_fetch(fields, false)?;
     let evidence = if call.is_some() { Evidence::Certain } else { Evidence::Weak };
     Ok(Sight { total, correlation_id, evidence })
 }

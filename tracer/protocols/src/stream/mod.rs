@@ -237,6 +237,16 @@ impl Stream {
                 self.advance(head.len() as u64);
                 self.state = State::Head { need };
             }
+            // The head had to be longer than its PDU: what is behind that begins the next.
+            PduLen::Known(len) if start.0.checked_add(len).is_some() => {
+                let kept = std::mem::take(&mut self.buffer);
+                let (bytes, more) = split_up_to(&kept, to_usize(len));
+                let range = ByteRange::new(start, len);
+                conn.pdu(self.side, Pdu { range, bytes }, out);
+                (self.state, self.is_unproven) = (BETWEEN_PDUS, false);
+                self.next = Some(range.end);
+                self.packet(more, 0, conn, out);
+            }
             PduLen::Known(_) | PduLen::Invalid => {
                 self.advance(head.len() as u64);
                 self.lose(conn);
