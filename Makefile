@@ -46,7 +46,7 @@ test: setup build ## all tests, those that attach probes included
 	$(SUDO) "$(CARGO_TARGET_DIR)/debug/wirelap-workload" fetch kafka
 	$(if $(SUDO),CARGO_TARGET_$(TRIPLE)_RUNNER="$(SUDO)") cargo test $(WORKSPACE) --no-fail-fast --lib --bins --tests
 
-truth: setup build ## every situation of the truth lab, and the table of what was said: TRUTH_ONLY=mqtt,loss TRUTH_CELLS='first, quiet;late, loaded' TRUTH_TABLE=FILE
+truth: setup build ## every situation of the truth lab, and the table of what was said: TRUTH_ONLY=mqtt,loss TRUTH_CELLS='first, quiet;late, loaded' TRUTH_TABLE=FILE TRUTH_REPORTS=FOLDER
 	$(SUDO) "$(CARGO_TARGET_DIR)/debug/wirelap-workload" fetch kafka
 	$(if $(SUDO),CARGO_TARGET_$(TRIPLE)_RUNNER="$(SUDO)") cargo test $(WORKSPACE) --test truth -- --ignored --nocapture
 

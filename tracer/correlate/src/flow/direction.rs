@@ -1,10 +1,10 @@
 //! One direction of a conversation.
 
-use super::Released;
 use super::carried::Carried;
 use super::devices::Devices;
 use super::framed::between;
 use super::pieces::Pieces;
+use super::requests::{RELEASES, REQUESTS, Release, Request};
 use super::{Finds, Found, Reassembly, SeenBytes, Unwrap, Way};
 use crate::config::Config;
 use crate::join::AssemblyId;
@@ -15,45 +15,9 @@ use arrayvec::ArrayVec;
 use std::collections::VecDeque;
 use wirelap_events::tcp_flags;
 use wirelap_events::{
-    Ask, ByteRange, FlowKey, Nanos, Offset, PacketHook, Permit, Seq, SocketId, TcpFields, Transport,
+    ByteRange, FlowKey, Nanos, Offset, PacketHook, Permit, Seq, SocketId, TcpFields, Transport,
 };
 use wirelap_protocols::stream::Stream;
-
-/// Requests for messages that are remembered: the messages of their answers wait for a moment before they are judged.
-const REQUESTS: usize = 64;
-
-/// A request for messages.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Request {
-    pub at: Nanos,
-    /// One past its last byte.
-    pub end: Offset,
-    /// When it was read, and whether TCP had to send it, or what came before it, again.
-    pub read: Option<(Nanos, bool)>,
-    /// When all that came before was there for who asks.
-    pub free_since: Option<Nanos>,
-    /// TCP had to send the answer before it again.
-    pub after_loss: bool,
-    /// How long it may be kept waiting, if it says.
-    pub ask: Option<Ask>,
-    /// Its answer has messages of a transaction, which are handed out when that is committed.
-    pub awaits_commit: bool,
-    /// When who answers it had read the last of the messages that it answers with.
-    pub filled: Option<Nanos>,
-}
-
-/// Permissions to pass messages on that are remembered until the messages are seen to go on.
-const RELEASES: usize = 128;
-
-/// A permission to pass a message on.
-#[derive(Clone, Copy, Debug)]
-pub struct Release {
-    pub of: Released,
-    /// TCP had to send again what the sender waited for before it gave this.
-    pub after_loss: bool,
-    /// Once it was read.
-    pub permit: Option<Permit>,
-}
 
 /// The marks of a flow.
 #[derive(Debug)]

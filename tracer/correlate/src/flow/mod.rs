@@ -11,6 +11,7 @@ mod pending;
 mod pieces;
 mod reassembly;
 mod recognition;
+mod requests;
 mod seen_bytes;
 mod table;
 mod topics;
@@ -19,9 +20,10 @@ mod unread;
 mod unwrap;
 
 pub use conversation::{Conversation, State};
-pub use direction::{Flow, Marks, Release, Request};
+pub use direction::{Flow, Marks};
 pub use identity::identity_of;
 pub use reassembly::{Limits, Piece, Reassembly};
+pub use requests::{Release, Released, Request};
 pub use seen_bytes::SeenBytes;
 pub use table::{FlowTable, Node, Way, other};
 pub use topics::Topics;
@@ -134,16 +136,6 @@ pub struct Content {
     pub subject: Option<u64>,
     /// Its topic is not known here, or where its payload starts.
     pub is_unsure: bool,
-}
-
-/// A sender lets its receiver pass a message on.
-#[derive(Clone, Copy, Debug)]
-pub struct Released {
-    pub side: Side,
-    /// The first byte of the message.
-    pub message: Offset,
-    /// One past the last byte of the permission.
-    pub end: Offset,
 }
 
 /// What makes a message the same on every flow.

@@ -22,6 +22,14 @@ pub fn house(world: &mut World, subscribers: u32) -> (Connection, Vec<Connection
     (publisher, subscribers)
 }
 
+/// A publisher and a subscriber whose connections were there before the observation began.
+fn connected_before(world: &mut World) -> (Connection, Connection) {
+    let broker = process(10, "mosquitto");
+    let publisher = world.existing(process(20, "pub"), "127.0.0.1:40020", broker, BROKER);
+    let subscriber = world.existing(process(30, "sub"), "127.0.0.1:40030", broker, BROKER);
+    (publisher, subscriber)
+}
+
 #[test]
 fn two_legs_with_every_stage() {
     let mut world = World::new();
@@ -320,9 +328,7 @@ fn fifth(topic: &str, payload: &[u8]) -> Vec<u8> {
 #[test]
 fn a_topic_that_is_named_by_a_number_is_found_by_its_content() {
     let mut world = World::new();
-    let broker = process(10, "mosquitto");
-    let mut publisher = world.existing(process(20, "pub"), "127.0.0.1:40020", broker, BROKER);
-    let mut subscriber = world.existing(process(30, "sub"), "127.0.0.1:40030", broker, BROKER);
+    let (mut publisher, mut subscriber) = connected_before(&mut world);
     for n in 0..30 {
         let payload = format!("reading number {n}");
         world.message(&mut publisher.up, &aliased(3, payload.as_bytes()));
@@ -334,9 +340,7 @@ fn a_topic_that_is_named_by_a_number_is_found_by_its_content() {
 #[test]
 fn a_content_that_two_topics_have_does_not_tell_which_one_a_number_means() {
     let mut world = World::new();
-    let broker = process(10, "mosquitto");
-    let mut publisher = world.existing(process(20, "pub"), "127.0.0.1:40020", broker, BROKER);
-    let mut subscriber = world.existing(process(30, "sub"), "127.0.0.1:40030", broker, BROKER);
+    let (mut publisher, mut subscriber) = connected_before(&mut world);
     for n in 0..30 {
         let payload = format!("reading number {n}");
         for topic in ["sensors/t1", "sensors/t2"] {
@@ -390,9 +394,7 @@ fn a_payload_that_may_start_a_byte_earlier_is_found_by_its_content() {
 #[test]
 fn a_topic_by_number_and_a_payload_that_may_start_earlier_are_joined() {
     let mut world = World::new();
-    let broker = process(10, "mosquitto");
-    let mut publisher = world.existing(process(20, "pub"), "127.0.0.1:40020", broker, BROKER);
-    let mut subscriber = world.existing(process(30, "sub"), "127.0.0.1:40030", broker, BROKER);
+    let (mut publisher, mut subscriber) = connected_before(&mut world);
     for n in 0..30_u8 {
         let payload = [0, 0, 0, 0, 0xC1, 0xD2, 0xE3, 0xF4, n];
         world.message(&mut publisher.up, &aliased(3, &payload));

@@ -105,18 +105,23 @@ fn a_batch_that_cannot_be_opened_says_how_many_it_has() {
     assert!(notes.contains("60 messages on the way to the broker, and 60 from it"), "{notes}");
 }
 
+/// A producer and a consumer whose connections were there before the observation began.
+fn connected_before(world: &mut World) -> (Connection, Connection) {
+    let broker = process(10, "java");
+    let mut join = |pid: u32, name: &'static str| {
+        let from = format!("127.0.0.1:{}", 40_000 + pid);
+        world.existing(process(pid, name), &from, broker, "127.0.0.1:7831")
+    };
+    (join(20, "producer"), join(30, "consumer"))
+}
+
 /// A response to a request that was not seen, with a low number and nothing in it, looks like the header of a Produce request
 /// of a client without a name. Taken for that, it would make the broker the client.
 #[test]
 fn a_response_that_is_seen_first_is_no_request() {
     for first in 0..30 {
         let mut world = World::new();
-        let broker = process(10, "java");
-        let mut join = |pid: u32, name: &'static str| {
-            let from = format!("127.0.0.1:{}", 40_000 + pid);
-            world.existing(process(pid, name), &from, broker, "127.0.0.1:7831")
-        };
-        let (mut producer, mut consumer) = (join(20, "producer"), join(30, "consumer"));
+        let (mut producer, mut consumer) = connected_before(&mut world);
         let id = [0xDB; 16];
         world.message(&mut consumer.down, &fetched_by_id(first, id, b""));
         for n in first + 1..first + 21 {
@@ -138,12 +143,7 @@ fn the_id_of_a_topic_is_no_clients_name() {
         let mut id = [0xDB; 16];
         id[..start.len()].copy_from_slice(start);
         let mut world = World::new();
-        let broker = process(10, "java");
-        let mut join = |pid: u32, name: &'static str| {
-            let from = format!("127.0.0.1:{}", 40_000 + pid);
-            world.existing(process(pid, name), &from, broker, "127.0.0.1:7831")
-        };
-        let (mut producer, mut consumer) = (join(20, "producer"), join(30, "consumer"));
+        let (mut producer, mut consumer) = connected_before(&mut world);
         world.message(&mut producer.up, &produce(1, "t", &batch(1, &record(b"before"))));
         for n in 2..42 {
             // Waited for in vain.

@@ -1,0 +1,50 @@
+//! What the ends of a conversation ask of each other, and allow each other.
+
+use wirelap_events::{Ask, Nanos, Offset, Permit};
+use wirelap_protocols::Side;
+
+/// A sender lets its receiver pass a message on.
+#[derive(Clone, Copy, Debug)]
+pub struct Released {
+    pub side: Side,
+    /// The first byte of the message.
+    pub message: Offset,
+    /// One past the last byte of the permission.
+    pub end: Offset,
+}
+
+/// Requests for messages that are remembered: the messages of their answers wait for a moment before they are judged.
+pub const REQUESTS: usize = 64;
+
+/// A request for messages.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Request {
+    pub at: Nanos,
+    /// One past its last byte.
+    pub end: Offset,
+    /// When it was read, and whether TCP had to send it, or what came before it, again.
+    pub read: Option<(Nanos, bool)>,
+    /// When all that came before was there for who asks.
+    pub free_since: Option<Nanos>,
+    /// TCP had to send the answer before it again.
+    pub after_loss: bool,
+    /// How long it may be kept waiting, if it says.
+    pub ask: Option<Ask>,
+    /// Its answer has messages of a transaction, which are handed out when that is committed.
+    pub awaits_commit: bool,
+    /// When who answers it had read the last of the messages that it answers with.
+    pub filled: Option<Nanos>,
+}
+
+/// Permissions to pass messages on that are remembered until the messages are seen to go on.
+pub const RELEASES: usize = 128;
+
+/// A permission to pass a message on.
+#[derive(Clone, Copy, Debug)]
+pub struct Release {
+    pub of: Released,
+    /// TCP had to send again what the sender waited for before it gave this.
+    pub after_loss: bool,
+    /// Once it was read.
+    pub permit: Option<Permit>,
+}
