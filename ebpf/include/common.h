@@ -33,7 +33,7 @@ struct {
 /* Bit n % 64 of element n / 64 stands for port n. */
 struct port_bits {
 	__u64 wanted;  /* the user asked for it */
-	__u64 learned; /* a traced socket has it */
+	__u64 learned; /* a traced socket has it: `ends` says where */
 };
 
 struct {
@@ -42,6 +42,24 @@ struct {
 	__type(key, __u32);
 	__type(value, struct port_bits);
 } ports SEC(".maps");
+
+/*
+ * Where a learned port is: in a network namespace, or at an address that others can reach. Of another namespace's
+ * socket with the same port, and of a loopback address there, nothing is wanted.
+ */
+struct socket_end {
+	__u8 addr[16] __attribute__((aligned(8))); /* 0: any, in the namespace */
+	__u32 netns;                               /* 0: of whatever namespace, at the address */
+	__u16 port;
+	__u16 unused;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 65536);
+	__type(key, struct socket_end);
+	__type(value, __u8);
+} ends SEC(".maps");
 
 /* Processes of the traced trees, by tgid. */
 struct {
@@ -221,36 +239,115 @@ static __always_inline bool has_filter(void)
 	return filter_ports || filter_pids || filter_cgroup;
 }
 
-static __always_inline bool port_is(__u16 port, bool also_learned)
+/* Whether the user asked for it. */
+static __always_inline bool port_is(__u16 port)
 {
 	__u32 index = port / 64;
 	struct port_bits *bits = bpf_map_lookup_elem(&ports, &index);
 
-	if (!bits)
-		return false;
-	return ((bits->wanted | (also_learned ? bits->learned : 0)) >> (port % 64)) & 1;
+	return bits && ((bits->wanted >> (port % 64)) & 1);
 }
 
-static __always_inline void learn_port(__u16 port)
+/* 127.0.0.0/8 or ::1, where each namespace has its own, or no address. */
+static __always_inline bool is_only_here(const __u8 *addr, __u8 family)
 {
-	__u32 index = port / 64;
-	struct port_bits *bits = bpf_map_lookup_elem(&ports, &index);
-	__u64 bit = 1ull << (port % 64);
+	const __u64 *half = (const __u64 *)addr;
 
+	if (family == 4)
+		return addr[0] == 127 || *(const __u32 *)addr == 0;
+	return half[0] == 0 && (half[1] == 0 || half[1] == bpf_cpu_to_be64(1));
+}
+
+/* ::ffff:0:0/96 */
+static __always_inline bool is_mapped(const __u8 *addr)
+{
+	return *(const __u64 *)addr == 0 && *(const __u32 *)(addr + 8) == bpf_htonl(0xffff);
+}
+
+static __always_inline void learn_end(const struct socket_end *end)
+{
+	__u8 yes = 1;
+
+	if (!bpf_map_lookup_elem(&ends, end))
+		bpf_map_update_elem(&ends, end, &yes, BPF_ANY);
+}
+
+/* An address that packets to a traced socket bear. */
+static __always_inline void learn_address(const __u8 *addr, __u8 family, __u16 port)
+{
+	struct socket_end end = {.port = port};
+
+	/* RFC 4291 §2.5.5.2: a socket of IPv6 that is used with IPv4. */
+	if (family == 6 && is_mapped(addr)) {
+		__builtin_memcpy(end.addr, addr + 12, 4);
+		family = 4;
+	} else {
+		__builtin_memcpy(end.addr, addr, sizeof(end.addr));
+	}
+	if (!is_only_here(end.addr, family))
+		learn_end(&end);
+}
+
+/* The source of this flow is a traced socket's own end. */
+static __always_inline void learn_port(const struct wl_flow *flow)
+{
+	struct socket_end here = {.netns = flow->netns, .port = flow->sport};
+	__u32 index = flow->sport / 64;
+	struct port_bits *bits = bpf_map_lookup_elem(&ports, &index);
+	__u64 bit = 1ull << (flow->sport % 64);
+
+	learn_end(&here);
+	learn_address(flow->src, flow->family, flow->sport);
 	if (bits && !(bits->learned & bit))
 		__sync_fetch_and_or(&bits->learned, bit);
+}
+
+static __always_inline bool is_learned_here(__u32 netns, __u16 port)
+{
+	struct socket_end here = {.netns = netns, .port = port};
+
+	return bpf_map_lookup_elem(&ends, &here) != NULL;
+}
+
+/*
+ * Whether packets of one end of a flow are wanted. Without a namespace the port decides. It is not static, so that
+ * the verifier looks at it once.
+ */
+__noinline int end_wanted(const struct wl_flow *flow, bool is_source)
+{
+	struct socket_end end = {};
+	struct port_bits *bits;
+	__u32 index;
+
+	if (!flow)
+		return 0;
+	end.port = is_source ? flow->sport : flow->dport;
+	index = end.port / 64;
+	bits = bpf_map_lookup_elem(&ports, &index);
+	if (!bits)
+		return 0;
+	if ((bits->wanted >> (end.port % 64)) & 1)
+		return 1;
+	if (!((bits->learned >> (end.port % 64)) & 1))
+		return 0;
+	if (!flow->netns)
+		return 1;
+	if (is_learned_here(flow->netns, end.port))
+		return 1;
+	__builtin_memcpy(end.addr, is_source ? flow->src : flow->dst, sizeof(end.addr));
+	return bpf_map_lookup_elem(&ends, &end) != NULL;
 }
 
 /* Whether packets of this flow are wanted; for those whose socket is not known. */
 static __always_inline bool flow_wanted(const struct wl_flow *flow)
 {
-	return !has_filter() || port_is(flow->sport, true) || port_is(flow->dport, true);
+	return !has_filter() || end_wanted(flow, true) || end_wanted(flow, false);
 }
 
 /* Whether the filter by port names one of this flow's. */
 static __always_inline bool flow_has_port(const struct wl_flow *flow)
 {
-	return filter_ports && (port_is(flow->sport, false) || port_is(flow->dport, false));
+	return filter_ports && (port_is(flow->sport) || port_is(flow->dport));
 }
 
 /* Whether the process is one that the filter by process or cgroup wants. */

@@ -75,8 +75,8 @@ static __always_inline void judge(struct sock *sk, struct sock_state *state,
 		return;
 	wanted = !has_filter();
 	if (filter_ports)
-		wanted = wanted || port_is(sk->__sk_common.skc_num, false) ||
-			 port_is(bpf_ntohs(sk->__sk_common.skc_dport), false);
+		wanted = wanted || port_is(sk->__sk_common.skc_num) ||
+			 port_is(bpf_ntohs(sk->__sk_common.skc_dport));
 	if (owner && !wanted)
 		wanted = task_wanted(owner);
 	if (!wanted && !owner)
@@ -139,14 +139,14 @@ static __noinline int announce(struct sock *sk, struct sock_state *state, __u8 o
 	out->task.tid = state->owner_tid;
 	__builtin_memcpy(out->comm, state->owner_comm, sizeof(out->comm));
 	fill_socket_flow(&out->flow, sk);
+	if (filter_pids || filter_cgroup)
+		learn_port(&out->flow);
 	out->tx_next = is_tcp ? BPF_CORE_READ(tcp, write_seq) : 0;
 	out->rx_next = is_tcp ? BPF_CORE_READ(tcp, copied_seq) : 0;
 	out->origin = origin;
 	out->unused = 0;
 	state->cookie = cookie;
 	state->announced = 1;
-	if (filter_pids || filter_cgroup)
-		learn_port(sk->__sk_common.skc_num);
 	submit(out);
 	return 0;
 }

@@ -101,6 +101,7 @@ int BPF_PROG(packet_dropped, struct sk_buff *skb, void *location, unsigned int r
 	offset = skb->network_header - data_offset(skb);
 	if (!parse_packet(skb, offset, &p))
 		return 0;
+	p.flow.netns = netns_of(skb);
 	if (!flow_wanted(&p.flow)) {
 		count_filtered(WL_PROBE_DROP);
 		return 0;
@@ -119,7 +120,6 @@ int BPF_PROG(packet_dropped, struct sk_buff *skb, void *location, unsigned int r
 	out->tcp_flags = p.tcp_flags;
 	out->unused = 0;
 	out->flow = p.flow;
-	out->flow.netns = netns_of(skb);
 	submit(out);
 	return 0;
 }

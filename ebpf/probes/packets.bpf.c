@@ -163,7 +163,6 @@ static __always_inline void describe(struct sk_buff *skb, struct net_device *dev
 {
 	if (!p->id) /* a fragment has its datagram's */
 		p->id = (__u64)skb->head;
-	p->flow.netns = dev->nd_net.net->ns.inum;
 	p->device = dev->ifindex;
 	/* The counters of a loopback device leave its (pretended) link header out. */
 	p->link_header = dev->flags & IFF_LOOPBACK ? 0 : link_header;
@@ -196,7 +195,7 @@ static __always_inline bool is_wanted(struct sk_buff *skb, struct wl_packet *p,
 		p->cookie = state->cookie;
 	else if (filter_pids || filter_cgroup)
 		/* A SYN: what answers it, a reset perhaps, has no socket that could be asked. */
-		learn_port(sk->__sk_common.skc_num);
+		learn_port(&p->flow);
 	return true;
 }
 
@@ -214,6 +213,7 @@ int BPF_PROG(packet_xmit, struct sk_buff *skb, struct net_device *dev)
 	link_header = skb->network_header - data_offset(skb);
 	if (!parse_any(skb, link_header, &p))
 		return 0;
+	p.flow.netns = dev->nd_net.net->ns.inum;
 	task = bpf_get_current_task_btf();
 	if (!is_wanted(skb, &p, task)) {
 		count_filtered(WL_PROBE_XMIT);
@@ -262,10 +262,15 @@ int BPF_PROG(packet_rx, struct sk_buff *skb)
 	}
 	if (!number)
 		return 0;
+	p.flow.netns = dev->nd_net.net->ns.inum;
 	if (!flow_wanted(&p.flow)) {
 		count_filtered(WL_PROBE_RX);
 		return 0;
 	}
+	/* A socket that is bound to no address has those that its packets bear. */
+	if ((filter_pids || filter_cgroup) && p.flow.transport == IPPROTO_UDP &&
+	    is_learned_here(p.flow.netns, p.flow.dport))
+		learn_address(p.flow.dst, p.flow.family, p.flow.dport);
 	task = bpf_get_current_task_btf();
 	/* Received by it, or by an interrupt that came while it waited for the CPU. */
 	if (is_ksoftirqd(task) || (cpu && cpu->deferred == number))

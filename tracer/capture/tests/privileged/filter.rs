@@ -1,6 +1,8 @@
 //! Filters: by port, by process tree, by cgroup; and changes of them.
 
-use crate::support::{Seen, V4, connect, everything, in_own_netns, pattern, port};
+use crate::support::{
+    Seen, V4, connect, current_netns, enter_new_netns, everything, in_own_netns, ip, pattern, port,
+};
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream, UdpSocket};
@@ -258,6 +260,40 @@ fn what_a_wanted_process_is_sent_on_this_host_has_its_bytes() {
         let mut data = seen.packets(PacketHook::Xmit).filter(|(packet, _)| packet.payload_len > 0);
         let start = data.next().unwrap().0.tcp.unwrap().seq;
         assert_eq!(seen.stream_from(from, start), bytes);
+    });
+}
+
+/// In another network namespace the same port and address are somebody else's.
+#[test]
+fn a_neighbour_with_the_same_ports_is_not_traced() {
+    in_own_netns(|netns| {
+        let here = UdpSocket::bind((V4, 0)).unwrap();
+        let to = here.local_addr().unwrap().port();
+        let script = format!("read go; exec 3<>/dev/udp/127.0.0.1/{to}; echo hello >&3; read end");
+        let mut shell = Command::new("bash");
+        let mut child = shell.args(["-c", &script]).stdin(Stdio::piped()).spawn().unwrap();
+        let mut stdin = child.stdin.take().unwrap();
+        let config = Config { pids: vec![Pid(child.id())], ..everything() };
+        let mut capture = Capture::attach(&config).unwrap();
+        stdin.write_all(b"go\n").unwrap();
+        let from = here.recv_from(&mut [0; 32]).unwrap().1;
+        let neighbour = thread::spawn(move || {
+            enter_new_netns();
+            ip("link set lo up");
+            let same = UdpSocket::bind(from).unwrap();
+            (0..MESSAGES).for_each(|_| assert_eq!(same.send_to(b"other", from).unwrap(), 5));
+            current_netns()
+        });
+        let mut other = Seen::new(neighbour.join().unwrap());
+        here.send_to(b"answer", from).unwrap();
+        let mut seen = Seen::new(netns);
+        seen.collect_both(&mut other, &mut capture, |seen, _| {
+            seen.packets(PacketHook::Rx).any(|(packet, _)| packet.flow.dst.port() == from.port())
+        });
+        assert_eq!(other.packets(PacketHook::Xmit).count(), 0);
+        assert_eq!(other.packets(PacketHook::Rx).count(), 0);
+        stdin.write_all(b"end\n").unwrap();
+        assert!(child.wait().unwrap().success());
     });
 }
 

@@ -102,6 +102,19 @@ pub fn all() -> Vec<Situation> {
     folders.iter().map(|folder| read(folder)).collect()
 }
 
+/// Those of a list that is separated by commas: a situation's name, or what is a part of several names.
+pub fn chosen(list: &str) -> Vec<Situation> {
+    let all = all();
+    let is_name = |part: &str| all.iter().any(|situation| situation.name == part);
+    let (names, parts): (Vec<&str>, Vec<&str>) = list.split(',').partition(|part| is_name(part));
+    let wanted = |situation: &Situation| {
+        names.contains(&situation.name.as_str())
+            || parts.iter().any(|part| situation.name.contains(part))
+    };
+    let wanted: Vec<bool> = all.iter().map(wanted).collect();
+    all.into_iter().zip(wanted).filter_map(|(one, is_wanted)| is_wanted.then_some(one)).collect()
+}
+
 fn read(folder: &Path) -> Situation {
     let name = folder.file_name().unwrap().to_string_lossy().into_owned();
     let text = fs::read_to_string(folder.join("expect.toml"))

@@ -185,7 +185,6 @@ impl Parts for Recorder<'_> {
         finding.late_requests += u64::from(is_late);
         if time >= NOTICED {
             finding.parts += 1;
-            finding.time.add(time.0);
         }
         finding.segments[segment as usize] += time.0;
         if has_culprits(kind) {
@@ -231,12 +230,14 @@ impl Recorder<'_> {
                 continue;
             }
             let finding = self.gathered.finding_mut((leg, kind, pid));
+            finding.message(time);
             if kind == VerdictKind::Retransmission {
                 finding.lost.message(&self.delivery.legs[leg].circumstances);
             }
             finding.when.add(read, time);
             if is_much {
                 finding.hits += 1;
+                finding.hit_time = finding.hit_time + time;
                 let cell = hit_cell(leg, Segment::Wire, Cause::Of(kind));
                 self.gathered.breakdown.hit(self.one_way, cell, time);
             }

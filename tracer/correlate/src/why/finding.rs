@@ -13,9 +13,16 @@ use wirelap_events::{
 pub struct Finding {
     /// Parts of messages that it is the cause of, and that are long enough to be noticed.
     pub parts: u64,
+    /// Messages that it takes a noticeable time of.
+    pub messages: u64,
     /// Messages that it is much of.
     pub hits: u64,
+    /// What it takes of these, together.
+    pub hit_time: Nanos,
+    /// What it takes of each message that it is noticed in, all its parts together.
     pub time: Distribution,
+    /// The most of these.
+    pub most: Nanos,
     /// When it took time.
     pub when: Timeline,
     /// By segment.
@@ -86,8 +93,11 @@ impl Default for Finding {
     fn default() -> Finding {
         Finding {
             parts: 0,
+            messages: 0,
             hits: 0,
+            hit_time: Nanos(0),
             time: Distribution::new(2),
+            most: Nanos(0),
             when: Timeline::default(),
             segments: [0; Segment::ALL.len()],
             longest: Nanos(0),
@@ -112,6 +122,13 @@ impl Finding {
         times.max_by_key(|(_, time)| *time).map_or(Segment::Wire, |(segment, _)| segment)
     }
 
+    /// All its parts of one message take `time`.
+    pub fn message(&mut self, time: Nanos) {
+        self.messages += 1;
+        self.time.add(time.0);
+        self.most = self.most.max(time);
+    }
+
     /// All its time.
     pub fn whole(&self) -> u64 {
         self.segments.iter().fold(0, |sum, time| sum.saturating_add(*time))
@@ -120,7 +137,10 @@ impl Finding {
     /// Adds another's.
     pub fn merge(&mut self, other: &Finding) {
         self.parts += other.parts;
+        self.messages += other.messages;
         self.hits += other.hits;
+        self.hit_time = self.hit_time + other.hit_time;
+        self.most = self.most.max(other.most);
         self.when.merge(&other.when);
         self.late_requests += other.late_requests;
         self.lost.merge(&other.lost);

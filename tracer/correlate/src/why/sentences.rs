@@ -71,7 +71,7 @@ pub fn of(
 
 fn how_often(messages: u64, finding: &Finding, cost: Cost) -> String {
     let percent = |part: u64| part.min(messages) as f64 / messages.max(1) as f64 * 100.0;
-    let all = percent(finding.parts);
+    let all = percent(finding.messages);
     // Where it makes some messages slow, these are told; a little of it in the others is not what is meant.
     let (hits, each) = (cost.messages(), Nanos::from_f64(cost.each()));
     if hits > 0 && cost.each() > cost.median {
@@ -79,13 +79,13 @@ fn how_often(messages: u64, finding: &Finding, cost: Cost) -> String {
         let share = if share < 9.95 { format!("{share:.1}") } else { format!("{share:.0}") };
         return format!(
             "{hits} of {messages} messages ({share} %), {each} each in the mean, {} at most",
-            finding.longest
+            finding.most
         );
     }
     format!(
         "{all:.0} % of the messages, {} each in the median, {} at most",
         Nanos(finding.time.quantile(0.5)),
-        finding.longest
+        finding.most
     )
 }
 

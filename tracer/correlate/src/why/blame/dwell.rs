@@ -3,7 +3,7 @@
 use super::super::explanation::{Cause, VerdictKind as Kind};
 use super::{LegParts, NAP, when};
 use crate::rests::has_slept;
-use wirelap_events::{Hop, Leg, Nanos, Rest, Rested, Segment};
+use wirelap_events::{Hop, Leg, Nanos, Rest, Rested, Segment, Sleep};
 
 /// A broker's timers may be so late: they are looked at only now and then, and hand on to other threads.
 const TIMERS: Nanos = Nanos::from_millis(5);
@@ -210,6 +210,8 @@ impl LegParts<'_> {
         }
         let from = rest.from;
         let asleep = rest.advance(hop.woken);
+        // Who sleeps for a time of its own choice waits for no request's end.
+        let is_awaited = is_awaited && hop.sleep != Sleep::Timer;
         let cause = match hop.rest {
             Rest::Asleep if is_awaited => Cause::Of(Kind::FetchWait),
             Rest::Asleep => self.slept(asleep),
