@@ -44,8 +44,8 @@ struct {
 } ports SEC(".maps");
 
 /*
- * Where a learned port is: in a network namespace, or at an address that others can reach. Of another namespace's
- * socket with the same port, and of a loopback address there, nothing is wanted.
+ * Where a learned port is: in a network namespace, or at an address that others can reach, in namespaces that packets
+ * of traced sockets have come to. Others may have the same port at the same address, and loopback is everybody's own.
  */
 struct socket_end {
 	__u8 addr[16] __attribute__((aligned(8))); /* 0: any, in the namespace */
@@ -239,6 +239,12 @@ static __always_inline bool has_filter(void)
 	return filter_ports || filter_pids || filter_cgroup;
 }
 
+/* Whether ports are learned from the sockets of wanted processes. */
+static __always_inline bool has_learned(void)
+{
+	return filter_pids || filter_cgroup;
+}
+
 /* Whether the user asked for it. */
 static __always_inline bool port_is(__u16 port)
 {
@@ -309,39 +315,68 @@ static __always_inline bool is_learned_here(__u32 netns, __u16 port)
 	return bpf_map_lookup_elem(&ends, &here) != NULL;
 }
 
-/*
- * Whether packets of one end of a flow are wanted. Without a namespace the port decides. It is not static, so that
- * the verifier looks at it once.
- */
-__noinline int end_wanted(const struct wl_flow *flow, bool is_source)
+/* How far a port, or a flow, is wanted. */
+enum reach {
+	NOT_WANTED = 0,
+	WANTED_IF_REACHED = 1, /* in a namespace that packets of traced sockets have come to */
+	WANTED = 2,
+};
+
+/* Without a namespace the port decides. It is not static, so that the verifier looks at it once. */
+__noinline int end_reach(const struct wl_flow *flow, bool is_source)
 {
 	struct socket_end end = {};
 	struct port_bits *bits;
 	__u32 index;
 
 	if (!flow)
-		return 0;
+		return NOT_WANTED;
 	end.port = is_source ? flow->sport : flow->dport;
 	index = end.port / 64;
 	bits = bpf_map_lookup_elem(&ports, &index);
 	if (!bits)
-		return 0;
+		return NOT_WANTED;
 	if ((bits->wanted >> (end.port % 64)) & 1)
-		return 1;
+		return WANTED;
 	if (!((bits->learned >> (end.port % 64)) & 1))
-		return 0;
-	if (!flow->netns)
-		return 1;
-	if (is_learned_here(flow->netns, end.port))
-		return 1;
+		return NOT_WANTED;
+	if (!flow->netns || is_learned_here(flow->netns, end.port))
+		return WANTED;
 	__builtin_memcpy(end.addr, is_source ? flow->src : flow->dst, sizeof(end.addr));
-	return bpf_map_lookup_elem(&ends, &end) != NULL;
+	return bpf_map_lookup_elem(&ends, &end) ? WANTED_IF_REACHED : NOT_WANTED;
+}
+
+static __always_inline enum reach flow_reach(const struct wl_flow *flow)
+{
+	enum reach src, dst;
+
+	if (!has_filter())
+		return WANTED;
+	src = end_reach(flow, true);
+	if (src == WANTED)
+		return WANTED;
+	dst = end_reach(flow, false);
+	return dst == NOT_WANTED ? src : dst;
+}
+
+static __always_inline bool is_reached(__u32 netns)
+{
+	return is_learned_here(netns, 0);
+}
+
+static __always_inline void learn_reached(__u32 netns)
+{
+	struct socket_end end = {.netns = netns};
+
+	learn_end(&end);
 }
 
 /* Whether packets of this flow are wanted; for those whose socket is not known. */
 static __always_inline bool flow_wanted(const struct wl_flow *flow)
 {
-	return !has_filter() || end_wanted(flow, true) || end_wanted(flow, false);
+	enum reach reach = flow_reach(flow);
+
+	return reach == WANTED || (reach == WANTED_IF_REACHED && is_reached(flow->netns));
 }
 
 /* Whether the filter by port names one of this flow's. */

@@ -139,7 +139,7 @@ static __noinline int announce(struct sock *sk, struct sock_state *state, __u8 o
 	out->task.tid = state->owner_tid;
 	__builtin_memcpy(out->comm, state->owner_comm, sizeof(out->comm));
 	fill_socket_flow(&out->flow, sk);
-	if (filter_pids || filter_cgroup)
+	if (has_learned())
 		learn_port(&out->flow);
 	out->tx_next = is_tcp ? BPF_CORE_READ(tcp, write_seq) : 0;
 	out->rx_next = is_tcp ? BPF_CORE_READ(tcp, copied_seq) : 0;

@@ -193,7 +193,7 @@ static __always_inline bool is_wanted(struct sk_buff *skb, struct wl_packet *p,
 		return has_filter() && flow_wanted(&p->flow);
 	if (state->announced)
 		p->cookie = state->cookie;
-	else if (filter_pids || filter_cgroup)
+	else if (has_learned())
 		/* A SYN: what answers it, a reset perhaps, has no socket that could be asked. */
 		learn_port(&p->flow);
 	return true;
@@ -232,10 +232,36 @@ int BPF_PROG(packet_xmit, struct sk_buff *skb, struct net_device *dev)
 		emit_packet(skb, &p, headers, 0);
 		return 0;
 	}
-	if (!(dev->flags & IFF_LOOPBACK) && p.payload_len)
+	if (!(dev->flags & IFF_LOOPBACK) && (p.payload_len || has_learned()))
 		remember_sent(&p);
 	emit_packet(skb, &p, headers, p.payload_len);
 	return 0;
+}
+
+/*
+ * Whether a packet that came in is wanted. One that a socket of another namespace has sent tells that this one can be
+ * reached from there.
+ */
+static __always_inline bool is_wanted_here(struct sk_buff *skb, struct net_device *dev,
+					   struct wl_packet *p)
+{
+	enum reach reach = flow_reach(&p->flow);
+	__u64 id = p->id;
+	bool was_sent;
+
+	if (reach != WANTED_IF_REACHED || is_reached(p->flow.netns))
+		return reach != NOT_WANTED;
+	if (dev->flags & IFF_LOOPBACK)
+		return false;
+	/* What tells a packet that was sent here. */
+	if (!id)
+		p->id = (__u64)skb->head;
+	p->head.at = bpf_ktime_get_ns();
+	was_sent = was_sent_here(p);
+	p->id = id;
+	if (was_sent)
+		learn_reached(p->flow.netns);
+	return was_sent;
 }
 
 /*
@@ -263,12 +289,12 @@ int BPF_PROG(packet_rx, struct sk_buff *skb)
 	if (!number)
 		return 0;
 	p.flow.netns = dev->nd_net.net->ns.inum;
-	if (!flow_wanted(&p.flow)) {
+	if (!is_wanted_here(skb, dev, &p)) {
 		count_filtered(WL_PROBE_RX);
 		return 0;
 	}
 	/* A socket that is bound to no address has those that its packets bear. */
-	if ((filter_pids || filter_cgroup) && p.flow.transport == IPPROTO_UDP &&
+	if (has_learned() && p.flow.transport == IPPROTO_UDP &&
 	    is_learned_here(p.flow.netns, p.flow.dport))
 		learn_address(p.flow.dst, p.flow.family, p.flow.dport);
 	task = bpf_get_current_task_btf();

@@ -5,8 +5,8 @@ use crate::flow::{Flow, Marks, Request, State, Way};
 use crate::marks::UdpMarks;
 use crate::sockets::Outgoing;
 use wirelap_events::{
-    ByteRange, Cpu, Drop, DropCause, Nanos, Packet, PacketHook, Portion, Retransmit, SocketId,
-    Stretch, TcpFields, Transport, tcp_flags,
+    ByteRange, Cpu, Drop, DropCause, Nanos, Packet, PacketHook, Portion, Retransmit, Room,
+    SocketId, Stretch, TcpFields, Transport, tcp_flags,
 };
 
 /// CPUs whose last received datagram is remembered.
@@ -123,6 +123,11 @@ impl Correlator {
             let free_since = conversation.flow(way.back().side).last_arrived();
             let request = Request { at, end, free_since, after_loss, ask, ..Request::default() };
             conversation.flow_mut(way.side).asks(request);
+        }
+        if asides.room {
+            let arrived = conversation.flow(way.back().side).last_arrived();
+            let before = conversation.flow(way.side).room.map(|room| room.at);
+            conversation.flow_mut(way.side).room = Some(made_room(at, arrived, before));
         }
         if asides.committed {
             conversation.flow_mut(way.back().side).answered_at_commit();
@@ -423,4 +428,13 @@ fn again(
     }
     let number = marks.unreceived(packet.datagram_len(), at)?;
     marks.again(number, packet, at).then_some(number)
+}
+/// A receiver acknowledged at `at` one of as many messages as ever, of which the last had arrived at `arrived`, when it had
+/// done so at `before`. If it had them all for most of the time between, it is slow, and was so before.
+fn made_room(at: Nanos, arrived: Option<Nanos>, before: Option<Nanos>) -> Room {
+    let slow = arrived.zip(before).is_some_and(|(arrived, before)| {
+        let (had, between) = (at - arrived, at - before);
+        had.0 >= between.0 / 2
+    });
+    Room { at, free_since: if slow { Some(Nanos(0)) } else { arrived } }
 }

@@ -97,7 +97,7 @@ impl Schedules<'_> {
     fn dwell(self, leg: &Leg, Had { read, by }: Had, rests: &mut Rests) {
         let Some(sent) = leg.times.get(Stage::Send) else { return };
         let seen = &leg.circumstances;
-        if let (Some(asked), Some(free), Some(reader)) = (seen.asked, seen.free_since, leg.reader)
+        if let (Some((asked, Some(free))), Some(reader)) = (seen.let_on(), leg.reader)
             && asked.min(sent) > free.max(read)
         {
             rests.asker = self.rested(reader, free.max(read), asked.min(sent));

@@ -3,6 +3,7 @@
 use crate::correlator::DeliverySink;
 use crate::flow::{Flow, Marks, Way};
 use crate::join::{GivenUp, LONGEST, LegKey, LegState, Messages};
+use crate::marks::overlap;
 use crate::overdue::LATE;
 use crate::rests::Schedules;
 use crate::rows::{PROCESSES, Role};
@@ -156,6 +157,7 @@ impl Correlator {
         let Some(state) = self.messages.leg(key) else { return };
         let (way, extent, message) = (state.way, state.extent, state.message);
         let (asked, permit, start_up) = (state.asked, state.permit, state.start_up);
+        first.circumstances.room = state.room;
         let siblings = self.siblings(state);
         if let Some(asked) = asked {
             let request = self.flows.flow(way.back()).and_then(|flow| flow.request_at(asked));
@@ -171,7 +173,7 @@ impl Correlator {
         }
         first.circumstances.start_up = start_up;
         first.circumstances.permit = permit;
-        let missing = self.missing_before(way, &first);
+        let missing = self.missing_before(way, self.had_since(key), &first);
         first.circumstances.missing = missing.or(first.circumstances.missing);
         first.circumstances.fan_out = siblings.and_then(|(sender, fan_out)| {
             (first.sender.is_some() && first.sender == sender).then_some(fan_out)
@@ -217,15 +219,22 @@ impl Correlator {
         Some((sender, FanOut { position, readers, first_sent: sent? }))
     }
 
-    /// When bytes of a leg's connection were missing before its send, the last time.
-    fn missing_before(&self, way: Way, leg: &Leg) -> Option<(Nanos, Nanos)> {
+    /// When the sender of a leg had read its message.
+    fn had_since(&self, key: LegKey) -> Option<Nanos> {
+        let before = self.messages.path(key.0).nth(1)?;
+        self.flows.flow(before.way)?.marks.read_at(before.extent)
+    }
+
+    /// When bytes of a leg's connection were missing before its send: the longest time since some moment, or the last.
+    fn missing_before(&self, way: Way, since: Option<Nanos>, leg: &Leg) -> Option<(Nanos, Nanos)> {
         let send = leg.times.get(Stage::Send)?;
+        let since = since.map_or(send, |since| since.min(send));
         let of = |way: Way| match &self.flows.flow(way)?.marks {
-            Marks::Tcp(marks) => marks.missing_before(send),
+            Marks::Tcp(marks) => marks.missing_between(since, send),
             Marks::Udp(_) => None,
         };
         let both = [of(way), of(way.back())].into_iter().flatten();
-        both.max_by_key(|&(from, there)| (there, there - from))
+        both.max_by_key(|&missing| overlap(missing, since))
     }
 
     /// Hands out the deliveries that end with these legs.

@@ -230,6 +230,7 @@ impl Correlator {
             at,
             transport: key.transport,
             asked: conversation.flow(way.back().side).request().map(|request| request.at),
+            room: conversation.flow(way.back().side).room,
             sender: self.node(way)?,
             receiver: self.node(way.back())?,
             to_server: topology == Topology::Brokered && self.flows.server(way)? != way.side,

@@ -238,6 +238,8 @@ pub struct Circumstances {
     pub awaits_commit: bool,
     /// Since when the sender was allowed to pass the message on, if it had to wait for that after it had read it.
     pub permit: Option<Permit>,
+    /// The last acknowledgement before which the sender may not have been allowed to send more to this receiver.
+    pub room: Option<Room>,
     /// A keep-alive or discovery frame was on the same connection while the message was under way.
     pub beside_upkeep: bool,
     /// One of the first messages of its connection, or sent within a second of its opening.
@@ -251,6 +253,24 @@ impl Circumstances {
     /// All that was written before had left and had arrived when the sender came with the rest.
     pub fn is_late_write(&self) -> bool {
         self.tx.is_some_and(|tx| tx.in_flight == 0 && tx.unsent == 0)
+    }
+}
+
+/// A receiver acknowledged a message when as many were unacknowledged as ever: its sender may send one more.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Room {
+    /// When the acknowledgement was found.
+    pub at: Nanos,
+    /// When all that the receiver got before was there: from then on it could have acknowledged it. 0 for one that had
+    /// as many all the time: that the network was slow is not why.
+    pub free_since: Option<Nanos>,
+}
+
+impl Circumstances {
+    /// When the receiver let its sender go on, and since when it could have: by a request, or an acknowledgement.
+    pub fn let_on(&self) -> Option<(Nanos, Option<Nanos>)> {
+        let by_request = self.asked.map(|asked| (asked, self.free_since));
+        by_request.or(self.room.map(|room| (room.at, room.free_since)))
     }
 }
 

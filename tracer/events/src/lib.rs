@@ -24,7 +24,7 @@ pub mod units;
 
 pub use delivery::{
     Circumstances, Delivery, FanOut, GroupId, Hop, Leg, MAX_HOPS, MAX_LEGS, MessageId, Rested,
-    Rests, Span, TopicId,
+    Rests, Room, Span, TopicId,
 };
 pub use event::{
     Body, CGROUP_NAME, Comm, Doing, Drop, DropCause, Event, Holder, Lost, Nagle, OTHERS, Origin,

@@ -191,6 +191,10 @@ pub trait FrameSink {
     /// have waited for that.
     fn releases(&mut self, _start: Offset) {}
 
+    /// The frame that follows acknowledges a message of the other direction, of which as many were unacknowledged as ever:
+    /// until now its receiver may have been allowed to send no more.
+    fn makes_room(&mut self) {}
+
     /// The frame before has so many bytes, and became so many when it was opened: the messages that follow, in frames
     /// without bytes, are in there.
     fn unpacked(&mut self, _bytes: u64, _opened: u64) {}

@@ -98,6 +98,11 @@ impl Said {
                 self.doubts.push("not to be trusted, and no reason is given".to_owned());
             }
         }
+        // A few do not spoil a row; they are told all the same.
+        let unseen = trust["unseen_sent"]["packets"].as_u64().unwrap_or(0);
+        if unseen > 0 {
+            self.doubts.push(format!("{unseen} packets that no probe saw where they were sent"));
+        }
         let time = |name: &str| result["latency"]["one_way_ns"][name].as_u64();
         (self.p50_ns, self.p99_ns) = (time("p50"), time("p99"));
     }

@@ -115,6 +115,8 @@ pub struct Asides {
     pub ask: Option<Ask>,
     /// Messages that their receiver is given once their transaction is committed.
     pub committed: bool,
+    /// An acknowledgement before which its receiver may not have been allowed to send more.
+    pub room: bool,
 }
 
 /// What a decoder hands over.
@@ -209,6 +211,10 @@ impl FrameSink for Collector<'_> {
 
     fn releases(&mut self, start: Offset) {
         self.releases = Some(start);
+    }
+
+    fn makes_room(&mut self) {
+        self.asides.room = true;
     }
 
     fn unpacked(&mut self, bytes: u64, opened: u64) {

@@ -15,7 +15,8 @@ use arrayvec::ArrayVec;
 use std::collections::VecDeque;
 use wirelap_events::tcp_flags;
 use wirelap_events::{
-    ByteRange, FlowKey, Nanos, Offset, PacketHook, Permit, Seq, SocketId, TcpFields, Transport,
+    ByteRange, FlowKey, Nanos, Offset, PacketHook, Permit, Room, Seq, SocketId, TcpFields,
+    Transport,
 };
 use wirelap_protocols::stream::Stream;
 
@@ -147,6 +148,8 @@ pub struct Flow {
     pub requests: Option<Box<Ring<Request, REQUESTS>>>,
     /// The last permissions to pass messages on; most flows have none.
     pub releases: Option<VecDeque<Release>>,
+    /// The last time that its receiver may send more messages again.
+    pub room: Option<Room>,
     /// TCP: bytes that no packet brought, from the end of a PDU on.
     pub hole: Option<ByteRange>,
     /// TCP: the last message that was found.
@@ -216,6 +219,7 @@ impl Flow {
             head: Head::default(),
             requests: None,
             releases: None,
+            room: None,
             hole: None,
             last: None,
             messages: 0,

@@ -372,6 +372,7 @@ impl Messages {
             own: sighting.own,
             at: sighting.at,
             asked: sighting.asked,
+            room: sighting.room,
             permit: None,
             transport: sighting.transport,
             sender: sighting.sender,

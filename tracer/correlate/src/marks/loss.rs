@@ -44,6 +44,11 @@ pub struct Loss {
     pub in_vain: bool,
 }
 
+/// How much of a time lies behind a moment; of the same, the last is more.
+pub fn overlap((from, there): (Nanos, Nanos), since: Nanos) -> (Nanos, Nanos) {
+    (there - from.max(since), there)
+}
+
 impl Loss {
     /// Whether it kept bytes from their receiver.
     fn is_of_bytes(&self) -> bool {
@@ -204,11 +209,11 @@ impl Losses {
         })
     }
 
-    /// The last time before `to` in which bytes were missing: from when to when.
-    pub fn last_before(&self, to: Nanos) -> Option<(Nanos, Nanos)> {
+    /// The longest time between two moments in which bytes were missing: from when to when. It may have begun before.
+    pub fn missing_between(&self, since: Nanos, to: Nanos) -> Option<(Nanos, Nanos)> {
         let all = self.all.iter().filter(|loss| loss.is_of_bytes() && loss.from < to);
         let times = all.filter_map(|loss| Some((loss.from, loss.there.or(loss.until)?.min(to))));
-        times.max_by_key(|&(from, there)| (there, there - from))
+        times.max_by_key(|&missing| overlap(missing, since))
     }
 
     /// Nobody asks about bytes before `floor` any more, nor about what was lost before `long_ago`: a message of the other

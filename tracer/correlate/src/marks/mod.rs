@@ -6,6 +6,7 @@ mod tcp;
 mod udp;
 
 pub use layers::{Layers, Spanned};
+pub use loss::overlap;
 pub use tcp::TcpMarks;
 pub use udp::{Arrival, Datagram, Sending, UdpMarks};
 use wirelap_events::{Circumstances, Hop, Nanos, SocketId, TaskId};

@@ -348,9 +348,9 @@ impl TcpMarks {
         self.rxs.covering(extent.last()).next().is_some()
     }
 
-    /// The last time before `to` in which bytes were lost and not there: from when to when.
-    pub fn missing_before(&self, to: Nanos) -> Option<(Nanos, Nanos)> {
-        self.losses.last_before(to)
+    /// The longest time between two moments in which bytes were lost and not there: from when to when.
+    pub fn missing_between(&self, since: Nanos, to: Nanos) -> Option<(Nanos, Nanos)> {
+        self.losses.missing_between(since, to)
     }
 
     /// When the sender heard that `place` had arrived.
@@ -583,10 +583,16 @@ mod tests {
             marks.acknowledged(bytes.end, Nanos(at + 303));
         }
         marks.prune(Offset(20), Nanos(50));
-        assert_eq!(marks.missing_before(Nanos(2_000)), Some((Nanos(1_000), Nanos(1_302))));
-        assert_eq!(marks.missing_before(Nanos(900)), Some((Nanos(100), Nanos(402))));
+        let missing = |marks: &TcpMarks, since, to| {
+            let missing = marks.missing_between(Nanos(since), Nanos(to));
+            missing.map(|(from, there)| (from.0, there.0))
+        };
+        assert_eq!(missing(&marks, 0, 2_000), Some((1_000, 1_302)));
+        assert_eq!(missing(&marks, 0, 900), Some((100, 402)));
+        // Of two, the one that lasted longer in this time.
+        assert_eq!(missing(&marks, 200, 1_100), Some((100, 402)));
         marks.prune(Offset(20), Nanos(900));
-        assert_eq!(marks.missing_before(Nanos(900)), None);
+        assert_eq!(missing(&marks, 0, 900), None);
     }
 
     #[test]

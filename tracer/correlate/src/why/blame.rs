@@ -157,10 +157,13 @@ impl LegParts<'_> {
         let waited = reader.waited.min(time);
         self.waited(segment, reader, waited);
         let mut left = time - waited;
-        if is_idle_wait && reader.asleep >= NAP {
+        // Between two writes, it is the sender that is followed.
+        let is_brokers_write = kind == Kind::LateWrite && self.index > 0;
+        if (is_idle_wait || is_brokers_write) && reader.asleep >= NAP {
             let asleep = reader.asleep.min(left);
             let locked = self.locked(segment, reader, asleep);
-            self.put_of(segment, self.stalled(), asleep - locked);
+            let stalled = if is_brokers_write { Kind::BrokerStalled } else { self.stalled() };
+            self.put_of(segment, stalled, asleep - locked);
             left = left - asleep;
         }
         self.put(segment, cause, left);

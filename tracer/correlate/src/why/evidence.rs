@@ -249,8 +249,8 @@ impl Recorder<'_> {
 fn was_asked_late(delivery: &Delivery, leg: usize) -> bool {
     let before = leg.checked_sub(1).and_then(|before| delivery.legs.get(before));
     let read = before.and_then(|before| before.times.get(Stage::Read));
-    let asked = delivery.legs.get(leg).and_then(|leg| leg.circumstances.asked);
-    asked.zip(read).is_some_and(|(asked, read)| asked > read)
+    let asked = delivery.legs.get(leg).and_then(|leg| leg.circumstances.let_on());
+    asked.zip(read).is_some_and(|((asked, _), read)| asked > read)
 }
 
 /// How the thread rested that the leg waited for: the longest rest, where there were several.

@@ -22,11 +22,23 @@ const COMMIT: &str = "commit transactions sooner, with fewer messages each, or l
 /// A thread that is on a CPU so much of the time has no room left.
 const SATURATED: f64 = 0.8;
 
+/// Long work on fewer messages than this part of all is an exception, as when code is compiled while it runs.
+const RECURRING: f64 = 0.01;
+
+/// A thread that is on a CPU so little of the time is short of nothing.
+const OFTEN: f64 = 0.1;
+
+/// All that passes at one such time is one event, however many messages it holds up: without a cause, it is chance.
+const MOMENT: Nanos = Nanos::from_millis(50);
+
 /// The row's own processes had the CPU for so much of a wait: it is among themselves.
 const HANDED_OVER: f64 = 0.75;
 
 /// Most of a message's time.
 const MOST: f64 = 0.5;
+
+/// As long a wait is no mere handing over, if it is most of a message's time.
+const LONG: Nanos = Nanos::from_millis(1);
 
 /// A thread that has a CPU gives it up after so long if others want it.
 const TURN: Nanos = Nanos::from_millis(5);
@@ -158,19 +170,23 @@ impl Court<'_> {
         (cost.median >= time.0 as f64 && cost.median_share >= part).then_some(Severity::Note)
     }
 
-    /// The threads that hand a message to each other have the CPU by turns: how such programs work, as long as it does not
-    /// take most of the time, and none waits for longer than a turn.
+    /// The threads that hand a message to each other, or get it at the same time, have the CPU by turns: how such programs
+    /// work, as long as none waits for longer than a turn, and a typical message does not mostly wait.
     fn is_handing_over(&self, finding: &Finding, cost: Cost) -> bool {
         let own = finding.culprits.share_of(&self.evidence.setting.members);
-        own >= HANDED_OVER && cost.median_share < MOST && cost.each() < TURN.0 as f64
+        let is_most = cost.median_share >= MOST && cost.median >= LONG.0 as f64;
+        own >= HANDED_OVER && !is_most && cost.each() < TURN.0 as f64
     }
 
-    /// A broker that works on a message is short of CPU if it works all the time, or very long.
+    /// A broker that works on a message is short of CPU if it works all the time, or long and often, or very long.
     fn is_bound(&self, finding: &Finding, cost: Cost) -> bool {
         let busy = finding.task.and_then(|task| self.evidence.setting.busy.get(&task.tid));
-        busy.is_some_and(|&busy| busy >= SATURATED)
-            || cost.median >= Nanos::from_millis(2).0 as f64
-            || cost.each() >= Nanos::from_millis(5).0 as f64
+        let busy = busy.copied().unwrap_or_default();
+        let recurs = cost.hit.messages >= self.measured.messages() as f64 * RECURRING;
+        busy >= SATURATED
+            || busy >= OFTEN && cost.median >= Nanos::from_millis(2).0 as f64
+            || cost.median >= Nanos::from_millis(5).0 as f64
+            || cost.each() >= Nanos::from_millis(5).0 as f64 && recurs
     }
 
     /// Time that no rule has a word for.
@@ -184,10 +200,13 @@ impl Court<'_> {
             _ => Kind::Unexplained,
         };
         let circumstance = Circumstance { segment, at_broker: false, rest: None, dropped: None };
-        passes.then(|| Verdict {
+        let period = finding.and_then(|finding| self.period(kind, finding, cost));
+        let length = period.and_then(|period| Some(period.ended? - period.began));
+        let is_once = !cost.is_typical(rule) && length.is_some_and(|length| length < MOMENT);
+        (passes && !is_once).then(|| Verdict {
             leg: leg_number(leg),
             segment: Some(segment),
-            period: finding.and_then(|finding| self.period(kind, finding, cost)),
+            period,
             evidence: vec![format!(
                 "{} of it in {} on leg {}, and nothing that was seen says {}",
                 Nanos::from_f64(cost.median.max(cost.each())),

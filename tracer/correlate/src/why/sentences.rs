@@ -296,7 +296,19 @@ fn busy(evidence: &Evidence, finding: &Finding) -> Option<String> {
 /// Most of it is that the reader had not asked.
 fn asked_late(finding: &Finding) -> Option<String> {
     let is_late = 2 * finding.late_requests >= finding.parts.max(1);
-    is_late.then(|| "it asked for messages only after the broker had them".into())
+    is_late.then(|| {
+        if is_window(finding) {
+            "as many messages were unacknowledged as the broker sends to it, and it was late to acknowledge one".into()
+        } else {
+            "it asked for messages only after the broker had them".into()
+        }
+    })
+}
+
+/// What kept the broker was how many messages may be unacknowledged, and not a request.
+fn is_window(finding: &Finding) -> bool {
+    let seen = &finding.circumstances;
+    seen.asked.is_none() && seen.room.is_some()
 }
 
 fn released(finding: &Finding) -> Vec<String> {
@@ -313,6 +325,8 @@ fn released(finding: &Finding) -> Vec<String> {
 fn asked(finding: &Finding) -> String {
     if finding.circumstances.awaits_commit {
         "the messages are a transaction's, and the consumer is given only what is committed (`isolation.level`)".into()
+    } else if is_window(finding) {
+        "as many messages were unacknowledged as the broker sends to the subscriber: it waited for an acknowledgement".into()
     } else if asked_late(finding).is_some() {
         "the consumer asked for messages only after the broker had them".into()
     } else {

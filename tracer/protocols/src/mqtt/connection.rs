@@ -5,6 +5,7 @@ use super::body::{Publish, Version, check, protocol};
 use super::fields::{Fault, Fields};
 use super::header::{Header, Kind};
 use super::held::Held;
+use super::in_flight::InFlight;
 use super::version::Knowledge;
 use crate::{Connection, FrameSink, Pdu, PduLen, Protocol, Side};
 use wirelap_events::{ByteRange, Class, Data, Frame};
@@ -22,6 +23,8 @@ pub(super) struct Mqtt {
     aliases: [Aliases; 2],
     /// What is not released yet, by the side that sends it.
     held: [Held; 2],
+    /// What is not acknowledged yet, by the side that sends it.
+    in_flight: [InFlight; 2],
 }
 
 impl Mqtt {
@@ -31,6 +34,7 @@ impl Mqtt {
             server: None,
             aliases: Default::default(),
             held: Default::default(),
+            in_flight: Default::default(),
         }
     }
 
@@ -46,8 +50,11 @@ impl Mqtt {
         let Ok(publish) = Publish::read(header, version, fields) else {
             return out.frame(&control(header, Class::Opaque, range));
         };
-        if let (2, Some(id)) = (header.qos(), publish.packet_id) {
-            self.held[side as usize].hold(id, range.start);
+        if let Some(id) = publish.packet_id {
+            self.in_flight[side as usize].sent(id);
+            if header.qos() == 2 {
+                self.held[side as usize].hold(id, range.start);
+            }
         }
         let aliases = &mut self.aliases[side as usize];
         let topic = match publish.alias {
@@ -104,6 +111,13 @@ impl Mqtt {
                     && let Some(start) = self.held[side as usize].release(id)
                 {
                     out.releases(start);
+                }
+            }
+            Kind::Puback | Kind::Pubcomp => {
+                if let Ok(id) = { fields }.packet_id()
+                    && self.in_flight[side.other() as usize].acknowledged(id)
+                {
+                    out.makes_room();
                 }
             }
             _ => {}
@@ -184,5 +198,6 @@ impl Connection for Mqtt {
     fn gap(&mut self, side: Side) {
         self.aliases[side as usize].forget();
         self.held[side as usize].forget();
+        self.in_flight.iter_mut().for_each(InFlight::forget);
     }
 }

@@ -14,6 +14,7 @@ mod connection;
 mod fields;
 mod header;
 mod held;
+mod in_flight;
 mod properties;
 mod version;
 

@@ -25,10 +25,10 @@ impl LegParts<'_> {
         let asked = self.leg.circumstances.asked;
         let seen = &self.leg.circumstances;
         let (was_lost, taken) = (seen.asked_after_loss, seen.taken.filter(|_| seen.ask_resent));
-        if let Some(asked) = asked {
+        if let Some((asked, free)) = seen.let_on() {
             // It could not ask before it had what came before; from then on, it is late by its own doing.
             let from = rest.from;
-            let waited = rest.advance(seen.free_since.map_or(asked, |free| free.min(asked)));
+            let waited = rest.advance(free.map_or(asked, |free| free.min(asked)));
             let kind = if was_lost { Kind::Retransmission } else { Kind::FetchWait };
             self.idle_dwell(from, waited, Cause::Of(kind));
             let from = rest.from;

@@ -24,6 +24,9 @@ pub(super) fn held_back(tx: TxState, seen: &Circumstances, time: Nanos) -> Cause
         if tx.send_buffer > 0 && len > tx.send_buffer {
             return Cause::Of(Kind::SendBuffer);
         }
+    } else if waiting > tx.window.saturating_sub(tx.in_flight) {
+        // What acknowledges nothing new may open the window, too.
+        return Cause::Of(Kind::ReceiveWindow);
     }
     // Without an ACK, it leaves when as much has come together as fits into a segment.
     let is_over = freed_by_ack || seen.whole_segment;

@@ -117,6 +117,7 @@ fn nagle_needs_an_ack_that_set_it_free() {
 #[test]
 fn windows_come_before_nagle() {
     assert_eq!(held(TxState { window: 100, ..QUIET }, true), of(Kind::ReceiveWindow));
+    assert_eq!(held(TxState { window: 100, ..QUIET }, false), of(Kind::ReceiveWindow));
     assert_eq!(held(TxState { window: 128, ..QUIET }, true), of(Kind::NagleDelayedAck));
     let full = TxState { segments_out: 10, ..QUIET };
     assert_eq!(held(full, true), of(Kind::CongestionWindow));
@@ -405,6 +406,33 @@ fn a_broker_that_is_not_asked_waits() {
         leg.before.push(hop(100, 1_050, 1_060, 0));
     });
     assert_eq!(pending[0], (of(Kind::FetchWait), 950));
+}
+
+/// It was stopped, perhaps. A publisher that does so writes late, by its own choice.
+#[test]
+fn a_broker_that_sleeps_between_two_writes_is_stalled() {
+    let mut late = leg(&[(Stage::Send, 1_000), (Stage::Sent, 90_000), (Stage::Queue, 90_002)]);
+    late.circumstances.tx = Some(RESTED);
+    let asleep = Rested { asleep: Nanos(80_000_000), ..Rested::NONE };
+    let rests = Rests { writing: asleep, ..Rests::NONE };
+    let first = leg(&[(Stage::Send, 0), (Stage::Read, 100)]);
+    let parts = blamed_with(vec![first, late.clone()], vec![Rests::NONE, rests]);
+    assert!(parts.contains(&(1, Segment::Write, of(Kind::BrokerStalled), 80_000_000)), "{parts:?}");
+    let parts = blamed_with(vec![late], vec![rests]);
+    assert_eq!(parts[0], (0, Segment::Write, of(Kind::LateWrite), 89_000_000));
+}
+
+#[test]
+fn a_broker_that_sleeps_for_a_time_of_its_own_choice_waits_for_no_request() {
+    let slept = |sleep| {
+        let parts = dwell_of(10, |leg| {
+            leg.circumstances.asked = Some(Nanos(50_000));
+            leg.before.push(Hop { sleep, ..hop(1_000, 10_500, 10_600, 0) });
+        });
+        parts[0].0
+    };
+    assert_eq!(slept(Sleep::Call), of(Kind::FetchWait));
+    assert_eq!(slept(Sleep::Timer), of(Kind::BrokerStalled));
 }
 
 #[test]
