@@ -2,7 +2,7 @@
 
 use crate::scheduling::Processes;
 use crate::threads::Threads;
-use wirelap_events::{Delivery, Hop, Leg, Nanos, Rested, Rests, Sleep, Stage, TaskId};
+use wirelap_events::{Delivery, Hop, Leg, Nanos, Rested, Rests, Sleep, Stage, TaskId, Transport};
 
 /// Shorter waits of a sender are not looked into.
 const NOTICED: Nanos = Nanos::from_micros(50);
@@ -60,9 +60,9 @@ impl Schedules<'_> {
             let rested = self.rested(task, from, to)?;
             Some(self.without_quota(task, (from, to), rested, rested.asleep))
         };
-        let is_late = leg.circumstances.is_late_write();
+        let is_own_pace = leg.circumstances.is_late_write() || leg.flow.transport == Transport::Udp;
         if let Some(send) = leg.times.get(Stage::Send) {
-            let task = if is_late { leg.sender } else { leg.reader };
+            let task = if is_own_pace { leg.sender } else { leg.reader };
             rests.writing = did(task, send, sent).unwrap_or(Rested::NONE);
         }
         if let Some(unread_until) = leg.circumstances.unread_until {

@@ -26,6 +26,7 @@ impl Correlator {
             self.carry_found(at, way);
         }
         self.note_unread(way);
+        self.note_thrown_away(way);
         self.note_released(way);
         if self.found.all.is_empty() {
             return;
@@ -74,6 +75,16 @@ impl Correlator {
         let Some(row) = self.row_of(way).and_then(|row| self.rows.get_mut(row)) else { return };
         row.unread[0] += unread[crate::flow::other(server) as usize];
         row.unread[1] += unread[server as usize];
+    }
+
+    /// Takes in what readers throw away.
+    fn note_thrown_away(&mut self, way: Way) {
+        let messages = std::mem::take(&mut self.found.thrown_away);
+        if messages > 0
+            && let Some(row) = self.row_of(way).and_then(|row| self.rows.get_mut(row))
+        {
+            row.evidence.losses.thrown_away += messages;
+        }
     }
 
     pub(crate) fn sight(&mut self, at: Nanos, way: Way, found: &Found) {

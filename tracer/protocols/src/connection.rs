@@ -209,6 +209,9 @@ pub trait FrameSink {
     /// The frame before has so many messages by its own account, and they cannot be read.
     fn unread_messages(&mut self, _messages: u64) {}
 
+    /// So many messages were there that their reader throws away: of a transaction that was aborted.
+    fn thrown_away(&mut self, _messages: u64) {}
+
     /// Takes note that the messages of this sender, which its [`GlobalKey`]s name, are handed to their
     /// readers in the order of their numbers: what is missing holds up what was sent after it. Nothing before
     /// number `first` is sent again any more.

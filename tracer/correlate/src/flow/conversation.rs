@@ -234,6 +234,10 @@ impl FrameSink for Collector<'_> {
         *unread = unread.saturating_add(messages);
     }
 
+    fn thrown_away(&mut self, messages: u64) {
+        self.found.thrown_away = self.found.thrown_away.saturating_add(messages);
+    }
+
     fn in_order(&mut self, origin: [u8; 16], first: u64) {
         self.found.ordered.push((self.side, origin, first));
     }

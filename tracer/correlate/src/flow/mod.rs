@@ -120,6 +120,8 @@ pub struct Finds {
     pub carried: Vec<Carried>,
     /// Messages, by the sending end, that are there by a batch's own account and cannot be read.
     pub unread: [u64; 2],
+    /// Messages that their readers throw away.
+    pub thrown_away: u64,
     /// Senders whose messages are handed on in order, their side, and the first message that they still have.
     pub ordered: Vec<(Side, [u8; 16], u64)>,
     /// Permissions to pass messages on.

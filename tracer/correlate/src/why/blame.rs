@@ -3,7 +3,7 @@
 //! ```text
 //! segment      told apart by
 //! client_tx    earlier messages lost: the library waits until they have arrived
-//! write        earlier bytes lost; the qdisc; the receiver's window, the send buffer, a sender that comes back late
+//! write        of datagrams, no CPU for the sender; earlier bytes lost; the qdisc; the receiver's window, the send buffer, a sender that comes back late
 //! socket_tx    earlier bytes lost; the qdisc; corked; window, congestion window (small because of a loss, or not),
 //!              send buffer or Nagle, if an ACK set it free; paced
 //!              in both, a reader that could not read what was under way: no quota, no CPU, asleep elsewhere
@@ -27,7 +27,8 @@ use super::waits;
 use arrayvec::ArrayVec;
 use held_back::held_back;
 use wirelap_events::{
-    Delivery, Holder, Hop, Leg, MAX_HOPS, Nanos, Rested, Rests, Segment, Segments, Stage, TxState,
+    Delivery, Holder, Hop, Leg, MAX_HOPS, Nanos, Rested, Rests, Segment, Segments, Stage,
+    Transport, TxState,
 };
 
 /// Less than this is what a call, a softirq or a timer's slack takes anyway.
@@ -97,7 +98,12 @@ impl LegParts<'_> {
             match segment {
                 Segment::Write => {
                     let rest = self.lost_part(segment, time, self.leg.circumstances.loss_in_write);
-                    self.behind(segment, self.write(rest), rest, &self.rests.writing);
+                    if self.leg.flow.transport == Transport::Udp {
+                        // No socket keeps a datagram: it is its sender who had no CPU.
+                        self.worked(segment, &self.rests.writing, rest, Cause::Ordinary);
+                    } else {
+                        self.behind(segment, self.write(rest), rest, &self.rests.writing);
+                    }
                 }
                 Segment::SocketTx => {
                     let rest = self.lost_part(segment, time, self.leg.circumstances.loss_in_socket);

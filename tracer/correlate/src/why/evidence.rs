@@ -72,6 +72,8 @@ pub struct Losses {
     /// As many messages may have been in the bytes that were not captured or not understood: compressed in an unknown
     /// way, of a version that is not read.
     pub hidden: u64,
+    /// Their readers got them, and throw them away: their transactions were aborted.
+    pub thrown_away: u64,
     /// What the workloads themselves say, where they keep count.
     pub told: Option<Told>,
     /// Numbers of messages that never came out of the publisher.
@@ -299,7 +301,8 @@ fn is_senders(kind: VerdictKind, segment: Segment, seen: &Circumstances) -> bool
     match segment {
         Segment::ClientTx | Segment::Write | Segment::SocketTx | Segment::Qdisc => {
             // What a thread does that the socket waits for, the reader does.
-            let is_readers = segment != Segment::Write || !seen.is_late_write();
+            let is_own_pace = seen.is_late_write() || seen.tx.is_none();
+            let is_readers = segment != Segment::Write || !is_own_pace;
             !(is_readers && is_of_thread(kind)) && kind != VerdictKind::ReceiveWindow
         }
         // A reader that did not ask for what its broker had.
@@ -514,6 +517,7 @@ impl Losses {
         self.is_abrupt |= other.is_abrupt;
         self.unjoined += other.unjoined;
         self.hidden += other.hidden;
+        self.thrown_away += other.thrown_away;
         if let Some(more) = other.told {
             let told = self.told.get_or_insert_default();
             told.sent += more.sent;

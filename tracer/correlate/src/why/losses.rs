@@ -45,7 +45,7 @@ impl Losses {
     /// Of messages whose delivery was not seen, those that were not just hidden from us.
     fn surely(&self, unseen: u64) -> u64 {
         let all_came = self.told.is_some_and(|told| told.delivered >= told.due);
-        let elsewhere = self.hidden.saturating_add(self.unjoined);
+        let elsewhere = self.hidden.saturating_add(self.unjoined).saturating_add(self.thrown_away);
         if all_came { 0 } else { unseen.saturating_sub(elsewhere) }
     }
 
@@ -160,6 +160,14 @@ fn never(evidence: &Evidence) -> Option<Verdict> {
             ));
             clauses.push("nobody seems to subscribe".into());
         }
+    }
+    if let Some(clause) = counted_if(
+        losses.thrown_away,
+        "message is of a transaction that was aborted: its consumer gets it and throws it away",
+        "messages are of transactions that were aborted: their consumers get them and throw them away",
+    ) {
+        severity = if clauses.is_empty() { Severity::Note } else { severity };
+        clauses.push(clause);
     }
     (!clauses.is_empty()).then(|| verdict(evidence, Kind::NeverDelivered, severity, clauses))
 }
@@ -295,6 +303,16 @@ mod tests {
         assert_eq!(named(&swallowed(0)), [Kind::NeverDelivered]);
         assert_eq!(named(&swallowed(9)), [Kind::NeverDelivered]);
         assert_eq!(named(&swallowed(10)), []);
+    }
+
+    #[test]
+    fn messages_of_aborted_transactions_are_told_and_are_no_problem() {
+        let mut evidence = Evidence::default();
+        evidence.losses =
+            Losses { sent: 300, delivered: 150, thrown_away: 150, ..Losses::default() };
+        let said = never(&evidence).unwrap();
+        assert_eq!(said.severity, Severity::Note);
+        assert!(said.evidence[0].starts_with("150 messages are of transactions"), "{said:?}");
     }
 
     #[test]

@@ -108,6 +108,7 @@ impl Open {
                     |at: &TopicPartition, offset| means(at, beside.positions, answers, offset);
                 let place = Place { frame: range, extent: range, is_fetched };
                 record::hand_out(place, fields, (beside.at, beside.topics), meaning, out);
+                note_aborted(1, is_fetched, beside, out);
             }
             Piece::Block(Block::Compressed) => {
                 let packed = from(bytes, before);
@@ -213,6 +214,7 @@ fn compressed(
         return unpacked.trim();
     };
     let class = if at.internal { Class::Other } else { Class::Data };
+    let is_aborted = is_thrown_away(at, is_fetched, positions);
     let all = bytes.len() as u64;
     // Of the bytes on the way, as much is payload as of those that they become.
     let payload = u128::from(range.len()) * u128::from(values) / u128::from(all.max(1));
@@ -230,7 +232,21 @@ fn compressed(
         let meaning = |at: &TopicPartition, offset| means(at, positions, answers, offset);
         record::hand_out(place, one, (at, topics), meaning, out);
     }
+    if is_aborted {
+        out.thrown_away(header.records.into());
+    }
     unpacked.trim();
+}
+
+/// Whether a consumer throws the records of the open batch away, as their transaction was aborted.
+fn is_thrown_away(at: &TopicPartition, is_fetched: bool, positions: &Positions) -> bool {
+    is_fetched && at.is_aborted() && !at.internal && !positions.is_replica
+}
+
+fn note_aborted(records: u64, is_fetched: bool, beside: &Beside<'_>, out: &mut dyn FrameSink) {
+    if is_thrown_away(beside.at, is_fetched, beside.positions) {
+        out.thrown_away(records);
+    }
 }
 
 /// Bytes of all values, if these are so many records and nothing else.

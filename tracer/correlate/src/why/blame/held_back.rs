@@ -27,6 +27,9 @@ pub(super) fn held_back(tx: TxState, seen: &Circumstances, time: Nanos) -> Cause
     } else if waiting > tx.window.saturating_sub(tx.in_flight) {
         // What acknowledges nothing new may open the window, too.
         return Cause::Of(Kind::ReceiveWindow);
+    } else if tx.segments_out >= tx.cwnd {
+        // A tail loss probe sends what is new without an ACK (RFC 8985 §7.3).
+        return Cause::Of(Kind::CongestionWindow);
     }
     // Without an ACK, it leaves when as much has come together as fits into a segment.
     let is_over = freed_by_ack || seen.whole_segment;

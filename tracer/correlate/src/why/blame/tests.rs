@@ -118,6 +118,7 @@ fn nagle_needs_an_ack_that_set_it_free() {
 fn windows_come_before_nagle() {
     assert_eq!(held(TxState { window: 100, ..QUIET }, true), of(Kind::ReceiveWindow));
     assert_eq!(held(TxState { window: 100, ..QUIET }, false), of(Kind::ReceiveWindow));
+    assert_eq!(held(TxState { segments_out: 10, ..QUIET }, false), of(Kind::CongestionWindow));
     assert_eq!(held(TxState { window: 128, ..QUIET }, true), of(Kind::NagleDelayedAck));
     let full = TxState { segments_out: 10, ..QUIET };
     assert_eq!(held(full, true), of(Kind::CongestionWindow));
@@ -531,6 +532,17 @@ fn a_socket_that_may_not_add_to_a_full_qdisc_waits_for_it() {
     assert!(parts.iter().all(|part| part.2 == of(Kind::QdiscQueueing)), "{parts:?}");
     held.times.set(Stage::Xmit, Nanos(40_100_000));
     assert_eq!(blamed(vec![held])[0].2, of(Kind::ReceiveWindow));
+}
+
+#[test]
+fn a_sender_of_datagrams_that_has_no_cpu_between_them_waits_for_one() {
+    let mut parts = leg(&[(Stage::Send, 0), (Stage::Sent, 9_000), (Stage::Queue, 9_002)]);
+    parts.flow.transport = Transport::Udp;
+    let mut waited = Rested { waited: Nanos(7_000_000), ..Rested::NONE };
+    waited.hold(&hop(0, 0, 7_000, 5).holder);
+    let blamed = blamed_with(vec![parts], vec![Rests { writing: waited, ..Rests::NONE }]);
+    assert_eq!(blamed[0], (0, Segment::Write, of(Kind::RunQueueContention), 7_000_000));
+    assert_eq!(blamed[1], (0, Segment::Write, Cause::Ordinary, 2_000_000));
 }
 
 #[test]
