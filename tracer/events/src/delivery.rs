@@ -69,6 +69,9 @@ pub struct Rested {
     /// How much of `asleep` it waited for another thread: slept on a lock until one of its own process let go, or
     /// until another process woke it.
     pub locked: Nanos,
+    /// How much of `asleep` nothing that came in could have woken it: stopped, blocked in the kernel, or asleep for a time
+    /// of its own choice.
+    pub deaf: Nanos,
     /// The thread that ended the longest of these sleeps; `held`: how long that had a CPU meanwhile, 0 if it is not
     /// known.
     pub waker: Holder,
@@ -85,6 +88,7 @@ impl Rested {
         throttled: Nanos(0),
         cgroup: CgroupId(0),
         locked: Nanos(0),
+        deaf: Nanos(0),
         waker: Holder::NOBODY,
     };
 
@@ -127,6 +131,7 @@ impl Add for Rested {
             throttled: self.throttled + rhs.throttled,
             cgroup: if throttled_longer { rhs.cgroup } else { self.cgroup },
             locked: self.locked + rhs.locked,
+            deaf: self.deaf + rhs.deaf,
             waker: if locked_longer { rhs.waker } else { self.waker },
             ..self
         };

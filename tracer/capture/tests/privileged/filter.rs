@@ -5,7 +5,7 @@ use crate::support::{
 };
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::{TcpListener, TcpStream, UdpSocket};
+use std::net::{Ipv4Addr, TcpListener, TcpStream, UdpSocket};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
@@ -263,13 +263,24 @@ fn what_a_wanted_process_is_sent_on_this_host_has_its_bytes() {
     });
 }
 
+/// Gives this thread's namespace an address that others could reach, if there was a way to it.
+fn take_address(address: Ipv4Addr) {
+    ip("link set lo up");
+    if !address.is_loopback() {
+        ip("link add near type veth peer name far");
+        ip(&format!("addr add {address}/24 dev near"));
+        ip("link set near up");
+        ip("link set far up");
+    }
+}
+
 /// In another network namespace the same port and address are somebody else's.
-#[test]
-fn a_neighbour_with_the_same_ports_is_not_traced() {
-    in_own_netns(|netns| {
-        let here = UdpSocket::bind((V4, 0)).unwrap();
+fn a_neighbour_at(address: Ipv4Addr) {
+    in_own_netns(move |netns| {
+        take_address(address);
+        let here = UdpSocket::bind((address, 0)).unwrap();
         let to = here.local_addr().unwrap().port();
-        let script = format!("read go; exec 3<>/dev/udp/127.0.0.1/{to}; echo hello >&3; read end");
+        let script = format!("read go; exec 3<>/dev/udp/{address}/{to}; echo hello >&3; read end");
         let mut shell = Command::new("bash");
         let mut child = shell.args(["-c", &script]).stdin(Stdio::piped()).spawn().unwrap();
         let mut stdin = child.stdin.take().unwrap();
@@ -279,7 +290,7 @@ fn a_neighbour_with_the_same_ports_is_not_traced() {
         let from = here.recv_from(&mut [0; 32]).unwrap().1;
         let neighbour = thread::spawn(move || {
             enter_new_netns();
-            ip("link set lo up");
+            take_address(address);
             let same = UdpSocket::bind(from).unwrap();
             (0..MESSAGES).for_each(|_| assert_eq!(same.send_to(b"other", from).unwrap(), 5));
             current_netns()
@@ -295,6 +306,16 @@ fn a_neighbour_with_the_same_ports_is_not_traced() {
         stdin.write_all(b"end\n").unwrap();
         assert!(child.wait().unwrap().success());
     });
+}
+
+#[test]
+fn a_neighbour_with_the_same_ports_is_not_traced() {
+    a_neighbour_at(Ipv4Addr::LOCALHOST);
+}
+
+#[test]
+fn a_neighbour_with_the_same_address_in_a_network_of_its_own_is_not_traced() {
+    a_neighbour_at(Ipv4Addr::new(10, 9, 0, 1));
 }
 
 /// A cgroup that is removed again.

@@ -68,6 +68,7 @@ impl History {
             throttled: wake.throttled.min(waited),
             cgroup: wake.cgroup,
             locked: if waker.is_some() { asleep } else { Nanos(0) },
+            deaf: if is_deaf(wake) { asleep } else { Nanos(0) },
             waker: waker.unwrap_or(Holder::NOBODY),
             ..Rested::NONE
         };
@@ -151,6 +152,7 @@ impl History {
             preemptions: end.preemptions.wrapping_sub(start.preemptions),
             throttled: difference(end.throttled, start.throttled),
             locked: difference(end.locked, start.locked),
+            deaf: difference(end.deaf, start.deaf),
             ..Rested::NONE
         };
         self.name(from, to, &mut rested);
@@ -215,6 +217,7 @@ impl History {
                 waited: at - woken,
                 throttled: (at - woken).min(own.throttled),
                 locked: asleep.min(own.locked),
+                deaf: asleep.min(own.deaf),
                 ..Rested::NONE
             }
         } else {
@@ -225,10 +228,20 @@ impl History {
                 waited: part.share(own.waited),
                 throttled: part.share(own.throttled),
                 locked: part.share(own.locked),
+                deaf: part.share(own.deaf),
                 ..Rested::NONE
             }
         };
         add(&before, &so_far)
+    }
+}
+
+/// Whether nothing that came in could have ended its rest.
+fn is_deaf(wake: &Wake) -> bool {
+    match wake.rest {
+        Rest::Stopped | Rest::Blocked => true,
+        Rest::Asleep => wake.sleep == Sleep::Timer,
+        Rest::Preempted => false,
     }
 }
 
@@ -254,6 +267,7 @@ fn add(a: &Rested, b: &Rested) -> Rested {
         preemptions: a.preemptions.wrapping_add(b.preemptions),
         throttled: a.throttled + b.throttled,
         locked: a.locked + b.locked,
+        deaf: a.deaf + b.deaf,
         ..Rested::NONE
     }
 }

@@ -28,7 +28,7 @@ const RECURRING: f64 = 0.01;
 /// A thread that is on a CPU so little of the time is short of nothing.
 const OFTEN: f64 = 0.1;
 
-/// All that passes at one such time is one event, however many messages it holds up: without a cause, it is chance.
+/// All that passes in so short a time is one event, however many messages it holds up.
 const MOMENT: Nanos = Nanos::from_millis(50);
 
 /// The row's own processes had the CPU for so much of a wait: it is among themselves.
@@ -136,6 +136,14 @@ impl Court<'_> {
         })
     }
 
+    /// All of it was one event, and a typical message has nothing of it.
+    fn is_once(&self, kind: Kind, finding: &Finding, cost: Cost) -> bool {
+        let period = self.period(kind, finding, cost);
+        let length = period.and_then(|period| Some(period.ended? - period.began));
+        let is_typical = rule(kind).is_some_and(|rule| cost.is_typical(&rule));
+        !is_typical && length.is_some_and(|length| length < MOMENT)
+    }
+
     fn name(&self, task: TaskId) -> Comm {
         self.evidence.setting.names.get(&task.pid).copied().unwrap_or_default()
     }
@@ -182,11 +190,12 @@ impl Court<'_> {
     fn is_bound(&self, finding: &Finding, cost: Cost) -> bool {
         let busy = finding.task.and_then(|task| self.evidence.setting.busy.get(&task.tid));
         let busy = busy.copied().unwrap_or_default();
+        let is_once = self.is_once(Kind::BrokerCpuBound, finding, cost);
         let recurs = cost.hit.messages >= self.measured.messages() as f64 * RECURRING;
         busy >= SATURATED
             || busy >= OFTEN && cost.median >= Nanos::from_millis(2).0 as f64
             || cost.median >= Nanos::from_millis(5).0 as f64
-            || cost.each() >= Nanos::from_millis(5).0 as f64 && recurs
+            || cost.each() >= Nanos::from_millis(5).0 as f64 && recurs && !is_once
     }
 
     /// Time that no rule has a word for.
@@ -201,8 +210,7 @@ impl Court<'_> {
         };
         let circumstance = Circumstance { segment, at_broker: false, rest: None, dropped: None };
         let period = finding.and_then(|finding| self.period(kind, finding, cost));
-        let length = period.and_then(|period| Some(period.ended? - period.began));
-        let is_once = !cost.is_typical(rule) && length.is_some_and(|length| length < MOMENT);
+        let is_once = finding.is_some_and(|finding| self.is_once(kind, finding, cost));
         (passes && !is_once).then(|| Verdict {
             leg: leg_number(leg),
             segment: Some(segment),

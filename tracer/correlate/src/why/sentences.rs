@@ -298,7 +298,7 @@ fn asked_late(finding: &Finding) -> Option<String> {
     let is_late = 2 * finding.late_requests >= finding.parts.max(1);
     is_late.then(|| {
         if is_window(finding) {
-            "as many messages were unacknowledged as the broker sends to it, and it was late to acknowledge one".into()
+            "the broker sends it only so many messages before one is acknowledged, and it was late to acknowledge".into()
         } else {
             "it asked for messages only after the broker had them".into()
         }
@@ -326,7 +326,7 @@ fn asked(finding: &Finding) -> String {
     if finding.circumstances.awaits_commit {
         "the messages are a transaction's, and the consumer is given only what is committed (`isolation.level`)".into()
     } else if is_window(finding) {
-        "as many messages were unacknowledged as the broker sends to the subscriber: it waited for an acknowledgement".into()
+        "the broker sends the subscriber only so many messages before one is acknowledged, and the acknowledgement was on its way".into()
     } else if asked_late(finding).is_some() {
         "the consumer asked for messages only after the broker had them".into()
     } else {

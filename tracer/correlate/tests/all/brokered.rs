@@ -85,6 +85,32 @@ fn a_broker_may_pass_on_qos_2_once_it_has_read_the_pubrel() {
     assert_eq!(permits, [Some(permit), None]);
 }
 
+/// Of as many messages as ever were under way one is acknowledged: the broker may have waited for that.
+#[test]
+fn an_acknowledgement_makes_room_for_the_next_message() {
+    let mut world = World::new();
+    let (mut publisher, mut subscribers) = house(&mut world, 1);
+    let mut asked = Vec::new();
+    for n in 0..3 {
+        world.message(&mut publisher.up, &publish("t", &payload(stamp(n), 64)));
+        if n > 0 {
+            asked.push(world.message(&mut subscribers[0].up, b"\x40\x02\x00\x07"));
+        }
+        let passed_on = publish_with(0x32, "t", &payload(stamp(n), 64));
+        world.message(&mut subscribers[0].down, &passed_on);
+    }
+    let played = world.play();
+    let rooms: Vec<Option<Nanos>> = played
+        .deliveries
+        .iter()
+        .map(|all| all.legs[1].circumstances.room.map(|room| room.at))
+        .collect();
+    assert_eq!(rooms[0], None);
+    for (room, (given, taken)) in rooms[1..].iter().zip(asked) {
+        assert!(room.is_some_and(|at| given < at && at < taken), "{room:?}: {given:?}, {taken:?}");
+    }
+}
+
 #[test]
 fn the_row_names_the_broker_and_its_processes() {
     let mut world = World::new();

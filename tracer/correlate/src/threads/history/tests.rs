@@ -181,3 +181,16 @@ fn another_process_is_waited_for_and_a_thread_that_hands_on_is_not() {
     assert_eq!(of(Sleep::Timer, 9, false), 0);
     assert_eq!(of(Sleep::Unknown, 9, false), 0);
 }
+
+#[test]
+fn who_is_stopped_or_sleeps_by_the_clock_hears_nothing() {
+    let of = |rest, sleep| {
+        let (at, awake) = wake(100, 5_000, 5_010);
+        let history = history(&[(at, Wake { rest, sleep, ..awake })]);
+        history.between(Nanos(1_000), Nanos(6_000)).unwrap().deaf.0
+    };
+    assert_eq!(of(Rest::Stopped, Sleep::Unknown), 4_000);
+    assert_eq!(of(Rest::Blocked, Sleep::Call), 4_000);
+    assert_eq!(of(Rest::Asleep, Sleep::Timer), 4_000);
+    assert_eq!(of(Rest::Asleep, Sleep::Call), 0);
+}

@@ -146,8 +146,13 @@ impl LegParts<'_> {
             return self.put(segment, Cause::Ordinary, before + after);
         };
         let asleep = rested.asleep.min(before + after);
-        let stalled = asleep - self.locked(segment, &rested, asleep);
+        let slept = asleep - self.locked(segment, &rested, asleep);
+        // A request that does not say how long it may wait leaves that to whoever is asked.
+        let seen = &self.leg.circumstances;
+        let may_wait = seen.asked.is_some() && seen.ask.is_none();
+        let stalled = if may_wait { rested.deaf.min(slept) } else { slept };
         self.put(segment, self.slept(stalled), stalled);
+        self.put_of(segment, Kind::FetchWait, slept - stalled);
         // How the rests are shared out is not known. Most of the time is where most of the rests are.
         let (first, last) = if after >= before {
             let last = after - asleep;

@@ -436,6 +436,28 @@ fn a_broker_that_sleeps_for_a_time_of_its_own_choice_waits_for_no_request() {
     assert_eq!(slept(Sleep::Timer), of(Kind::BrokerStalled));
 }
 
+/// As a server of OPC UA, whose publishing interval is its own affair.
+#[test]
+fn who_is_asked_without_a_limit_may_sleep_until_something_comes() {
+    let sleeps = |deaf: u64, ask| {
+        let mut second = leg(&[(Stage::Send, 9_100), (Stage::Read, 9_200)]);
+        second.circumstances.asked = Some(Nanos(50_000));
+        second.circumstances.ask = ask;
+        let deaf = Nanos::from_millis(deaf);
+        let rested = Rested { asleep: Nanos::from_millis(8), deaf, ..Rested::NONE };
+        let rests = Rests { sender: Some(rested), ..Rests::NONE };
+        let first = leg(&[(Stage::Send, 0), (Stage::Read, 100)]);
+        let parts = blamed_with(vec![first, second], vec![Rests::NONE, rests]);
+        let of_kind = |kind| parts.iter().filter(move |part| part.2 == of(kind));
+        [Kind::FetchWait, Kind::BrokerStalled]
+            .map(|kind| of_kind(kind).map(|part| part.3).sum::<u64>())
+    };
+    assert_eq!(sleeps(0, None), [8_000_000, 0]);
+    assert_eq!(sleeps(5, None), [3_000_000, 5_000_000]);
+    let ask = Some(Ask { longest: Nanos::from_millis(500), least_bytes: 1 });
+    assert_eq!(sleeps(0, ask), [0, 8_000_000]);
+}
+
 #[test]
 fn a_broker_waits_until_the_publisher_lets_the_message_go() {
     let permit = |given: u64, read: u64| {
