@@ -23,7 +23,7 @@ const COMMIT: &str = "commit transactions sooner, with fewer messages each, or l
 const SATURATED: f64 = 0.8;
 
 /// Long work on fewer messages than this part of all is an exception, as when code is compiled while it runs.
-const RECURRING: f64 = 0.01;
+const RECURRING: f64 = 0.05;
 
 /// A thread that is on a CPU so little of the time is short of nothing.
 const OFTEN: f64 = 0.1;
