@@ -138,9 +138,11 @@ impl Court<'_> {
 
     /// All of it was one event, and a typical message has nothing of it.
     fn is_once(&self, kind: Kind, finding: &Finding, cost: Cost) -> bool {
-        let period = self.period(kind, finding, cost);
-        let length = period.and_then(|period| Some(period.ended? - period.began));
         let is_typical = rule(kind).is_some_and(|rule| cost.is_typical(&rule));
+        let least = Nanos::from_f64(cost.each() / 4.0);
+        let period = finding.when.period(least, &self.gathered.when);
+        let length =
+            period.map(|period| period.ended.unwrap_or(finding.when.last()) - period.began);
         !is_typical && length.is_some_and(|length| length < MOMENT)
     }
 
@@ -171,7 +173,8 @@ impl Court<'_> {
             // Nothing is wrong with what is watched if the watching is slow.
             let is_note = saturating
                 || kind == Kind::TracerInfluence
-                || kind == Kind::RunQueueContention && self.is_handing_over(finding, cost);
+                || kind == Kind::RunQueueContention && self.is_handing_over(finding, cost)
+                || self.is_once(kind, finding, cost);
             return Some(if is_note { Severity::Note } else { Severity::Problem });
         }
         let (time, part) = note(kind)?;
@@ -190,12 +193,11 @@ impl Court<'_> {
     fn is_bound(&self, finding: &Finding, cost: Cost) -> bool {
         let busy = finding.task.and_then(|task| self.evidence.setting.busy.get(&task.tid));
         let busy = busy.copied().unwrap_or_default();
-        let is_once = self.is_once(Kind::BrokerCpuBound, finding, cost);
         let recurs = cost.hit.messages >= self.measured.messages() as f64 * RECURRING;
         busy >= SATURATED
             || busy >= OFTEN && cost.median >= Nanos::from_millis(2).0 as f64
             || cost.median >= Nanos::from_millis(5).0 as f64
-            || cost.each() >= Nanos::from_millis(5).0 as f64 && recurs && !is_once
+            || cost.each() >= Nanos::from_millis(5).0 as f64 && recurs
     }
 
     /// Time that no rule has a word for.

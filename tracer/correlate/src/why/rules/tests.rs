@@ -206,6 +206,21 @@ fn fanned(position: u32, readers: u32, each_us: u64) -> Delivery {
     }
 }
 
+/// One event may hold up many messages.
+#[test]
+fn what_passed_in_a_moment_is_a_note() {
+    let severity = |times: u64| {
+        let why = explained((0..400).map(|n| {
+            let slow = (n % 100 >= 94) && n / 100 < times;
+            let at_ms = if slow { n / 100 * 10_000 + 9_400 + n % 100 } else { n * 100 };
+            Made { at_ms, asleep_us: u64::from(slow) * 20_000, ..Made::default() }
+        }));
+        why.verdicts.iter().find(|v| v.kind == Kind::ClientStalled).map(|v| v.severity)
+    };
+    assert_eq!(severity(1), Some(Severity::Note));
+    assert_eq!(severity(2), Some(Severity::Problem));
+}
+
 /// A message may wait for the same thing twice: on the way to its reader's thread, and in the read.
 #[test]
 fn the_mean_of_what_messages_lose_is_not_above_the_most() {
