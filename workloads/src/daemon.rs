@@ -4,14 +4,20 @@ use crate::control::Control;
 use crate::link::{self, Facts};
 use anyhow::{Context, Result, anyhow, bail};
 use rustix::process::{Pid, Signal, kill_process};
+use std::hash::{BuildHasher, RandomState};
 use std::io::{BufRead, BufReader};
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::ops::Range;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 const END_LIMIT: Duration = Duration::from_secs(2);
+/// Below are the ports that middlewares have by default.
+const FIRST_PORT: u16 = 20_000;
+/// How many ports are looked at before the kernel is asked.
+const TRIED_PORTS: usize = 100;
 const TICK: Duration = Duration::from_millis(20);
 
 /// The child. Ended when dropped, by force if it must be.
@@ -32,8 +38,7 @@ impl Daemon {
             let words = last_words.clone();
             let listen = move || {
                 for line in BufReader::new(stderr).lines().map_while(Result::ok) {
-                    // The frames of a Java program's stack say nothing to its user.
-                    if !line.trim().is_empty() && !line.trim_start().starts_with("at ") {
+                    if says_something(&line) {
                         *words.lock().unwrap_or_else(PoisonError::into_inner) = line;
                     }
                 }
@@ -171,11 +176,47 @@ fn listening_port(line: &str) -> Option<u16> {
     (state == "0A").then_some(port)
 }
 
+/// Whether a line of stderr is for its reader: the frames of a Java program's stack, and how many of them are not
+/// printed, are not.
+fn says_something(line: &str) -> bool {
+    let line = line.trim();
+    let is_frame = line.starts_with("at ") || (line.starts_with("... ") && line.ends_with(" more"));
+    !line.is_empty() && !is_frame
+}
+
 /// A port for a program that cannot choose one itself, or the reason why the one asked for cannot be had.
-/// Another program could still take it before this one does, which then says so.
+///
+/// Another program could still take it before this one does, which then says so. It is therefore none of those that
+/// the kernel gives to clients: one that looks whether anybody listens yet could be given the very port that it
+/// connects to, and be connected with itself.
 pub fn choose(address: SocketAddr) -> Result<SocketAddr> {
+    if address.port() == 0
+        && let Some(port) = free_port(address)
+    {
+        return Ok(SocketAddr::new(address.ip(), port));
+    }
     let listener = TcpListener::bind(address).map_err(|error| link::explain(&error, address))?;
     listener.local_addr().context("cannot choose a port")
+}
+
+/// A random port of [`listeners_ports`] that is free at this address.
+fn free_port(address: SocketAddr) -> Option<u16> {
+    let clients = std::fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").ok()?;
+    let ports = listeners_ports(&clients)?;
+    let random = (0..TRIED_PORTS).map(|nth| RandomState::new().hash_one(nth));
+    random
+        .filter_map(|random| {
+            u16::try_from(u64::from(ports.start) + random % ports.len() as u64).ok()
+        })
+        .find(|port| TcpListener::bind((address.ip(), *port)).is_ok())
+}
+
+/// The ports that programs listen on and the kernel gives to no client, by its file `ip_local_port_range`: `32768
+/// 60999`. None if clients may have nearly all.
+fn listeners_ports(clients: &str) -> Option<Range<u16>> {
+    let first = clients.split_whitespace().next()?.parse().ok()?;
+    let ports = FIRST_PORT..first;
+    (ports.len() >= TRIED_PORTS).then_some(ports)
 }
 
 #[cfg(test)]
@@ -193,5 +234,22 @@ mod tests {
         assert_eq!(listening_port(client), None);
         assert_eq!(listening_port("9: 0100007F:1F90 00000000:0000 0A 0:0"), Some(0x1f90));
         assert_eq!(listening_port("  sl  local_address rem_address   st"), None);
+    }
+
+    #[test]
+    fn a_chosen_port_is_given_to_no_client() {
+        assert_eq!(listeners_ports("32768\t60999\n"), Some(20_000..32_768));
+        assert_eq!(listeners_ports("1024\t65535\n"), None);
+        assert_eq!(listeners_ports("20050\t65535\n"), None);
+        assert_eq!(listeners_ports(""), None);
+        let chosen = choose("127.0.0.1:0".parse().unwrap()).unwrap();
+        assert!(TcpListener::bind(chosen).is_ok(), "{chosen}");
+    }
+
+    #[test]
+    fn the_frames_of_a_stack_are_no_words() {
+        let said =
+            ["", "\tat kafka.Kafka.main(Kafka.scala)", "\t... 18 more", "Caused by: x: in use"];
+        assert_eq!(said.map(says_something), [false, false, false, true]);
     }
 }

@@ -334,6 +334,7 @@ fn trust(all: &[&Outcome], messages: Messages) -> Trust {
         sum.unseen_sent = sum.unseen_sent.plus(one.unseen_sent);
         sum.unseen_received = sum.unseen_received.plus(one.unseen_received);
         sum.to_unseen_readers += groups(outcome).map(|group| group.to_unseen_readers).sum::<u64>();
+        sum.read_twice += groups(outcome).map(|group| group.read_twice).sum::<u64>();
         sum.without_send += groups(outcome).map(|group| group.without_send).sum::<u64>();
         sum.evicted += one.evicted;
         sum.window_share += one.window_share / all.len() as f64;

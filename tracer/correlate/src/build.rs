@@ -104,6 +104,7 @@ impl Correlator {
             holes,
             without_send: row.without_send,
             to_unseen_readers: row.to_remote,
+            read_twice: row.read_twice,
             notes: notes_of(row),
         }
     }

@@ -76,8 +76,9 @@ impl Correlator {
     /// One end of a conversation is gone.
     pub(crate) fn ends(&mut self, way: Way) {
         if let Some(conversation) = self.flows.get_mut(way)
-            && !std::mem::replace(&mut conversation.closed, true)
+            && !conversation.closed
         {
+            conversation.close();
             let has_farewell = conversation.protocol().is_some_and(Protocol::says_goodbye);
             let is_abrupt = has_farewell && !conversation.ledger.is_closing();
             self.departures.note(way, is_abrupt);

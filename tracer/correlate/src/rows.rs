@@ -73,6 +73,8 @@ pub struct Row {
     pub without_send: u64,
     /// Legs that ended at another host.
     pub to_remote: u64,
+    /// Messages that two readers were sent of which only one should have been.
+    pub read_twice: u64,
     /// Legs whose payload was in shared memory.
     pub shared: u64,
     /// Messages on the way to the server, and from it, that are there by a batch's own account and cannot be read.
@@ -126,6 +128,7 @@ impl Row {
             roles: FxHashMap::default(),
             without_send: 0,
             to_remote: 0,
+            read_twice: 0,
             shared: 0,
             unread: [0; 2],
             reached: Reached::default(),
@@ -159,6 +162,7 @@ impl Row {
         self.framed += other.framed;
         self.without_send += other.without_send;
         self.to_remote += other.to_remote;
+        self.read_twice += other.read_twice;
         self.shared += other.shared;
         self.unread.iter_mut().zip(other.unread).for_each(|(sum, unread)| *sum += unread);
         self.reached.absorb(other.reached);

@@ -26,7 +26,7 @@ impl Correlator {
             self.carry_found(at, way);
         }
         self.note_unread(way);
-        self.note_thrown_away(way);
+        self.note_readers_own(way);
         self.note_released(way);
         if self.found.all.is_empty() {
             return;
@@ -77,13 +77,16 @@ impl Correlator {
         row.unread[1] += unread[server as usize];
     }
 
-    /// Takes in what readers throw away.
-    fn note_thrown_away(&mut self, way: Way) {
-        let messages = std::mem::take(&mut self.found.thrown_away);
-        if messages > 0
+    /// Takes in what readers throw away, or may.
+    fn note_readers_own(&mut self, way: Way) {
+        let thrown_away = std::mem::take(&mut self.found.thrown_away);
+        let read_twice = std::mem::take(&mut self.found.read_twice);
+        if thrown_away.max(read_twice) > 0
             && let Some(row) = self.row_of(way).and_then(|row| self.rows.get_mut(row))
         {
-            row.evidence.losses.thrown_away += messages;
+            let losses = &mut row.evidence.losses;
+            losses.thrown_away = losses.thrown_away.saturating_add(thrown_away);
+            row.read_twice = row.read_twice.saturating_add(read_twice);
         }
     }
 

@@ -126,6 +126,9 @@ pub struct Group {
     pub without_send: u64,
     /// Legs whose reader is on another host or left out by a filter: whether it read is not known.
     pub to_unseen_readers: u64,
+    /// Messages that were sent to two readers, as what the first of them read was given to the other: which of them
+    /// handled such a message is not known.
+    pub read_twice: u64,
     /// What the user should know about this row, one sentence each.
     pub notes: Vec<String>,
 }

@@ -53,6 +53,8 @@ pub enum DoubtKind {
     Unread,
     /// Flows or messages were given up to keep memory bounded.
     GivenUp,
+    /// Two readers of a group were sent the same messages.
+    ReadTwice,
     /// Readers are on another host, or left out by a filter.
     ReaderNotSeen,
     /// Latencies begin after the send call.
@@ -80,6 +82,7 @@ impl DoubtKind {
             DoubtKind::Uncaptured => "uncaptured",
             DoubtKind::Unread => "unread",
             DoubtKind::GivenUp => "given_up",
+            DoubtKind::ReadTwice => "read_twice",
             DoubtKind::ReaderNotSeen => "reader_not_seen",
             DoubtKind::SendNotSeen => "send_not_seen",
             DoubtKind::TooMany => "too_many",
@@ -141,6 +144,8 @@ pub struct TrustFacts {
     pub without_send: u64,
     /// Legs whose reader cannot be seen here.
     pub to_unseen_readers: u64,
+    /// Messages that two readers of a group were sent.
+    pub read_twice: u64,
     /// Messages compared with the programs' own records, and those that contradict them.
     pub compared: (u64, u64),
     /// Deliveries that the trace saw and the programs did not get.
@@ -175,6 +180,7 @@ impl TrustFacts {
             evicted: trust.evicted,
             without_send: group.without_send,
             to_unseen_readers: group.to_unseen_readers,
+            read_twice: group.read_twice,
             ..TrustFacts::default()
         }
     }
@@ -204,6 +210,7 @@ const UNDECODED: Limits = Limits { reduced: 0.01, unusable: 0.5 };
 const UNREAD: Limits = Limits { reduced: 0.01, unusable: 0.5 };
 const GIVEN_UP: Limits = Limits { reduced: 0.001, unusable: 0.1 };
 const READER_NOT_SEEN: Limits = Limits { reduced: 0.01, unusable: NEVER };
+const READ_TWICE: Limits = Limits { reduced: 0.0, unusable: 0.5 };
 const SEND_NOT_SEEN: Limits = Limits { reduced: 0.01, unusable: NEVER };
 const CONTRADICTED: Limits = Limits { reduced: 0.0, unusable: 0.01 };
 const TOO_MANY: Limits = Limits { reduced: 0.0, unusable: 0.01 };
@@ -302,6 +309,14 @@ impl Found {
             format!(
                 "the readers of {} are on another host, or left out by a filter: whether and when they read is not known here",
                 were(elsewhere, "leg", "legs")
+            )
+        });
+        let twice = facts.read_twice;
+        self.add(DoubtKind::ReadTwice, READ_TWICE, twice, facts.deliveries, &|| {
+            format!(
+                "{} sent to two consumers of a group, as a partition was given from one to the other: which of them \
+                 handled them is not known, and both deliveries are counted",
+                were(twice, "message was", "messages were")
             )
         });
         let without = facts.without_send;

@@ -212,6 +212,10 @@ pub trait FrameSink {
     /// So many messages were there that their reader throws away: of a transaction that was aborted.
     fn thrown_away(&mut self, _messages: u64) {}
 
+    /// So many more messages were sent to two readers of which only one at a time is given any: the first of them may have
+    /// thrown them away, or both may have handled them.
+    fn read_twice(&mut self, _messages: u64) {}
+
     /// Takes note that the messages of this sender, which its [`GlobalKey`]s name, are handed to their
     /// readers in the order of their numbers: what is missing holds up what was sent after it. Nothing before
     /// number `first` is sent again any more.
@@ -283,6 +287,9 @@ pub trait Connection: Send {
     fn makes_copies(&self, _from: Side) -> bool {
         true
     }
+
+    /// An end of it is gone.
+    fn closed(&mut self) {}
 
     /// Bytes of this direction were missed: forget what depended on them (open fragments).
     fn gap(&mut self, side: Side);

@@ -37,6 +37,7 @@ fn result(group: &Group, trust: &Evidence) -> RunResult {
             unseen_received: group.holes.received.into(),
             without_send: group.without_send,
             to_unseen_readers: group.to_unseen_readers,
+            read_twice: group.read_twice,
             ..trust.into()
         },
         notes: group.notes.clone(),

@@ -144,6 +144,7 @@ impl RunResult {
             evicted: trust.evicted,
             without_send: trust.without_send,
             to_unseen_readers: trust.to_unseen_readers,
+            read_twice: trust.read_twice,
             compared: (truth.compared, truth.violations + truth.order_violations),
             unknown: truth.unknown,
             telescoping_violations: trust.telescoping_violations,

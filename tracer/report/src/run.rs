@@ -234,6 +234,10 @@ pub struct Trust {
     /// Legs whose reader is on another host or left out by a filter: whether it read is not known.
     #[serde(default)]
     pub to_unseen_readers: u64,
+    /// Messages that two consumers of a group were sent, as a partition was given from one to the other: which of them
+    /// handled them is not known, and both deliveries are counted.
+    #[serde(default)]
+    pub read_twice: u64,
     /// Matched deliveries whose send call was not seen: their latency begins at a later stage.
     #[serde(default)]
     pub without_send: u64,

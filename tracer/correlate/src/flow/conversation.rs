@@ -238,6 +238,10 @@ impl FrameSink for Collector<'_> {
         self.found.thrown_away = self.found.thrown_away.saturating_add(messages);
     }
 
+    fn read_twice(&mut self, messages: u64) {
+        self.found.read_twice = self.found.read_twice.saturating_add(messages);
+    }
+
     fn in_order(&mut self, origin: [u8; 16], first: u64) {
         self.found.ordered.push((self.side, origin, first));
     }
@@ -401,6 +405,14 @@ impl Conversation {
         let streams = self.flows.iter().filter_map(|flow| flow.stream.as_ref());
         let all: u64 = streams.map(Stream::undecoded_bytes).sum();
         all.saturating_add(self.skipped).saturating_sub(self.paused)
+    }
+
+    /// One of its ends is gone.
+    pub fn close(&mut self) {
+        self.closed = true;
+        if let State::Decoding(_, connection) = &mut self.state {
+            connection.closed();
+        }
     }
 
     /// Nothing more comes: what was followed on a guess that nothing has confirmed is in no frame.

@@ -122,6 +122,8 @@ pub struct Finds {
     pub unread: [u64; 2],
     /// Messages that their readers throw away.
     pub thrown_away: u64,
+    /// Messages that two readers were sent of which only one should have been.
+    pub read_twice: u64,
     /// Senders whose messages are handed on in order, their side, and the first message that they still have.
     pub ordered: Vec<(Side, [u8; 16], u64)>,
     /// Permissions to pass messages on.

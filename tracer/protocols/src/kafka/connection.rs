@@ -1,15 +1,17 @@
 //! One connection: requests one way, responses the other.
 
-use super::apis::{FETCH, METADATA};
+use super::apis::{Call, FETCH, METADATA, OFFSET_FETCH};
 use super::calls::Calls;
 use super::fetch::Positions;
 use super::fields::{Fault, Fields, Read};
+use super::handover;
 use super::head::Head;
 use super::header;
 use super::open::{Beside, Open, plain};
 use super::survey::{self, Evidence, Sight};
 use super::topics::{self, TopicPartition, Topics};
 use super::unpack::Unpacked;
+use super::walk::Topic;
 use crate::stream::KEPT_BYTES;
 use crate::{Connection, FrameSink, Pdu, PduLen, Side};
 use std::sync::Arc;
@@ -33,6 +35,8 @@ pub(super) struct Kafka {
     positions: Positions,
     unpacked: Unpacked,
     ends: [End; 2],
+    /// The last request for a group's offsets, and the group.
+    group: Option<(i32, u64)>,
 }
 
 /// What one side has begun to send.
@@ -61,17 +65,38 @@ impl Kafka {
         if head.is_request {
             self.client = Some(side);
             self.calls.asked(head.correlation_id, call, head.wants_response());
-            if call.key == FETCH
-                && let Some(ask) = self.positions.asked(head.correlation_id, call, head.body)
-            {
-                out.asks(ask);
-            }
+            self.follow_request(head.correlation_id, call, head.body, out);
             return;
         }
         self.client = Some(other(side));
         self.calls.answered(head.correlation_id);
-        if call.key == METADATA {
-            topics::learn(&self.topics, call, head.body);
+        match call.key {
+            METADATA => topics::learn(&self.topics, call, head.body),
+            OFFSET_FETCH => {
+                let topics = &self.topics;
+                let asked = self.group.filter(|(id, _)| *id == head.correlation_id);
+                let number = |id| topics.number(Topic::Id(id));
+                let group = asked.map(|(_, group)| group);
+                handover::learn(&topics.handovers, call, head.body, group, number);
+            }
+            _ => {}
+        }
+    }
+
+    fn follow_request(&mut self, id: i32, call: Call, body: Fields<'_>, out: &mut dyn FrameSink) {
+        match call.key {
+            FETCH => {
+                if let Some((ask, twice)) = self.positions.asked(id, call, body, &self.topics) {
+                    out.asks(ask);
+                    if twice > 0 {
+                        out.read_twice(twice);
+                    }
+                }
+            }
+            OFFSET_FETCH => {
+                self.group = handover::asked_for(call, body).map(|group| (id, group));
+            }
+            _ => {}
         }
     }
 
@@ -194,6 +219,10 @@ impl Connection for Kafka {
             let read = usize::try_from(len).unwrap_or(usize::MAX);
             bytes = bytes.get(read..).unwrap_or_default();
         }
+    }
+
+    fn closed(&mut self) {
+        self.positions.closed(&self.topics);
     }
 
     fn gap(&mut self, side: Side) {

@@ -62,7 +62,9 @@
 //!
 //! A broker sends whole batches, so a consumer that begins inside of one gets records that it did not ask for; records
 //! of transactions that were aborted, which the response names; and another broker gets all of them, to keep a copy.
-//! Their records are of class other. What comes again on a connection is marked as a duplicate.
+//! Their records are of class other. What comes again on a connection is marked as a duplicate. What comes again on
+//! another one, as a group has given the partition to another of its consumers, is counted
+//! ([`crate::FrameSink::read_twice`]).
 //!
 //! # Long PDUs
 //!
@@ -76,6 +78,7 @@ mod calls;
 mod connection;
 mod fetch;
 mod fields;
+mod handover;
 mod head;
 mod header;
 mod open;

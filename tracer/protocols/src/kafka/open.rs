@@ -108,7 +108,9 @@ impl Open {
                     |at: &TopicPartition, offset| means(at, beside.positions, answers, offset);
                 let place = Place { frame: range, extent: range, is_fetched };
                 record::hand_out(place, fields, (beside.at, beside.topics), meaning, out);
-                note_aborted(1, is_fetched, beside, out);
+                if is_thrown_away(beside.at, is_fetched, beside.positions) {
+                    out.thrown_away(1);
+                }
             }
             Piece::Block(Block::Compressed) => {
                 let packed = from(bytes, before);
@@ -241,12 +243,6 @@ fn compressed(
 /// Whether a consumer throws the records of the open batch away, as their transaction was aborted.
 fn is_thrown_away(at: &TopicPartition, is_fetched: bool, positions: &Positions) -> bool {
     is_fetched && at.is_aborted() && !at.internal && !positions.is_replica
-}
-
-fn note_aborted(records: u64, is_fetched: bool, beside: &Beside<'_>, out: &mut dyn FrameSink) {
-    if is_thrown_away(beside.at, is_fetched, beside.positions) {
-        out.thrown_away(records);
-    }
 }
 
 /// Bytes of all values, if these are so many records and nothing else.

@@ -17,6 +17,7 @@
 use super::apis::Call;
 use super::batch::Header;
 use super::fields::{Fields, Read};
+use super::handover::Handovers;
 use super::walk::Topic;
 use crate::memory::{Name, Names, Shared};
 use rustc_hash::FxHasher;
@@ -42,11 +43,20 @@ pub(super) type Id = [u8; 16];
 pub(super) struct Topics {
     names: Names<Id>,
     produced: Mutex<Produced>,
+    pub handovers: Handovers,
 }
 
 impl Topics {
     fn learn(&self, id: Id, name: &[u8]) {
         self.names.learn(id, name);
+    }
+
+    /// A number for the topic: the same whether it is told by name or by an id that is known.
+    pub fn number(&self, topic: Topic<'_>) -> u64 {
+        match topic {
+            Topic::Name(name) => hash(name),
+            Topic::Id(id) => self.names.get(&id).map_or_else(|| hash(id), hash),
+        }
     }
 
     /// A batch was produced to a topic of this name.

@@ -1,0 +1,377 @@
+//! Partitions that a consumer group gives to another of its consumers.
+//!
+//! Who takes one over begins at the offset that its group has committed. What the consumer before was sent from there on
+//! is sent again: a library throws away what it keeps of a partition that is taken from it, but what it had handed out
+//! without a commit is handled twice. Which of them it was no packet tells. So these records are counted.
+//!
+//! The group's offsets and the records are asked for on different connections; this is what they tell each other. Two
+//! groups that read the same partition have nothing to do with each other. A consumer's group is the one that was told
+//! the offset that it begins at (`OffsetFetch`).
+//!
+//! ```text
+//! OffsetFetchRequest 0-7
+//!   group, …
+//! OffsetFetchResponse
+//!   i32 throttle time [3+]
+//!   groups [8+], array of (or one, without its name)
+//!     group
+//!     topics, array of
+//!       name | uuid [10+]
+//!       partitions, array of
+//!         i32 index, i64 committed offset, -1: none, i32 leader epoch [5+], metadata, i16 error
+//! ```
+
+use super::apis::Call;
+use super::fields::{Fields, Read};
+use super::topics::hash;
+use rustc_hash::FxHashMap;
+use std::collections::VecDeque;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// A topic by its name, as a number, and the partition.
+pub(super) type Place = (u64, i32);
+
+/// Partitions that are remembered; of more, nothing is known.
+const PLACES: usize = 4096;
+/// Consumers that are remembered of a partition; then the one that came first goes.
+const READERS: usize = 8;
+/// Offsets that are remembered of a partition, of as many groups.
+const TOLD: usize = 8;
+
+/// A number for each connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Reader(u64);
+
+/// All that is known of consumers and their groups.
+#[derive(Debug, Default)]
+pub(super) struct Handovers(Mutex<Table>);
+
+impl Handovers {
+    /// To look into it several times.
+    pub fn open(&self) -> MutexGuard<'_, Table> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What one locks.
+#[derive(Debug, Default)]
+pub(super) struct Table {
+    places: FxHashMap<Place, Partition>,
+    readers: u64,
+    /// Records that were sent twice, and were not told yet.
+    found: u64,
+}
+
+#[derive(Debug, Default)]
+struct Partition {
+    /// The groups that asked for their offsets, and what they were told.
+    told: VecDeque<(u64, i64)>,
+    spans: VecDeque<Span>,
+}
+
+/// What a consumer was sent of a partition.
+#[derive(Clone, Copy, Debug)]
+struct Span {
+    reader: Reader,
+    /// `None`: it was there before anybody looked, or has none.
+    group: Option<u64>,
+    from: i64,
+    /// Behind the last record.
+    to: i64,
+    has_left: bool,
+    /// Its records that the one before it was sent, too.
+    twice: i64,
+}
+
+impl Table {
+    /// A number for a connection.
+    pub fn reader(&mut self) -> Reader {
+        self.readers += 1;
+        Reader(self.readers)
+    }
+
+    /// A group was told the offset that it has committed.
+    fn tell(&mut self, place: Place, group: u64, offset: i64) {
+        let Some(partition) = self.partition(place) else { return };
+        partition.told.retain(|(known, _)| *known != group);
+        if partition.told.len() == TOLD {
+            partition.told.pop_front();
+        }
+        partition.told.push_back((group, offset));
+    }
+
+    /// A consumer begins to read here.
+    pub fn begins(&mut self, place: Place, reader: Reader, from: i64) {
+        let Some(partition) = self.partition(place) else { return };
+        let fits = |&&(_, offset): &&(u64, i64)| offset == from || offset < 0;
+        let group = partition.told.iter().rev().find(fits).map(|(group, _)| *group);
+        partition.spans.retain(|span| span.reader != reader);
+        if partition.spans.len() == READERS {
+            partition.spans.pop_front();
+        }
+        let span = Span { reader, group, from, to: from, has_left: false, twice: 0 };
+        partition.spans.push_back(span);
+    }
+
+    /// It was sent the records before this offset.
+    pub fn reaches(&mut self, place: Place, reader: Reader, to: i64, has_left: bool) {
+        let Some(partition) = self.places.get_mut(&place) else { return };
+        let Some(span) = partition.spans.iter_mut().find(|span| span.reader == reader) else {
+            return;
+        };
+        if to <= span.to && has_left == span.has_left {
+            return;
+        }
+        (span.to, span.has_left) = (span.to.max(to), has_left);
+        self.found = self.found.saturating_add(partition.compare());
+    }
+
+    /// Records that were sent twice since this was asked last.
+    pub fn take_found(&mut self) -> u64 {
+        std::mem::take(&mut self.found)
+    }
+
+    fn partition(&mut self, place: Place) -> Option<&mut Partition> {
+        let has_room = self.places.len() < PLACES || self.places.contains_key(&place);
+        has_room.then(|| self.places.entry(place).or_default())
+    }
+}
+
+impl Partition {
+    /// How many more records than before are known to have been sent twice.
+    fn compare(&mut self) -> u64 {
+        let mut found: u64 = 0;
+        for index in 0..self.spans.len() {
+            let Some(after) = self.spans.get(index).copied() else { break };
+            let before = self.spans.iter().filter(|before| before.hands_over_to(&after));
+            let to = before.map(|before| before.to).max().unwrap_or(after.from);
+            let twice = to.min(after.to).saturating_sub(after.from);
+            if let (Ok(more), Some(span)) =
+                (u64::try_from(twice.saturating_sub(after.twice)), self.spans.get_mut(index))
+            {
+                found = found.saturating_add(more);
+                span.twice = twice.max(after.twice);
+            }
+        }
+        found
+    }
+}
+
+impl Span {
+    /// Of one group only one consumer reads a partition at a time.
+    fn hands_over_to(&self, after: &Span) -> bool {
+        let is_group = match (self.group, after.group) {
+            (Some(before), Some(after)) => before == after,
+            // It was reading already, and the group has committed some of what it was sent.
+            (None, Some(_)) => self.from < after.from,
+            (_, None) => false,
+        };
+        self.has_left && is_group && self.reader != after.reader && self.from <= after.from
+    }
+}
+
+/// The group whose offsets a request asks for; newer versions say it in the response.
+pub(super) fn asked_for(call: Call, mut body: Fields<'_>) -> Option<u64> {
+    (call.version < 8).then(|| body.string().ok().flatten().map(hash)).flatten()
+}
+
+/// Learns from the body of an `OffsetFetch` response. `name` is the name of the topic with an id.
+pub(super) fn learn(
+    handovers: &Handovers,
+    call: Call,
+    body: Fields<'_>,
+    asked: Option<u64>,
+    name: impl Fn([u8; 16]) -> u64,
+) {
+    let mut answer = Answer { table: handovers.open(), call, name };
+    // What was read before an end that is missing stays learned.
+    let _ = answer.read(body, asked);
+}
+
+struct Answer<'t, N> {
+    table: MutexGuard<'t, Table>,
+    call: Call,
+    name: N,
+}
+
+impl<N: Fn([u8; 16]) -> u64> Answer<'_, N> {
+    fn read(&mut self, mut fields: Fields<'_>, asked: Option<u64>) -> Read<()> {
+        fields.take(if self.call.version >= 3 { 4 } else { 0 })?;
+        if self.call.version < 8 {
+            return self.topics(&mut fields, asked);
+        }
+        for _ in 0..fields.count()? {
+            let group = fields.string()?.map(hash);
+            self.topics(&mut fields, group)?;
+            fields.take(2)?;
+            fields.tags()?;
+        }
+        Ok(())
+    }
+
+    fn topics(&mut self, fields: &mut Fields<'_>, group: Option<u64>) -> Read<()> {
+        for _ in 0..fields.count()? {
+            let topic = match self.call.version {
+                10.. => Some((self.name)(fields.uuid()?)),
+                _ => fields.string()?.map(hash),
+            };
+            for _ in 0..fields.count()? {
+                let (index, offset) = (fields.i32()?, fields.i64()?);
+                fields.take(if self.call.version >= 5 { 4 } else { 0 })?;
+                fields.string()?;
+                fields.take(2)?;
+                fields.tags()?;
+                if let (Some(topic), Some(group)) = (topic, group) {
+                    self.table.tell((topic, index), group, offset);
+                }
+            }
+            fields.tags()?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PLACE: Place = (7, 0);
+
+    /// Two consumers, each with its group.
+    fn two(groups: [u64; 2], committed: i64) -> (Table, [Reader; 2]) {
+        let mut table = Table::default();
+        let readers = [table.reader(), table.reader()];
+        table.tell(PLACE, groups[0], -1);
+        table.begins(PLACE, readers[0], 0);
+        table.reaches(PLACE, readers[0], 100, false);
+        table.tell(PLACE, groups[1], committed);
+        table.begins(PLACE, readers[1], committed.max(0));
+        (table, readers)
+    }
+
+    #[test]
+    fn what_the_one_before_was_sent_is_counted_whoever_is_first_to_say_more() {
+        let (mut table, [before, after]) = two([1, 1], 40);
+        table.reaches(PLACE, after, 70, false);
+        assert_eq!(table.take_found(), 0, "the other may go on reading: another group");
+        table.reaches(PLACE, before, 100, true);
+        assert_eq!(table.take_found(), 30);
+        table.reaches(PLACE, after, 300, false);
+        assert_eq!((table.take_found(), table.take_found()), (30, 0));
+        // An answer that was under way still came.
+        table.reaches(PLACE, before, 101, true);
+        assert_eq!(table.take_found(), 1);
+    }
+
+    #[test]
+    fn another_group_reads_the_same_again() {
+        let (mut table, [before, after]) = two([1, 2], -1);
+        table.reaches(PLACE, before, 100, true);
+        table.reaches(PLACE, after, 100, false);
+        assert_eq!(table.take_found(), 0);
+    }
+
+    #[test]
+    fn who_is_in_no_group_takes_nothing_over() {
+        let mut table = Table::default();
+        let [before, after] = [table.reader(), table.reader()];
+        for reader in [before, after] {
+            table.begins(PLACE, reader, 0);
+            table.reaches(PLACE, reader, 100, true);
+        }
+        assert_eq!(table.take_found(), 0);
+    }
+
+    #[test]
+    fn one_from_before_hands_over_what_its_group_has_committed() {
+        let mut table = Table::default();
+        let [before, after] = [table.reader(), table.reader()];
+        table.begins(PLACE, before, 500);
+        table.reaches(PLACE, before, 600, true);
+        table.tell(PLACE, 1, 590);
+        table.begins(PLACE, after, 590);
+        table.reaches(PLACE, after, 620, false);
+        assert_eq!(table.take_found(), 10);
+    }
+
+    /// What group 'g' is told of partition 3 of topic 't': an offset of 590.
+    fn answer(version: i16) -> Vec<u8> {
+        let (is_compact, has_groups) = (version >= 6, version >= 8);
+        let mut bytes = vec![0; if version >= 3 { 4 } else { 0 }];
+        let count = |bytes: &mut Vec<u8>| {
+            bytes.extend_from_slice(if is_compact { &[2] } else { &[0, 0, 0, 1] });
+        };
+        let text = |bytes: &mut Vec<u8>, name: u8| {
+            bytes.extend_from_slice(if is_compact { &[2] } else { &[0, 1] });
+            bytes.push(name);
+        };
+        let tags = |bytes: &mut Vec<u8>| bytes.extend(is_compact.then_some(0));
+        if has_groups {
+            count(&mut bytes);
+            text(&mut bytes, b'g');
+        }
+        count(&mut bytes);
+        match version {
+            10.. => bytes.extend_from_slice(&[7; 16]),
+            _ => text(&mut bytes, b't'),
+        }
+        count(&mut bytes);
+        bytes.extend_from_slice(&3_i32.to_be_bytes());
+        bytes.extend_from_slice(&590_i64.to_be_bytes());
+        bytes.extend_from_slice(&[0; 4][..if version >= 5 { 4 } else { 0 }]);
+        text(&mut bytes, b'm');
+        bytes.extend_from_slice(&[0, 0]);
+        tags(&mut bytes);
+        tags(&mut bytes);
+        bytes.extend_from_slice(&[0, 0]);
+        tags(&mut bytes);
+        if has_groups {
+            tags(&mut bytes);
+        }
+        bytes
+    }
+
+    #[test]
+    fn every_version_tells_what_is_committed() {
+        let group = hash(&b"g"[..]);
+        for version in 1..=10 {
+            let handovers = Handovers::default();
+            let call = Call { key: super::super::apis::OFFSET_FETCH, version };
+            let bytes = answer(version);
+            let body = Fields::new(&bytes, bytes.len() as u64).flexible(call.is_flexible());
+            let asked = (version < 8).then_some(group);
+            learn(&handovers, call, body, asked, |id| u64::from(id[0]));
+            let topic = if version < 10 { hash(&b"t"[..]) } else { 7 };
+            let table = handovers.open();
+            let told = table.places.get(&(topic, 3)).map(|partition| partition.told.clone());
+            assert_eq!(told, Some(VecDeque::from([(group, 590)])), "version {version}");
+        }
+    }
+
+    #[test]
+    fn a_request_says_whose_offsets_it_asks_for_until_its_answer_does() {
+        let of = |version, bytes: &[u8]| {
+            let call = Call { key: super::super::apis::OFFSET_FETCH, version };
+            let body = Fields::new(bytes, bytes.len() as u64).flexible(call.is_flexible());
+            asked_for(call, body)
+        };
+        let group = Some(hash(&b"g"[..]));
+        assert_eq!((of(5, b"\0\x01g"), of(7, b"\x02g"), of(8, b"\x02g")), (group, group, None));
+        assert_eq!((of(5, b"\0\x09g"), of(5, b"")), (None, None));
+    }
+
+    #[test]
+    fn all_is_bounded() {
+        let mut table = Table::default();
+        for index in 0..5000 {
+            let reader = table.reader();
+            table.tell((7, index), 1, 0);
+            table.begins((7, index), reader, 0);
+            table.begins(PLACE, reader, 0);
+            table.tell(PLACE, reader.0, 0);
+        }
+        assert_eq!(table.places.len(), PLACES);
+        let partition = &table.places[&PLACE];
+        assert_eq!((partition.spans.len(), partition.told.len()), (READERS, TOLD));
+    }
+}
