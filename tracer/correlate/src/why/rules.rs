@@ -14,7 +14,7 @@ use super::remedy::{Circumstance, remedy};
 use super::sentences;
 use super::timeline::Period;
 use super::weigh::{Cost, Measured, ratio};
-use wirelap_events::{Comm, MAX_LEGS, Nanos, Pid, Segment, TaskId};
+use wirelap_events::{Comm, MAX_LEGS, Nanos, Pid, Rest, Segment, Sleep, TaskId};
 
 /// What helps where messages wait for the end of their transaction.
 const COMMIT: &str = "commit transactions sooner, with fewer messages each, or let the consumer read what is not committed (`isolation.level`)";
@@ -42,6 +42,9 @@ const LONG: Nanos = Nanos::from_millis(1);
 
 /// A thread that has a CPU gives it up after so long if others want it.
 const TURN: Nanos = Nanos::from_millis(5);
+
+/// Who had a CPU for less than this part of a wait for it did not work in most of it.
+const AT_WORK: u64 = 4;
 
 /// More processes that share a cause are told together.
 const CROWD: usize = 6;
@@ -174,6 +177,7 @@ impl Court<'_> {
             let is_note = saturating
                 || kind == Kind::TracerInfluence
                 || kind == Kind::RunQueueContention && self.is_handing_over(finding, cost)
+                || self.is_starved(kind, finding)
                 || self.is_once(kind, finding, cost);
             return Some(if is_note { Severity::Note } else { Severity::Problem });
         }
@@ -187,6 +191,27 @@ impl Court<'_> {
         let own = finding.culprits.share_of(&self.evidence.setting.members);
         let is_most = cost.median_share >= MOST && cost.median >= LONG.0 as f64;
         own >= HANDED_OVER && !is_most && cost.each() < TURN.0 as f64
+    }
+
+    /// A thread waits for others of its own process, which are seen to be short of a CPU themselves: that is what has to
+    /// be mended, as long as they wait for one as long.
+    fn is_starved(&self, kind: Kind, finding: &Finding) -> bool {
+        let is_for_others = match kind {
+            Kind::LockWait => {
+                finding.holder.is_some_and(|holder| holder.held.0 <= finding.longest.0 / AT_WORK)
+            }
+            Kind::BrokerStalled | Kind::ClientStalled => finding
+                .rest
+                .is_some_and(|(rest, sleep)| rest == Rest::Asleep && sleep != Sleep::Timer),
+            _ => false,
+        };
+        let Some(task) = finding.task.filter(|_| is_for_others) else { return false };
+        (0..MAX_LEGS).any(|leg| {
+            let place = (leg, Kind::RunQueueContention, task.pid);
+            self.gathered.finding(place).is_some_and(|contention| {
+                contention.whole() >= finding.whole() && contention.most.0 >= finding.most.0 / 2
+            })
+        })
     }
 
     /// A broker that works on a message is short of CPU if it works all the time, or long and often, or very long.

@@ -20,6 +20,8 @@ struct Made {
     waited_us: u64,
     holder: u32,
     reader: u32,
+    /// What it slept on, where it is known.
+    slept_on: Option<Sleep>,
     circumstances: Circumstances,
     upkeep: Upkeep,
 }
@@ -31,6 +33,22 @@ fn task(pid: u32) -> TaskId {
 fn take(evidence: &mut Evidence, made: &Made) {
     let delivery = made.delivery();
     evidence.delivery(&delivery, delivery.one_way().unwrap(), made.upkeep);
+}
+
+/// A thread that sleeps when a message is sent, and has a CPU at once when it is woken.
+fn slept(reader: u32, sent: u64, sleep: Sleep) -> Hop {
+    let woken = Nanos(sent + 60_000);
+    Hop {
+        task: task(reader),
+        woken,
+        running: woken,
+        left: Some(Nanos(sent)),
+        rest: Rest::Asleep,
+        from_irq: true,
+        migrated: false,
+        holder: Holder::NOBODY,
+        sleep,
+    }
 }
 
 impl Made {
@@ -50,7 +68,11 @@ impl Made {
             sender: Some(task(1)),
             reader: Some(task(self.reader.max(2))),
             times,
-            chain: Vec::new(),
+            chain: self
+                .slept_on
+                .map(|sleep| slept(self.reader.max(2), sent, sleep))
+                .into_iter()
+                .collect(),
             before: Vec::new(),
             stretch: Stretch::default(),
             circumstances: self.circumstances,
@@ -117,6 +139,30 @@ fn ten_causes_are_ten_lines_in_order() {
     assert_eq!((found[0].0, found[0].1), (Kind::ClientStalled, 6));
     assert_eq!((found[9].0, found[9].1), (Kind::ReaderBusy, 2));
     assert!(why.verdicts.windows(2).all(|pair| pair[0].slow_share >= pair[1].slow_share));
+}
+
+#[test]
+fn who_waits_for_threads_that_have_no_cpu_is_not_stalled() {
+    let stalled = |asleep_us: u64, slept_on: Sleep| {
+        let why = explained((0..1_000).map(|n| Made {
+            at_ms: n * 100,
+            waited_us: u64::from(n % 10 == 3) * 10_000,
+            asleep_us: u64::from(n % 20 == 7) * asleep_us,
+            holder: 9,
+            slept_on: Some(slept_on),
+            ..Made::default()
+        }));
+        let contended = why.verdicts.iter().any(|verdict| {
+            (verdict.kind, verdict.severity) == (Kind::RunQueueContention, Severity::Problem)
+        });
+        assert!(contended, "{why:?}");
+        let stalled = why.verdicts.iter().find(|verdict| verdict.kind == Kind::ClientStalled);
+        stalled.map(|verdict| verdict.severity)
+    };
+    assert_eq!(stalled(8_000, Sleep::Lock), Some(Severity::Note));
+    assert_eq!(stalled(8_000, Sleep::Call), Some(Severity::Note));
+    assert_eq!(stalled(8_000, Sleep::Timer), Some(Severity::Problem));
+    assert_eq!(stalled(30_000, Sleep::Lock), Some(Severity::Problem), "it takes more than that");
 }
 
 #[test]
