@@ -48,6 +48,7 @@ impl Correlator {
     fn bind(&mut self, at: Nanos, way: Way, socket: &Socket) {
         let Some(conversation) = self.flows.get_mut(way) else { return };
         let other = way.back().side;
+        conversation.is_nobodys = false;
         conversation.flow_mut(other).receiver = Some(socket.id);
         if matches!(socket.origin, Origin::Connected | Origin::Accepted) {
             conversation.opened.get_or_insert(at);
@@ -64,6 +65,9 @@ impl Correlator {
             && let Some(next) = socket.tx_next
         {
             flow.boundary = flow.unwrap.offset(next);
+        }
+        if let Some(next) = socket.rx_next {
+            conversation.flow_mut(other).received_to(next);
         }
     }
 

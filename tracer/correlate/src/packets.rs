@@ -63,8 +63,16 @@ impl Correlator {
         } else {
             self.syn(at, packet, tcp)
         };
+        if self.flows.get(way).is_some_and(|conversation| conversation.is_nobodys) {
+            self.totals.anomalies += 1;
+            return;
+        }
         let way = self.same_elsewhere(at, packet, tcp, way);
         let Some(conversation) = self.flows.get_mut(way) else { return };
+        if !conversation.accepts(way.side, packet, tcp) {
+            self.totals.anomalies += 1;
+            return;
+        }
         let since = at - conversation.seen;
         conversation.seen = conversation.seen.max(at);
         if tcp.flags & tcp_flags::RST != 0 {

@@ -70,6 +70,8 @@ pub struct Conversation {
     pub active: bool,
     /// An end is gone: soon no packet is expected any more.
     pub closed: bool,
+    /// Sockets of this host have another one open between the same addresses, and none has this one: it is nobody's.
+    pub is_nobodys: bool,
     /// The network namespaces that it was seen in; 0 stands for all of a capture's.
     places: Places,
     /// The translation of its addresses, if there is one.
@@ -267,6 +269,7 @@ impl Conversation {
             seen: now,
             active: false,
             closed: false,
+            is_nobodys: false,
             places: Places::default(),
             translation: None,
             compared: 0,

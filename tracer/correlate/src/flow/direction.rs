@@ -5,6 +5,7 @@ use super::devices::Devices;
 use super::framed::between;
 use super::pieces::Pieces;
 use super::requests::{RELEASES, REQUESTS, Release, Request};
+use super::window::Window;
 use super::{Finds, Found, Reassembly, SeenBytes, Unwrap, Way};
 use crate::config::Config;
 use crate::join::AssemblyId;
@@ -140,6 +141,8 @@ pub struct Flow {
     pub has_sends: bool,
     /// The loss count of the ready probe when this flow last reported ready.
     pub ready_losses: u64,
+    /// TCP: where its receiver is.
+    pub window: Window,
     /// Observation was interrupted since the last packet.
     pub interrupted: bool,
     /// The first bytes, kept until the protocol is known.
@@ -215,6 +218,7 @@ impl Flow {
             pieces: Pieces::default(),
             has_sends: false,
             ready_losses: 0,
+            window: Window::default(),
             interrupted: false,
             head: Head::default(),
             requests: None,

@@ -18,6 +18,7 @@ mod topics;
 mod translation;
 mod unread;
 mod unwrap;
+mod window;
 
 pub use conversation::{Conversation, State};
 pub use direction::{Flow, Marks};

@@ -165,7 +165,8 @@ impl FlowTable {
     /// joins: what is seen in another one is the same conversation if its numbers say so.
     pub fn find_in(&mut self, key: FlowKey, netns: NetNs, tcp: Option<&TcpFields>) -> Option<Way> {
         let newest = self.find(key)?;
-        if self.get(newest)?.is_in(netns) {
+        let is_only = self.twins.is_empty() || !self.twins.contains_key(&key);
+        if (is_only || tcp.is_none()) && self.get(newest)?.is_in(netns) {
             return Some(newest);
         }
         let Some(tcp) = tcp else {
@@ -222,6 +223,10 @@ impl FlowTable {
             Side::A => (key, way),
             Side::B => (key.reversed(), way.back()),
         };
+        let known = self.find(key).filter(|known| known.serial != way.serial);
+        if known.and_then(|known| self.get(known)).is_some_and(Conversation::is_held) {
+            return;
+        }
         let Some(conversation) = self.get_mut(way) else { return };
         if conversation.flows[0].key == key || conversation.flows[1].key == key {
             return;
@@ -235,7 +240,8 @@ impl FlowTable {
     }
 
     /// A new conversation, in place of any older one between the same addresses: that one keeps the
-    /// sockets that are bound to it, but no new packets.
+    /// sockets that are bound to it, and the packets whose numbers go on there. One that sockets of this host have open stays
+    /// in its place.
     pub fn add(&mut self, key: FlowKey, netns: NetNs, now: Nanos, config: &Config) -> Way {
         self.serial += 1;
         let mut conversation = Conversation::new(
@@ -247,6 +253,9 @@ impl FlowTable {
             self.known.clone(),
         );
         conversation.enters(netns);
+        let is_held =
+            self.find(key).and_then(|older| self.get(older)).is_some_and(Conversation::is_held);
+        conversation.is_nobodys = is_held;
         let ports = [key.src.port(), key.dst.port()];
         let transport = key.transport;
         if let Some((_, protocol)) = self.overrides.iter().find(|(port, protocol)| {
@@ -256,7 +265,8 @@ impl FlowTable {
         }
         let way = Way { index: self.slab.insert(conversation), serial: self.serial, side: Side::A };
         for (key, way) in [(key, way), (key.reversed(), way.back())] {
-            if let Some(older) = self.by_key.insert(key, way)
+            let older = if is_held { Some(way) } else { self.by_key.insert(key, way) };
+            if let Some(older) = older
                 && self.get(older).is_some_and(|older| !older.closed)
             {
                 let twins = self.twins.entry(key).or_default();
@@ -283,7 +293,8 @@ impl FlowTable {
             let answers =
                 is_answer && (tcp.ack.0 == 0 || asked.is_none_or(|isn| isn.plus(1) == tcp.ack));
             let is_here = conversation.is_in(netns) || conversation.is_nowhere();
-            conversation.flow(way.side).is_fresh() && (answers || (!is_answer && is_here))
+            let flow = conversation.flow(way.side);
+            flow.is_fresh() && flow.fits(tcp.seq) && (answers || (!is_answer && is_here))
         };
         let all = || std::iter::once(newest).chain(self.older(key));
         let way = all().find(is_copy).or_else(|| all().find(is_next))?;
@@ -384,9 +395,10 @@ impl FlowTable {
     }
 }
 
-/// Conversations that nothing is read from go first.
-fn rank_idle(conversation: &Conversation) -> (bool, Nanos) {
-    (!matches!(conversation.state, State::Ignored), conversation.seen)
+/// Conversations that are nobody's or that nothing is read from go first.
+fn rank_idle(conversation: &Conversation) -> (bool, bool, Nanos) {
+    let is_read = !matches!(conversation.state, State::Ignored);
+    (!conversation.is_nobodys, is_read, conversation.seen)
 }
 
 fn way_of(index: usize, conversation: &Conversation) -> Way {

@@ -24,6 +24,17 @@ impl Unwrap {
         Some(seq.distance_from(near).unsigned_abs())
     }
 
+    /// The farthest number seen.
+    pub fn farthest(&self) -> Option<Seq> {
+        Some(self.farthest?.0)
+    }
+
+    /// It goes on at `seq`, however far that is.
+    pub fn jump(&mut self, seq: Seq) {
+        let at = self.farthest.map_or(Offset::START, |(_, at)| at.plus(FARTHEST.into()));
+        self.farthest = Some((seq, at));
+    }
+
     /// The offset of `seq`. The first call makes it [`Offset::START`]. `None` when `seq` lies farther
     /// from what was seen before than a window reaches.
     pub fn offset(&mut self, seq: Seq) -> Option<Offset> {
@@ -62,6 +73,17 @@ mod tests {
         let mut unwrap = Unwrap::default();
         unwrap.offset(Seq(100));
         assert_eq!(unwrap.offset(Seq(40)), Some(Offset(Offset::START.0 - 60)));
+    }
+
+    #[test]
+    fn who_is_believed_may_jump() {
+        let mut unwrap = Unwrap::default();
+        unwrap.offset(Seq(0));
+        unwrap.jump(Seq(FARTHEST + 7));
+        assert_eq!(
+            unwrap.offset(Seq(FARTHEST + 8)),
+            Some(Offset::START.plus(FARTHEST.into()).plus(1))
+        );
     }
 
     #[test]

@@ -5,6 +5,7 @@ mod corpus;
 mod dds;
 mod fan;
 mod flows;
+mod forged;
 mod fragments;
 mod given;
 mod given_up;
