@@ -3,7 +3,7 @@
 use crate::attach::{self, Attached, Links};
 use crate::hooks::{self, ChosenHook, Way, When};
 use crate::stash::Stash;
-use crate::{AttachError, CaptureError, Config, decode, filter};
+use crate::{AttachError, CaptureError, Config, decode, doctor, filter};
 use aya::maps::{Array, HashMap, MapData, MapError, PerCpuArray, RingBuf};
 use aya::{Ebpf, Pod};
 use rustix::event::{PollFd, PollFlags, Timespec};
@@ -227,6 +227,13 @@ impl Capture {
             self.detached.clear();
         }
         self.set_window(true)
+    }
+
+    /// The capabilities, by name and number, without which the kernel would refuse what comes after attaching; `again`
+    /// with [`Capture::attach_again`]. The kernels of today need none: they ask for rights where programs are loaded.
+    pub fn rights_still_needed(&self, again: bool) -> Vec<(&'static str, u32)> {
+        let payload = |hook: &ChosenHook| hook.hook == Some(hooks::PAYLOAD_FROM_CGROUP.hook);
+        doctor::needed_after_attaching(again && self.hooks.iter().any(payload))
     }
 
     /// How each observation is made.

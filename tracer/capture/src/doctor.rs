@@ -13,7 +13,10 @@ use std::fs;
 pub(crate) const BTF_PATH: &str = "/sys/kernel/btf/vmlinux";
 
 /// The capabilities that attaching needs, with their numbers (include/uapi/linux/capability.h).
-const NEEDED: [(&str, u32); 3] = [("CAP_BPF", 39), ("CAP_PERFMON", 38), ("CAP_NET_ADMIN", 12)];
+const NEEDED: [(&str, u32); 3] = [BPF, ("CAP_PERFMON", 38), NET_ADMIN];
+
+const BPF: (&str, u32) = ("CAP_BPF", 39);
+const NET_ADMIN: (&str, u32) = ("CAP_NET_ADMIN", 12);
 
 /// What this machine can do.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -160,9 +163,23 @@ pub(crate) fn quota_hook(btf: &Btf) -> ChosenHook {
 
 /// The names of the capabilities that attaching needs and this process lacks.
 pub(crate) fn missing_capabilities() -> Vec<&'static str> {
-    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let status = fs::read_to_string("/proc/thread-self/status").unwrap_or_default();
     let effective = parse_effective(&status).unwrap_or(0);
     NEEDED.into_iter().filter(|(_, bit)| effective >> bit & 1 == 0).map(|(name, _)| name).collect()
+}
+
+/// The capabilities that maps and links need once everything is loaded, and those of a program on a cgroup if one is to be
+/// attached once more.
+pub(crate) fn needed_after_attaching(cgroup: bool) -> Vec<(&'static str, u32)> {
+    // Since 5.19 the setting is about loading alone (kernel/bpf/syscall.c, __sys_bpf; commit c8644cd0efe7).
+    let is_open = kernel_at_least(5, 19)
+        || fs::read_to_string("/proc/sys/kernel/unprivileged_bpf_disabled")
+            .is_ok_and(|setting| setting.trim() == "0");
+    let mut needed = Vec::new();
+    needed.extend((!is_open).then_some(BPF));
+    // Such programs can be loaded without rights, which are asked for when they are attached.
+    needed.extend(cgroup.then_some(NET_ADMIN));
+    needed
 }
 
 /// `CapEff` of `/proc/PID/status` (proc(5)): a hexadecimal mask.

@@ -2,6 +2,8 @@
 
 use crate::failure::Failure;
 use crate::output::Json;
+use crate::outputs::Outputs;
+use crate::privileges;
 use crate::quantity;
 use crate::replay::{Nobody, Replay};
 use clap::Args;
@@ -44,6 +46,10 @@ pub struct AnalyzeArgs {
     #[arg(long, value_name = "FILE|-")]
     pub annotate: Option<PathBuf>,
 
+    /// Replace files that are there already
+    #[arg(long)]
+    pub force: bool,
+
     /// Take a port's traffic for this protocol, whatever it looks like, e.g. 11883=mqtt
     #[arg(long, value_name = "PORT=PROTO", value_delimiter = ',', value_parser = quantity::decode)]
     pub decode: Vec<(u16, String)>,
@@ -54,7 +60,8 @@ pub struct AnalyzeArgs {
 /// # Errors
 /// A file cannot be read, or the results could not be written.
 pub fn run(args: &AnalyzeArgs) -> Result<ExitCode, Failure> {
-    let json = Json::open(args.json.as_deref())?;
+    let outputs = Outputs::of(args.json.iter().chain(&args.annotate), args.force)?;
+    let json = Json::open(args.json.as_deref(), &outputs)?;
     let mut replay = Replay::new(&args.decode, Nobody);
     if let Some(copy) = &args.annotate {
         if let Some(path) = args.files.iter().find(|path| is_same(path, copy)) {
@@ -63,8 +70,11 @@ pub fn run(args: &AnalyzeArgs) -> Result<ExitCode, Failure> {
                 path.display()
             )));
         }
-        replay.annotate(copy);
+        outputs.allow(copy, false)?;
+        replay.annotate(copy, &outputs);
     }
+    outputs.seal()?;
+    privileges::confine_reader();
     replay.files(&args.files)?;
     let report = replay.end()?.report;
     let text =

@@ -1,8 +1,8 @@
 //! What became of messages, told to the recording of the packets that carried them.
 
 use crate::failure::Failure;
+use crate::outputs::{Outputs, unwritable};
 use crate::recording;
-use crate::workload::user;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -222,6 +222,7 @@ impl Annotator {
 #[derive(Debug)]
 pub struct Copy {
     path: PathBuf,
+    outputs: Outputs,
     target: Option<Target>,
     annotator: Annotator,
 }
@@ -253,8 +254,9 @@ impl Target {
 
 impl Copy {
     /// To this file, once something is read.
-    pub fn to(path: &Path) -> Copy {
-        Copy { path: path.to_owned(), target: None, annotator: Annotator::default() }
+    pub fn to(path: &Path, outputs: &Outputs) -> Copy {
+        let outputs = outputs.clone();
+        Copy { path: path.to_owned(), outputs, target: None, annotator: Annotator::default() }
     }
 
     /// A file begins to be read: a recording with this section, or a capture of others.
@@ -269,11 +271,11 @@ impl Copy {
         }
         let target = match section {
             Some(section) => self.recorder(section),
-            None => {
-                Verbatim::create(&self.path, OFFLINE).map(|copy| Target::Verbatim(Box::new(copy)))
-            }
+            None => Verbatim::create_in(Box::new(self.outputs.clone()), &self.path, OFFLINE)
+                .map(|copy| Target::Verbatim(Box::new(copy))),
         };
-        self.target = Some(target.map_err(|failed| Failure::Usage(failed.to_string()))?);
+        let failed = |failed: WriteFailed| Failure::Usage(unwritable(&failed.path, &failed.error));
+        self.target = Some(target.map_err(failed)?);
         self.annotator.packets_only = section.is_none();
         Ok(())
     }
@@ -281,7 +283,8 @@ impl Copy {
     fn recorder(&self, section: &Section) -> Result<Target, WriteFailed> {
         let settings = Settings { payload: true, ..Settings::default() };
         let encoder = Encoder::new(section.clone(), settings, Box::new(|_, _| None));
-        let mut recorder = Recorder::create(&self.path, encoder, Rotation::default())?;
+        let store = Box::new(self.outputs.clone());
+        let mut recorder = Recorder::create_in(store, &self.path, encoder, Rotation::default())?;
         recorder.hold(OFFLINE);
         Ok(Target::Anew(Box::new(recorder)))
     }
@@ -338,11 +341,7 @@ impl Copy {
             )),
             _ => None,
         };
-        let written = target.close().map_err(|failed| recording::unwritten(&failed))?;
-        for path in &written.files {
-            // Root's file in a user's folder would be in the way; that it stays so is no harm.
-            let _ = user::give(path, user::invoking().filter(|_| path.is_file()));
-        }
+        target.close().map_err(|failed| recording::unwritten(&failed))?;
         Ok(note)
     }
 }

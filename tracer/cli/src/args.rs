@@ -268,6 +268,10 @@ pub struct RunArgs {
     #[arg(long, value_name = "FILE")]
     pub pcapng: Option<PathBuf>,
 
+    /// Replace files that are there already
+    #[arg(long)]
+    pub force: bool,
+
     /// The workloads.
     #[command(flatten, next_help_heading = "Workloads")]
     pub workload: WorkloadArgs,
@@ -278,6 +282,8 @@ pub struct RunArgs {
 }
 
 /// `wirelap live`.
+// Switches of a command line.
+#[allow(clippy::struct_excessive_bools)]
 #[derive(Clone, Debug, Args)]
 pub struct LiveArgs {
     /// Also run these middlewares' workloads, all at once
@@ -331,6 +337,10 @@ pub struct LiveArgs {
     /// Keep payload in that file, as many bytes as --snap says
     #[arg(long, requires = "pcapng")]
     pub pcapng_payload: bool,
+
+    /// Replace files that are there already
+    #[arg(long)]
+    pub force: bool,
 
     /// The workloads.
     #[command(flatten, next_help_heading = "Workloads")]

@@ -150,7 +150,7 @@ impl<'a> Cast<'a> {
     /// Starts a process and waits until it is ready.
     fn start(&mut self, role: Role, endpoint: &str) -> Result<usize, Trouble> {
         let spec = self.trial.spec(role, endpoint);
-        let number = self.crew.start(spec, title(self.trial, role), self.trial.truth)?;
+        let number = self.crew.start(&spec, title(self.trial, role), self.trial.truth)?;
         let first = self.crew.child(number).pid();
         self.label(Vec::new(), vec![Pid(first)]);
         self.crew.wait_ready(number)?;

@@ -2,7 +2,6 @@
 
 use crate::failure::Failure;
 use crate::workload::Shop;
-use std::process::Stdio;
 use std::sync::Arc;
 use wirelap_contract::About;
 
@@ -19,15 +18,11 @@ impl Catalogue {
     /// # Errors
     /// It cannot be started, or does not answer.
     pub fn ask(shop: &Shop) -> Result<Catalogue, Failure> {
-        let program = shop.program.display();
+        let program = &shop.program;
         let said = shop
-            .command()
-            .arg("list")
-            .stdin(Stdio::null())
-            .stderr(Stdio::inherit())
-            .output()
+            .ask("list")
             .map_err(|error| Failure::Machine(format!("cannot start {program}: {error}")))?;
-        let all = serde_json::from_slice::<Vec<About>>(&said.stdout).map_err(|error| {
+        let all = serde_json::from_slice::<Vec<About>>(&said).map_err(|error| {
             Failure::Machine(format!(
                 "{program} does not tell what it can run ({error}): is it of the same build as wirelap?"
             ))

@@ -2,8 +2,7 @@
 
 use crate::tally::Tally;
 use std::fs::File;
-use std::io::BufReader;
-use std::path::{Path, PathBuf};
+use std::io::{BufReader, Seek};
 use wirelap_contract::{Truth, TruthError, TruthKind, TruthReader};
 use wirelap_correlate::Evidence;
 use wirelap_events::{Nanos, Segment, Stamp};
@@ -37,19 +36,20 @@ impl Records {
     /// Reads the files of all processes of a trial.
     ///
     /// # Errors
-    /// A file cannot be read; the message names it.
-    pub fn read<'a>(files: impl Iterator<Item = &'a PathBuf>) -> Result<Records, String> {
+    /// A file cannot be read.
+    pub fn read<'a>(files: impl Iterator<Item = &'a File>) -> Result<Records, String> {
         let mut records = Records::default();
-        for path in files {
+        for file in files {
             records
-                .read_file(path)
-                .map_err(|error| format!("cannot read the workload's records: {error}"))?;
+                .read_file(file)
+                .map_err(|error| format!("cannot read a workload's records: {error}"))?;
         }
         Ok(records)
     }
 
-    fn read_file(&mut self, path: &Path) -> Result<(), TruthError> {
-        for truth in TruthReader::new(BufReader::new(File::open(path)?))? {
+    fn read_file(&mut self, mut file: &File) -> Result<(), TruthError> {
+        file.rewind()?;
+        for truth in TruthReader::new(BufReader::new(file))? {
             self.take(&truth?);
         }
         Ok(())

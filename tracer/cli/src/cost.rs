@@ -7,6 +7,7 @@ use crate::compare::Records;
 use crate::failure::Failure;
 use crate::plan::{Pacing, Trial};
 use crate::quantity::Sampling;
+use crate::tracer::{Later, Settings};
 use crate::trial::{self, Context, Outcome};
 use std::time::Duration;
 use wirelap_contract::Kind;
@@ -45,13 +46,19 @@ pub struct Turn {
     pub traced: bool,
 }
 
-/// Measures it for the workload of a trial that was run; `None` where it cannot be told.
+/// Measures it for the workload of a trial that was run; `None` where it cannot be told. `later` says what
+/// will be attached after it.
 ///
 /// # Errors
 /// The probes cannot be attached, or a program cannot be started.
-pub fn measure(context: &Context<'_>, ran: &Outcome) -> Result<Option<Slowdown>, Failure> {
+pub fn measure(
+    context: &Context<'_>,
+    ran: &Outcome,
+    later: Later,
+) -> Result<Option<Slowdown>, Failure> {
     let Some(trial) = trial(ran) else { return Ok(None) };
-    let context = Context { turns: Some(TURN), pcapng: None, ..context.clone() };
+    let settings = Settings { later, ..context.settings.clone() };
+    let context = Context { turns: Some(TURN), pcapng: None, settings, ..context.clone() };
     let outcome = trial::run(&context, &trial)?;
     let seed = trial.domain.into();
     Ok(outcome.records.as_ref().and_then(|records| slowdown(records, &outcome.turns, seed)))

@@ -3,6 +3,7 @@
 use crate::args::DoctorArgs;
 use crate::failure::Failure;
 use crate::output;
+use crate::privileges;
 use std::process::ExitCode;
 use wirelap_capture::doctor::{self, Doctor};
 use wirelap_capture::{Capture, ChosenHook, Config};
@@ -16,6 +17,7 @@ const CAPABILITIES: [&str; 3] = ["CAP_BPF", "CAP_PERFMON", "CAP_NET_ADMIN"];
 /// # Errors
 /// Stdout cannot be written.
 pub fn run(args: &DoctorArgs) -> Result<ExitCode, Failure> {
+    privileges::confine_tracer();
     let doctor = doctor::examine();
     let (observations, notes) = tried(&doctor);
     let report = report(&doctor, &observations, notes);

@@ -3,6 +3,7 @@
 use crate::args::ExplainArgs;
 use crate::failure::Failure;
 use crate::output;
+use crate::privileges;
 use serde::Deserialize;
 use std::io::{IsTerminal, Read};
 use std::path::{Path, PathBuf};
@@ -16,6 +17,7 @@ use wirelap_report::{RunReport, RunResult, table};
 /// # Errors
 /// A file cannot be read, is no report, or has no result of that name; stdout cannot be written.
 pub fn run(args: &ExplainArgs) -> Result<ExitCode, Failure> {
+    privileges::confine_reader();
     let stdin = [PathBuf::from("-")];
     let files = if args.files.is_empty() { &stdin[..] } else { &args.files };
     let reports = files.iter().map(|file| {

@@ -4,6 +4,8 @@ mod target;
 
 use crate::failure::Failure;
 use crate::output;
+use crate::outputs::Outputs;
+use crate::privileges;
 use crate::quantity;
 use crate::replay::{Follower, Read, Replay, shown};
 use crate::run::catch_signals;
@@ -56,8 +58,11 @@ pub struct ExportArgs {
 /// # Errors
 /// A file cannot be read, there is nothing to draw, or it cannot be written.
 pub fn run(args: &ExportArgs) -> Result<ExitCode, Failure> {
-    let target = Target::open(&args.output, args.force)?;
+    let outputs = Outputs::of(std::iter::once(&args.output), args.force)?;
+    let target = Target::open(&args.output, outputs.clone())?;
+    outputs.seal()?;
     let signals = catch_signals()?;
+    privileges::confine_reader();
     let about = About {
         wirelap_version: env!("CARGO_PKG_VERSION").into(),
         source: args.files.iter().map(|path| shown(path)).collect(),

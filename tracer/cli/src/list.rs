@@ -4,6 +4,7 @@ use crate::args::ListArgs;
 use crate::catalogue::Catalogue;
 use crate::failure::Failure;
 use crate::output;
+use crate::steward::{Duty, Steward};
 use crate::workload::Shop;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -15,7 +16,7 @@ use wirelap_report::grid::{Align, hang, lay_out};
 /// # Errors
 /// The workloads' program is missing, or stdout cannot be written.
 pub fn run(args: &ListArgs) -> Result<ExitCode, Failure> {
-    let catalogue = Catalogue::ask(&Shop::open(&args.programs)?)?;
+    let catalogue = Catalogue::ask(&Shop::open(Steward::start(Duty::Workloads)?, &args.programs)?)?;
     let all: Vec<&About> = catalogue.all().iter().map(Arc::as_ref).collect();
     if args.json {
         output::json_to_stdout(&all)?;

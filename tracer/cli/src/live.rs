@@ -7,17 +7,21 @@ use crate::choice::{self, Choice, Choices};
 use crate::environment;
 use crate::failure::Failure;
 use crate::output::{self, Json};
+use crate::outputs::Outputs;
 use crate::plan::{self, Pacing, Trial};
 use crate::privileges;
 use crate::quantity::Sampling;
 use crate::recording;
 use crate::run::{catch_signals, preflight, ring_bytes};
 use crate::signals::Signals;
-use crate::tracer::{Findings, Settings, Tracer};
+use crate::steward::{Duty, Steward};
+use crate::tracer::{Findings, Later, Settings, Tracer};
 use crate::workload::{Shop, Trouble};
 use std::cell::RefCell;
 use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use wirelap_correlate::Snapshot;
 use wirelap_events::{Delivery, Pid};
@@ -40,14 +44,23 @@ type Discard = fn(&Delivery);
 /// # Errors
 /// Nothing can be watched, or a workload failed.
 pub fn run(args: &LiveArgs) -> Result<ExitCode, Failure> {
-    let json = Json::open(args.json.as_deref())?;
+    let steward = steward(args)?;
+    let outputs = Outputs::new(args.force, steward.clone());
+    let json = Json::open(args.json.as_deref(), &outputs)?;
+    args.pcapng.as_deref().map_or(Ok(()), |path| outputs.allow(path, false))?;
     preflight()?;
-    let shop = if args.on.is_empty() { None } else { Some(Shop::open(&args.workload.programs)?) };
+    let shop = match &steward {
+        Some(steward) if !args.on.is_empty() => {
+            Some(Shop::open(Arc::clone(steward), &args.workload.programs)?)
+        }
+        _ => None,
+    };
     let (trials, skipped) = trials(args, shop.as_ref())?;
     let signals = catch_signals()?;
-    privileges::shed();
     let environment = environment::describe(0);
-    let recorder = recorder(args, &environment)?;
+    let recorder = recorder(args, &outputs, &environment)?;
+    outputs.seal()?;
+    privileges::confine_tracer();
     let tracer = Tracer::start(&settings(args), (|_| {}) as Discard, recorder)?;
     let hooks = tracer.hooks().to_vec();
     let mut casts = Vec::new();
@@ -84,12 +97,29 @@ pub fn run(args: &LiveArgs) -> Result<ExitCode, Failure> {
     }
 }
 
+/// Who does what needs rights later: starts workloads, names a report at the end. Whoever only watches needs nobody.
+fn steward(args: &LiveArgs) -> Result<Option<Arc<Steward>>, Failure> {
+    let is_file = |path: &PathBuf| path != Path::new("-");
+    let writes = args.json.iter().chain(&args.pcapng).any(is_file);
+    let duty = match (args.on.is_empty(), writes) {
+        (false, _) => Duty::Workloads,
+        (true, true) => Duty::Outputs,
+        (true, false) => return Ok(None),
+    };
+    Steward::start(duty).map(Some)
+}
+
 /// The recording that `--pcapng` asks for.
-fn recorder(args: &LiveArgs, environment: &Environment) -> Result<Option<Recorder>, Failure> {
+fn recorder(
+    args: &LiveArgs,
+    outputs: &Outputs,
+    environment: &Environment,
+) -> Result<Option<Recorder>, Failure> {
     let Some(path) = &args.pcapng else { return Ok(None) };
     let settings =
         wirelap_recording::Settings { payload: args.pcapng_payload, ..Default::default() };
-    recording::create(path, settings, Rotation::default(), environment, &args.decode).map(Some)
+    let rotation = Rotation::default();
+    recording::create(outputs, path, settings, rotation, environment, &args.decode).map(Some)
 }
 
 /// The workloads that `--on` starts.
@@ -148,6 +178,8 @@ fn settings(args: &LiveArgs) -> Settings {
             ..wirelap_capture::Config::default()
         },
         decode: args.decode.clone(),
+        later: Later::Nothing,
+        alternates: false,
         drain: false,
         publish: true,
     }

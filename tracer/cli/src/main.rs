@@ -8,6 +8,8 @@
 //! | `catalogue` | the middlewares that can be run: one entry each |
 //! | `plan` → `trial` → `results` | a run: its trials in order, one of them, their outcomes pooled |
 //! | `cast`, `workload` | a middleware's processes, and a single one |
+//! | `privileges`, `steward` | what rights wirelap has, and the process that keeps those which it gives up |
+//! | `outputs` | the files that it writes |
 //! | `tracer` | the thread that takes events out of the kernel |
 //! | `tally`, `compare` | what the deliveries add up to, and whether the workloads agree |
 
@@ -30,6 +32,7 @@ mod listening;
 mod live;
 mod machine;
 mod output;
+mod outputs;
 mod plan;
 mod privileges;
 mod progress;
@@ -40,6 +43,7 @@ mod replay;
 mod results;
 mod run;
 mod signals;
+mod steward;
 mod tally;
 mod tracer;
 mod trial;
@@ -52,6 +56,9 @@ use failure::Failure;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    if let Some(status) = steward::serve_if_asked() {
+        return status;
+    }
     let cli = match args::parse() {
         Ok(cli) => cli,
         Err(status) => return status,

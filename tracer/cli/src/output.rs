@@ -1,13 +1,13 @@
 //! Stdout and JSON files.
 
 use crate::failure::Failure;
-use crate::workload::user;
+use crate::outputs::{Outputs, unwritable};
 use serde::Serialize;
+use std::fs::File;
 use std::io::{self, Write};
 use std::ops::ControlFlow;
 use std::path::Path;
-use wirelap_report::write::check_writable;
-use wirelap_report::{WriteError, write_json};
+use wirelap_report::write_json;
 
 /// Prints text. A reader that has gone away (`| head`) is no failure.
 ///
@@ -51,30 +51,31 @@ fn judge(result: io::Result<()>) -> Result<(), Failure> {
 }
 
 /// Where `--json` goes.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub enum Json<'a> {
     /// Nowhere.
     No,
     /// Stdout, which then carries nothing else.
     Stdout,
-    /// A file.
-    File(&'a Path),
+    /// A file, which has its name when it is whole.
+    File(&'a Path, File, Outputs),
 }
 
 impl<'a> Json<'a> {
-    /// `--json FILE|-`; the file's folder is tried at once, not after a long run.
+    /// `--json FILE|-`; the file is tried at once, not after a long run.
     ///
     /// # Errors
-    /// The file could not be written.
-    pub fn open(told: Option<&'a Path>) -> Result<Json<'a>, Failure> {
+    /// The file could not be written, or is there already.
+    pub fn open(told: Option<&'a Path>, outputs: &Outputs) -> Result<Json<'a>, Failure> {
         match told {
             None => Ok(Json::No),
             Some(path) if path == Path::new("-") => Ok(Json::Stdout),
             Some(path) => {
-                let remedy = "name a file in a folder that can be written";
-                check_writable(path)
-                    .map_err(|error| Failure::Usage(format!("{error}: {remedy}")))?;
-                Ok(Json::File(path))
+                outputs.allow(path, false)?;
+                let file = outputs
+                    .begin(path)
+                    .map_err(|error| Failure::Usage(unwritable(path, &error)))?;
+                Ok(Json::File(path, file, outputs.clone()))
             }
         }
     }
@@ -90,21 +91,19 @@ impl<'a> Json<'a> {
                 eprint!("{text}");
                 json_to_stdout(report)
             }
-            Json::File(path) => {
+            Json::File(path, file, outputs) => {
                 // The file first: it must be there even if nobody reads the text.
-                let written = write_json(path, report).map_err(|error| failed(&error));
+                let written = write_json(&file, report).and_then(|()| outputs.keep(path, &file));
                 print(text)?;
-                written?;
-                // Root's file in a user's folder would be in the way; that it stays so is no harm.
-                if rustix::process::geteuid().is_root() && path.is_file() {
-                    let _ = user::give(path, user::invoking());
-                }
-                Ok(())
+                written.map_err(|error| failed(path, &error))
             }
         }
     }
 }
 
-fn failed(error: &WriteError) -> Failure {
-    Failure::Measured(format!("{error}: make room, or name another file"))
+fn failed(path: &Path, error: &io::Error) -> Failure {
+    Failure::Measured(match error.kind() {
+        io::ErrorKind::AlreadyExists => unwritable(path, error),
+        _ => format!("cannot write {}: {error}: make room, or name another file", path.display()),
+    })
 }

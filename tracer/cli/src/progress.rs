@@ -1,7 +1,6 @@
 //! What the user sees while a run goes on: one line on stderr, if that is a terminal.
 
 use indicatif::{ProgressBar, ProgressStyle};
-use std::time::Duration;
 
 /// The line.
 pub struct Progress {
@@ -17,7 +16,7 @@ impl Progress {
         if let Ok(style) = ProgressStyle::with_template("{spinner} {prefix} {msg}") {
             bar.set_style(style);
         }
-        bar.enable_steady_tick(Duration::from_millis(120));
+        // Drawn whenever something is told: a thread that draws by itself would be one more with rights.
         Progress { bar, trials }
     }
 

@@ -4,12 +4,13 @@ use crate::environment;
 use crate::failure::Failure;
 use crate::live::seen;
 use crate::output;
+use crate::outputs::Outputs;
 use crate::privileges;
 use crate::quantity;
 use crate::recording;
 use crate::run::{catch_signals, preflight, ring_bytes};
 use crate::signals::Signals;
-use crate::tracer::{Findings, Settings, Tracer};
+use crate::tracer::{Findings, Later, Settings, Tracer};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -92,6 +93,10 @@ pub struct RecordArgs {
     #[arg(long)]
     pub payload: bool,
 
+    /// Replace files that are there already
+    #[arg(long)]
+    pub force: bool,
+
     /// Begin a new file when one has so many bytes
     #[arg(long, value_name = "BYTES", value_parser = quantity::bytes)]
     pub rotate_size: Option<u64>,
@@ -118,12 +123,17 @@ type Discard = fn(&Delivery);
 /// Nothing can be traced, or the file cannot be written.
 pub fn run(args: &RecordArgs) -> Result<ExitCode, Failure> {
     let rotation = rotation(args)?;
+    let rotates = args.rotate_size.is_some() || args.rotate_time.is_some();
+    let outputs = Outputs::of(std::iter::once(&args.output), args.force)?;
+    outputs.allow(&args.output, rotates)?;
+    outputs.seal()?;
     preflight()?;
     let signals = catch_signals()?;
-    privileges::shed();
     let environment = environment::describe(0);
     let settings = wirelap_recording::Settings { shown: args.stage.into(), payload: args.payload };
-    let recorder = recording::create(&args.output, settings, rotation, &environment, &args.decode)?;
+    let recorder =
+        recording::create(&outputs, &args.output, settings, rotation, &environment, &args.decode)?;
+    privileges::confine_tracer();
     let tracer = Tracer::start(&tracing(args), (|_| {}) as Discard, Some(recorder))?;
     let hooks = tracer.hooks().to_vec();
     watch(args, &tracer, &signals);
@@ -181,6 +191,8 @@ fn tracing(args: &RecordArgs) -> Settings {
             ..wirelap_capture::Config::default()
         },
         decode: args.decode.clone(),
+        later: Later::Nothing,
+        alternates: false,
         drain: false,
         publish: false,
     }

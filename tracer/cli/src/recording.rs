@@ -6,7 +6,7 @@
 use crate::annotate;
 use crate::failure::Failure;
 use crate::machine;
-use crate::workload::user;
+use crate::outputs::{Outputs, unwritable};
 use serde_json::{Value, json};
 use std::fs;
 use std::io;
@@ -23,6 +23,7 @@ use wirelap_report::{Environment, RunReport};
 /// # Errors
 /// The file cannot be created.
 pub fn create(
+    outputs: &Outputs,
     path: &Path,
     settings: Settings,
     rotation: Rotation,
@@ -30,9 +31,9 @@ pub fn create(
     decode: &[(u16, String)],
 ) -> Result<Recorder, Failure> {
     let encoder = Encoder::new(section(environment), settings, Box::new(device_name));
-    let mut recorder = Recorder::create(path, encoder, rotation).map_err(|failed| {
-        Failure::Usage(format!("{failed}: name a file in a folder that can be written"))
-    })?;
+    let store = Box::new(outputs.clone());
+    let mut recorder = Recorder::create_in(store, path, encoder, rotation)
+        .map_err(|failed| Failure::Usage(unwritable(&failed.path, &failed.error)))?;
     let payload = if settings.payload { KEPT } else { "cut" };
     recorder.hold(annotate::LIVE);
     recorder.standing_note(Note { subject: "payload", text: payload });
@@ -68,12 +69,7 @@ pub fn note_end(recorder: &mut Recorder, at: Nanos) {
 /// Not everything could be written.
 pub fn close(mut recorder: Recorder, report: &RunReport) -> Result<Written, Failure> {
     note_report(&mut recorder, report);
-    let written = recorder.close().map_err(|failed| unwritten(&failed))?;
-    for path in &written.files {
-        // Root's file in a user's folder would be in the way; that it stays so is no harm.
-        let _ = user::give(path, user::invoking().filter(|_| path.is_file()));
-    }
-    Ok(written)
+    recorder.close().map_err(|failed| unwritten(&failed))
 }
 
 /// Likewise, as what ends the program.
@@ -195,8 +191,11 @@ mod tests {
         let settings = Settings { payload: true, ..Settings::default() };
         let decode = [(1234, "mqtt".to_owned())];
         let environment = Environment { kernel: "6.1".into(), ..Environment::default() };
+        let outputs = Outputs::new(false, None);
+        outputs.allow(&path, false).unwrap();
+        let rotation = Rotation::default();
         let mut recorder =
-            create(&path, settings, Rotation::default(), &environment, &decode).unwrap();
+            create(&outputs, &path, settings, rotation, &environment, &decode).unwrap();
         let label = Label {
             name: "mqtt".into(),
             broker: Some("mosquitto".into()),

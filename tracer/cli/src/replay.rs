@@ -8,6 +8,7 @@ use crate::environment;
 use crate::failure::Failure;
 use crate::hosts;
 use crate::live::seen;
+use crate::outputs::Outputs;
 use crate::recording::{self, Told};
 use observed::Seen;
 use std::collections::BTreeMap;
@@ -125,8 +126,8 @@ impl<F: Follower> Replay<F> {
     }
 
     /// Writes what is read again, with what became of its messages. Whoever follows is given no deliveries then.
-    pub fn annotate(&mut self, to: &Path) {
-        self.copy = Some(Copy::to(to));
+    pub fn annotate(&mut self, to: &Path, outputs: &Outputs) {
+        self.copy = Some(Copy::to(to, outputs));
         self.keeps_topics = true;
     }
 

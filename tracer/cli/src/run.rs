@@ -6,16 +6,19 @@ use crate::cost;
 use crate::environment;
 use crate::failure::Failure;
 use crate::output::Json;
+use crate::outputs::Outputs;
 use crate::plan::{self, Pacing, Plan, Trial};
 use crate::privileges;
 use crate::progress::Progress;
 use crate::results;
 use crate::signals::Signals;
-use crate::tracer::{self, Settings};
+use crate::steward::{Duty, Steward};
+use crate::tracer::{self, Later, Settings};
 use crate::trial::{self, Context, Outcome};
 use crate::workload::Shop;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 use wirelap_capture::Datagrams;
 use wirelap_contract::LinkTransport;
 use wirelap_events::Pid;
@@ -26,14 +29,20 @@ use wirelap_report::{Environment, Kind, Reliability, RunReport, RunResult, Scena
 /// # Errors
 /// Nothing could be measured, or the results could not be written.
 pub fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
-    let json = Json::open(args.json.as_deref())?;
+    let steward = Steward::start(Duty::Workloads)?;
+    let outputs = Outputs::new(args.force, Some(Arc::clone(&steward)));
+    let json = Json::open(args.json.as_deref(), &outputs)?;
     preflight()?;
-    let shop = Shop::open(&args.workload.programs)?;
+    let shop = Shop::open(Arc::clone(&steward), &args.workload.programs)?;
     let plan = plan::plan(args, &Catalogue::ask(&shop)?)?;
+    if let Some(path) = &args.pcapng {
+        outputs.allow(path, plan.trials.len() > 1)?;
+    }
     let signals = catch_signals()?;
-    privileges::shed();
+    outputs.seal()?;
+    privileges::confine_tracer();
     let environment = environment::describe(plan.seed);
-    let outcomes = measure(args, &plan, &shop, &signals, &environment)?;
+    let outcomes = measure(args, &plan, &shop, &outputs, &signals, &environment)?;
     let report = report(args, &plan, environment, &outcomes);
     json.write(&report, &told(&report, args.explain))?;
     match verdict(&outcomes, plan.trials.len()).or_else(|| distrust(&report)) {
@@ -71,6 +80,7 @@ fn measure(
     args: &RunArgs,
     plan: &Plan,
     shop: &Shop,
+    outputs: &Outputs,
     signals: &Signals,
     environment: &Environment,
 ) -> Result<Vec<Outcome>, Failure> {
@@ -78,18 +88,23 @@ fn measure(
     let mut outcomes = Vec::new();
     for (number, trial) in (1..).zip(&plan.trials) {
         progress.begin(number, &trial.title());
+        let is_measured = args.measure_cost && trial.repetition == 1;
+        let is_last = number == plan.trials.len();
+        let later = if is_last && !is_measured { Later::Nothing } else { Later::Another };
         let context = Context {
             shop,
+            outputs,
             signals,
-            settings: settings(&args.tracer, trial),
+            settings: settings(&args.tracer, trial, later),
             progress: &progress,
             pcapng: pcapng(args, plan.trials.len(), number),
             environment,
             turns: None,
         };
         let mut outcome = trial::run(&context, trial)?;
-        if args.measure_cost && trial.repetition == 1 {
-            outcome.slowdown = cost::measure(&context, &outcome)?;
+        if is_measured {
+            let later = if is_last { Later::Nothing } else { Later::Another };
+            outcome.slowdown = cost::measure(&context, &outcome, later)?;
         }
         let stop = outcome.interrupted.is_some();
         outcomes.push(outcome);
@@ -107,7 +122,7 @@ fn pcapng(args: &RunArgs, trials: usize, number: usize) -> Option<PathBuf> {
 }
 
 /// What the tracer of a trial is told: our own children and their ports, nothing else.
-fn settings(args: &TracerArgs, trial: &Trial) -> Settings {
+fn settings(args: &TracerArgs, trial: &Trial, later: Later) -> Settings {
     Settings {
         capture: wirelap_capture::Config {
             pids: vec![Pid(std::process::id())],
@@ -120,6 +135,8 @@ fn settings(args: &TracerArgs, trial: &Trial) -> Settings {
             ..wirelap_capture::Config::default()
         },
         decode: Vec::new(),
+        later,
+        alternates: false,
         drain: true,
         publish: false,
     }

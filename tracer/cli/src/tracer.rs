@@ -4,9 +4,11 @@ use crate::annotate::Annotator;
 use crate::cost::Turn;
 use crate::failure::Failure;
 use crate::machine::{self, Meter};
+use crate::privileges;
 use crate::quantity::Sampling;
 use crate::recording;
 use crate::turns::{Turns, Windows};
+use rustix::thread::CapabilitySet;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
@@ -36,6 +38,16 @@ const QUIET: Duration = Duration::from_millis(100);
 /// The end is not waited for longer than this.
 const DRAIN: Duration = Duration::from_secs(3);
 
+/// What will be attached once the probes are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Later {
+    /// Nothing: the rights for it are given up.
+    #[default]
+    Nothing,
+    /// The probes of another tracer.
+    Another,
+}
+
 /// What is traced and how.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
@@ -43,6 +55,10 @@ pub struct Settings {
     pub capture: wirelap_capture::Config,
     /// Ports whose protocol the user knows.
     pub decode: Vec<(u16, String)>,
+    /// What will be attached later.
+    pub later: Later,
+    /// The probes will be attached and detached by turns.
+    pub alternates: bool,
     /// At the end, wait until no event comes any more.
     pub drain: bool,
     /// Publish snapshots while tracing.
@@ -129,8 +145,18 @@ impl<S: DeliverySink + Send + 'static> Tracer<S> {
         sink: S,
         recorder: Option<Recorder>,
     ) -> Result<Tracer<S>, Failure> {
-        let capture = Capture::attach(&settings.capture).map_err(|error| refused(&error))?;
+        let mut recorder = recorder;
+        privileges::resume();
+        let attached = Capture::attach(&settings.capture);
+        let capture = attached.map_err(|error| {
+            // An empty one would be in the way of the next.
+            recorder.take().into_iter().for_each(Recorder::discard);
+            refused(&error)
+        })?;
         let hooks = hooks(&capture);
+        let needed = capture.rights_still_needed(settings.alternates);
+        let needed = needed.iter().map(|&(_, bit)| 1 << bit).sum();
+        let needed = CapabilitySet::from_bits_retain(needed);
         let config = wirelap_correlate::Config {
             decode: settings.decode.clone(),
             listening: crate::listening::ports(),
@@ -157,8 +183,15 @@ impl<S: DeliverySink + Send + 'static> Tracer<S> {
         };
         let thread = thread::Builder::new()
             .name("capture".into())
-            .spawn(move || work.run())
+            .spawn(move || {
+                privileges::keep(needed);
+                work.run()
+            })
             .map_err(|error| Failure::Machine(format!("cannot start a thread: {error}")))?;
+        match settings.later {
+            Later::Nothing => privileges::keep(CapabilitySet::empty()),
+            Later::Another => privileges::rest(),
+        }
         Ok(Tracer { orders: Orders(orders), thread: Some(thread), latest, hooks })
     }
 

@@ -5,6 +5,7 @@ use crate::compare::{self, Records};
 use crate::cost::Turn;
 use crate::failure::Failure;
 use crate::live;
+use crate::outputs::Outputs;
 use crate::plan::{Pacing, Trial};
 use crate::progress::Progress;
 use crate::quantity::Sampling;
@@ -37,6 +38,8 @@ const LOOK: Duration = Duration::from_millis(100);
 pub struct Context<'a> {
     /// The workloads' program and folder.
     pub shop: &'a Shop,
+    /// Who creates files.
+    pub outputs: &'a Outputs,
     /// The user's wish to stop.
     pub signals: &'a Signals,
     /// What the tracer is told.
@@ -57,7 +60,7 @@ impl Context<'_> {
         let Some(path) = &self.pcapng else { return Ok(None) };
         let settings = wirelap_recording::Settings { payload: true, ..Default::default() };
         let rotation = Rotation::default();
-        recording::create(path, settings, rotation, self.environment, &[]).map(Some)
+        recording::create(self.outputs, path, settings, rotation, self.environment, &[]).map(Some)
     }
 
     /// What the trace alone says, for the recording.
@@ -112,7 +115,8 @@ pub fn run(context: &Context<'_>, trial: &Trial) -> Result<Outcome, Failure> {
     let expected = usize::try_from(trial.messages.unwrap_or(0)).unwrap_or(usize::MAX);
     let tally = tally(trial, Tally::new(expected, Arc::clone(&counted)));
     let recorder = context.recorder()?;
-    let tracer = Tracer::start(&context.settings, tally, recorder)?;
+    let settings = Settings { alternates: context.turns.is_some(), ..context.settings.clone() };
+    let tracer = Tracer::start(&settings, tally, recorder)?;
     let hooks = tracer.hooks().to_vec();
     let mut cast = Cast::new(trial, context.shop, context.signals, tracer.orders());
     let trouble = play(context, trial, &tracer, &mut cast, &counted).err();
@@ -262,7 +266,8 @@ fn read_records(trial: &Trial, cast: &Cast<'_>) -> Result<Option<Records>, Strin
     if !trial.truth {
         return Ok(None);
     }
-    let files = cast.crew.children().iter().filter_map(|child| child.truth.as_ref());
     // One that never got ready has none.
-    Records::read(files.filter(|file| file.exists())).map(Some)
+    let ready = cast.crew.children().iter().filter(|child| child.ready.is_some());
+    let files = ready.filter_map(|child| child.truth.as_ref());
+    Records::read(files).map(Some)
 }

@@ -18,6 +18,8 @@ mod hosts;
 mod mqtt;
 #[path = "e2e/offline.rs"]
 mod offline;
+#[path = "e2e/rights.rs"]
+mod rights;
 #[path = "e2e/why.rs"]
 mod why;
 

@@ -2,14 +2,43 @@
 
 use crate::recorder::{Rotation, WriteFailed};
 use std::collections::VecDeque;
-use std::fs::{self, File};
+use std::fmt::Debug;
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+
+/// Creates files and removes them.
+pub trait Store: Debug + Send {
+    /// An empty file of this name.
+    ///
+    /// # Errors
+    /// It cannot be created.
+    fn create(&mut self, path: &Path) -> io::Result<File>;
+
+    /// Removes a file that was created. One that is not there any more is not in the way.
+    fn remove(&mut self, path: &Path);
+}
+
+/// Files that their owner alone can read. One that is there already is replaced.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Plain;
+
+impl Store for Plain {
+    fn create(&mut self, path: &Path) -> io::Result<File> {
+        OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)
+    }
+
+    fn remove(&mut self, path: &Path) {
+        let _ = fs::remove_file(path);
+    }
+}
 
 /// Files that are being written.
 #[derive(Debug)]
 pub struct Files {
     path: PathBuf,
+    store: Box<dyn Store>,
     rotation: Rotation,
     sink: Sink,
     /// Bytes of the file that is being written, all of them whole blocks.
@@ -34,9 +63,14 @@ impl Files {
     ///
     /// # Errors
     /// It cannot be created.
-    pub fn create(path: &Path, rotation: Rotation) -> Result<Files, WriteFailed> {
+    pub fn create(
+        store: Box<dyn Store>,
+        path: &Path,
+        rotation: Rotation,
+    ) -> Result<Files, WriteFailed> {
         let mut files = Files {
             path: path.to_owned(),
+            store,
             rotation,
             sink: Sink::Stdout,
             len: 0,
@@ -70,7 +104,7 @@ impl Files {
         } else {
             self.path.clone()
         };
-        self.sink = match File::create(&path) {
+        self.sink = match self.store.create(&path) {
             Ok(file) => Sink::File(file),
             Err(error) => return self.failed = Some(WriteFailed { path, error }),
         };
@@ -79,9 +113,15 @@ impl Files {
         let most = self.rotation.files.filter(|_| self.rotation.is_on());
         while most.is_some_and(|most| self.kept.len() > most.max(1)) {
             if let Some(old) = self.kept.pop_front() {
-                // One that somebody has moved away is not in the way.
-                let _ = fs::remove_file(old);
+                self.store.remove(&old);
             }
+        }
+    }
+
+    /// Removes all of them.
+    pub fn discard(mut self) {
+        for path in self.kept.drain(..) {
+            self.store.remove(&path);
         }
     }
 

@@ -43,7 +43,7 @@ mod verbatim;
 mod wire;
 
 pub use encode::{DeviceName, Encoder, Section, Settings, Shown};
-pub use files::numbered;
+pub use files::{Store, numbered};
 pub use hold::Limits;
 pub use message::{Passage, Passages};
 pub use open::{open, uncompressed};

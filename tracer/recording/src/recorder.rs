@@ -1,6 +1,6 @@
 //! What is being recorded on its way into files: encoded, kept back for what is told of messages, written.
 
-use crate::files::Files;
+use crate::files::{Files, Plain, Store};
 use crate::hold::{Hold, Released};
 use crate::{Encoder, Entry, Limits, Note, Passage, Passages};
 use std::io;
@@ -79,12 +79,25 @@ impl Recorder {
         encoder: Encoder,
         rotation: Rotation,
     ) -> Result<Recorder, WriteFailed> {
+        Recorder::create_in(Box::new(Plain), path, encoder, rotation)
+    }
+
+    /// The same with whatever creates the files.
+    ///
+    /// # Errors
+    /// As [`Recorder::create`].
+    pub fn create_in(
+        store: Box<dyn Store>,
+        path: &Path,
+        encoder: Encoder,
+        rotation: Rotation,
+    ) -> Result<Recorder, WriteFailed> {
         let mut recorder = Recorder {
             encoder,
             hold: None,
             is_packet_last: false,
             rotation,
-            files: Files::create(path, rotation)?,
+            files: Files::create(store, path, rotation)?,
             filled: 0,
             waiting: 0,
             span: None,
@@ -153,6 +166,11 @@ impl Recorder {
     /// Writes something down in each file.
     pub fn standing_note(&mut self, note: Note<'_>) {
         self.encoder.standing_note(note);
+    }
+
+    /// Removes the files.
+    pub fn discard(self) {
+        self.files.discard();
     }
 
     /// Writes the rest.

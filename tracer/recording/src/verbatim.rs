@@ -4,7 +4,7 @@
 //! made one of unknown length (draft-ietf-opsawg-pcapng §4.1), as it grows. Nothing else of a block is changed.
 
 use crate::block::{self, Blocks, Body, option};
-use crate::files::Files;
+use crate::files::{Files, Plain, Store};
 use crate::hold::{Hold, Released, ShownPacket};
 use crate::read::{Block, section_for};
 use crate::{
@@ -45,9 +45,21 @@ impl Verbatim {
     /// # Errors
     /// It cannot be created.
     pub fn create(path: &Path, limits: Limits) -> Result<Verbatim, WriteFailed> {
+        Verbatim::create_in(Box::new(Plain), path, limits)
+    }
+
+    /// The same with whatever creates the file.
+    ///
+    /// # Errors
+    /// As [`Verbatim::create`].
+    pub fn create_in(
+        store: Box<dyn Store>,
+        path: &Path,
+        limits: Limits,
+    ) -> Result<Verbatim, WriteFailed> {
         Ok(Verbatim {
             hold: Hold::new(limits),
-            files: Files::create(path, Rotation::default())?,
+            files: Files::create(store, path, Rotation::default())?,
             has_section: false,
             frames: 0,
             is_packet_last: false,

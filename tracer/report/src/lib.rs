@@ -38,7 +38,7 @@ pub mod table;
 pub mod trace;
 pub mod unknown;
 pub mod why;
-pub mod write;
+mod write;
 
 pub use clocks::{ClockOffset, HostClock};
 pub use distribution::{Distribution, Samples};
@@ -52,4 +52,4 @@ pub use run::{
 pub use scenario::{Kind, Pacing, Scenario};
 pub use unknown::{Unknown, UnknownTraffic};
 pub use why::Why;
-pub use write::{WriteError, write_json};
+pub use write::write_json;

@@ -9,6 +9,7 @@ mod filter;
 mod life;
 mod packets;
 mod raw;
+mod rights;
 mod sched;
 mod support;
 mod tcp;

@@ -173,7 +173,7 @@ impl Seen {
         self.bodies(send).filter(|send| send.socket == of).collect()
     }
 
-    fn sends_at(&self, port: u16) -> Vec<Send> {
+    pub fn sends_at(&self, port: u16) -> Vec<Send> {
         let id = self.sockets.values().find(|socket| socket.local.port() == port).map(|s| s.id);
         id.map(|id| self.sends(id)).unwrap_or_default()
     }

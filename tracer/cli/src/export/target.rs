@@ -1,21 +1,19 @@
 //! Where an export goes: all of it, or nothing.
 
 use crate::failure::Failure;
-use crate::workload::user;
+use crate::outputs::{Outputs, unwritable};
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use std::fs::{File, OpenOptions, Permissions};
+use std::fs::File;
 use std::io::{self, BufWriter, Write};
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use tempfile::NamedTempFile;
 
 /// A file that is being written; gone if it is not kept.
 pub struct Target {
     /// Events come in pieces of some bytes.
     out: BufWriter<Packing>,
     path: PathBuf,
-    force: bool,
+    outputs: Outputs,
 }
 
 enum Packing {
@@ -30,10 +28,8 @@ struct Counted {
 }
 
 enum Place {
-    /// Beside the file that it will be.
-    New(NamedTempFile),
-    /// A device or a pipe.
-    Special(File),
+    /// Named when it is whole; or a device or a pipe.
+    File(File),
     Stdout(io::Stdout),
 }
 
@@ -42,30 +38,13 @@ impl Target {
     ///
     /// # Errors
     /// There is one already, or it cannot be created.
-    pub fn open(path: &Path, force: bool) -> Result<Target, Failure> {
-        let usage = |why: &dyn std::fmt::Display| {
-            Failure::Usage(format!("cannot write {}: {why}", path.display()))
-        };
+    pub fn open(path: &Path, outputs: Outputs) -> Result<Target, Failure> {
         let place = if path == Path::new("-") {
             Place::Stdout(io::stdout())
         } else {
-            match std::fs::metadata(path) {
-                Ok(there) if there.is_dir() => return Err(usage(&"it is a folder")),
-                Ok(there) if !there.is_file() => {
-                    let file = OpenOptions::new().write(true).open(path);
-                    Place::Special(file.map_err(|error| usage(&error))?)
-                }
-                Ok(_) if !force => {
-                    return Err(usage(
-                        &"it is there already: name another, or replace it with --force",
-                    ));
-                }
-                _ => {
-                    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-                    let file = NamedTempFile::new_in(folder.unwrap_or(Path::new(".")));
-                    Place::New(file.map_err(|error| usage(&error))?)
-                }
-            }
+            outputs.allow(path, false)?;
+            let file = outputs.begin(path);
+            Place::File(file.map_err(|error| Failure::Usage(unwritable(path, &error)))?)
         };
         let counted = Counted { out: place, bytes: 0 };
         let out = if path.extension().is_some_and(|ending| ending == "gz") {
@@ -74,7 +53,7 @@ impl Target {
             Packing::Plain(counted)
         };
         let out = BufWriter::with_capacity(1 << 18, out);
-        Ok(Target { out, path: path.to_owned(), force })
+        Ok(Target { out, path: path.to_owned(), outputs })
     }
 
     /// All is written: the file takes its name. Returns its length in bytes.
@@ -88,22 +67,7 @@ impl Target {
                 Packing::Gzip(packed) => packed.finish()?,
             };
         match out {
-            Place::New(file) => {
-                file.as_file().set_permissions(Permissions::from_mode(0o644))?;
-                // A full disk may come to light only now.
-                file.as_file().sync_data()?;
-                let kept = if self.force {
-                    file.persist(&self.path)
-                } else {
-                    file.persist_noclobber(&self.path)
-                };
-                kept.map_err(|error| error.error)?;
-                // Root's file in a user's folder would be in the way; that it stays so is no harm.
-                if rustix::process::geteuid().is_root() {
-                    let _ = user::give(&self.path, user::invoking());
-                }
-            }
-            Place::Special(mut file) => file.flush()?,
+            Place::File(file) => self.outputs.keep(&self.path, &file)?,
             Place::Stdout(mut stdout) => stdout.flush()?,
         }
         Ok(bytes)
@@ -151,16 +115,14 @@ impl Write for Counted {
 impl Write for Place {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
-            Place::New(file) => file.write(bytes),
-            Place::Special(file) => file.write(bytes),
+            Place::File(file) => file.write(bytes),
             Place::Stdout(stdout) => stdout.write(bytes),
         }
     }
 
     fn flush(&mut self) -> io::Result<()> {
         match self {
-            Place::New(file) => file.flush(),
-            Place::Special(file) => file.flush(),
+            Place::File(file) => file.flush(),
             Place::Stdout(stdout) => stdout.flush(),
         }
     }

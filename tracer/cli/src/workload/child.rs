@@ -2,15 +2,17 @@
 
 use super::Shop;
 use crate::failure::Failure;
-use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
+use crate::privileges;
+use crate::steward::{Started, Steward};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::collections::VecDeque;
+use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
-use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::path::PathBuf;
-use std::process::{Child as Process, ChildStdin, Command, ExitStatus, Stdio};
+use std::os::fd::OwnedFd;
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread;
 use wirelap_contract::{Done, Ready, Role, Spec};
 
 /// Lines of its stderr that are kept.
@@ -42,15 +44,19 @@ pub struct Child {
     /// Its DONE, once it came.
     pub done: Option<Done>,
     /// Where it writes the truth, if it does.
-    pub truth: Option<PathBuf>,
-    process: Process,
-    stdin: Option<ChildStdin>,
+    pub truth: Option<File>,
+    steward: Arc<Steward>,
+    pid: u32,
+    /// Refers to the process, and not to another that is given its id.
+    process: OwnedFd,
+    stdin: Option<File>,
     status: Option<ExitStatus>,
     last_words: Arc<Mutex<VecDeque<String>>>,
 }
 
 impl Child {
-    /// Starts a process. What it says comes through `heard`, with `number` in front.
+    /// Starts a process, which writes records if `truth` says so. What it says comes through `heard`, with `number` in
+    /// front.
     ///
     /// # Errors
     /// It cannot be executed.
@@ -59,29 +65,33 @@ impl Child {
         spec: &Spec,
         title: String,
         number: usize,
+        truth: bool,
         heard: Sender<(usize, Said)>,
     ) -> Result<Child, Failure> {
-        let mut process = command(shop, spec).spawn().map_err(|error| {
-            Failure::Machine(format!("cannot start {title}: {}: {error}", shop.program.display()))
-        })?;
-        let last_words = Arc::default();
-        if let Some(stdout) = process.stdout.take() {
-            thread::spawn(move || listen(stdout, number, &heard));
-        }
-        if let Some(stderr) = process.stderr.take() {
-            let last_words = Arc::clone(&last_words);
-            thread::spawn(move || remember(stderr, &last_words));
-        }
-        let stdin = process.stdin.take();
-        let (role, truth) = (spec.role, spec.truth.clone());
+        let failed = |error: &dyn std::fmt::Display| {
+            Failure::Machine(format!("cannot start {title}: {}: {error}", shop.program))
+        };
+        let Started { pid, files } =
+            shop.start(spec.to_args(), truth).map_err(|error| failed(&error))?;
+        let mut files = files.into_iter();
+        let mut next = || files.next().ok_or_else(|| failed(&"its pipes are missing"));
+        let (stdin, stdout, stderr) = (next()?.into(), File::from(next()?), File::from(next()?));
+        let process = next()?;
+        let last_words: Arc<Mutex<VecDeque<String>>> = Arc::default();
+        let remembered = Arc::clone(&last_words);
+        privileges::spawn("listen", move || listen(stdout, number, &heard))
+            .and_then(|_| privileges::spawn("remember", move || remember(stderr, &remembered)))
+            .map_err(|error| failed(&error))?;
         Ok(Child {
-            role,
+            role: spec.role,
             title,
             ready: None,
             done: None,
-            truth,
+            truth: files.next().map(File::from),
+            steward: Arc::clone(&shop.steward),
+            pid,
             process,
-            stdin,
+            stdin: Some(stdin),
             status: None,
             last_words,
         })
@@ -89,7 +99,7 @@ impl Child {
 
     /// Its process id.
     pub fn pid(&self) -> u32 {
-        self.process.id()
+        self.pid
     }
 
     /// The id of the process that does the work: a broker may be a child of the one we started.
@@ -108,7 +118,7 @@ impl Child {
     pub fn ask_to_end(&mut self) {
         self.stdin = None;
         if !self.has_exited() {
-            self.signal(Signal::TERM);
+            self.steward.end_workload(self.pid);
         }
     }
 
@@ -117,18 +127,16 @@ impl Child {
         if self.status.is_some() {
             return true;
         }
-        let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
-        // An error means that there is no such child any more.
-        self.id().is_none_or(|id| !matches!(waitid(WaitId::Pid(id), options), Ok(None)))
+        // A descriptor of a process can be read from when the process has ended.
+        let mut process = [PollFd::new(&self.process, PollFlags::IN)];
+        !matches!(poll(&mut process, Some(&Timespec::default())), Ok(0))
     }
 
     /// Kills what is left of its process group and collects its status.
     pub fn reap(&mut self) -> Option<ExitStatus> {
         self.stdin = None;
         if self.status.is_none() {
-            // Its own children are in its group and may outlive it.
-            self.signal(Signal::KILL);
-            self.status = self.process.wait().ok();
+            self.status = self.steward.reap_workload(self.pid);
         }
         self.status
     }
@@ -153,35 +161,12 @@ impl Child {
         let own = words.iter().rev().find_map(|line| line.strip_prefix("wirelap-workload: "));
         own.or(words.back().map(String::as_str)).map(|line| line.trim().to_owned())
     }
-
-    fn id(&self) -> Option<Pid> {
-        Pid::from_raw(i32::try_from(self.process.id()).ok()?)
-    }
-
-    /// Only before it is waited for: afterwards its id can be another process's.
-    fn signal(&self, signal: Signal) {
-        if let Some(id) = self.id() {
-            let _ = kill_process_group(id, signal);
-        }
-    }
 }
 
 impl Drop for Child {
     fn drop(&mut self) {
         self.reap();
     }
-}
-
-fn command(shop: &Shop, spec: &Spec) -> Command {
-    let mut command = shop.command();
-    command
-        .args(spec.to_args())
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        // A Ctrl-C on the terminal reaches us alone; we then stop the workloads in order.
-        .process_group(0);
-    command
 }
 
 fn listen(stdout: impl Read, number: usize, heard: &Sender<(usize, Said)>) {

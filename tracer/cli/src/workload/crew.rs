@@ -61,15 +61,10 @@ impl<'a> Crew<'a> {
     ///
     /// # Errors
     /// It cannot be executed.
-    pub fn start(&mut self, mut spec: Spec, title: String, truth: bool) -> Result<usize, Trouble> {
+    pub fn start(&mut self, spec: &Spec, title: String, truth: bool) -> Result<usize, Trouble> {
         let number = self.children.len();
-        if truth && spec.role != Role::Broker {
-            let path = self.shop.folder().join(format!("truth-{number}"));
-            // The trial before may have left one.
-            let _ = std::fs::remove_file(&path);
-            spec.truth = Some(path);
-        }
-        let child = Child::start(self.shop, &spec, title, number, self.say.clone())?;
+        let truth = truth && spec.role != Role::Broker;
+        let child = Child::start(self.shop, spec, title, number, truth, self.say.clone())?;
         self.children.push(child);
         Ok(number)
     }

@@ -1,4 +1,4 @@
-//! Workload processes: where their program is, as whom they run, starting, hearing and stopping them.
+//! Workload processes: as whom they run, hearing and stopping them. A steward starts them.
 
 pub mod child;
 pub mod crew;

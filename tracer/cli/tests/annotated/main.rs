@@ -20,7 +20,12 @@ fn root() -> PathBuf {
 
 fn analyze(files: &[&Path], to: &Path) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_wirelap"));
-    command.arg("analyze").args(files).args([Path::new("--annotate"), to]).output().unwrap()
+    command
+        .args(["analyze", "--force"])
+        .args(files)
+        .args([Path::new("--annotate"), to])
+        .output()
+        .unwrap()
 }
 
 fn annotate(file: &Path, to: &Path) {

@@ -174,9 +174,14 @@ impl Bench {
         });
     }
 
+    /// What is in the folder for temporary files.
+    pub fn temporary(&self) -> Vec<PathBuf> {
+        fs::read_dir(self.temp.path()).unwrap().flatten().map(|entry| entry.path()).collect()
+    }
+
     /// No temporary file is left.
     pub fn assert_clean(&self) {
-        let left: Vec<_> = fs::read_dir(self.temp.path()).unwrap().flatten().collect();
+        let left = self.temporary();
         assert!(left.is_empty(), "left behind: {left:?}");
     }
 }
@@ -188,8 +193,9 @@ pub struct Call {
 }
 
 impl Call {
+    /// With the report in a file, in place of an earlier one.
     pub fn json(mut self) -> Call {
-        self.command.arg("--json").arg(&self.json);
+        self.command.arg("--force").arg("--json").arg(&self.json);
         self
     }
 
@@ -243,6 +249,15 @@ pub struct Ended {
 }
 
 impl Running {
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// How often its threads have been given the CPU.
+    pub fn switches(&self) -> u64 {
+        sleeps(self.pid())
+    }
+
     pub fn is_running(&self) -> bool {
         state(self.child.id()).is_some_and(|state| state != 'Z')
     }
@@ -291,7 +306,7 @@ pub fn alive(pids: &[u32]) -> Vec<u32> {
     pids.iter().copied().filter(|&pid| state(pid).is_some_and(|state| state != 'Z')).collect()
 }
 
-fn kill(pid: u32, signal: Signal) {
+pub fn kill(pid: u32, signal: Signal) {
     kill_process(Pid::from_raw(i32::try_from(pid).unwrap()).unwrap(), signal).unwrap();
 }
 
@@ -307,11 +322,11 @@ fn stat(pid: u32) -> Option<(char, u32)> {
     Some((fields.next()?.chars().next()?, fields.next()?.parse().ok()?))
 }
 
-fn state(pid: u32) -> Option<char> {
+pub fn state(pid: u32) -> Option<char> {
     stat(pid).map(|(state, _)| state)
 }
 
-fn words_of(pid: u32) -> Vec<String> {
+pub fn words_of(pid: u32) -> Vec<String> {
     let cmdline = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     cmdline.split(|&b| b == 0).map(|word| String::from_utf8_lossy(word).into_owned()).collect()
 }
@@ -325,6 +340,11 @@ fn sleeps(pid: u32) -> u64 {
         line.trim().parse().ok()
     };
     status.filter_map(count).sum()
+}
+
+/// Its children.
+pub fn children(pid: u32) -> Vec<u32> {
+    processes().into_iter().filter(|&child| parent_of(child) == Some(pid)).collect()
 }
 
 fn parent_of(pid: u32) -> Option<u32> {

@@ -1,0 +1,166 @@
+//! What the steward does.
+
+use super::shop::Shop;
+use super::wire::{Answer, Request, receive, send};
+use super::{Duty, WORD};
+use crate::outputs::Names;
+use crate::privileges;
+use crate::signals::Signals;
+use rustix::net::SocketType;
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
+use std::collections::HashMap;
+use std::ffi::OsString;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::Path;
+use std::process::{Child, ExitCode, Stdio};
+
+/// Serves until wirelap is gone, if this process is a steward. Otherwise `None`.
+pub fn serve_if_asked() -> Option<ExitCode> {
+    let mut args = std::env::args_os().skip(1);
+    if args.next()? != WORD {
+        return None;
+    }
+    let told = args.next();
+    let duty = Duty::ALL.into_iter().find(|duty| told.as_ref().is_some_and(|t| t == duty.word()));
+    let socket = io::stdin();
+    let is_ours = rustix::net::sockopt::socket_type(&socket) == Ok(SocketType::SEQPACKET);
+    let (Some(duty), true) = (duty, is_ours) else {
+        eprintln!("wirelap: {WORD} is for internal use (see `wirelap --help`)");
+        return Some(ExitCode::from(2));
+    };
+    let _ = rustix::thread::set_name(c"wirelap-steward");
+    privileges::confine(match duty {
+        Duty::Outputs => privileges::OUTPUTS,
+        Duty::Workloads => privileges::OUTPUTS | privileges::WORKLOADS,
+    });
+    // Who stops a whole group of processes stops wirelap, and that ends us when it has no more to ask.
+    let _signals = Signals::catch();
+    let mut steward = Serving::default();
+    while let Ok(Some((request, files))) = receive(socket.as_fd()) {
+        let (answer, files) = steward
+            .serve(request, files)
+            .unwrap_or_else(|error| (Answer::refused(&error), Vec::new()));
+        let files: Vec<_> = files.iter().map(AsFd::as_fd).collect();
+        if send(socket.as_fd(), &answer, &files).is_err() {
+            break;
+        }
+    }
+    Some(ExitCode::SUCCESS)
+}
+
+/// What it has in its care. Dropping it ends all of that.
+#[derive(Default)]
+struct Serving {
+    children: HashMap<u32, Child>,
+    /// After the children, which use its folder.
+    shop: Option<Shop>,
+    names: Names,
+    is_sealed: bool,
+}
+
+impl Serving {
+    fn serve(
+        &mut self,
+        request: Request,
+        mut files: Vec<OwnedFd>,
+    ) -> io::Result<(Answer, Vec<OwnedFd>)> {
+        let done = |result: io::Result<()>| result.map(|()| (Answer::Done, Vec::new()));
+        let file = |result: io::Result<OwnedFd>| result.map(|file| (Answer::Done, vec![file]));
+        match request {
+            Request::Prepare { .. } | Request::Allow { .. } if self.is_sealed => Err(sealed()),
+            Request::Prepare { variables } => {
+                let shop = self.shop.insert(Shop::open(variables)?);
+                let program = shop.shown.display().to_string();
+                Ok((Answer::Prepared { program }, Vec::new()))
+            }
+            Request::Start { args, truth } => self.start(args, truth),
+            Request::End { pid } => {
+                self.signal(pid, Signal::TERM);
+                done(Ok(()))
+            }
+            Request::Reap { pid } => {
+                let status = self.reap(pid).ok_or(io::ErrorKind::NotFound)?;
+                Ok((Answer::Ended { status }, Vec::new()))
+            }
+            Request::Allow { path, name, force, numbered } => {
+                let folder = files.pop().ok_or(io::ErrorKind::InvalidInput)?;
+                done(self.names.allow(Path::new(&path), folder, name, force, numbered))
+            }
+            Request::Seal => {
+                self.is_sealed = true;
+                done(Ok(()))
+            }
+            Request::Create { path } => file(self.names.create(Path::new(&path))),
+            Request::Begin { path } => file(self.names.begin(Path::new(&path))),
+            Request::Keep { path } => done(self.names.keep(Path::new(&path))),
+            Request::Remove { path } => done(self.names.remove(Path::new(&path))),
+        }
+    }
+
+    /// Starts the workloads' program as the workloads' user.
+    fn start(
+        &mut self,
+        mut args: Vec<OsString>,
+        truth: bool,
+    ) -> io::Result<(Answer, Vec<OwnedFd>)> {
+        let shop = self.shop.as_ref().ok_or_else(sealed)?;
+        let records = truth.then(|| shop.records()).transpose()?;
+        if let Some((_, path)) = &records {
+            args.extend(["--truth".into(), path.clone()]);
+        }
+        let mut child = shop
+            .command()
+            .args(args)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .process_group(0)
+            .spawn()?;
+        let mut files: Vec<OwnedFd> = Vec::new();
+        files.extend(child.stdin.take().map(Into::into));
+        files.extend(child.stdout.take().map(Into::into));
+        files.extend(child.stderr.take().map(Into::into));
+        let pid = child.id();
+        let id = id(pid).ok_or(io::ErrorKind::NotFound)?;
+        self.children.insert(pid, child);
+        files.push(pidfd_open(id, PidfdFlags::empty())?);
+        files.extend(records.map(|(file, _)| file));
+        Ok((Answer::Started { pid }, files))
+    }
+
+    /// Only before it is waited for: afterwards its id can be another process's.
+    fn signal(&self, pid: u32, signal: Signal) {
+        if let (true, Some(id)) = (self.children.contains_key(&pid), id(pid)) {
+            let _ = kill_process_group(id, signal);
+        }
+    }
+
+    fn reap(&mut self, pid: u32) -> Option<i32> {
+        // Its own children are in its group and may outlive it.
+        self.signal(pid, Signal::KILL);
+        let status = self.children.remove(&pid)?.wait();
+        Some(status.ok()?.into_raw())
+    }
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        let all: Vec<u32> = self.children.keys().copied().collect();
+        for &pid in &all {
+            self.signal(pid, Signal::KILL);
+        }
+        for pid in all {
+            self.reap(pid);
+        }
+    }
+}
+
+fn id(pid: u32) -> Option<Pid> {
+    Pid::from_raw(i32::try_from(pid).ok()?)
+}
+
+fn sealed() -> io::Error {
+    io::Error::other("that was not prepared: this is a defect of wirelap")
+}

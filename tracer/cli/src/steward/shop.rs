@@ -1,0 +1,243 @@
+//! Where workloads get what they need: their program and a folder of their own.
+
+use crate::workload::user::{self, User};
+use rustix::fs::{
+    FlockOperation, Gid, MemfdFlags, Mode, OFlags, Uid, fchmod, fchown, flock, fstat, memfd_create,
+};
+use rustix::io::{Errno, dup};
+use std::env;
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use tempfile::TempDir;
+
+const PROGRAM: &str = "wirelap-workload";
+
+/// What the names of the folders begin with.
+const PREFIX: &str = "wirelap-run-";
+
+/// The program, the user and the folder of the workloads. The folder goes away with this.
+#[derive(Debug)]
+pub struct Shop {
+    /// The program, for messages.
+    pub shown: PathBuf,
+    /// Whom it is started as; `None` for ourselves.
+    user: Option<User>,
+    /// What is executed.
+    program: PathBuf,
+    /// What tells the workloads where programs of others are.
+    variables: Vec<(OsString, OsString)>,
+    folder: TempDir,
+    /// As long as this is locked, the folder is in use.
+    _lock: File,
+    /// The program, where its user does not find the way to it.
+    _opened: Option<OwnedFd>,
+}
+
+impl Shop {
+    /// Finds the program and makes the folder. Folders that were left behind by a wirelap that was killed are removed.
+    ///
+    /// # Errors
+    /// The program is nowhere, or the temporary folder cannot be made.
+    pub fn open(variables: Vec<(OsString, OsString)>) -> io::Result<Shop> {
+        let shown = find()?;
+        let user = user::for_workloads();
+        remove_abandoned(&env::temp_dir(), user);
+        let make = || -> io::Result<Shop> {
+            let (folder, lock) = make_folder(&env::temp_dir())?;
+            let (mut program, mut opened) = (shown.clone(), None);
+            if !user.is_none_or(|user| can_reach(&shown, user)) {
+                let file = executable(&shown, user)?;
+                // Under its own name, which becomes that of the process.
+                program = folder.path().join(PROGRAM);
+                symlink(link_to(&file), &program)?;
+                opened = Some(file);
+            }
+            user::give(folder.path(), user)?;
+            Ok(Shop {
+                shown: shown.clone(),
+                user,
+                program,
+                variables,
+                folder,
+                _lock: lock,
+                _opened: opened,
+            })
+        };
+        make().map_err(|error| {
+            let temp = env::temp_dir();
+            let temp = temp.display();
+            io::Error::other(format!(
+                "cannot prepare a folder for the workloads under {temp}: {error}: set TMPDIR to a \
+                 folder with room"
+            ))
+        })
+    }
+
+    /// The program, to be started as the workloads' user with nothing of ours but the environment.
+    pub fn command(&self) -> Command {
+        let mut command = Command::new(&self.program);
+        command.current_dir("/").env("TMPDIR", self.folder.path()).env_remove("RUST_LOG");
+        command.envs(self.variables.iter().map(|(name, folder)| (name, folder)));
+        if let Some(user) = self.user {
+            let home = user.home().unwrap_or_else(|| self.folder.path().to_owned());
+            command.uid(user.uid).gid(user.gid).env("HOME", home);
+        }
+        command
+    }
+
+    /// A file that has no name, to be written by a process that is started next, and the name by which it finds it.
+    ///
+    /// # Errors
+    /// There is no room.
+    pub fn records(&self) -> io::Result<(OwnedFd, OsString)> {
+        let file: OwnedFd = tempfile::tempfile_in(self.folder.path())?.into();
+        fchmod(&file, Mode::from_raw_mode(0o600))?;
+        if let Some(user) = self.user {
+            fchown(&file, Some(Uid::from_raw(user.uid)), Some(Gid::from_raw(user.gid)))?;
+        }
+        // A duplicate is inherited.
+        let inherited = dup(&file)?;
+        let path = link_to(&inherited).into_os_string();
+        Ok((inherited, path))
+    }
+}
+
+/// The name of an open file in the process that has it.
+fn link_to(file: &OwnedFd) -> PathBuf {
+    PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()))
+}
+
+/// The program, open for whoever is started from here: it needs no way to it then. If the user may not execute it, either,
+/// that is a copy in memory.
+fn executable(program: &Path, user: Option<User>) -> io::Result<OwnedFd> {
+    let file = File::open(program)?;
+    let meta = file.metadata()?;
+    if user.is_none_or(|user| may(&meta, user, 0o5)) {
+        return Ok(dup(&file)?);
+    }
+    let memory = File::from(memfd_create(PROGRAM, MemfdFlags::CLOEXEC)?);
+    io::copy(&mut &file, &mut &memory)?;
+    fchmod(&memory, Mode::from_raw_mode(0o755))?;
+    // What is open for writing cannot be executed.
+    let read = File::open(format!("/proc/self/fd/{}", memory.as_raw_fd()))?;
+    Ok(dup(&read)?)
+}
+
+/// A new folder, locked.
+fn make_folder(temp: &Path) -> io::Result<(TempDir, File)> {
+    let private = fs::Permissions::from_mode(0o700);
+    loop {
+        let folder = tempfile::Builder::new()
+            .prefix(PREFIX)
+            .permissions(private.clone())
+            .tempdir_in(temp)?;
+        let lock = File::open(folder.path())?;
+        // Whatever the umask.
+        fs::set_permissions(folder.path(), private.clone())?;
+        let is_locked = flock(&lock, FlockOperation::NonBlockingLockExclusive).is_ok();
+        // Another wirelap that starts may have taken it for an abandoned one.
+        if is_locked && fstat(&lock)?.st_nlink > 0 {
+            return Ok((folder, lock));
+        }
+    }
+}
+
+/// Removes folders that nobody uses any more: their locks went away with their processes.
+fn remove_abandoned(temp: &Path, user: Option<User>) {
+    let own = rustix::process::geteuid().as_raw();
+    let is_ours = |uid: u32| uid == own || user.is_some_and(|user| user.uid == uid);
+    for entry in fs::read_dir(temp).into_iter().flatten().flatten() {
+        if !entry.file_name().to_string_lossy().starts_with(PREFIX) {
+            continue;
+        }
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let Ok(folder) = rustix::fs::open(entry.path(), flags, Mode::empty()) else { continue };
+        let owner = fstat(&folder).map(|stat| stat.st_uid);
+        if owner.is_ok_and(is_ours)
+            && flock(&folder, FlockOperation::NonBlockingLockExclusive) != Err(Errno::WOULDBLOCK)
+        {
+            // What cannot be removed is left to the system.
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
+/// `$WIRELAP_WORKLOAD`, or the file beside our own program.
+fn find() -> io::Result<PathBuf> {
+    if let Some(told) = env::var_os("WIRELAP_WORKLOAD") {
+        let told = PathBuf::from(told);
+        if told.is_file() {
+            return std::path::absolute(told);
+        }
+        let told = told.display();
+        return Err(io::Error::other(format!("$WIRELAP_WORKLOAD names {told}, which is no file")));
+    }
+    let beside = env::current_exe().map(|exe| exe.with_file_name(PROGRAM)).unwrap_or_default();
+    if beside.is_file() {
+        return Ok(beside);
+    }
+    Err(io::Error::other(format!(
+        "there is no {PROGRAM} at {}: build it with `cargo build -p {PROGRAM}`, or name it in \
+         $WIRELAP_WORKLOAD",
+        beside.display()
+    )))
+}
+
+/// Whether the user may execute the file and search every folder above it. Answers no when in doubt: it is then executed
+/// without the way to it.
+fn can_reach(program: &Path, user: User) -> bool {
+    let Ok(program) = program.canonicalize() else { return false };
+    program.ancestors().all(|path| fs::metadata(path).is_ok_and(|meta| may(&meta, user, 0o1)))
+}
+
+/// Whether the mode of a file gives the user all of these rights.
+fn may(meta: &fs::Metadata, user: User, rights: u32) -> bool {
+    let shift = match () {
+        () if meta.uid() == user.uid => 6,
+        () if meta.gid() == user.gid => 3,
+        () => 0,
+    };
+    meta.mode() >> shift & rights == rights
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_closed_folder_is_out_of_reach() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o700)).unwrap();
+        let program = folder.path().join("p");
+        fs::write(&program, "").unwrap();
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+        let stranger = User { uid: 4_000_000, gid: 4_000_000 };
+        assert!(!can_reach(&program, stranger), "the folder is its owner's alone");
+        let owner = fs::metadata(&program).unwrap();
+        assert!(can_reach(&program, User { uid: owner.uid(), gid: owner.gid() }));
+        assert!(!can_reach(Path::new("/nonexistent"), stranger));
+    }
+
+    #[test]
+    fn a_folder_that_nobody_uses_is_removed_and_one_in_use_is_not() {
+        let temp = tempfile::tempdir().unwrap();
+        let (used, _lock) = make_folder(temp.path()).unwrap();
+        let (abandoned, lock) = make_folder(temp.path()).unwrap();
+        fs::create_dir(abandoned.path().join("data")).unwrap();
+        let other = temp.path().join("wirelap-other");
+        fs::create_dir(&other).unwrap();
+        let (abandoned, used) = (abandoned.keep(), used.path().to_owned());
+        remove_abandoned(temp.path(), None);
+        assert!(abandoned.exists() && used.exists());
+        drop(lock);
+        remove_abandoned(temp.path(), None);
+        assert!(!abandoned.exists(), "nobody uses it any more");
+        assert!(used.exists() && other.exists());
+    }
+}
