@@ -1,7 +1,7 @@
 //! Sockets and the calls on them: send, ready, read.
 
 use crate::Correlator;
-use crate::flow::{Marks, Way};
+use crate::flow::{Claim, Marks, Way};
 use crate::join::{Carrier, Taker};
 use crate::marks::Sending;
 use crate::sockets::Call;
@@ -48,7 +48,7 @@ impl Correlator {
     fn bind(&mut self, at: Nanos, way: Way, socket: &Socket) {
         let Some(conversation) = self.flows.get_mut(way) else { return };
         let other = way.back().side;
-        conversation.is_nobodys = false;
+        conversation.claim = Claim::Possible;
         conversation.flow_mut(other).receiver = Some(socket.id);
         if matches!(socket.origin, Origin::Connected | Origin::Accepted) {
             conversation.opened.get_or_insert(at);

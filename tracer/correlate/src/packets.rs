@@ -1,7 +1,7 @@
 //! Packets: bytes in order, marks, the ledger.
 
 use crate::Correlator;
-use crate::flow::{Flow, Marks, Request, State, Way};
+use crate::flow::{Claim, Flow, Marks, Request, State, Way};
 use crate::marks::UdpMarks;
 use crate::sockets::Outgoing;
 use wirelap_events::{
@@ -63,7 +63,7 @@ impl Correlator {
         } else {
             self.syn(at, packet, tcp)
         };
-        if self.flows.get(way).is_some_and(|conversation| conversation.is_nobodys) {
+        if self.flows.get(way).is_some_and(|conversation| conversation.claim == Claim::Refused) {
             self.totals.anomalies += 1;
             return;
         }

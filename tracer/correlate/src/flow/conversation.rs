@@ -4,7 +4,7 @@ use super::identity::{content, identify};
 use super::known::Known;
 use super::pending::Pending;
 use super::recognition::Attempts;
-use super::{Carried, Finds, Flow, Found, Piece, Released, Unread};
+use super::{Carried, Claim, Finds, Flow, Found, Piece, Released, Unread};
 use crate::config::Config;
 use crate::correlator::Totals;
 use crate::ledger::Ledger;
@@ -70,8 +70,7 @@ pub struct Conversation {
     pub active: bool,
     /// An end is gone: soon no packet is expected any more.
     pub closed: bool,
-    /// Sockets of this host have another one open between the same addresses, and none has this one: it is nobody's.
-    pub is_nobodys: bool,
+    pub claim: Claim,
     /// The network namespaces that it was seen in; 0 stands for all of a capture's.
     places: Places,
     /// The translation of its addresses, if there is one.
@@ -269,7 +268,7 @@ impl Conversation {
             seen: now,
             active: false,
             closed: false,
-            is_nobodys: false,
+            claim: Claim::Possible,
             places: Places::default(),
             translation: None,
             compared: 0,

@@ -31,6 +31,7 @@ pub use topics::Topics;
 pub use translation::{COMPARED, Sightings};
 pub use unread::Unread;
 pub use unwrap::Unwrap;
+pub use window::Claim;
 
 use rustc_hash::FxHasher;
 use std::fmt;

@@ -1,6 +1,7 @@
 //! The conversations that are known.
 
 use super::known::Known;
+use super::window::Claim;
 use super::{Conversation, Flow, State};
 use crate::config::Config;
 use crate::rows::scope_of;
@@ -235,8 +236,28 @@ impl FlowTable {
         if !aliases.contains(&key) && aliases.try_push(key).is_err() {
             return;
         }
-        self.by_key.insert(key, way);
-        self.by_key.insert(key.reversed(), way.back());
+        self.place_first(key, way);
+        self.place_first(key.reversed(), way.back());
+    }
+
+    /// Packets with these addresses are of this one, unless their numbers go on in an older one.
+    fn place_first(&mut self, key: FlowKey, way: Way) {
+        if let Some(older) = self.by_key.insert(key, way)
+            && older.serial != way.serial
+        {
+            self.place_behind(key, older);
+        }
+    }
+
+    /// Packets with these addresses are of this one if their numbers go on there.
+    fn place_behind(&mut self, key: FlowKey, way: Way) {
+        if self.get(way).is_none_or(|conversation| conversation.closed) {
+            return;
+        }
+        let twins = self.twins.entry(key).or_default();
+        if twins.len() < TWINS {
+            twins.push(way);
+        }
     }
 
     /// A new conversation, in place of any older one between the same addresses: that one keeps the
@@ -255,7 +276,9 @@ impl FlowTable {
         conversation.enters(netns);
         let is_held =
             self.find(key).and_then(|older| self.get(older)).is_some_and(Conversation::is_held);
-        conversation.is_nobodys = is_held;
+        if is_held {
+            conversation.claim = Claim::Refused;
+        }
         let ports = [key.src.port(), key.dst.port()];
         let transport = key.transport;
         if let Some((_, protocol)) = self.overrides.iter().find(|(port, protocol)| {
@@ -265,14 +288,9 @@ impl FlowTable {
         }
         let way = Way { index: self.slab.insert(conversation), serial: self.serial, side: Side::A };
         for (key, way) in [(key, way), (key.reversed(), way.back())] {
-            let older = if is_held { Some(way) } else { self.by_key.insert(key, way) };
-            if let Some(older) = older
-                && self.get(older).is_some_and(|older| !older.closed)
-            {
-                let twins = self.twins.entry(key).or_default();
-                if twins.len() < TWINS {
-                    twins.push(older);
-                }
+            match is_held {
+                true => self.place_behind(key, way),
+                false => self.place_first(key, way),
             }
         }
         for end in ends(key) {
@@ -398,7 +416,7 @@ impl FlowTable {
 /// Conversations that are nobody's or that nothing is read from go first.
 fn rank_idle(conversation: &Conversation) -> (bool, bool, Nanos) {
     let is_read = !matches!(conversation.state, State::Ignored);
-    (!conversation.is_nobodys, is_read, conversation.seen)
+    (conversation.claim == Claim::Possible, is_read, conversation.seen)
 }
 
 fn way_of(index: usize, conversation: &Conversation) -> Way {

@@ -36,6 +36,14 @@ pub struct Window {
     strange: Option<(Seq, u8)>,
 }
 
+/// Whether a conversation can be somebody's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Claim {
+    Possible,
+    /// Sockets of this host have another one open between the same addresses, and none has this one.
+    Refused,
+}
+
 impl Flow {
     /// Whether its sending socket is known.
     fn has_sender(&self) -> bool {
