@@ -288,9 +288,10 @@ impl FlowTable {
         }
         let way = Way { index: self.slab.insert(conversation), serial: self.serial, side: Side::A };
         for (key, way) in [(key, way), (key.reversed(), way.back())] {
-            match is_held {
-                true => self.place_behind(key, way),
-                false => self.place_first(key, way),
+            if is_held {
+                self.place_behind(key, way);
+            } else {
+                self.place_first(key, way);
             }
         }
         for end in ends(key) {

