@@ -145,7 +145,7 @@ fn a_link_to_a_file_is_never_written_through() {
 /// Whoever reads what others have written can read files, and nothing else.
 #[test]
 fn rights_are_given_up_before_a_capture_is_read() {
-    /// CAP_DAC_READ_SEARCH (include/uapi/linux/capability.h).
+    /// `CAP_DAC_READ_SEARCH` (include/uapi/linux/capability.h).
     const READ: u64 = 1 << 2;
     for words in
         [&["analyze", "-"][..], &["export", "--perfetto", "-", "-o", "-"], &["explain", "-"]]

@@ -9,11 +9,11 @@ use std::fs;
 /// The sets of a thread in `/proc/PID/task/TID/status` (proc(5)).
 const SETS: [&str; 5] = ["CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"];
 
-/// CAP_CHOWN, CAP_DAC_OVERRIDE, CAP_FOWNER (include/uapi/linux/capability.h).
-const OUTPUTS: u64 = 1 << 0 | 1 << 1 | 1 << 3;
-/// CAP_KILL, CAP_SETGID, CAP_SETUID.
+/// `CAP_CHOWN`, `CAP_DAC_OVERRIDE`, `CAP_FOWNER` (include/uapi/linux/capability.h).
+const OUTPUTS: u64 = 1 | 1 << 1 | 1 << 3;
+/// `CAP_KILL`, `CAP_SETGID`, `CAP_SETUID`.
 const WORKLOADS: u64 = 1 << 5 | 1 << 6 | 1 << 7;
-/// CAP_BPF, CAP_PERFMON, CAP_NET_ADMIN.
+/// `CAP_BPF`, `CAP_PERFMON`, `CAP_NET_ADMIN`.
 const ATTACH: u64 = 1 << 39 | 1 << 38 | 1 << 12;
 
 /// A thread's status: what stands behind `name:`.
