@@ -73,7 +73,7 @@ impl Correlator {
         let unread = std::mem::take(&mut self.found.unread);
         let Some(server) = self.flows.server(way) else { return };
         let Some(row) = self.row_of(way).and_then(|row| self.rows.get_mut(row)) else { return };
-        row.unread[0] += unread[crate::flow::other(server) as usize];
+        row.unread[0] += unread[server.other() as usize];
         row.unread[1] += unread[server as usize];
     }
 

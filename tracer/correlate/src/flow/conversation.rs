@@ -313,7 +313,7 @@ impl Conversation {
     /// How far these numbers are from the next ones of both directions. `None` where nothing is known of them.
     pub fn distance(&self, side: Side, next: Seq, back: Option<Seq>) -> Option<u32> {
         let there = self.flow(side).unwrap.distance(next);
-        let back = back.and_then(|seq| self.flow(super::table::other(side)).unwrap.distance(seq));
+        let back = back.and_then(|seq| self.flow(side.other()).unwrap.distance(seq));
         there.into_iter().chain(back).max()
     }
 
@@ -342,11 +342,10 @@ impl Conversation {
 
     /// Takes over what only another one knows, which has turned out to be the same: `side` here is `theirs` there.
     pub fn absorb(&mut self, side: Side, other: &mut Conversation, theirs: Side) {
-        use super::table::other as across;
         if matches!(self.state, State::Undecided(_)) {
             std::mem::swap(&mut self.state, &mut other.state);
         }
-        for (side, theirs) in [(side, theirs), (across(side), across(theirs))] {
+        for (side, theirs) in [(side, theirs), (side.other(), theirs.other())] {
             let key = self.flow(side).key;
             let (mine, there) = (self.flow(side), other.flow(theirs));
             // Packets without bytes are counted where their sender hands them over, if that was seen.
@@ -364,7 +363,7 @@ impl Conversation {
             // What was seen under the other addresses is not known here.
             self.flow_mut(side).forget_seen();
         }
-        let mapped = |end: Side| if end == theirs { side } else { across(side) };
+        let mapped = |end: Side| if end == theirs { side } else { side.other() };
         self.server = self.server.or(other.server.map(mapped));
         self.uncaptured = self.uncaptured.min(other.uncaptured);
         self.seen = self.seen.max(other.seen);

@@ -26,7 +26,7 @@ pub use identity::identity_of;
 pub use reassembly::{Limits, Piece, Reassembly};
 pub use requests::{Release, Released, Request};
 pub use seen_bytes::SeenBytes;
-pub use table::{FlowTable, Node, Way, other};
+pub use table::{FlowTable, Node, Way};
 pub use topics::Topics;
 pub use translation::{COMPARED, Sightings};
 pub use unread::Unread;

@@ -23,19 +23,12 @@ pub struct Way {
 impl Way {
     /// The other direction.
     pub fn back(self) -> Way {
-        Way { side: other(self.side), ..self }
+        Way { side: self.side.other(), ..self }
     }
 
     /// Its name outside of here.
     pub fn id(self) -> FlowId {
         FlowId(self.serial << 1 | self.side as u64)
-    }
-}
-
-pub fn other(side: Side) -> Side {
-    match side {
-        Side::A => Side::B,
-        Side::B => Side::A,
     }
 }
 
@@ -308,7 +301,7 @@ impl FlowTable {
         let is_copy = |way: &Way| self.flow(*way).is_some_and(|flow| flow.isn == Some(tcp.seq));
         let is_next = |way: &Way| {
             let Some(conversation) = self.get(*way) else { return false };
-            let asked = conversation.flow(other(way.side)).isn;
+            let asked = conversation.flow(way.side.other()).isn;
             let answers =
                 is_answer && (tcp.ack.0 == 0 || asked.is_none_or(|isn| isn.plus(1) == tcp.ack));
             let is_here = conversation.is_in(netns) || conversation.is_nowhere();

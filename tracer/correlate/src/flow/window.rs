@@ -45,11 +45,6 @@ pub enum Claim {
 }
 
 impl Flow {
-    /// Whether its sending socket is known.
-    fn has_sender(&self) -> bool {
-        self.sender.is_some()
-    }
-
     /// Whether bytes that begin at `seq` can be under way.
     pub fn fits(&self, seq: Seq) -> bool {
         let near = |reference: Seq, ahead: i32| {
@@ -57,7 +52,7 @@ impl Flow {
             (-BEHIND..=ahead).contains(&distance)
         };
         match (self.unwrap.farthest(), self.window.acked) {
-            (Some(farthest), _) if self.has_sender() => near(farthest, AHEAD_OF_SENDER),
+            (Some(farthest), _) if self.sender.is_some() => near(farthest, AHEAD_OF_SENDER),
             (_, Some(acked)) if self.window.is_own => near(acked, AHEAD),
             (Some(farthest), _) => near(farthest, AHEAD),
             (None, Some(acked)) => near(acked, AHEAD),
@@ -115,7 +110,7 @@ impl Conversation {
             return true;
         }
         let ack = (tcp.flags & tcp_flags::ACK != 0).then_some(tcp.ack);
-        let other = super::table::other(side);
+        let other = side.other();
         let sender = self.flow(side).sender;
         let by_own = packet.hook == PacketHook::Xmit
             && packet.socket.is_some_and(|socket| sender.is_none_or(|sender| sender == socket));

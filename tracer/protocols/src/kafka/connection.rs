@@ -68,7 +68,7 @@ impl Kafka {
             self.follow_request(head.correlation_id, call, head.body, out);
             return;
         }
-        self.client = Some(other(side));
+        self.client = Some(side.other());
         self.calls.answered(head.correlation_id);
         match call.key {
             METADATA => topics::learn(&self.topics, call, head.body),
@@ -236,11 +236,4 @@ fn span(head: &[u8]) -> Result<u64, PduLen> {
         Fault::Short(more) => PduLen::Need(head.len() + more),
         Fault::Malformed => PduLen::Invalid,
     })
-}
-
-fn other(side: Side) -> Side {
-    match side {
-        Side::A => Side::B,
-        Side::B => Side::A,
-    }
 }
