@@ -176,7 +176,7 @@ impl Annotator {
             times.clear(Stage::Read);
         }
         let (stage, _) = times.seen().last()?;
-        Some((u8::try_from(so_far.legs.len() - 1).ok()?, stage))
+        Some((u8::try_from(so_far.legs.len().saturating_sub(1)).ok()?, stage))
     }
 
     /// Tells what was heard, with the names that the correlator knows.
@@ -190,7 +190,7 @@ impl Annotator {
             heard.passage.topic = self.topic(heard.topic, correlator);
             let [sender, reader] = heard.ends.map(|(task, socket)| end(task, socket, correlator));
             (heard.passage.sender, heard.passage.reader) = (sender, reader);
-            let is_last = heard.passage.leg + 1 == heard.passage.legs;
+            let is_last = heard.passage.leg.saturating_add(1) == heard.passage.legs;
             self.legs.push(heard.passage);
             if is_last {
                 recorder.message(&mut self.legs);

@@ -5,6 +5,7 @@ use std::fs::File;
 use std::io::{BufReader, Seek};
 use wirelap_contract::{Truth, TruthError, TruthKind, TruthReader};
 use wirelap_correlate::Evidence;
+use wirelap_events::Saturate;
 use wirelap_events::{Nanos, Segment, Stamp};
 use wirelap_report::{GroundTruth, Samples};
 
@@ -61,8 +62,8 @@ impl Records {
             return;
         }
         match truth.kind {
-            TruthKind::Publish => self.published += 1,
-            TruthKind::Deliver => self.delivered += 1,
+            TruthKind::Publish => self.published.grow(1),
+            TruthKind::Deliver => self.delivered.grow(1),
             TruthKind::RoundTrip => return self.round_trips.push(truth.aux),
         }
         let Some(account) = self.account_mut(truth.stamp) else { return };
@@ -86,7 +87,7 @@ impl Records {
         }
         let lane = self.lane(stamp);
         if lane.len() <= seq {
-            lane.resize(seq + 1, Account::default());
+            lane.resize(seq.saturating_add(1), Account::default());
         }
         lane.get_mut(seq)
     }
@@ -129,24 +130,24 @@ pub fn compare(tally: &mut Tally, evidence: &mut Evidence, records: &Records) ->
     for (stamp, slot) in tally.slots() {
         let account = records.account(stamp);
         if account.deliver == 0 {
-            truth.unknown += 1;
+            truth.unknown.grow(1);
             continue;
         }
         if account.publish == 0 {
             continue;
         }
-        truth.compared += 1;
+        truth.compared.grow(1);
         let wire = slot.read - slot.sent;
         let whole = Nanos(account.deliver.saturating_sub(account.publish));
         if wire > whole {
-            truth.violations += 1;
+            truth.violations.grow(1);
             truth.worst_violation_ns = truth.worst_violation_ns.max((wire - whole).0);
         }
         let before = slot.sent.since(Nanos(account.publish));
         let after = Nanos(account.deliver).since(slot.read);
         match (before, after) {
             (Some(before), Some(after)) => outer.push((before, after)),
-            _ => truth.order_violations += 1,
+            _ => truth.order_violations.grow(1),
         }
     }
     let last_leg = tally.last_leg();

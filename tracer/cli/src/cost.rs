@@ -12,6 +12,7 @@ use crate::trial::{self, Context, Outcome};
 use std::time::Duration;
 use wirelap_contract::Kind;
 use wirelap_events::Nanos;
+use wirelap_events::Total;
 use wirelap_report::Slowdown;
 
 /// How long the probes stay attached, and how long detached. Doing either takes some milliseconds.
@@ -75,7 +76,8 @@ fn trial(ran: &Outcome) -> Option<Trial> {
     let is_quick = match trial.pacing {
         Pacing::PingPong => {
             let trips = &ran.records.as_ref()?.round_trips;
-            let mean = trips.iter().sum::<u64>() / (trips.len() as u64).max(1);
+            let mean =
+                (trips.iter().total::<u64>()).checked_div((trips.len() as u64).max(1)).unwrap_or(0);
             (1..SLOW).contains(&mean)
         }
         Pacing::Rate(rate) => rate * TURN.as_secs_f64() >= ENOUGH as f64,
@@ -94,7 +96,7 @@ fn slowdown(records: &Records, turns: &[Turn], seed: u64) -> Option<Slowdown> {
             times[index].push((to - from).0);
         }
     }
-    let messages = times.iter().map(|times| times.len() as u64).sum();
+    let messages = times.iter().map(|times| times.len() as u64).total();
     let turns: Vec<(bool, Option<u64>)> = turns
         .iter()
         .zip(&times)
@@ -124,7 +126,7 @@ fn slowdown(records: &Records, turns: &[Turn], seed: u64) -> Option<Slowdown> {
         ratio: middle(ratios.clone()),
         ratio_low: drawn[DRAWS / 40],
         ratio_high: drawn[DRAWS - 1 - DRAWS / 40],
-        turns: u32::try_from(pairs.len() + 1).unwrap_or(u32::MAX),
+        turns: u32::try_from(pairs.len().saturating_add(1)).unwrap_or(u32::MAX),
         messages,
     })
 }

@@ -289,7 +289,7 @@ pub fn sentences(hosts: &[HostClock]) -> Vec<String> {
     let count = match hosts.len() {
         1 => "Two".to_owned(),
         2 => "Three".to_owned(),
-        more => (more + 1).to_string(),
+        more => more.saturating_add(1).to_string(),
     };
     let mut sentences: Vec<String> =
         hosts.iter().map(|host| sentence(&count, host, hosts.len() == 1)).collect();

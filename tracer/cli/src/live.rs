@@ -198,7 +198,7 @@ fn watch(
     casts: &mut [Cast<'_>],
     signals: &Signals,
 ) -> Result<(), Trouble> {
-    let end = args.duration.map(|time| Instant::now() + time);
+    let end = args.duration.and_then(|time| Instant::now().checked_add(time));
     let watched = RefCell::new((casts, None));
     let should_stop = || {
         let (casts, trouble) = &mut *watched.borrow_mut();

@@ -50,7 +50,7 @@ fn line(path: &str) -> Option<String> {
 pub fn now() -> Nanos {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
     let part = |value: i64| u64::try_from(value).unwrap_or(0);
-    Nanos(part(time.tv_sec) * 1_000_000_000 + part(time.tv_nsec))
+    Nanos(part(time.tv_sec).saturating_mul(1_000_000_000).saturating_add(part(time.tv_nsec)))
 }
 
 /// From that clock to the wall clock, in nanoseconds. Of some readings the one that took the least time counts: somebody
@@ -61,7 +61,7 @@ pub fn wall_offset() -> i64 {
         let time = rustix::time::clock_gettime(rustix::time::ClockId::Realtime);
         let took = now() - before;
         let wall = time.tv_sec.saturating_mul(1_000_000_000).saturating_add(time.tv_nsec);
-        (took, wall.saturating_sub_unsigned(before.0 + took.0 / 2))
+        (took, wall.saturating_sub_unsigned(before.0.saturating_add(took.0 / 2)))
     });
     readings.min_by_key(|&(took, _)| took).map_or(0, |(_, offset)| offset)
 }
@@ -101,7 +101,7 @@ pub struct Usage {
 /// its CPU time.
 pub fn usage(pid: u32) -> Option<Usage> {
     let stat = procfs::process::Process::new(i32::try_from(pid).ok()?).ok()?.stat().ok()?;
-    let ticks = stat.utime + stat.stime;
+    let ticks = stat.utime.saturating_add(stat.stime);
     let cpu = Duration::from_secs_f64(ticks as f64 / procfs::ticks_per_second() as f64);
     Some(Usage { cpu, rss_bytes: stat.rss_bytes().get() })
 }

@@ -13,6 +13,9 @@
 //! | `tracer` | the thread that takes events out of the kernel |
 //! | `tally`, `compare` | what the deliveries add up to, and whether the workloads agree |
 
+// What comes from a file or a packet may be any number.
+#![cfg_attr(not(test), warn(clippy::arithmetic_side_effects, clippy::disallowed_methods))]
+
 mod analyze;
 mod annotate;
 mod args;

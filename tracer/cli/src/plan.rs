@@ -218,7 +218,7 @@ pub fn check_workload(
     payloads: &[usize],
 ) -> Result<(), Failure> {
     if let Some(cpu) = told.pin.iter().find(|&&cpu| cpu >= crate::machine::cpus()) {
-        let last = crate::machine::cpus() - 1;
+        let last = crate::machine::cpus().saturating_sub(1);
         return Err(Failure::Usage(format!("there is no CPU {cpu}: this machine has 0 to {last}")));
     }
     for Choice { about, .. } in chosen {

@@ -20,9 +20,9 @@ pub enum Sampling {
 /// Bytes with an optional binary K, M or G.
 pub fn bytes(text: &str) -> Result<u64, String> {
     let (digits, unit) = match text.to_ascii_uppercase().chars().last() {
-        Some('K') => (&text[..text.len() - 1], 1 << 10),
-        Some('M') => (&text[..text.len() - 1], 1 << 20),
-        Some('G') => (&text[..text.len() - 1], 1 << 30),
+        Some('K') => (&text[..text.len().saturating_sub(1)], 1 << 10),
+        Some('M') => (&text[..text.len().saturating_sub(1)], 1 << 20),
+        Some('G') => (&text[..text.len().saturating_sub(1)], 1 << 30),
         _ => (text, 1u64),
     };
     let wrong = || format!("`{text}` is not a number of bytes such as 64, 4K or 1M");

@@ -200,7 +200,7 @@ fn tracing(args: &RecordArgs) -> Settings {
 
 fn watch(args: &RecordArgs, tracer: &Tracer<Discard>, signals: &Signals) {
     eprintln!("recording to {}; Ctrl-C ends it", args.output.display());
-    let end = args.duration.map(|time| Instant::now() + time);
+    let end = args.duration.and_then(|time| Instant::now().checked_add(time));
     while !tracer.has_ended()
         && signals.caught().is_none()
         && end.is_none_or(|end| Instant::now() < end)

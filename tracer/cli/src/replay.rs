@@ -15,6 +15,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 use wirelap_correlate::{Config, Correlator, DeliverySink, Host, Snapshot};
+use wirelap_events::Saturate;
 use wirelap_events::{Delivery, Event, Nanos, Segment};
 use wirelap_recording::hosts::Twice;
 use wirelap_recording::{Counts, Entry, Piece, Recording};
@@ -153,7 +154,7 @@ impl<F: Follower> Replay<F> {
     fn file(&mut self, path: &Path) -> Result<(), Failure> {
         let mut recording = open(path)?;
         let first = self.files == 0;
-        self.files += 1;
+        self.files.grow(1);
         if first {
             self.packets_only = !recording.is_own();
             self.addresses = hosts::own_addresses_of(path);

@@ -13,6 +13,7 @@ use std::collections::BTreeMap;
 use wirelap_contract::{Done, Kind, Role};
 use wirelap_correlate::{Group, Overhead as Ledger};
 use wirelap_events::Nanos;
+use wirelap_events::{Saturate, Total};
 use wirelap_report::{
     GroundTruth, Latency, Messages, Process, Repetition, RttHalf, RunResult, Samples, Throughput,
     Trust,
@@ -80,7 +81,10 @@ fn result((middleware, broker, payload): Key, repetitions: &[(u32, &Outcome)]) -
 fn payload_bytes(all: &[&Outcome], told: u64) -> u64 {
     let foreign = all.iter().filter(|outcome| outcome.trial.about.kind == Kind::Foreign);
     let sum = |(bytes, matched): (u64, u64), outcome: &&Outcome| {
-        (bytes + outcome.tally.payload_bytes, matched + outcome.tally.matched)
+        (
+            bytes.saturating_add(outcome.tally.payload_bytes),
+            matched.saturating_add(outcome.tally.matched),
+        )
     };
     let (bytes, matched) = foreign.fold((0, 0), sum);
     bytes.checked_div(matched).unwrap_or(told)
@@ -116,14 +120,14 @@ fn done(outcome: &Outcome, role: Role) -> Option<&Done> {
 /// The workloads' own counts; without them their records'; without those the trace's.
 fn messages(outcome: &Outcome) -> Messages {
     let tally = &outcome.tally;
-    let seen = tally.matched + tally.unmatched;
+    let seen = tally.matched.saturating_add(tally.unmatched);
     let (sender, receiver) = outcome.trial.roles();
     let (sender, receiver) = (done(outcome, sender), done(outcome, receiver));
     let counts = match (outcome.trial.pacing, sender, receiver) {
         (Pacing::PingPong, Some(ping), Some(pong)) => {
             // One that does not tell has answered what came back.
             let (there, back) = (pong.received.or(ping.received), pong.sent.or(ping.received));
-            let sum = |a: Option<u64>, b: Option<u64>| a.zip(b).map(|(a, b)| a + b);
+            let sum = |a: Option<u64>, b: Option<u64>| a.zip(b).map(|(a, b)| a.saturating_add(b));
             sum(ping.sent, back).zip(sum(there, ping.received))
         }
         // Whoever answers keeps no count.
@@ -144,26 +148,26 @@ fn messages(outcome: &Outcome) -> Messages {
             Sampling::Windows { .. } => tally.unmatched,
         },
         duplicates: receiver.map_or(tally.duplicates, |done| done.duplicates),
-        retained: groups(outcome).map(|group| group.messages.retained).sum(),
+        retained: groups(outcome).map(|group| group.messages.retained).total(),
         warmup: warmup(outcome),
     }
 }
 
 /// The correlator keeps stamped messages of the warm-up to itself, and counts them.
 fn warmup(outcome: &Outcome) -> u64 {
-    let stamped: u64 = groups(outcome).map(|group| group.messages.warmup).sum();
-    stamped + outcome.tally.warmup
+    let stamped: u64 = groups(outcome).map(|group| group.messages.warmup).total();
+    stamped.saturating_add(outcome.tally.warmup)
 }
 
 fn add(a: Messages, b: Messages) -> Messages {
     Messages {
-        sent: a.sent + b.sent,
-        delivered: a.delivered + b.delivered,
-        matched: a.matched + b.matched,
-        uncovered: a.uncovered + b.uncovered,
-        duplicates: a.duplicates + b.duplicates,
-        retained: a.retained + b.retained,
-        warmup: a.warmup + b.warmup,
+        sent: a.sent.saturating_add(b.sent),
+        delivered: a.delivered.saturating_add(b.delivered),
+        matched: a.matched.saturating_add(b.matched),
+        uncovered: a.uncovered.saturating_add(b.uncovered),
+        duplicates: a.duplicates.saturating_add(b.duplicates),
+        retained: a.retained.saturating_add(b.retained),
+        warmup: a.warmup.saturating_add(b.warmup),
     }
 }
 
@@ -192,7 +196,7 @@ fn throughput(outcome: &Outcome, delivered: u64) -> Throughput {
 
 fn mean_throughput(each: &[Repetition]) -> Throughput {
     let mean = |of: fn(&Throughput) -> f64| {
-        each.iter().map(|one| of(&one.throughput)).sum::<f64>() / each.len().max(1) as f64
+        each.iter().map(|one| of(&one.throughput)).total::<f64>() / each.len().max(1) as f64
     };
     Throughput {
         msg_per_s: mean(|one| one.msg_per_s),
@@ -253,11 +257,11 @@ fn rtt_half(all: &[&Outcome]) -> Option<RttHalf> {
 
 /// Sorted round trips, at least one.
 fn half_of(sorted: &[u64]) -> RttHalf {
-    let last = sorted.len() - 1;
-    let at = |per_mille: usize| sorted[(last * per_mille).div_ceil(1000)] / 2;
+    let last = sorted.len().saturating_sub(1);
+    let at = |per_mille: usize| sorted[last.saturating_mul(per_mille).div_ceil(1000)] / 2;
     // Outside the 1st..99th percentile is cut off; a short series keeps its middle.
     let cut = sorted.len() / 100;
-    let kept = &sorted[cut..sorted.len() - cut];
+    let kept = &sorted[cut..sorted.len().saturating_sub(cut)];
     RttHalf {
         count: sorted.len() as u64,
         min: at(0),
@@ -292,8 +296,10 @@ fn deliveries_of_bytes(outcome: &Outcome, own: &Ledger) -> u64 {
     match outcome.trial.sampling {
         Sampling::Off => own.deliveries,
         Sampling::Windows { .. } => {
-            let legs = outcome.tally.last_leg() as u64 + 1;
-            own.payload / (legs * outcome.trial.payload as u64).max(1)
+            let legs = (outcome.tally.last_leg() as u64).saturating_add(1);
+            own.payload
+                .checked_div(legs.saturating_mul(outcome.trial.payload as u64).max(1))
+                .unwrap_or(0)
         }
     }
 }
@@ -312,7 +318,7 @@ fn processes(all: &[&Outcome]) -> Vec<Process> {
             host: None,
             name: part.name.clone(),
             cpu_share: (!shares.is_empty())
-                .then(|| shares.iter().sum::<f64>() / shares.len() as f64),
+                .then(|| shares.iter().total::<f64>() / shares.len() as f64),
             rss_bytes: of_role(part.role).map(|meter| meter.peak_rss()).max(),
             scheduling: why::scheduling(last, part.pid),
         }
@@ -325,20 +331,21 @@ fn trust(all: &[&Outcome], messages: Messages) -> Trust {
     for outcome in all {
         let one = Trust::from(&outcome.snapshot.trust);
         for (probe, lost) in one.events_lost {
-            *sum.events_lost.entry(probe).or_default() += lost;
+            sum.events_lost.entry(probe).or_default().grow(lost);
         }
-        sum.events += one.events;
-        sum.uncaptured_bytes += one.uncaptured_bytes;
-        sum.undecoded_bytes += one.undecoded_bytes;
-        sum.unread_messages += one.unread_messages;
+        sum.events.grow(one.events);
+        sum.uncaptured_bytes.grow(one.uncaptured_bytes);
+        sum.undecoded_bytes.grow(one.undecoded_bytes);
+        sum.unread_messages.grow(one.unread_messages);
         sum.unseen_sent = sum.unseen_sent.plus(one.unseen_sent);
         sum.unseen_received = sum.unseen_received.plus(one.unseen_received);
-        sum.to_unseen_readers += groups(outcome).map(|group| group.to_unseen_readers).sum::<u64>();
-        sum.read_twice += groups(outcome).map(|group| group.read_twice).sum::<u64>();
-        sum.without_send += groups(outcome).map(|group| group.without_send).sum::<u64>();
-        sum.evicted += one.evicted;
+        sum.to_unseen_readers
+            .grow(groups(outcome).map(|group| group.to_unseen_readers).total::<u64>());
+        sum.read_twice.grow(groups(outcome).map(|group| group.read_twice).total::<u64>());
+        sum.without_send.grow(groups(outcome).map(|group| group.without_send).total::<u64>());
+        sum.evicted.grow(one.evicted);
         sum.window_share += one.window_share / all.len() as f64;
-        sum.telescoping_violations += outcome.tally.telescoping_violations;
+        sum.telescoping_violations.grow(outcome.tally.telescoping_violations);
         sum.tracer.slowdown = sum.tracer.slowdown.or(outcome.slowdown);
         sum.tracer.cpu_share += one.tracer.cpu_share / all.len() as f64;
         sum.tracer.rss_bytes = sum.tracer.rss_bytes.max(one.tracer.rss_bytes);
@@ -346,7 +353,7 @@ fn trust(all: &[&Outcome], messages: Messages) -> Trust {
     let sampled = all.iter().any(|outcome| outcome.trial.sampling != Sampling::Off);
     let untraced = all.iter().any(|outcome| is_untraced(outcome));
     let whole = if sampled || untraced {
-        messages.matched + messages.uncovered
+        messages.matched.saturating_add(messages.uncovered)
     } else {
         messages.delivered
     };
@@ -356,12 +363,12 @@ fn trust(all: &[&Outcome], messages: Messages) -> Trust {
 
 fn ground_truth(all: &[&Outcome]) -> Option<GroundTruth> {
     all.iter().filter_map(|outcome| outcome.truth.clone()).reduce(|a, b| GroundTruth {
-        published: a.published + b.published,
-        delivered: a.delivered + b.delivered,
-        compared: a.compared + b.compared,
-        violations: a.violations + b.violations,
-        order_violations: a.order_violations + b.order_violations,
-        unknown: a.unknown + b.unknown,
+        published: a.published.saturating_add(b.published),
+        delivered: a.delivered.saturating_add(b.delivered),
+        compared: a.compared.saturating_add(b.compared),
+        violations: a.violations.saturating_add(b.violations),
+        order_violations: a.order_violations.saturating_add(b.order_violations),
+        unknown: a.unknown.saturating_add(b.unknown),
         worst_violation_ns: a.worst_violation_ns.max(b.worst_violation_ns),
     })
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use wirelap_correlate::DeliverySink;
 use wirelap_events::{Delivery, MAX_LEGS, Nanos, Segment, Segments, Stage, Stamp};
+use wirelap_events::{Saturate, Total};
 use wirelap_report::{Samples, SegmentRow};
 
 /// Streams times two directions.
@@ -50,10 +51,10 @@ impl SegmentTimes {
                 life_order().filter_map(move |s| Some((leg, s, times[s as usize].as_deref()?)))
             })
         };
-        let whole: u128 = all().map(|(_, _, samples)| u128::from(samples.sum().0)).sum();
+        let whole: u128 = all().map(|(_, _, samples)| u128::from(samples.sum().0)).total();
         all()
             .map(|(leg, segment, samples)| SegmentRow {
-                leg: u8::try_from(leg + 1).unwrap_or(u8::MAX),
+                leg: u8::try_from(leg.saturating_add(1)).unwrap_or(u8::MAX),
                 segment: segment.name().to_owned(),
                 p50_ns: samples.quantile(0.5).0,
                 p99_ns: samples.quantile(0.99).0,
@@ -159,7 +160,7 @@ impl Tally {
     fn take(&mut self, delivery: &Delivery) {
         match (delivery.stamp, self.unstamped) {
             (Some(stamp), None) if !stamp.warmup => self.count(delivery, Some(stamp)),
-            (None, Some(warmup)) if self.warmup < warmup => self.warmup += 1,
+            (None, Some(warmup)) if self.warmup < warmup => self.warmup.grow(1),
             (None, Some(_)) => self.count(delivery, None),
             _ => {}
         }
@@ -169,16 +170,16 @@ impl Tally {
         self.progress.fetch_add(1, Ordering::Relaxed);
         let last = delivery.legs.last().and_then(|leg| leg.times.get(Stage::Read));
         let (Some(one_way), Some(read)) = (delivery.one_way(), last) else {
-            self.unmatched += 1;
+            self.unmatched.grow(1);
             return;
         };
         let slot = Slot { sent: read - one_way, read };
         if stamp.is_some_and(|stamp| !self.keep(stamp, slot)) {
-            self.duplicates += 1;
+            self.duplicates.grow(1);
             return;
         }
-        self.matched += 1;
-        self.payload_bytes += delivery.payload_len;
+        self.matched.grow(1);
+        self.payload_bytes.grow(delivery.payload_len);
         self.one_way.add(one_way);
         match stamp.map(|stamp| stamp.reply) {
             Some(true) => self.replies.add(one_way),
@@ -196,7 +197,7 @@ impl Tally {
         let mut sum = Nanos(0);
         let mut gap: Option<Nanos> = None;
         for (leg, segments) in delivery.segments() {
-            sum = sum + segments.sum();
+            sum += segments.sum();
             if let Some(waited) = Segments::sched_gap(&segments) {
                 gap = Some(gap.unwrap_or_default() + waited);
             }
@@ -205,7 +206,7 @@ impl Tally {
             }
         }
         if sum != one_way {
-            self.telescoping_violations += 1;
+            self.telescoping_violations.grow(1);
         }
         if let Some(gap) = gap {
             self.gap.add(gap);
@@ -220,7 +221,7 @@ impl Tally {
             return true;
         }
         if lane.len() <= seq {
-            lane.resize(seq + 1, Slot::default());
+            lane.resize(seq.saturating_add(1), Slot::default());
         }
         let fresh = lane[seq] == Slot::default();
         if fresh {
@@ -242,7 +243,7 @@ fn request(stream: u8) -> Stamp {
 
 /// A stamp's stream is 6 bits wide on the wire.
 fn lane(stamp: Stamp) -> usize {
-    usize::from(stamp.stream % 64) * 2 + usize::from(stamp.reply)
+    usize::from(stamp.stream % 64).saturating_mul(2).saturating_add(usize::from(stamp.reply))
 }
 
 #[cfg(test)]
@@ -325,9 +326,12 @@ pub mod tests {
             tally.delivery(&delivery(reply, &stages));
         }
         let rows = tally.segments.rows();
-        let shares: f64 = rows.iter().map(|row| row.share).sum();
+        let shares: f64 = rows.iter().map(|row| row.share).total();
         assert!((shares - 1.0).abs() < 1e-12, "{shares}");
-        assert_eq!(rows.iter().filter_map(|row| row.total_ns).sum::<u64>(), tally.one_way.sum().0);
+        assert_eq!(
+            rows.iter().filter_map(|row| row.total_ns).total::<u64>(),
+            tally.one_way.sum().0
+        );
         assert_eq!((tally.requests.count(), tally.replies.count()), (50, 50));
     }
 

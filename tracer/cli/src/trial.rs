@@ -131,7 +131,7 @@ fn tally(trial: &Trial, tally: Tally) -> Tally {
     match (trial.about.kind, trial.pacing) {
         (Kind::Stamped | Kind::Untraced, _) => tally,
         // A ping and its reply.
-        (Kind::Foreign, Pacing::PingPong) => tally.unstamped(trial.warmup * 2),
+        (Kind::Foreign, Pacing::PingPong) => tally.unstamped(trial.warmup.saturating_mul(2)),
         // A publisher of another's does not tell what of it was warm-up.
         (Kind::Foreign, Pacing::Rate(_) | Pacing::BackToBack) => tally.unstamped(0),
     }
@@ -182,7 +182,7 @@ impl Patience {
         // A sampled trace may see nothing for a whole period.
         let stalled = match trial.sampling {
             Sampling::Off => STALLED,
-            Sampling::Windows { every, .. } => STALLED.max(every * 2),
+            Sampling::Windows { every, .. } => STALLED.max(every.saturating_mul(2)),
         };
         let ping_pong = trial.pacing == Pacing::PingPong;
         Patience { ping_pong, stalled, count: 0, moved: Instant::now() }

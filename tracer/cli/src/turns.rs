@@ -16,7 +16,8 @@ pub struct Windows {
 impl Windows {
     /// The state to change to, if it is time.
     pub fn change(&mut self, now: Nanos) -> Option<bool> {
-        let phase = u128::from((now - self.began).0) % self.every.as_nanos().max(1);
+        let phase =
+            u128::from((now - self.began).0).checked_rem(self.every.as_nanos().max(1)).unwrap_or(0);
         let open = phase < self.open.as_nanos();
         (open != self.is_open).then(|| {
             self.is_open = open;

@@ -10,12 +10,13 @@ use arrayvec::ArrayVec;
 use wirelap_events::{
     ByteRange, Circumstances, Delivery, GlobalKey, Hop, Leg, Nanos, Stage, Stretch,
 };
+use wirelap_events::{Saturate, Total};
 
 impl Correlator {
     /// Takes in the fragments that the decoder of a conversation has just found.
     pub(crate) fn carry_found(&mut self, at: Nanos, way: Way) {
         let mut carried = std::mem::take(&mut self.found.carried);
-        let lost = self.lost.iter().sum();
+        let lost = self.lost.iter().total();
         for found in carried.drain(..) {
             let way = Way { side: found.side, ..way };
             let Some(flow) = self.flows.flow_mut(way) else { continue };
@@ -37,7 +38,7 @@ impl Correlator {
             self.assemblies.keep_order(Way { side, ..way }, origin, first, at);
         }
         while let Some(id) = self.assemblies.surplus() {
-            self.totals.evicted += u64::from(self.assemblies.get(id).is_some());
+            self.totals.evicted.grow(u64::from(self.assemblies.get(id).is_some()));
             self.assemblies.forget(id);
         }
     }
@@ -133,7 +134,7 @@ impl Correlator {
         let message = self.messages.leg(key).and_then(|leg| self.messages.message(leg.message));
         let Some(message) = message else {
             // It was given up before another of its readers had it.
-            self.totals.evicted += legs.len() as u64;
+            self.totals.evicted.grow(legs.len() as u64);
             return;
         };
         let mut delivery = Delivery {
@@ -183,7 +184,7 @@ impl Correlator {
                 leg.times.clear(Stage::Publish);
                 leg.times.clear(Stage::Send);
             }
-            self.totals.anomalies += backwards;
+            self.totals.anomalies.grow(backwards);
             legs.push(leg);
         }
         for (lost, there) in missing {
@@ -321,8 +322,8 @@ impl Correlator {
             && let Some(row) = self.row_of(way)
             && let Some(row) = self.rows.get_mut(row)
         {
-            row.counts.uncovered += lacking;
-            row.evidence.losses.unread += lacking;
+            row.counts.uncovered.grow(lacking);
+            row.evidence.losses.unread.grow(lacking);
         }
         self.assemblies.forget(id);
     }

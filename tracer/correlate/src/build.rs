@@ -7,6 +7,7 @@ use crate::snapshot::{
 };
 use crate::unknown::sentences;
 use crate::why::{Evidence, Losses, Overdue, Setting, Throttled};
+use wirelap_events::Total;
 use wirelap_events::{GroupId, Nanos, Pid, Probe, Tid};
 
 impl Correlator {
@@ -23,7 +24,8 @@ impl Correlator {
             self.group(id, row, &overhead, holes, &open, now)
         });
         let groups = groups.filter(|group| {
-            group.overhead.packets > 0 || group.messages.sent + group.messages.delivered > 0
+            group.overhead.packets > 0
+                || group.messages.sent.saturating_add(group.messages.delivered) > 0
         });
         let mut groups: Vec<Group> = groups.collect();
         self.tell_brokers_apart(&mut groups);
@@ -96,7 +98,10 @@ impl Correlator {
             one_way: row.stats.one_way(),
             sched_gap: row.stats.sched_gap.summary(),
             segments: row.stats.segments(),
-            overhead: Overhead { deliveries: counts.delivered + row.warmed_up, ..*overhead },
+            overhead: Overhead {
+                deliveries: counts.delivered.saturating_add(row.warmed_up),
+                ..*overhead
+            },
             why,
             processes: self.processes(row),
             history: row.stats.history.points(now),
@@ -171,9 +176,13 @@ impl Correlator {
             shared: row.shared,
             skipped: row.numbers.missing(),
             resent: overhead.detail.retransmissions,
-            hidden: (self.totals.uncaptured + self.totals.undecoded + overhead.opaque)
+            hidden: self
+                .totals
+                .uncaptured
+                .saturating_add(self.totals.undecoded)
+                .saturating_add(overhead.opaque)
                 .div_ceil(row.stats.payload.quantile(0.5).max(1))
-                .saturating_add(row.unread.iter().sum())
+                .saturating_add(row.unread.iter().total())
                 .saturating_add(holes.sent.packets),
             ..evidence.losses
         };
@@ -238,7 +247,7 @@ impl Correlator {
     }
 
     fn trust(&self, groups: &[Group], since: Nanos, now: Nanos) -> Trust {
-        let sum = |of: fn(&Group) -> u64| groups.iter().map(of).sum::<u64>();
+        let sum = |of: fn(&Group) -> u64| groups.iter().map(of).total::<u64>();
         let unseen = |of: fn(&Holes) -> Unseen| {
             let all = groups.iter().map(|group| of(&group.holes));
             all.fold(Unseen::default(), |mut sum, one| {
@@ -256,10 +265,14 @@ impl Correlator {
             events: self.totals.events,
             uncaptured_bytes: self.totals.uncaptured,
             undecoded_bytes: self.totals.undecoded,
-            unread_messages: self.rows.iter().flat_map(|(_, row)| row.unread).sum(),
+            unread_messages: self.rows.iter().flat_map(|(_, row)| row.unread).total(),
             unseen_sent: unseen(|holes| holes.sent),
             unseen_received: unseen(|holes| holes.received),
-            evicted: self.totals.evicted + self.totals.mark_evictions + self.flows.forgotten(),
+            evicted: self
+                .totals
+                .evicted
+                .saturating_add(self.totals.mark_evictions)
+                .saturating_add(self.flows.forgotten()),
             window_share: if whole == Nanos(0) {
                 1.0
             } else {
@@ -313,7 +326,7 @@ fn notes_of(row: &Row) -> Vec<String> {
         ));
     }
     if let [to, from] = row.unread
-        && to + from > 0
+        && to.saturating_add(from) > 0
     {
         notes.push(format!(
             "Batches that say that they have {to} messages on the way to the broker, and {from} from it, could not be \

@@ -9,6 +9,7 @@ use wirelap_events::{
     ByteRange, Cpu, FlowKey, Nanos, Offset, Origin, PacketHook, Probe, Read, ReadKind, Ready,
     ReadyKind, Send, SendKind, Socket, SocketId, Transport, TxState,
 };
+use wirelap_events::{Saturate, Total};
 use wirelap_protocols::{Protocol, Side};
 
 impl Correlator {
@@ -94,7 +95,7 @@ impl Correlator {
     fn tx_way(&mut self, id: SocketId) -> Option<Way> {
         let entry = self.sockets.get(id);
         if entry.is_none() {
-            self.totals.unknown_sockets += 1;
+            self.totals.unknown_sockets.grow(1);
         }
         entry?.tx
     }
@@ -106,7 +107,7 @@ impl Correlator {
                 let Some(way) = self.tx_way(send.socket) else { return };
                 let Some(flow) = self.flows.flow_mut(way) else { return };
                 let Some(start) = flow.unwrap.offset(start) else {
-                    self.totals.anomalies += 1;
+                    self.totals.anomalies.grow(1);
                     return;
                 };
                 flow.has_sends = true;
@@ -132,7 +133,7 @@ impl Correlator {
 
     /// What TCP knew at a send tells which bytes had been acknowledged: all before `snd_una`.
     fn heard(&mut self, way: Way, write_seq: Offset, state: TxState) {
-        let waiting = u64::from(state.in_flight) + u64::from(state.unsent);
+        let waiting = u64::from(state.in_flight).saturating_add(u64::from(state.unsent));
         let acked = Offset(write_seq.0.saturating_sub(waiting));
         let Some(conversation) = self.flows.get_mut(way) else { return };
         conversation.flow_mut(way.side).proven(acked);
@@ -147,7 +148,7 @@ impl Correlator {
 
     fn datagram_sent(&mut self, at: Nanos, send: &Send, entered: Option<Nanos>) {
         let Some(entry) = self.sockets.get_mut(send.socket) else {
-            self.totals.unknown_sockets += 1;
+            self.totals.unknown_sockets.grow(1);
             return;
         };
         let sending = Sending { entered, task: send.task };
@@ -244,7 +245,7 @@ impl Correlator {
                 socket: read.socket,
                 pid: Some(read.task.pid),
                 at,
-                lost: self.lost.iter().sum(),
+                lost: self.lost.iter().total(),
             };
             for (assembly, first, count) in marks.carried(number) {
                 self.assemblies.take(assembly, Carrier { way, number, first, count }, by);

@@ -30,6 +30,8 @@ pub struct Config {
     pub labels: Vec<Label>,
     /// Conversations kept at once; beyond, the longest idle ones are given up.
     pub max_flows: usize,
+    /// Bytes of memory that conversations may hold on to together; beyond, the longest idle ones are given up.
+    pub max_bytes: usize,
     /// Messages kept at once; beyond, the oldest are given up.
     pub max_messages: usize,
     /// Threads whose wakeups are remembered.
@@ -53,6 +55,7 @@ impl Default for Config {
             topics: false,
             labels: Vec::new(),
             max_flows: 16_384,
+            max_bytes: 256 << 20,
             max_messages: 65_536,
             max_threads: 16_384,
             max_marks: 65_536,

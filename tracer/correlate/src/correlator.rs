@@ -14,6 +14,7 @@ use crate::unknown::Ended;
 use crate::why::{HeldUp, Overdue, Quotas};
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
+use wirelap_events::Saturate;
 use wirelap_events::{
     Body, Comm, Delivery, Event, GroupId, Nanos, PacketId, Pid, Probe, SocketId, Stretch, TopicId,
     Wake,
@@ -178,7 +179,7 @@ impl Correlator {
     /// Takes one event in.
     pub fn event(&mut self, event: &Event<'_>) {
         let at = event.at;
-        self.totals.events += 1;
+        self.totals.events.grow(1);
         self.carried = None;
         self.since.get_or_insert(at);
         self.now = self.now.max(at);
@@ -192,7 +193,7 @@ impl Correlator {
             Body::Wake(wake) => self.wake(at, wake),
             Body::State(state) => self.doings.see(at, state),
             Body::Quota(quota) => self.quotas.see(quota),
-            Body::Lost(lost) => self.lost[lost.probe as usize] += lost.count,
+            Body::Lost(lost) => self.lost[lost.probe as usize].grow(lost.count),
             Body::Window(open) => self.window(at, *open),
             Body::Retransmit(retransmit) => self.retransmit(at, retransmit),
             Body::Drop(drop) => self.dropped(at, drop),
@@ -250,7 +251,7 @@ impl Correlator {
             return;
         }
         let Some(closed) = self.window.closed_since.take() else { return };
-        self.window.closed_for = self.window.closed_for + (at - closed);
+        self.window.closed_for += at - closed;
         for conversation in self.flows.iter_mut() {
             for flow in &mut conversation.flows {
                 flow.interrupted = true;

@@ -44,10 +44,10 @@ pub fn framed(packet: &Packet<'_>) -> Framed {
             let datagrams = u64::from(packet.segments.max(1));
             let each = payload.div_ceil(datagrams);
             let whole = payload.checked_div(each).unwrap_or(0);
-            let mut sum = repeat(fragments(ip, transport + each), whole);
-            let last = payload - whole * each;
+            let mut sum = repeat(fragments(ip, transport.saturating_add(each)), whole);
+            let last = payload.saturating_sub(whole.saturating_mul(each));
             if last > 0 || payload == 0 {
-                sum += &fragments(ip, transport + last);
+                sum += &fragments(ip, transport.saturating_add(last));
             }
             sum
         }
@@ -56,40 +56,43 @@ pub fn framed(packet: &Packet<'_>) -> Framed {
 
 /// `payload` cut by TCP.
 fn segments(ip: u64, transport: u64, payload: u64) -> Framed {
-    let room = MTU.saturating_sub(ip + transport).max(1);
+    let room = MTU.saturating_sub(ip.saturating_add(transport)).max(1);
     if payload <= room {
-        return frame(ip + transport + payload);
+        return frame(ip.saturating_add(transport).saturating_add(payload));
     }
-    let last = payload % room;
-    let mut sum = repeat(frame(ip + transport + room), payload / room);
+    let last = payload.checked_rem(room).unwrap_or(0);
+    let mut sum = repeat(
+        frame(ip.saturating_add(transport).saturating_add(room)),
+        payload.checked_div(room).unwrap_or(0),
+    );
     if last > 0 {
-        sum += &frame(ip + transport + last);
+        sum += &frame(ip.saturating_add(transport).saturating_add(last));
     }
     sum
 }
 
 /// A datagram of `bytes`, cut by IP.
 fn fragments(ip: u64, bytes: u64) -> Framed {
-    if ip + bytes <= MTU {
-        return frame(ip + bytes);
+    if ip.saturating_add(bytes) <= MTU {
+        return frame(ip.saturating_add(bytes));
     }
-    let ip = if ip >= IPV6 { ip + FRAGMENT } else { ip };
-    let room = (MTU.saturating_sub(ip) / 8 * 8).max(8);
-    let last = bytes % room;
-    let mut sum = repeat(frame(ip + room), bytes / room);
+    let ip = if ip >= IPV6 { ip.saturating_add(FRAGMENT) } else { ip };
+    let room = (MTU.saturating_sub(ip) / 8).saturating_mul(8).max(8);
+    let last = bytes.checked_rem(room).unwrap_or(0);
+    let mut sum = repeat(frame(ip.saturating_add(room)), bytes.checked_div(room).unwrap_or(0));
     if last > 0 {
-        sum += &frame(ip + last);
+        sum += &frame(ip.saturating_add(last));
     }
     sum
 }
 
 fn repeat(one: Framed, times: u64) -> Framed {
-    Framed { frames: one.frames * times, bytes: one.bytes * times }
+    Framed { frames: one.frames.saturating_mul(times), bytes: one.bytes.saturating_mul(times) }
 }
 
 /// One frame around an IP packet.
 fn frame(packet: u64) -> Framed {
-    Framed { frames: 1, bytes: (ETHERNET + packet + CHECK).max(SHORTEST) }
+    Framed { frames: 1, bytes: ETHERNET.saturating_add(packet).saturating_add(CHECK).max(SHORTEST) }
 }
 
 #[cfg(test)]

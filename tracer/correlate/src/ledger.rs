@@ -5,6 +5,7 @@
 
 use crate::framing::framed;
 use crate::overhead::{Cost, Framed, Operation, Overhead, Part, Parts};
+use wirelap_events::Saturate;
 use wirelap_events::{Class, Frame, Packet, Portion, tcp_flags};
 use wirelap_protocols::Side;
 
@@ -50,7 +51,7 @@ struct Rest(u64);
 impl Rest {
     fn take(&mut self, bytes: u64) -> u64 {
         let taken = bytes.min(self.0);
-        self.0 -= taken;
+        self.0.shrink(taken);
         taken
     }
 }
@@ -60,7 +61,7 @@ impl Lane {
         let mut rest = Rest(u64::from(packet.wire_bytes));
         let payload = u64::from(packet.payload_len);
         if payload > 0 && repeated >= payload {
-            self.parts[Part::Retransmitted] += rest.0;
+            self.parts[Part::Retransmitted].grow(rest.0);
             return;
         }
         let whole = rest.0;
@@ -70,33 +71,33 @@ impl Lane {
         // What the headers' lengths do not explain is padding of the link layer.
         let link = rest.0;
         if let Some(part) = bare(packet) {
-            self.parts[part] += whole;
+            self.parts[part].grow(whole);
             // Only an error has payload here: what it quotes.
-            let headers = [transport + payload, network, link];
-            self.bare.iter_mut().zip(headers).for_each(|(sum, bytes)| *sum += bytes);
+            let headers = [transport.saturating_add(payload), network, link];
+            self.bare.iter_mut().zip(headers).for_each(|(sum, bytes)| sum.grow(bytes));
             return;
         }
         let headers = [transport, network, link];
         for (part, bytes) in [Part::Transport, Part::Network, Part::Link].into_iter().zip(headers) {
-            self.parts[part] += bytes;
+            self.parts[part].grow(bytes);
         }
         let repeated = repeated.min(payload);
-        self.parts[Part::Retransmitted] += repeated;
-        self.carried += payload - repeated;
+        self.parts[Part::Retransmitted].grow(repeated);
+        self.carried.grow(payload.saturating_sub(repeated));
     }
 
     /// Says what up to `bytes` of the payload were for; how many it was told of.
     fn attribute(&mut self, part: Part, bytes: u64) -> u64 {
         // Bytes that were decoded but not counted on the device (an attach in mid-stream) are no one's.
-        let taken = bytes.min(self.carried - self.attributed);
-        self.attributed += taken;
-        self.parts[part] += taken;
+        let taken = bytes.min(self.carried.saturating_sub(self.attributed));
+        self.attributed.grow(taken);
+        self.parts[part].grow(taken);
         taken
     }
 
     fn parts(&self) -> Parts {
         let mut parts = self.parts;
-        parts[Part::Opaque] += self.carried - self.attributed;
+        parts[Part::Opaque].grow(self.carried.saturating_sub(self.attributed));
         parts
     }
 }
@@ -116,7 +117,7 @@ impl Ledger {
     /// Counts a packet. `repeated` of its payload bytes were on the device before.
     pub fn packet(&mut self, side: Side, packet: &Packet<'_>, repeated: u64) {
         let lane = &mut self.lanes[side as usize];
-        lane.packets += 1;
+        lane.packets.grow(1);
         lane.framed += &framed(packet);
         lane.packet(packet, repeated);
     }
@@ -125,8 +126,8 @@ impl Ledger {
     pub fn adopt(&mut self, side: Side, other: &Ledger, theirs: Side) {
         self.lanes[side as usize] = other.lanes[theirs as usize];
         for (sum, cost) in self.operations.iter_mut().zip(other.operations) {
-            sum.count += cost.count;
-            sum.bytes += cost.bytes;
+            sum.count.grow(cost.count);
+            sum.bytes.grow(cost.bytes);
         }
     }
 
@@ -149,8 +150,8 @@ impl Ledger {
             Class::Discovery | Class::Opaque | Class::Other => return,
         };
         let cost = &mut self.operations[operation as usize];
-        cost.count += u64::from(begins);
-        cost.bytes += taken;
+        cost.count.grow(u64::from(begins));
+        cost.bytes.grow(taken);
     }
 
     /// Whether a session is opened or closed, and whether this frame is the first to do so.
@@ -190,7 +191,7 @@ impl Ledger {
 
     /// TCP sends something again.
     pub fn resent(&mut self) {
-        self.resent += 1;
+        self.resent.grow(1);
     }
 
     /// The leg of each lane: the only one if there is only one.
@@ -206,24 +207,24 @@ impl Ledger {
         for (lane, leg) in self.lanes.iter().zip(self.legs()) {
             let parts = lane.parts();
             let [transport, network, link] = lane.bare;
-            sum.payload += parts.payload();
-            sum.protocol += parts[Part::Header];
-            sum.control += parts.control();
-            sum.opaque += parts[Part::Opaque];
-            sum.transport += parts[Part::Transport] + transport;
-            sum.network += parts[Part::Network] + network;
-            sum.link += parts[Part::Link] + link;
-            sum.retransmitted += parts[Part::Retransmitted];
+            sum.payload.grow(parts.payload());
+            sum.protocol.grow(parts[Part::Header]);
+            sum.control.grow(parts.control());
+            sum.opaque.grow(parts[Part::Opaque]);
+            sum.transport.grow(parts[Part::Transport].saturating_add(transport));
+            sum.network.grow(parts[Part::Network].saturating_add(network));
+            sum.link.grow(parts[Part::Link].saturating_add(link));
+            sum.retransmitted.grow(parts[Part::Retransmitted]);
             let legs = &mut sum.detail.legs;
-            let leg = usize::from(leg).min(legs.len() - 1);
+            let leg = usize::from(leg).min(legs.len().saturating_sub(1));
             legs[leg] += &parts;
-            sum.packets += lane.packets;
+            sum.packets.grow(lane.packets);
             sum.detail.framed += &lane.framed;
         }
         for (sum, cost) in sum.detail.operations.iter_mut().zip(self.operations) {
-            sum.count += cost.count;
-            sum.bytes += cost.bytes;
+            sum.count.grow(cost.count);
+            sum.bytes.grow(cost.bytes);
         }
-        sum.detail.retransmissions += self.resent;
+        sum.detail.retransmissions.grow(self.resent);
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::marks::Path;
 use crate::threads::set_off;
+use wirelap_events::Saturate;
 use wirelap_events::{FlowKey, Hop, Leg, Nanos, SocketId, Stage, StageTimes, Stretch};
 
 /// A leg, which is large, in the place of a `spare` one if there is one, and how many stages had to be left out because their times contradicted the others.
@@ -49,7 +50,7 @@ pub fn build(
         }
         None => Box::new(leg),
     };
-    dropped += add_wakeup(&mut leg, path.reading);
+    dropped.grow(add_wakeup(&mut leg, path.reading));
     (leg, dropped)
 }
 
@@ -88,7 +89,7 @@ fn drop_backwards(times: &mut StageTimes) -> u64 {
     for (stage, at) in all.seen() {
         if at < previous || at > latest {
             times.clear(stage);
-            dropped += 1;
+            dropped.grow(1);
         } else {
             previous = at;
         }

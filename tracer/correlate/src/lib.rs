@@ -11,6 +11,9 @@
 //! was read: only then are its stages looked up in the marks, so the order of events does not matter.
 //! Time is an argument everywhere; nothing here reads a clock or does I/O.
 
+// What comes from a file or a packet may be any number.
+#![cfg_attr(not(test), warn(clippy::arithmetic_side_effects, clippy::disallowed_methods))]
+
 mod assemble;
 mod build;
 mod calls;

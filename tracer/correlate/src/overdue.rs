@@ -7,6 +7,7 @@ use crate::rows::Row;
 use crate::why::{Losses, Overdue, Whereabouts};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
+use wirelap_events::Saturate;
 use wirelap_events::{Doing, GroupId, Nanos, Pid, TaskId, ThreadState, Tid};
 
 /// A younger message is on its way.
@@ -84,7 +85,7 @@ impl Correlator {
             let Some((place, pid)) = self.whereabouts(message, leg, lies) else { continue };
             let depth = self.messages.depth_of(leg);
             let sum = found.entry((message.row, place, depth, pid)).or_insert((0, message.at));
-            sum.0 += 1;
+            sum.0.grow(1);
             sum.1 = sum.1.min(message.at);
         }
         let all = found.into_iter().map(|((row, place, leg, pid), (messages, since))| {

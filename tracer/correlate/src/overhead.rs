@@ -10,6 +10,7 @@
 
 use std::ops::{AddAssign, Index, IndexMut};
 use wirelap_events::{Class, MAX_LEGS};
+use wirelap_events::{Saturate, Total};
 
 /// What a byte on the device was for. Every byte is in exactly one part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -123,12 +124,12 @@ pub struct Parts([u64; Part::COUNT]);
 impl Parts {
     /// All of them.
     pub fn total(&self) -> u64 {
-        self.0.iter().sum()
+        self.0.iter().total()
     }
 
     /// Application payload, each leg and copy counted.
     pub fn payload(&self) -> u64 {
-        self[Part::Payload] + self[Part::Copies] + self[Part::Repeats]
+        self[Part::Payload].saturating_add(self[Part::Copies]).saturating_add(self[Part::Repeats])
     }
 
     /// Whole frames without data.
@@ -141,7 +142,7 @@ impl Parts {
             Part::Discovery,
             Part::Other,
         ];
-        CONTROL.into_iter().map(|part| self[part]).sum()
+        CONTROL.into_iter().map(|part| self[part]).total()
     }
 
     /// Each part and its bytes.
@@ -152,8 +153,8 @@ impl Parts {
     /// Moves up to `bytes` from one part to another.
     pub(crate) fn shift(&mut self, from: Part, to: Part, bytes: u64) {
         let moved = bytes.min(self[from]);
-        self[from] -= moved;
-        self[to] += moved;
+        self[from].shrink(moved);
+        self[to].grow(moved);
     }
 }
 
@@ -172,7 +173,7 @@ impl IndexMut<Part> for Parts {
 
 impl AddAssign<&Parts> for Parts {
     fn add_assign(&mut self, other: &Parts) {
-        self.0.iter_mut().zip(other.0).for_each(|(sum, bytes)| *sum += bytes);
+        self.0.iter_mut().zip(other.0).for_each(|(sum, bytes)| sum.grow(bytes));
     }
 }
 
@@ -244,14 +245,14 @@ impl Framed {
     /// The frames' bytes with the preamble and start delimiter (8) and the least gap (12) of each:
     /// what they take of the line's rate.
     pub fn line_bytes(&self) -> u64 {
-        self.bytes + 20 * self.frames
+        self.bytes.saturating_add(self.frames.saturating_mul(20))
     }
 }
 
 impl AddAssign<&Framed> for Framed {
     fn add_assign(&mut self, other: &Framed) {
-        self.frames += other.frames;
-        self.bytes += other.bytes;
+        self.frames.grow(other.frames);
+        self.bytes.grow(other.bytes);
     }
 }
 
@@ -294,11 +295,11 @@ impl AddAssign<&Detail> for Detail {
             *sum += leg;
         }
         for (sum, cost) in self.operations.iter_mut().zip(other.operations) {
-            sum.count += cost.count;
-            sum.bytes += cost.bytes;
+            sum.count.grow(cost.count);
+            sum.bytes.grow(cost.bytes);
         }
         self.framed += &other.framed;
-        self.retransmissions += other.retransmissions;
+        self.retransmissions.grow(other.retransmissions);
     }
 }
 
@@ -333,13 +334,13 @@ impl Overhead {
     /// Every byte that the device carried.
     pub fn total(&self) -> u64 {
         self.payload
-            + self.protocol
-            + self.control
-            + self.opaque
-            + self.transport
-            + self.network
-            + self.link
-            + self.retransmitted
+            .saturating_add(self.protocol)
+            .saturating_add(self.control)
+            .saturating_add(self.opaque)
+            .saturating_add(self.transport)
+            .saturating_add(self.network)
+            .saturating_add(self.link)
+            .saturating_add(self.retransmitted)
     }
 
     /// Bytes carried for each byte of payload delivered once a leg; `None` without payload.
@@ -350,16 +351,16 @@ impl Overhead {
 
 impl AddAssign<&Overhead> for Overhead {
     fn add_assign(&mut self, other: &Overhead) {
-        self.payload += other.payload;
-        self.protocol += other.protocol;
-        self.control += other.control;
-        self.opaque += other.opaque;
-        self.transport += other.transport;
-        self.network += other.network;
-        self.link += other.link;
-        self.retransmitted += other.retransmitted;
-        self.deliveries += other.deliveries;
-        self.packets += other.packets;
+        self.payload.grow(other.payload);
+        self.protocol.grow(other.protocol);
+        self.control.grow(other.control);
+        self.opaque.grow(other.opaque);
+        self.transport.grow(other.transport);
+        self.network.grow(other.network);
+        self.link.grow(other.link);
+        self.retransmitted.grow(other.retransmitted);
+        self.deliveries.grow(other.deliveries);
+        self.packets.grow(other.packets);
         self.detail += &other.detail;
     }
 }

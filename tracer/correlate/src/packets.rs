@@ -1,9 +1,10 @@
 //! Packets: bytes in order, marks, the ledger.
 
 use crate::Correlator;
-use crate::flow::{Claim, Flow, Marks, Request, State, Way};
+use crate::flow::{Claim, Conversation, Flow, Marks, Request, State, Way};
 use crate::marks::UdpMarks;
 use crate::sockets::Outgoing;
+use wirelap_events::Saturate;
 use wirelap_events::{
     ByteRange, Cpu, Drop, DropCause, Nanos, Packet, PacketHook, Portion, Retransmit, Room,
     SocketId, Stretch, TcpFields, Transport, tcp_flags,
@@ -25,7 +26,7 @@ impl Correlator {
         }
         match (packet.flow.transport, &packet.tcp) {
             (Transport::Tcp, Some(tcp)) => self.tcp_packet(at, packet, tcp),
-            (Transport::Tcp, None) => self.totals.anomalies += 1,
+            (Transport::Tcp, None) => self.totals.anomalies.grow(1),
             (Transport::Udp, _) => self.udp_packet(at, cpu, packet),
         }
     }
@@ -35,11 +36,26 @@ impl Correlator {
         if self.flows.len() < self.config.max_flows {
             return;
         }
-        for way in self.flows.idlest() {
-            // Nothing is lost with one that has ended.
-            let is_over = self.flows.get(way).is_some_and(|c| c.closed && !c.active);
-            self.totals.evicted += u64::from(!is_over);
-            self.forget(way);
+        for way in self.flows.idlest(|_, _| true) {
+            self.give_up(way);
+        }
+    }
+
+    fn give_up(&mut self, way: Way) {
+        // Nothing is lost with one that has ended.
+        let is_over = self.flows.get(way).is_some_and(|c| c.closed && !c.active);
+        self.totals.evicted.grow(u64::from(!is_over));
+        self.forget(way);
+    }
+
+    /// Forgets the conversations that matter least when all together hold on to too much memory. The one at hand stays.
+    fn weigh(&mut self, current: Way) {
+        if self.flows.weigh(current) <= self.config.max_bytes {
+            return;
+        }
+        let others = |way: Way, one: &Conversation| one.held > 0 && way.serial != current.serial;
+        for way in self.flows.idlest(others) {
+            self.give_up(way);
         }
     }
 
@@ -64,13 +80,13 @@ impl Correlator {
             self.syn(at, packet, tcp)
         };
         if self.flows.get(way).is_some_and(|conversation| conversation.claim == Claim::Refused) {
-            self.totals.anomalies += 1;
+            self.totals.anomalies.grow(1);
             return;
         }
         let way = self.same_elsewhere(at, packet, tcp, way);
         let Some(conversation) = self.flows.get_mut(way) else { return };
         if !conversation.accepts(way.side, packet, tcp) {
-            self.totals.anomalies += 1;
+            self.totals.anomalies.grow(1);
             return;
         }
         let since = at - conversation.seen;
@@ -92,7 +108,7 @@ impl Correlator {
         }
         let flow = conversation.flow_mut(way.side);
         let Some(range) = flow.payload_range(tcp, packet.payload_len) else {
-            self.totals.anomalies += 1;
+            self.totals.anomalies.grow(1);
             if flow.devices.counts(packet, false) {
                 conversation.ledger.packet(way.side, packet, 0);
             }
@@ -119,6 +135,7 @@ impl Correlator {
         }
         self.activate(way);
         self.sight_found(at, way);
+        self.weigh(way);
     }
 
     /// Notes when there were frames that bear on messages and are none.
@@ -302,6 +319,7 @@ impl Correlator {
         }
         self.activate(way);
         self.sight_found(at, way);
+        self.weigh(way);
     }
 
     /// The packet at hand is this datagram's.
@@ -369,7 +387,7 @@ impl Correlator {
             });
             if self.packets.len() >= PACKETS {
                 self.packets.clear();
-                self.totals.evicted += 1;
+                self.totals.evicted.grow(1);
             }
         }
         self.packets.insert(packet.id, (way, number));
@@ -378,7 +396,7 @@ impl Correlator {
     fn received_on(&mut self, cpu: Cpu, way: Way, number: u64) {
         let cpu = usize::from(cpu.0).min(CPUS - 1);
         if cpu >= self.received.len() {
-            self.received.resize(cpu + 1, None);
+            self.received.resize(cpu.saturating_add(1), None);
         }
         self.received[cpu] = Some((way, number));
     }

@@ -15,7 +15,7 @@ impl<T: Copy + Default, const N: usize> Default for Ring<T, N> {
 
 impl<T: Copy, const N: usize> Ring<T, N> {
     pub fn push(&mut self, item: T) {
-        self.newest = (self.newest + 1) % N;
+        self.newest = self.newest.saturating_add(1).checked_rem(N).unwrap_or(0);
         self.ring[self.newest] = item;
     }
 
@@ -26,7 +26,10 @@ impl<T: Copy, const N: usize> Ring<T, N> {
 
     /// The newest first.
     pub fn iter(&self) -> impl Iterator<Item = &T> {
-        (0..N).map(|back| &self.ring[(self.newest + N - back) % N])
+        (0..N).map(|back| {
+            &self.ring
+                [self.newest.saturating_add(N).saturating_sub(back).checked_rem(N).unwrap_or(0)]
+        })
     }
 }
 

@@ -9,6 +9,7 @@ use crate::why::{Evidence, Numbers, Upkeep};
 use rustc_hash::FxHashMap;
 use std::collections::hash_map::Entry;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use wirelap_events::Saturate;
 use wirelap_events::{FlowKey, GroupId, Leg, Nanos, NetNs, Pid};
 use wirelap_protocols::{Protocol, Topology};
 
@@ -155,16 +156,16 @@ impl Row {
     /// Adds what another one has, which has turned out to be the same.
     fn absorb(&mut self, other: Row) {
         self.counts += other.counts;
-        self.warmed_up += other.warmed_up;
+        self.warmed_up.grow(other.warmed_up);
         self.stats.merge(other.stats);
         self.past += &other.past;
         self.past_holes += other.past_holes;
-        self.framed += other.framed;
-        self.without_send += other.without_send;
-        self.to_remote += other.to_remote;
-        self.read_twice += other.read_twice;
-        self.shared += other.shared;
-        self.unread.iter_mut().zip(other.unread).for_each(|(sum, unread)| *sum += unread);
+        self.framed.grow(other.framed);
+        self.without_send.grow(other.without_send);
+        self.to_remote.grow(other.to_remote);
+        self.read_twice.grow(other.read_twice);
+        self.shared.grow(other.shared);
+        self.unread.iter_mut().zip(other.unread).for_each(|(sum, unread)| sum.grow(unread));
         self.reached.absorb(other.reached);
         for (pid, role) in other.roles {
             let mine = self.roles.entry(pid).or_default();
@@ -227,7 +228,7 @@ impl Rows {
 
     /// Counts what bears on which conversation belongs to which row.
     pub fn version(&self) -> u64 {
-        (self.labels.len() + self.joined.len()) as u64 + self.enrolled
+        (self.labels.len().saturating_add(self.joined.len()) as u64).saturating_add(self.enrolled)
     }
 
     /// The row that a row has turned out to be; most are themselves.
@@ -327,7 +328,7 @@ impl Rows {
             Entry::Vacant(_) if is_full => return,
             Entry::Vacant(member) => drop(member.insert(Some(domain))),
         }
-        self.enrolled += 1;
+        self.enrolled.grow(1);
     }
 
     /// The row of a conversation at ports that tell no domain: that of the domain that one of its processes is known to

@@ -4,6 +4,7 @@ use crate::ring::Ring;
 use crate::snapshot::Scheduling;
 use crate::stats::Distribution;
 use rustc_hash::FxHashMap;
+use wirelap_events::Saturate;
 use wirelap_events::{CgroupId, Nanos, Pid, Rest, TaskId, Wake};
 
 /// Processes that are counted.
@@ -67,15 +68,15 @@ impl Processes {
             spells: Ring::default(),
         });
         counts.run_queue.add((at - wake.woken).0);
-        counts.migrations += u64::from(wake.migrated);
+        counts.migrations.grow(u64::from(wake.migrated));
         if wake.rest == Rest::Preempted {
-            counts.preemptions += 1;
+            counts.preemptions.grow(1);
         } else {
-            counts.sleeps += 1;
+            counts.sleeps.grow(1);
         }
         if wake.throttled > Nanos(0) {
             let until = wake.woken + wake.throttled;
-            counts.throttled = counts.throttled + (until - wake.woken.max(counts.throttled_until));
+            counts.throttled += until - wake.woken.max(counts.throttled_until);
             counts.throttled_until = until.max(counts.throttled_until);
             counts.last = (wake.task, wake.cgroup);
             counts.spell(wake.woken, until, wake.cgroup);

@@ -11,6 +11,7 @@ use crate::stats::read_at;
 use crate::why::Upkeep;
 use crate::{Correlator, leg};
 use arrayvec::ArrayVec;
+use wirelap_events::Saturate;
 use wirelap_events::{
     Delivery, FanOut, GroupId, Leg, MAX_LEGS, MessageId, Nanos, Pid, Probe, Stage, Stamp, Stretch,
     TaskId, Transport,
@@ -128,7 +129,7 @@ impl Correlator {
             let path = flow.marks.path(extent, reader);
             let (mut leg, backwards) = leg::build(flow_key, from, to, &path, messages.spare());
             leg.stretch = Stretch { flow: way.id(), range: own };
-            dropped += backwards;
+            dropped.grow(backwards);
             if packets_only {
                 leg::end(&mut leg);
             }
@@ -138,7 +139,7 @@ impl Correlator {
         // Only a multicast has more than one reader.
         let others: Vec<Box<Leg>> =
             legs.filter(|leg| leg.times.get(Stage::Read).is_some()).collect();
-        self.totals.anomalies += dropped;
+        self.totals.anomalies.grow(dropped);
         if let Some(first) = first {
             self.completed(key, first, others, out);
         }
@@ -189,7 +190,7 @@ impl Correlator {
         self.ends = ends;
         let Some(message) = self.messages.message(message) else { return };
         if is_remote && let Some(row) = self.rows.get_mut(message.row) {
-            row.to_remote += 1;
+            row.to_remote.grow(1);
         }
         let mut delivery = Delivery {
             message: message.id,
@@ -278,7 +279,7 @@ impl Correlator {
         whole &= legs.len() == path.len();
         for after in 1..legs.len() {
             let Some((_, begins)) = legs[after].times.seen().next() else { continue };
-            whole &= leg::cut_after(&mut legs[after - 1], begins);
+            whole &= leg::cut_after(&mut legs[after.saturating_sub(1)], begins);
         }
         delivery.message = message.id;
         delivery.group = self.rows.root(message.row);
@@ -297,7 +298,7 @@ impl Correlator {
     ) {
         if delivery.stamp.is_some_and(|stamp: Stamp| stamp.warmup) {
             if let Some(row) = self.rows.get_mut(delivery.group) {
-                row.warmed_up += u64::from(read_at(delivery).is_some());
+                row.warmed_up.grow(u64::from(read_at(delivery).is_some()));
             }
             return out.aside(delivery);
         }
@@ -305,13 +306,13 @@ impl Correlator {
         let one_way = delivery.one_way().filter(|_| whole);
         let now = self.now;
         let Some(row) = self.rows.get_mut(delivery.group) else { return };
-        row.counts.delivered += 1;
+        row.counts.delivered.grow(1);
         row.stats.delivered(now, read, delivery.payload_len, one_way);
         let Some(one_way) = one_way else {
-            row.counts.uncovered += 1;
+            row.counts.uncovered.grow(1);
             return out.aside(delivery);
         };
-        row.counts.matched += 1;
+        row.counts.matched.grow(1);
         row.stats.matched(delivery, one_way);
         let mut upkeep = Upkeep::default();
         for leg in &mut delivery.legs {
@@ -324,7 +325,7 @@ impl Correlator {
         schedules.fill(delivery);
         let held_up = row.evidence.delivery(delivery, one_way, upkeep);
         if delivery.legs[0].times.get(Stage::Send).is_none() && !self.config.packets_only {
-            row.without_send += 1;
+            row.without_send.grow(1);
         }
         self.note_roles(delivery);
         out.judged(delivery, held_up);
@@ -336,7 +337,7 @@ impl Correlator {
         };
         let mut roles: ArrayVec<(Pid, Deed), { 2 * MAX_LEGS }> = ArrayVec::new();
         for (index, leg) in delivery.legs.iter().enumerate() {
-            let is_last = index + 1 == delivery.legs.len();
+            let is_last = index.saturating_add(1) == delivery.legs.len();
             if let Some(pid) = pid(leg.sender, leg.from) {
                 roles.push((
                     pid,
@@ -379,11 +380,11 @@ impl Correlator {
             if !is_known && let Some(departure) = departure.filter(|_| is_lost) {
                 losses.abandon(gone.left.swallowed, departure);
             } else if !all && is_known {
-                losses.swallowed += gone.left.swallowed;
+                losses.swallowed.grow(gone.left.swallowed);
             } else if !all {
-                losses.unmatched += gone.left.swallowed;
+                losses.unmatched.grow(gone.left.swallowed);
             }
-            losses.unread += if all { 0 } else { gone.left.lost };
+            losses.unread.grow(if all { 0 } else { gone.left.lost });
         }
     }
 
@@ -405,9 +406,9 @@ impl Correlator {
 
     pub(crate) fn count_leftover(&mut self, gone: &GivenUp) {
         if let Some(row) = self.rows.get_mut(gone.row) {
-            row.counts.delivered += gone.left.unjoined;
-            row.evidence.losses.unjoined += gone.left.unjoined;
-            row.counts.uncovered += gone.left.unjoined + gone.left.unread;
+            row.counts.delivered.grow(gone.left.unjoined);
+            row.evidence.losses.unjoined.grow(gone.left.unjoined);
+            row.counts.uncovered.grow(gone.left.unjoined.saturating_add(gone.left.unread));
         }
     }
 }

@@ -7,6 +7,7 @@ use crate::overhead::Part;
 use crate::rows::Server;
 use crate::snapshot::Counts;
 use arrayvec::ArrayVec;
+use wirelap_events::Saturate;
 use wirelap_events::{ByteRange, GroupId, Nanos, Pid};
 use wirelap_protocols::Topology;
 
@@ -73,8 +74,8 @@ impl Correlator {
         let unread = std::mem::take(&mut self.found.unread);
         let Some(server) = self.flows.server(way) else { return };
         let Some(row) = self.row_of(way).and_then(|row| self.rows.get_mut(row)) else { return };
-        row.unread[0] += unread[server.other() as usize];
-        row.unread[1] += unread[server as usize];
+        row.unread[0].grow(unread[server.other() as usize]);
+        row.unread[1].grow(unread[server as usize]);
     }
 
     /// Takes in what readers throw away, or may.
@@ -94,7 +95,7 @@ impl Correlator {
         let Some(row) = self.row_of(way) else { return };
         if let Some(is_needed) = self.repairs(way, found) {
             if let Some(row) = self.rows.get_mut(row) {
-                row.counts.duplicates += u64::from(!is_needed);
+                row.counts.duplicates.grow(u64::from(!is_needed));
             }
             if let Some(conversation) = self.flows.get_mut(way) {
                 conversation.ledger.again(way.side, Part::Repeats, found.payload_len);
@@ -109,7 +110,7 @@ impl Correlator {
         }
         if let Some(count) = self.left_out(found, &sighting) {
             if let Some(row) = self.rows.get_mut(row) {
-                *count(&mut row.counts) += 1;
+                count(&mut row.counts).grow(1);
             }
             return;
         }
@@ -117,7 +118,7 @@ impl Correlator {
             && let Some(least) = self.messages.least()
         {
             let gone = self.messages.give_up(least);
-            self.totals.evicted += u64::from(gone.was_open);
+            self.totals.evicted.grow(u64::from(gone.was_open));
             self.count_leftover(&gone);
         }
         let flows = &self.flows;
@@ -132,7 +133,7 @@ impl Correlator {
             && let Some(flow) = self.flows.flow_mut(way)
         {
             flow.pending.push_back(key);
-            flow.messages += 1;
+            flow.messages.grow(1);
             flow.first_message.get_or_insert(at);
         }
         let was_sent = found.assembly.is_some_and(|name| self.assemblies.was_sent(way, name));
@@ -141,19 +142,19 @@ impl Correlator {
         self.note_answer(&sighting, key);
         self.note_release(key);
         let Some(row) = self.rows.get_mut(row) else { return };
-        row.shared += u64::from(found.shared);
-        row.framed += u64::from(found.framed);
+        row.shared.grow(u64::from(found.shared));
+        row.framed.grow(u64::from(found.framed));
         match joined {
             // To somebody else, who joined late.
             Joined::New if was_sent => {}
             Joined::New if !found.duplicate => {
-                *row.counts.of_sent(is_warmup) += 1;
+                row.counts.of_sent(is_warmup).grow(1);
                 let stamp = found.stamp.filter(|s| !s.warmup && !s.reply && s.stream == 0);
                 if let Some(stamp) = stamp {
                     row.numbers.see(stamp.seq);
                 }
             }
-            Joined::New | Joined::Again => row.counts.duplicates += 1,
+            Joined::New | Joined::Again => row.counts.duplicates.grow(1),
             Joined::Leg | Joined::Copy | Joined::Orphan => {}
         }
     }
@@ -175,10 +176,10 @@ impl Correlator {
     fn count_unknown(&mut self, sighting: &Sighting) {
         let Some(row) = self.rows.get_mut(sighting.row) else { return };
         if sighting.to_server {
-            row.counts.sent += 1;
+            row.counts.sent.grow(1);
         } else {
-            row.counts.delivered += 1;
-            row.counts.uncovered += 1;
+            row.counts.delivered.grow(1);
+            row.counts.uncovered.grow(1);
         }
     }
 
@@ -192,7 +193,7 @@ impl Correlator {
         if let Some((way, at)) = before
             && let Some(flow) = self.flows.flow_mut(way)
         {
-            flow.forwarded += 1;
+            flow.forwarded.grow(1);
             flow.forwarded_to = flow.forwarded_to.max(at);
             flow.forwarded_by = by;
         }
@@ -287,7 +288,7 @@ impl Correlator {
         let conversation = self.flows.get(way)?;
         let Some(protocol) = conversation.protocol() else { return self.labelled_row(way) };
         let told = u64::from(conversation.tells_server());
-        let state = (self.sockets.learned + self.rows.version()) << 1 | told;
+        let state = self.sockets.learned.saturating_add(self.rows.version()) << 1 | told;
         if let Some((row, known)) = conversation.row
             && known == state
         {
@@ -304,7 +305,7 @@ impl Correlator {
         if let Some(row) = self.rows.get_mut(row) {
             row.server = row.server.or(pid);
         }
-        let state = (self.sockets.learned + self.rows.version()) << 1 | told;
+        let state = self.sockets.learned.saturating_add(self.rows.version()) << 1 | told;
         self.flows.get_mut(way)?.row = Some((row, state));
         Some(row)
     }
@@ -334,7 +335,7 @@ impl Correlator {
             *count = count.saturating_sub(1);
         }
         if let Some(now) = self.rows.get_mut(row) {
-            *now.counts.of_sent(is_warmup) += 1;
+            now.counts.of_sent(is_warmup).grow(1);
         }
     }
 }

@@ -8,6 +8,7 @@ pub use crate::why::{
 use std::net::SocketAddr;
 use std::ops::AddAssign;
 use wirelap_events::{GroupId, Nanos, Pid, Probe, Segment};
+use wirelap_events::{Saturate, Total};
 
 /// Everything known at one moment.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -145,8 +146,8 @@ pub struct Unseen {
 
 impl AddAssign for Unseen {
     fn add_assign(&mut self, other: Unseen) {
-        self.packets += other.packets;
-        self.bytes += other.bytes;
+        self.packets.grow(other.packets);
+        self.bytes.grow(other.bytes);
     }
 }
 
@@ -167,8 +168,8 @@ impl AddAssign for Holes {
     fn add_assign(&mut self, other: Holes) {
         self.sent += other.sent;
         self.received += other.received;
-        self.uncaptured_bytes += other.uncaptured_bytes;
-        self.undecoded_bytes += other.undecoded_bytes;
+        self.uncaptured_bytes.grow(other.uncaptured_bytes);
+        self.undecoded_bytes.grow(other.undecoded_bytes);
     }
 }
 
@@ -198,13 +199,13 @@ pub struct Counts {
 
 impl AddAssign for Counts {
     fn add_assign(&mut self, other: Counts) {
-        self.sent += other.sent;
-        self.delivered += other.delivered;
-        self.matched += other.matched;
-        self.uncovered += other.uncovered;
-        self.duplicates += other.duplicates;
-        self.retained += other.retained;
-        self.warmup += other.warmup;
+        self.sent.grow(other.sent);
+        self.delivered.grow(other.delivered);
+        self.matched.grow(other.matched);
+        self.uncovered.grow(other.uncovered);
+        self.duplicates.grow(other.duplicates);
+        self.retained.grow(other.retained);
+        self.warmup.grow(other.warmup);
     }
 }
 
@@ -331,7 +332,7 @@ pub struct Trust {
 impl Trust {
     /// Events lost, all probes.
     pub fn lost(&self) -> u64 {
-        self.events_lost.iter().map(|loss| loss.count).sum()
+        self.events_lost.iter().map(|loss| loss.count).total()
     }
 }
 

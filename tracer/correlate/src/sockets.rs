@@ -5,6 +5,7 @@ use crate::marks::Sending;
 use crate::threads::Chain;
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
+use wirelap_events::Saturate;
 use wirelap_events::{Comm, Nanos, NetNs, Pid, Socket, SocketId, TaskId, Tid};
 
 /// Datagrams that are remembered as sent or received by one socket, to be joined with its calls.
@@ -124,7 +125,7 @@ impl Sockets {
                 closed: None,
             },
         );
-        self.learned += 1;
+        self.learned.grow(1);
         if pid != Pid(0) && self.names.len() < LIMIT {
             self.names.insert(pid, socket.comm);
         }
@@ -145,9 +146,9 @@ impl Sockets {
             && task.pid != Pid(0)
             && (entry.pid == Pid(0) || entry.handed < HANDED)
         {
-            entry.handed += u8::from(entry.pid != Pid(0));
+            entry.handed.grow(u8::from(entry.pid != Pid(0)));
             entry.pid = task.pid;
-            self.learned += 1;
+            self.learned.grow(1);
             if !self.names.contains_key(&task.pid) && self.nameless.len() < CALLS * CALLS {
                 self.nameless.push(task.pid);
             }

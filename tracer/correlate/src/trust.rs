@@ -445,9 +445,9 @@ impl Found {
 /// A count with its thousands set apart: `1,234,567`.
 pub fn exact(count: u64) -> String {
     let digits = count.to_string();
-    let mut out = String::with_capacity(digits.len() * 4 / 3);
+    let mut out = String::with_capacity(digits.len().saturating_mul(4) / 3);
     for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+        if index > 0 && digits.len().saturating_sub(index).is_multiple_of(3) {
             out.push(',');
         }
         out.push(digit);

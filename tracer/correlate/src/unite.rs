@@ -2,6 +2,7 @@
 
 use crate::Correlator;
 use crate::flow::{COMPARED, Conversation, Marks, Way};
+use wirelap_events::Saturate;
 use wirelap_events::{FlowKey, Nanos, Packet, PacketHook, TcpFields};
 
 impl Correlator {
@@ -17,7 +18,7 @@ impl Correlator {
         if conversation.compared >= COMPARED {
             return way;
         }
-        conversation.compared += 1;
+        conversation.compared.grow(1);
         let seen = self.sightings.see(at, packet, tcp, way);
         match self.socket_of(packet, way).or(seen) {
             Some((before, key)) if self.flows.get(before).is_some() => {
@@ -53,7 +54,7 @@ impl Correlator {
         if conversation.compared >= COMPARED {
             return way;
         }
-        conversation.compared += 1;
+        conversation.compared.grow(1);
         self.unite((before, key), (way, packet.flow))
     }
 

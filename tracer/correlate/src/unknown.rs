@@ -6,6 +6,7 @@ use crate::rows::normal;
 use crate::snapshot::{Group, Unknown, UnknownTraffic};
 use rustc_hash::FxHashMap;
 use std::net::SocketAddr;
+use wirelap_events::Saturate;
 use wirelap_events::{Nanos, NetNs, Transport};
 use wirelap_protocols::Side;
 
@@ -38,8 +39,8 @@ impl Ended {
         } else if self.rows.len() < KEPT {
             self.rows.insert(key, row);
         } else {
-            self.others.0 += row.connections;
-            self.others.1 += row.bytes();
+            self.others.0.grow(row.connections);
+            self.others.1.grow(row.bytes());
         }
     }
 }
@@ -74,8 +75,8 @@ impl Correlator {
         let rest = rows.split_off(rows.len().min(SHOWN));
         let (mut other_connections, mut other_bytes) = self.ended.others;
         for row in rest {
-            other_connections += row.connections;
-            other_bytes += row.bytes();
+            other_connections.grow(row.connections);
+            other_bytes.grow(row.bytes());
         }
         for row in &mut rows {
             let seconds = (now.max(row.last) - row.first).as_secs_f64();
@@ -152,9 +153,9 @@ impl Correlator {
 }
 
 fn merge(row: &mut UnknownTraffic, other: UnknownTraffic) {
-    row.connections += other.connections;
-    row.bytes_to_server += other.bytes_to_server;
-    row.bytes_from_server += other.bytes_from_server;
+    row.connections.grow(other.connections);
+    row.bytes_to_server.grow(other.bytes_to_server);
+    row.bytes_from_server.grow(other.bytes_from_server);
     row.first = row.first.min(other.first);
     row.last = row.last.max(other.last);
     row.joined_late |= other.joined_late;
@@ -171,9 +172,9 @@ pub(crate) fn sentences(unknown: &Unknown) -> Vec<String> {
     let mut all: Vec<String> =
         unknown.rows.iter().take(SENTENCES).map(UnknownTraffic::sentence).collect();
     let rest = unknown.rows.iter().skip(SENTENCES);
-    let (connections, count) = rest
-        .fold((unknown.other_connections, unknown.other_bytes), |(connections, count), row| {
-            (connections + row.connections, count + row.bytes())
+    let (connections, count) =
+        rest.fold((unknown.other_connections, unknown.other_bytes), |(connections, count), row| {
+            (connections.saturating_add(row.connections), count.saturating_add(row.bytes()))
         });
     if connections > 0 {
         all.push(format!(

@@ -107,7 +107,7 @@ impl Rested {
         all[1..].copy_from_slice(&self.others);
         let same = |known: &&mut Holder| known.held > Nanos(0) && known.task == holder.task;
         if let Some(known) = all.iter_mut().find(same) {
-            known.held = known.held + holder.held;
+            known.held += holder.held;
         } else if let Some(least) = all.last_mut()
             && least.held < holder.held
         {
@@ -467,7 +467,7 @@ impl Delivery {
     /// Time from leg `index`'s last stage to the next leg's first.
     fn dwell_after(&self, index: usize) -> Option<Nanos> {
         let (_, left) = self.legs.get(index)?.times.seen().next_back()?;
-        let (_, entered) = self.legs.get(index + 1)?.times.seen().next()?;
+        let (_, entered) = self.legs.get(index.saturating_add(1))?.times.seen().next()?;
         Some(entered - left)
     }
 }

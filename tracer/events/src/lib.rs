@@ -5,6 +5,7 @@
 //! | module | words | spoken by |
 //! |---|---|---|
 //! | [`units`] | [`Nanos`], [`Pid`], [`Tid`], … | everyone |
+//! | [`saturate`] | [`Saturate`], [`Total`]: sums that stop at their limits | everyone |
 //! | [`net`] | [`FlowKey`], [`SocketId`], [`Transport`] | everyone |
 //! | [`range`] | [`Seq`], [`Offset`], [`ByteRange`], [`Stretch`] | capture → correlate → protocols |
 //! | [`event`] | [`Event`]: one observation in the kernel | capture → correlate |
@@ -13,11 +14,15 @@
 //! | [`delivery`] | [`Leg`], [`Delivery`]: a message's whole life | correlate → report |
 //! | [`stamp`] | [`Stamp`]: the 8-byte header of our own workloads' payloads | workloads ↔ correlate |
 
+// What comes from a file or a packet may be any number.
+#![cfg_attr(not(test), warn(clippy::arithmetic_side_effects, clippy::disallowed_methods))]
+
 pub mod delivery;
 pub mod event;
 pub mod frame;
 pub mod net;
 pub mod range;
+pub mod saturate;
 pub mod stage;
 pub mod stamp;
 pub mod units;
@@ -35,6 +40,7 @@ pub use event::{
 pub use frame::{Ask, Class, Data, Frame, GlobalKey, Permit};
 pub use net::{FlowKey, NetNs, SocketId, Transport};
 pub use range::{ByteRange, FlowId, Offset, Seq, Stretch};
+pub use saturate::{Saturate, Total};
 pub use stage::{Segment, Segments, Stage, StageTimes};
 pub use stamp::Stamp;
 pub use units::{CgroupId, Cpu, IfIndex, Nanos, Pid, Tid};

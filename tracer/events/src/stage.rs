@@ -206,7 +206,7 @@ impl Segments {
     /// Adds time to a segment.
     pub fn add(&mut self, segment: Segment, time: Nanos) {
         let slot = &mut self.times[segment as usize];
-        *slot = *slot + time;
+        *slot += time;
         self.had |= 1 << segment as u16;
     }
 
@@ -246,7 +246,7 @@ impl Iterator for Bits {
 
     fn next(&mut self) -> Option<usize> {
         let lowest = (self.0 != 0).then(|| self.0.trailing_zeros())?;
-        self.0 &= self.0 - 1;
+        self.0 &= self.0.saturating_sub(1);
         Some(lowest as usize)
     }
 

@@ -1,7 +1,8 @@
 //! Newtypes for units and kernel identities.
 
 use std::fmt;
-use std::ops::{Add, Sub};
+use std::iter::Sum;
+use std::ops::{Add, AddAssign, Mul, Sub, SubAssign};
 
 /// Nanoseconds on the host's monotonic clock (`CLOCK_MONOTONIC`, `bpf_ktime_get_ns()`),
 /// or a difference of two such times.
@@ -16,12 +17,12 @@ impl Nanos {
 
     /// Nanoseconds of whole milliseconds.
     pub const fn from_millis(ms: u64) -> Nanos {
-        Nanos(ms * 1_000_000)
+        Nanos(ms.saturating_mul(1_000_000))
     }
 
     /// Nanoseconds of whole microseconds.
     pub const fn from_micros(us: u64) -> Nanos {
-        Nanos(us * 1_000)
+        Nanos(us.saturating_mul(1_000))
     }
 
     /// A mean or a share of times, rounded; below zero is zero.
@@ -49,6 +50,33 @@ impl Sub for Nanos {
     type Output = Nanos;
     fn sub(self, rhs: Nanos) -> Nanos {
         Nanos(self.0.saturating_sub(rhs.0))
+    }
+}
+
+impl AddAssign for Nanos {
+    fn add_assign(&mut self, rhs: Nanos) {
+        *self = *self + rhs;
+    }
+}
+
+impl SubAssign for Nanos {
+    fn sub_assign(&mut self, rhs: Nanos) {
+        *self = *self - rhs;
+    }
+}
+
+/// Saturating, as [`Add`].
+impl Mul<u64> for Nanos {
+    type Output = Nanos;
+    fn mul(self, times: u64) -> Nanos {
+        Nanos(self.0.saturating_mul(times))
+    }
+}
+
+/// Saturating, as [`Add`].
+impl Sum for Nanos {
+    fn sum<I: Iterator<Item = Nanos>>(times: I) -> Nanos {
+        times.fold(Nanos(0), Add::add)
     }
 }
 
@@ -84,7 +112,7 @@ macro_rules! of_several_hosts {
             #[must_use]
             pub fn on_host(self, host: u8) -> $type {
                 let hosts_before = u32::from(host).saturating_sub(1);
-                if self.0 == 0 { self } else { $type(self.0.saturating_add(hosts_before * A_HOST)) }
+                if self.0 == 0 { self } else { $type(self.0.saturating_add(hosts_before.saturating_mul(A_HOST))) }
             }
 
             /// Its number on its own host.
@@ -94,7 +122,7 @@ macro_rules! of_several_hosts {
 
             /// The host that it is on, 1 for the first.
             pub fn host(self) -> u8 {
-                u8::try_from(self.0 / A_HOST + 1).unwrap_or(u8::MAX)
+                u8::try_from(self.0.checked_div(A_HOST).unwrap_or(0).saturating_add(1)).unwrap_or(u8::MAX)
             }
         }
     )* };
@@ -120,6 +148,18 @@ mod tests {
     #[test]
     fn means_are_rounded_and_never_below_zero() {
         assert_eq!([1.5, -3.0, 1e30].map(Nanos::from_f64), [Nanos(2), Nanos(0), Nanos(u64::MAX)]);
+    }
+
+    #[test]
+    fn operators_stop_at_the_limits() {
+        let (most, one) = (Nanos(u64::MAX), Nanos(1));
+        assert_eq!([most + one, most * 2, [most, one].into_iter().sum()], [most; 3]);
+        assert_eq!(one - most, Nanos(0));
+        let (mut up, mut down) = (most, one);
+        up += one;
+        down -= most;
+        assert_eq!([up, down], [most, Nanos(0)]);
+        assert_eq!([Nanos::from_millis(u64::MAX), Nanos::from_micros(u64::MAX)], [most; 2]);
     }
 
     #[test]

@@ -71,6 +71,12 @@ pub trait Protocol: Sync {
         Look::No
     }
 
+    /// Whether a connection's first bytes, where [`Protocol::recognise`] says yes, are nobody else's: a magic number. Without
+    /// one, the port or what follows must say the same.
+    fn greets(&self) -> bool {
+        true
+    }
+
     /// Whether `head` is so much like the start of a PDU that it is tried although nothing else says that one starts there:
     /// asked at every byte of a saturated sender's packets.
     fn stands_out(&self, _head: &[u8]) -> bool {
@@ -266,6 +272,11 @@ pub trait Connection: Send {
     /// [`Protocol::stands_out`], of its protocol.
     fn stands_out(&self, _head: &[u8]) -> bool {
         false
+    }
+
+    /// Bytes of memory that it holds on to: tables, and what waits for more. Roughly, and without what is always there.
+    fn held_bytes(&self) -> usize {
+        0
     }
 
     /// Whether messages are encrypted from here on, so that none is found.

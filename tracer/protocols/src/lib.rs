@@ -7,6 +7,9 @@
 //!
 //! Nothing here panics on any input, and nothing grows without bound.
 
+// What comes from a file or a packet may be any number.
+#![cfg_attr(not(test), warn(clippy::arithmetic_side_effects, clippy::disallowed_methods))]
+
 pub mod connection;
 pub mod foreign;
 pub mod kafka;

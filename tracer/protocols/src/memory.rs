@@ -16,6 +16,7 @@ use std::fmt::Debug;
 use std::hash::Hash;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use wirelap_events::Total;
 
 /// What can be shared.
 pub trait Shared: Any + Debug + Send + Sync {
@@ -63,7 +64,7 @@ impl Memories {
 
     /// How much was forgotten to keep them bounded.
     pub fn forgotten(&self) -> u64 {
-        self.0.iter().map(|(_, memory)| memory.forgotten()).sum()
+        self.0.iter().map(|(_, memory)| memory.forgotten()).total()
     }
 }
 

@@ -1,5 +1,7 @@
 //! The one place where bytes are indexed.
 
+use wirelap_events::Saturate;
+
 /// Reads a slice from front to back. Every read is `None` past the end and then moves nothing, so
 /// that bytes cut short by a snap length read the same as bytes that lie about their lengths.
 ///
@@ -38,7 +40,7 @@ impl<'a> Reader<'a> {
     pub fn take(&mut self, n: usize) -> Option<&'a [u8]> {
         let (head, rest) = self.rest.split_at_checked(n)?;
         self.rest = rest;
-        self.position += n;
+        self.position.grow(n);
         Some(head)
     }
 
@@ -53,7 +55,7 @@ impl<'a> Reader<'a> {
     pub fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
         let (head, rest) = self.rest.split_first_chunk::<N>()?;
         self.rest = rest;
-        self.position += N;
+        self.position.grow(N);
         Some(*head)
     }
 
@@ -100,7 +102,7 @@ impl<'a> Reader<'a> {
     #[inline]
     pub fn rest(&mut self) -> &'a [u8] {
         let rest = std::mem::take(&mut self.rest);
-        self.position += rest.len();
+        self.position.grow(rest.len());
         rest
     }
 

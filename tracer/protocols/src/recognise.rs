@@ -11,6 +11,8 @@ const ENOUGH_BYTES: usize = 1024;
 pub enum Choice {
     /// This one.
     Protocol(&'static dyn Protocol),
+    /// One or another may send such bytes: what follows decides.
+    Possible,
     /// Ask again when there are more bytes (TCP), or with the next datagram (UDP).
     NeedMore,
     /// None that is known.
@@ -46,7 +48,7 @@ impl From<[u16; 2]> for Hints {
 ///
 /// Bytes that only one protocol can have sent decide, whatever the hints. If they could be
 /// several protocols', a well-known port or what the server is known to speak picks among these; without such a
-/// hint the answer is `Unknown`.
+/// hint the answer is `Possible`.
 pub fn choose(
     transport: Transport,
     head: &[u8],
@@ -64,7 +66,7 @@ fn choose_from(
     hints: Hints,
 ) -> Choice {
     let mut best: Option<(Recognition, bool, &'static dyn Protocol)> = None;
-    let mut need_more = false;
+    let (mut need_more, mut possible) = (false, false);
     for &protocol in protocols.iter().filter(|p| p.transports().contains(&transport)) {
         let found = protocol.recognise(transport, head, at_start);
         let hinted = hints.names(transport, protocol);
@@ -74,7 +76,10 @@ fn choose_from(
                 need_more |= head.len() < ENOUGH_BYTES;
                 continue;
             }
-            Recognition::Maybe if !hinted => continue,
+            Recognition::Maybe if !hinted => {
+                possible = true;
+                continue;
+            }
             Recognition::Maybe | Recognition::Yes => {}
         }
         if best.is_none_or(|(other, hint, _)| (found, hinted) > (other, hint)) {
@@ -85,6 +90,7 @@ fn choose_from(
         Some((Recognition::Yes, _, protocol)) => Choice::Protocol(protocol),
         _ if need_more => Choice::NeedMore,
         Some((_, _, protocol)) => Choice::Protocol(protocol),
+        None if possible => Choice::Possible,
         None => Choice::Unknown,
     }
 }
@@ -93,6 +99,7 @@ impl std::fmt::Debug for Choice {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Choice::Protocol(protocol) => write!(f, "Protocol({})", protocol.name()),
+            Choice::Possible => f.write_str("Possible"),
             Choice::NeedMore => f.write_str("NeedMore"),
             Choice::Unknown => f.write_str("Unknown"),
         }
@@ -144,7 +151,7 @@ mod tests {
         assert_eq!(chosen(&[&YES, &OTHER_YES], b"", 8), "Protocol(other)");
         assert_eq!(chosen(&[&YES, &OTHER_YES], b"", 1), "Protocol(yes)");
         assert_eq!(chosen(&[&MAYBE], b"", 9), "Protocol(maybe)");
-        assert_eq!(chosen(&[&MAYBE], b"", 1), "Unknown");
+        assert_eq!(chosen(&[&MAYBE], b"", 1), "Possible");
     }
 
     #[test]

@@ -12,6 +12,7 @@
 //! a long PDU nothing is kept, so its length does not matter.
 
 use crate::{Look, Protocol, Sight, registry};
+use wirelap_events::Saturate;
 use wirelap_events::{Offset, Transport};
 
 /// Candidates that are followed at once.
@@ -32,6 +33,9 @@ const MOST_WEAK_BITS: u32 = 28;
 /// What a candidate lacks that was found inside a packet, where there are a thousand places to find one.
 const INSIDE_BITS: u32 = 10;
 
+/// And how many PDUs of it there must be.
+const INSIDE_PDUS: u32 = 3;
+
 /// A number that is one more than the last.
 const COUNTED_BITS: u32 = 14;
 
@@ -41,6 +45,19 @@ const FIT_BITS: u32 = 8;
 /// The same, of a PDU as long as several packets.
 const LONG_FIT_BITS: u32 = 16;
 const LONG_BYTES: u64 = 16 << 10;
+
+/// A PDU that is by itself what no other protocol sends.
+pub const UNMISTAKABLE_BITS: u32 = 40;
+
+/// PDUs with less evidence each, as short frames that have little but their length, are many protocols' and need more of
+/// everything: see [`Evidence::is_poor`].
+const POOR_BITS: u32 = 20;
+
+/// Protocols that are told apart.
+const PROTOCOLS: usize = 16;
+
+/// A packet that is longer may be the middle of a long message; a shorter one most often begins with one.
+const SHORT_PACKET: u64 = 1024;
 
 /// A head that is longer is no head.
 const LONGEST_HEAD: usize = 8 << 10;
@@ -74,6 +91,103 @@ pub struct Candidate {
     /// Whether the PDU that was seen last tells by itself.
     is_telling: bool,
     number: Option<(u64, u64)>,
+    /// PDUs that were seen to begin.
+    pdus: u32,
+    /// The evidence in their content, together and the most of one.
+    content: u32,
+    most: u32,
+    /// Packets in which one of its PDUs ended, and those that ended with one.
+    packets: u32,
+    fits: u32,
+    /// PDUs whose number was one more than the last.
+    counted: u32,
+}
+
+/// What the candidates of one protocol tell together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Evidence {
+    /// Of PDUs that tell by themselves, in bits.
+    pub strong: u32,
+    /// Of others.
+    pub weak: u32,
+    /// PDUs that were seen to begin.
+    pub pdus: u32,
+    /// The evidence in the content of the PDU with the most.
+    pub most: u32,
+    /// The same, of the direction with less.
+    pub least_most: u32,
+    /// Directions with a candidate.
+    pub directions: u32,
+    /// The most evidence that the content of a direction's PDUs has on average.
+    mean: u32,
+    /// The most PDUs of a direction.
+    chained: u32,
+    packets: u32,
+    fits: u32,
+    counted: u32,
+}
+
+impl Evidence {
+    /// The evidence in bits.
+    pub fn bits(&self) -> u32 {
+        self.strong.saturating_add(self.weak)
+    }
+
+    /// Whether each of its PDUs tells little, so that other protocols' look the same.
+    pub fn is_poor(&self) -> bool {
+        self.mean < POOR_BITS && self.counted < 2
+    }
+
+    /// Whether a PDU has ended where it had to: with a packet, or where another one began.
+    pub fn is_confirmed(&self) -> bool {
+        self.chained > 1 || (self.pdus > 1 && self.fits > 0)
+    }
+
+    /// Packets that end with a PDU.
+    pub fn fits(&self) -> u32 {
+        self.fits
+    }
+
+    /// Whether packets and PDUs end together: nearly always, or, of many PDUs in each packet, more often than by chance.
+    pub fn is_aligned(&self) -> bool {
+        let is_dense = self.pdus >= self.packets.saturating_mul(16);
+        let often = self.fits.saturating_mul(4);
+        often >= self.packets.saturating_mul(3) || (is_dense && often >= self.packets)
+    }
+
+    /// Adds a direction's.
+    fn add(&mut self, candidate: &Candidate) {
+        let strong = candidate.strong_bits();
+        self.strong = self.strong.saturating_add(strong);
+        self.weak = self.weak.max(candidate.bits().saturating_sub(strong));
+        self.pdus = self.pdus.saturating_add(candidate.pdus);
+        // A single PDU whose end nothing confirms may be no PDU.
+        if candidate.pdus > 1 || candidate.fits > 0 {
+            let mean = candidate.content.checked_div(candidate.pdus).unwrap_or(0);
+            self.mean = self.mean.max(mean);
+        }
+        self.chained = self.chained.max(candidate.pdus);
+        self.packets = self.packets.saturating_add(candidate.packets);
+        self.fits = self.fits.saturating_add(candidate.fits);
+        self.counted = self.counted.saturating_add(candidate.counted);
+        self.most = self.most.max(candidate.most);
+        let others = if self.directions == 0 { u32::MAX } else { self.least_most };
+        self.least_most = others.min(candidate.most);
+        self.directions = self.directions.saturating_add(1);
+    }
+}
+
+/// What both directions tell of a protocol; of those in `searches` whose PDUs follow each other in the stream itself.
+pub fn evidence(searches: &[Search; 2], protocol: &dyn Protocol) -> Evidence {
+    let mut evidence = Evidence::default();
+    let best = searches.iter().filter_map(|search| search.best_of(protocol));
+    best.filter(|candidate| candidate.is_free()).for_each(|candidate| evidence.add(candidate));
+    evidence
+}
+
+/// Its place in the registry.
+fn place(protocol: &dyn Protocol) -> usize {
+    registry().iter().position(|one| one.name() == protocol.name()).unwrap_or(PROTOCOLS)
 }
 
 impl Candidate {
@@ -96,12 +210,18 @@ impl Candidate {
             inside,
             is_telling,
             number,
+            pdus: 0,
+            content: 0,
+            most: 0,
+            packets: 0,
+            fits: 0,
+            counted: 0,
         }
     }
 
     /// Whether its PDUs follow each other in the stream itself, as far as can be told.
     pub fn is_free(&self) -> bool {
-        self.inside.is_none_or(|end| self.last >= end)
+        self.inside.is_none_or(|end| self.last >= end && self.pdus >= INSIDE_PDUS)
     }
 
     /// The evidence so far, in bits.
@@ -136,6 +256,10 @@ impl Candidate {
         let sum = if sight.telling { &mut self.strong } else { &mut self.weak };
         *sum = sum.saturating_add(sight.bits);
         self.strong = self.strong.saturating_add(counted);
+        self.counted = self.counted.saturating_add(u32::from(follows));
+        self.pdus = self.pdus.saturating_add(1);
+        self.content = self.content.saturating_add(sight.bits);
+        self.most = self.most.max(sight.bits);
         self.number = sight.number;
         self.is_telling = sight.telling;
         self.last = self.next;
@@ -144,7 +268,8 @@ impl Candidate {
 
     /// Its last PDU ends with a packet.
     fn fits(&mut self) {
-        let is_long = self.next.0 - self.last.0 > LONG_BYTES;
+        self.fits = self.fits.saturating_add(1);
+        let is_long = self.next.0.saturating_sub(self.last.0) > LONG_BYTES;
         let bits = if is_long { LONG_FIT_BITS } else { FIT_BITS };
         let sum = if self.is_telling { &mut self.strong } else { &mut self.weak };
         *sum = sum.saturating_add(bits);
@@ -182,11 +307,18 @@ pub struct Search {
     /// The end of a packet that may be the head of a PDU, and where it starts.
     carry: (Offset, Vec<u8>),
     bytes_left: usize,
+    /// For each protocol, the last short packets, or datagrams, in a row that none of its PDUs explains.
+    unexplained: [u8; PROTOCOLS],
 }
 
 impl Default for Search {
     fn default() -> Search {
-        Search { candidates: Vec::new(), carry: (Offset(0), Vec::new()), bytes_left: SEARCH_BYTES }
+        Search {
+            candidates: Vec::new(),
+            carry: (Offset(0), Vec::new()),
+            bytes_left: SEARCH_BYTES,
+            unexplained: [0; PROTOCOLS],
+        }
     }
 }
 
@@ -200,6 +332,32 @@ impl Search {
     pub fn best_of(&self, protocol: &dyn Protocol) -> Option<&Candidate> {
         let same = self.candidates.iter().filter(|c| c.protocol.name() == protocol.name());
         same.max_by_key(|candidate| candidate.bits())
+    }
+
+    /// Bytes of memory that it holds on to.
+    pub fn held_bytes(&self) -> usize {
+        self.carry.1.capacity()
+    }
+
+    /// The last short packets, or datagrams, in a row that cannot be the protocol's.
+    pub fn unexplained(&self, protocol: &dyn Protocol) -> u8 {
+        self.unexplained.get(place(protocol)).copied().unwrap_or_default()
+    }
+
+    /// Notes which protocols a packet may be of.
+    fn explain(&mut self, at: Offset, end: Offset) {
+        // What has only begun is nobody's yet.
+        let is_short = end.0.saturating_sub(at.0) < SHORT_PACKET && self.carry.1.is_empty();
+        for (protocol, count) in registry().iter().zip(&mut self.unexplained) {
+            let is_its = |one: &Candidate| {
+                one.protocol.name() == protocol.name() && one.start < end && one.next > at
+            };
+            if self.candidates.iter().any(is_its) {
+                *count = 0;
+            } else if is_short {
+                *count = count.saturating_add(1);
+            }
+        }
     }
 
     /// The first byte that may be part of a message.
@@ -218,7 +376,7 @@ impl Search {
 
     /// A packet with `missing` bytes after `bytes` that were not captured; writes started at `writes`.
     pub fn packet(&mut self, at: Offset, bytes: &[u8], missing: u64, writes: &[Offset]) {
-        let end = at.plus(bytes.len() as u64 + missing);
+        let end = at.plus((bytes.len() as u64).saturating_add(missing));
         let (from, mut joined) = std::mem::take(&mut self.carry);
         if joined.is_empty() || from.plus(joined.len() as u64) != at {
             joined.clear();
@@ -228,6 +386,7 @@ impl Search {
             joined.extend_from_slice(bytes);
             self.span(Span { at: from, bytes: &joined, end }, at, writes);
         }
+        self.explain(at, end);
     }
 
     /// A datagram: each is a PDU, and evidence of its own.
@@ -238,14 +397,22 @@ impl Search {
                 if let Some(index) = index {
                     self.candidates.swap_remove(index);
                 }
+                if let Some(count) = self.unexplained.get_mut(place(protocol)) {
+                    *count = count.saturating_add(1);
+                }
                 continue;
             };
+            if let Some(count) = self.unexplained.get_mut(place(protocol)) {
+                *count = 0;
+            }
             let index = index.unwrap_or_else(|| {
                 self.candidates.push(Candidate::new(protocol, Offset(0), 0, None));
-                self.candidates.len() - 1
+                self.candidates.len().saturating_sub(1)
             });
             if let Some(candidate) = self.candidates.get_mut(index) {
                 candidate.add(sight);
+                candidate.packets = candidate.packets.saturating_add(1);
+                candidate.fits = candidate.fits.saturating_add(1);
             }
         }
     }
@@ -255,10 +422,10 @@ impl Search {
         let mut index = 0;
         while let Some(candidate) = self.candidates.get_mut(index) {
             match follow(candidate, span) {
-                Followed::On => index += 1,
+                Followed::On => index.grow(1),
                 Followed::Short => {
                     short = Some(short.map_or(candidate.next, |place| place.min(candidate.next)));
-                    index += 1;
+                    index.grow(1);
                 }
                 Followed::Wrong => {
                     self.candidates.swap_remove(index);
@@ -327,7 +494,7 @@ impl Search {
     fn look_inside(&mut self, span: Span<'_>, packet: Offset) {
         let Some(bytes) = span.from(packet) else { return };
         let tries = bytes.len().min(self.bytes_left);
-        self.bytes_left -= tries;
+        self.bytes_left.shrink(tries);
         for at in 1..tries {
             let Some(head) = bytes.get(at..) else { return };
             if registry().iter().any(|protocol| protocol.stands_out(head)) {
@@ -368,6 +535,7 @@ fn follow(candidate: &mut Candidate, span: Span<'_>) -> Followed {
     if candidate.next < span.at {
         return Followed::Wrong;
     }
+    let mut ends = candidate.next > span.at && candidate.next <= span.end;
     for _ in 0..LONGEST_CHAIN {
         if candidate.next >= span.end {
             break;
@@ -377,11 +545,16 @@ fn follow(candidate: &mut Candidate, span: Span<'_>) -> Followed {
         match candidate.protocol.sight(Transport::Tcp, head) {
             Look::Pdu(sight) if sight.len > 0 && sight.len <= LONGEST_PDU => {
                 candidate.add(sight);
+                ends |= candidate.next <= span.end;
             }
-            Look::Short => return Followed::Short,
+            Look::Short => {
+                candidate.packets = candidate.packets.saturating_add(u32::from(ends));
+                return Followed::Short;
+            }
             Look::No | Look::Pdu(_) => return Followed::Wrong,
         }
     }
+    candidate.packets = candidate.packets.saturating_add(u32::from(ends));
     if candidate.next == span.end {
         candidate.fits();
     }

@@ -49,5 +49,5 @@ impl Sight {
 
 /// The evidence in `text` that random bytes would not be: printable ASCII is one byte in 2.7.
 pub(crate) fn text_bits(text: &[u8]) -> u32 {
-    u32::try_from(text.len().min(24)).map_or(0, |len| len * 7 / 5)
+    u32::try_from(text.len().min(24)).map_or(0, |len| len.saturating_mul(7) / 5)
 }

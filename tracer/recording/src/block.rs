@@ -156,7 +156,14 @@ pub enum Step {
 /// Looks for a block at the front of `bytes`.
 pub fn frame(bytes: &[u8], order: Order) -> Step {
     let Some(head) = bytes.first_chunk::<LEAST>() else { return Step::Need(LEAST) };
-    let word = |at: usize| [head[at], head[at + 1], head[at + 2], head[at + 3]];
+    let word = |at: usize| {
+        [
+            head[at],
+            head[at.saturating_add(1)],
+            head[at.saturating_add(2)],
+            head[at.saturating_add(3)],
+        ]
+    };
     let mut order = order;
     if order.u32(word(0)) == SECTION {
         order = match (Order::Little.u32(word(8)), Order::Big.u32(word(8))) {
@@ -172,7 +179,7 @@ pub fn frame(bytes: &[u8], order: Order) -> Step {
     if len > MOST {
         return Step::Bad("a block longer than 16 MiB");
     }
-    match bytes.get(len - 4..len).and_then(|end| end.first_chunk()) {
+    match bytes.get(len.saturating_sub(4)..len).and_then(|end| end.first_chunk()) {
         None => Step::Need(len),
         Some(&end) if order.u32(end) as usize == len => {
             Step::Block(Frame { kind: order.u32(word(0)), len, order })
@@ -238,7 +245,7 @@ impl<'a> Body<'a> {
     /// The next `len` bytes, and the padding behind them.
     pub fn padded(&mut self, len: usize) -> Option<&'a [u8]> {
         let bytes = self.rest.take(len)?;
-        let padding = len.next_multiple_of(4) - len;
+        let padding = len.next_multiple_of(4).saturating_sub(len);
         self.rest.take(padding.min(self.rest.0.len()))?;
         Some(bytes)
     }
@@ -284,8 +291,10 @@ impl Blocks {
 
     /// The block that has begun is complete.
     pub fn end(&mut self) {
-        let len = u32::try_from(self.bytes.len() + 4 - self.start).unwrap_or(u32::MAX);
-        self.bytes[self.start + 4..self.start + 8].copy_from_slice(&len.to_le_bytes());
+        let len = u32::try_from(self.bytes.len().saturating_add(4).saturating_sub(self.start))
+            .unwrap_or(u32::MAX);
+        self.bytes[self.start.saturating_add(4)..self.start.saturating_add(8)]
+            .copy_from_slice(&len.to_le_bytes());
         self.u32(len);
     }
 

@@ -57,8 +57,8 @@ impl Own {
             None
         } else {
             let last = Nanos::take(&mut from)?;
-            let end = start + value.len();
-            Some((end - from.0.len()..end, Cursor { at: 0, last }))
+            let end = start.saturating_add(value.len());
+            Some((end.saturating_sub(from.0.len())..end, Cursor { at: 0, last }))
         };
         Some(Own { at, cpu, beside, records })
     }
@@ -149,8 +149,8 @@ pub(crate) fn captured(
         }
     };
     let interface = *interfaces.get(number as usize)?;
-    let start = len - 4 - body.rest.0.len();
-    let bytes = start..start + body.padded(captured as usize)?.len();
+    let start = len.saturating_sub(4).saturating_sub(body.rest.0.len());
+    let bytes = start..start.saturating_add(body.padded(captured as usize)?.len());
     let at = nanoseconds(time, interface.resolution)
         .wrapping_add_signed(interface.offset.wrapping_mul(1_000_000_000));
     Some(Captured { interface, number, at, bytes, original })
@@ -162,9 +162,11 @@ fn nanoseconds(time: u64, resolution: u8) -> u64 {
     let wide = if resolution & 0x80 != 0 {
         (u128::from(time) * 1_000_000_000).checked_shr(digits).unwrap_or(0)
     } else if let Some(more) = 9u32.checked_sub(digits) {
-        u128::from(time) * 10u128.pow(more)
+        u128::from(time).saturating_mul(10u128.pow(more))
     } else {
-        10u128.checked_pow(digits - 9).map_or(0, |unit| u128::from(time) / unit)
+        10u128
+            .checked_pow(digits.saturating_sub(9))
+            .map_or(0, |unit| u128::from(time).checked_div(unit).unwrap_or(0))
     };
     // What does not fit is no time.
     u64::try_from(wide).unwrap_or(u64::MAX)
@@ -224,8 +226,10 @@ pub(crate) fn event(
         payload: &[],
     };
     // A frame that was filled up has bytes behind its payload.
-    let before = usize::from(headers.ip_header) + usize::from(headers.transport_header);
-    let start = captured.bytes.start + link_header + before.min(inside.len());
+    let before =
+        usize::from(headers.ip_header).saturating_add(usize::from(headers.transport_header));
+    let start =
+        captured.bytes.start.saturating_add(link_header).saturating_add(before.min(inside.len()));
     let event = Event { at, cpu, body: wirelap_events::Body::Packet(packet) };
-    Ok((event, start..start + headers.payload.len(), own.is_some()))
+    Ok((event, start..start.saturating_add(headers.payload.len()), own.is_some()))
 }

@@ -10,6 +10,7 @@ use crate::record::{Beside, Entry, Note, Records};
 use crate::wire::{Wire, put_signed};
 use crate::{ENTERPRISE, TAG, comment, headers};
 use rustc_hash::FxHashMap;
+use wirelap_events::Saturate;
 use wirelap_events::{
     Body, Event, FlowKey, IfIndex, Nanos, NetNs, Packet, PacketHook, Socket, SocketId,
 };
@@ -249,7 +250,7 @@ impl Encoder {
             blocks.end();
             return;
         }
-        self.frames += 1;
+        self.frames.grow(1);
         blocks.begin(block::CUSTOM);
         blocks.u32(ENTERPRISE);
         blocks.bytes.extend(TAG);
@@ -339,7 +340,7 @@ impl Encoder {
         if self.settings.payload {
             self.scratch.extend_from_slice(packet.payload);
         }
-        self.frames += 1;
+        self.frames.grow(1);
         let blocks = &mut self.blocks;
         let start = blocks.bytes.len();
         blocks.begin(block::PACKET);
@@ -373,7 +374,7 @@ impl Encoder {
             start,
             end,
             // Before the end of the options, and the block's length.
-            options: end - start - 8,
+            options: end.saturating_sub(start).saturating_sub(8),
             order: Order::Little,
             frame: self.frames,
             at: event.at,

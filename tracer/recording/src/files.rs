@@ -7,6 +7,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use wirelap_events::Saturate;
 
 /// Creates files and removes them.
 pub trait Store: Debug + Send {
@@ -98,7 +99,7 @@ impl Files {
         if self.failed.is_some() {
             return;
         }
-        self.number += 1;
+        self.number.grow(1);
         let path = if self.rotation.is_on() {
             numbered(&self.path, self.number)
         } else {
@@ -139,8 +140,8 @@ impl Files {
         };
         match written {
             Ok(()) => {
-                self.len += bytes.len() as u64;
-                self.bytes += bytes.len() as u64;
+                self.len.grow(bytes.len() as u64);
+                self.bytes.grow(bytes.len() as u64);
             }
             Err(error) => {
                 if let Sink::File(file) = &self.sink {

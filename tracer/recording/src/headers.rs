@@ -10,6 +10,7 @@
 use crate::wire::Bytes;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use wirelap_events::{Packet, Portion, Seq, TcpFields, Transport, tcp_flags};
+use wirelap_events::{Saturate, Total};
 
 const TCP: u8 = 6;
 const UDP: u8 = 17;
@@ -30,7 +31,7 @@ pub fn build(packet: &Packet<'_>, out: &mut Vec<u8>) -> bool {
 
 /// Bytes of the packet from its IP header on.
 pub fn original_len(packet: &Packet<'_>) -> Option<u32> {
-    let headers = u32::from(packet.ip_header) + u32::from(packet.transport_header);
+    let headers = u32::from(packet.ip_header).saturating_add(u32::from(packet.transport_header));
     headers.checked_add(packet.payload_len)
 }
 
@@ -38,7 +39,7 @@ pub fn original_len(packet: &Packet<'_>) -> Option<u32> {
 pub fn known_len(packet: &Packet<'_>) -> usize {
     let is_syn = packet.tcp.is_some_and(|tcp| tcp.flags & tcp_flags::SYN != 0);
     let transport = if is_syn && packet.payload_len == 0 { 20 } else { packet.transport_header };
-    usize::from(packet.ip_header) + usize::from(transport)
+    usize::from(packet.ip_header).saturating_add(usize::from(transport))
 }
 
 /// RFC 791 §3.1, RFC 8200 §3. A length that does not fit is 0, as the kernel has it for large offloads.
@@ -56,14 +57,14 @@ fn ip(packet: &Packet<'_>, out: &mut Vec<u8>) -> Option<()> {
             let ttl = if dst.octets()[..3] == [224, 0, 0] { 1 } else { 64 };
             out.extend([0x40 | words, 0, total[0], total[1], 0, 0, 0x40, 0, ttl, protocol, 0, 0]);
             out.extend(src.octets().into_iter().chain(dst.octets()));
-            out.resize(start + header, 0);
+            out.resize(start.saturating_add(header), 0);
             let sum = (!fold(sum_of(&out[start..]))).to_be_bytes();
-            out[start + 10..start + 12].copy_from_slice(&sum);
+            out[start.saturating_add(10)..start.saturating_add(12)].copy_from_slice(&sum);
         }
         (IpAddr::V6(src), IpAddr::V6(dst)) => {
             let extension = header.checked_sub(IPV6).filter(|bytes| bytes % 8 == 0)?;
             let words = (extension / 8).checked_sub(1).map(u8::try_from).transpose().ok()?;
-            let payload = len - 40;
+            let payload = len.saturating_sub(40);
             let [high, low] = u16::try_from(payload).unwrap_or(0).to_be_bytes();
             let next = if words.is_some() { 0 } else { protocol };
             out.extend([0x60, 0, 0, 0, high, low, next, 64]);
@@ -81,11 +82,11 @@ fn ip(packet: &Packet<'_>, out: &mut Vec<u8>) -> Option<()> {
 /// padding.
 fn hop_by_hop(next: u8, words: u8, payload: u32, out: &mut Vec<u8>) {
     out.extend([next, words]);
-    let mut left = 6 + usize::from(words) * 8;
+    let mut left = usize::from(words).saturating_mul(8).saturating_add(6);
     if payload > u16::MAX.into() {
         out.extend([0xC2, 4]);
         out.extend(payload.to_be_bytes());
-        left -= 6;
+        left.shrink(6);
     }
     while left > 0 {
         // PadN has at most 255 bytes; one byte is Pad1.
@@ -93,11 +94,11 @@ fn hop_by_hop(next: u8, words: u8, payload: u32, out: &mut Vec<u8>) {
         match u8::try_from(len.saturating_sub(2)) {
             Ok(zeros) if len >= 2 => {
                 out.extend([1, zeros]);
-                out.resize(out.len() + usize::from(zeros), 0);
+                out.resize(out.len().saturating_add(usize::from(zeros)), 0);
             }
             _ => out.push(0),
         }
-        left -= len;
+        left.shrink(len);
     }
 }
 
@@ -115,7 +116,7 @@ fn transport(packet: &Packet<'_>, out: &mut Vec<u8>) -> Option<()> {
             out.extend([u8::try_from(header / 4).ok()? << 4, tcp.flags]);
             out.extend(tcp.window.to_be_bytes());
             out.extend([sum_high, sum_low, 0, 0]);
-            out.resize(out.len() + header - 20, 0);
+            out.resize(out.len().saturating_add(header).saturating_sub(20), 0);
         }
         (Transport::Udp, None) if header == 8 => {
             out.extend(u16::try_from(len).unwrap_or(0).to_be_bytes());
@@ -139,11 +140,11 @@ fn pseudo(packet: &Packet<'_>, len: u32) -> [u8; 2] {
         IpAddr::V4(ip) => sum_of(&ip.octets()),
         IpAddr::V6(ip) => sum_of(&ip.octets()),
     };
-    let lengths = (len >> 16) + (len & 0xFFFF);
+    let lengths = (len >> 16).saturating_add(len & 0xFFFF);
     let sum = address(packet.flow.src)
-        + address(packet.flow.dst)
-        + lengths
-        + u32::from(number(packet.flow.transport));
+        .saturating_add(address(packet.flow.dst))
+        .saturating_add(lengths)
+        .saturating_add(u32::from(number(packet.flow.transport)));
     match fold(sum) {
         0 => [0xFF; 2],
         sum => sum.to_be_bytes(),
@@ -152,12 +153,12 @@ fn pseudo(packet: &Packet<'_>, len: u32) -> [u8; 2] {
 
 /// 16-bit words added up (RFC 1071); of less than 64 KiB, so that it does not overflow.
 fn sum_of(bytes: &[u8]) -> u32 {
-    bytes.chunks_exact(2).map(|word| u32::from(u16::from_be_bytes([word[0], word[1]]))).sum()
+    bytes.chunks_exact(2).map(|word| u32::from(u16::from_be_bytes([word[0], word[1]]))).total()
 }
 
 fn fold(mut sum: u32) -> u16 {
     while sum > 0xFFFF {
-        sum = (sum >> 16) + (sum & 0xFFFF);
+        sum = (sum >> 16).saturating_add(sum & 0xFFFF);
     }
     // It fits now.
     u16::try_from(sum).unwrap_or(u16::MAX)
@@ -208,7 +209,7 @@ pub fn parse(bytes: &[u8], original: u32) -> Result<Headers<'_>, Other> {
         6 => ipv6(&mut from)?,
         _ => return Err(Other::Protocol),
     };
-    let header = bytes.len() - from.0.len();
+    let header = bytes.len().saturating_sub(from.0.len());
     let on_wire = if network.len == 0 { original } else { network.len.min(original) };
     let inside = on_wire.checked_sub(u32::try_from(header).map_err(|_| Other::Cut)?);
     let inside = inside.ok_or(Other::Cut)?;
@@ -247,7 +248,14 @@ fn ipv4(from: &mut Bytes<'_>) -> Result<Network, Other> {
     if u16::from_be_bytes([fixed[6], fixed[7]]) & 0x1FFF != 0 {
         return Err(Other::Fragment);
     }
-    let address = |at: usize| Ipv4Addr::new(fixed[at], fixed[at + 1], fixed[at + 2], fixed[at + 3]);
+    let address = |at: usize| {
+        Ipv4Addr::new(
+            fixed[at],
+            fixed[at.saturating_add(1)],
+            fixed[at.saturating_add(2)],
+            fixed[at.saturating_add(3)],
+        )
+    };
     Ok(Network {
         src: address(12).into(),
         dst: address(16).into(),
@@ -281,8 +289,8 @@ fn ipv6(from: &mut Bytes<'_>) -> Result<Network, Other> {
 /// Ports, length, fields. Options may be cut off: then there is no payload behind them.
 fn tcp(from: &mut Bytes<'_>) -> Option<([u16; 2], u16, TcpFields)> {
     let fixed = from.array::<20>()?;
-    let u16_at = |at: usize| u16::from_be_bytes([fixed[at], fixed[at + 1]]);
-    let u32_at = |at: usize| u32::from(u16_at(at)) << 16 | u32::from(u16_at(at + 2));
+    let u16_at = |at: usize| u16::from_be_bytes([fixed[at], fixed[at.saturating_add(1)]]);
+    let u32_at = |at: usize| u32::from(u16_at(at)) << 16 | u32::from(u16_at(at.saturating_add(2)));
     let len = u16::from(fixed[12] >> 4) * 4;
     let options = usize::from(len.checked_sub(20)?);
     from.take(options.min(from.0.len()))?;

@@ -15,6 +15,7 @@ use rustc_hash::FxHashMap;
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Write;
+use wirelap_events::Saturate;
 use wirelap_events::{ByteRange, FlowId, MAX_LEGS, MessageId, Nanos, Offset, Stretch};
 
 /// Bytes that are released at once.
@@ -29,6 +30,10 @@ const SEARCHED: usize = 64;
 
 /// What a tree takes for a passage beyond its own size: places that are free, on the average, and the key.
 const SLACK: usize = size_of::<Passage>() / 3 + 16;
+
+/// Bytes of a packet that is held, and of a passage.
+const HELD_BYTES: usize = size_of::<Held>() + size_of::<u64>();
+const PASSAGE_BYTES: usize = size_of::<Passage>() + SLACK;
 
 /// Passages of a flow that are not worth looking through.
 const FEW: usize = 64;
@@ -71,7 +76,7 @@ struct Held {
 
 impl Held {
     fn end(&self) -> u64 {
-        self.start + (self.packet.end - self.packet.start) as u64
+        self.start.saturating_add(self.packet.end.saturating_sub(self.packet.start) as u64)
     }
 }
 
@@ -93,7 +98,7 @@ impl Flow {
         let mut misses = 0;
         let behind = self.passages.range(from..).map(|(_, passage)| passage);
         let near = behind.take_while(move |passage| {
-            misses += usize::from(passage.stretch.range.start >= packet.end);
+            misses.grow(usize::from(passage.stretch.range.start >= packet.end));
             misses <= SEARCHED
         });
         near.filter(move |passage| passage.stretch.range.overlaps(packet))
@@ -168,19 +173,19 @@ impl Hold {
         let start = self.end();
         self.bytes.extend(blocks);
         if let Some(packet) = shown {
-            let start = start + packet.start as u64;
+            let start = start.saturating_add(packet.start as u64);
             self.packets.push_back(Held { packet, start, stretch: None });
         }
     }
 
     /// What the newest packet carries.
     pub fn carries(&mut self, stretch: Stretch) {
-        let number = self.passed + self.packets.len() as u64;
+        let number = self.passed.saturating_add(self.packets.len() as u64);
         if let Some(held) = self.packets.back_mut()
             && held.stretch.is_none()
         {
             held.stretch = Some(stretch);
-            self.flows.entry(stretch.flow).or_default().packets.push_back(number - 1);
+            self.flows.entry(stretch.flow).or_default().packets.push_back(number.saturating_sub(1));
         }
     }
 
@@ -206,7 +211,7 @@ impl Hold {
             Entry::Occupied(mut known) => known.get_mut().merge(passage),
             Entry::Vacant(new) => {
                 new.insert(passage);
-                self.passages += 1;
+                self.passages.grow(1);
             }
         }
     }
@@ -257,14 +262,15 @@ impl Hold {
 
     /// Bytes of memory that are in use; rings that have grown may keep twice of theirs.
     fn size(&self) -> usize {
-        self.bytes.len()
-            + self.packets.len() * (size_of::<Held>() + size_of::<u64>())
-            + self.passages * (size_of::<Passage>() + SLACK)
+        self.bytes
+            .len()
+            .saturating_add(self.packets.len().saturating_mul(HELD_BYTES))
+            .saturating_add(self.passages.saturating_mul(PASSAGE_BYTES))
     }
 
     /// The place behind the last byte that came.
     fn end(&self) -> u64 {
-        self.base + self.bytes.len() as u64
+        self.base.saturating_add(self.bytes.len() as u64)
     }
 
     /// Releases bytes as they are.
@@ -274,14 +280,14 @@ impl Hold {
         let (front, back) = self.bytes.as_slices();
         let of_front = count.min(front.len());
         self.ready.extend_from_slice(&front[..of_front]);
-        self.ready.extend_from_slice(&back[..count - of_front]);
+        self.ready.extend_from_slice(&back[..count.saturating_sub(of_front)]);
         self.bytes.drain(..count);
-        self.base += count as u64;
+        self.base.grow(count as u64);
     }
 
     fn release_packet(&mut self) {
         let Some(held) = self.packets.pop_front() else { return };
-        self.passed += 1;
+        self.passed.grow(1);
         let start = self.ready.len();
         self.copy(held.end());
         let Some(stretch) = held.stretch else { return };
@@ -308,12 +314,12 @@ impl Hold {
                 if count < TOLD {
                     block.message(&beside);
                 }
-                count += 1;
+                count.grow(1);
             }
             if let Some(more) = count.checked_sub(TOLD).filter(|&more| more > 0) {
                 block.comment(&format!("and {more}{MORE}"));
             }
-            self.added += block.close();
+            self.added.grow(block.close());
         }
     }
 
@@ -321,7 +327,7 @@ impl Hold {
     fn forget(&mut self, of: FlowId) {
         let Some(flow) = self.flows.get(&of) else { return };
         if flow.packets.is_empty() {
-            self.passages -= flow.passages.len();
+            self.passages.shrink(flow.passages.len());
             self.flows.remove(&of);
             return;
         }
@@ -333,10 +339,10 @@ impl Hold {
         let start = starts.map(|stretch| stretch.range.start).min().unwrap_or_default();
         let Some(flow) = self.flows.get_mut(&of) else { return };
         let rest = flow.passages.split_off(&(start.plus(1), MessageId(0)));
-        self.passages -= flow.passages.len();
+        self.passages.shrink(flow.passages.len());
         flow.passages = rest;
         // Those that are of no use take room from packets, so there must not be many.
-        flow.full = flow.passages.len() + flow.passages.len() / 8 + FEW;
+        flow.full = flow.passages.len().saturating_add(flow.passages.len() / 8).saturating_add(FEW);
     }
 }
 
@@ -357,10 +363,11 @@ impl<'a> Block<'a> {
         packet: ShownPacket,
         scratch: &'a mut Scratch,
     ) -> Block<'a> {
-        let (len, place) = (bytes.len() - start, start + packet.options);
+        let (len, place) =
+            (bytes.len().saturating_sub(start), start.saturating_add(packet.options));
         scratch.behind.clear();
         // All but the block's length.
-        scratch.behind.extend_from_slice(&bytes[place..bytes.len() - 4]);
+        scratch.behind.extend_from_slice(&bytes[place..bytes.len().saturating_sub(4)]);
         bytes.truncate(place);
         Block { bytes, start, len, order: packet.order, scratch }
     }
@@ -387,11 +394,12 @@ impl<'a> Block<'a> {
         } else {
             self.bytes.extend_from_slice(&self.scratch.behind);
         }
-        let len = self.bytes.len() + 4 - self.start;
+        let len = self.bytes.len().saturating_add(4).saturating_sub(self.start);
         let word = self.order.word(u32::try_from(len).unwrap_or(u32::MAX));
         self.bytes.extend(word);
-        self.bytes[self.start + 4..self.start + 8].copy_from_slice(&word);
-        (len - self.len) as u64
+        self.bytes[self.start.saturating_add(4)..self.start.saturating_add(8)]
+            .copy_from_slice(&word);
+        len.saturating_sub(self.len) as u64
     }
 }
 
@@ -400,6 +408,6 @@ fn put_option(bytes: &mut Vec<u8>, order: Order, number: u16, value: &[u8]) {
     bytes.extend(order.half(number));
     bytes.extend(order.half(len));
     bytes.extend_from_slice(&value[..usize::from(len)]);
-    let padding = usize::from(len).next_multiple_of(4) - usize::from(len);
+    let padding = usize::from(len).next_multiple_of(4).saturating_sub(usize::from(len));
     bytes.extend([0; 4].iter().take(padding));
 }

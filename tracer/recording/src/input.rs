@@ -2,6 +2,7 @@
 
 use std::io::{self, ErrorKind, Read};
 use std::ops::Range;
+use wirelap_events::Saturate;
 
 /// Read at once.
 const CHUNK: usize = 256 << 10;
@@ -43,11 +44,11 @@ impl<R: Read> Input<R> {
     /// # Errors
     /// The file cannot be read on.
     pub fn fill(&mut self, need: usize) -> io::Result<bool> {
-        while self.end - self.start < need && !self.ended {
+        while self.end.saturating_sub(self.start) < need && !self.ended {
             self.make_room(need);
             match self.source.read(&mut self.buffer[self.end..]) {
                 Ok(0) => self.ended = true,
-                Ok(read) => self.end += read,
+                Ok(read) => self.end.grow(read),
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) => {
                     self.ended = true;
@@ -55,21 +56,21 @@ impl<R: Read> Input<R> {
                 }
             }
         }
-        Ok(self.end - self.start >= need)
+        Ok(self.end.saturating_sub(self.start) >= need)
     }
 
     /// The first `len` bytes are done with.
     pub fn consume(&mut self, len: usize) {
-        let len = len.min(self.end - self.start);
-        self.start += len;
-        self.offset += len as u64;
+        let len = len.min(self.end.saturating_sub(self.start));
+        self.start.grow(len);
+        self.offset.grow(len as u64);
     }
 
     fn make_room(&mut self, need: usize) {
         self.buffer.copy_within(self.start..self.end, 0);
-        self.end -= self.start;
+        self.end.shrink(self.start);
         self.start = 0;
-        let room = need.max(self.end + 1).next_multiple_of(CHUNK);
+        let room = need.max(self.end.saturating_add(1)).next_multiple_of(CHUNK);
         if self.buffer.len() < room {
             self.buffer.resize(room, 0);
         }

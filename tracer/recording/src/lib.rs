@@ -23,6 +23,9 @@
 //! | `recorder` | what is being recorded, and when files change |
 //! | `files` | the files: full disks, rings |
 
+// What comes from a file or a packet may be any number.
+#![cfg_attr(not(test), warn(clippy::arithmetic_side_effects, clippy::disallowed_methods))]
+
 pub mod block;
 mod captured;
 mod comment;

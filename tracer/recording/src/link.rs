@@ -48,7 +48,7 @@ pub fn header(kind: u16, packet: &[u8]) -> Result<(usize, Option<PacketHook>), O
         _ => Some(false),
     };
     if is_ip.ok_or(Other::Cut)? {
-        Ok((packet.len() - from.0.len(), direction))
+        Ok((packet.len().saturating_sub(from.0.len()), direction))
     } else {
         Err(Other::Protocol)
     }

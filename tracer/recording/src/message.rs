@@ -141,7 +141,7 @@ impl Beside<'_> {
     /// Which of the message's bytes the packet has: from, to.
     fn part(&self) -> (u64, u64) {
         let whole = self.passage.stretch.range;
-        let from = self.carried.start.max(whole.start).0 - whole.start.0;
+        let from = self.carried.start.max(whole.start).0.saturating_sub(whole.start.0);
         let to = self.carried.end.min(whole.end).0.saturating_sub(whole.start.0);
         (from, to.max(from))
     }
@@ -250,7 +250,7 @@ impl fmt::Display for Beside<'_> {
             write!(f, "; queue {queue}")?;
         }
         if let Some(HeldUp { cause, leg, segment, time }) = passage.held_up {
-            let (leg, segment) = (leg + 1, segment.name());
+            let (leg, segment) = (leg.saturating_add(1), segment.name());
             write!(f, "; held up by {cause} in leg {leg} {segment} for {} ns", time.0)?;
         }
         self.place(f)?;
@@ -301,12 +301,12 @@ impl Beside<'_> {
             Standing::UnderWay => "; not seen to be delivered by the end",
         })?;
         if let Some((leg, stage)) = passage.last_seen {
-            write!(f, ", last seen in leg {} at {}", leg + 1, stage.name())?;
+            write!(f, ", last seen in leg {} at {}", leg.saturating_add(1), stage.name())?;
         }
         let legs = passage.frames.iter().take(usize::from(passage.legs)).enumerate();
         for (leg, &frame) in legs.filter(|&(leg, _)| leg != usize::from(passage.leg)) {
             if frame > 0 {
-                write!(f, "; leg {} in packet {frame}", leg + 1)?;
+                write!(f, "; leg {} in packet {frame}", leg.saturating_add(1))?;
             }
         }
         Ok(())

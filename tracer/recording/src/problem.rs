@@ -1,6 +1,7 @@
 //! What could not be read of a file.
 
 use std::fmt;
+use wirelap_events::Saturate;
 
 /// The most that are kept with their words; further ones are counted.
 const KEPT: usize = 16;
@@ -39,7 +40,7 @@ impl Problems {
         if self.first.len() < KEPT {
             self.first.push(Problem { offset, what: what.into() });
         } else {
-            self.more += 1;
+            self.more.grow(1);
         }
     }
 }

@@ -11,6 +11,7 @@ mod pieces;
 pub use peek::{Peek, Wanted};
 pub(crate) use pieces::section as section_for;
 pub use pieces::{Block, Piece};
+use wirelap_events::Saturate;
 
 use crate::block::{self, Blocks, Body, Order, Step, option};
 use crate::captured::{Form, Interface, device, interface, ours, section};
@@ -234,8 +235,10 @@ impl<R: Read> Recording<R> {
     fn record(&mut self) -> Option<Found> {
         let (range, mut cursor) = self.records.take()?;
         loop {
-            let place = range.start + cursor.at;
-            let shift = |part: Range<usize>| part.start + range.start..part.end + range.start;
+            let place = range.start.saturating_add(cursor.at);
+            let shift = |part: Range<usize>| {
+                part.start.saturating_add(range.start)..part.end.saturating_add(range.start)
+            };
             let found = match cursor.next(self.input.range(range.clone())) {
                 Ok(None) => return None,
                 Ok(Some(Record::Event { event, payload, known })) => {
@@ -246,16 +249,16 @@ impl<R: Read> Recording<R> {
                     Found::Note { subject: shift(subject), text: shift(text) }
                 }
                 Ok(Some(Record::Unknown)) => {
-                    self.counts.unknown_records += 1;
+                    self.counts.unknown_records.grow(1);
                     continue;
                 }
                 Err(_) => {
-                    let at = self.input.offset() + place as u64;
+                    let at = self.input.offset().saturating_add(place as u64);
                     self.problems.add(at, "a record of wirelap's that cannot be read: left out");
                     continue;
                 }
             };
-            self.counts.records += 1;
+            self.counts.records.grow(1);
             self.records = Some((range, cursor));
             return Some(found);
         }
@@ -274,7 +277,7 @@ impl<R: Read> Recording<R> {
                 self.problems.add(self.input.offset(), text);
             }
             Err(error) => {
-                let at = self.input.offset() + self.input.bytes().len() as u64;
+                let at = self.input.offset().saturating_add(self.input.bytes().len() as u64);
                 self.problems.add(at, format!("the file cannot be read on: {error}"));
             }
         }
@@ -356,7 +359,7 @@ impl<R: Read> Recording<R> {
                 step = block::frame(self.input.bytes(), order);
             }
             if let Step::Block(_) = step {
-                let skipped = self.input.offset() - from;
+                let skipped = self.input.offset().saturating_sub(from);
                 self.problems.add(from, format!("{what}: {skipped} bytes were left out"));
                 return;
             }
@@ -374,7 +377,7 @@ impl<R: Read> Recording<R> {
         body.by_ref().for_each(drop);
         loop {
             // An option's value stands behind its number and length.
-            let start = block.len() - body.rest.0.len();
+            let start = block.len().saturating_sub(body.rest.0.len());
             let Some((number, value)) = body.next() else { return };
             if number != option::CUSTOM {
                 continue;
@@ -382,8 +385,9 @@ impl<R: Read> Recording<R> {
             let Some(mut from) = ours(value, frame.order) else { continue };
             match Nanos::take(&mut from) {
                 Some(last) => {
-                    let end = start + value.len();
-                    self.records = Some((end - from.0.len()..end, Cursor { at: 0, last }));
+                    let end = start.saturating_add(value.len());
+                    self.records =
+                        Some((end.saturating_sub(from.0.len())..end, Cursor { at: 0, last }));
                 }
                 None => self.bad("a block of wirelap's that cannot be read"),
             }
@@ -401,9 +405,9 @@ impl<R: Read> Recording<R> {
         let mut records = || {
             let len = usize::try_from(body.rest.unsigned()?).ok()?;
             let base = Nanos::take(&mut body.rest)?;
-            let start = frame.len - 4 - body.rest.0.len();
+            let start = frame.len.saturating_sub(4).saturating_sub(body.rest.0.len());
             body.rest.take(len)?;
-            Some((start..start + len, Cursor { at: 0, last: base }))
+            Some((start..start.saturating_add(len), Cursor { at: 0, last: base }))
         };
         match records() {
             Some(records) => self.records = Some(records),

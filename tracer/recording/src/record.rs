@@ -162,15 +162,15 @@ impl Cursor {
         self.at = block.len();
         let len = rest.unsigned().and_then(|len| usize::try_from(len).ok()).ok_or(Malformed)?;
         let record = rest.take(len).ok_or(Malformed)?;
-        self.at = block.len() - rest.0.len();
-        self.read(record, self.at - len).map(Some)
+        self.at = block.len().saturating_sub(rest.0.len());
+        self.read(record, self.at.saturating_sub(len)).map(Some)
     }
 
     /// Reads a record whose first byte is at `start` in its block.
     fn read(&mut self, record: &[u8], start: usize) -> Result<Read, Malformed> {
         let mut from = Bytes(record);
         let [kind] = from.array().ok_or(Malformed)?;
-        let end = start + record.len();
+        let end = start.saturating_add(record.len());
         match kind {
             TICK => self.time(&mut from).map(Read::Tick),
             NOTE => note(from, end),
@@ -195,9 +195,9 @@ impl Cursor {
         let body = take_body(if known { 16 } else { kind }, at, &mut from)?;
         let payload = if matches!(body, Body::Packet(_)) {
             let len = usize::try_from(from.unsigned()?).ok()?;
-            let start = end - from.0.len();
+            let start = end.saturating_sub(from.0.len());
             from.take(len)?;
-            start..start + len
+            start..start.saturating_add(len)
         } else {
             0..0
         };
@@ -211,10 +211,13 @@ pub(crate) struct Malformed;
 
 fn note(mut from: Bytes<'_>, end: usize) -> Option<Read> {
     let len = usize::try_from(from.unsigned()?).ok()?;
-    let start = end - from.0.len();
+    let start = end.saturating_sub(from.0.len());
     std::str::from_utf8(from.take(len)?).ok()?;
     std::str::from_utf8(from.0).ok()?;
-    Some(Read::Note { subject: start..start + len, text: start + len..end })
+    Some(Read::Note {
+        subject: start..start.saturating_add(len),
+        text: start.saturating_add(len)..end,
+    })
 }
 
 fn kind_of(body: &Body<'_>) -> u8 {

@@ -5,6 +5,7 @@ use crate::hold::{Hold, Released};
 use crate::{Encoder, Entry, Limits, Note, Passage, Passages};
 use std::io;
 use std::path::{Path, PathBuf};
+use wirelap_events::Saturate;
 use wirelap_events::{Event, IfIndex, Nanos, NetNs, Stretch};
 
 /// Written at once.
@@ -196,7 +197,7 @@ impl Recorder {
             self.encoder.complete();
         }
         self.hold_back(last);
-        if is_late || self.waiting + self.encoder.bytes().len() >= CHUNK {
+        if is_late || self.waiting.saturating_add(self.encoder.bytes().len()) >= CHUNK {
             self.flushed = last;
             self.flush(false);
         }
@@ -229,8 +230,8 @@ impl Recorder {
         self.is_packet_last |= shown.is_some();
         let bytes = self.encoder.bytes();
         hold.push(bytes, shown, now);
-        self.waiting += bytes.len();
-        self.filled += bytes.len() as u64;
+        self.waiting.grow(bytes.len());
+        self.filled.grow(bytes.len() as u64);
         self.encoder.clear();
     }
 
@@ -240,14 +241,14 @@ impl Recorder {
         self.waiting = 0;
         let Some(hold) = &mut self.hold else {
             let bytes = self.encoder.bytes();
-            self.filled += bytes.len() as u64;
+            self.filled.grow(bytes.len() as u64);
             self.files.write(bytes);
             return self.encoder.clear();
         };
         loop {
             let added = hold.added;
             let released = hold.release(all);
-            self.filled += hold.added - added;
+            self.filled.grow(hold.added.saturating_sub(added));
             self.files.write(&hold.ready);
             hold.ready.clear();
             match released {

@@ -11,6 +11,7 @@ use crate::{
     ENTERPRISE, Limits, MESSAGE_TAG, Passage, Passages, Rotation, WriteFailed, Written, message,
 };
 use std::path::Path;
+use wirelap_events::Saturate;
 use wirelap_events::{Nanos, Stretch};
 
 /// Written at once.
@@ -88,9 +89,9 @@ impl Verbatim {
             self.need_section();
         }
         self.is_packet_last = block.packet.is_some();
-        self.frames += u64::from(is_listed(block.kind));
-        self.bare += u64::from(block.kind == block::SIMPLE);
-        self.waiting += block.bytes.len();
+        self.frames.grow(u64::from(is_listed(block.kind)));
+        self.bare.grow(u64::from(block.kind == block::SIMPLE));
+        self.waiting.grow(block.bytes.len());
         match block.packet {
             Some((at, options)) => self.packet(block, at, options),
             None if block.kind == block::SECTION => self.section(block),
@@ -206,9 +207,9 @@ fn places(block: &Block<'_>, options: usize) -> Places {
 /// Gives each option's end, number and value.
 fn each_option(block: &Block<'_>, options: usize, mut each: impl FnMut(usize, u16, &[u8])) {
     let mut body = Body::of(block.bytes, block.order);
-    body.rest.take(options - 8);
+    body.rest.take(options.saturating_sub(8));
     while let Some((number, value)) = body.next() {
-        each(block.bytes.len() - 4 - body.rest.0.len(), number, value);
+        each(block.bytes.len().saturating_sub(4).saturating_sub(body.rest.0.len()), number, value);
     }
 }
 
@@ -236,7 +237,7 @@ fn without_told(block: &Block<'_>, options: usize, end: usize, out: &mut Vec<u8>
     out.extend_from_slice(&block.bytes[end..]);
     let len = block.order.word(u32::try_from(out.len()).unwrap_or(u32::MAX));
     out[4..8].copy_from_slice(&len);
-    let last = out.len() - 4;
+    let last = out.len().saturating_sub(4);
     out[last..].copy_from_slice(&len);
     place
 }

@@ -61,7 +61,7 @@ impl<'a> Bytes<'a> {
     /// The next signed number.
     pub fn signed(&mut self) -> Option<i64> {
         let value = self.unsigned()?;
-        Some((value >> 1).cast_signed() ^ -(value & 1).cast_signed())
+        Some((value >> 1).cast_signed() ^ (value & 1).cast_signed().saturating_neg())
     }
 }
 
@@ -324,7 +324,8 @@ impl<T: Wire> Wire for Option<T> {
 /// A name with bytes after a NUL keeps them.
 impl Wire for Comm {
     fn put(&self, out: &mut Vec<u8>) {
-        let len = self.0.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
+        let len =
+            self.0.iter().rposition(|&byte| byte != 0).map_or(0, |last| last.saturating_add(1));
         put_unsigned(out, len as u64);
         out.extend_from_slice(&self.0[..len]);
     }

@@ -9,6 +9,7 @@ use wirelap_correlate::{
     Trust as Evidence,
 };
 use wirelap_events::Probe;
+use wirelap_events::Saturate;
 
 /// Every row of a snapshot as a result, by the trace's own counts.
 pub fn results(snapshot: &Snapshot) -> Vec<RunResult> {
@@ -112,7 +113,7 @@ impl From<&Evidence> for Trust {
         let mut events_lost: std::collections::BTreeMap<String, u64> =
             Probe::ALL.into_iter().map(|probe| (probe.name().to_owned(), 0)).collect();
         for loss in &trust.events_lost {
-            *events_lost.entry(loss.probe.name().to_owned()).or_default() += loss.count;
+            events_lost.entry(loss.probe.name().to_owned()).or_default().grow(loss.count);
         }
         Trust {
             coverage: trust.coverage,

@@ -54,7 +54,7 @@ pub fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
         match lines.last_mut() {
-            Some(line) if line.width() + 1 + word.width() <= width => {
+            Some(line) if line.width().saturating_add(1).saturating_add(word.width()) <= width => {
                 line.push(' ');
                 line.push_str(word);
             }

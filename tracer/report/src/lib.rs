@@ -17,6 +17,9 @@
 //! | [`unknown`] | traffic that is not decoded |
 //! | [`write`] | JSON to a file, all or nothing |
 
+// What comes from a file or a packet may be any number.
+#![cfg_attr(not(test), warn(clippy::arithmetic_side_effects, clippy::disallowed_methods))]
+
 mod bytes_table;
 mod clocks;
 pub mod distribution;

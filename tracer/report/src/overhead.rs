@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use wirelap_events::Total;
 
 /// Where the bytes went.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -112,7 +113,7 @@ pub struct PartsBytes {
 impl PartsBytes {
     /// All of them together.
     pub fn total(&self) -> u64 {
-        self.named().iter().map(|(_, bytes)| bytes).sum()
+        self.named().iter().map(|(_, bytes)| bytes).total()
     }
 
     /// What TCP and UDP carried: without the headers below, and without what had been there before.

@@ -72,7 +72,10 @@ impl Unseen {
     /// Both together.
     #[must_use]
     pub fn plus(self, other: Unseen) -> Unseen {
-        Unseen { packets: self.packets + other.packets, bytes: self.bytes + other.bytes }
+        Unseen {
+            packets: self.packets.saturating_add(other.packets),
+            bytes: self.bytes.saturating_add(other.bytes),
+        }
     }
 }
 
@@ -127,7 +130,7 @@ impl RunResult {
             messages: messages.sent.saturating_add(messages.delivered),
             uncaptured_bytes: trust.uncaptured_bytes,
             deliveries: if is_sampled {
-                messages.matched + messages.uncovered
+                messages.matched.saturating_add(messages.uncovered)
             } else {
                 messages.delivered
             },
@@ -145,7 +148,7 @@ impl RunResult {
             without_send: trust.without_send,
             to_unseen_readers: trust.to_unseen_readers,
             read_twice: trust.read_twice,
-            compared: (truth.compared, truth.violations + truth.order_violations),
+            compared: (truth.compared, truth.violations.saturating_add(truth.order_violations)),
             unknown: truth.unknown,
             telescoping_violations: trust.telescoping_violations,
             clocks_ns: apart.max().map(|within| (within, median)),

@@ -13,6 +13,7 @@ use crate::{ClockOffset, Distribution, Environment, HostClock, Scenario, Unknown
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use wirelap_events::Total;
 
 /// The value of [`RunReport::schema`].
 pub const RUN_SCHEMA: &str = "wirelap/run/1";
@@ -272,7 +273,7 @@ impl Trust {
 
     /// Events lost, all probes.
     pub fn lost(&self) -> u64 {
-        self.events_lost.values().sum()
+        self.events_lost.values().total()
     }
 }
 

@@ -256,7 +256,7 @@ pub fn trust_line(result: &RunResult) -> String {
         let (within, at_most) = (human::time_ns(Some(within)), human::time_ns(Some(at_most)));
         let hosts = match trust.hosts.len() {
             0 | 1 => "two".to_owned(),
-            others => (others + 1).to_string(),
+            others => others.saturating_add(1).to_string(),
         };
         parts.push(format!("clocks of {hosts} hosts within {within}, at most {at_most}"));
     }
@@ -298,7 +298,7 @@ fn losses(result: &RunResult) -> String {
 }
 
 fn truth_part(truth: &GroundTruth) -> String {
-    match truth.violations + truth.order_violations + truth.unknown {
+    match truth.violations.saturating_add(truth.order_violations).saturating_add(truth.unknown) {
         0 => format!("agrees with the workloads on all {} compared", truth.compared),
         _ => format!(
             "DISAGREES with the workloads: of {} compared, {} longer than publish → deliver (worst by {}), \

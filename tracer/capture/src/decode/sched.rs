@@ -64,7 +64,7 @@ pub(super) fn shared(r: Record<'_>) -> Result<Wake, Malformed> {
         if held == Nanos(0) {
             break;
         }
-        left = left - held;
+        left -= held;
         *other = Holder { task: r.task(at + f::TASK), comm: Comm(r.bytes(at + f::COMM)), held };
     }
     Ok(wake)

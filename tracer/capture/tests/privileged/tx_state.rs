@@ -12,6 +12,9 @@ use wirelap_events::{Nagle, SendKind, TxState};
 /// A delayed acknowledgement comes after 40 ms (`TCP_DELACK_MIN`); what takes longer is tried again.
 const QUICKLY: Duration = Duration::from_millis(20);
 
+/// A machine that is never quick enough in this time is too busy to be measured.
+const AT_MOST: Duration = Duration::from_secs(30);
+
 /// What TCP tells of a socket now: include/uapi/linux/tcp.h `struct tcp_info`, by byte offset.
 fn told(stream: &TcpStream, nagle: Nagle) -> TxState {
     let info = raw::socket_option(stream, libc::IPPROTO_TCP, libc::TCP_INFO);
@@ -63,6 +66,7 @@ fn states(seen: &Seen, port: u16) -> Vec<TxState> {
 fn three_sends(prepare: fn(&TcpStream), flags: SendFlags, nagle: Nagle) -> Vec<TxState> {
     in_own_netns(move |netns| {
         let mut capture = Capture::attach(&everything()).unwrap();
+        let deadline = Instant::now() + AT_MOST;
         loop {
             let mut seen = Seen::new(netns);
             let (near, far) = slow_to_acknowledge(None);
@@ -82,6 +86,7 @@ fn three_sends(prepare: fn(&TcpStream), flags: SendFlags, nagle: Nagle) -> Vec<T
                 assert_eq!(found, expected);
                 return found;
             }
+            assert!(Instant::now() < deadline, "three sends never took less than {QUICKLY:?}");
         }
     })
 }
@@ -127,9 +132,11 @@ fn a_receiver_without_room_shows_as_its_window() {
         let (mut near, mut far) = slow_to_acknowledge(Some(4_096));
         near.set_nonblocking(true).unwrap();
         let is_full = |error: std::io::Error| assert_eq!(error.kind(), ErrorKind::WouldBlock);
-        while near.write(&[7; 10_000]).map_err(is_full).is_ok() {}
+        let deadline = Instant::now() + AT_MOST;
+        while near.write(&[7; 10_000]).map_err(is_full).is_ok() {
+            assert!(Instant::now() < deadline, "the socket's buffers are never full");
+        }
         // Nothing moves any more but the probes of the closed window: between two equal answers, nothing.
-        let deadline = Instant::now() + Duration::from_secs(10);
         let expected = loop {
             let before = told(&near, Nagle::On);
             let is_at_rest = near.write(&[7; 10_000]).map_err(is_full).is_err();

@@ -7,6 +7,7 @@ use flate2::write::GzEncoder;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
+use wirelap_events::Saturate;
 
 /// A file that is being written; gone if it is not kept.
 pub struct Target {
@@ -103,7 +104,7 @@ impl Write for Packing {
 impl Write for Counted {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let written = self.out.write(bytes)?;
-        self.bytes += written as u64;
+        self.bytes.grow(written as u64);
         Ok(written)
     }
 

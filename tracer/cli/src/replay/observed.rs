@@ -1,5 +1,6 @@
 //! What the events of a file tell of, and what they do not.
 
+use wirelap_events::Saturate;
 use wirelap_events::{Body, Event, Nanos, Packet, PacketHook};
 
 /// Which observations are in the files at all.
@@ -21,7 +22,7 @@ impl Seen {
     pub fn add(&mut self, event: &Event<'_>) {
         self.first.get_or_insert(event.at);
         if let Body::Packet(packet) = &event.body {
-            self.cut += u64::from(packet.uncaptured() > 0);
+            self.cut.grow(u64::from(packet.uncaptured() > 0));
         }
         match event.body {
             Body::Send(_) => self.send = true,

@@ -1,6 +1,7 @@
 //! Which bytes of a direction were on the counting device.
 
 use arrayvec::ArrayVec;
+use wirelap_events::Saturate;
 use wirelap_events::{ByteRange, Offset};
 
 /// Holes that are remembered: bytes that later ones overtook, because a queue before the device lost
@@ -56,7 +57,7 @@ impl Carried {
                 let _ = left.try_push(hole);
                 continue;
             }
-            filled += end.0 - start.0;
+            filled.grow(end.0.saturating_sub(start.0));
             for rest in [
                 ByteRange { start: hole.start, end: start },
                 ByteRange { start: end, end: hole.end },

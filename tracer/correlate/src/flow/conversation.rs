@@ -15,6 +15,7 @@ use wirelap_events::{
     Ask, ByteRange, Class, FlowKey, Frame, GroupId, Nanos, NetNs, Offset, Packet, PacketHook,
     Portion, Seq, TcpFields,
 };
+use wirelap_events::{Saturate, Total};
 use wirelap_protocols::foreign::{ForeignName, Observer};
 use wirelap_protocols::stream::Stream;
 use wirelap_protocols::{Connection, Fragments, FrameSink, Memories, Pdu, Protocol, Side};
@@ -103,6 +104,8 @@ pub struct Conversation {
     pub(super) skipped: u64,
     /// Payload while its protocol is not known.
     pub unread: Unread,
+    /// Bytes of memory that it held on to when that was last looked at.
+    pub held: usize,
 }
 
 /// Kinds of frames that bear on messages and are none.
@@ -190,9 +193,10 @@ impl FrameSink for Collector<'_> {
             found.usable_at = self.usable_at.filter(|&end| end > data.extent.end);
             if frame.range.is_empty() {
                 let (bytes, opened) = self.packed;
-                let share = u128::from(data.payload_len) * u128::from(bytes);
+                let share = u128::from(data.payload_len).saturating_mul(u128::from(bytes));
                 found.wire_payload =
-                    u64::try_from(share / u128::from(opened.max(1))).unwrap_or(u64::MAX);
+                    u64::try_from(share.checked_div(u128::from(opened.max(1))).unwrap_or(0))
+                        .unwrap_or(u64::MAX);
             }
             self.found.all.push(found);
         }
@@ -249,6 +253,24 @@ impl FrameSink for Collector<'_> {
 }
 
 impl Conversation {
+    /// Bytes of memory that it holds on to: what waits for more, and what its decoder remembers.
+    pub fn held_bytes(&self) -> usize {
+        let flows = self.flows.iter().map(|flow| {
+            let stream = flow.stream.as_ref().map_or(0, Stream::held_bytes);
+            flow.bytes
+                .held_bytes()
+                .saturating_add(flow.head.bytes.capacity())
+                .saturating_add(stream)
+        });
+        let decoder = match &self.state {
+            State::Decoding(_, connection) => connection.held_bytes(),
+            State::Undecided(_) | State::Ignored => 0,
+        };
+        let pending = self.pending.as_ref().map_or(0, |pending| pending.held_bytes());
+        let observer = self.observer.as_ref().map_or(0, |observer| observer.held_bytes());
+        flows.chain([decoder, pending, observer]).total()
+    }
+
     /// A conversation whose [`Side::A`] sends on `key`.
     pub fn new(
         serial: u64,
@@ -285,6 +307,7 @@ impl Conversation {
             is_final: false,
             skipped: 0,
             unread: Unread::default(),
+            held: 0,
         }
     }
 
@@ -337,7 +360,7 @@ impl Conversation {
 
     /// Payload bytes that were read so far.
     pub fn carried(&self) -> u64 {
-        self.flows.iter().map(|flow| flow.bytes.next().map_or(0, |at| at.0)).sum()
+        self.flows.iter().map(|flow| flow.bytes.next().map_or(0, |at| at.0)).total()
     }
 
     /// Takes over what only another one knows, which has turned out to be the same: `side` here is `theirs` there.
@@ -404,7 +427,7 @@ impl Conversation {
     /// Bytes that no frame was found in, those of a pause on purpose left out.
     pub fn undecoded_bytes(&self) -> u64 {
         let streams = self.flows.iter().filter_map(|flow| flow.stream.as_ref());
-        let all: u64 = streams.map(Stream::undecoded_bytes).sum();
+        let all: u64 = streams.map(Stream::undecoded_bytes).total();
         all.saturating_add(self.skipped).saturating_sub(self.paused)
     }
 
@@ -444,13 +467,14 @@ impl Conversation {
 
     /// Adds to the totals what they do not have yet, so that nobody has to look at idle conversations.
     pub fn tell(&mut self, totals: &mut Totals) {
-        totals.mark_evictions +=
-            self.flows.iter_mut().map(|flow| flow.marks.take_evicted()).sum::<u64>();
+        totals
+            .mark_evictions
+            .grow(self.flows.iter_mut().map(|flow| flow.marks.take_evicted()).total::<u64>());
         if matches!(self.state, State::Decoding(..)) {
             let now = (self.uncaptured, self.undecoded_bytes());
             let before = std::mem::replace(&mut self.told, now);
-            totals.uncaptured += now.0.saturating_sub(before.0);
-            totals.undecoded += now.1.saturating_sub(before.1);
+            totals.uncaptured.grow(now.0.saturating_sub(before.0));
+            totals.undecoded.grow(now.1.saturating_sub(before.1));
         }
     }
 
@@ -464,7 +488,7 @@ impl Conversation {
         found: &mut Finds,
     ) {
         let missing = range.len().saturating_sub(bytes.len() as u64);
-        self.uncaptured += missing;
+        self.uncaptured.grow(missing);
         let flow = self.flow_mut(side);
         let interrupted = std::mem::take(&mut flow.interrupted);
         let skipped = match (flow.bytes.next(), flow.boundary.take()) {
@@ -478,7 +502,7 @@ impl Conversation {
         };
         let start = range.start.plus(skipped);
         let skipped_bytes = usize::try_from(skipped).unwrap_or(usize::MAX).min(bytes.len());
-        let missing = missing.saturating_sub(skipped - skipped_bytes as u64);
+        let missing = missing.saturating_sub(skipped.saturating_sub(skipped_bytes as u64));
         let bytes = bytes.get(skipped_bytes..).unwrap_or_default();
         if interrupted {
             self.resume(side, start, found);
@@ -495,7 +519,7 @@ impl Conversation {
             flow.interrupt(out);
             flow.resume_at(at, out);
         });
-        self.paused += self.undecoded_bytes().saturating_sub(before);
+        self.paused.grow(self.undecoded_bytes().saturating_sub(before));
     }
 
     /// Whether its protocol is known and its messages are encrypted.
@@ -599,7 +623,7 @@ impl Conversation {
 
     /// A datagram, as far as it was captured.
     fn datagram(&mut self, side: Side, range: ByteRange, bytes: &[u8], found: &mut Finds) {
-        self.uncaptured += range.len().saturating_sub(bytes.len() as u64);
+        self.uncaptured.grow(range.len().saturating_sub(bytes.len() as u64));
         if matches!(self.state, State::Undecided(_)) {
             self.recognise_datagram(side, range, bytes, found);
         }

@@ -2,8 +2,11 @@
 
 use std::collections::VecDeque;
 use wirelap_events::{ByteRange, Offset, Transport};
+use wirelap_events::{Saturate, Total};
 use wirelap_protocols::recognise::Hints;
-use wirelap_protocols::search::{Candidate, HINTED_BITS, SURE_BITS};
+use wirelap_protocols::search::{
+    Candidate, Evidence, HINTED_BITS, SURE_BITS, UNMISTAKABLE_BITS, evidence,
+};
 use wirelap_protocols::{Protocol, Search, Side};
 
 /// Captured bytes that are kept of one direction.
@@ -18,6 +21,26 @@ const HEAD_BYTES: u64 = 4 << 10;
 /// Datagrams that are kept, and their bytes.
 const KEPT_DATAGRAMS: usize = 64;
 const DATAGRAM_BYTES: usize = 2048;
+
+/// Acknowledgements that tell less by themselves are no evidence of a direction.
+const WEAK_BITS: u32 = 10;
+
+/// And so few of them.
+const WEAK_PDUS: u32 = 4;
+
+/// Packets that end with a PDU, where PDUs tell little else.
+const POOR_FITS: u32 = 5;
+
+/// What is known beside the bytes that are searched.
+#[derive(Clone, Copy, Debug)]
+pub struct Seen {
+    /// The ports, and what the server speaks elsewhere.
+    pub hints: Hints,
+    /// It has the name of a protocol that is not decoded.
+    pub is_named: bool,
+    /// One direction began with what no known protocol does.
+    pub is_refused: bool,
+}
 
 /// Both directions of a conversation in no known protocol.
 #[derive(Debug, Default)]
@@ -38,7 +61,7 @@ pub struct KeptPacket {
 
 impl KeptPacket {
     fn end(&self) -> Offset {
-        self.at.plus(self.bytes.len() as u64 + self.missing)
+        self.at.plus((self.bytes.len() as u64).saturating_add(self.missing))
     }
 }
 
@@ -59,12 +82,12 @@ impl Kept {
 
     fn push(&mut self, packet: KeptPacket, is_body: bool) {
         if !is_body {
-            self.bytes += packet.bytes.len();
+            self.bytes.grow(packet.bytes.len());
             return self.packets.push_back(packet);
         }
-        let missing = packet.missing + packet.bytes.len() as u64;
+        let missing = packet.missing.saturating_add(packet.bytes.len() as u64);
         match self.packets.back_mut() {
-            Some(last) if last.end() == packet.at => last.missing += missing,
+            Some(last) if last.end() == packet.at => last.missing.grow(missing),
             _ => self.packets.push_back(KeptPacket { bytes: Vec::new(), missing, ..packet }),
         }
     }
@@ -82,19 +105,19 @@ impl Kept {
             }
             if !needs(packet) {
                 let bytes = std::mem::take(&mut packet.bytes).len();
-                packet.missing += bytes as u64;
-                freed += bytes;
+                packet.missing.grow(bytes as u64);
+                freed.grow(bytes);
             }
         }
-        self.bytes -= freed;
+        self.bytes.shrink(freed);
         while let Some(first) = self.packets.front()
             && (from.is_none_or(|from| first.end() <= from)
                 || self.bytes > KEPT_BYTES
                 || self.packets.len() > KEPT_PACKETS)
         {
             let Some(gone) = self.packets.pop_front() else { return };
-            self.bytes -= gone.bytes.len();
-            self.lost += gone.end().0 - gone.at.0;
+            self.bytes.shrink(gone.bytes.len());
+            self.lost.grow(gone.end().0.saturating_sub(gone.at.0));
         }
     }
 }
@@ -131,6 +154,16 @@ impl Pending {
         self.kept[side as usize].push(packet, is_body);
     }
 
+    /// Bytes of memory that it holds on to.
+    pub fn held_bytes(&self) -> usize {
+        let searches = self.searches.iter().map(Search::held_bytes);
+        let kept = self.kept.iter().map(|kept| {
+            kept.bytes.saturating_add(kept.packets.len().saturating_mul(size_of::<KeptPacket>()))
+        });
+        let datagrams = self.datagrams.iter().map(|(_, _, bytes)| bytes.len());
+        searches.chain(kept).chain(datagrams).total()
+    }
+
     /// Forgets what no candidate needs.
     pub fn trim(&mut self) {
         for (search, kept) in self.searches.iter().zip(&mut self.kept) {
@@ -138,36 +171,61 @@ impl Pending {
         }
     }
 
-    /// The best candidate of all, with the evidence of both directions together.
-    pub fn best(&self) -> Option<(&'static dyn Protocol, u32)> {
-        self.best_of(|_| true)
+    /// The most evidence of all for a protocol, in bits.
+    pub fn most_bits(&self) -> u32 {
+        let all = self.searches.iter().flat_map(Search::candidates);
+        all.map(|candidate| evidence(&self.searches, candidate.protocol).bits()).max().unwrap_or(0)
     }
 
-    fn best_of(&self, counts: fn(&Candidate) -> bool) -> Option<(&'static dyn Protocol, u32)> {
-        let all = self.searches.iter().flat_map(Search::candidates).filter(|c| counts(c));
-        let sum = |protocol: &'static dyn Protocol| {
-            let best = self.searches.iter().filter_map(|search| search.best_of(protocol));
-            let best = best.filter(|candidate| counts(candidate));
-            let (strong, weak) = best.fold((0, 0), |(strong, weak), c| {
-                (strong + c.strong_bits(), weak.max(c.bits() - c.strong_bits()))
-            });
-            (protocol, strong + weak)
-        };
-        all.map(|candidate| sum(candidate.protocol)).max_by_key(|(_, bits)| *bits)
+    /// What it is, once there is evidence enough.
+    pub fn decided(&self, transport: Transport, seen: &Seen) -> Option<&'static dyn Protocol> {
+        let all = self.searches.iter().flat_map(Search::candidates);
+        let told = all.map(|one| (one.protocol, evidence(&self.searches, one.protocol)));
+        let enough =
+            told.filter(|(protocol, told)| self.is_enough(transport, seen, *protocol, told));
+        enough.max_by_key(|(_, told)| told.bits()).map(|(protocol, _)| protocol)
     }
 
-    /// What it is, once there is evidence enough: less where something else says the same, more where it has a name that
-    /// contradicts.
-    pub fn decided(
+    /// Whether it is the protocol: less is needed where the port or the server say the same; more where each PDU tells
+    /// little, or only one direction speaks. What the other direction sends must not contradict.
+    fn is_enough(
         &self,
         transport: Transport,
-        hints: &Hints,
-        is_named: bool,
-    ) -> Option<&'static dyn Protocol> {
-        let (protocol, bits) = self.best_of(Candidate::is_free)?;
-        let enough = if hints.names(transport, protocol) { HINTED_BITS } else { SURE_BITS };
-        let enough = if is_named { 2 * SURE_BITS } else { enough };
-        (bits >= enough).then_some(protocol)
+        seen: &Seen,
+        protocol: &dyn Protocol,
+        told: &Evidence,
+    ) -> bool {
+        let is_hinted = seen.hints.names(transport, protocol);
+        let is_poor = told.is_poor();
+        let enough = match () {
+            () if seen.is_named => 2 * SURE_BITS,
+            () if is_hinted => HINTED_BITS,
+            () if is_poor && told.directions < 2 => 2 * SURE_BITS,
+            () => SURE_BITS,
+        };
+        let alone = if is_hinted && told.fits() > 0 { SURE_BITS } else { UNMISTAKABLE_BITS };
+        let several = told.is_confirmed() || told.most >= alone;
+        // Acknowledgements alone are little, and must be of both directions.
+        let is_exchange =
+            told.directions > 1 && told.least_most >= WEAK_BITS && told.pdus >= WEAK_PDUS;
+        let tells = told.strong > 0 || is_exchange;
+        let fits = if is_hinted { 1 } else { POOR_FITS };
+        let is_rich = !is_poor
+            || (told.is_aligned() && told.fits() >= fits && !seen.is_named && !seen.is_refused);
+        told.bits() >= enough
+            && several
+            && tells
+            && is_rich
+            && !self.is_contradicted(protocol, told)
+    }
+
+    /// Whether one of the directions sends what the protocol does not. Much evidence outweighs that: some of a direction
+    /// may be encrypted, or missed.
+    fn is_contradicted(&self, protocol: &dyn Protocol, told: &Evidence) -> bool {
+        let is_poor = told.is_poor();
+        let tolerated = u8::from(!is_poor);
+        let is_beyond_doubt = !is_poor && told.strong >= 4 * SURE_BITS;
+        !is_beyond_doubt && self.searches.iter().any(|one| one.unexplained(protocol) > tolerated)
     }
 
     /// Keeps a datagram that may be a message.

@@ -11,6 +11,7 @@
 
 use std::collections::VecDeque;
 use wirelap_events::{Nanos, Offset};
+use wirelap_events::{Saturate, Total};
 
 /// What comes out, in the order of the flow's bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,7 +60,7 @@ struct Parked {
 
 impl Parked {
     fn end(&self) -> Offset {
-        self.at.plus(self.bytes.len() as u64 + self.missing)
+        self.at.plus((self.bytes.len() as u64).saturating_add(self.missing))
     }
 }
 
@@ -102,6 +103,13 @@ impl Reassembly {
     /// Whether packets wait behind a hole.
     pub fn is_waiting(&self) -> bool {
         !self.parked.is_empty()
+    }
+
+    /// Bytes of memory that it holds on to.
+    pub fn held_bytes(&self) -> usize {
+        let spare = self.spare.iter().map(Vec::capacity).total();
+        let parked = self.parked.len().saturating_mul(size_of::<Parked>());
+        self.parked_bytes.saturating_add(parked).saturating_add(spare)
     }
 
     /// Frees the buffers that nothing waits in.
@@ -173,28 +181,28 @@ impl Reassembly {
     fn hand_on(&mut self, at: Offset, bytes: &[u8], missing: u64, out: &mut dyn FnMut(Piece<'_>)) {
         let next = self.next.unwrap_or(at);
         let old = next.0.saturating_sub(at.0);
-        if old >= bytes.len() as u64 + missing {
+        if old >= (bytes.len() as u64).saturating_add(missing) {
             return;
         }
         let old_bytes = usize::try_from(old).unwrap_or(usize::MAX).min(bytes.len());
-        let missing = missing - (old - old_bytes as u64);
+        let missing = missing.saturating_sub(old.saturating_sub(old_bytes as u64));
         let bytes = bytes.get(old_bytes..).unwrap_or_default();
-        self.next = Some(next.plus(bytes.len() as u64 + missing));
+        self.next = Some(next.plus((bytes.len() as u64).saturating_add(missing)));
         out(Piece::Bytes { at: next, bytes, missing });
     }
 
     fn park(&mut self, at: Offset, bytes: &[u8], missing: u64, since: Nanos) {
         let mut index = self.parked.len();
-        while index > 0 && self.parked[index - 1].at > at {
-            index -= 1;
+        while index > 0 && self.parked[index.saturating_sub(1)].at > at {
+            index.shrink(1);
         }
-        let end = at.plus(bytes.len() as u64 + missing);
-        if index > 0 && self.parked[index - 1].end() >= end {
+        let end = at.plus((bytes.len() as u64).saturating_add(missing));
+        if index > 0 && self.parked[index.saturating_sub(1)].end() >= end {
             return;
         }
         let mut buffer = self.spare.pop().unwrap_or_default();
         buffer.extend_from_slice(bytes);
-        self.parked_bytes += buffer.len();
+        self.parked_bytes.grow(buffer.len());
         self.parked.insert(index, Parked { at, bytes: buffer, missing, since });
     }
 
@@ -204,7 +212,7 @@ impl Reassembly {
             && self.next.is_none_or(|next| first.at <= next)
         {
             let Some(mut parked) = self.parked.pop_front() else { return };
-            self.parked_bytes -= parked.bytes.len();
+            self.parked_bytes.shrink(parked.bytes.len());
             self.hand_on(parked.at, &parked.bytes, parked.missing, out);
             if self.spare.len() < SPARE_BUFFERS {
                 parked.bytes.clear();
@@ -226,9 +234,9 @@ impl Reassembly {
     }
 
     fn gap(&mut self, from: Offset, to: Offset, out: &mut dyn FnMut(Piece<'_>)) {
-        self.gaps += 1;
+        self.gaps.grow(1);
         self.next = Some(to);
-        out(Piece::Gap { at: from, len: to.0 - from.0 });
+        out(Piece::Gap { at: from, len: to.0.saturating_sub(from.0) });
     }
 }
 

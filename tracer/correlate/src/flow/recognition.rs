@@ -4,15 +4,16 @@
 //! follow each other (`wirelap_protocols::search`); what comes meanwhile is kept as far as messages may be in it, and read
 //! once it is known what they are.
 
-use super::pending::Pending;
+use super::pending::{Pending, Seen};
 use super::table::ends;
 use super::{Conversation, Finds, Piece, State};
+use wirelap_events::Saturate;
 use wirelap_events::{ByteRange, Offset, Transport};
 use wirelap_protocols::foreign::datagram;
 use wirelap_protocols::recognise::{Choice, Hints, choose};
 use wirelap_protocols::search::{HINTED_BITS, SURE_BITS};
 use wirelap_protocols::stream::Stream;
-use wirelap_protocols::{Look, Protocol, Side};
+use wirelap_protocols::{Look, Protocol, Recognition, Side};
 
 /// First bytes that are kept of one direction.
 const HEAD_BYTES: usize = 4096;
@@ -92,8 +93,8 @@ impl Conversation {
     /// Whether it is named, and has no open message of a known protocol in which such bytes may lie.
     fn is_certainly_foreign(&self) -> bool {
         let is_certain = self.observer.as_ref().is_some_and(|observer| observer.is_certain());
-        let best = self.pending.as_ref().and_then(|pending| pending.best());
-        is_certain && best.is_none_or(|(_, bits)| bits < OPEN_BITS)
+        let most = self.pending.as_ref().map_or(0, |pending| pending.most_bits());
+        is_certain && most < OPEN_BITS
     }
 
     /// The first bytes of a direction.
@@ -101,7 +102,7 @@ impl Conversation {
         let Piece::Bytes { at, bytes, missing } = piece else { return };
         if let Some(behind) = behind_proxy(bytes) {
             // What the proxy's client sends starts behind what the proxy says of it.
-            let at = at.plus((bytes.len() - behind.len()) as u64);
+            let at = at.plus(bytes.len().saturating_sub(behind.len()) as u64);
             let piece = Piece::Bytes { at, bytes: behind, missing };
             return self.recognise_middle(side, piece, found);
         }
@@ -111,18 +112,19 @@ impl Conversation {
         if head.bytes.is_empty() {
             head.at = at;
         }
+        let is_alone = head.bytes.is_empty();
         let room = HEAD_BYTES.saturating_sub(head.bytes.len());
         let kept = bytes.get(..room).unwrap_or(bytes);
         head.bytes.extend_from_slice(kept);
-        head.missing = missing + (bytes.len() - kept.len()) as u64;
+        head.missing = missing.saturating_add(bytes.len().saturating_sub(kept.len()) as u64);
         let missing = head.missing;
         let mut choice = choose(Transport::Tcp, &head.bytes, true, hints);
         // Where the server is known to speak something, a start that was missed without a trace is no obstacle.
-        if matches!(choice, Choice::Unknown) && hints.known.is_some() {
+        if matches!(choice, Choice::Unknown | Choice::Possible) && hints.known.is_some() {
             choice = choose(Transport::Tcp, &head.bytes, false, hints);
         }
         match choice {
-            Choice::Protocol(protocol) => {
+            Choice::Protocol(protocol) if is_believed(protocol, &head.bytes, hints) => {
                 self.recognised(protocol);
                 if let Some(pending) = self.pending.take() {
                     self.read_kept(side, at, *pending, protocol, found);
@@ -130,8 +132,18 @@ impl Conversation {
                 self.read_heads(side, piece, found);
             }
             Choice::NeedMore if missing == 0 => {}
-            Choice::NeedMore | Choice::Unknown => self.refuse(side),
+            Choice::NeedMore | Choice::Unknown if self.pending.is_none() => self.refuse(side),
+            _ => self.search_head(side, piece, is_alone, found),
         }
+    }
+
+    /// The first bytes of a direction do not tell by themselves: what follows, in both directions, has to say the same.
+    /// `is_alone` tells that no packet came before this one.
+    fn search_head(&mut self, side: Side, piece: Piece<'_>, is_alone: bool, found: &mut Finds) {
+        let head = std::mem::take(&mut self.flow_mut(side).head);
+        let (at, missing) = (head.at, head.missing);
+        let whole = Piece::Bytes { at, bytes: &head.bytes, missing };
+        self.recognise_middle(side, if is_alone { piece } else { whole }, found);
     }
 
     /// Somewhere in mid-stream.
@@ -142,7 +154,9 @@ impl Conversation {
         let pending = self.pending.get_or_insert_default();
         pending.packet(side, at, (bytes, missing), &writes);
         let is_named = self.observer.as_ref().is_some_and(|observer| observer.name().is_some());
-        if let Some(protocol) = pending.decided(Transport::Tcp, &hints, is_named) {
+        let is_refused = self.flows.iter().any(|flow| flow.head.refused);
+        let seen = Seen { hints, is_named, is_refused };
+        if let Some(protocol) = pending.decided(Transport::Tcp, &seen) {
             let pending = self.pending.take().unwrap_or_default();
             self.recognised(protocol);
             // The other direction's beginning may have been seen, and not have told.
@@ -167,15 +181,19 @@ impl Conversation {
         let Pending { searches, mut kept, .. } = pending;
         for side in [other, side] {
             if kept[side as usize].packets.is_empty() {
-                self.skipped += kept[side as usize].lost;
+                self.skipped.grow(kept[side as usize].lost);
                 continue;
             }
             // Too little evidence is no place to begin at: it may be a length that never ends.
             let best = searches[side as usize].best_of(protocol);
             let best = best.filter(|best| best.bits() >= HINTED_BITS);
-            let start = best.map(|best| best.start);
             let kept = std::mem::take(&mut kept[side as usize]);
-            self.skipped += kept.lost;
+            // Where a flow begins, a PDU does.
+            let first = kept.packets.front().map(|first| first.at);
+            let is_opening = first == Some(Offset::START) && self.flow(side).isn.is_some();
+            let best = best.filter(|_| !is_opening);
+            let start = if is_opening { first } else { best.map(|best| best.start) };
+            self.skipped.grow(kept.lost);
             let end = kept.packets.back().map(|last| last.at);
             let from = start.or(end).unwrap_or(at);
             if let Some(best) = best {
@@ -187,10 +205,12 @@ impl Conversation {
             for packet in kept.packets {
                 let before = from.0.saturating_sub(packet.at.0);
                 let cut = usize::try_from(before).unwrap_or(usize::MAX).min(packet.bytes.len());
-                let missing_cut = (before - cut as u64).min(packet.missing);
-                self.skipped += cut as u64 + missing_cut;
-                let (at, missing) =
-                    (packet.at.plus(cut as u64 + missing_cut), packet.missing - missing_cut);
+                let missing_cut = before.saturating_sub(cut as u64).min(packet.missing);
+                self.skipped.grow((cut as u64).saturating_add(missing_cut));
+                let (at, missing) = (
+                    packet.at.plus((cut as u64).saturating_add(missing_cut)),
+                    packet.missing.saturating_sub(missing_cut),
+                );
                 let bytes = packet.bytes.get(cut..).unwrap_or_default();
                 if !bytes.is_empty() || missing > 0 {
                     self.read_piece(side, Piece::Bytes { at, bytes, missing }, found);
@@ -229,7 +249,7 @@ impl Conversation {
         if let Piece::Bytes { at, bytes, missing: uncaptured } = last
             && let Some(skip) = rest.0.checked_sub(at.0)
             && let Some(bytes) = usize::try_from(skip).ok().and_then(|skip| bytes.get(skip..))
-            && bytes.len() as u64 + uncaptured == missing
+            && (bytes.len() as u64).saturating_add(uncaptured) == missing
         {
             self.read_piece(side, Piece::Bytes { at: rest, bytes, missing: uncaptured }, found);
         } else {
@@ -255,7 +275,7 @@ impl Conversation {
     fn count_attempt(&mut self) {
         let is_joined = self.flows.iter().all(|flow| !flow.head.refused);
         if let State::Undecided(attempts) = &mut self.state {
-            attempts.packets += 1;
+            attempts.packets.grow(1);
             if attempts.packets > if is_joined { PACKETS_JOINED } else { PACKETS } {
                 self.ignore();
             }
@@ -316,16 +336,18 @@ impl Conversation {
         let first = self.flow(side).head.at == Offset(0);
         self.flow_mut(side).head.at = Offset::START;
         let pending = self.pending.get_or_insert_default();
+        // A protocol that sees nothing in single datagrams has a magic number.
         let is_enough = |protocol: &dyn Protocol| {
-            let look = protocol.sight(Transport::Udp, bytes);
-            hints.names(Transport::Udp, protocol)
-                || !matches!(look, Look::Pdu(sight) if sight.bits < SURE_BITS)
+            let is_hinted = hints.names(Transport::Udp, protocol);
+            let enough = if is_hinted { HINTED_BITS } else { SURE_BITS };
+            !matches!(protocol.sight(Transport::Udp, bytes), Look::Pdu(sight) if sight.bits < enough)
         };
         let decided = match choose(Transport::Udp, bytes, first, hints) {
             Choice::Protocol(protocol) if is_enough(protocol) => Some(protocol),
             _ => {
                 pending.searches[side as usize].datagram(bytes);
-                pending.decided(Transport::Udp, &hints, false)
+                let seen = Seen { hints, is_named: false, is_refused: false };
+                pending.decided(Transport::Udp, &seen)
             }
         };
         if let Some(protocol) = decided {
@@ -353,14 +375,27 @@ impl Conversation {
     }
 }
 
+/// Whether the first bytes of a connection are enough: a magic number, or the port or the server say the same.
+fn is_believed(protocol: &dyn Protocol, head: &[u8], hints: Hints) -> bool {
+    let says = |at_start| protocol.recognise(Transport::Tcp, head, at_start) == Recognition::Yes;
+    let is_hinted = hints.names(Transport::Tcp, protocol);
+    (says(true) && (protocol.greets() || is_hinted))
+        || (says(false) && hints.known.is_some() && is_hinted)
+}
+
 /// What follows the line or header that a proxy puts before what its client sends (`HAProxy`, "The PROXY protocol", §2).
 fn behind_proxy(bytes: &[u8]) -> Option<&[u8]> {
     const LONGEST_LINE: usize = 107;
     const SIGNATURE: &[u8] = b"\r\n\r\n\0\r\nQUIT\n";
     if bytes.starts_with(b"PROXY TCP") || bytes.starts_with(b"PROXY UNKNOWN") {
         let end = bytes.iter().take(LONGEST_LINE).position(|byte| *byte == b'\n')?;
-        return bytes.get(end + 1..);
+        return bytes.get(end.saturating_add(1)..);
     }
     let [_, _, high, low, ..] = *bytes.strip_prefix(SIGNATURE)? else { return None };
-    bytes.get(SIGNATURE.len() + 4 + usize::from(u16::from_be_bytes([high, low]))..)
+    bytes.get(
+        SIGNATURE
+            .len()
+            .saturating_add(4)
+            .saturating_add(usize::from(u16::from_be_bytes([high, low])))..,
+    )
 }

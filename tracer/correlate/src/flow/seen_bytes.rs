@@ -10,6 +10,7 @@
 //! event was lost. Bytes before `base` passed before observation began, and nothing is claimed of them.
 
 use crate::snapshot::Unseen;
+use wirelap_events::Saturate;
 use wirelap_events::{ByteRange, Offset};
 
 /// Holes that are remembered, which later packets may fill. An older one is settled.
@@ -108,7 +109,7 @@ impl SeenBytes {
 
     /// A packet without data was not seen.
     pub fn missed_bare(&mut self) {
-        self.bare += 1;
+        self.bare.grow(1);
     }
 
     /// Observation was interrupted on purpose: what passes meanwhile is not asked for.
@@ -121,7 +122,7 @@ impl SeenBytes {
     /// What passed unseen so far. Of a hole it is only known that there was at least one packet in it.
     pub fn unseen(&self) -> Unseen {
         let mut sum = self.data();
-        sum.packets += self.bare;
+        sum.packets.grow(self.bare);
         sum
     }
 

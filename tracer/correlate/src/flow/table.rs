@@ -8,6 +8,7 @@ use crate::rows::scope_of;
 use rustc_hash::FxHashMap;
 use slab::Slab;
 use std::net::{IpAddr, SocketAddr};
+use wirelap_events::Saturate;
 use wirelap_events::{FlowId, FlowKey, Nanos, NetNs, Pid, Seq, TcpFields, tcp_flags};
 use wirelap_protocols::{Memories, Protocol, Side, by_name};
 
@@ -81,6 +82,8 @@ pub struct FlowTable {
     /// Ports that programs here listen on.
     listening: Vec<u16>,
     serial: u64,
+    /// Bytes of memory that all conversations hold on to.
+    held: usize,
     /// Conversations before this index were shrunk.
     shrunk: usize,
     /// What the conversations of each protocol have learned.
@@ -115,6 +118,17 @@ impl FlowTable {
             Some(&first) => (SocketAddr::new(first, addr.port()), NetNs(0)),
             None => (addr, scope_of(addr, scope)),
         }
+    }
+
+    /// Looks at how much memory a conversation holds on to. Returns what all of them do.
+    pub fn weigh(&mut self, way: Way) -> usize {
+        if let Some(conversation) = self.get_mut(way) {
+            let now = conversation.held_bytes();
+            let before = std::mem::replace(&mut conversation.held, now);
+            self.held.shrink(before);
+            self.held.grow(now);
+        }
+        self.held
     }
 
     pub fn len(&self) -> usize {
@@ -257,7 +271,7 @@ impl FlowTable {
     /// sockets that are bound to it, and the packets whose numbers go on there. One that sockets of this host have open stays
     /// in its place.
     pub fn add(&mut self, key: FlowKey, netns: NetNs, now: Nanos, config: &Config) -> Way {
-        self.serial += 1;
+        self.serial.grow(1);
         let mut conversation = Conversation::new(
             self.serial,
             key,
@@ -288,7 +302,7 @@ impl FlowTable {
             }
         }
         for end in ends(key) {
-            *self.endpoints.entry(end).or_default() += 1;
+            self.endpoints.entry(end).or_default().grow(1);
         }
         way
     }
@@ -317,6 +331,7 @@ impl FlowTable {
     pub fn remove(&mut self, way: Way) -> Option<Conversation> {
         self.get(way)?;
         let gone = self.slab.try_remove(way.index)?;
+        self.held.shrink(gone.held);
         let key = gone.flows[0].key;
         for key in gone.aliases().iter().copied().chain([key]).flat_map(|key| [key, key.reversed()])
         {
@@ -324,7 +339,7 @@ impl FlowTable {
         }
         for end in ends(key) {
             if let Some(count) = self.endpoints.get_mut(&end) {
-                *count -= 1;
+                count.shrink(1);
                 if *count == 0 {
                     self.endpoints.remove(&end);
                 }
@@ -373,7 +388,7 @@ impl FlowTable {
         let [a, b] = ends(key);
         let rank = |end: (SocketAddr, NetNs)| {
             let talks = self.endpoints.get(&end).copied().unwrap_or_default();
-            (known(end.0.port()), talks, u16::MAX - end.0.port())
+            (known(end.0.port()), talks, u16::MAX.saturating_sub(end.0.port()))
         };
         Some(if rank(a) > rank(b) { Side::A } else { Side::B })
     }
@@ -382,7 +397,7 @@ impl FlowTable {
     /// call.
     pub fn shrink_some(&mut self, limit: Nanos) {
         const AT_ONCE: usize = 1024;
-        let end = self.slab.capacity().min(self.shrunk + AT_ONCE);
+        let end = self.slab.capacity().min(self.shrunk.saturating_add(AT_ONCE));
         for index in self.shrunk..end {
             if let Some(conversation) = self.slab.get_mut(index)
                 && conversation.seen < limit
@@ -394,9 +409,10 @@ impl FlowTable {
         self.shrunk = if end == self.slab.capacity() { 0 } else { end };
     }
 
-    /// The conversations longest without an event: an eighth of all, at least one.
-    pub fn idlest(&self) -> Vec<Way> {
-        let mut all: Vec<_> = self.iter().map(|(way, conv)| (rank_idle(conv), way)).collect();
+    /// Of some conversations those longest without an event: an eighth of all, at least one.
+    pub fn idlest(&self, of: impl Fn(Way, &Conversation) -> bool) -> Vec<Way> {
+        let some = self.iter().filter(|(way, conversation)| of(*way, conversation));
+        let mut all: Vec<_> = some.map(|(way, conv)| (rank_idle(conv), way)).collect();
         let count = (all.len() / 8).max(1).min(all.len());
         if count < all.len() {
             all.select_nth_unstable_by_key(count, |(seen, way)| (*seen, way.serial));

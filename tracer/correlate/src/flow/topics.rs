@@ -1,6 +1,7 @@
 //! The names of topics, each kept once.
 
 use rustc_hash::FxHashMap;
+use wirelap_events::Saturate;
 use wirelap_events::TopicId;
 
 /// Names that are kept.
@@ -32,11 +33,11 @@ impl Topics {
         if let Some(&id) = self.ids.get(name) {
             return Some(id);
         }
-        if self.names.len() >= LIMIT || self.bytes + name.len() > BYTES {
+        if self.names.len() >= LIMIT || self.bytes.saturating_add(name.len()) > BYTES {
             return None;
         }
         let id = TopicId(u32::try_from(self.names.len()).ok()?);
-        self.bytes += name.len();
+        self.bytes.grow(name.len());
         self.names.push(name.into());
         self.ids.insert(name.into(), id);
         Some(id)

@@ -54,7 +54,8 @@ impl Sightings {
             return None;
         }
         let token = token(packet, tcp);
-        let index = usize::try_from(token % SLOTS as u64).unwrap_or_default();
+        let index =
+            usize::try_from(token.checked_rem(SLOTS as u64).unwrap_or(0)).unwrap_or_default();
         let slot = self.0.get_mut(index)?;
         let before = slot.replace(Slot { token, at, way, key: packet.flow })?;
         let is_same = before.token == token && at - before.at <= AT_ONCE;

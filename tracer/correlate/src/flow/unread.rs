@@ -1,5 +1,6 @@
 //! Payload of a conversation in no known protocol.
 
+use wirelap_events::Saturate;
 use wirelap_events::{ByteRange, Nanos, Offset};
 use wirelap_protocols::Side;
 
@@ -22,7 +23,7 @@ impl Unread {
         let start = range.start.max(*upto);
         if start < range.end {
             *upto = range.end;
-            self.count(side, range.end.0 - start.0, at);
+            self.count(side, range.end.0.saturating_sub(start.0), at);
         }
     }
 
@@ -34,7 +35,7 @@ impl Unread {
         if self.bytes == [0, 0] {
             self.first = at;
         }
-        self.bytes[side as usize] += bytes;
+        self.bytes[side as usize].grow(bytes);
         self.last = self.last.max(at);
     }
 

@@ -20,6 +20,7 @@ use rustc_hash::FxHashMap;
 use slab::Slab;
 use std::collections::VecDeque;
 use wirelap_events::{GlobalKey, Nanos, Pid, SocketId};
+use wirelap_events::{Saturate, Total};
 use wirelap_protocols::Fragments;
 
 /// Messages in fragments that are followed at once; beyond, the one that has begun first is given up.
@@ -27,6 +28,9 @@ const MAX_OPEN: usize = 65_536;
 
 /// Datagrams of all of them together, likewise.
 const MAX_CARRIERS: usize = 262_144;
+
+/// Words of the bits that say which fragments readers have, of all of them together, likewise: 64 MiB.
+const MAX_WORDS: usize = 8 << 20;
 
 /// The most fragments of a message that are kept track of.
 const MAX_FRAGMENTS: u32 = 1 << 20;
@@ -143,6 +147,7 @@ pub struct Assemblies {
     /// By the time at which something of each was known to happen.
     idle: VecDeque<(Nanos, AssemblyId)>,
     carriers: usize,
+    words: usize,
     serial: u64,
     spare: Vec<Assembly>,
     /// What was sent, whether it is still open or not.
@@ -203,7 +208,7 @@ impl Assemblies {
             last.count = last.count.saturating_add(carrier.count);
         } else {
             assembly.carriers.push(carrier);
-            self.carriers += 1;
+            self.carriers.grow(1);
         }
         (index, assembly.serial)
     }
@@ -241,7 +246,7 @@ impl Assemblies {
         at: Nanos,
         lost: u64,
     ) -> usize {
-        self.serial += 1;
+        self.serial.grow(1);
         let mut assembly = self.spare.pop().unwrap_or_else(|| Assembly::new(way, fragments));
         assembly.start(self.serial, way, fragments, (at, lost));
         assembly.is_known = fragments.is_global && self.sent.again(fragments.message);
@@ -263,7 +268,8 @@ impl Assemblies {
 
     /// The one to give up because there are too many.
     pub fn surplus(&mut self) -> Option<AssemblyId> {
-        let is_full = self.open.len() > MAX_OPEN || self.carriers > MAX_CARRIERS;
+        let is_full =
+            self.open.len() > MAX_OPEN || self.carriers > MAX_CARRIERS || self.words > MAX_WORDS;
         let (_, oldest) = *self.idle.front().filter(|_| is_full)?;
         self.idle.pop_front();
         Some(oldest)
@@ -313,7 +319,9 @@ impl Assemblies {
             return;
         };
         assembly.touched = assembly.touched.max(by.at);
+        let before = assembly.words();
         let is_whole = assembly.take(carrier, by);
+        self.words.grow(assembly.words().saturating_sub(before));
         let (order, number) = (assembly.order, assembly.message.seq);
         let Some(order) = self.orders.get_mut(order) else { return };
         if carrier.way == assembly.way {
@@ -414,7 +422,7 @@ impl Assemblies {
     pub fn lacking(&self, id: AssemblyId) -> usize {
         let Some(assembly) = self.get(id) else { return 0 };
         let order = self.orders.get(assembly.order);
-        assembly.lacking() + order.map_or(0, |order| order.passed(assembly))
+        assembly.lacking().saturating_add(order.map_or(0, |order| order.passed(assembly)))
     }
 
     /// The next that is due: something was known of it before `limit`.
@@ -446,7 +454,8 @@ impl Assemblies {
         let Some(last) = self.get(id).map(|assembly| assembly.touched) else { return };
         self.let_go(id, last);
         let mut gone = self.open.remove(id.0);
-        self.carriers -= gone.carriers.len();
+        self.carriers.shrink(gone.carriers.len());
+        self.words.shrink(gone.words());
         self.by_way.remove(&(gone.way, gone.message));
         if self.multicast.get(&gone.message) == Some(&id.0) {
             self.multicast.remove(&gone.message);
@@ -513,6 +522,11 @@ impl Assembly {
         }
         self.readers.push(Reader::new(by));
         self.readers.last_mut().is_some_and(|reader| reader.take(carrier, by.socket, of))
+    }
+
+    /// Words of the bits that say which fragments its readers have.
+    fn words(&self) -> usize {
+        self.readers.iter().map(|reader| reader.taken.len()).total()
     }
 
     /// The first datagram that carried this fragment.
@@ -588,7 +602,7 @@ impl Reader {
             let Some(word) = self.taken.get_mut((fragment / u64::BITS) as usize) else { break };
             let is_new = *word & bit == 0;
             *word |= bit;
-            self.have += u32::from(is_new);
+            self.have.grow(u32::from(is_new));
             if is_new && Some(self.have) == of {
                 let Carrier { way, number, .. } = carrier;
                 self.last = Some(Last { way, number, fragment, socket });

@@ -8,6 +8,7 @@ use crate::flow::{Content, Identity};
 use arrayvec::ArrayVec;
 use rustc_hash::FxHashMap;
 use std::collections::hash_map::Entry;
+use wirelap_events::Saturate;
 
 /// Identities of one content that are told apart; with more, the content does not tell which it is.
 const KEPT: usize = 4;
@@ -28,7 +29,7 @@ impl Contents {
     pub fn add(&mut self, content: Content, identity: Identity) {
         let all = self.0.entry(content.hash).or_default();
         if all.known.try_push((identity, content)).is_err() {
-            all.others += 1;
+            all.others.grow(1);
         }
     }
 

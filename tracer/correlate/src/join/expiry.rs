@@ -4,6 +4,7 @@ use super::open::{GivenUp, Leftover, Message};
 use super::table::Messages;
 use slab::Slab;
 use std::collections::VecDeque;
+use wirelap_events::Saturate;
 use wirelap_events::{Nanos, Transport};
 
 /// A message that lies unread in a socket is waited for so long.
@@ -97,15 +98,15 @@ impl Messages {
             let leg = &self.legs[leg];
             let was_read = leg.was_read();
             let ends = !self.goes_on(message, leg);
-            left.unjoined += u64::from(was_read && ends);
-            left.swallowed += u64::from(was_read && !ends);
-            left.unread += u64::from(!was_read);
-            left.lost += u64::from(!was_read && leg.transport == Transport::Udp);
+            left.unjoined.grow(u64::from(was_read && ends));
+            left.swallowed.grow(u64::from(was_read && !ends));
+            left.unread.grow(u64::from(!was_read));
+            left.lost.grow(u64::from(!was_read && leg.transport == Transport::Udp));
         }
         let (identity, row, entry) = (message.identity, message.row, (message.serial, index));
         let (subject, at) = (message.subject, message.at);
         let (keeps_ways, content) = (message.keeps_ways, message.content);
-        self.waiting -= message.open as usize;
+        self.waiting.shrink(message.open as usize);
         let is_warmup = message.stamp.is_some_and(|stamp| stamp.warmup);
         let mut next = Some(message.first);
         while let Some(leg) = next.and_then(|leg| self.legs.try_remove(leg)) {

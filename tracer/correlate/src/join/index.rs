@@ -112,7 +112,7 @@ impl Index {
         carried: Option<Listed>,
         is_stale: impl Fn(usize) -> bool,
     ) -> (impl DoubleEndedIterator<Item = usize> + '_, impl Iterator<Item = usize> + '_) {
-        let first = carried.map_or(0, |(serial, _)| serial + 1);
+        let first = carried.map_or(0, |(serial, _)| serial.saturating_add(1));
         let (one, many) = match self.lines.get(&identity) {
             None => (None, None),
             Some(Line::One(message)) => (Some(*message), None),

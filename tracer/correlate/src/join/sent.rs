@@ -33,7 +33,7 @@ fn add(runs: &mut Vec<RangeInclusive<u64>>, number: u64) -> bool {
     else {
         if runs.len() >= MAX_RUNS && place > 0 {
             runs.remove(0);
-            runs.insert(place - 1, number..=number);
+            runs.insert(place.saturating_sub(1), number..=number);
         } else if runs.len() < MAX_RUNS {
             runs.insert(place, number..=number);
         }
@@ -43,10 +43,11 @@ fn add(runs: &mut Vec<RangeInclusive<u64>>, number: u64) -> bool {
         return true;
     }
     let (start, mut end) = ((*run.start()).min(number), (*run.end()).max(number));
-    let next = runs.get(place + 1).filter(|next| *next.start() == end.saturating_add(1));
+    let next =
+        runs.get(place.saturating_add(1)).filter(|next| *next.start() == end.saturating_add(1));
     if let Some(next) = next {
         end = *next.end();
-        runs.remove(place + 1);
+        runs.remove(place.saturating_add(1));
     }
     runs[place] = start..=end;
     false

@@ -8,6 +8,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use slab::Slab;
 use std::collections::VecDeque;
 use std::net::SocketAddr;
+use wirelap_events::Saturate;
 use wirelap_events::{
     GroupId, Leg, MAX_LEGS, MessageId, Nanos, NetNs, Permit, Pid, Stage, Stamp, Transport,
 };
@@ -84,7 +85,7 @@ impl Messages {
 
     /// Whether most of the room is taken by what is waited for. What is only remembered makes room.
     pub fn is_pressed(&self) -> bool {
-        self.waiting >= self.limit / 4 * 3
+        self.waiting >= (self.limit / 4).saturating_mul(3)
     }
 
     pub fn leg(&self, key: LegKey) -> Option<&LegState> {
@@ -145,7 +146,7 @@ impl Messages {
     }
 
     pub fn new_id(&mut self) -> MessageId {
-        self.ids += 1;
+        self.ids.grow(1);
         MessageId(self.ids)
     }
 
@@ -298,7 +299,7 @@ impl Messages {
 
     /// How many legs lead to where this one does.
     pub fn depth_of(&self, leg: &LegState) -> usize {
-        1 + leg.parent.map_or(0, |parent| self.depth(parent))
+        leg.parent.map_or(0, |parent| self.depth(parent)).saturating_add(1)
     }
 
     /// A leg and those before it, backwards.
@@ -312,7 +313,7 @@ impl Messages {
 
     fn add_message(&mut self, sighting: &Sighting) -> (LegKey, Joined) {
         let is_orphan = sighting.topology == Topology::Brokered && !sighting.to_server;
-        self.serial += 1;
+        self.serial.grow(1);
         let id = self.new_id();
         let index = self.open.insert(Message {
             id,
@@ -354,11 +355,11 @@ impl Messages {
     }
 
     fn add_leg(&mut self, message: usize, sighting: &Sighting, parent: Option<usize>) -> LegKey {
-        self.serial += 1;
+        self.serial.grow(1);
         let serial = self.serial;
         let parent_state = parent.and_then(|parent| self.legs.get_mut(parent));
         let position = parent_state.map_or(0, |parent| {
-            parent.children += 1;
+            parent.children.grow(1);
             parent.children
         });
         let index = self.legs.insert(LegState {
@@ -398,10 +399,10 @@ impl Messages {
             self.legs[entry.last].next = Some(index);
         }
         entry.last = index;
-        entry.legs += 1;
+        entry.legs.grow(1);
         entry.topic = entry.topic.or(sighting.topic);
-        entry.open += 1;
-        self.waiting += 1;
+        entry.open.grow(1);
+        self.waiting.grow(1);
         if entry.keeps_ways {
             self.index.add_way(sighting.identity, sighting.way, (entry.serial, message));
         } else if entry.legs > FEW_LEGS {
@@ -441,7 +442,7 @@ impl Messages {
         for leg in orphans {
             if self.legs[leg].parent.is_none() {
                 self.legs[leg].parent = Some(key.0);
-                self.legs[key.0].children += 1;
+                self.legs[key.0].children.grow(1);
                 self.legs[leg].position = self.legs[key.0].children;
                 let first = (leg, self.legs[leg].serial);
                 self.legs[key.0].first_child.get_or_insert(first);
@@ -537,8 +538,8 @@ impl Messages {
         state.leg = Some(leg);
         state.whole = whole;
         state.is_remote = is_remote;
-        self.open[message].open -= 1;
-        self.waiting -= 1;
+        self.open[message].open.shrink(1);
+        self.waiting.shrink(1);
         if let Some(original) = self.legs[index].again {
             if !has_read || !self.replace(original, index) {
                 return;

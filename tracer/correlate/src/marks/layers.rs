@@ -1,6 +1,7 @@
 //! Marks over byte ranges, searchable by byte.
 
 use std::collections::VecDeque;
+use wirelap_events::Saturate;
 use wirelap_events::{ByteRange, Offset};
 
 /// Something that happened to a range of a flow's bytes.
@@ -47,7 +48,7 @@ impl<M: Spanned> Layers<M> {
         }
         let fits = |layer: &VecDeque<M>| layer.back().is_none_or(|l| l.range().end <= range.start);
         let index = self.stacked.iter().position(fits).unwrap_or(LAYERS - 1);
-        self.used = self.used.max(index + 1);
+        self.used = self.used.max(index.saturating_add(1));
         let layer = &mut self.stacked[index];
         // Only the last layer can still have marks in the way: the newest copy is the one that counts.
         while layer.back().is_some_and(|last| last.range().end > range.start) {
@@ -55,7 +56,7 @@ impl<M: Spanned> Layers<M> {
         }
         if layer.len() >= self.limit {
             let oldest = layer.pop_front();
-            self.evicted += u64::from(oldest.is_some_and(|mark| mark.range().end > self.floor));
+            self.evicted.grow(u64::from(oldest.is_some_and(|mark| mark.range().end > self.floor)));
         }
         layer.push_back(mark);
     }
@@ -122,13 +123,17 @@ fn first_beyond<M: Spanned>(layer: &VecDeque<M>, at: Offset) -> Option<&M> {
     let is_before = |mark: &M| mark.range().end <= at;
     let (mut low, mut high) = (0, 0);
     while layer.get(high).is_some_and(is_before) {
-        low = high + 1;
-        high = high * 2 + 1;
+        low = high.saturating_add(1);
+        high = high.saturating_mul(2).saturating_add(1);
     }
     let mut high = high.min(layer.len());
     while low < high {
         let middle = usize::midpoint(low, high);
-        if layer.get(middle).is_some_and(is_before) { low = middle + 1 } else { high = middle }
+        if layer.get(middle).is_some_and(is_before) {
+            low = middle.saturating_add(1);
+        } else {
+            high = middle;
+        }
     }
     layer.get(low)
 }

@@ -464,8 +464,12 @@ impl TcpMarks {
     }
 
     pub fn take_evicted(&mut self) -> u64 {
-        let first = self.sends.take_evicted() + self.xmits.take_evicted() + self.rxs.take_evicted();
-        first + self.readies.take_evicted() + self.reads.take_evicted()
+        let first = self
+            .sends
+            .take_evicted()
+            .saturating_add(self.xmits.take_evicted())
+            .saturating_add(self.rxs.take_evicted());
+        first.saturating_add(self.readies.take_evicted()).saturating_add(self.reads.take_evicted())
     }
 }
 

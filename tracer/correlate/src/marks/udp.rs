@@ -4,6 +4,7 @@ use super::{Path, Who};
 use crate::join::AssemblyId;
 use crate::threads::Chain;
 use std::collections::VecDeque;
+use wirelap_events::Saturate;
 use wirelap_events::{
     ByteRange, Circumstances, Hop, IfIndex, Nanos, NetNs, Offset, PacketHook, PacketId, SocketId,
 };
@@ -130,7 +131,7 @@ impl UdpMarks {
         self.next = range.end;
         let is_xmit = packet.hook == PacketHook::Xmit;
         if self.datagrams.len() >= self.limit {
-            self.evicted += u64::from(self.datagrams[0].range.end > self.floor);
+            self.evicted.grow(u64::from(self.datagrams[0].range.end > self.floor));
             self.pop();
         }
         self.datagrams.push_back(Datagram {
@@ -144,7 +145,7 @@ impl UdpMarks {
             deferred: packet.deferred,
             sending: None,
         });
-        (self.first + self.datagrams.len() as u64 - 1, range)
+        (self.first.saturating_add(self.datagrams.len() as u64).saturating_sub(1), range)
     }
 
     /// Whether `packet`, in the same memory as datagram `number`, is that datagram at a later hook.
@@ -290,7 +291,7 @@ impl UdpMarks {
     pub fn number_of(&self, at: Offset) -> Option<u64> {
         let index = self.datagrams.partition_point(|datagram| datagram.range.end <= at);
         let datagram = self.datagrams.get(index)?;
-        datagram.range.contains(at).then_some(self.first + index as u64)
+        datagram.range.contains(at).then_some(self.first.saturating_add(index as u64))
     }
 
     /// When the last of the sockets that got `extent`'s last byte has read it.
@@ -358,12 +359,12 @@ impl UdpMarks {
         };
         let recent = self.datagrams.len().saturating_sub(RECENT);
         let index = self.datagrams.range(recent..).position(is_it)?;
-        Some(self.first + (recent + index) as u64)
+        Some(self.first.saturating_add(recent.saturating_add(index) as u64))
     }
 
     fn pop(&mut self) {
         self.datagrams.pop_front();
-        self.first += 1;
+        self.first.grow(1);
         while self.receipts.front().is_some_and(|receipt| receipt.number < self.first) {
             self.receipts.pop_front();
         }

@@ -3,6 +3,7 @@
 use crate::snapshot::Summary;
 use hdrhistogram::Histogram;
 use wirelap_events::Nanos;
+use wirelap_events::Saturate;
 
 /// Untrimmed, with values rounded to three digits.
 #[derive(Clone, Debug)]
@@ -22,7 +23,7 @@ impl Distribution {
             // Values the histogram cannot grow to (above 2^63) do not occur: times are differences.
             let _ = histogram.record(value);
         }
-        self.sum += u128::from(value);
+        self.sum.grow(u128::from(value));
     }
 
     /// Adds another's values.
@@ -31,7 +32,7 @@ impl Distribution {
             // Both grow as they must, so that adding cannot fail.
             let _ = mine.add(theirs);
         }
-        self.sum += other.sum;
+        self.sum.grow(other.sum);
     }
 
     pub fn count(&self) -> u64 {

@@ -4,6 +4,7 @@ use super::Distribution;
 use crate::snapshot::{HISTORY_SECONDS, HistoryPoint, Rate};
 use std::collections::VecDeque;
 use wirelap_events::Nanos;
+use wirelap_events::Saturate;
 
 /// The last second is cut into so many slots.
 const SLOTS: usize = 10;
@@ -46,18 +47,18 @@ impl History {
 
     pub fn add(&mut self, now: Nanos, payload_bytes: u64, one_way: Option<Nanos>) {
         self.roll(now);
-        self.delivered += 1;
+        self.delivered.grow(1);
         if let Some(one_way) = one_way {
             self.one_way.add(one_way.0);
         }
         let slot = &mut self.slots[slot_of(self.slot)];
-        slot.deliveries += 1;
-        slot.payload_bytes += payload_bytes;
+        slot.deliveries.grow(1);
+        slot.payload_bytes.grow(payload_bytes);
     }
 
     fn roll(&mut self, now: Nanos) {
         let slot = now.0 / TENTH;
-        for passed in (self.slot + 1..=slot).rev().take(self.slots.len()) {
+        for passed in (self.slot.saturating_add(1)..=slot).rev().take(self.slots.len()) {
             self.slots[slot_of(passed)] = Slot::default();
         }
         self.slot = self.slot.max(slot);
@@ -67,7 +68,7 @@ impl History {
             return;
         }
         self.points.push_back(self.present());
-        for _ in (present + 1..second).take(HISTORY_SECONDS) {
+        for _ in (present.saturating_add(1)..second).take(HISTORY_SECONDS) {
             self.points.push_back(HistoryPoint::default());
         }
         while self.points.len() > HISTORY_SECONDS {
@@ -92,7 +93,8 @@ impl History {
         let second = now.0 / SECOND;
         if let Some(present) = self.second.filter(|&present| present < second) {
             points.push(self.present());
-            let idle = usize::try_from(second - present - 1).unwrap_or(usize::MAX);
+            let idle = usize::try_from(second.saturating_sub(present).saturating_sub(1))
+                .unwrap_or(usize::MAX);
             points.extend(vec![HistoryPoint::default(); idle.min(HISTORY_SECONDS)]);
         }
         let old = points.len().saturating_sub(HISTORY_SECONDS);
@@ -102,14 +104,14 @@ impl History {
     /// Over the last second: nine whole tenths and the one that is being filled.
     pub fn rate_now(&self, now: Nanos) -> Rate {
         let slot = now.0 / TENTH;
-        let oldest = (slot + 1).saturating_sub(SLOTS as u64);
+        let oldest = slot.saturating_add(1).saturating_sub(SLOTS as u64);
         let live = (oldest..=self.slot).map(|s| self.slots[slot_of(s)]);
         let sum = live.take(self.slots.len()).fold(Slot::default(), |sum, slot| Slot {
-            deliveries: sum.deliveries + slot.deliveries,
-            payload_bytes: sum.payload_bytes + slot.payload_bytes,
+            deliveries: sum.deliveries.saturating_add(slot.deliveries),
+            payload_bytes: sum.payload_bytes.saturating_add(slot.payload_bytes),
         });
         let filled = now.0 % TENTH;
-        let seconds = (SECOND - TENTH + filled) as f64 / SECOND as f64;
+        let seconds = (SECOND - TENTH).saturating_add(filled) as f64 / SECOND as f64;
         Rate {
             msg_per_s: sum.deliveries as f64 / seconds,
             payload_bit_per_s: sum.payload_bytes as f64 * 8.0 / seconds,
@@ -119,7 +121,7 @@ impl History {
 
 /// Where a tenth of a second has its slot.
 fn slot_of(tenth: u64) -> usize {
-    usize::try_from(tenth % SLOTS as u64).unwrap_or(0)
+    usize::try_from(tenth.checked_rem(SLOTS as u64).unwrap_or(0)).unwrap_or(0)
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use super::{Distribution, History};
 use crate::snapshot::{Rate, SegmentStat, Summary};
 use wirelap_events::{Delivery, MAX_LEGS, Nanos, Segment, Stage};
+use wirelap_events::{Saturate, Total};
 
 /// Everything that is computed from a row's deliveries.
 #[derive(Debug)]
@@ -52,16 +53,16 @@ impl RowStats {
         }
         self.first = self.first.into_iter().chain(other.first).min();
         self.last = self.last.max(other.last);
-        self.delivered += other.delivered;
-        self.payload_bytes += other.payload_bytes;
+        self.delivered.grow(other.delivered);
+        self.payload_bytes.grow(other.payload_bytes);
     }
 
     /// A message was read at `read`, and known to be complete at `now`.
     pub fn delivered(&mut self, now: Nanos, read: Nanos, payload: u64, one_way: Option<Nanos>) {
         self.first = Some(self.first.map_or(read, |first| first.min(read)));
         self.last = self.last.max(read);
-        self.delivered += 1;
-        self.payload_bytes += payload;
+        self.delivered.grow(1);
+        self.payload_bytes.grow(payload);
         self.payload.add(payload);
         self.history.add(now, payload, one_way);
     }
@@ -106,7 +107,7 @@ impl RowStats {
             return Rate::default();
         }
         // The first delivery opens the span, the others fill it.
-        let msg_per_s = (self.delivered - 1) as f64 / span.as_secs_f64();
+        let msg_per_s = self.delivered.saturating_sub(1) as f64 / span.as_secs_f64();
         let mean = self.payload_bytes as f64 / self.delivered as f64;
         Rate { msg_per_s, payload_bit_per_s: msg_per_s * mean * 8.0 }
     }
@@ -119,11 +120,11 @@ impl RowStats {
                 })
             })
         };
-        let total: u128 = all().map(|(_, _, distribution)| distribution.sum()).sum();
+        let total: u128 = all().map(|(_, _, distribution)| distribution.sum()).total();
         let share = |sum: u128| if total == 0 { 0.0 } else { sum as f64 / total as f64 };
         let mut stats: Vec<_> = all()
             .map(|(leg, segment, distribution)| SegmentStat {
-                leg: u8::try_from(leg + 1).unwrap_or(u8::MAX),
+                leg: u8::try_from(leg.saturating_add(1)).unwrap_or(u8::MAX),
                 segment,
                 p50: Nanos(distribution.quantile(0.5)),
                 p99: Nanos(distribution.quantile(0.99)),

@@ -4,6 +4,7 @@
 //! left, neighbours among the older ones are put together: the further back, the coarser, and what lies
 //! within a coarse stretch is shared out evenly.
 
+use wirelap_events::Saturate;
 use wirelap_events::{Holder, Nanos, Rest, Rested, Sleep, Wake};
 
 /// Stretches that are kept of a thread, unless more of them are new …
@@ -130,11 +131,11 @@ impl History {
         let last = (self.stretches.len() / 2) & !1;
         let mut to = 1;
         for from in (1..last).step_by(2) {
-            let [first, second] = [self.stretches[from], self.stretches[from + 1]];
+            let [first, second] = [self.stretches[from], self.stretches[from.saturating_add(1)]];
             let timed_out = first.timed_out && second.timed_out;
             self.stretches[to] =
                 Stretch { rest: None, own: first.own + second.own, timed_out, ..second };
-            to += 1;
+            to.grow(1);
         }
         self.stretches.drain(to..=last);
     }
@@ -294,7 +295,10 @@ struct Part {
 
 impl Part {
     fn share(&self, time: Nanos) -> Nanos {
-        let share = u128::from(time.0) * u128::from(self.into.0) / u128::from(self.of.0.max(1));
+        let share = u128::from(time.0)
+            .saturating_mul(u128::from(self.into.0))
+            .checked_div(u128::from(self.of.0.max(1)))
+            .unwrap_or(0);
         Nanos(u64::try_from(share).unwrap_or(time.0))
     }
 }

@@ -6,6 +6,7 @@ use crate::ring::Ring;
 use arrayvec::ArrayVec;
 use history::History;
 use rustc_hash::FxHashMap;
+use wirelap_events::Saturate;
 use wirelap_events::{Hop, MAX_HOPS, Nanos, Rest, Rested, Sleep, TaskId, Tid, Wake};
 
 /// Threads woken one by the other, the last one last.
@@ -40,7 +41,7 @@ impl Thread {
         if let Some(left) = hop.left
             && self.since.is_some()
         {
-            self.busy = self.busy + (left - self.running);
+            self.busy += left - self.running;
         }
         self.since.get_or_insert(hop.running);
         self.running = self.running.max(hop.running);
@@ -158,10 +159,10 @@ impl Threads {
 /// A thread that waits until another lets go, while that waits for a CPU, waits for a CPU, too.
 fn wait_with(rested: &mut Rested, its: &Rested) {
     let waited = its.waited.min(rested.locked);
-    rested.locked = rested.locked - waited;
-    rested.asleep = rested.asleep - waited;
-    rested.waited = rested.waited + waited;
-    rested.throttled = rested.throttled + its.throttled.min(waited);
+    rested.locked -= waited;
+    rested.asleep -= waited;
+    rested.waited += waited;
+    rested.throttled += its.throttled.min(waited);
     if its.throttled > Nanos(0) {
         rested.cgroup = its.cgroup;
     }
@@ -179,13 +180,14 @@ pub fn set_off(chain: &[Hop], since: Nanos) -> Option<(Nanos, &[Hop])> {
         return None;
     }
     let mut first = reader;
-    while first > 0 && chain[first].woken >= since && chain[first - 1].running > since {
+    while first > 0 && chain[first].woken >= since && chain[first.saturating_sub(1)].running > since
+    {
         let woken_by = first.checked_sub(2).map(|by| chain[by].task.tid);
         let passes_on = chain[first..].iter().any(|hop| Some(hop.task.tid) == woken_by);
-        if passes_on || woke_by_clock(&chain[first - 1]) {
+        if passes_on || woke_by_clock(&chain[first.saturating_sub(1)]) {
             break;
         }
-        first -= 1;
+        first.shrink(1);
     }
     Some((chain[first].woken.max(since), &chain[first..]))
 }

@@ -56,7 +56,7 @@ pub trait Parts {
 
 /// Hands out every part of a delivery. Together they are last stage − first stage.
 pub fn blame(delivery: &Delivery, out: &mut dyn Parts) {
-    let last = delivery.legs.len() - 1;
+    let last = delivery.legs.len().saturating_sub(1);
     for (index, segments) in delivery.segments() {
         let leg = &delivery.legs[index];
         let rests = delivery.rests_of(index);
@@ -170,7 +170,7 @@ impl LegParts<'_> {
             let locked = self.locked(segment, reader, asleep);
             let stalled = if is_brokers_write { Kind::BrokerStalled } else { self.stalled() };
             self.put_of(segment, stalled, asleep - locked);
-            left = left - asleep;
+            left -= asleep;
         }
         self.put(segment, cause, left);
     }
@@ -254,7 +254,7 @@ impl LegParts<'_> {
         };
         let mut left = time;
         let asleep = rested.asleep.min(left);
-        left = left - asleep;
+        left -= asleep;
         let locked = self.locked(segment, &rested, asleep);
         self.put_of(segment, kind, asleep - locked);
         self.worked(segment, &rested, left, Cause::Of(self.work()));
@@ -294,7 +294,7 @@ impl LegParts<'_> {
         let waits: ArrayVec<_, MAX_HOPS> = self.leg.run_queue_waits().take(MAX_HOPS).collect();
         for (hop, wait) in waits {
             let wait = wait.min(left);
-            left = left - wait;
+            left -= wait;
             self.hop_waited(segment, hop, &self.rests.chain, wait);
         }
         self.put(segment, Cause::Ordinary, left);

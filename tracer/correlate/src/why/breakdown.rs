@@ -7,6 +7,7 @@
 use super::explanation::{Cause, VerdictKind};
 use arrayvec::ArrayVec;
 use wirelap_events::{MAX_LEGS, Nanos, Segment};
+use wirelap_events::{Saturate, Total};
 
 /// Classes an octave: as many as four bits tell apart.
 const BITS: u32 = 4;
@@ -32,9 +33,14 @@ impl Cell {
     fn index(self) -> usize {
         let cause = match self.cause {
             Cause::Ordinary => 0,
-            Cause::Of(kind) => kind as usize + 1,
+            Cause::Of(kind) => (kind as usize).saturating_add(1),
         };
-        (self.leg.min(MAX_LEGS - 1) * SEGMENTS + self.segment as usize) * CAUSES + cause
+        self.leg
+            .min(MAX_LEGS - 1)
+            .saturating_mul(SEGMENTS)
+            .saturating_add(self.segment as usize)
+            .saturating_mul(CAUSES)
+            .saturating_add(cause)
     }
 }
 
@@ -148,7 +154,7 @@ impl Sums {
 
     /// A message's mean time in all.
     pub fn mean_latency(&self) -> f64 {
-        self.times.iter().sum::<f64>() / self.messages.max(1.0)
+        self.times.iter().total::<f64>() / self.messages.max(1.0)
     }
 }
 
@@ -169,7 +175,10 @@ fn class_of(latency: Nanos) -> usize {
     let (octave, fraction) = if octave < BITS {
         (0, latency.0)
     } else {
-        (octave - BITS + 1, (latency.0 >> (octave - BITS)) & ((1 << BITS) - 1))
+        (
+            octave.saturating_sub(BITS).saturating_add(1),
+            (latency.0 >> octave.saturating_sub(BITS)) & ((1 << BITS) - 1),
+        )
     };
     ((octave as usize) << BITS) | usize::try_from(fraction).unwrap_or(0)
 }
@@ -194,14 +203,14 @@ impl Breakdown {
             self.cells.push(cell);
             *slot = u16::try_from(self.cells.len()).unwrap_or(u16::MAX);
         }
-        usize::from(*slot) - 1
+        usize::from(*slot).saturating_sub(1)
     }
 
     /// One more message. Its parts follow with [`Breakdown::part`].
     pub fn message(&mut self, latency: Nanos) {
-        self.messages += 1;
+        self.messages.grow(1);
         let class = self.class(latency);
-        class.messages += 1;
+        class.messages.grow(1);
         class.least = if class.least == Nanos(0) { latency } else { class.least.min(latency) };
     }
 
@@ -211,8 +220,8 @@ impl Breakdown {
             return;
         }
         let class = self.class(latency);
-        class.beside_upkeep += u64::from(upkeep.beside);
-        class.upkeep_before += u64::from(upkeep.before);
+        class.beside_upkeep.grow(u64::from(upkeep.beside));
+        class.upkeep_before.grow(u64::from(upkeep.before));
         if upkeep.beside {
             class.episodes.add(read - latency, read);
         }
@@ -223,9 +232,9 @@ impl Breakdown {
         let slot = self.slot(cell);
         let class = self.class(latency);
         if class.sums.len() <= slot {
-            class.sums.resize(slot + 1, 0);
+            class.sums.resize(slot.saturating_add(1), 0);
         }
-        class.sums[slot] += time.0;
+        class.sums[slot].grow(time.0);
     }
 
     /// A message that took `latency` spent `time`, which is much, on what `cell` stands for.
@@ -233,12 +242,12 @@ impl Breakdown {
         let slot = self.slot(cell);
         let class = self.class(latency);
         if class.hits.len() <= slot {
-            class.hits.resize(slot + 1, Hits::default());
+            class.hits.resize(slot.saturating_add(1), Hits::default());
         }
         let hits = &mut class.hits[slot];
-        hits.messages += 1;
-        hits.time += time.0;
-        hits.latency += latency.0;
+        hits.messages.grow(1);
+        hits.time.grow(time.0);
+        hits.latency.grow(latency.0);
     }
 
     /// What messages lost to the cause of `cell` beyond the `typical` time that one spends on it, as far as [`Self::hit`] was
@@ -272,7 +281,7 @@ impl Breakdown {
     fn class(&mut self, latency: Nanos) -> &mut Class {
         let index = class_of(latency);
         if self.classes.len() <= index {
-            self.classes.resize(index + 1, None);
+            self.classes.resize(index.saturating_add(1), None);
         }
         self.classes[index].get_or_insert_default()
     }
@@ -288,27 +297,27 @@ impl Breakdown {
             let mine = mine.get_or_insert_default();
             mine.least =
                 if mine.messages == 0 { theirs.least } else { mine.least.min(theirs.least) };
-            mine.messages += theirs.messages;
-            mine.beside_upkeep += theirs.beside_upkeep;
-            mine.upkeep_before += theirs.upkeep_before;
+            mine.messages.grow(theirs.messages);
+            mine.beside_upkeep.grow(theirs.beside_upkeep);
+            mine.upkeep_before.grow(theirs.upkeep_before);
             theirs.episodes.0.iter().for_each(|&(from, to)| mine.episodes.add(from, to));
             for (&slot, sum) in slots.iter().zip(&theirs.sums) {
                 if mine.sums.len() <= slot {
-                    mine.sums.resize(slot + 1, 0);
+                    mine.sums.resize(slot.saturating_add(1), 0);
                 }
-                mine.sums[slot] += sum;
+                mine.sums[slot].grow(*sum);
             }
             for (&slot, hits) in slots.iter().zip(&theirs.hits) {
                 if mine.hits.len() <= slot {
-                    mine.hits.resize(slot + 1, Hits::default());
+                    mine.hits.resize(slot.saturating_add(1), Hits::default());
                 }
                 let sum = &mut mine.hits[slot];
-                sum.messages += hits.messages;
-                sum.time += hits.time;
-                sum.latency += hits.latency;
+                sum.messages.grow(hits.messages);
+                sum.time.grow(hits.time);
+                sum.latency.grow(hits.latency);
             }
         }
-        self.messages += other.messages;
+        self.messages.grow(other.messages);
     }
 
     fn classes(&self) -> impl DoubleEndedIterator<Item = &Class> {

@@ -4,6 +4,7 @@ use super::explanation::Culprit;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
 use wirelap_events::{Comm, Holder, Nanos, Pid, TaskId, Tid};
+use wirelap_events::{Saturate, Total};
 
 /// Threads that are told apart for one verdict. Further ones count to others of their process, or as not known.
 const LIMIT: usize = 256;
@@ -25,15 +26,15 @@ impl Culprits {
     /// `time` more, of which `by` is the culprit, as far as it is known.
     pub fn add(&mut self, by: Option<&Holder>, time: Nanos) {
         let Some(by) = by.filter(|by| by.task.tid != Tid(0)) else {
-            self.unknown += time.0;
+            self.unknown.grow(time.0);
             return;
         };
         if self.all.len() < LIMIT || self.all.contains_key(&by.task.tid) {
-            self.all.entry(by.task.tid).or_insert((by.task, by.comm, 0)).2 += time.0;
+            self.all.entry(by.task.tid).or_insert((by.task, by.comm, 0)).2.grow(time.0);
         } else if let Some(other) = self.all.values_mut().find(|one| one.0.pid == by.task.pid) {
-            other.2 += time.0;
+            other.2.grow(time.0);
         } else {
-            self.unknown += time.0;
+            self.unknown.grow(time.0);
         }
     }
 
@@ -42,17 +43,17 @@ impl Culprits {
         for &(task, comm, time) in other.all.values() {
             self.add(Some(&Holder { task, comm, held: Nanos(0) }), Nanos(time));
         }
-        self.unknown += other.unknown;
+        self.unknown.grow(other.unknown);
     }
 
     fn whole(&self) -> u64 {
-        self.all.values().map(|known| known.2).sum::<u64>() + self.unknown
+        (self.all.values().map(|known| known.2).total::<u64>()).saturating_add(self.unknown)
     }
 
     /// Which part these processes are the culprits of; what is not known is nobody's.
     pub fn share_of(&self, members: &FxHashSet<Pid>) -> f64 {
         let theirs = self.all.values().filter(|known| members.contains(&known.0.pid));
-        theirs.map(|known| known.2).sum::<u64>() as f64 / self.whole().max(1) as f64
+        theirs.map(|known| known.2).total::<u64>() as f64 / self.whole().max(1) as f64
     }
 
     /// The list of a verdict.
@@ -60,10 +61,10 @@ impl Culprits {
         let whole = self.whole().max(1) as f64;
         let mut all: Vec<_> = self.all.values().copied().collect();
         all.sort_by_key(|&(task, _, time)| (std::cmp::Reverse(time), task.tid));
-        let rest: u64 = all.iter().skip(LISTED - 1).map(|known| known.2).sum();
+        let rest: u64 = all.iter().skip(LISTED - 1).map(|known| known.2).total();
         all.truncate(LISTED - 1);
-        if self.unknown + rest > 0 {
-            all.push((TaskId::default(), Comm::default(), self.unknown + rest));
+        if self.unknown.saturating_add(rest) > 0 {
+            all.push((TaskId::default(), Comm::default(), self.unknown.saturating_add(rest)));
         }
         let share = |time: u64| time as f64 / whole;
         let culprit = |(task, comm, time)| Culprit { task, comm, share: share(time) };
@@ -102,17 +103,17 @@ impl Culprits {
         let mut by_pid: BTreeMap<Pid, (Comm, u64, u64)> = BTreeMap::new();
         for &(task, comm, time) in self.all.values().filter(|known| fits(known.0.pid)) {
             let one = by_pid.entry(task.pid).or_insert((comm, 0, 0));
-            one.1 += time;
+            one.1.grow(time);
             // A process is called what its thread is called that had most of it.
             if time > one.2 {
                 (one.0, one.2) = (comm, time);
             }
         }
-        let time = by_pid.values().map(|one| one.1).sum();
+        let time = by_pid.values().map(|one| one.1).total();
         let mut all: Vec<_> = by_pid.into_iter().collect();
         all.sort_by_key(|&(pid, (_, time, _))| (std::cmp::Reverse(time), pid));
         let more = all.len().saturating_sub(NAMED);
-        let rest: u64 = all.iter().skip(NAMED).map(|(_, one)| one.1).sum();
+        let rest: u64 = all.iter().skip(NAMED).map(|(_, one)| one.1).total();
         let one = |(pid, (comm, time, _)): (Pid, (Comm, u64, u64))| {
             format!("{} (pid {}) {}", comm.as_str(), pid.number(), self.percent(time))
         };

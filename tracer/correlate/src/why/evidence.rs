@@ -14,6 +14,7 @@ use crate::departures::Departure;
 use crate::stats::{Distribution, read_at};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::borrow::Cow;
+use wirelap_events::Saturate;
 use wirelap_events::{
     CgroupId, Circumstances, Comm, Delivery, DropCause, Holder, Hop, Leg, Nanos, Pid, Rest, Rested,
     Segment, Sleep, Stage, TaskId, Tid, Wake,
@@ -105,7 +106,7 @@ impl FullSockets {
     pub fn count(&mut self, pid: Pid, packets: u64) {
         let slot = self.0.iter_mut().find(|(known, count)| *known == pid || *count == 0);
         if let Some(slot) = slot {
-            *slot = (pid, slot.1 + packets);
+            *slot = (pid, slot.1.saturating_add(packets));
         }
     }
 
@@ -184,17 +185,18 @@ impl Parts for Recorder<'_> {
         let pid = task.map_or(Pid(0), |task| task.pid);
         self.spending.part(leg, segment, kind, time, pid);
         let finding = self.gathered.finding_mut((leg, kind, pid));
-        finding.late_requests += u64::from(is_late);
+        finding.late_requests.grow(u64::from(is_late));
         if time >= NOTICED {
-            finding.parts += 1;
+            finding.parts.grow(1);
         }
-        finding.segments[segment as usize] += time.0;
+        finding.segments[segment as usize].grow(time.0);
         if has_culprits(kind) {
             finding.culprits.add(holder, time);
         }
         if time > finding.longest {
             finding.cgroup = cgroup_of(self.delivery, leg, segment);
-            finding.at_broker = if sends { leg > 0 } else { leg + 1 < self.delivery.legs.len() };
+            finding.at_broker =
+                if sends { leg > 0 } else { leg.saturating_add(1) < self.delivery.legs.len() };
             finding.longest = time;
             finding.task = task;
             finding.reader = on.reader;
@@ -217,9 +219,9 @@ impl Recorder<'_> {
         self.gathered.breakdown.hit(self.one_way, cell, time);
         let read = read_at(self.delivery).unwrap_or_default();
         let finding = self.gathered.finding_mut((leg, VerdictKind::Unexplained, Pid(0)));
-        finding.hits += 1;
+        finding.hits.grow(1);
         finding.when.add(read, time);
-        finding.segments[segment as usize] += time.0;
+        finding.segments[segment as usize].grow(time.0);
     }
 
     /// All parts are known: what the message spent on each cause.
@@ -238,8 +240,8 @@ impl Recorder<'_> {
             }
             finding.when.add(read, time);
             if is_much {
-                finding.hits += 1;
-                finding.hit_time = finding.hit_time + time;
+                finding.hits.grow(1);
+                finding.hit_time += time;
                 let cell = hit_cell(leg, Segment::Wire, Cause::Of(kind));
                 self.gathered.breakdown.hit(self.one_way, cell, time);
             }
@@ -371,20 +373,20 @@ impl Evidence {
 
     /// TCP's bytes were thrown away on this host; they come again.
     pub(crate) fn segment_dropped(&mut self, cause: DropCause) {
-        self.losses.segments_dropped[cause as usize] += 1;
+        self.losses.segments_dropped[cause as usize].grow(1);
     }
 
     /// A datagram of the row, on its way to `reader`, was thrown away.
     pub(crate) fn dropped(&mut self, cause: DropCause, reader: Option<Pid>) {
         match cause {
             DropCause::SocketBuffer => {
-                self.losses.socket_drops += 1;
+                self.losses.socket_drops.grow(1);
                 if let Some(reader) = reader {
                     self.losses.full_sockets.count(reader, 1);
                 }
             }
-            DropCause::Queue => self.losses.queue_drops += 1,
-            DropCause::Filter => self.losses.filter_drops += 1,
+            DropCause::Queue => self.losses.queue_drops.grow(1),
+            DropCause::Filter => self.losses.filter_drops.grow(1),
             DropCause::NoSocket | DropCause::Duplicate | DropCause::Other => {}
         }
     }
@@ -430,7 +432,11 @@ impl Evidence {
         let mut verdicts = rules::verdicts(self, &weighed);
         verdicts.extend(start_up::verdict(self, &weighed));
         Why {
-            messages: self.steady.breakdown.messages() + self.start_up.breakdown.messages(),
+            messages: self
+                .steady
+                .breakdown
+                .messages()
+                .saturating_add(self.start_up.breakdown.messages()),
             verdicts,
             typical: tails::typical(&weighed.breakdown),
             tails: tails::tails(&weighed.breakdown),
@@ -469,8 +475,8 @@ impl Holders {
             }
             let none = HolderShare { task, comm, held: Nanos(0), waits: 0 };
             let (share, until) = self.0.entry(task.tid).or_insert((none, Nanos(0)));
-            share.held = share.held + held.min(at - since.max(*until));
-            share.waits += 1;
+            share.held += held.min(at - since.max(*until));
+            share.waits.grow(1);
             *until = at.max(*until);
         }
     }
@@ -479,8 +485,8 @@ impl Holders {
         for (share, _) in other.0.values() {
             let none = HolderShare { held: Nanos(0), waits: 0, ..*share };
             let (sum, _) = self.0.entry(share.task.tid).or_insert((none, Nanos(0)));
-            sum.held = sum.held + share.held;
-            sum.waits += share.waits;
+            sum.held += share.held;
+            sum.waits.grow(share.waits);
         }
     }
 }
@@ -489,7 +495,7 @@ impl Losses {
     /// Messages came when their readers had left.
     pub(crate) fn abandon(&mut self, messages: u64, departure: Departure) {
         if messages > 0 {
-            self.abandoned += messages;
+            self.abandoned.grow(messages);
             self.left_by = departure.pid.or(self.left_by);
             self.is_abrupt |= departure.is_abrupt;
         }
@@ -507,33 +513,33 @@ impl Losses {
     }
 
     fn add(&mut self, other: &Losses) {
-        self.sent += other.sent;
-        self.delivered += other.delivered;
-        self.unread += other.unread;
-        self.swallowed += other.swallowed;
-        self.unmatched += other.unmatched;
-        self.abandoned += other.abandoned;
+        self.sent.grow(other.sent);
+        self.delivered.grow(other.delivered);
+        self.unread.grow(other.unread);
+        self.swallowed.grow(other.swallowed);
+        self.unmatched.grow(other.unmatched);
+        self.abandoned.grow(other.abandoned);
         self.left_by = other.left_by.or(self.left_by);
         self.is_abrupt |= other.is_abrupt;
-        self.unjoined += other.unjoined;
-        self.hidden += other.hidden;
-        self.thrown_away += other.thrown_away;
+        self.unjoined.grow(other.unjoined);
+        self.hidden.grow(other.hidden);
+        self.thrown_away.grow(other.thrown_away);
         if let Some(more) = other.told {
             let told = self.told.get_or_insert_default();
-            told.sent += more.sent;
-            told.due += more.due;
-            told.delivered += more.delivered;
+            told.sent.grow(more.sent);
+            told.due.grow(more.due);
+            told.delivered.grow(more.delivered);
         }
         self.skipped.add(other.skipped);
-        self.socket_drops += other.socket_drops;
-        self.queue_drops += other.queue_drops;
-        self.duplicates += other.duplicates;
-        self.shared += other.shared;
-        self.resent += other.resent;
+        self.socket_drops.grow(other.socket_drops);
+        self.queue_drops.grow(other.queue_drops);
+        self.duplicates.grow(other.duplicates);
+        self.shared.grow(other.shared);
+        self.resent.grow(other.resent);
         other.full_sockets.all().for_each(|(pid, more)| self.full_sockets.count(pid, more));
-        self.filter_drops += other.filter_drops;
+        self.filter_drops.grow(other.filter_drops);
         let dropped = self.segments_dropped.iter_mut().zip(other.segments_dropped);
-        dropped.for_each(|(sum, more)| *sum += more);
+        dropped.for_each(|(sum, more)| sum.grow(more));
     }
 }
 

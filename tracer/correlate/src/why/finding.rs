@@ -4,6 +4,7 @@ use super::culprits::Culprits;
 use super::explanation::VerdictKind;
 use super::timeline::Timeline;
 use crate::stats::Distribution;
+use wirelap_events::Saturate;
 use wirelap_events::{
     CgroupId, Circumstances, DropCause, Holder, Nanos, Pid, Recovery, Rest, Segment, Sleep, TaskId,
 };
@@ -65,21 +66,21 @@ pub struct Lost {
 
 impl Lost {
     pub fn message(&mut self, seen: &Circumstances) {
-        self.messages += 1;
-        self.own += u64::from(seen.resent);
+        self.messages.grow(1);
+        self.own.grow(u64::from(seen.resent));
         if let Some(recovery) = seen.recovery {
-            self.recoveries[recovery as usize] += 1;
+            self.recoveries[recovery as usize].grow(1);
         }
         if let Some(cause) = seen.dropped {
-            self.drops[cause as usize] += 1;
+            self.drops[cause as usize].grow(1);
         }
     }
 
     fn merge(&mut self, other: &Lost) {
-        self.messages += other.messages;
-        self.own += other.own;
-        self.recoveries.iter_mut().zip(other.recoveries).for_each(|(sum, more)| *sum += more);
-        self.drops.iter_mut().zip(other.drops).for_each(|(sum, more)| *sum += more);
+        self.messages.grow(other.messages);
+        self.own.grow(other.own);
+        self.recoveries.iter_mut().zip(other.recoveries).for_each(|(sum, more)| sum.grow(more));
+        self.drops.iter_mut().zip(other.drops).for_each(|(sum, more)| sum.grow(more));
     }
 
     /// What most of the packets were thrown away for, where the host did that.
@@ -124,7 +125,7 @@ impl Finding {
 
     /// All its parts of one message take `time`.
     pub fn message(&mut self, time: Nanos) {
-        self.messages += 1;
+        self.messages.grow(1);
         self.time.add(time.0);
         self.most = self.most.max(time);
     }
@@ -136,17 +137,17 @@ impl Finding {
 
     /// Adds another's.
     pub fn merge(&mut self, other: &Finding) {
-        self.parts += other.parts;
-        self.messages += other.messages;
-        self.hits += other.hits;
-        self.hit_time = self.hit_time + other.hit_time;
+        self.parts.grow(other.parts);
+        self.messages.grow(other.messages);
+        self.hits.grow(other.hits);
+        self.hit_time += other.hit_time;
         self.most = self.most.max(other.most);
         self.when.merge(&other.when);
-        self.late_requests += other.late_requests;
+        self.late_requests.grow(other.late_requests);
         self.lost.merge(&other.lost);
         self.time.merge(&other.time);
         self.culprits.merge(&other.culprits);
-        self.segments.iter_mut().zip(other.segments).for_each(|(sum, more)| *sum += more);
+        self.segments.iter_mut().zip(other.segments).for_each(|(sum, more)| sum.grow(more));
         if other.longest > self.longest {
             (self.longest, self.task) = (other.longest, other.task);
             self.at_broker = other.at_broker;

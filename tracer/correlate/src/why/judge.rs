@@ -44,7 +44,7 @@ impl Spending {
     pub fn part(&mut self, leg: usize, segment: Segment, kind: VerdictKind, time: Nanos, pid: Pid) {
         let known = self.0.iter_mut().find(|spent| (spent.leg, spent.kind) == (leg, kind));
         if let Some(spent) = known {
-            spent.time = spent.time + time;
+            spent.time += time;
             if (time, segment) > spent.longest {
                 (spent.longest, spent.pid) = ((time, segment), pid);
             }
@@ -74,7 +74,9 @@ impl Typical {
     /// What held a message up that spent its time so. `None` for a typical message, and while none is known.
     pub fn held_up(&self, spending: &Spending) -> Option<HeldUp> {
         let most = spending.0.iter().filter_map(|spent| {
-            let typical = *self.times.get(spent.leg * KINDS + spent.kind as usize)?;
+            let typical = *self
+                .times
+                .get(spent.leg.saturating_mul(KINDS).saturating_add(spent.kind as usize))?;
             let time = spent.time - Nanos::from_f64(typical);
             Some((time, spent))
         });
@@ -89,13 +91,17 @@ impl Typical {
         if messages < self.due.max(LEAST) {
             return;
         }
-        self.due = messages + (messages / 4).max(LEAST);
+        self.due = messages.saturating_add((messages / 4).max(LEAST));
         let middle = breakdown.middle();
         self.times.clear();
         self.times.resize(MAX_LEGS * KINDS, 0.0);
         for (slot, cell) in breakdown.cells().iter().enumerate() {
             if let Cause::Of(kind) = cell.cause {
-                self.times[cell.leg.min(MAX_LEGS - 1) * KINDS + kind as usize] += middle.mean(slot);
+                self.times[cell
+                    .leg
+                    .min(MAX_LEGS - 1)
+                    .saturating_mul(KINDS)
+                    .saturating_add(kind as usize)] += middle.mean(slot);
             }
         }
     }

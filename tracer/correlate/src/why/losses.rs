@@ -5,6 +5,7 @@ use super::explanation::{Severity, Verdict, VerdictKind as Kind};
 use super::gathered::Gathered;
 use super::numbers::Missing;
 use super::remedy::{Circumstance, remedy};
+use wirelap_events::Total;
 use wirelap_events::{Comm, Nanos, Pid, Segment, TaskId, Tid};
 
 /// One in so many messages may be missing at the ends of an observation.
@@ -39,7 +40,8 @@ impl Losses {
     /// are not, and that nobody got.
     fn unsent(&self) -> Option<(u64, u64)> {
         let Missing { missing, whole } = self.skipped;
-        (missing * 100 > whole && self.missing().is_some()).then_some((missing, whole))
+        (missing.saturating_mul(100) > whole && self.missing().is_some())
+            .then_some((missing, whole))
     }
 
     /// Of messages whose delivery was not seen, those that were not just hidden from us.
@@ -53,7 +55,7 @@ impl Losses {
     fn missing(&self) -> Option<(u64, u64)> {
         let told = self.told?;
         let missing = told.due.saturating_sub(told.delivered);
-        (missing * TOLERATED > told.due).then_some((missing, told.due))
+        (missing.saturating_mul(TOLERATED) > told.due).then_some((missing, told.due))
     }
 }
 
@@ -65,7 +67,7 @@ fn overflow(evidence: &Evidence) -> Vec<Verdict> {
         Some((packets, (TaskId { pid, tid: Tid(pid.0) }, comm)))
     };
     let named: Vec<_> = losses.full_sockets.all().filter_map(named).collect();
-    let known: u64 = named.iter().map(|(packets, _)| packets).sum();
+    let known: u64 = named.iter().map(|(packets, _)| packets).total();
     let nobodys = [
         full_buffer(losses.socket_drops.saturating_sub(known)),
         counted_if(
@@ -119,7 +121,7 @@ fn never(evidence: &Evidence) -> Option<Verdict> {
     if !evidence.setting.sampled && losses.sent > 0 {
         let sent = losses.sent;
         let unread = losses.surely(losses.unread);
-        if unread * TOLERATED > sent && !explained {
+        if unread.saturating_mul(TOLERATED) > sent && !explained {
             clauses.push(format!("{unread} of {sent} messages were sent and never read"));
             if losses.filter_drops > 0 {
                 clauses.push(counted(
@@ -130,8 +132,8 @@ fn never(evidence: &Evidence) -> Option<Verdict> {
             }
         }
         let swallowed = losses.surely(losses.swallowed);
-        if swallowed * TOLERATED > sent {
-            let dropped: u64 = losses.segments_dropped.iter().sum();
+        if swallowed.saturating_mul(TOLERATED) > sent {
+            let dropped: u64 = losses.segments_dropped.iter().total();
             // What a rule or a queue keeps from leaving, no device has seen.
             clauses.push(if dropped > 0 {
                 format!(
@@ -144,7 +146,7 @@ fn never(evidence: &Evidence) -> Option<Verdict> {
             });
         }
         let abandoned = losses.surely(losses.abandoned);
-        if abandoned * TOLERATED > sent {
+        if abandoned.saturating_mul(TOLERATED) > sent {
             // Who leaves in its protocol's words meant to.
             if clauses.is_empty() && !losses.is_abrupt {
                 severity = Severity::Note;
@@ -153,7 +155,8 @@ fn never(evidence: &Evidence) -> Option<Verdict> {
         }
         // Without anybody who got some of the same topic, it is not known that anybody should have.
         let unmatched = losses.surely(losses.unmatched);
-        if clauses.is_empty() && unmatched * TOLERATED > sent && losses.delivered == 0 {
+        if clauses.is_empty() && unmatched.saturating_mul(TOLERATED) > sent && losses.delivered == 0
+        {
             severity = Severity::Note;
             clauses.push(format!(
                 "{unmatched} of {sent} messages were read by the broker, and nobody was seen to get any"
@@ -197,7 +200,7 @@ fn came_too_late(evidence: &Evidence, abandoned: u64) -> [String; 2] {
 fn duplicates(evidence: &Evidence) -> Option<Verdict> {
     let losses = &evidence.losses;
     let few = losses.duplicates < 3;
-    if few || losses.duplicates * TOLERATED <= losses.sent.max(losses.delivered) {
+    if few || losses.duplicates.saturating_mul(TOLERATED) <= losses.sent.max(losses.delivered) {
         return None;
     }
     let clauses = vec![format!(
@@ -251,7 +254,7 @@ fn pushed_back(gathered: &Gathered) -> f64 {
     let middle = gathered.breakdown.middle();
     let cells = gathered.breakdown.cells().iter().enumerate();
     let waits = cells.filter(|(_, cell)| cell.leg == 0 && WAITS.contains(&cell.segment));
-    waits.map(|(slot, _)| middle.mean(slot)).sum()
+    waits.map(|(slot, _)| middle.mean(slot)).total()
 }
 
 fn counted(count: u64, one: &str, many: &str) -> String {

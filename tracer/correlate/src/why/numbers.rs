@@ -1,5 +1,7 @@
 //! Which of the numbers that a publisher gives its messages are seen on the way.
 
+use wirelap_events::Saturate;
+
 /// The numbers seen since observation was last interrupted, and what was missing before.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Numbers {
@@ -21,8 +23,8 @@ pub struct Missing {
 impl Missing {
     /// Adds another's.
     pub fn add(&mut self, other: Missing) {
-        self.missing += other.missing;
-        self.whole += other.whole;
+        self.missing.grow(other.missing);
+        self.whole.grow(other.whole);
     }
 }
 
@@ -31,7 +33,7 @@ impl Numbers {
     pub fn see(&mut self, number: u32) {
         let (least, most) = self.span.unwrap_or((number, number));
         self.span = Some((least.min(number), most.max(number)));
-        self.seen += 1;
+        self.seen.grow(1);
     }
 
     /// Nothing is seen for a while: what is missing meanwhile tells nothing.
@@ -42,10 +44,10 @@ impl Numbers {
     /// What was missing so far.
     pub fn missing(&self) -> Missing {
         let Some((least, most)) = self.span else { return self.before };
-        let whole = u64::from(most - least) + 1;
+        let whole = u64::from(most.saturating_sub(least)) + 1;
         Missing {
-            missing: self.before.missing + whole.saturating_sub(self.seen),
-            whole: self.before.whole + whole,
+            missing: self.before.missing.saturating_add(whole.saturating_sub(self.seen)),
+            whole: self.before.whole.saturating_add(whole),
         }
     }
 }

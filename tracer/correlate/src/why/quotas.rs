@@ -71,7 +71,7 @@ pub fn unseen(setting: &Setting, found: &[Verdict]) -> Vec<Verdict> {
     };
     let all = setting.throttled.iter().filter(often).filter(|one| !named(one.task.pid));
     all.map(|one| Verdict {
-        leg: u8::try_from(one.leg + 1).ok(),
+        leg: u8::try_from(one.leg.saturating_add(1)).ok(),
         segment: Some(if one.only_reads { Segment::ClientRx } else { Segment::ClientTx }),
         process: Some((one.task, setting.names.get(&one.task.pid).copied().unwrap_or_default())),
         evidence: evidence(setting, one),

@@ -14,6 +14,7 @@ use super::remedy::{Circumstance, remedy};
 use super::sentences;
 use super::timeline::Period;
 use super::weigh::{Cost, Measured, ratio};
+use wirelap_events::Total;
 use wirelap_events::{Comm, MAX_LEGS, Nanos, Pid, Rest, Segment, Sleep, TaskId};
 
 /// What helps where messages wait for the end of their transaction.
@@ -69,7 +70,7 @@ impl Court<'_> {
         let Some(&(_, first)) = findings.first() else { return Vec::new() };
         let cost = self.measured.kind(leg, kind);
         let Some(severity) = self.severity(kind, first, cost) else { return Vec::new() };
-        let whole: f64 = findings.iter().map(|(_, finding)| finding.whole() as f64).sum();
+        let whole: f64 = findings.iter().map(|(_, finding)| finding.whole() as f64).total();
         let share = |finding: &Finding| ratio(finding.whole() as f64, whole);
         let least = share(first) * MINOR;
         let mut told: Vec<_> =
@@ -246,7 +247,7 @@ impl Court<'_> {
                 "{} of it in {} on leg {}, and nothing that was seen says {}",
                 Nanos::from_f64(cost.median.max(cost.each())),
                 segment.name(),
-                leg + 1,
+                leg.saturating_add(1),
                 if kind == Kind::Unexplained { "why" } else { "who had the CPU" }
             )],
             remedy: remedy(kind, &self.evidence.setting, circumstance),
@@ -292,7 +293,7 @@ fn of_process(cost: Cost, finding: &Finding, whole: f64) -> Cost {
 }
 
 pub fn leg_number(leg: usize) -> Option<u8> {
-    u8::try_from(leg + 1).ok()
+    u8::try_from(leg.saturating_add(1)).ok()
 }
 
 /// Every verdict, the gravest first.

@@ -6,6 +6,7 @@ use super::explanation::VerdictKind as Kind;
 use super::finding::Finding;
 use super::quotas;
 use super::weigh::Cost;
+use wirelap_events::Total;
 use wirelap_events::{DropCause, Nagle, Nanos, Recovery, Rest, Segment, Sleep, TaskId, TxState};
 
 /// One clause a number.
@@ -96,7 +97,7 @@ fn in_turn(finding: &Finding) -> Option<String> {
     Some(format!(
         "one thread sends to {} subscribers one after the other, about {} each: number {} waited {}",
         fan_out.readers,
-        Nanos(finding.longest.0 / u64::from(before)),
+        Nanos(finding.longest.0.checked_div(u64::from(before)).unwrap_or(0)),
         fan_out.position,
         finding.longest
     ))
@@ -260,7 +261,7 @@ fn thrown_away(cause: DropCause) -> &'static str {
 
 /// Of all connections of the row.
 fn in_all(evidence: &Evidence) -> Option<String> {
-    let dropped: u64 = evidence.losses.segments_dropped.iter().sum();
+    let dropped: u64 = evidence.losses.segments_dropped.iter().total();
     let count = |count: u64, what: &str| (count > 0).then(|| format!("{count} {what}"));
     let parts = [
         count(evidence.losses.resent, "retransmissions"),
@@ -295,7 +296,7 @@ fn busy(evidence: &Evidence, finding: &Finding) -> Option<String> {
 
 /// Most of it is that the reader had not asked.
 fn asked_late(finding: &Finding) -> Option<String> {
-    let is_late = 2 * finding.late_requests >= finding.parts.max(1);
+    let is_late = finding.late_requests.saturating_mul(2) >= finding.parts.max(1);
     is_late.then(|| {
         if is_window(finding) {
             "the broker sends it only so many messages before one is acknowledged, and it was late to acknowledge".into()

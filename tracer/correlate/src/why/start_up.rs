@@ -5,6 +5,7 @@ use super::evidence::Evidence;
 use super::explanation::{Cause, Severity, Verdict, VerdictKind as Kind};
 use super::gathered::Gathered;
 use super::weigh::ratio;
+use wirelap_events::Total;
 use wirelap_events::{Nanos, Segment};
 
 /// A start-up that costs a message less is not worth telling.
@@ -26,7 +27,7 @@ pub fn verdict(evidence: &Evidence, weighed: &Gathered) -> Option<Verdict> {
     let usual = |segment: Segment, leg: usize| -> f64 {
         let all = weighed.breakdown.cells().iter().enumerate();
         let same = all.filter(|(_, cell)| (cell.leg, cell.segment) == (leg, segment));
-        same.map(|(slot, _)| later.mean(slot)).sum()
+        same.map(|(slot, _)| later.mean(slot)).total()
     };
     let costs = cells.iter().enumerate().map(|(slot, cell)| (cell, first.mean(slot)));
     let (most, time) = costs.max_by(|a, b| a.1.total_cmp(&b.1))?;
@@ -45,7 +46,7 @@ pub fn verdict(evidence: &Evidence, weighed: &Gathered) -> Option<Verdict> {
             "most of it, {}, in {} on leg {}{why}; later ones spend {} there",
             Nanos::from_f64(time),
             most.segment.name(),
-            most.leg + 1,
+            most.leg.saturating_add(1),
             Nanos::from_f64(usual(most.segment, most.leg))
         ),
     ];

@@ -36,7 +36,7 @@ pub fn tails(breakdown: &Breakdown) -> Vec<Tail> {
 }
 
 fn tail(breakdown: &Breakdown, middle: &Sums, share: f64, one_in: u64) -> Option<Tail> {
-    let messages = breakdown.messages() / one_in;
+    let messages = breakdown.messages().checked_div(one_in).unwrap_or(0);
     if messages < 10 {
         return None;
     }
@@ -61,7 +61,7 @@ fn tail(breakdown: &Breakdown, middle: &Sums, share: f64, one_in: u64) -> Option
         })
         .filter(|row| row.excess_ns != 0)
         .collect();
-    rows.sort_by_key(|row| (-row.excess_ns, row.leg, row.segment, row.cause));
+    rows.sort_by_key(|row| (row.excess_ns.saturating_neg(), row.leg, row.segment, row.cause));
     Some(Tail { share, messages, least: slowest.least, excess: Nanos::from_f64(excess), rows })
 }
 

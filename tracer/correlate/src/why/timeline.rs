@@ -4,6 +4,7 @@
 
 use std::collections::VecDeque;
 use wirelap_events::Nanos;
+use wirelap_events::Saturate;
 
 /// Windows that are kept.
 const WINDOWS: usize = 64;
@@ -30,7 +31,7 @@ impl Window {
         }
         self.from = if self.hits == 0 { other.from } else { self.from.min(other.from) };
         self.to = self.to.max(other.to);
-        self.hits += other.hits;
+        self.hits.grow(other.hits);
         self.time = self.time.saturating_add(other.time);
     }
 }
@@ -70,14 +71,14 @@ impl Timeline {
 
     fn put(&mut self, at: Nanos, window: Window) {
         if self.windows.is_empty() {
-            self.first = at.0 / self.length.0;
+            self.first = at.0.checked_div(self.length.0).unwrap_or(0);
             self.windows.push_back(Window::default());
         }
         // What is older than the oldest window belongs to it.
-        let mut place = (at.0 / self.length.0).saturating_sub(self.first);
+        let mut place = at.0.checked_div(self.length.0).unwrap_or(0).saturating_sub(self.first);
         while place >= WINDOWS as u64 {
             self.halve();
-            place = (at.0 / self.length.0).saturating_sub(self.first);
+            place = at.0.checked_div(self.length.0).unwrap_or(0).saturating_sub(self.first);
         }
         let place = usize::try_from(place).unwrap_or(0);
         while self.windows.len() <= place {
@@ -91,7 +92,7 @@ impl Timeline {
         let first = self.first / 2;
         let mut halved: VecDeque<Window> = VecDeque::with_capacity(WINDOWS / 2 + 1);
         for (number, window) in (self.first..).zip(self.windows.drain(..)) {
-            let place = usize::try_from(number / 2 - first).unwrap_or(0);
+            let place = usize::try_from((number / 2).saturating_sub(first)).unwrap_or(0);
             while halved.len() <= place {
                 halved.push_back(Window::default());
             }
@@ -112,7 +113,9 @@ impl Timeline {
     /// When it took at least `least` of each message that it took time of, beside `all`, the messages that there were.
     /// `None` if it never did.
     pub fn period(&self, least: Nanos, all: &Timeline) -> Option<Period> {
-        let is_on = |window: &&Window| window.hits > 0 && window.time / window.hits >= least.0;
+        let is_on = |window: &&Window| {
+            window.hits > 0 && window.time.checked_div(window.hits).unwrap_or(0) >= least.0
+        };
         let mut period: Option<Period> = None;
         let mut last = Nanos(0);
         for window in self.windows.iter().filter(is_on) {
@@ -120,7 +123,7 @@ impl Timeline {
             known.began = known.began.min(window.from);
             // It was not so in between if messages passed there.
             if known.times == 0 || all.has_between(last, window.from) {
-                known.times += 1;
+                known.times.grow(1);
             }
             last = last.max(window.to);
         }

@@ -18,7 +18,7 @@ pub fn parts(rested: &Rested, time: Nanos, mut out: impl FnMut(Cause, Nanos, Opt
         if held == Nanos(0) {
             continue;
         }
-        left = left - held;
+        left -= held;
         let cause = cause_of(holder);
         is_contended |= cause == Cause::Of(Kind::RunQueueContention);
         let named = (cause != Cause::Of(Kind::IdleWakeup)).then_some(Holder { held, ..*holder });
@@ -36,7 +36,10 @@ fn scaled(part: Nanos, time: Nanos, whole: Nanos) -> Nanos {
     if time >= whole {
         return part.min(time);
     }
-    let share = u128::from(part.0) * u128::from(time.0) / u128::from(whole.0.max(1));
+    let share = u128::from(part.0)
+        .saturating_mul(u128::from(time.0))
+        .checked_div(u128::from(whole.0.max(1)))
+        .unwrap_or(0);
     Nanos(u64::try_from(share).unwrap_or(u64::MAX)).min(time)
 }
 

@@ -3,6 +3,7 @@
 mod brokered;
 mod corpus;
 mod dds;
+mod extremes;
 mod fan;
 mod flows;
 mod forged;
@@ -15,8 +16,10 @@ mod ledger;
 mod loss;
 mod lost;
 mod lost_packets;
+mod memory;
 mod mqtt;
 mod open;
+mod others;
 mod peers;
 mod places;
 mod properties;

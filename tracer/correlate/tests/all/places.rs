@@ -207,7 +207,7 @@ fn translated(told: &[Told], isn: Seq, socket_knows: bool) -> Vec<Told> {
                 };
                 let mut push = |body, later: u64, payload: &[u8]| {
                     let mut event = one.event;
-                    event.at = event.at + Nanos(later);
+                    event.at += Nanos(later);
                     event.body = Body::Packet(body);
                     out.push(Told { event, payload: payload.to_vec() });
                 };

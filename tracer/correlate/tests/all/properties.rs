@@ -11,7 +11,7 @@ use wirelap_correlate::Config;
 use wirelap_events::{Body, PacketHook};
 
 /// Two-leg and one-leg traffic side by side.
-fn traffic(messages: u32) -> World {
+pub fn traffic(messages: u32) -> World {
     let mut world = World::new();
     let broker = process(10, "broker");
     let to = "127.0.0.1:1883";

@@ -298,7 +298,7 @@ impl Played {
             let event = told.event();
             correlator.event(&event);
             now = now.max(event.at);
-            if now.0 > ticked + 5_000_000 {
+            if now.0.saturating_sub(ticked) > 5_000_000 {
                 ticked = now.0;
                 correlator.tick(now, &mut |d: &Delivery| deliveries.push(d.clone()));
             }

@@ -8,6 +8,7 @@
 
 use super::{ForeignName, name_text};
 use crate::{Look, Protocol, Reader, mqtt, nats};
+use wirelap_events::Saturate;
 use wirelap_events::Transport;
 
 pub(super) const HTTP: &str = "HTTP";
@@ -36,7 +37,7 @@ pub(super) fn head(head: &[u8]) -> Option<ForeignName> {
     } else {
         METHODS.iter().find(|method| head.starts_with(method))?;
         let at = line.windows(8).rposition(|word| word == b" HTTP/1.")?;
-        line.get(at + 8)?
+        line.get(at.saturating_add(8))?
     };
     let version = match minor {
         b'0' => "1.0",
@@ -76,20 +77,20 @@ pub(super) struct Frames {
 
 impl Frames {
     pub fn packet(&mut self, bytes: &[u8], missing: u64) -> Option<ForeignName> {
-        let total = bytes.len() as u64 + missing;
+        let total = (bytes.len() as u64).saturating_add(missing);
         let mut at = 0;
         let mut count = 0;
         while at < total {
             let rest = usize::try_from(at).ok().and_then(|at| bytes.get(at..)).unwrap_or_default();
             let Some(frame) = Frame::read(rest) else { break };
-            at += frame.len;
-            count += 1;
+            at.grow(frame.len);
+            count.grow(1);
             self.carries = frame.carries.or(self.carries);
             // Two bytes of a short frame are too little to count.
-            self.fitting += u32::from(frame.len >= 8 || frame.carries.is_some());
+            self.fitting.grow(u32::from(frame.len >= 8 || frame.carries.is_some()));
         }
         if at != total || count == 0 {
-            self.other += 1;
+            self.other.grow(1);
             self.fitting = 0;
             return None;
         }
@@ -119,7 +120,7 @@ impl Frame {
             len => len.into(),
         };
         let key = if second & 0x80 == 0 { [0; 4] } else { reader.array()? };
-        let len = reader.position() as u64 + payload;
+        let len = (reader.position() as u64).saturating_add(payload);
         let mut head: Vec<u8> = reader.peek_rest().iter().copied().take(64).collect();
         for (byte, key) in head.iter_mut().zip(key.iter().cycle()) {
             *byte ^= key;

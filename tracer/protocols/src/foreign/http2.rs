@@ -7,6 +7,7 @@
 
 use super::ForeignName;
 use crate::Reader;
+use wirelap_events::Saturate;
 
 const NAME: &str = "HTTP/2";
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
@@ -32,7 +33,7 @@ pub(super) fn frames(bytes: &[u8], missing: u64) -> Option<ForeignName> {
     let mut rest = bytes;
     let (mut count, mut grpc, mut starts) = (0, false, false);
     while let Some(frame) = Frame::read(rest) {
-        count += 1;
+        count.grow(1);
         grpc |= frame.is_grpc;
         starts |= count == 1 && frame.kind == SETTINGS && frame.len < 9 + 20 * 6;
         let len = frame.len;
@@ -88,7 +89,7 @@ impl Frame {
         let prefix = (inner.u8(), inner.u32_be());
         let is_grpc = kind == DATA
             && len >= 5
-            && matches!(prefix, (Some(0 | 1), Some(message)) if message == len - 5);
+            && matches!(prefix, (Some(0 | 1), Some(message)) if message == len.saturating_sub(5));
         (fits && len <= 1 << 20).then_some(Frame { kind, len: 9 + u64::from(len), is_grpc })
     }
 }

@@ -7,6 +7,7 @@
 //! | `http2` | HTTP/2, and `gRPC` by its message prefix (RFC 9113) |
 //! | `amqp` | AMQP 0-9-1 and 1.0 |
 //! | `redis` | Redis's RESP |
+//! | `openvpn` | `OpenVPN` over TCP |
 //! | `postgres` | `PostgreSQL`'s protocol 3 |
 //! | `others` | SSH, `MySQL`, `MongoDB` and DNS over TCP |
 //! | `datagrams` | QUIC, DTLS, DNS and STUN over UDP |
@@ -17,6 +18,7 @@ mod amqp;
 mod datagrams;
 mod http;
 mod http2;
+mod openvpn;
 mod others;
 mod postgres;
 mod redis;
@@ -24,6 +26,7 @@ mod tls;
 
 use crate::Side;
 use std::fmt;
+use wirelap_events::{Saturate, Total};
 
 pub use datagrams::datagram;
 
@@ -102,6 +105,7 @@ struct Direction {
     head: Vec<u8>,
     packets: u32,
     records: tls::Records,
+    tunnel: openvpn::Tunnel,
     websocket: http::Frames,
 }
 
@@ -123,6 +127,11 @@ const ENOUGH_TOLD: u32 = 2;
 const CERTAIN_TOLD: u32 = 8;
 
 impl Observer {
+    /// Bytes of memory that it holds on to.
+    pub fn held_bytes(&self) -> usize {
+        self.directions.iter().map(|direction| direction.head.capacity()).total()
+    }
+
     /// What it is, if that is certain.
     pub fn name(&self) -> Option<&ForeignName> {
         self.name.as_ref().filter(|_| self.from_start || self.told >= ENOUGH_TOLD)
@@ -137,7 +146,7 @@ impl Observer {
     /// Whether more packets would hardly tell more.
     pub fn is_done(&self) -> bool {
         const ENOUGH_PACKETS: u32 = 32;
-        self.directions.iter().map(|direction| direction.packets).sum::<u32>() >= ENOUGH_PACKETS
+        self.directions.iter().map(|direction| direction.packets).total::<u32>() >= ENOUGH_PACKETS
     }
 
     /// The next bytes of one direction, one packet's, `missing` of which were not captured. `starts` says whether they are
@@ -147,7 +156,7 @@ impl Observer {
         if bytes.is_empty() || direction.packets >= PACKETS {
             return;
         }
-        direction.packets += 1;
+        direction.packets.grow(1);
         let is_first = starts || direction.packets == 1;
         let found = direction.packet(is_first, bytes, missing);
         if let Some(found) = found {
@@ -181,6 +190,7 @@ impl Direction {
         }
         opening(bytes)
             .or_else(|| self.records.packet(bytes, missing))
+            .or_else(|| self.tunnel.packet(bytes, missing))
             .or_else(|| middle(bytes, missing))
             .or_else(|| self.websocket.packet(bytes, missing))
     }

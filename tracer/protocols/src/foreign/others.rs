@@ -1,5 +1,5 @@
-//! Protocols that tell by a few bytes: SSH (RFC 4253 §4.2), `MySQL`, `MongoDB`, and DNS over TCP
-//! (RFC 1035 §4.2.2).
+//! Protocols that tell by a few bytes: SSH (RFC 4253 §4.2), `MySQL`, `MongoDB`, DNS over TCP (RFC 1035 §4.2.2), and what
+//! industry has over TCP: Modbus ("MODBUS Messaging on TCP/IP Implementation Guide" V1.0b, §3.1.3) and TPKT (RFC 1006 §6).
 
 use super::ForeignName;
 use crate::Reader;
@@ -39,7 +39,51 @@ pub(super) fn message(bytes: &[u8], missing: u64) -> Option<ForeignName> {
     if is_mongodb(bytes, missing) {
         return Some(ForeignName::of("MongoDB", None));
     }
+    if is_modbus(bytes, missing) {
+        return Some(ForeignName::of("Modbus", None));
+    }
+    if is_tpkt(bytes, missing) {
+        return Some(ForeignName::of("TPKT", None));
+    }
     (missing == 0 && is_dns(bytes)).then(|| ForeignName::of("DNS", None))
+}
+
+/// Whether `bytes`, of which `missing` more were not captured, are whole PDUs: `len` reads the length of the one at the front.
+fn is_chain(bytes: &[u8], missing: u64, len: fn(&[u8]) -> Option<usize>) -> bool {
+    let mut rest = bytes;
+    while !rest.is_empty() {
+        let Some(len) = len(rest).filter(|len| *len > 0) else { return false };
+        match rest.split_at_checked(len) {
+            Some((_, tail)) => rest = tail,
+            None => return len as u64 <= (rest.len() as u64).saturating_add(missing),
+        }
+    }
+    !bytes.is_empty()
+}
+
+/// Transaction, protocol 0, length, unit, and a function with its data: not more than 253 bytes.
+fn is_modbus(bytes: &[u8], missing: u64) -> bool {
+    is_chain(bytes, missing, |head| {
+        let mut reader = Reader::new(head);
+        let (_, protocol, len) = (reader.u16_be()?, reader.u16_be()?, reader.u16_be()?);
+        let (_, function) = (reader.u8()?, reader.u8()?);
+        // An answer that refuses has the highest bit set.
+        let is_function = (1..=43).contains(&(function & 0x7F));
+        let is_adu = protocol == 0 && (3..=254).contains(&len) && is_function;
+        is_adu.then(|| usize::from(len).saturating_add(6))
+    })
+}
+
+/// Version 3, reserved, length; then COTP (ISO 8073 §13.2): its header's length, and a kind of TPDU.
+fn is_tpkt(bytes: &[u8], missing: u64) -> bool {
+    is_chain(bytes, missing, |head| {
+        let mut reader = Reader::new(head);
+        let (version, reserved, len) = (reader.u8()?, reader.u8()?, reader.u16_be()?);
+        let (header, kind) = (reader.u8()?, reader.u8()?);
+        let is_cotp = matches!(kind & 0xF0, 0x10 | 0x20 | 0x50..=0x80 | 0xC0..=0xF0);
+        let is_packet = (version, reserved) == (3, 0) && u16::from(header).saturating_add(5) <= len;
+        (is_packet && is_cotp).then_some(usize::from(len))
+    })
 }
 
 /// Length, request, answered request, operation 2013 (`OP_MSG`), flags, and a section of kind 0.
@@ -51,7 +95,7 @@ fn is_mongodb(bytes: &[u8], missing: u64) -> bool {
         Some((len, reader.u32_le()?, reader.u32_le()?, reader.u8()?, reader.u32_le()?))
     })();
     matches!(fields, Some((len, 2013, flags, 0, document))
-        if u64::from(len) <= bytes.len() as u64 + missing
+        if u64::from(len) <= (bytes.len() as u64).saturating_add(missing)
             && flags & 0xFFFE_FFFC == 0
             && document.checked_add(21) <= Some(len))
 }

@@ -34,7 +34,7 @@ pub(super) fn messages(bytes: &[u8], missing: u64) -> Option<ForeignName> {
     while let Some((kind, tail)) = rest.split_first() {
         let len = Reader::new(tail).u32_be().filter(|len| (4..=1 << 24).contains(len))?;
         kind.is_ascii_alphanumeric().then_some(())?;
-        let len = usize::try_from(len).ok()? + 1;
+        let len = usize::try_from(len).ok()?.saturating_add(1);
         last = rest.get(..len)?;
         rest = rest.get(len..)?;
     }

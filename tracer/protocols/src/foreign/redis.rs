@@ -15,7 +15,7 @@ pub(super) fn values(bytes: &[u8]) -> Option<ForeignName> {
             size > 0
                 && (*inner == b'$' && has_end(rest, len) || (*inner == b':' && !rest.is_empty()))
         }
-        b'$' => has_end(rest, size) && rest.len() == size + 2,
+        b'$' => has_end(rest, size) && rest.len() == size.saturating_add(2),
         _ => false,
     };
     found.then(|| ForeignName::of(NAME, None))

@@ -107,6 +107,17 @@ fn queues_and_databases() {
         names(&[(Side::A, true, b"\0\0\0\x08\x04\xd2\x16\x2f"), (Side::A, false, &client_hello())]);
     assert_eq!(wrapped.unwrap(), "PostgreSQL over TLS (SNI broker.example, ALPN mqtt)");
     assert_eq!(first(b"SSH-2.0-OpenSSH_9.2\r\n").unwrap(), "SSH 2.0");
+    let read = b"\0\x07\0\0\0\x06\x01\x03\0\0\0\x02";
+    assert_eq!(late(&[&read[..], read].concat()).unwrap(), "Modbus");
+    assert_eq!(late(b"\0\x07\0\0\0\x06\x01\x03\0\0"), None, "its end is missing");
+    assert_eq!(late(b"\x03\0\0\x07\x02\xf0\x80").unwrap(), "TPKT");
+    assert_eq!(late(b"\0\x0e\x38abcdefgh\0\0\0\0\0").unwrap(), "OpenVPN");
+    let data = |n: u8| [&b"\0\x0c\x48\0\0\x01\0\0\0"[..], &[n], b"rest"].concat();
+    let counted: Vec<_> = (7..10).map(data).collect();
+    let packets: Vec<_> = counted.iter().map(|bytes| (Side::A, false, &bytes[..])).collect();
+    assert_eq!(names(&packets).unwrap(), "OpenVPN");
+    assert_eq!(late(&data(7)), None, "it does not count up");
+    assert_eq!(late(b"\x03\0\0\x07\x02\x30\x80"), None, "no TPDU is of that kind");
 }
 
 #[test]

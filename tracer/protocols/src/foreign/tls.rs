@@ -9,6 +9,7 @@
 
 use super::{ForeignName, name_text};
 use crate::Reader;
+use wirelap_events::Saturate;
 
 pub(super) const TLS: &str = "TLS";
 
@@ -48,7 +49,7 @@ pub(super) fn hello(head: &[u8]) -> Option<ForeignName> {
     let is_hello = matches!(kind, CLIENT_HELLO | SERVER_HELLO)
         && version >> 8 == 3
         && (38..=1 << 16).contains(&len)
-        && (len + 4 <= record.into() || record > 1024);
+        && (len.saturating_add(4) <= record.into() || record > 1024);
     let mut name = is_hello.then(|| ForeignName {
         is_encrypted: true,
         version: (kind == SERVER_HELLO).then(|| version_name(version)).flatten(),
@@ -118,15 +119,15 @@ impl Records {
                 *self = Records { left: 0, found: if is_cut { self.found } else { 0 } };
                 return None;
             };
-            self.found += 1;
-            at += record;
+            self.found.grow(1);
+            at.grow(record);
         }
-        self.left = at.saturating_sub(len + missing);
-        if at < len + missing {
+        self.left = at.saturating_sub(len.saturating_add(missing));
+        if at < len.saturating_add(missing) {
             // Where the next one starts was not captured: packets start with one, or the count starts anew.
             self.left = 0;
-        } else if at == len + missing {
-            self.found += 1;
+        } else if at == len.saturating_add(missing) {
+            self.found.grow(1);
         }
         let name = ForeignName { is_encrypted: true, ..ForeignName::of(TLS, None) };
         (self.found >= ENOUGH_RECORDS).then_some(name)

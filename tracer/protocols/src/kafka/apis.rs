@@ -165,7 +165,7 @@ impl Call {
     /// The call, if there is such an API and such a version of it may exist.
     pub fn plausible(key: i16, version: i16) -> Option<(Call, &'static Api)> {
         let api = of(key)?;
-        let versions = 0..=api.newest + VERSIONS_TO_COME;
+        let versions = 0..=api.newest.saturating_add(VERSIONS_TO_COME);
         versions.contains(&version).then_some((Call { key, version }, api))
     }
 

@@ -114,7 +114,7 @@ impl Start {
             2 => {}
             _ => return Err(Fault::Malformed),
         }
-        let whole = PREFIX_BYTES + length;
+        let whole = PREFIX_BYTES.saturating_add(length);
         let bytes = whole.checked_sub(HEADER_BYTES).ok_or(Fault::Malformed)?;
         if whole > partition_bytes {
             return Ok(Start::Partial);
@@ -151,7 +151,7 @@ pub(super) fn record_bytes(fields: &mut Fields<'_>) -> Read<u64> {
     let before = fields.left();
     let length = u64::try_from(fields.varint()?).map_err(|_| Fault::Malformed)?;
     ensure(length >= 6)?;
-    Ok(length + (before - fields.left()))
+    Ok(length.saturating_add(before.saturating_sub(fields.left())))
 }
 
 /// The record whose bytes behind the length are `fields`.

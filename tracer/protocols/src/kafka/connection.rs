@@ -135,13 +135,14 @@ impl Kafka {
         if let Some(head) = &head {
             self.follow(side, head, out);
             if head.walk.is_some() {
-                return Begun::Open(Open::new(head, total), total - head.body.left());
+                return Begun::Open(Open::new(head, total), total.saturating_sub(head.body.left()));
             }
         }
         let (name, class) = head.map_or(("PDU", Class::Opaque), |head| (head.name, head.class));
         let len = range.len().min(total);
         out.frame(&plain(ByteRange::new(range.start, len), name, class));
-        self.ends[side as usize].open = (total > len).then(|| Open::unread(total - len));
+        self.ends[side as usize].open =
+            (total > len).then(|| Open::unread(total.saturating_sub(len)));
         Begun::Framed(len)
     }
 }
@@ -167,8 +168,10 @@ impl Connection for Kafka {
             return PduLen::Known(total);
         }
         match self.head(side, head, total, false) {
-            Ok(found) => Open::new(&found, total).pieces_len(head, total - found.body.left()),
-            Err(Fault::Short(more)) => PduLen::Need(head.len() + more),
+            Ok(found) => {
+                Open::new(&found, total).pieces_len(head, total.saturating_sub(found.body.left()))
+            }
+            Err(Fault::Short(more)) => PduLen::Need(head.len().saturating_add(more)),
             Err(Fault::Malformed) => PduLen::Known(total),
         }
     }
@@ -233,7 +236,7 @@ impl Connection for Kafka {
 /// Bytes of the PDU that starts with `head`.
 fn span(head: &[u8]) -> Result<u64, PduLen> {
     header::pdu_bytes(&mut Fields::new(head, u64::MAX)).map_err(|fault| match fault {
-        Fault::Short(more) => PduLen::Need(head.len() + more),
+        Fault::Short(more) => PduLen::Need(head.len().saturating_add(more)),
         Fault::Malformed => PduLen::Invalid,
     })
 }

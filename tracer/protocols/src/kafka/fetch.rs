@@ -23,6 +23,7 @@ use super::handover::{Place, Reader, Table};
 use super::topics::{Topics, hash};
 use super::walk::{Layout, Topic};
 use rustc_hash::FxHashMap;
+use wirelap_events::Saturate;
 use wirelap_events::{Ask, Nanos};
 
 /// Partitions that are remembered of a connection; of more, what is fetched counts as it comes.
@@ -119,7 +120,7 @@ impl Positions {
             for _ in 0..fields.count()? {
                 let (index, offset) = partition(call, fields)?;
                 self.wants(asking, table, (topic, index), offset);
-                named += 1;
+                named.grow(1);
             }
             fields.tags()?;
         }
@@ -171,7 +172,7 @@ impl Positions {
         }
         position.is_read = true;
         position.place = (asking.topics.number(topic), index);
-        self.read += 1;
+        self.read.grow(1);
         table.begins(position.place, asking.reader, offset);
     }
 

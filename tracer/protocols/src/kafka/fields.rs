@@ -115,20 +115,20 @@ impl<'a> Fields<'a> {
     /// `VARINT`.
     pub fn varint(&mut self) -> Read<i32> {
         let zigzag = self.unsigned()?;
-        Ok((zigzag >> 1).cast_signed() ^ -(zigzag & 1).cast_signed())
+        Ok((zigzag >> 1).cast_signed() ^ (zigzag & 1).cast_signed().saturating_neg())
     }
 
     /// `VARLONG`.
     pub fn varlong(&mut self) -> Read<i64> {
         let zigzag = self.base_128(10)?;
-        Ok((zigzag >> 1).cast_signed() ^ -(zigzag & 1).cast_signed())
+        Ok((zigzag >> 1).cast_signed() ^ (zigzag & 1).cast_signed().saturating_neg())
     }
 
     fn base_128(&mut self, most_bytes: u32) -> Read<u64> {
         let mut value = 0;
         for index in 0..most_bytes {
             let byte = self.u8()?;
-            value |= u64::from(byte & 0x7F) << (7 * index);
+            value |= u64::from(byte & 0x7F) << index.saturating_mul(7);
             if byte & 0x80 == 0 {
                 return Ok(value);
             }

@@ -27,6 +27,7 @@ use super::topics::hash;
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use wirelap_events::Saturate;
 
 /// A topic by its name, as a number, and the partition.
 pub(super) type Place = (u64, i32);
@@ -86,7 +87,7 @@ struct Span {
 impl Table {
     /// A number for a connection.
     pub fn reader(&mut self) -> Reader {
-        self.readers += 1;
+        self.readers.grow(1);
         Reader(self.readers)
     }
 

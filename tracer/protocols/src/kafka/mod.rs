@@ -124,6 +124,10 @@ impl Protocol for Kafka {
         survey::sight(head)
     }
 
+    fn greets(&self) -> bool {
+        false
+    }
+
     fn topology(&self) -> Topology {
         Topology::Brokered
     }

@@ -9,6 +9,7 @@ use super::topics::{TopicPartition, Topics};
 use super::unpack::Unpacked;
 use super::walk::{Block, Piece, Walk};
 use crate::{FrameSink, PduLen};
+use wirelap_events::Saturate;
 use wirelap_events::{ByteRange, Class, Frame};
 
 /// A PDU of which more is to come.
@@ -66,12 +67,14 @@ impl Open {
         loop {
             match walk.next(from(bytes, len)) {
                 // One that is not all here comes alone: as much of it is kept as there is room for.
-                Ok((_, piece)) if len > before && len + piece > bytes.len() as u64 => {
+                Ok((_, piece))
+                    if len > before && len.saturating_add(piece) > bytes.len() as u64 =>
+                {
                     return PduLen::Known(len);
                 }
-                Ok((_, piece)) => len += piece,
+                Ok((_, piece)) => len.grow(piece),
                 Err(Fault::Short(more)) if len == before => {
-                    return PduLen::Need(bytes.len() + more);
+                    return PduLen::Need(bytes.len().saturating_add(more));
                 }
                 Err(Fault::Malformed) if len == before => return PduLen::Known(self.left),
                 Err(_) => return PduLen::Known(len),
@@ -97,7 +100,7 @@ impl Open {
             let is_theirs = beside.is_theirs(is_fetched);
             return self.unreadable(range, before, is_theirs, out);
         };
-        let len = (before + len).min(range.len());
+        let len = before.saturating_add(len).min(range.len());
         // A client or broker looks at a request or response when it has all of it.
         out.usable_at(range.start.plus(self.left));
         self.left = self.left.saturating_sub(len);
@@ -114,7 +117,9 @@ impl Open {
             }
             Piece::Block(Block::Compressed) => {
                 let packed = from(bytes, before);
-                let packed = usize::try_from(len - before).ok().and_then(|len| packed.get(..len));
+                let packed = usize::try_from(len.saturating_sub(before))
+                    .ok()
+                    .and_then(|len| packed.get(..len));
                 compressed((range, packed), answers, beside, out);
             }
             Piece::Block(block) => {
@@ -154,7 +159,7 @@ impl Open {
     ) -> u64 {
         let len = range.len().min(self.left);
         let records = self.walk.take().map_or(0, |walk| walk.records_left());
-        self.left -= len;
+        self.left.shrink(len);
         let name = if before == 0 { "PartitionData" } else { self.name };
         out.frame(&plain(ByteRange::new(range.start, len), name, Class::Opaque));
         if records > 0 && !is_theirs {
@@ -219,7 +224,10 @@ fn compressed(
     let is_aborted = is_thrown_away(at, is_fetched, positions);
     let all = bytes.len() as u64;
     // Of the bytes on the way, as much is payload as of those that they become.
-    let payload = u128::from(range.len()) * u128::from(values) / u128::from(all.max(1));
+    let payload = u128::from(range.len())
+        .saturating_mul(u128::from(values))
+        .checked_div(u128::from(all.max(1)))
+        .unwrap_or(0);
     let payload_bytes = if at.internal { 0 } else { u64::try_from(payload).unwrap_or(0) };
     out.frame(&Frame { payload_bytes, ..plain(range, "CompressedRecords", class) });
     out.unpacked(range.len(), all);
@@ -253,7 +261,7 @@ fn values_in(bytes: &[u8], records: u32) -> Option<u64> {
         let mut one = rest.at_most(batch::record_bytes(&mut { rest }).ok()?);
         rest.take(one.left()).ok()?;
         batch::record_bytes(&mut one).ok()?;
-        values += batch::record(one).ok()?.len;
+        values.grow(batch::record(one).ok()?.len);
     }
     (rest.left() == 0).then_some(values)
 }

@@ -156,7 +156,7 @@ fn believed(head: &[u8], sight: Sight) -> Recognition {
 /// What the PDU at the front of `head` tells.
 pub(super) fn sight(head: &[u8]) -> Look {
     const STRONG_BITS: u32 = 36;
-    const REQUEST_BITS: u32 = 20;
+    const NAMELESS_BITS: u32 = 8;
     const RESPONSE_BITS: u32 = 5;
     const ENOUGH: usize = 1024;
     // The high byte of a size of less than 16 MiB; larger ones are rare.
@@ -171,9 +171,10 @@ pub(super) fn sight(head: &[u8]) -> Look {
     }
     match (request, response) {
         (Err(Fault::Short(_)), _) | (_, Err(Fault::Short(_))) if head.len() < ENOUGH => Look::Short,
+        // Of a client without a name: small numbers are in many headers.
         (Ok(sight), _) => {
             let number = u64::try_from(sight.correlation_id).unwrap_or(0);
-            Look::Pdu(Seen::new(sight.total, REQUEST_BITS).weak().numbered(0, number))
+            Look::Pdu(Seen::new(sight.total, NAMELESS_BITS).weak().numbered(0, number))
         }
         // Its correlation id counts up, but so does what others put there.
         (_, Ok(sight)) => Look::Pdu(Seen::new(sight.total, RESPONSE_BITS).weak()),

@@ -101,7 +101,7 @@ impl Produced {
             return;
         }
         let at = self.next % REMEMBERED;
-        self.next = at + 1;
+        self.next = at.saturating_add(1);
         if let (Some(old), Some(room)) = (self.contents.get_mut(at), self.names.get_mut(at)) {
             *old = content;
             room.clear();
@@ -313,7 +313,7 @@ fn push_decimal(text: &mut Vec<u8>, number: u32) {
     if number > 9 {
         push_decimal(text, number / 10);
     }
-    text.push(b'0' + u8::try_from(number % 10).unwrap_or(0));
+    text.push(b'0'.saturating_add(u8::try_from(number % 10).unwrap_or(0)));
 }
 
 /// 8-4-4-4-12 digits (RFC 9562 §4).

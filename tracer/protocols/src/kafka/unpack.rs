@@ -57,7 +57,7 @@ impl Unpacked {
 }
 
 fn read(from: impl Read, most: usize, out: &mut Vec<u8>) -> Option<()> {
-    from.take(most as u64 + 1).read_to_end(out).ok()?;
+    from.take((most as u64).saturating_add(1)).read_to_end(out).ok()?;
     (out.len() <= most).then_some(())
 }
 

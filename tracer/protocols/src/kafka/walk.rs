@@ -25,6 +25,7 @@ use super::batch::{self, Batch, Header, Start};
 use super::fields::{Fault, Fields, Read, ensure};
 use super::topics;
 use wirelap_events::Class;
+use wirelap_events::Saturate;
 
 /// A piece between records ends with the first structure that reaches so far.
 const LONG_PIECE: u64 = 4096;
@@ -251,7 +252,7 @@ impl Walk {
                 fields = fields.at_most(LONGEST_PIECE);
                 let before = fields.left();
                 let piece = self.between(&mut fields)?;
-                match (before - fields.left(), self.place) {
+                match (before.saturating_sub(fields.left()), self.place) {
                     (0, Place::Block(block, len)) => (self.block(block), len),
                     (0, _) => return Err(Fault::Malformed),
                     (len, _) => (piece, len),
@@ -270,7 +271,7 @@ impl Walk {
         ensure((records == 1) == (left == 0))?;
         self.place = match left {
             0 => Place::Batches,
-            bytes => Place::Records { records: records - 1, bytes },
+            bytes => Place::Records { records: records.saturating_sub(1), bytes },
         };
         Ok((Piece::Record(whole.at_most(len)), len))
     }
@@ -293,13 +294,13 @@ impl Walk {
                 }
                 Place::Topics if self.topics == 0 => {
                     fields.tags()?;
-                    ensure(self.left == before - fields.left())?;
+                    ensure(self.left == before.saturating_sub(fields.left()))?;
                     self.place = Place::End;
                     break;
                 }
                 Place::Topics => {
                     topic = Some(self.layout.topic(fields)?);
-                    self.topics -= 1;
+                    self.topics.shrink(1);
                     self.partitions = fields.count()?;
                     self.place = Place::Partitions;
                 }
@@ -310,9 +311,9 @@ impl Walk {
                 Place::Partitions => {
                     let (index, transactions) = self.layout.partition(fields)?;
                     (partition, aborted) = (Some(index), transactions);
-                    self.partitions -= 1;
+                    self.partitions.shrink(1);
                     self.records = fields.length()?.unwrap_or(0).into();
-                    let left = self.left - (before - fields.left());
+                    let left = self.left.saturating_sub(before.saturating_sub(fields.left()));
                     ensure(self.records <= left)?;
                     self.place = Place::Batches;
                 }
@@ -323,7 +324,7 @@ impl Walk {
                 Place::Batches => self.batch(fields)?,
                 Place::Records { .. } | Place::Block(..) | Place::End => break,
             }
-            if before - fields.left() >= LONG_PIECE {
+            if before.saturating_sub(fields.left()) >= LONG_PIECE {
                 break;
             }
         }
@@ -342,9 +343,9 @@ impl Walk {
         // As far as the partition goes, even where the piece may not.
         let mut records = Fields::new(fields.peek_up_to(header), self.records);
         let start = Start::read(&mut records)?;
-        let read = self.records - records.left();
+        let read = self.records.saturating_sub(records.left());
         fields.take(read)?;
-        self.records -= read;
+        self.records.shrink(read);
         if let Start::Batch(header, _) = start {
             self.header = header;
         }

@@ -1,6 +1,7 @@
 //! The topic aliases of one direction (MQTT 5.0 §3.3.2.3.4).
 
 use std::collections::HashMap;
+use wirelap_events::Saturate;
 
 /// Bytes of topics that a direction may keep; what is declared beyond is not remembered.
 const MOST_BYTES: usize = 1 << 20;
@@ -35,13 +36,18 @@ impl Aliases {
             return;
         }
         if let Some(old) = self.topics.remove(&alias) {
-            self.bytes -= old.len() + ENTRY_BYTES;
+            self.bytes.shrink(old.len().saturating_add(ENTRY_BYTES));
         }
-        let bytes = self.bytes + topic.len() + ENTRY_BYTES;
+        let bytes = self.bytes.saturating_add(topic.len()).saturating_add(ENTRY_BYTES);
         if alias <= self.limit.unwrap_or(u16::MAX) && bytes <= MOST_BYTES {
             self.topics.insert(alias, topic.into());
             self.bytes = bytes;
         }
+    }
+
+    /// Bytes of memory that they take.
+    pub fn held_bytes(&self) -> usize {
+        self.bytes
     }
 
     /// What `alias` stands for; empty if that is not known.

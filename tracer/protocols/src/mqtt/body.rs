@@ -58,7 +58,7 @@ impl<'a> Publish<'a> {
             topic,
             packet_id,
             alias: properties.topic_alias,
-            has_properties: before - fields.left() > 1,
+            has_properties: before.saturating_sub(fields.left()) > 1,
             payload: fields.captured_rest(),
             payload_len: fields.left(),
         })

@@ -8,6 +8,7 @@ use super::held::Held;
 use super::in_flight::InFlight;
 use super::version::Knowledge;
 use crate::{Connection, FrameSink, Pdu, PduLen, Protocol, Side};
+use wirelap_events::Total;
 use wirelap_events::{ByteRange, Class, Data, Frame};
 
 /// After a gap, a longer packet is not believed; brokers' usual limits are far below.
@@ -128,7 +129,7 @@ impl Mqtt {
                 if matches!(header.kind, Kind::Connect | Kind::Connack) {
                     // Absent means that none are allowed (MQTT 5.0 §3.1.2.11.5).
                     let most = properties.topic_alias_maximum.unwrap_or(0);
-                    self.aliases[1 - side as usize].allow(most);
+                    self.aliases[1_usize.saturating_sub(side as usize)].allow(most);
                 }
                 header.class
             }
@@ -163,6 +164,10 @@ pub(super) fn strict(head: &[u8], known: Knowledge) -> Option<Header> {
 }
 
 impl Connection for Mqtt {
+    fn held_bytes(&self) -> usize {
+        self.aliases.iter().map(Aliases::held_bytes).total()
+    }
+
     fn pdu_len(&self, _: Side, head: &[u8]) -> PduLen {
         Header::read(head).map_or_else(|why| why, |header| PduLen::Known(header.packet_len()))
     }

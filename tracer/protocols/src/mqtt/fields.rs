@@ -79,7 +79,7 @@ impl<'a> Fields<'a> {
     pub fn varint(&mut self) -> Result<u32, Fault> {
         let before = self.reader.position();
         let value = varint(&mut self.reader);
-        let used = self.reader.position() - before;
+        let used = self.reader.position().saturating_sub(before);
         self.left = self.left.checked_sub(used).ok_or(Fault::Malformed)?;
         match value {
             Ok(value) => Ok(value),

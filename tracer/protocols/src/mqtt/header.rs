@@ -76,7 +76,7 @@ impl Header {
             return Err(PduLen::Invalid);
         }
         let remaining = varint(&mut reader).map_err(|end| match end {
-            VarintError::Short => PduLen::Need(reader.position() + 1),
+            VarintError::Short => PduLen::Need(reader.position().saturating_add(1)),
             VarintError::Long => PduLen::Invalid,
         })?;
         Ok(Header { kind, name, class, flags, remaining, bytes: reader.position() })
@@ -84,7 +84,7 @@ impl Header {
 
     /// Bytes of the whole packet.
     pub fn packet_len(&self) -> u64 {
-        self.bytes as u64 + u64::from(self.remaining)
+        (self.bytes as u64).saturating_add(u64::from(self.remaining))
     }
 
     /// PUBLISH: 0, 1 or 2.

@@ -157,8 +157,8 @@ fn sight(head: &[u8]) -> Look {
             return if is_cut { Look::Short } else { Look::No };
         }
         let topic = topic.get(..len as usize).unwrap_or(topic);
-        let sure = if len < 256 { 13 } else { 6 };
-        return Look::Pdu(Sight::new(header.packet_len(), sure + text_bits(topic)));
+        let sure: u32 = if len < 256 { 13 } else { 6 };
+        return Look::Pdu(Sight::new(header.packet_len(), sure.saturating_add(text_bits(topic))));
     }
     let is_whole = body.len() >= header.remaining as usize;
     match connection::strict(head, Knowledge::Nothing) {

@@ -37,7 +37,7 @@ impl<'a> Parts<'a> {
         let mut reader = Reader::new(bytes);
         reader.skip(line.bytes)?;
         let header = reader.take_up_to(message.header);
-        let payload_len = message.total - message.header;
+        let payload_len = message.total.saturating_sub(message.header);
         let payload = reader.take_up_to(payload_len);
         CRLF.starts_with(reader.take_up_to(CRLF.len())).then_some(())?;
         Some(Parts { header, payload, payload_len })

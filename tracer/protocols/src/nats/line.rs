@@ -14,6 +14,7 @@
 
 use crate::PduLen;
 use wirelap_events::Class;
+use wirelap_events::Saturate;
 
 /// A longer line is taken for a sign that this is none. Servers take control lines of 4 KiB unless
 /// configured otherwise; the list of servers in `INFO` can be longer. Lines that come in pieces are
@@ -124,7 +125,7 @@ impl<'a> Line<'a> {
         let (args, _) = rest.split_at(end);
         // Servers take a bare line feed.
         let args = args.strip_suffix(b"\r").unwrap_or(args);
-        Ok(Line { verb, args, bytes: verb_len + end + 1 })
+        Ok(Line { verb, args, bytes: verb_len.saturating_add(end).saturating_add(1) })
     }
 
     /// Bytes of the whole operation, its payload included; `None` if the line does not tell.
@@ -133,7 +134,7 @@ impl<'a> Line<'a> {
             Kind::Control(_) | Kind::Internal(_) => 0,
             _ => u64::from(number(self.arguments().next_back()?)?) + 2,
         };
-        Some(self.bytes as u64 + payload)
+        Some((self.bytes as u64).saturating_add(payload))
     }
 
     /// The arguments one by one.
@@ -151,15 +152,17 @@ fn incomplete(head: &[u8]) -> PduLen {
 }
 
 fn need_more(head: &[u8]) -> PduLen {
-    PduLen::Need(SHORTEST_LINE.max(head.len() + 1))
+    PduLen::Need(SHORTEST_LINE.max(head.len().saturating_add(1)))
 }
 
 /// A size: servers read no more than nine digits.
 fn number(digits: &[u8]) -> Option<u32> {
     let is_size = digits.len() <= 9 && !digits.is_empty();
     is_size.then_some(())?;
-    digits.iter().try_fold(0, |value, digit| {
-        digit.is_ascii_digit().then(|| value * 10 + u32::from(digit - b'0'))
+    digits.iter().try_fold(0_u32, |value, digit| {
+        digit
+            .is_ascii_digit()
+            .then(|| value.saturating_mul(10).saturating_add(u32::from(digit & 0x0F)))
     })
 }
 
@@ -186,7 +189,7 @@ impl<'a> Message<'a> {
         let mut count = 0;
         for word in line.arguments() {
             *words.get_mut(count)? = word;
-            count += 1;
+            count.grow(1);
         }
         let (subject, mut rest) = words.get(..count)?.split_first()?;
         if has_sid {

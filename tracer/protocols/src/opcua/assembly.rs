@@ -6,6 +6,7 @@
 use super::service::Service;
 use super::walk::Walk;
 use wirelap_events::Offset;
+use wirelap_events::Saturate;
 
 /// Bytes kept of an entry that goes on in the next chunk.
 const KEPT_BYTES: usize = 64 << 10;
@@ -53,6 +54,11 @@ pub(super) struct Part {
 }
 
 impl Assembly {
+    /// Bytes of memory that it takes.
+    pub fn held_bytes(&self) -> usize {
+        self.buffer.capacity()
+    }
+
     /// The next chunk of a request, with `len` bytes of its body. Returns which part that is.
     pub fn chunk(&mut self, request: u32, len: u64) -> Part {
         if self.request != Some(request) {
@@ -78,7 +84,7 @@ impl Assembly {
         }
         if !self.cut {
             self.fill(body);
-            self.cut |= (body.len() as u64) < part.to - part.from;
+            self.cut |= (body.len() as u64) < part.to.saturating_sub(part.from);
         }
         let is_worth_it = last || !self.cut && self.tries < MAX_TRIES;
         is_worth_it.then_some((&self.buffer, self.base))
@@ -89,19 +95,19 @@ impl Assembly {
         if at > self.base {
             self.tries = 0;
         }
-        self.tries += 1;
+        self.tries.grow(1);
         if self.buffer.is_empty() && !self.cut {
             let skip = usize::try_from(at.saturating_sub(part.from)).unwrap_or(usize::MAX);
             self.base = at.min(part.to);
             let rest = body.get(skip..).unwrap_or_default();
-            self.cut = at < part.to && (body.len() as u64) < part.to - part.from;
+            self.cut = at < part.to && (body.len() as u64) < part.to.saturating_sub(part.from);
             self.fill(rest);
             return;
         }
         let done = usize::try_from(at.saturating_sub(self.base)).unwrap_or(usize::MAX);
         let done = done.min(self.buffer.len());
         self.buffer.drain(..done);
-        self.base += done as u64;
+        self.base.grow(done as u64);
     }
 
     fn fill(&mut self, bytes: &[u8]) {

@@ -8,6 +8,7 @@ use super::service::PUBLISH_RESPONSE;
 use super::value::Content;
 use super::walk::Entry;
 use crate::{FrameSink, Side};
+use wirelap_events::Saturate;
 use wirelap_events::{ByteRange, Class, Data, Frame, Offset};
 
 /// One chunk of a message that can be read.
@@ -136,7 +137,7 @@ impl Chunk {
         }
         let range = ByteRange { start: *at, end };
         let since = progress.since.take().unwrap_or(*at);
-        progress.values += 1;
+        progress.values.grow(1);
         *at = end;
         out.frame(&Frame {
             range,
@@ -171,7 +172,7 @@ impl Chunk {
 
     /// Where a place of the body is in the flow.
     fn flow_place(self, place: u64) -> Offset {
-        let offset = MESSAGE_HEADER_BYTES + place.saturating_sub(self.part.from);
+        let offset = MESSAGE_HEADER_BYTES.saturating_add(place.saturating_sub(self.part.from));
         self.range.start.plus(offset.min(self.range.len()))
     }
 

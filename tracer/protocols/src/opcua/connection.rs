@@ -9,6 +9,7 @@ use super::security::Policy;
 use super::service::{READ_REQUEST, Service};
 use super::walk::Walk;
 use crate::{Connection, FrameSink, Pdu, PduLen, Protocol, Reader, Side};
+use wirelap_events::Total;
 use wirelap_events::{ByteRange, Class, Frame};
 
 /// The name of a message that cannot be read because its channel encrypts.
@@ -31,6 +32,11 @@ struct Half {
 }
 
 impl Connection for OpcUa {
+    fn held_bytes(&self) -> usize {
+        let assemblies = self.halves.iter().map(|half| half.assembly.held_bytes());
+        assemblies.total::<usize>().saturating_add(self.names.held_bytes())
+    }
+
     fn pdu_len(&self, _: Side, head: &[u8]) -> PduLen {
         Header::read(head).map_or_else(|why| why, |header| PduLen::Known(header.size.into()))
     }
@@ -66,7 +72,7 @@ impl Connection for OpcUa {
 
 impl OpcUa {
     fn open(&mut self, pdu: Pdu<'_>) {
-        let start = HEADER_BYTES as u64 + 4;
+        let start = (HEADER_BYTES as u64).saturating_add(4);
         let policy = Fields::new(pdu.bytes, 0, pdu.range.len(), start)
             .and_then(|mut fields| Policy::read(&mut fields));
         self.policy = policy.unwrap_or(self.policy);
@@ -79,7 +85,10 @@ impl OpcUa {
             half.assembly.close();
             return out.frame(&plain(pdu.range, Kind::Message.name(), Class::Opaque));
         };
-        let part = half.assembly.chunk(request, pdu.range.len() - MESSAGE_HEADER_BYTES - footer);
+        let part = half.assembly.chunk(
+            request,
+            pdu.range.len().saturating_sub(MESSAGE_HEADER_BYTES).saturating_sub(footer),
+        );
         if part.from == 0 {
             half.progress = begin(part, end, body);
             if half.progress.is_some_and(|progress| progress.service.id() == READ_REQUEST) {
@@ -110,7 +119,7 @@ fn plain(range: ByteRange, name: &'static str, class: Class) -> Frame<'static> {
 
 /// A MSG's request, and what is here of its part of the body, which a footer follows.
 fn split<'a>(pdu: &Pdu<'a>, footer: u64) -> Option<(u32, &'a [u8])> {
-    let len = pdu.range.len().checked_sub(MESSAGE_HEADER_BYTES + footer)?;
+    let len = pdu.range.len().checked_sub(MESSAGE_HEADER_BYTES.saturating_add(footer))?;
     let mut reader = Reader::new(pdu.bytes);
     reader.skip(HEADER_BYTES + 12)?;
     let request = reader.u32_le()?;

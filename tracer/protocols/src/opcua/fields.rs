@@ -2,6 +2,7 @@
 //! that the message claims, of which perhaps only a prefix was captured.
 
 use crate::Reader;
+use wirelap_events::Saturate;
 
 /// Why a field could not be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,8 +52,8 @@ impl<'a> Fields<'a> {
         self.ensure(n)?;
         let n_here = usize::try_from(n).map_err(|_| Fault::Short)?;
         let bytes = self.reader.take(n_here).ok_or(Fault::Short)?;
-        self.left -= n;
-        self.at += n;
+        self.left.shrink(n);
+        self.at.grow(n);
         Ok(bytes)
     }
 
@@ -63,8 +64,8 @@ impl<'a> Fields<'a> {
     fn array<const N: usize>(&mut self) -> Result<[u8; N], Fault> {
         self.ensure(N as u64)?;
         let array = self.reader.array().ok_or(Fault::Short)?;
-        self.left -= N as u64;
-        self.at += N as u64;
+        self.left.shrink(N as u64);
+        self.at.grow(N as u64);
         Ok(array)
     }
 

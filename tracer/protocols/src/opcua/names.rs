@@ -4,9 +4,16 @@ use super::node::NodeId;
 use super::walk::Source;
 use crate::Side;
 use std::collections::{HashMap, VecDeque};
+use wirelap_events::{Saturate, Total};
 
 /// The most monitored items remembered; then the one that was learned first goes.
 const MAX_ITEMS: usize = 8192;
+
+/// Bytes of memory that they may take; then, too.
+const MAX_ITEM_BYTES: usize = 1 << 20;
+
+/// What an item costs beside its node's text.
+const ITEM_BYTES: usize = 64;
 
 /// The longest text of a node remembered for an item.
 const MAX_TEXT_BYTES: usize = 512;
@@ -30,6 +37,15 @@ pub(super) struct Names {
 }
 
 impl Names {
+    /// Bytes of memory that they take.
+    pub fn held_bytes(&self) -> usize {
+        let reads = self.reads.iter().flat_map(|reads| &reads.open);
+        let reads = reads.map(|read| {
+            read.text.capacity().saturating_add(read.ends.capacity().saturating_mul(4))
+        });
+        self.monitored.bytes.saturating_add(reads.total())
+    }
+
     /// A read request begins.
     pub fn begin_read(&mut self, side: Side, request: u32) {
         self.reads[side as usize].begin(request);
@@ -72,7 +88,7 @@ impl Names {
                 Some(known.unwrap_or((&[], false)))
             }
             Source::Wanted(index) => {
-                let client = 1 - side as usize;
+                let client = 1_usize.saturating_sub(side as usize);
                 match self.reads[client].wanted(request, index) {
                     None => Some((&[], false)),
                     Some(node) if node.starts_with(b"ns=") => Some((node, false)),
@@ -89,6 +105,8 @@ struct Monitored {
     items: HashMap<Handle, Item>,
     /// The one learned first at the front.
     order: VecDeque<Handle>,
+    /// Bytes of memory that they take.
+    bytes: usize,
 }
 
 #[derive(Debug)]
@@ -98,6 +116,10 @@ struct Item {
     fresh: bool,
 }
 
+fn cost(item: &Item) -> usize {
+    item.node.len().saturating_add(ITEM_BYTES)
+}
+
 impl Monitored {
     /// An item is monitored from now on.
     pub fn learn(&mut self, handle: Handle, node: &[u8]) {
@@ -105,14 +127,16 @@ impl Monitored {
             return;
         }
         let item = Item { node: node.into(), fresh: true };
-        if self.items.insert(handle, item).is_some() {
-            return;
+        self.bytes.grow(cost(&item));
+        match self.items.insert(handle, item) {
+            Some(before) => self.bytes.shrink(cost(&before)),
+            None => self.order.push_back(handle),
         }
-        self.order.push_back(handle);
-        if self.order.len() > MAX_ITEMS
+        while (self.order.len() > MAX_ITEMS || self.bytes > MAX_ITEM_BYTES)
             && let Some(oldest) = self.order.pop_front()
         {
-            self.items.remove(&oldest);
+            let gone = self.items.remove(&oldest);
+            self.bytes.shrink(gone.as_ref().map_or(0, cost));
         }
     }
 
@@ -164,7 +188,7 @@ impl Reads {
             node.write(&mut read.text);
         }
         match u32::try_from(read.text.len()) {
-            Ok(end) if read.text.len().max(4 * read.ends.len()) < MAX_READ_BYTES => {
+            Ok(end) if read.text.len().max(read.ends.len().saturating_mul(4)) < MAX_READ_BYTES => {
                 read.ends.push(end);
             }
             _ => read.full = true,
@@ -190,6 +214,21 @@ impl Reads {
 mod tests {
     use super::super::node::Id;
     use super::*;
+
+    #[test]
+    fn long_names_take_no_more_memory_than_short_ones() {
+        let mut items = Monitored::default();
+        let long = [b'x'; MAX_TEXT_BYTES];
+        for handle in 0..u32::try_from(MAX_ITEMS).unwrap() {
+            items.learn((1, handle), &long);
+            items.learn((1, handle), &long);
+            assert!(items.bytes <= MAX_ITEM_BYTES);
+        }
+        let kept = MAX_ITEM_BYTES / (MAX_TEXT_BYTES + ITEM_BYTES);
+        assert_eq!((items.items.len(), items.order.len()), (kept, kept));
+        assert_eq!(items.notify((1, 0)), None);
+        assert!(items.notify((1, u32::try_from(MAX_ITEMS).unwrap() - 1)).is_some());
+    }
 
     #[test]
     fn the_first_notification_is_told_from_the_others() {

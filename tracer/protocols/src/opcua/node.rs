@@ -99,7 +99,7 @@ impl<'a> NodeId<'a> {
 fn write_number(mut number: u32, out: &mut Vec<u8>) {
     let start = out.len();
     loop {
-        out.push(b'0' + (number % 10) as u8);
+        out.push(b'0'.saturating_add((number % 10) as u8));
         number /= 10;
         if number == 0 {
             break;
@@ -129,8 +129,8 @@ fn write_base64(bytes: &[u8], out: &mut Vec<u8>) {
     for group in bytes.chunks(3) {
         let byte = |index: usize| u32::from(group.get(index).copied().unwrap_or(0));
         let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
-        for digit in 0..4 {
-            let value = (bits >> (18 - 6 * digit)) & 0x3F;
+        for (digit, shift) in [18, 12, 6, 0].into_iter().enumerate() {
+            let value = (bits >> shift) & 0x3F;
             let padding = digit > group.len();
             out.push(if padding { b'=' } else { ALPHABET[value as usize] });
         }

@@ -14,6 +14,7 @@
 
 use super::fields::{Fault, Fields};
 use super::node::NodeId;
+use wirelap_events::Total;
 
 /// How deep values may be nested (the specification asks for at least 100, and no value needs more
 /// than two); each level takes stack.
@@ -61,7 +62,7 @@ fn data_value_tail(mask: u8) -> u64 {
         .iter()
         .filter(|(bit, _)| mask & bit != 0)
         .map(|(_, bytes)| bytes)
-        .sum()
+        .total()
 }
 
 fn variant<'a>(
@@ -96,7 +97,7 @@ fn scalar<'a>(
         (None, _) => {
             let before = *fields;
             element(kind, fields, depth)?;
-            *found = Some(Content::next(&before, fields.place() - before.place())?);
+            *found = Some(Content::next(&before, fields.place().saturating_sub(before.place()))?);
             return Ok(());
         }
     };
@@ -112,7 +113,7 @@ fn array<'a>(
 ) -> Result<(), Fault> {
     let elements = fields.len()?;
     if let Some(size) = size(kind) {
-        let len = size * u64::from(elements);
+        let len = size.saturating_mul(u64::from(elements));
         *found = Some(Content::next(fields, len)?);
         return fields.skip(len);
     }
@@ -120,7 +121,7 @@ fn array<'a>(
     for _ in 0..elements {
         element(kind, fields, depth)?;
     }
-    *found = Some(Content::next(&before, fields.place() - before.place())?);
+    *found = Some(Content::next(&before, fields.place().saturating_sub(before.place()))?);
     Ok(())
 }
 
@@ -153,11 +154,11 @@ fn element(kind: u8, fields: &mut Fields<'_>, depth: u32) -> Result<(), Fault> {
         23 => {
             let mask = fields.u8()?;
             if mask & 1 != 0 {
-                variant(fields, &mut None, depth + 1)?;
+                variant(fields, &mut None, depth.saturating_add(1))?;
             }
             fields.skip(data_value_tail(mask))
         }
-        24 => variant(fields, &mut None, depth + 1),
+        24 => variant(fields, &mut None, depth.saturating_add(1)),
         25 => diagnostic_info(fields),
         // What is not defined yet is encoded as a ByteString.
         _ => fields.text().map(drop),

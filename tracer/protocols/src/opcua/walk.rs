@@ -134,27 +134,27 @@ impl Walk {
             Stage::Header(service) => self.header(service, &mut fields)?,
             Stage::Write { left } => {
                 write_value(&mut fields, entry)?;
-                Stage::Write { left: left - 1 }
+                Stage::Write { left: left.saturating_sub(1) }
             }
             Stage::ReadRequest { left } => {
                 let node = read_value_id(&mut fields)?;
                 *entry = Some(Entry::Wanted(node));
-                Stage::ReadRequest { left: left - 1 }
+                Stage::ReadRequest { left: left.saturating_sub(1) }
             }
             Stage::ReadResponse { left, index } => {
                 value_of(Source::Wanted(index), &mut fields, entry)?;
-                Stage::ReadResponse { left: left - 1, index: index + 1 }
+                Stage::ReadResponse { left: left.saturating_sub(1), index: index.saturating_add(1) }
             }
             Stage::Monitor { subscription, left } => {
                 *entry = monitored_item(subscription, &mut fields)?;
-                Stage::Monitor { subscription, left: left - 1 }
+                Stage::Monitor { subscription, left: left.saturating_sub(1) }
             }
             Stage::Notifications { subscription, left } => {
-                notification(subscription, left - 1, &mut fields)?
+                notification(subscription, left.saturating_sub(1), &mut fields)?
             }
             Stage::Changes { subscription, left, end, notifications } => {
                 change(subscription, &mut fields, entry)?;
-                Stage::Changes { subscription, left: left - 1, end, notifications }
+                Stage::Changes { subscription, left: left.saturating_sub(1), end, notifications }
             }
             Stage::Done => Stage::Done,
         };
@@ -200,7 +200,13 @@ impl Walk {
             _ => {
                 let subscription = fields.u32()?;
                 let available = fields.len()?;
-                fields.skip(4 * u64::from(available) + 1 + 4 + 8)?;
+                fields.skip(
+                    u64::from(available)
+                        .saturating_mul(4)
+                        .saturating_add(1)
+                        .saturating_add(4)
+                        .saturating_add(8),
+                )?;
                 self.notifications = fields.len()?;
                 Stage::Notifications { subscription, left: self.notifications }
             }
@@ -284,7 +290,7 @@ fn notification(subscription: u32, left: u32, fields: &mut Fields<'_>) -> Result
         fields.skip(len.into())?;
         return Ok(Stage::Notifications { subscription, left });
     }
-    let end = fields.place() + u64::from(len);
+    let end = fields.place().saturating_add(u64::from(len));
     let changes = fields.len()?;
     Ok(Stage::Changes { subscription, left: changes, end, notifications: left })
 }

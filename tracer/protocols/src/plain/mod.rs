@@ -60,7 +60,9 @@ impl Protocol for PlainTcp {
         let len = Reader::new(head).u32_be().map_or(0, u64::from);
         match self.recognise(transport, head, false) {
             Recognition::NeedMore => Look::Short,
-            Recognition::Yes => Look::Pdu(Sight::new(len + LENGTH_BYTES as u64, BITS)),
+            Recognition::Yes => {
+                Look::Pdu(Sight::new(len.saturating_add(LENGTH_BYTES as u64), BITS))
+            }
             Recognition::No | Recognition::Maybe => Look::No,
         }
     }
@@ -124,7 +126,7 @@ impl Connection for Plain {
         match Reader::new(head).u32_be() {
             None => PduLen::Need(LENGTH_BYTES),
             Some(len) if (len as usize) < STAMP_BYTES => PduLen::Invalid,
-            Some(len) => PduLen::Known(u64::from(len) + LENGTH_BYTES as u64),
+            Some(len) => PduLen::Known(u64::from(len).saturating_add(LENGTH_BYTES as u64)),
         }
     }
 

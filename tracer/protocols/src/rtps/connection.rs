@@ -38,6 +38,10 @@ impl RtpsConnection {
 }
 
 impl Connection for RtpsConnection {
+    fn held_bytes(&self) -> usize {
+        self.open.held_bytes()
+    }
+
     fn pdu_len(&self, _side: Side, _head: &[u8]) -> PduLen {
         PduLen::Invalid
     }
@@ -286,7 +290,7 @@ impl<'a> Framed<'a> {
 
     /// The class of the first submessage after this one that is no framing.
     fn class_after(&mut self, submessage: &Submessage) -> Class {
-        let from = submessage.at + submessage.len;
+        let from = submessage.at.saturating_add(submessage.len);
         if from > self.until {
             let next = classes(&self.message, from).next();
             (self.until, self.class) = next.unwrap_or((self.message.len, Class::Other));

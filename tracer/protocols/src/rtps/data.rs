@@ -78,8 +78,8 @@ impl Fragment<'_> {
     /// The bytes of the sample that fragments `first..first + count` of it take.
     pub fn span(&self, first: u32, count: u32) -> (u64, u64) {
         let (size, sample) = (u64::from(self.part_bytes), u64::from(self.sample_bytes));
-        let start = u64::from(first) * size;
-        (start.min(sample), (start + u64::from(count) * size).min(sample))
+        let start = u64::from(first).saturating_mul(size);
+        (start.min(sample), start.saturating_add(u64::from(count).saturating_mul(size)).min(sample))
     }
 
     /// How many fragments the whole sample has.
@@ -132,7 +132,7 @@ impl<'a> Written<'a> {
         let count = u32::from(order.u16(&mut body)?);
         let part_bytes = u32::from(order.u16(&mut body)?);
         let sample_bytes = order.u32(&mut body)?;
-        body.skip(self.inline_qos_after.checked_sub(body.position() - start)?)?;
+        body.skip(self.inline_qos_after.checked_sub(body.position().saturating_sub(start))?)?;
         let fragment = Fragment {
             writer: self.writer,
             number: self.number,
@@ -155,11 +155,12 @@ impl<'a> Fragment<'a> {
         }
         let last = self.first.checked_add(self.count)?;
         let (start, end) = self.span(self.first, self.count);
-        if last > self.fragments_in_sample() || self.serialized.len < end - start {
+        if last > self.fragments_in_sample() || self.serialized.len < end.saturating_sub(start) {
             return None;
         }
-        self.serialized.len = end - start;
-        let captured = usize::try_from(end - start).ok()?.min(self.serialized.bytes.len());
+        self.serialized.len = end.saturating_sub(start);
+        let captured =
+            usize::try_from(end.saturating_sub(start)).ok()?.min(self.serialized.bytes.len());
         self.serialized.bytes = Reader::new(self.serialized.bytes).take(captured)?;
         Some(self)
     }

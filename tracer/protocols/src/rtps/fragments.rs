@@ -5,6 +5,7 @@ use super::entity::Guid;
 use super::payload::{Application, Shape};
 use crate::Side;
 use wirelap_events::ByteRange;
+use wirelap_events::{Saturate, Total};
 
 /// The most samples of a conversation that are open at once; then the one that got nothing for
 /// longest goes.
@@ -76,6 +77,14 @@ struct Open {
 }
 
 impl OpenSamples {
+    /// Bytes of memory that they take.
+    pub fn held_bytes(&self) -> usize {
+        let bytes = |open: &Open| {
+            open.here.capacity().saturating_mul(8).saturating_add(open.head.capacity())
+        };
+        self.open.iter().map(bytes).total()
+    }
+
     /// Takes the fragments of one submessage, which lies at `range`, from a writer of this `shape`.
     pub fn add(
         &mut self,
@@ -91,7 +100,7 @@ impl OpenSamples {
         if fragment.fragments_in_sample() > MAX_FRAGMENTS {
             return untracked(fragment, application);
         }
-        self.clock += 1;
+        self.clock.grow(1);
         let index = self.place(key, fragment, range);
         let open = &mut self.open[index];
         open.used = self.clock;
@@ -112,7 +121,7 @@ impl OpenSamples {
             Some(index) => index,
             None if self.open.len() < MAX_OPEN => {
                 self.open.push(Open::free());
-                self.open.len() - 1
+                self.open.len().saturating_sub(1)
             }
             None => {
                 let idle = self.open.iter().enumerate().min_by_key(|(_, open)| open.used);
@@ -199,10 +208,10 @@ impl Open {
         let application = self.application.unwrap_or(everything);
         let missing = self.missing;
         let mut payload_bytes = 0;
-        for index in fragment.first..fragment.first + fragment.count {
+        for index in fragment.first..fragment.first.saturating_add(fragment.count) {
             if self.mark(index) {
                 let (start, end) = fragment.span(index, 1);
-                payload_bytes += application.within(start, end);
+                payload_bytes.grow(application.within(start, end));
             }
         }
         if self.missing == missing {
@@ -215,7 +224,7 @@ impl Open {
         self.extent.start = self.extent.start.min(range.start);
         self.extent.end = self.extent.end.max(range.end);
         if self.missing > 0 {
-            self.counted += payload_bytes;
+            self.counted.grow(payload_bytes);
             return Added::Part { payload_bytes };
         }
         self.key = None;
@@ -234,7 +243,7 @@ impl Open {
             let (start, end) = like.span(index, 1);
             application.within(start, end)
         };
-        (0..like.fragments_in_sample()).filter(is_here).map(payload).sum()
+        (0..like.fragments_in_sample()).filter(is_here).map(payload).total()
     }
 
     fn keep_head(&mut self, serialized: &[u8], application: Application) {
@@ -250,7 +259,7 @@ impl Open {
         let Some(word) = self.here.get_mut((index / u64::BITS) as usize) else { return false };
         let is_new = *word & bit == 0;
         *word |= bit;
-        self.missing -= u32::from(is_new);
+        self.missing.shrink(u32::from(is_new));
         is_new
     }
 }

@@ -90,7 +90,7 @@ impl Submessage<'_> {
 
     /// Bytes of its body, captured or not.
     pub fn body_len(&self) -> u64 {
-        self.len - SUBMESSAGE_HEADER_BYTES
+        self.len.saturating_sub(SUBMESSAGE_HEADER_BYTES)
     }
 }
 
@@ -130,7 +130,7 @@ impl<'a> Message<'a> {
         if recognise(bytes) != Recognition::Yes {
             return None;
         }
-        reader.skip(HEADER_BYTES - size_of::<GuidPrefix>())?;
+        reader.skip(HEADER_BYTES.saturating_sub(size_of::<GuidPrefix>()))?;
         Some(Message { bytes, len, prefix: reader.array()? })
     }
 
@@ -176,13 +176,13 @@ impl<'a> Iterator for Steps<'a> {
         });
         // 0 is "to the end of the message" for all but the two that may be empty (§9.4.5.1.3).
         let to_end = octets == 0 && !kind.may_be_empty();
-        let body_len = if to_end { left - SUBMESSAGE_HEADER_BYTES } else { octets };
-        let len = SUBMESSAGE_HEADER_BYTES + body_len;
+        let body_len = if to_end { left.saturating_sub(SUBMESSAGE_HEADER_BYTES) } else { octets };
+        let len = SUBMESSAGE_HEADER_BYTES.saturating_add(body_len);
         if len > left {
             return Some(Step::Malformed { at });
         }
         let body = Reader::new(reader.take_up_to(usize::try_from(body_len).unwrap_or(usize::MAX)));
-        self.at = at + len;
+        self.at = at.saturating_add(len);
         self.rest = reader;
         Some(Step::Submessage(Submessage { kind, flags, order, at, len, body }))
     }

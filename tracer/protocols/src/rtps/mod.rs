@@ -61,8 +61,8 @@ const fn domain_0() -> [u16; 101] {
     let mut ports = [0; 101];
     let mut index = 0;
     while index <= 100 {
-        ports[index as usize] = PORT_BASE + index;
-        index += 1;
+        ports[index as usize] = PORT_BASE.saturating_add(index);
+        index = index.saturating_add(1);
     }
     ports
 }

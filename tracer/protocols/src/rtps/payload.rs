@@ -65,7 +65,7 @@ impl Application {
         let mut reader = Reader::new(head);
         let [id, kind, _, options] = reader.array()?;
         let padding = u64::from(options & 3).min(body);
-        let whole = Application { skip: ENCAPSULATION_BYTES, len: body - padding };
+        let whole = Application { skip: ENCAPSULATION_BYTES, len: body.saturating_sub(padding) };
         if *shape == Shape::Structure {
             return Some(whole);
         }
@@ -77,7 +77,7 @@ impl Application {
             if !is_lone(length, rest, padding) {
                 break;
             }
-            found = Application { skip: found.skip + LENGTH_BYTES, len: length };
+            found = Application { skip: found.skip.saturating_add(LENGTH_BYTES), len: length };
         }
         if found == whole {
             *shape = Shape::Structure;
@@ -87,7 +87,7 @@ impl Application {
 
     /// How many of the serialized bytes `start..end` are the application's.
     pub(super) fn within(self, start: u64, end: u64) -> u64 {
-        end.min(self.skip + self.len).saturating_sub(start.max(self.skip))
+        end.min(self.skip.saturating_add(self.len)).saturating_sub(start.max(self.skip))
     }
 }
 

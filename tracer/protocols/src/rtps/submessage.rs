@@ -208,8 +208,8 @@ pub(super) fn timestamp(submessage: &Submessage) -> Option<u64> {
     let seconds = submessage.order.u32(&mut body)?;
     let fraction = submessage.order.u32(&mut body)?;
     let is_one = !submessage.flag(INVALIDATE) && !NONE.contains(&(seconds, fraction));
-    let below = (u64::from(fraction) * 1_000_000_000 + (1 << 31)) >> 32;
-    is_one.then(|| u64::from(seconds) * 1_000_000_000 + below)
+    let below = u64::from(fraction).saturating_mul(1_000_000_000).saturating_add(1 << 31) >> 32;
+    is_one.then(|| u64::from(seconds).saturating_mul(1_000_000_000).saturating_add(below))
 }
 
 /// The class of a submessage of the reliable protocol: all five start with reader and writer.

@@ -4,6 +4,7 @@ use super::entity::Guid;
 use super::payload::Shape;
 use super::topics::Topics;
 use crate::memory::Name;
+use wirelap_events::Saturate;
 
 /// The most writers of a conversation that are remembered; then the one silent for longest goes.
 const MAX_WRITERS: usize = 64;
@@ -75,7 +76,7 @@ impl Writer {
             }
         }
         self.newest = self.newest.max(number);
-        if self.newest - number < WINDOW {
+        if self.newest.saturating_sub(number) < WINDOW {
             *self.word_mut(number) |= bit(number);
         }
     }
@@ -113,7 +114,7 @@ pub(super) struct Writers {
 impl Writers {
     /// The writer with this GUID, from now on if it is new.
     pub fn of(&mut self, guid: Guid) -> &mut Writer {
-        self.clock += 1;
+        self.clock.grow(1);
         let index = self.place(guid);
         let writer = &mut self.writers[index];
         writer.used = self.clock;
@@ -127,7 +128,7 @@ impl Writers {
         }
         if self.writers.len() < MAX_WRITERS {
             self.writers.push(Writer::new(guid));
-            return self.writers.len() - 1;
+            return self.writers.len().saturating_sub(1);
         }
         let silent = self.writers.iter().enumerate().min_by_key(|(_, writer)| writer.used);
         let index = silent.map_or(0, |(index, _)| index);

@@ -14,6 +14,7 @@
 mod resync;
 
 use crate::{Connection, FrameSink, Pdu, PduLen, Side};
+use wirelap_events::Saturate;
 use wirelap_events::{ByteRange, Offset};
 
 /// Bytes kept of a PDU that does not lie in one packet; the rest is counted, not stored.
@@ -96,7 +97,7 @@ impl Stream {
         self.absent(at.0.saturating_sub(next.0), conn, out);
         let old = next.0.saturating_sub(at.0);
         let old_bytes = to_usize(old).min(bytes.len());
-        let missing = missing.saturating_sub(old - old_bytes as u64);
+        let missing = missing.saturating_sub(old.saturating_sub(old_bytes as u64));
         if let Some((_, new)) = bytes.split_at_checked(old_bytes) {
             self.packet(new, missing, conn, out);
         }
@@ -131,6 +132,11 @@ impl Stream {
             (State::Body { range, .. }, Some(next)) => next.0.saturating_sub(range.start.0),
             _ => self.buffer.len() as u64,
         }
+    }
+
+    /// Bytes of memory that it holds on to.
+    pub fn held_bytes(&self) -> usize {
+        self.buffer.capacity()
     }
 
     /// Whether it is known where PDUs start.
@@ -223,7 +229,7 @@ impl Stream {
             PduLen::Known(len) if len >= before as u64 => {
                 // Where a shorter PDU could not be told before, the rest is the next one's.
                 self.buffer.truncate(to_usize(len));
-                let (taken, tail) = split_up_to(rest, self.buffer.len() - before);
+                let (taken, tail) = split_up_to(rest, self.buffer.len().saturating_sub(before));
                 self.advance(taken.len() as u64);
                 let range = ByteRange::new(start, len);
                 let guess = self.is_unproven && !conn.is_certain(self.side, &self.buffer);
@@ -306,7 +312,7 @@ impl Stream {
     }
 
     fn skip<'b>(&mut self, rest: &'b [u8]) -> &'b [u8] {
-        self.undecoded += rest.len() as u64;
+        self.undecoded.grow(rest.len() as u64);
         self.advance(rest.len() as u64);
         rest.get(rest.len()..).unwrap_or_default()
     }
@@ -321,7 +327,7 @@ impl Stream {
             let range = *range;
             let inside = self.left_of(range).min(len);
             self.advance(inside);
-            beyond = len - inside;
+            beyond = len.saturating_sub(inside);
             if self.left_of(range) > 0 {
                 return;
             }
@@ -334,7 +340,7 @@ impl Stream {
             self.absent(beyond, conn, out);
         } else if beyond > 0 {
             self.lose(conn);
-            self.undecoded += beyond;
+            self.undecoded.grow(beyond);
             self.advance(beyond);
         }
     }
@@ -355,7 +361,7 @@ impl Stream {
 
     /// Gives up the PDU that is open and waits for a packet that starts with one.
     fn lose(&mut self, conn: &mut dyn Connection) {
-        self.undecoded += self.pending_bytes();
+        self.undecoded.grow(self.pending_bytes());
         self.empty_buffer();
         if !matches!(self.state, State::Lost) {
             self.state = State::Lost;

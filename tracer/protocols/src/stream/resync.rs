@@ -10,6 +10,7 @@
 use super::{BETWEEN_PDUS, State, Stream, plausible, to_usize};
 use crate::{Connection, PduLen, Side};
 use wirelap_events::ByteRange;
+use wirelap_events::Saturate;
 
 /// Bytes that are searched inside packets before only packet starts are tried; renewed by every
 /// resync. It bounds the cost of a flow that is not what it seems.
@@ -58,7 +59,7 @@ impl Stream {
 
     fn search<'b>(&mut self, bytes: &'b [u8], missing: u64, conn: &mut dyn Connection) -> &'b [u8] {
         let tries = bytes.len().min(self.search_left);
-        self.search_left -= tries;
+        self.search_left.shrink(tries);
         for at in 1..tries {
             let Some((before, tail)) = bytes.split_at_checked(at) else { break };
             match judge(conn, self.side, tail, missing) {
@@ -107,12 +108,12 @@ fn judge(conn: &dyn Connection, side: Side, bytes: &[u8], missing: u64) -> Verdi
         let PduLen::Known(len) = len else { return Verdict::Other };
         match rest.split_at_checked(to_usize(len)) {
             Some((_, tail)) => rest = tail,
-            None if len == rest.len() as u64 + missing || whole > 0 => {
-                return Verdict::Chain(whole + 1);
+            None if len == (rest.len() as u64).saturating_add(missing) || whole > 0 => {
+                return Verdict::Chain(whole.saturating_add(1));
             }
             None => return Verdict::Head(len),
         }
-        whole += 1;
+        whole.grow(1);
     }
     // Without the packet's end, one PDU alone is no proof.
     if whole >= 2 || (whole == 1 && missing == 0) { Verdict::Chain(whole) } else { Verdict::Other }

@@ -52,7 +52,10 @@ impl Message {
     }
 
     fn from(&self, at: u64) -> ByteRange {
-        ByteRange { start: self.range.start.plus(self.prefix + at), end: self.range.end }
+        ByteRange {
+            start: self.range.start.plus(self.prefix.saturating_add(at)),
+            end: self.range.end,
+        }
     }
 
     fn lane(&self) -> Lane {
@@ -61,6 +64,10 @@ impl Message {
 }
 
 impl Connection for Xrce {
+    fn held_bytes(&self) -> usize {
+        self.streams.held_bytes().saturating_add(self.objects.held_bytes())
+    }
+
     fn pdu_len(&self, _: Side, head: &[u8]) -> PduLen {
         match Reader::new(head).u16_le() {
             None => PduLen::Need(2),
@@ -82,12 +89,12 @@ impl Connection for Xrce {
         let header = reader
             .skip(usize::try_from(prefix).unwrap_or(0))
             .and_then(|()| Header::read(&mut reader))
-            .filter(|header| prefix + header.len < pdu.range.len());
+            .filter(|header| prefix.saturating_add(header.len) < pdu.range.len());
         let Some(header) = header else {
             return out.frame(&plain(pdu.range, "message", Class::Opaque));
         };
         let message = Message { side, header, range: pdu.range, prefix, again: false };
-        let steps = Steps::new(reader.rest(), header.len, pdu.range.len() - prefix);
+        let steps = Steps::new(reader.rest(), header.len, pdu.range.len().saturating_sub(prefix));
         let range = ByteRange { end: message.from(header.len).start, ..pdu.range };
         out.frame(&plain(range, "XRCE", purpose(steps.clone())));
         let message = Message { again: self.see(&message, steps.clone()), ..message };
@@ -178,8 +185,9 @@ impl Xrce {
         }
         let inner = Inner::read(submessage.body);
         let payload = inner.and_then(|inner| inner.payload(submessage.len));
-        let skipped = payload.map_or(0, |payload| submessage.len.min(payload.start + 4));
-        frame.payload_bytes = submessage.len - skipped;
+        let skipped =
+            payload.map_or(0, |payload| submessage.len.min(payload.start.saturating_add(4)));
+        frame.payload_bytes = submessage.len.saturating_sub(skipped);
         let fragment = Fragment {
             sequence: message.header.sequence,
             last: submessage.flags & LAST_FRAGMENT != 0,

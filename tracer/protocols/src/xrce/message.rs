@@ -48,7 +48,7 @@ impl Header {
         if session < WITHOUT_KEY {
             reader.skip(KEY_BYTES)?;
         }
-        let len = (reader.position() - start) as u64;
+        let len = reader.position().saturating_sub(start) as u64;
         Some(Header { session, stream, sequence, len })
     }
 }
@@ -100,21 +100,22 @@ impl<'a> Steps<'a> {
     fn step(&mut self) -> Step<'a> {
         let at = self.at;
         self.at = self.total;
-        if at + SUBHEADER_BYTES > self.total {
+        if at.saturating_add(SUBHEADER_BYTES) > self.total {
             return Step::Malformed { at };
         }
         let header = (self.reader.u8(), self.reader.u8(), self.reader.u16_le());
         let (Some(id), Some(flags), Some(len)) = header else { return Step::Truncated { at } };
-        let start = at + SUBHEADER_BYTES;
-        let end = start + u64::from(len);
+        let start = at.saturating_add(SUBHEADER_BYTES);
+        let end = start.saturating_add(u64::from(len));
         if end > self.total || !is_known(id, flags) {
             return Step::Malformed { at };
         }
         let body = self.reader.take_up_to(len.into());
         let padded = end.next_multiple_of(SUBHEADER_BYTES).min(self.total);
-        self.reader.take_up_to(usize::try_from(padded - end).unwrap_or(0));
+        self.reader.take_up_to(usize::try_from(padded.saturating_sub(end)).unwrap_or(0));
         // Less than a header is only padding.
-        self.at = if self.total - padded < SUBHEADER_BYTES { self.total } else { padded };
+        self.at =
+            if self.total.saturating_sub(padded) < SUBHEADER_BYTES { self.total } else { padded };
         Step::Submessage(Submessage { id, flags, at, len: len.into(), body, end: self.at })
     }
 }

@@ -49,6 +49,11 @@ pub(super) struct Objects {
 }
 
 impl Objects {
+    /// Bytes of memory that they take, at most.
+    pub fn held_bytes(&self) -> usize {
+        self.names.len().saturating_mul(MAX_NAME_BYTES)
+    }
+
     /// The topic of an object.
     pub fn name(&self, session: u8, object: ObjectId) -> Option<&[u8]> {
         self.names.get(&(session, object)).map(|name| &**name)
@@ -128,7 +133,7 @@ fn find(text: &[u8], pattern: &[u8]) -> Option<usize> {
 }
 
 fn after<'a>(text: &'a [u8], pattern: &[u8]) -> Option<&'a [u8]> {
-    text.get(find(text, pattern)? + pattern.len()..)
+    text.get(find(text, pattern)?.saturating_add(pattern.len())..)
 }
 
 fn until<'a>(text: &'a [u8], pattern: &[u8]) -> Option<&'a [u8]> {

@@ -55,8 +55,8 @@ impl<'a> Payload<'a> {
             (REQUESTER, false) => 4,
             _ => 0,
         };
-        let skip = info + related;
-        let len = total.checked_sub(BASE_BYTES + skip)?;
+        let skip = info.saturating_add(related);
+        let len = total.checked_sub(BASE_BYTES.saturating_add(skip))?;
         reader.skip(usize::try_from(skip).ok()?)?;
         let rest = reader.peek_rest();
         let length = if is_lone(rest, len) { 4 } else { 0 };
@@ -64,9 +64,10 @@ impl<'a> Payload<'a> {
         let length = length as u64;
         Some(Payload {
             object,
-            start: BASE_BYTES + skip + length,
-            len: len - length,
-            bytes: reader.take_up_to(usize::try_from(len - length).unwrap_or(usize::MAX)),
+            start: BASE_BYTES.saturating_add(skip).saturating_add(length),
+            len: len.saturating_sub(length),
+            bytes: reader
+                .take_up_to(usize::try_from(len.saturating_sub(length)).unwrap_or(usize::MAX)),
         })
     }
 }

@@ -5,6 +5,7 @@
 
 use crate::Side;
 use wirelap_events::ByteRange;
+use wirelap_events::{Saturate, Total};
 
 /// The most streams of a conversation that are followed; then the one silent for longest goes.
 const MAX_STREAMS: usize = 16;
@@ -29,8 +30,14 @@ pub(super) struct Streams {
 }
 
 impl Streams {
+    /// Bytes of memory that they take.
+    pub fn held_bytes(&self) -> usize {
+        let pieces = self.open.iter().map(|(_, stream)| stream.pieces.capacity());
+        pieces.total::<usize>().saturating_mul(size_of::<Piece>())
+    }
+
     pub fn of(&mut self, lane: Lane) -> &mut Stream {
-        self.clock += 1;
+        self.clock.grow(1);
         let index = self.open.iter().position(|(known, _)| *known == lane);
         let index = index.unwrap_or_else(|| self.begin(lane));
         let stream = &mut self.open[index].1;
@@ -41,7 +48,7 @@ impl Streams {
     fn begin(&mut self, lane: Lane) -> usize {
         if self.open.len() < MAX_STREAMS {
             self.open.push((lane, Stream::default()));
-            return self.open.len() - 1;
+            return self.open.len().saturating_sub(1);
         }
         let idle = self.open.iter().enumerate().min_by_key(|(_, (_, stream))| stream.used);
         let index = idle.map_or(0, |(index, _)| index);
@@ -173,7 +180,7 @@ impl Stream {
         };
         // Nearly always the newest.
         let place = self.pieces.iter().rposition(|other| precedes(other.sequence, piece.sequence));
-        let place = place.map_or(0, |before| before + 1);
+        let place = place.map_or(0, |before| before.saturating_add(1));
         self.pieces.insert(place, piece);
         self.take_whole(place)
     }
@@ -191,10 +198,10 @@ impl Stream {
         }
         let mut last = place;
         while !self.pieces.get(last)?.last {
-            if !follows(self.pieces.get(last)?, self.pieces.get(last + 1)?) {
+            if !follows(self.pieces.get(last)?, self.pieces.get(last.saturating_add(1))?) {
                 return None;
             }
-            last += 1;
+            last.grow(1);
         }
         let mut parts = self.pieces.drain(first..=last);
         let start = parts.next()?;
@@ -206,7 +213,7 @@ impl Stream {
         };
         for part in parts {
             whole.append_head(&part);
-            whole.len += part.len;
+            whole.len.grow(part.len);
             whole.extent.start = whole.extent.start.min(part.range.start);
             whole.extent.end = whole.extent.end.max(part.range.end);
         }
@@ -222,7 +229,7 @@ impl Whole {
         }
         let bytes = part.head.get(..part.head_len).unwrap_or_default();
         let room = self.head.get_mut(self.head_len..).unwrap_or_default();
-        self.head_len += bytes.len().min(room.len());
+        self.head_len.grow(bytes.len().min(room.len()));
         for (to, from) in room.iter_mut().zip(bytes) {
             *to = *from;
         }

@@ -62,7 +62,7 @@ pub(super) fn sight(head: &[u8], is_stream: bool) -> Look {
         return Look::No;
     }
     let captured = reader.take_up_to(usize::try_from(len).unwrap_or(usize::MAX));
-    let total = len + if is_stream { 2 } else { 0 };
+    let total = len.saturating_add(if is_stream { 2 } else { 0 });
     let number = Header::read(&mut Reader::new(captured)).map(|header| {
         (u64::from(header.session) << 8 | u64::from(header.stream), u64::from(header.sequence))
     });

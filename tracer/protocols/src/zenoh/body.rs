@@ -133,7 +133,7 @@ fn slices<'a>(at: &mut Cursor<'a>, message: &mut Message<'a>) -> Read<()> {
         let len = at.z32()?;
         at.skip(len.into())?;
     }
-    let len = at.position() - all.position();
+    let len = at.position().saturating_sub(all.position());
     carries(&mut all, len, message)
 }
 

@@ -6,6 +6,7 @@
 use super::network::{Message, Payload};
 use super::transport::{Fragment, Lane};
 use super::wire::Cursor;
+use wirelap_events::Total;
 use wirelap_events::{Class, Offset};
 
 /// Bytes of a message that are kept once its header was read.
@@ -86,11 +87,16 @@ fn read(head: &[u8], total: u64) -> Option<Message<'_>> {
 }
 
 impl Fragments {
+    /// Bytes of memory that they take.
+    pub fn held_bytes(&self) -> usize {
+        self.lanes.iter().map(|(_, slot)| slot.head.capacity()).total()
+    }
+
     fn slot(&mut self, lane: Lane) -> &mut Slot {
         let index = self.lanes.iter().position(|(known, _)| *known == lane);
         let index = index.unwrap_or_else(|| {
             self.lanes.push((lane, Slot::default()));
-            self.lanes.len() - 1
+            self.lanes.len().saturating_sub(1)
         });
         &mut self.lanes[index].1
     }

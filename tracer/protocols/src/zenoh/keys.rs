@@ -3,6 +3,7 @@
 use super::network::Mapping;
 use super::wire::WireExpr;
 use std::collections::HashMap;
+use wirelap_events::Saturate;
 
 /// Bytes of key expressions remembered for one side; what is declared beyond is not resolved.
 const MAX_BYTES: usize = 1 << 20;
@@ -26,17 +27,22 @@ impl Keys {
     /// Takes over a number.
     pub fn insert(&mut self, id: u16, expr: &[u8]) {
         self.remove(id);
-        let bytes = self.bytes + expr.len() + ENTRY_BYTES;
+        let bytes = self.bytes.saturating_add(expr.len()).saturating_add(ENTRY_BYTES);
         if bytes <= MAX_BYTES {
             self.exprs.insert(id, expr.into());
             self.bytes = bytes;
         }
     }
 
+    /// Bytes of memory that they take.
+    pub fn held_bytes(&self) -> usize {
+        self.bytes
+    }
+
     /// Forgets a number.
     pub fn remove(&mut self, id: u16) {
         if let Some(expr) = self.exprs.remove(&id) {
-            self.bytes -= expr.len() + ENTRY_BYTES;
+            self.bytes.shrink(expr.len().saturating_add(ENTRY_BYTES));
         }
     }
 

@@ -67,6 +67,10 @@ impl Protocol for Zenoh {
         survey::sight(head, transport == Transport::Tcp)
     }
 
+    fn greets(&self) -> bool {
+        false
+    }
+
     fn says_goodbye(&self) -> bool {
         true
     }

@@ -175,12 +175,12 @@ impl<'a> Message<'a> {
                 at.z32()?;
                 self.expr = at.expr(named, by_sender)?;
                 ["DeclareSubscriber", "DeclareQueryable", "DeclareToken"]
-                    [usize::from(declared / 2 - 1)]
+                    [usize::from((declared / 2).saturating_sub(1))]
             }
             withdrawn @ (3 | 5 | 7) => {
                 at.z32()?;
                 ["UndeclareSubscriber", "UndeclareQueryable", "UndeclareToken"]
-                    [usize::from(withdrawn / 2 - 1)]
+                    [usize::from((withdrawn / 2).saturating_sub(1))]
             }
             0x1A => "DeclareFinal",
             _ => return Err(Stop::Malformed),

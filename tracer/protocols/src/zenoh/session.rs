@@ -7,6 +7,7 @@ use super::survey;
 use super::transport::{Terms, VERSION};
 use super::wire::{Cursor, Read, id};
 use crate::{Connection, FrameSink, Pdu, PduLen, Side};
+use wirelap_events::Total;
 
 /// What one end declared and has not finished.
 #[derive(Debug, Default)]
@@ -112,6 +113,13 @@ impl Session {
 }
 
 impl Connection for Session {
+    fn held_bytes(&self) -> usize {
+        self.ends
+            .iter()
+            .map(|end| end.keys.held_bytes().saturating_add(end.fragments.held_bytes()))
+            .total()
+    }
+
     fn pdu_len(&self, side: Side, head: &[u8]) -> PduLen {
         let prefix = self.prefix(side, head);
         let len = match (prefix, head) {
@@ -125,7 +133,7 @@ impl Connection for Session {
         match len {
             0 => PduLen::Invalid,
             _ if head.len() > prefix && !possible => PduLen::Invalid,
-            len => PduLen::Known(u64::from(len) + prefix as u64),
+            len => PduLen::Known(u64::from(len).saturating_add(prefix as u64)),
         }
     }
 

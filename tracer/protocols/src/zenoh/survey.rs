@@ -102,12 +102,12 @@ pub fn sight(head: &[u8], is_stream: bool) -> Look {
         return Look::Pdu(Sight::new(head.len() as u64, SCOUTING_BITS));
     }
     let (prefix, len, body) = match head.split_first_chunk::<2>() {
-        _ if !is_stream => (0, head.len() as u64, head),
+        _ if !is_stream => (0_u64, head.len() as u64, head),
         None => return Look::Short,
         Some((len, body)) => (2, u64::from(u16::from_le_bytes(*len)), body),
     };
     let bytes = usize::try_from(len).ok().and_then(|len| body.get(..len)).unwrap_or(body);
-    let sight = |bits| Sight::new(prefix + len, bits);
+    let sight = |bits| Sight::new(prefix.saturating_add(len), bits);
     match batch(bytes, len) {
         Evidence::Short if (bytes.len() as u64) < len.min(64) => Look::Short,
         Evidence::None | Evidence::Short => Look::No,

@@ -8,6 +8,7 @@
 //! ```
 
 use crate::Reader;
+use wirelap_events::Saturate;
 
 /// The flag that every header byte has: extensions follow.
 pub const FLAG_Z: u8 = 0x80;
@@ -47,7 +48,7 @@ impl<'a> Cursor<'a> {
 
     /// Bytes moved over so far, counted from the front of the outermost cursor.
     pub fn position(&self) -> u64 {
-        self.captured.position() as u64 + self.beyond
+        (self.captured.position() as u64).saturating_add(self.beyond)
     }
 
     /// Bytes up to the end, captured or not.
@@ -135,9 +136,9 @@ impl<'a> Cursor<'a> {
         if n > self.remaining() {
             return Err(Stop::Malformed);
         }
-        let (beyond, end) = (self.beyond, self.position() + n);
+        let (beyond, end) = (self.beyond, self.position().saturating_add(n));
         let captured = self.captured.sub_up_to(usize::try_from(n).unwrap_or(usize::MAX));
-        self.beyond += n - captured.remaining() as u64;
+        self.beyond.grow(n.saturating_sub(captured.remaining() as u64));
         Ok(Cursor { captured, beyond, end })
     }
 

@@ -42,7 +42,7 @@ impl Zmtp {
             return out.frame(&control(name, Class::Opaque, part.range));
         }
         let sender = self.sockets[side as usize];
-        let receiver = self.sockets[1 - side as usize];
+        let receiver = self.sockets[1_usize.saturating_sub(side as usize)];
         let assembly = &mut self.messages[side as usize];
         if assembly.is_between()
             && let Some(name) = subscription(sender, receiver, &part)
@@ -116,7 +116,7 @@ impl Connection for Zmtp {
 
     /// Only PUB, XPUB and RADIO send a message to many (RFC 29); all others choose a receiver for each.
     fn makes_copies(&self, from: Side) -> bool {
-        match (self.sockets[from as usize], self.sockets[1 - from as usize]) {
+        match (self.sockets[from as usize], self.sockets[1_usize.saturating_sub(from as usize)]) {
             (Some(sender), _) => sender == Socket::Publisher,
             (None, Some(receiver)) => receiver == Socket::Subscriber,
             (None, None) => true,

@@ -70,7 +70,9 @@ pub(super) fn pdu_len(head: &[u8]) -> PduLen {
     match (major, next) {
         (3.., b'A'..=b'Z') => PduLen::Known(GREETING_BYTES),
         (1.., 0) => reader.u8().map_or(PduLen::Need(VERSION_BYTES + 1), |identity| {
-            PduLen::Known(VERSION_BYTES as u64 + 1 + u64::from(identity))
+            PduLen::Known(
+                (VERSION_BYTES as u64).saturating_add(1).saturating_add(u64::from(identity)),
+            )
         }),
         _ => PduLen::Invalid,
     }

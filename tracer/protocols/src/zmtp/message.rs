@@ -13,6 +13,7 @@
 //! payload; the payload of the parts after them counts as one, laid end to end.
 
 use super::command::Socket;
+use wirelap_events::Saturate;
 use wirelap_events::{ByteRange, Data, Offset};
 
 /// What is kept of the payload of a message in several parts: enough to tell messages apart.
@@ -189,7 +190,7 @@ impl Assembly {
                 if part.has_more || self.payload_len > 0 {
                     self.keep(part);
                 }
-                self.payload_len += part.len;
+                self.payload_len.grow(part.len);
             }
         }
     }
@@ -198,7 +199,7 @@ impl Assembly {
         if self.is_cut {
             return;
         }
-        let room = KEPT_PAYLOAD - self.payload.len();
+        let room = KEPT_PAYLOAD.saturating_sub(self.payload.len());
         let kept = part.body.get(..room).unwrap_or(part.body);
         self.payload.extend_from_slice(kept);
         self.is_cut = (kept.len() as u64) < part.len;

@@ -19,6 +19,7 @@ mod message;
 
 use crate::{Connection, Look, PduLen, Protocol, Recognition, Sight, Topology};
 use frame::Header;
+use wirelap_events::Saturate;
 use wirelap_events::Transport;
 
 /// ZMTP, as the registry lists it.
@@ -85,7 +86,7 @@ fn middle(head: &[u8]) -> Recognition {
         if header.is_command() {
             return Recognition::Yes;
         }
-        frames += 1;
+        frames.grow(1);
         rest = tail;
         match rest {
             [] if frames >= ENOUGH_FRAMES => return Recognition::Yes,
@@ -114,7 +115,7 @@ fn sight(head: &[u8]) -> Look {
         Err(PduLen::Need(_)) => return Look::Short,
         Err(_) => return Look::No,
     };
-    if header.is_command() && head.len() < header.bytes + 8 && header.body >= 8 {
+    if header.is_command() && head.len() < header.bytes.saturating_add(8) && header.body >= 8 {
         return Look::Short;
     }
     let Some(header) = frame::strict(head) else { return Look::No };

@@ -47,7 +47,7 @@ fn a_port_decides_where_bytes_do_not() {
     let response = b"\0\0\0\x0b\0\0\0\x07\0\0\0\0\0\0\0";
     let choice = |port| choose(TCP, response, false, [port, 40_000]);
     assert!(matches!(choice(9092), Choice::Protocol(kafka) if kafka.name() == "kafka"));
-    assert!(matches!(choice(9093), Choice::Unknown));
+    assert!(matches!(choice(9093), Choice::Possible));
 }
 
 #[test]

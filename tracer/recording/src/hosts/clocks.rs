@@ -54,9 +54,9 @@ pub struct Uneven;
 impl Clocks {
     /// A time of the second clock, by the first one.
     pub fn to_first(&self, at: Nanos) -> Nanos {
-        let even = i128::from(at.0) - i128::from(self.offset);
+        let even = i128::from(at.0).saturating_sub(i128::from(self.offset));
         let rate = self.drift / 1e9;
-        let since = (even - i128::from(self.start.0)) as f64;
+        let since = even.saturating_sub(i128::from(self.start.0)) as f64;
         #[expect(clippy::cast_possible_truncation, reason = "`as` saturates")]
         let drifted = (since * rate / (1.0 + rate)).round() as i128;
         Nanos(u64::try_from(even.saturating_sub(drifted)).unwrap_or(0))
@@ -155,7 +155,7 @@ impl Band {
     /// In seconds after the first sample, and nanoseconds more than that.
     fn of(samples: &[Sample], first: Sample) -> Band {
         let point = |sample: &Sample| {
-            let later = i128::from(sample.later) - i128::from(first.later);
+            let later = i128::from(sample.later).saturating_sub(i128::from(first.later));
             ((sample.at - first.at).as_secs_f64(), later as f64)
         };
         let side = |way| samples.iter().filter(move |s| s.from_first == way).map(point).collect();
@@ -225,7 +225,7 @@ fn excess(points: &[Point], level: impl Fn(&Point) -> f64) -> Option<f64> {
     if least.len() < 2 {
         return None;
     }
-    Some(least[(least.len() * 3).div_ceil(4) - 1] - least[0])
+    Some(least[least.len().saturating_mul(3).div_ceil(4).saturating_sub(1)] - least[0])
 }
 
 #[cfg(test)]

@@ -71,8 +71,12 @@ impl Renumbering {
         let is_first = before == 0;
         Renumbering {
             number,
-            long: if is_first { 0 } else { ELSEWHERE ^ u64::from(before - 1) << 56 },
-            netns: if is_first { 0 } else { ELSEWHERE_NETNS ^ u32::from(before - 1) << 24 },
+            long: if is_first { 0 } else { ELSEWHERE ^ u64::from(before.saturating_sub(1)) << 56 },
+            netns: if is_first {
+                0
+            } else {
+                ELSEWHERE_NETNS ^ u32::from(before.saturating_sub(1)) << 24
+            },
             // The highest bits of the 4096 that the correlator tells apart.
             cpu: u16::from(before).reverse_bits() >> 4,
         }

@@ -5,6 +5,7 @@ use super::token::token;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::net::IpAddr;
 use wirelap_events::{Event, Nanos, Packet};
+use wirelap_events::{Saturate, Total};
 
 /// Packets that are kept of two captures each. Beyond, half of all are left out, the same ones in each capture.
 const LIMIT: usize = 1 << 18;
@@ -71,7 +72,7 @@ pub struct Survey {
 impl Survey {
     /// Of one of so many captures.
     pub fn of(captures: usize) -> Survey {
-        let limit = (2 * LIMIT / captures.max(2)).max(LEAST);
+        let limit = (2 * LIMIT).checked_div(captures.max(2)).unwrap_or(0).max(LEAST);
         Survey { seen: FxHashMap::default(), zeros: 0, limit, span: None }
     }
 
@@ -92,7 +93,7 @@ impl Survey {
             })
             .or_insert(seen);
         while self.seen.len() > self.limit {
-            self.thin(self.zeros + 1);
+            self.thin(self.zeros.saturating_add(1));
         }
     }
 
@@ -110,10 +111,10 @@ impl Survey {
     pub(super) fn common_addresses(&self) -> FxHashSet<u32> {
         let mut counts = FxHashMap::<u32, usize>::default();
         for seen in self.seen.values() {
-            *counts.entry(seen.from).or_default() += 1;
-            *counts.entry(seen.to).or_default() += 1;
+            counts.entry(seen.from).or_default().grow(1);
+            counts.entry(seen.to).or_default().grow(1);
         }
-        let most = self.seen.len() / 10 * 9;
+        let most = (self.seen.len() / 10).saturating_mul(9);
         counts.into_iter().filter(|&(_, count)| count > most).map(|(address, _)| address).collect()
     }
 
@@ -214,7 +215,8 @@ pub fn common(first: &mut Survey, second: &mut Survey, addresses: &Addresses) ->
 fn pairs(first: &Survey, second: &Survey) -> Vec<Pair> {
     let pair = |(token, seen): (&u64, &Seen)| {
         let other = second.seen.get(token).filter(|other| !other.repeated && !seen.repeated)?;
-        let later = i64::try_from(i128::from(other.at.0) - i128::from(seen.at.0)).ok()?;
+        let later =
+            i64::try_from(i128::from(other.at.0).saturating_sub(i128::from(seen.at.0))).ok()?;
         let theirs = (other.from, other.to);
         Some(Pair { at: seen.at, later, from: seen.from, to: seen.to, theirs })
     };
@@ -226,13 +228,13 @@ fn comparable(first: &Survey, second: &Survey) -> usize {
     let count = |survey: &Survey| {
         let mut counts = FxHashMap::<(u32, u32), usize>::default();
         for seen in survey.seen.values().filter(|seen| !seen.repeated) {
-            *counts.entry((seen.from, seen.to)).or_default() += 1;
+            counts.entry((seen.from, seen.to)).or_default().grow(1);
         }
         counts
     };
     let (first, second) = (count(first), count(second));
     let least = |(way, count): (&_, &usize)| second.get(way).map(|other| *count.min(other));
-    first.iter().filter_map(least).sum()
+    first.iter().filter_map(least).total()
 }
 
 /// The addresses of the first host and of the second, of those that talk to each other. What the first sends comes later by the
@@ -245,8 +247,12 @@ fn hosts(pairs: &[Pair]) -> (Vec<u32>, Vec<u32>) {
         last.insert((pair.from, pair.to), pair.later);
         let Some(answer) = last.get(&(pair.to, pair.from)) else { continue };
         let (low, high) = (pair.from.min(pair.to), pair.from.max(pair.to));
-        let vote = (pair.later - answer).signum();
-        *votes.entry((low, high)).or_default() += if pair.from == low { vote } else { -vote };
+        let vote = pair.later.saturating_sub(*answer).signum();
+        votes.entry((low, high)).or_default().grow(if pair.from == low {
+            vote
+        } else {
+            vote.saturating_neg()
+        });
     }
     let (mut ours, mut theirs) = (Vec::new(), Vec::new());
     for ((low, high), vote) in votes.into_iter().filter(|(_, vote)| *vote != 0) {

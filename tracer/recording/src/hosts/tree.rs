@@ -59,12 +59,13 @@ impl Chain {
         }
         let there = Nanos(sum.start.0.saturating_add_signed(sum.offset));
         sum.start = self.to_first(there);
-        sum.offset = i64::try_from(i128::from(there.0) - i128::from(sum.start.0)).unwrap_or(0);
+        sum.offset =
+            i64::try_from(i128::from(there.0).saturating_sub(i128::from(sum.start.0))).unwrap_or(0);
         for step in between {
             sum.drift += step.drift;
             sum.drift_within += step.drift_within;
-            sum.within = sum.within + step.within;
-            sum.at_most = sum.at_most + step.at_most;
+            sum.within += step.within;
+            sum.at_most += step.at_most;
             sum.samples = sum.samples.min(step.samples);
             sum.span = sum.span.min(step.span);
         }

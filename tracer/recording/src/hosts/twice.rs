@@ -5,6 +5,7 @@ use crate::{Entry, Recording};
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 use std::io::Read;
+use wirelap_events::Saturate;
 use wirelap_events::{Body, Event, FlowKey, Nanos, NetNs, PacketHook};
 
 /// Packets that are looked at to find out.
@@ -27,11 +28,11 @@ pub fn is_twice<R: Read>(recording: &mut Recording<R>) -> bool {
             return false;
         }
         if let Some(token) = token(&packet) {
-            *counts.entry(token).or_default() += 1;
+            counts.entry(token).or_default().grow(1);
         }
     }
     let twice = counts.values().filter(|&&count| count == 2).count();
-    counts.len() >= FEW && twice * 10 >= counts.len() * 7
+    counts.len() >= FEW && twice.saturating_mul(10) >= counts.len().saturating_mul(7)
 }
 
 /// Takes the first sighting of a packet for its sending, and the second for its receipt.

@@ -7,6 +7,7 @@ use crate::captured::{Captured, Form, Interface, Own, captured, event};
 use crate::headers::Other;
 use std::io::Read;
 use std::ops::Range;
+use wirelap_events::Saturate;
 use wirelap_events::{Event, Nanos, PacketHook};
 
 /// The longest packet of the classic format that is read.
@@ -21,13 +22,13 @@ impl<R: Read> Recording<R> {
             self.bad("a packet that cannot be read, or of an interface that was not described");
             return;
         };
-        let options = frame.len - 4 - body.rest.0.len();
+        let options = frame.len.saturating_sub(4).saturating_sub(body.rest.0.len());
         let place = (form != Form::Simple).then_some((Nanos(captured.at), options));
         let mut own = None;
         let mut direction = None;
         loop {
             // An option's value stands behind its number and length.
-            let start = block.len() - body.rest.0.len();
+            let start = block.len().saturating_sub(body.rest.0.len());
             let Some((number, value)) = body.next() else { break };
             match number {
                 option::CUSTOM if own.is_none() => {
@@ -53,14 +54,14 @@ impl<R: Read> Recording<R> {
         let counts = &mut self.counts;
         match packet {
             Ok((event, payload, own)) => {
-                counts.packets += 1;
-                counts.own += u64::from(own);
+                counts.packets.grow(1);
+                counts.own.grow(u64::from(own));
                 self.packet = Some((event, payload));
             }
-            Err(Other::Protocol) => counts.other += 1,
-            Err(Other::Fragment) => counts.fragments += 1,
-            Err(Other::Cut) => counts.cut += 1,
-            Err(Other::Link) => counts.unknown_link += 1,
+            Err(Other::Protocol) => counts.other.grow(1),
+            Err(Other::Fragment) => counts.fragments.grow(1),
+            Err(Other::Cut) => counts.cut.grow(1),
+            Err(Other::Link) => counts.unknown_link.grow(1),
         }
     }
 
@@ -83,7 +84,14 @@ impl<R: Read> Recording<R> {
             return;
         }
         let Some(&head) = self.input.bytes().first_chunk::<16>() else { return };
-        let word = |at: usize| order.u32([head[at], head[at + 1], head[at + 2], head[at + 3]]);
+        let word = |at: usize| {
+            order.u32([
+                head[at],
+                head[at.saturating_add(1)],
+                head[at.saturating_add(2)],
+                head[at.saturating_add(3)],
+            ])
+        };
         let (seconds, part, len, original) = (word(0), word(4), word(8), word(12));
         if len > MOST_CLASSIC {
             self.ended = true;
@@ -92,25 +100,27 @@ impl<R: Read> Recording<R> {
             return;
         }
         let len = len as usize;
-        if !self.have(16 + len, "a packet") {
+        if !self.have(len.saturating_add(16), "a packet") {
             return;
         }
-        self.done = 16 + len;
+        self.done = len.saturating_add(16);
         let (seconds, part) = (u64::from(seconds), u64::from(part));
         let captured = Captured {
             interface: Interface { link, resolution: 9, offset: 0, place: None },
             number: 0,
-            at: seconds * 1_000_000_000 + part * fraction,
-            bytes: 16..16 + len,
+            at: seconds.saturating_mul(1_000_000_000).saturating_add(part.saturating_mul(fraction)),
+            bytes: 16..len.saturating_add(16),
             original,
         };
         self.whole = Some(Whole::ClassicPacket {
-            units: seconds * (1_000_000_000 / fraction.max(1)) + part,
+            units: seconds
+                .saturating_mul(1_000_000_000_u64.checked_div(fraction.max(1)).unwrap_or(0))
+                .saturating_add(part),
             at: Nanos(captured.at),
             len,
             original,
         });
-        let packet = &self.input.bytes()[..16 + len];
+        let packet = &self.input.bytes()[..len.saturating_add(16)];
         let event = event(packet, &captured, None, None, self.counts.packets);
         self.take(event);
     }

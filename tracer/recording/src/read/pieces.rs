@@ -69,7 +69,7 @@ impl<R: Read> Recording<R> {
                 (block::SECTION, None)
             }
             Whole::ClassicPacket { units, at, len, original } => {
-                let bytes = self.input.range(16..16 + len);
+                let bytes = self.input.range(16..len.saturating_add(16));
                 (block::PACKET, Some((at, classic_packet(blocks, units, bytes, original))))
             }
         };
@@ -92,7 +92,7 @@ fn header(blocks: &mut Blocks, header: &[u8], order: Order, fraction: u64) {
     if link & HAS_CHECK_SUM != 0 {
         // Told in 16-bit words.
         let [high, ..] = link.to_be_bytes();
-        blocks.option(option::CHECK_SUM, &[(high >> 4) * 2]);
+        blocks.option(option::CHECK_SUM, &[(high >> 4).saturating_mul(2)]);
     }
     blocks.end_of_options();
     blocks.end();

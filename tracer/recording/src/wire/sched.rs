@@ -29,7 +29,7 @@ impl Wire for Wake {
         sleep.put(out);
         waker_comm.put(out);
         let last = others.iter().rposition(|holder| *holder != Holder::NOBODY);
-        let others = &others[..last.map_or(0, |last| last + 1)];
+        let others = &others[..last.map_or(0, |last| last.saturating_add(1))];
         put_unsigned(out, others.len() as u64);
         for holder in others {
             holder.put(out);

@@ -12,6 +12,7 @@ use super::cast::Cast;
 use super::words::{bar, cut, left, percents, signed};
 use crate::{RunResult, SegmentRow, human, why::TypicalRow};
 use std::fmt::Write;
+use wirelap_events::Total;
 
 /// Columns of a bar.
 const BAR: u32 = 22;
@@ -45,7 +46,7 @@ pub fn text(result: &RunResult, cast: &Cast<'_>) -> Option<String> {
         return None;
     }
     let mut shares: Vec<f64> = shown.iter().map(|row| row.share).collect();
-    shares.push(short.iter().map(|row| row.share).sum());
+    shares.push(short.iter().map(|row| row.share).total());
     let percents = percents(&shares);
     let mut out = format!("Where the time went: {what}\n");
     let mut leg = None;
@@ -61,9 +62,9 @@ pub fn text(result: &RunResult, cast: &Cast<'_>) -> Option<String> {
     {
         let percents = if *percents == 0 { "<1 %".into() } else { signed(*percents) };
         let steps = if rest == 1 { "one more step".into() } else { format!("{rest} more steps") };
-        let time = short.iter().map(|row| row.time_ns).sum::<Option<u64>>();
+        let time = short.iter().try_fold(0_u64, |sum, row| Some(sum.saturating_add(row.time_ns?)));
         let time = time.map(|ns| human::time_ns(Some(ns))).unwrap_or_default();
-        let steps = left(&steps, 16 + STEP + BAR as usize);
+        let steps = left(&steps, (16 + STEP).saturating_add(BAR as usize));
         let _ = writeln!(out, "{}", format!("  {steps} {percents:>5} {time:>9}").trim_end());
     }
     Some(out)

@@ -21,7 +21,7 @@ pub fn text(result: &RunResult, cast: &Cast<'_>) -> Option<String> {
         out.push_str(&hang("  ", line));
     }
     if known.len() > MOST {
-        out.push_str(&hang("  ", &format!("and {} more", known.len() - MOST)));
+        out.push_str(&hang("  ", &format!("and {} more", known.len().saturating_sub(MOST))));
     }
     Some(out)
 }

@@ -73,7 +73,7 @@ fn steps(message: &WorstMessage, cast: &Cast<'_>) -> Vec<String> {
         .collect();
     steps.sort_by_key(|&(_, _, time)| std::cmp::Reverse(time));
     // Steps are named until nine tenths of the time are.
-    let enough = message.one_way_ns - message.one_way_ns / 10;
+    let enough = message.one_way_ns.saturating_sub(message.one_way_ns / 10);
     let mut named = 0;
     let most = steps.into_iter().take(STEPS).take_while(|&(_, _, time)| {
         let missing = named < enough && time > 0;

@@ -59,7 +59,7 @@ fn blame(tail: &Tail, cast: &Cast<'_>) -> String {
     let large = |row: &&TailRow| row.share.abs() >= LEAST;
     let mut shown: Vec<&TailRow> = tail.rows.iter().filter(large).collect();
     shown.truncate(ROWS);
-    let rest = tail.rows.len() - shown.len();
+    let rest = tail.rows.len().saturating_sub(shown.len());
     let sum = |rows: &mut dyn Iterator<Item = &TailRow>| {
         rows.fold((0.0, 0), |(share, ns), row| {
             (share + row.share, row.excess_ns.saturating_add(ns))

@@ -50,7 +50,7 @@ fn coverage(result: &RunResult) -> String {
     let messages = &result.messages;
     // Of what passed between two windows nothing was to be followed.
     let (whole, which) = if is_sampled(result) {
-        (messages.matched + messages.uncovered, " in the traced windows")
+        (messages.matched.saturating_add(messages.uncovered), " in the traced windows")
     } else {
         (messages.delivered, "")
     };
@@ -72,7 +72,7 @@ fn coverage(result: &RunResult) -> String {
         ));
     }
     if messages.sent > messages.delivered && messages.delivered > 0 {
-        let missing = messages.sent - messages.delivered;
+        let missing = messages.sent.saturating_sub(messages.delivered);
         sides.push(format!("{} sent and not seen to arrive", counted(missing, "message")));
     }
     if messages.duplicates > 0 {
@@ -130,7 +130,7 @@ fn doubts(result: &RunResult) -> Vec<String> {
 }
 
 fn wrong(truth: &GroundTruth) -> u64 {
-    truth.violations + truth.order_violations + truth.unknown
+    truth.violations.saturating_add(truth.order_violations).saturating_add(truth.unknown)
 }
 
 fn clock(result: &RunResult, environment: &Environment) -> String {

@@ -1,6 +1,7 @@
 //! Counts, shares and names in ordinary words.
 
 pub use wirelap_correlate::trust::exact;
+use wirelap_events::{Saturate, Total};
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 use wirelap_correlate::VerdictKind;
@@ -25,12 +26,13 @@ fn plural(what: &str) -> String {
 pub fn percents(shares: &[f64]) -> Vec<i64> {
     let exact: Vec<f64> = shares.iter().map(|share| bounded(*share) * 100.0).collect();
     let mut percents: Vec<i64> = exact.iter().map(|value| whole(value.floor())).collect();
-    let sum: i64 = percents.iter().sum();
-    let missing = usize::try_from(whole(exact.iter().sum::<f64>().round()) - sum).unwrap_or(0);
+    let sum: i64 = percents.iter().total();
+    let missing = usize::try_from(whole(exact.iter().total::<f64>().round()).saturating_sub(sum))
+        .unwrap_or(0);
     let mut order: Vec<usize> = (0..exact.len()).collect();
     order.sort_by(|&a, &b| (exact[b] - exact[b].floor()).total_cmp(&(exact[a] - exact[a].floor())));
     for &index in order.iter().take(missing) {
-        percents[index] += 1;
+        percents[index].grow(1);
     }
     percents
 }
@@ -100,7 +102,7 @@ pub fn cut(line: &str, columns: usize) -> String {
     }
     let mut used = 1;
     let fits = |c: &char| {
-        used += c.width().unwrap_or_default();
+        used.grow(c.width().unwrap_or_default());
         used <= columns
     };
     let mut out: String = line.chars().take_while(fits).collect();

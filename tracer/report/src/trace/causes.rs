@@ -48,8 +48,8 @@ impl Parts {
             let taken = part.left.min(rest);
             if taken > Nanos(0) {
                 causes.add(part, taken);
-                part.left = part.left - taken;
-                rest = rest - taken;
+                part.left -= taken;
+                rest -= taken;
             }
         }
         causes
@@ -72,7 +72,7 @@ impl Causes {
     fn add(&mut self, part: &Part, time: Nanos) {
         if let Cause::Of(kind) = part.cause {
             match self.kinds.iter_mut().find(|(of, _)| *of == kind) {
-                Some((_, sum)) => *sum = *sum + time,
+                Some((_, sum)) => *sum += time,
                 None => self.kinds.push((kind, time)),
             }
         }

@@ -3,6 +3,7 @@
 use super::json::Place;
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
+use wirelap_events::Saturate;
 use wirelap_events::{FlowKey, MessageId, Nanos, StageTimes, TaskId};
 
 /// Legs that are remembered; one that was forgotten is drawn again.
@@ -48,7 +49,7 @@ impl DrawnLegs {
     }
 
     pub fn new_id(&mut self) -> u64 {
-        self.ids += 1;
+        self.ids.grow(1);
         self.ids
     }
 

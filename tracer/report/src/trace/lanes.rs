@@ -51,7 +51,7 @@ impl Lanes {
         let mut lane = Lane::default();
         lane.take(from, to);
         self.0.push(lane);
-        Some(self.0.len() - 1)
+        Some(self.0.len().saturating_sub(1))
     }
 }
 

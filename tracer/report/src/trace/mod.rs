@@ -30,6 +30,7 @@ use serde::Serialize;
 use std::io::{self, Write};
 use tracks::{Track, Tracks};
 use wirelap_correlate::Snapshot;
+use wirelap_events::Saturate;
 use wirelap_events::{Body, Delivery, Event, Leg, Nanos, Segment, Span, Stage, TxState};
 
 /// What times count from lies so long before the first event: what led to it happened before.
@@ -157,7 +158,7 @@ impl<W: Write> TraceWriter<W> {
             return Ok(());
         };
         if self.events.time(from).is_none() {
-            self.totals.left_out += 1;
+            self.totals.left_out.grow(1);
             return Ok(());
         }
         let place = self.tracks.take(Track::Messages(delivery.group), from, to);
@@ -172,7 +173,7 @@ impl<W: Write> TraceWriter<W> {
             since = Key::times(&leg.times).1.or(since);
         }
         let Some(place) = place else {
-            self.totals.left_out += 1;
+            self.totals.left_out.grow(1);
             return Ok(());
         };
         let args = MessageArgs {
@@ -182,11 +183,11 @@ impl<W: Write> TraceWriter<W> {
             payload_bytes: delivery.payload_len,
             one_way_ns: delivery.one_way().map(|time| time.0),
             from: delivery.legs[0].flow.src.to_string(),
-            to: delivery.legs[delivery.legs.len() - 1].flow.dst.to_string(),
+            to: delivery.legs[delivery.legs.len().saturating_sub(1)].flow.dst.to_string(),
             leg_ids,
         };
-        self.totals.messages += 1;
-        self.totals.slices += 1;
+        self.totals.messages.grow(1);
+        self.totals.slices.grow(1);
         self.events.slice(place, (topic.unwrap_or("message"), "message"), (from, to), &args)
     }
 
@@ -232,9 +233,9 @@ impl<W: Write> TraceWriter<W> {
         let mut previous = shown.before;
         let mut arrow = None;
         for visit in spans.chunk_by(|a, b| a.0 == b.0) {
-            let (from, to) = (visit[0].1.from, visit[visit.len() - 1].1.to);
+            let (from, to) = (visit[0].1.from, visit[visit.len().saturating_sub(1)].1.to);
             let Some(place) = self.tracks.take(visit[0].0, from, to) else {
-                self.totals.left_out += visit.len() as u64;
+                self.totals.left_out.grow(visit.len() as u64);
                 continue;
             };
             for (_, span) in visit {
@@ -263,13 +264,13 @@ impl<W: Write> TraceWriter<W> {
             message: delivery.message.0,
             topic,
             payload_bytes: delivery.payload_len,
-            leg: index + 1,
+            leg: index.saturating_add(1),
             leg_id: id,
             cause_ns,
             cpu_held_by: holder.map(|h| format!("{} ({})", h.comm.as_str(), h.task.tid.0)),
             cpu_held_ns: holder.map(|holder| holder.held.0),
         };
-        self.totals.slices += 1;
+        self.totals.slices.grow(1);
         self.events.slice(place, (span.segment.name(), "segment"), (span.from, span.to), &args)
     }
 

@@ -158,7 +158,7 @@ impl Tracks {
             .or_insert_with(|| Lined { lanes: Lanes::default(), tids: Vec::new() });
         let lane = lined.lanes.take(from, to)?;
         if lane == lined.tids.len() {
-            let own = OWN + u32::try_from(self.lane_order.len()).unwrap_or(0);
+            let own = OWN.saturating_add(u32::try_from(self.lane_order.len()).unwrap_or(0));
             let tid = match track {
                 Track::Thread(task) if lane == 0 => task.tid.0,
                 _ => own,
@@ -180,7 +180,7 @@ impl Tracks {
             order.push(group);
             match group {
                 Group::Process(pid) => pid.0,
-                _ => OWN + u32::try_from(order.len()).unwrap_or(0),
+                _ => OWN.saturating_add(u32::try_from(order.len()).unwrap_or(0)),
             }
         })
     }
@@ -205,7 +205,7 @@ impl Tracks {
             };
             let mut name = track.name(names);
             if lane > 0 {
-                name = format!("{name} [{}]", lane + 1);
+                name = format!("{name} [{}]", lane.saturating_add(1));
             }
             out.name_lane(Place { pid, tid }, &name, index)?;
         }

@@ -206,7 +206,7 @@ impl Since {
         let limited = |ns: u64| i64::try_from(ns).unwrap_or(i64::MAX);
         match at.0.checked_sub(self.0.0) {
             Some(after) => limited(after),
-            None => -limited(self.0.0 - at.0),
+            None => limited(self.0.0.saturating_sub(at.0)).saturating_neg(),
         }
     }
 

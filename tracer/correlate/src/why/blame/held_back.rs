@@ -59,6 +59,9 @@ fn full_window(tx: TxState, waiting: u32, segments: u32) -> Option<Kind> {
 
 /// Whether most of the time is what the pacing rate makes of so many bytes.
 fn is_paced(tx: TxState, waiting: u32, time: Nanos) -> bool {
-    let spread = u128::from(waiting) * 1_000_000_000 / u128::from(tx.pacing.max(1));
+    let spread = u128::from(waiting)
+        .saturating_mul(1_000_000_000)
+        .checked_div(u128::from(tx.pacing.max(1)))
+        .unwrap_or(0);
     tx.pacing > 0 && spread >= u128::from(time.0) / 2
 }

@@ -1,0 +1,92 @@
+//! `OpenVPN` over TCP (the project's "Network protocol", `ssl_pkt.h`).
+//!
+//! ```text
+//! +------------+-----------------+------------+-------------+-------------------------------+
+//! | length u16 | opcode, 5 bits; | session, 8 | n, and n ×  | if n > 0: the other's session | packet u32   control
+//! |            | key, 3 bits     |            | packet u32  |                               |
+//! +------------+-----------------+------------+-------------+-------------------------------+
+//! | length u16 | opcode and key  | peer, 3 (version 2) | packet u32, which counts up        |              data
+//! +------------+-----------------+---------------------+------------------------------------+
+//! ```
+
+use super::ForeignName;
+use crate::Reader;
+
+/// Opcodes of data, versions 1 and 2.
+const DATA_1: u8 = 6;
+const DATA_2: u8 = 9;
+
+/// An acknowledgement has no packet number of its own.
+const ACK: u8 = 5;
+
+/// A packet number of the control channel that is larger is none: it ends within a few hundred.
+const FEW: u32 = 1 << 16;
+
+/// One direction.
+#[derive(Debug, Default)]
+pub(super) struct Tunnel {
+    /// Opcode, key and peer of the last data packet, and its number.
+    last: Option<([u8; 4], u32)>,
+}
+
+impl Tunnel {
+    /// The name, if the last packet that starts in `bytes` tells it.
+    pub fn packet(&mut self, bytes: &[u8], missing: u64) -> Option<ForeignName> {
+        let mut rest = bytes;
+        let mut tells = false;
+        while let Some((len, body)) = rest.split_first_chunk::<2>() {
+            let len = usize::from(u16::from_be_bytes(*len));
+            let (packet, tail) = body.split_at_checked(len).unwrap_or((body, &[]));
+            let is_whole = packet.len() == len;
+            if !is_whole && len as u64 > (packet.len() as u64).saturating_add(missing) {
+                break;
+            }
+            tells = self.tells(packet);
+            if !tells && self.last.is_none() {
+                return None;
+            }
+            rest = tail;
+        }
+        tells.then(|| ForeignName { is_encrypted: true, ..ForeignName::of("OpenVPN", None) })
+    }
+
+    fn tells(&mut self, packet: &[u8]) -> bool {
+        let Some(opcode) = packet.first().map(|first| first >> 3) else { return false };
+        match opcode {
+            DATA_1 | DATA_2 => self.counts(packet, opcode),
+            1..=5 | 7 | 8 | 10 => is_control(packet, opcode).is_some(),
+            _ => false,
+        }
+    }
+
+    /// Whether a data packet's number is one more than the last one's.
+    fn counts(&mut self, packet: &[u8], opcode: u8) -> bool {
+        let mut reader = Reader::new(packet);
+        let Some(first) = reader.u8() else { return false };
+        let peer = if opcode == DATA_2 { reader.array::<3>() } else { Some([0; 3]) };
+        let (Some([a, b, c]), Some(number)) = (peer, reader.u32_be()) else { return false };
+        let this = [first, a, b, c];
+        let last = self.last.replace((this, number));
+        last.is_some_and(|last| last.0 == this && last.1.checked_add(1) == Some(number))
+    }
+}
+
+/// Whether a packet of the control channel has few numbers, all of them small.
+fn is_control(packet: &[u8], opcode: u8) -> Option<()> {
+    let mut reader = Reader::new(packet);
+    reader.skip(1)?;
+    let session = reader.array::<8>()?;
+    let acknowledged = reader.u8().filter(|count| *count <= 8)?;
+    for _ in 0..acknowledged {
+        reader.u32_be().filter(|number| *number < FEW)?;
+    }
+    if acknowledged > 0 {
+        reader.skip(8)?;
+    }
+    if opcode != ACK {
+        reader.u32_be().filter(|number| *number < FEW)?;
+    }
+    // What has nothing to count has shown nothing.
+    let has_numbers = opcode != ACK || acknowledged > 0;
+    (has_numbers && session != [0; 8]).then_some(())
+}

@@ -1,0 +1,14 @@
+//! A file whose events are changed on their way: the first eight bytes say how.
+
+#![no_main]
+
+#[path = "../pipeline.rs"]
+#[allow(clippy::cast_possible_truncation)]
+mod pipeline;
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+    let Some((seed, file)) = bytes.split_first_chunk::<8>() else { return };
+    let seed = u64::from_le_bytes(*seed);
+    let one_in = [1, 3, 20, 500][(seed % 4) as usize];
+    pipeline::run(file, Some((one_in, pipeline::Random::new(seed))));
+});
