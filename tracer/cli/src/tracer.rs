@@ -155,7 +155,7 @@ impl<S: DeliverySink + Send + 'static> Tracer<S> {
         })?;
         let hooks = hooks(&capture);
         let needed = capture.rights_still_needed(settings.alternates);
-        let needed = needed.iter().map(|&(_, bit)| 1 << bit).sum();
+        let needed = needed.iter().fold(0, |bits, &(_, bit)| bits | 1 << bit);
         let needed = CapabilitySet::from_bits_retain(needed);
         let config = wirelap_correlate::Config {
             decode: settings.decode.clone(),

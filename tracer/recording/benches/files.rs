@@ -61,7 +61,7 @@ fn message(number: u32) -> [Event<'static>; 6] {
     ];
     let mut at = Nanos(u64::from(number) * 50_000);
     bodies.map(|body| {
-        at = at + Nanos(2_000);
+        at += Nanos(2_000);
         Event { at, cpu: Cpu(1), body }
     })
 }

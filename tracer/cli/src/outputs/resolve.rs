@@ -69,7 +69,7 @@ pub fn resolve(path: &Path) -> io::Result<Place> {
                 if is_last && link.is_none() {
                     link = Some((walk.folder.try_clone()?, name));
                 }
-                walk.links += 1;
+                walk.links = walk.links.saturating_add(1);
                 if walk.links > LINKS {
                     return Err(Errno::LOOP.into());
                 }
