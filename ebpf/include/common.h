@@ -98,6 +98,12 @@ struct {
 	__type(value, struct sock_state);
 } sockets SEC(".maps");
 
+/* A datagram: its packet's memory (skb->head), which others have before and after it, and a time at which it was its. */
+struct datagram {
+	__u64 head;
+	__u64 at;
+};
+
 /* What is known of a thread. */
 struct task_state {
 	__u64 woken;    /* time of a wakeup whose switch-in has not come yet, or 0 */
@@ -118,6 +124,7 @@ struct task_state {
 	__u64 group;        /* the task_group that had none left when it began, or 0 */
 	__u32 call;         /* the number of the system call that it sleeps in; ~0: not known */
 	__u32 unused;
+	struct datagram taken; /* by the receive call in progress */
 };
 
 struct {
@@ -130,6 +137,8 @@ struct {
 /* What a CPU did last. Softirqs interrupt tasks, so a reader checks that it is still about the same. */
 struct cpu_state {
 	__u64 rx_head; /* the packet received last: its skb->head … */
+	__u64 rx_at;   /* … when it was reported, 0 if it was not … */
+	__u64 rx_told; /* … the socket that was told of it last … */
 	__u32 rx_netns;
 	__u16 rx_port; /* … and destination port */
 	__u8 rx_transport;

@@ -1,24 +1,49 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Which datagram a read takes. No hook at a UDP socket's reader sees the packet (a linear one is copied
- * without a tracepoint), so each socket's queue is kept a second time here: packets enter at data ready
- * and leave at the exit of the receive call, first in, first out, like in udp_recvmsg().
+ * Which datagram a read takes: docs/decisions/0033. Memory is used again and again, so a datagram is named by its
+ * skb->head and a time at which it was there.
+ *
+ * Where functions can be traced, the function that takes it off the queue tells. Elsewhere no hook at a UDP socket's
+ * reader sees the packet. But the queue can be looked at: what is first in it when nobody takes anything is what the
+ * next read takes. The exit of a read looks, and where that finds none, the CPU that announces the next one. What
+ * nobody saw in the queue is not known.
  */
 #ifndef WL_DATAGRAMS_H
 #define WL_DATAGRAMS_H
 
-/* Default receive buffers (net.core.rmem_default) hold fewer. */
-#define DATAGRAMS 512
+/* One more than wl_settings.attached when datagram_taken() ran last: it is attached, and nothing else is needed. */
+volatile __u32 sees_taken = 0;
 
+static __always_inline bool is_taken_seen(const struct wl_settings *s)
+{
+	return sees_taken == s->attached + 1;
+}
+
+/* A read call is over sooner than this after it has taken its datagram. */
+#define LONGEST_READ 1000000000ull
+
+/*
+ * Who may write `announced`: LOOKS_OPEN anybody, who then is CLAIMED until it is SEEN. If the read ends before that,
+ * the claim is ABANDONED, and until its owner has noticed nobody else may write. The number above these bits
+ * changes with each read: what was seen before it is not put down after it.
+ */
+enum looks { LOOKS_OPEN = 0, CLAIMED = 1, SEEN = 2, LOOKS_CLOSED = 3, ABANDONED = 4 };
+#define LOOKS 7
+#define NEXT_LOOK 8
+
+/* What is known of a socket's queue. */
 struct datagram_queue {
-	__u64 self;     /* whose queue this is: tells a copy from the original */
-	__u32 head;     /* number of the first packet that was not read */
-	__u32 tail;     /* one past the number of the last packet */
-	__u32 reader;   /* the thread that read last */
-	__u32 attached; /* since when it was kept without a gap: wl_settings.attached */
-	__u32 known;    /* number of the first packet that was seen coming */
+	__u64 self;       /* whose queue this is: tells a copy from the original */
+	__u64 looks;      /* enum looks, and a number */
+	__u64 other_read; /* when a thread read after another had, or 0 */
+	__u64 bad;        /* value of bad_checksums at the last read */
+	__u32 attached;   /* wl_settings.attached and .open: since when nothing was missed */
+	__u32 window;
+	__u32 reader; /* the thread that read last */
 	__u32 unused;
-	__u64 packets[DATAGRAMS]; /* skb->head by number; 0 if unknown */
+	struct datagram first; /* in the queue when the last read ended; head is 0 if none was */
+	struct datagram
+		announced; /* first in the queue when it was announced, if none was before */
 };
 
 struct {
@@ -28,60 +53,203 @@ struct {
 	__type(value, struct datagram_queue);
 } datagrams SEC(".maps");
 
-/* How many datagrams the kernel holds for the socket's readers. */
-static __always_inline __u32 queued_datagrams(struct sock *sk)
-{
-	struct udp_sock *udp = (void *)sk;
+/* Counts datagrams with wrong checksums, which leave their queues without being read. */
+volatile __u64 bad_checksums = 0;
 
-	return sk->sk_receive_queue.qlen + BPF_CORE_READ(udp, reader_queue.qlen);
+/* net/ipv4/udp.c __skb_recv_udp(): readers empty their own queue first, then the one that packets come to. */
+static __always_inline __u64 first_skb(struct sock *sk)
+{
+	__u64 own = (__u64)sk + bpf_core_field_offset(struct udp_sock, reader_queue);
+	__u64 common = (__u64)sk + bpf_core_field_offset(struct sock, sk_receive_queue);
+	__u64 skb = 0;
+
+	/* A raw socket may be of the same protocol, and has no such queues. */
+	if (sk->sk_type != SOCK_DGRAM)
+		return 0;
+	if (bpf_probe_read_kernel(&skb, sizeof(skb), (void *)own))
+		return 0;
+	if (skb != own)
+		return skb;
+	skb = (__u64)sk->sk_receive_queue.next;
+	return skb != common ? skb : 0;
 }
 
-/* At data ready: the packet is in the kernel's queue already. */
-static __always_inline void put_datagram(struct sock *sk, __u64 packet)
+/* The first datagram in the queue; false if there is none, or it may just be taken away. */
+static __always_inline bool look(struct sock *sk, struct datagram *out)
 {
-	struct datagram_queue *queue =
-		bpf_sk_storage_get(&datagrams, sk, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
-	__u32 number, attached = attachment();
+	__u64 skb = first_skb(sk);
 
+	out->head = 0;
+	if (!skb)
+		return false;
+	out->head = (__u64)BPF_CORE_READ((struct sk_buff *)skb, head);
+	out->at = bpf_ktime_get_ns();
+	if (first_skb(sk) == skb)
+		return true;
+	out->head = 0;
+	return false;
+}
+
+static __always_inline bool is_current(const struct datagram_queue *queue, struct sock *sk,
+				       const struct wl_settings *s)
+{
+	return queue->self == (__u64)sk && queue->attached == s->attached &&
+	       queue->window == s->open;
+}
+
+static __always_inline void start_queue(struct datagram_queue *queue, struct sock *sk,
+					const struct wl_settings *s)
+{
+	queue->attached = s->attached;
+	queue->window = s->open;
+	queue->self = (__u64)sk;
+}
+
+/* At data ready: packets are in the kernel's queue already. */
+static __always_inline void look_at_announced(struct sock *sk)
+{
+	struct wl_settings *s = get_settings();
+	struct datagram_queue *queue;
+	struct datagram first;
+	__u64 before;
+
+	if (!s || is_taken_seen(s))
+		return;
+	queue = bpf_sk_storage_get(&datagrams, sk, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!queue)
 		return;
-	if (queue->self != (__u64)sk || queue->attached != attached) {
-		/* What came before is unknown, but counts. */
-		__u32 before = queued_datagrams(sk);
-
-		queue->self = (__u64)sk;
-		queue->attached = attached;
-		queue->head = queue->tail;
-		queue->tail += before ? before - 1 : 0;
-		queue->known = queue->tail;
-	}
-	number = __sync_fetch_and_add(&queue->tail, 1);
-	queue->packets[number % DATAGRAMS] = packet;
+	if (!queue->self)
+		start_queue(queue, sk, s);
+	before = *(volatile __u64 *)&queue->looks;
+	if ((before & LOOKS) != LOOKS_OPEN || !look(sk, &first))
+		return;
+	if (__sync_val_compare_and_swap(&queue->looks, before, before | CLAIMED) != before)
+		return;
+	queue->announced = first;
+	if (__sync_val_compare_and_swap(&queue->looks, before | CLAIMED, before | SEEN) !=
+	    (before | CLAIMED))
+		__sync_lock_test_and_set(&queue->looks, before + NEXT_LOOK);
 }
 
-/* At the exit of a receive call; 0 if the packet is not known. */
-static __always_inline __u64 take_datagram(struct sock *sk, struct task_struct *task)
+/* A read has ended: what was put down before it holds no longer. */
+static __always_inline bool turn_over(struct datagram_queue *queue, bool is_found)
 {
-	struct datagram_queue *queue = bpf_sk_storage_get(&datagrams, sk, NULL, 0);
-	__u32 tail, number, last;
+	__u64 before, after;
+	int attempt;
 
-	if (!queue || queue->self != (__u64)sk || queue->attached != attachment())
-		return 0;
-	/* The tail first: what arrives in between must not look as if it had been read. */
-	tail = *(volatile __u32 *)&queue->tail;
-	last = tail - 1 - queued_datagrams(sk);
-	/*
-	 * A thread that reads alone has just taken `last`. If that is later than the head, some left
-	 * without a read (a bad checksum). If it is earlier, one is arriving just now.
-	 */
-	if (queue->reader == (__u32)task->pid && (__s32)(last - queue->head) > 0)
-		queue->head = last;
+	/* Others can get in the way twice: they claim, and they are done. */
+	for (attempt = 0; attempt < 3; attempt++) {
+		before = *(volatile __u64 *)&queue->looks;
+		if ((before & LOOKS) == ABANDONED)
+			return true;
+		after = before & ~(__u64)LOOKS;
+		if ((before & LOOKS) == CLAIMED)
+			after |= ABANDONED;
+		else
+			after += NEXT_LOOK + (is_found ? LOOKS_CLOSED : LOOKS_OPEN);
+		if (__sync_val_compare_and_swap(&queue->looks, before, after) == before)
+			return true;
+	}
+	return false;
+}
+
+/* Whether only this thread reads. Another that does may have taken a datagram, and not be back yet. */
+static __always_inline bool reads_alone(struct datagram_queue *queue, struct task_struct *task,
+					__u64 now)
+{
+	if (queue->reader && queue->reader != (__u32)task->pid)
+		queue->other_read = now;
 	queue->reader = task->pid;
-	number = __sync_fetch_and_add(&queue->head, 1);
-	if ((__s32)(tail - number) <= 0 || tail - number > DATAGRAMS ||
-	    (__s32)(number - queue->known) < 0)
+	return !queue->other_read || now - queue->other_read > LONGEST_READ;
+}
+
+/* At the exit of a receive call that has taken a datagram from the queue: which; the head is 0 if that is not known. */
+static __always_inline void leave_queue(struct sock *sk, struct task_struct *task,
+					struct datagram *out)
+{
+	struct wl_settings *s = get_settings();
+	__u64 bad = bad_checksums, now;
+	struct datagram_queue *queue;
+	struct datagram first;
+	bool is_known, is_found;
+
+	out->head = 0;
+	out->at = 0;
+	if (!s || !s->open)
+		return;
+	queue = bpf_sk_storage_get(&datagrams, sk, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (!queue)
+		return;
+	now = bpf_ktime_get_ns();
+	is_found = look(sk, &first);
+	is_known = is_current(queue, sk, s) && queue->bad == bad;
+	if (queue->first.head)
+		*out = queue->first;
+	else if ((*(volatile __u64 *)&queue->looks & LOOKS) == SEEN)
+		*out = queue->announced;
+	/* It was put down when this call had taken its own already. */
+	if (!queue->first.head && is_found && first.head == out->head)
+		is_known = false;
+	queue->first = first;
+	queue->bad = bad;
+	if (!is_current(queue, sk, s))
+		start_queue(queue, sk, s);
+	if (!reads_alone(queue, task, now))
+		is_known = false;
+	if (!turn_over(queue, is_found))
+		queue->other_read = now;
+	if (!is_known)
+		out->head = 0;
+}
+
+/*
+ * net/ipv4/udp.c: takes a datagram off the queue for all that read from a UDP socket. Without `int noblock` after the
+ * flags since 5.19 (ec095263a965).
+ */
+SEC("fexit/__skb_recv_udp")
+int BPF_PROG(datagram_taken, struct sock *sk, unsigned int flags, int *off, int *err,
+	     struct sk_buff *skb)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct wl_settings *s = get_settings();
+	struct sock_state *socket;
+	struct task_state *state;
+
+	if (!s || !s->open)
 		return 0;
-	return queue->packets[number % DATAGRAMS];
+	if (!is_taken_seen(s))
+		sees_taken = s->attached + 1;
+	if (!skb || (flags & MSG_PEEK))
+		return 0;
+	socket = bpf_sk_storage_get(&sockets, sk, NULL, 0);
+	if (!socket || socket->verdict != TRACED)
+		return 0;
+	state = bpf_task_storage_get(&tasks, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (!state)
+		return 0;
+	state->taken.head = (__u64)skb->head;
+	state->taken.at = bpf_ktime_get_ns();
+	return 0;
+}
+
+/* What a receive call that is over has taken; the head is 0 if that is not known. */
+static __always_inline void take_datagram(struct sock *sk, struct task_struct *task,
+					  struct datagram *out)
+{
+	struct wl_settings *s = get_settings();
+	struct task_state *state;
+
+	if (!s || !is_taken_seen(s)) {
+		leave_queue(sk, task, out);
+		return;
+	}
+	out->head = 0;
+	out->at = 0;
+	state = bpf_task_storage_get(&tasks, task, NULL, 0);
+	if (!state)
+		return;
+	*out = state->taken;
+	state->taken.head = 0;
 }
 
 #endif

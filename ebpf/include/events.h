@@ -165,7 +165,8 @@ struct wl_read {
 	struct wl_head head;
 	__u64 cookie;
 	struct wl_task task;
-	__u64 packet; /* datagrams */
+	__u64 packet; /* datagrams: skb->head, 0 if it is not known … */
+	__u64 seen;   /* … and a time at which that was this packet's */
 	__u32 end;    /* streams */
 	__u32 len;
 };
@@ -173,7 +174,8 @@ struct wl_read {
 struct wl_ready {
 	struct wl_head head;
 	__u64 cookie;
-	__u64 packet;  /* datagrams */
+	__u64 packet; /* datagrams, as in wl_read */
+	__u64 seen;
 	__u32 rcv_nxt; /* streams */
 	__u32 unused;
 };

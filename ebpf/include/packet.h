@@ -57,23 +57,31 @@ struct ip_piece {
 	__u16 more;   /* others follow */
 };
 
-/* RFC 791 §3.1. Returns the header's length. */
+/* A header says how long its packet is. What is not there is not believed: `bytes` is what is. */
+static __always_inline void shorten(__u32 *bytes, __u32 said)
+{
+	if (said < *bytes)
+		*bytes = said;
+}
+
+/* RFC 791 §3.1. Returns the header's length, 0 if that cannot be. */
 static __always_inline __u32 parse_ipv4(const __u8 *header, struct wl_packet *p, __u32 *ip_bytes,
 					struct ip_piece *piece)
 {
 	__u16 total = bpf_ntohs(*(__be16 *)(header + 2));
 	__u16 place = bpf_ntohs(*(__be16 *)(header + 6));
+	__u32 len = (header[0] & 0xf) * 4;
 
 	piece->id = *(__u16 *)(header + 4);
 	piece->offset = (place & 0x1fff) * 8;
 	piece->more = place & 0x2000;
-	if (total)
-		*ip_bytes = total;
+	if (total) /* BIG TCP's has no room for it */
+		shorten(ip_bytes, total);
 	p->flow.family = 4;
 	p->flow.transport = header[9];
 	*(__u32 *)p->flow.src = *(__u32 *)(header + 12);
 	*(__u32 *)p->flow.dst = *(__u32 *)(header + 16);
-	return (header[0] & 0xf) * 4;
+	return header[0] >> 4 == 4 && len >= 20 ? len : 0;
 }
 
 /* RFC 8200 §3, §4.5. Extension headers other than hop-by-hop and fragment are not followed. */
@@ -83,11 +91,13 @@ static __always_inline __u32 parse_ipv6(const __u8 *header, struct wl_packet *p,
 	__u16 payload = bpf_ntohs(*(__be16 *)(header + 4));
 
 	if (payload)
-		*ip_bytes = 40 + payload;
+		shorten(ip_bytes, 40 + payload);
 	p->flow.family = 6;
 	p->flow.transport = header[6];
 	__builtin_memcpy(p->flow.src, header + 8, 16);
 	__builtin_memcpy(p->flow.dst, header + 24, 16);
+	if (header[0] >> 4 != 6)
+		return 0;
 	if (header[6] == 0) { /* hop-by-hop options: how BIG TCP says its length */
 		p->flow.transport = header[40];
 		return 40 + 8 * (header[41] + 1);
@@ -104,22 +114,47 @@ static __always_inline __u32 parse_ipv6(const __u8 *header, struct wl_packet *p,
 	return 40;
 }
 
-static __always_inline void parse_transport(const __u8 *header, struct wl_packet *p, __u32 bytes)
+/* RFC 9293 §3.1. */
+static __always_inline bool parse_tcp(const __u8 *header, struct wl_packet *p, __u32 bytes)
+{
+	__u32 len = (header[12] >> 4) * 4;
+
+	if (len < 20 || len > bytes)
+		return false;
+	p->seq = bpf_ntohl(*(__be32 *)(header + 4));
+	p->ack = bpf_ntohl(*(__be32 *)(header + 8));
+	p->transport_header = len;
+	p->tcp_flags = header[13];
+	p->window = bpf_ntohs(*(__be16 *)(header + 14));
+	p->payload_len = bytes - len;
+	return true;
+}
+
+/* RFC 768; RFC 2675 §4: in IPv6, 0 is as long as the packet. The first of several fragments has less than it says. */
+static __always_inline bool parse_udp(const __u8 *header, struct wl_packet *p, __u32 bytes,
+				      bool has_more)
+{
+	__u32 len = bpf_ntohs(*(__be16 *)(header + 4));
+
+	if (!len && p->flow.family == 6)
+		len = bytes;
+	if (bytes < 8 || len < 8 || (len > bytes && !has_more))
+		return false;
+	shorten(&bytes, len);
+	p->seq = bpf_ntohl(*(__be32 *)(header + 4)); /* length and checksum: nearly unique */
+	p->transport_header = 8;
+	p->payload_len = bytes - 8;
+	return true;
+}
+
+/* False for what the stack throws away because of its lengths. */
+static __always_inline bool parse_transport(const __u8 *header, struct wl_packet *p, __u32 bytes,
+					    const struct ip_piece *piece)
 {
 	p->flow.sport = bpf_ntohs(*(__be16 *)header);
 	p->flow.dport = bpf_ntohs(*(__be16 *)(header + 2));
-	if (p->flow.transport == IPPROTO_TCP) {
-		p->seq = bpf_ntohl(*(__be32 *)(header + 4));
-		p->ack = bpf_ntohl(*(__be32 *)(header + 8));
-		p->transport_header = (header[12] >> 4) * 4;
-		p->tcp_flags = header[13];
-		p->window = bpf_ntohs(*(__be16 *)(header + 14));
-	} else {
-		p->seq =
-			bpf_ntohl(*(__be32 *)(header + 4)); /* length and checksum: nearly unique */
-		p->transport_header = 8;
-	}
-	p->payload_len = bytes > p->transport_header ? bytes - p->transport_header : 0;
+	return p->flow.transport == IPPROTO_TCP ? parse_tcp(header, p, bytes)
+						: parse_udp(header, p, bytes, piece->more);
 }
 
 /*
@@ -133,9 +168,9 @@ static __always_inline __u32 parse_ip(const __u8 *header, __be16 protocol, struc
 
 	p->ip_header = is_v4 ? parse_ipv4(header, p, ip_bytes, piece)
 			     : parse_ipv6(header, p, ip_bytes, piece);
-	if (p->ip_header < 20)
+	if (!p->ip_header || *ip_bytes < p->ip_header)
 		return 0;
-	*ip_bytes = *ip_bytes > p->ip_header ? *ip_bytes - p->ip_header : 0;
+	*ip_bytes -= p->ip_header;
 	return p->ip_header;
 }
 
@@ -152,23 +187,21 @@ static __always_inline __u32 read_ip(struct sk_buff *skb, __s32 offset, __u8 *he
 	if (skb->protocol == bpf_htons(ETH_P_IP) ? !read_skb(skb, offset, header, 40)
 						 : !read_skb(skb, offset, header, HEADER_BYTES))
 		return 0;
-	*ip_bytes = skb->len - offset;
+	*ip_bytes = (__s32)skb->len > offset ? skb->len - offset : 0;
 	return parse_ip(header, skb->protocol, p, ip_bytes, piece);
 }
 
 /* The header after the IP header, of whose packet `header` has the first bytes. */
 static __always_inline bool read_transport(struct sk_buff *skb, __s32 offset, __u8 *header,
-					   struct wl_packet *p, __u32 ip_bytes)
+					   struct wl_packet *p, __u32 ip_bytes,
+					   const struct ip_piece *piece)
 {
-	if (skb->protocol == bpf_htons(ETH_P_IPV6) && p->ip_header == 40) {
-		parse_transport(header + 40, p, ip_bytes);
-		return true;
-	}
+	if (skb->protocol == bpf_htons(ETH_P_IPV6) && p->ip_header == 40)
+		return parse_transport(header + 40, p, ip_bytes, piece);
 	/* Options or extension headers: the transport header is further back. */
 	if (p->ip_header != 20 && !read_skb(skb, offset + p->ip_header, header + 20, 20))
 		return false;
-	parse_transport(header + 20, p, ip_bytes);
-	return true;
+	return parse_transport(header + 20, p, ip_bytes, piece);
 }
 
 /*
@@ -184,7 +217,7 @@ static __always_inline bool parse_packet(struct sk_buff *skb, __s32 offset, stru
 
 	if (!read_ip(skb, offset, header, p, &ip_bytes, &piece) || piece.offset || !is_followed(p))
 		return false;
-	return read_transport(skb, offset, header, p, ip_bytes);
+	return read_transport(skb, offset, header, p, ip_bytes, &piece);
 }
 
 #include "fragments.h"
@@ -203,7 +236,7 @@ static __always_inline bool parse_any(struct sk_buff *skb, __s32 offset, struct 
 		       parse_refusal(skb, offset + p->ip_header, header, p, ip_bytes);
 	if (piece.offset)
 		return find_fragment(p, &piece, ip_bytes);
-	if (!read_transport(skb, offset, header, p, ip_bytes))
+	if (!read_transport(skb, offset, header, p, ip_bytes, &piece))
 		return false;
 	if (piece.more)
 		remember_fragment(p, &piece, (__u64)skb->head);

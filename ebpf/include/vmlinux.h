@@ -61,6 +61,8 @@ struct bpf_sock {
 
 /* include/linux/socket.h, include/net/tcp_states.h, include/uapi/linux/if_ether.h, …/in.h, …/if.h */
 enum { AF_INET = 2, AF_INET6 = 10 };
+enum { EAGAIN = 11 }; /* include/uapi/asm-generic/errno-base.h */
+enum { SOCK_DGRAM = 2 }; /* include/linux/net.h, but for MIPS */
 enum { MSG_PEEK = 0x2, MSG_ERRQUEUE = 0x2000, MSG_MORE = 0x8000 };
 enum { MSG_SENDPAGE_NOTLAST = 0x20000 };        /* until 6.4 */
 enum { TCP_NAGLE_OFF = 1, TCP_NAGLE_CORK = 2 }; /* include/net/tcp.h */
@@ -107,14 +109,17 @@ struct sock_common {
 	struct cookie_counter skc_cookie;
 };
 
+struct sk_buff;
+
 struct sk_buff_head {
-	__u32 qlen;
+	struct sk_buff *next;
 };
 
 struct sock {
 	struct sock_common __sk_common;
 	struct sk_buff_head sk_receive_queue;
 	__u8 sk_shutdown;
+	__u16 sk_type;
 	__u16 sk_protocol;
 	int sk_sndbuf;
 	__u32 sk_pacing_status;
@@ -285,6 +290,7 @@ struct bpf_iter__task_file {
 enum skb_drop_reason {
 	SKB_CONSUMED = 1,
 	SKB_DROP_REASON_NOT_SPECIFIED = 2,
+	SKB_DROP_REASON_UDP_CSUM,
 	SKB_DROP_REASON_NO_SOCKET,
 	SKB_DROP_REASON_SOCKET_RCVBUFF,
 	SKB_DROP_REASON_SOCKET_BACKLOG,

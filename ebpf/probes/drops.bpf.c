@@ -96,6 +96,8 @@ int BPF_PROG(packet_dropped, struct sk_buff *skb, void *location, unsigned int r
 	/* What is freed without a reason was, nearly always, used up and not lost. */
 	if (reason <= bpf_core_enum_value(enum skb_drop_reason, SKB_DROP_REASON_NOT_SPECIFIED))
 		return 0;
+	if (is_reason(reason, UDP_CSUM))
+		__sync_fetch_and_add(&bad_checksums, 1);
 	if (!is_open() || skb->network_header == 0xffff || !is_ip(skb))
 		return 0;
 	offset = skb->network_header - data_offset(skb);

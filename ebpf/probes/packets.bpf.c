@@ -282,6 +282,8 @@ int BPF_PROG(packet_rx, struct sk_buff *skb)
 	cpu = this_cpu();
 	if (cpu && !(p.head.flags & WL_REFUSED)) {
 		cpu->rx_head = p.id ? p.id : (__u64)skb->head;
+		cpu->rx_at = 0;
+		cpu->rx_told = 0;
 		cpu->rx_port = p.flow.dport;
 		cpu->rx_transport = p.flow.transport;
 		cpu->rx_netns = dev->nd_net.net->ns.inum;
@@ -295,13 +297,15 @@ int BPF_PROG(packet_rx, struct sk_buff *skb)
 	}
 	/* A socket that is bound to no address has those that its packets bear. */
 	if (has_learned() && p.flow.transport == IPPROTO_UDP &&
-	    is_learned_here(p.flow.netns, p.flow.dport))
+	    !is_only_here(p.flow.dst, p.flow.family) && is_learned_here(p.flow.netns, p.flow.dport))
 		learn_address(p.flow.dst, p.flow.family, p.flow.dport);
 	task = bpf_get_current_task_btf();
 	/* Received by it, or by an interrupt that came while it waited for the CPU. */
 	if (is_ksoftirqd(task) || (cpu && cpu->deferred == number))
 		p.head.flags |= WL_DEFERRED;
 	fill_head(&p.head, bpf_ktime_get_ns(), WL_RX, p.head.flags);
+	if (cpu && !(p.head.flags & WL_REFUSED))
+		cpu->rx_at = p.head.at;
 	/* skb->data is at the IP header here. */
 	describe(skb, dev, &p, data_offset(skb) - skb->mac_header);
 	fill_task(&p.task, task);
@@ -348,14 +352,10 @@ int packet_payload(struct __sk_buff *skb)
 	if (there < 28 || there > HEADER_BYTES || bpf_skb_load_bytes(skb, 0, header, there))
 		return 1;
 	at = parse_ip(header, skb->protocol, &p, &ip_bytes, &piece);
-	if (piece.offset || !is_followed(&p))
-		return 1;
 	/* What has options or extension headers is rare, and goes without payload. */
-	if (at == 20)
-		parse_transport(header + 20, &p, ip_bytes);
-	else if (at == 40)
-		parse_transport(header + 40, &p, ip_bytes);
-	else
+	if ((at != 20 && at != 40) || piece.offset || !is_followed(&p) ||
+	    !(at == 20 ? parse_transport(header + 20, &p, ip_bytes, &piece)
+		       : parse_transport(header + 40, &p, ip_bytes, &piece)))
 		return 1;
 	if (!p.payload_len || !is_wanted_ctx(skb, &p.flow))
 		return 1;

@@ -12,7 +12,8 @@ static __always_inline __u32 end_of_data(struct sock *sk, struct tcp_sock *tcp)
 }
 
 static __always_inline void emit_read(struct sock *sk, struct sock_state *state,
-				      struct task_struct *task, __u32 len, __u64 packet)
+				      struct task_struct *task, __u32 len,
+				      const struct datagram *packet)
 {
 	struct wl_read *out = reserve(struct wl_read, WL_PROBE_READ);
 	bool stream = sk->sk_protocol == IPPROTO_TCP;
@@ -22,7 +23,8 @@ static __always_inline void emit_read(struct sock *sk, struct sock_state *state,
 	fill_head(&out->head, bpf_ktime_get_ns(), stream ? WL_READ_STREAM : WL_READ_DATAGRAM, 0);
 	out->cookie = state->cookie;
 	fill_task(&out->task, task);
-	out->packet = packet;
+	out->packet = packet->head;
+	out->seen = packet->head ? packet->at : 0;
 	out->end = 0;
 	out->len = len;
 	if (stream) {
@@ -39,17 +41,17 @@ static __always_inline void read_done(struct sock *sk, int ret, int flags)
 {
 	struct task_struct *task;
 	struct sock_state *state;
-	__u64 packet = 0;
+	struct datagram packet = {};
 
-	if (ret < 0 || (flags & (MSG_PEEK | MSG_ERRQUEUE)) || !is_inet(sk))
+	if (ret == -EAGAIN || (flags & (MSG_PEEK | MSG_ERRQUEUE)) || !is_inet(sk) || !is_open())
 		return;
 	task = bpf_get_current_task_btf();
-	/* Also while probes pause, or the queue would go wrong. */
+	/* Also a call that fails may have taken one. */
 	if (sk->sk_protocol == IPPROTO_UDP)
-		packet = take_datagram(sk, task);
+		take_datagram(sk, task, &packet);
 	else if (!ret)
 		return;
-	if (!is_open())
+	if (ret < 0)
 		return;
 	state = touch(sk, task, TRUSTED_SOCK);
 	if (!state) {
@@ -61,7 +63,7 @@ static __always_inline void read_done(struct sock *sk, int ret, int flags)
 		count_lost(WL_PROBE_READ);
 		return;
 	}
-	emit_read(sk, state, task, ret, packet);
+	emit_read(sk, state, task, ret, &packet);
 }
 
 /* net/socket.c sock_recvmsg(), since 6.3. */

@@ -1,21 +1,28 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* A socket tells its reader that there is data. */
 
-/* The packet that this CPU has just received, if it is for this socket. */
-static __always_inline __u64 received_packet(struct sock *sk)
+/*
+ * The packet that this CPU has just received, if it is for this socket. Since 6.18 (9db27c80622b) the CPU that puts one
+ * packet into a socket's queue does so for those of others, too, and announces one after the other. Its own is the
+ * first of them; which the next ones are is not known here.
+ */
+static __always_inline void received_packet(struct sock *sk, struct datagram *out)
 {
 	struct cpu_state *cpu = this_cpu();
 
-	if (cpu && cpu->rx_transport == IPPROTO_UDP && cpu->rx_port == sk->__sk_common.skc_num)
-		return cpu->rx_head;
-	return 0;
+	if (!cpu || cpu->rx_transport != IPPROTO_UDP || cpu->rx_port != sk->__sk_common.skc_num ||
+	    !cpu->rx_at || cpu->rx_told == (__u64)sk)
+		return;
+	cpu->rx_told = (__u64)sk;
+	out->head = cpu->rx_head;
+	out->at = cpu->rx_at;
 }
 
 static __always_inline void data_ready(struct sock *sk)
 {
 	struct sock_state *state;
 	struct wl_ready *out;
-	__u64 packet = 0;
+	struct datagram packet = {};
 	bool stream;
 
 	if (!is_inet(sk))
@@ -24,16 +31,15 @@ static __always_inline void data_ready(struct sock *sk)
 	if (stream && sk->__sk_common.skc_state == TCP_LISTEN)
 		return;
 	state = touch(sk, NULL, TRUSTED_SOCK);
-	if (state && !stream) {
-		packet = received_packet(sk);
-		/* Also while probes pause, or the queue would go wrong. */
-		put_datagram(sk, packet);
-	}
 	if (!is_open())
 		return;
 	if (!state) {
 		count_filtered(WL_PROBE_READY);
 		return;
+	}
+	if (!stream) {
+		received_packet(sk, &packet);
+		look_at_announced(sk);
 	}
 	if (!state->announced) {
 		count_lost(WL_PROBE_READY);
@@ -44,7 +50,8 @@ static __always_inline void data_ready(struct sock *sk)
 		return;
 	fill_head(&out->head, bpf_ktime_get_ns(), stream ? WL_READY_STREAM : WL_READY_DATAGRAM, 0);
 	out->cookie = state->cookie;
-	out->packet = packet;
+	out->packet = packet.head;
+	out->seen = packet.at;
 	out->rcv_nxt = 0;
 	out->unused = 0;
 	if (stream) {

@@ -224,6 +224,22 @@ pub const OBSERVATIONS: &[Observation] = &[
         per_message: true,
     },
     Observation {
+        name: "read (UDP), which",
+        ways: &[
+            Way {
+                hook: "fexit __skb_recv_udp",
+                programs: &[exit("datagram_taken", "__skb_recv_udp")],
+            },
+            // The hooks of "read" and "data ready" look at it.
+            Way { hook: "the socket's queue", programs: &[] },
+        ],
+        without: "of a UDP socket that several threads read, it is not known which datagram a read took",
+        remedy: NEWER,
+        required: false,
+        when: When::Udp,
+        per_message: true,
+    },
+    Observation {
         name: "data ready",
         ways: &[
             Way {

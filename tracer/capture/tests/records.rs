@@ -188,9 +188,10 @@ fn sends_and_reads() {
     assert_eq!(found.kind, ReadKind::Stream { end: Seq(164), len: 64 });
 
     read.put(wl_head::KIND, &[u8::try_from(l::WL_READ_DATAGRAM).unwrap()]);
+    read.u64(l::wl_read::SEEN, 77);
     let Body::Read(found) = read.body() else { panic!() };
-    let packet = Some(PacketId(0xabc));
-    assert_eq!(found.kind, ReadKind::Datagram { packet, flow: None, len: 64 });
+    let (packet, seen) = (Some(PacketId(0xabc)), Some(Nanos(77)));
+    assert_eq!(found.kind, ReadKind::Datagram { packet, seen, flow: None, len: 64 });
 }
 
 #[test]
@@ -232,7 +233,11 @@ fn readiness() {
     assert_eq!((found.socket, found.kind), (SocketId(42), ReadyKind::Stream(Seq(164))));
     ready.put(wl_head::KIND, &[u8::try_from(l::WL_READY_DATAGRAM).unwrap()]);
     let Body::Ready(found) = ready.body() else { panic!() };
-    assert_eq!(found.kind, ReadyKind::Datagram(None));
+    assert_eq!(found.kind, ReadyKind::Datagram { packet: None, seen: None });
+    ready.u64(l::wl_ready::PACKET, 0xabc).u64(l::wl_ready::SEEN, 77);
+    let Body::Ready(found) = ready.body() else { panic!() };
+    let (packet, seen) = (Some(PacketId(0xabc)), Some(Nanos(77)));
+    assert_eq!(found.kind, ReadyKind::Datagram { packet, seen });
 }
 
 #[test]
@@ -248,6 +253,17 @@ fn a_packet_and_its_payload() {
     assert_eq!((tcp.seq, tcp.ack, tcp.flags, tcp.window), (Seq(11), Seq(12), 0x18, 500));
     assert_eq!((packet.payload, packet.uncaptured()), (&b"payload"[..], 93));
     assert!(!packet.deferred);
+}
+
+#[test]
+fn a_packet_has_no_more_payload_than_bytes() {
+    let mut record = packet(l::WL_XMIT, 6, b"payload");
+    record.u32(l::wl_packet::PAYLOAD_LEN, 65_515).u32(l::wl_packet::WIRE_BYTES, 70);
+    let Body::Packet(found) = record.body() else { panic!() };
+    assert_eq!((found.payload_len, found.payload), (70, &b"payload"[..]));
+    record.u32(l::wl_packet::PAYLOAD_LEN, 3);
+    let Body::Packet(found) = record.body() else { panic!() };
+    assert_eq!((found.payload_len, found.payload), (3, &b"pay"[..]));
 }
 
 #[test]

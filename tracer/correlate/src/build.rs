@@ -183,6 +183,7 @@ impl Correlator {
                 .saturating_add(overhead.opaque)
                 .div_ceil(row.stats.payload.quantile(0.5).max(1))
                 .saturating_add(row.unread.iter().total())
+                .saturating_add(row.unknown_reads)
                 .saturating_add(holes.sent.packets),
             ..evidence.losses
         };
@@ -293,6 +294,11 @@ impl Correlator {
         note(
             totals.unknown_sockets,
             "{} events were of sockets that had not come into view, and were left out.",
+        );
+        note(
+            totals.unknown_reads,
+            "{} reads of UDP sockets took datagrams of which it is not known which they were: as many that \
+             were delivered may be said not to be.",
         );
         note(
             totals.anomalies,

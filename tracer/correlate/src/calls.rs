@@ -2,12 +2,11 @@
 
 use crate::Correlator;
 use crate::flow::{Claim, Marks, Way};
-use crate::join::{Carrier, Taker};
 use crate::marks::Sending;
 use crate::sockets::Call;
 use wirelap_events::{
-    ByteRange, Cpu, FlowKey, Nanos, Offset, Origin, PacketHook, Probe, Read, ReadKind, Ready,
-    ReadyKind, Send, SendKind, Socket, SocketId, Transport, TxState,
+    ByteRange, FlowKey, Nanos, Offset, Origin, PacketHook, Probe, Read, ReadKind, Ready, ReadyKind,
+    Send, SendKind, Socket, SocketId, Transport, TxState,
 };
 use wirelap_events::{Saturate, Total};
 use wirelap_protocols::{Protocol, Side};
@@ -155,7 +154,8 @@ impl Correlator {
         // At its entry: what woke the thread inside the call did not lead to it.
         let led = self.threads.chain(send.task, entered.unwrap_or(at));
         let (flows, assemblies) = (&mut self.flows, &mut self.assemblies);
-        entry.outbox.retain(|outgoing| {
+        let own = entry.datagrams();
+        own.outbox.retain(|outgoing| {
             let is_it = outgoing.tid == send.task.tid
                 && outgoing.left <= at
                 && entered.is_none_or(|entered| outgoing.left >= entered);
@@ -172,10 +172,10 @@ impl Correlator {
             // Calls of one thread follow each other: what it sent earlier, no later call explains.
             !is_it && (outgoing.tid != send.task.tid || outgoing.left > at)
         });
-        entry.call(Call { sending, left: at, led });
+        own.call(Call { sending, left: at, led });
     }
 
-    pub(crate) fn ready(&mut self, at: Nanos, cpu: Cpu, ready: &Ready) {
+    pub(crate) fn ready(&mut self, at: Nanos, ready: &Ready) {
         match ready.kind {
             ReadyKind::Stream(next) => {
                 let Some(way) = self.tx_way(ready.socket).map(Way::back) else { return };
@@ -189,17 +189,16 @@ impl Correlator {
                 }
                 self.has_passed(at, way, end);
             }
-            ReadyKind::Datagram(packet) => {
-                let known = packet.and_then(|packet| self.packets.get(&packet).copied());
-                let last = || self.received.get(usize::from(cpu.0)).copied().flatten();
-                let Some((way, number)) = known.or_else(last) else { return };
+            ReadyKind::Datagram { packet, seen } => {
+                let found = packet.and_then(|packet| self.datagram_in(packet, seen));
+                let Some((way, number)) = found else { return };
                 let Some(flow) = self.flows.flow_mut(way) else { return };
                 flow.receiver = Some(ready.socket);
                 if let Marks::Udp(marks) = &mut flow.marks {
                     marks.ready(number, ready.socket, at);
                 }
                 if let Some(entry) = self.sockets.get_mut(ready.socket) {
-                    entry.put_in(way, number);
+                    entry.datagrams().put_in(way, number);
                 }
             }
         }
@@ -232,64 +231,6 @@ impl Correlator {
             }
             ReadKind::Datagram { .. } => self.datagram_read(at, read),
         }
-    }
-
-    fn datagram_read(&mut self, at: Nanos, read: &Read) {
-        let Some((way, number)) = self.datagram_of(read) else { return };
-        let Some(flow) = self.flows.flow_mut(way) else { return };
-        flow.receiver = Some(read.socket);
-        if let Marks::Udp(marks) = &mut flow.marks {
-            let led = self.threads.chain(read.task, at);
-            marks.read(number, read.socket, at, read.task, led);
-            let by = Taker {
-                socket: read.socket,
-                pid: Some(read.task.pid),
-                at,
-                lost: self.lost.iter().total(),
-            };
-            for (assembly, first, count) in marks.carried(number) {
-                self.assemblies.take(assembly, Carrier { way, number, first, count }, by);
-            }
-        }
-    }
-
-    /// Which datagram a read took: the named packet among those ready at its socket, else the first of
-    /// the named flow, else the first of the right length.
-    ///
-    /// A call lets go of a packet before it ends: its memory may be another's by then, sent already, and ready. Only where
-    /// reads or what came before them were not reported is a packet in the same memory the one that was read.
-    fn datagram_of(&mut self, read: &Read) -> Option<(Way, u64)> {
-        let ReadKind::Datagram { packet, flow, len } = read.kind else { return None };
-        let flows = &self.flows;
-        let fits = |&(way, number): &(Way, u64)| {
-            let Some(found) = flows.flow(way) else { return false };
-            let Marks::Udp(marks) = &found.marks else { return false };
-            let Some(datagram) = marks.get(number) else { return false };
-            match (packet, flow) {
-                (Some(packet), _) => datagram.id == packet,
-                (None, Some(key)) => found.key == key,
-                (None, None) => datagram.range.len() == u64::from(len),
-            }
-        };
-        let known = packet.and_then(|packet| self.packets.get(&packet).copied());
-        let known = known.filter(|&(way, _)| {
-            flow.is_none_or(|key| flows.flow(way).is_some_and(|found| found.key == key))
-        });
-        let whole = [Probe::Read, Probe::Ready].iter().all(|probe| self.lost[*probe as usize] == 0)
-            && self.window.closed_since.is_none()
-            && self.window.closed_for == Nanos(0);
-        let entry = self.sockets.get_mut(read.socket)?;
-        // An older datagram in the same memory is gone: its own read was lost.
-        let index = match packet {
-            Some(_) if !whole => entry.inbox.iter().rposition(fits),
-            _ => entry.inbox.iter().position(fits),
-        };
-        let Some(index) = index else { return known };
-        // Datagrams are read in order: what was ready before is gone.
-        let found = entry.inbox.drain(..=index).next_back();
-        // Likewise where a newer one's being ready was lost.
-        let newer = known.filter(|known| !whole && found.is_some_and(|found| found != *known));
-        newer.or(found)
     }
 
     /// The process that sends on a way.

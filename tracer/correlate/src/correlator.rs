@@ -82,8 +82,8 @@ pub struct Correlator {
     pub(crate) sightings: Sightings,
     /// UDP: the datagram that is in this packet's memory.
     pub(crate) packets: FxHashMap<PacketId, (Way, u64)>,
-    /// UDP: the datagram last received on each CPU.
-    pub(crate) received: Vec<Option<(Way, u64)>>,
+    /// UDP: sockets with reads of which it is not known yet what they took.
+    pub(crate) puzzled: Vec<SocketId>,
     /// Conversations with legs or bytes that wait.
     pub(crate) active: Vec<Way>,
     /// Conversations that end.
@@ -119,6 +119,8 @@ pub(crate) struct Totals {
     pub mark_evictions: u64,
     /// Events of sockets that never came into view.
     pub unknown_sockets: u64,
+    /// Reads of datagrams of which it is not known which they took.
+    pub unknown_reads: u64,
 }
 
 /// Sampling: when events were reported.
@@ -128,6 +130,8 @@ pub(crate) struct Window {
     pub cut: Nanos,
     pub closed_since: Option<Nanos>,
     pub closed_for: Nanos,
+    /// Nothing is known to have been missed since then: it was opened, or events were lost.
+    pub certain: Nanos,
 }
 
 impl Correlator {
@@ -148,7 +152,7 @@ impl Correlator {
             ended: Ended::default(),
             sightings: Sightings::default(),
             packets: FxHashMap::default(),
-            received: Vec::new(),
+            puzzled: Vec::new(),
             active: Vec::new(),
             closing: VecDeque::new(),
             departures: Departures::default(),
@@ -188,12 +192,15 @@ impl Correlator {
             Body::Closed(socket) => self.closed(at, *socket),
             Body::Send(send) => self.send(at, send),
             Body::Read(read) => self.read(at, read),
-            Body::Ready(ready) => self.ready(at, event.cpu, ready),
-            Body::Packet(packet) => self.packet(at, event.cpu, packet),
+            Body::Ready(ready) => self.ready(at, ready),
+            Body::Packet(packet) => self.packet(at, packet),
             Body::Wake(wake) => self.wake(at, wake),
             Body::State(state) => self.doings.see(at, state),
             Body::Quota(quota) => self.quotas.see(quota),
-            Body::Lost(lost) => self.lost[lost.probe as usize].grow(lost.count),
+            Body::Lost(lost) => {
+                self.lost[lost.probe as usize].grow(lost.count);
+                self.window.certain = at;
+            }
             Body::Window(open) => self.window(at, *open),
             Body::Retransmit(retransmit) => self.retransmit(at, retransmit),
             Body::Drop(drop) => self.dropped(at, drop),
@@ -252,6 +259,7 @@ impl Correlator {
         }
         let Some(closed) = self.window.closed_since.take() else { return };
         self.window.closed_for += at - closed;
+        self.window.certain = at;
         for conversation in self.flows.iter_mut() {
             for flow in &mut conversation.flows {
                 flow.interrupted = true;
@@ -265,6 +273,7 @@ impl Correlator {
     pub fn tick(&mut self, now: Nanos, out: &mut dyn DeliverySink) {
         self.now = self.now.max(now);
         self.ticked = self.now;
+        self.solve(false);
         self.settle(out, false);
         self.settle_assemblies(out, false);
         self.expire(false, out);
@@ -278,6 +287,7 @@ impl Correlator {
             conversation.give_up_guesses();
             conversation.tell(&mut self.totals);
         }
+        self.solve(true);
         self.settle(out, true);
         self.settle_assemblies(out, true);
         self.expire(true, out);

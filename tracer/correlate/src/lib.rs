@@ -19,6 +19,7 @@ mod build;
 mod calls;
 mod config;
 mod correlator;
+mod datagrams;
 mod departures;
 mod flow;
 mod framing;

@@ -6,12 +6,9 @@ use crate::marks::UdpMarks;
 use crate::sockets::Outgoing;
 use wirelap_events::Saturate;
 use wirelap_events::{
-    ByteRange, Cpu, Drop, DropCause, Nanos, Packet, PacketHook, Portion, Retransmit, Room,
-    SocketId, Stretch, TcpFields, Transport, tcp_flags,
+    ByteRange, Drop, DropCause, Nanos, Packet, PacketHook, Portion, Retransmit, Room, SocketId,
+    Stretch, TcpFields, Transport, tcp_flags,
 };
-
-/// CPUs whose last received datagram is remembered.
-const CPUS: usize = 4096;
 
 /// What a conversation that was given up sends after this long is looked at again.
 const PAUSE: Nanos = Nanos::from_millis(1_000);
@@ -20,14 +17,14 @@ const PAUSE: Nanos = Nanos::from_millis(1_000);
 const PACKETS: usize = 262_144;
 
 impl Correlator {
-    pub(crate) fn packet(&mut self, at: Nanos, cpu: Cpu, packet: &Packet<'_>) {
+    pub(crate) fn packet(&mut self, at: Nanos, packet: &Packet<'_>) {
         if packet.portion == Portion::Refusal {
             return self.refused(packet);
         }
         match (packet.flow.transport, &packet.tcp) {
             (Transport::Tcp, Some(tcp)) => self.tcp_packet(at, packet, tcp),
             (Transport::Tcp, None) => self.totals.anomalies.grow(1),
-            (Transport::Udp, _) => self.udp_packet(at, cpu, packet),
+            (Transport::Udp, _) => self.udp_packet(at, packet),
         }
     }
 
@@ -280,10 +277,10 @@ impl Correlator {
         }
     }
 
-    fn udp_packet(&mut self, at: Nanos, cpu: Cpu, packet: &Packet<'_>) {
+    fn udp_packet(&mut self, at: Nanos, packet: &Packet<'_>) {
         let known = self.packets.get(&packet.id).copied();
         if matches!(packet.portion, Portion::Fragment { start, .. } if start > 0) {
-            return self.later_fragment(at, cpu, packet, known);
+            return self.later_fragment(at, packet, known);
         }
         let way = self.way_of(at, packet, false);
         let way = known.map_or(way, |known| self.same_datagram(packet, known, way));
@@ -300,7 +297,7 @@ impl Correlator {
         let number = if let Some(number) = same {
             number
         } else {
-            let (number, range) = marks.add(packet, at);
+            let (number, range) = marks.add(packet, at, known);
             flow.devices.counts(packet, packet.hook == PacketHook::Xmit);
             conversation.ledger.packet(way.side, packet, 0);
             conversation.unread.count(way.side, u64::from(packet.payload_len), at);
@@ -310,8 +307,12 @@ impl Correlator {
             number
         };
         self.carries(way, number);
+        // Only loopback counts no link header.
+        if packet.hook == PacketHook::Xmit && packet.link_header == 0 {
+            self.comes_in(packet, way, number);
+        }
         match (packet.hook, packet.socket) {
-            (PacketHook::Rx, _) => self.received_on(cpu, way, number),
+            (PacketHook::Rx, _) => self.comes_in(packet, way, number),
             (PacketHook::Xmit, Some(socket)) if same.is_none() => {
                 self.leaves(at, packet, socket, way, number);
             }
@@ -334,13 +335,7 @@ impl Correlator {
 
     /// A fragment without ports: what is known of the first one's datagram holds for it. One whose
     /// datagram is not known any more only costs bytes.
-    fn later_fragment(
-        &mut self,
-        at: Nanos,
-        cpu: Cpu,
-        packet: &Packet<'_>,
-        known: Option<(Way, u64)>,
-    ) {
+    fn later_fragment(&mut self, at: Nanos, packet: &Packet<'_>, known: Option<(Way, u64)>) {
         let Some(way) = self.flows.find(packet.flow) else { return };
         let Some(conversation) = self.flows.get_mut(way) else { return };
         conversation.seen = conversation.seen.max(at);
@@ -362,7 +357,7 @@ impl Correlator {
             conversation.datagram_packet(way.side, range, packet, &mut self.found);
         }
         if packet.hook == PacketHook::Rx {
-            self.received_on(cpu, way, number);
+            self.comes_in(packet, way, number);
         }
         self.activate(way);
         self.sight_found(at, way);
@@ -393,25 +388,18 @@ impl Correlator {
         self.packets.insert(packet.id, (way, number));
     }
 
-    fn received_on(&mut self, cpu: Cpu, way: Way, number: u64) {
-        let cpu = usize::from(cpu.0).min(CPUS - 1);
-        if cpu >= self.received.len() {
-            self.received.resize(cpu.saturating_add(1), None);
-        }
-        self.received[cpu] = Some((way, number));
-    }
-
     /// A datagram leaves `socket`: its send call is reported later, or was before if a qdisc held it.
     fn leaves(&mut self, at: Nanos, packet: &Packet<'_>, socket: SocketId, way: Way, number: u64) {
         let left = packet.queued.unwrap_or(at);
         let Some(flow) = self.flows.flow_mut(way) else { return };
         flow.sender = Some(socket);
         let Some(entry) = self.sockets.get_mut(socket) else { return };
-        let call = entry.calls.iter().find(|call| call.spans(left));
+        let own = entry.datagrams();
+        let call = own.calls.iter().find(|call| call.spans(left));
         if let (Some(call), Marks::Udp(marks)) = (call, &mut flow.marks) {
             marks.sent(number, call.sending, &call.led);
         } else {
-            entry.put_out(Outgoing { way, number, tid: packet.task.tid, left });
+            own.put_out(Outgoing { way, number, tid: packet.task.tid, left });
         }
     }
 }

@@ -78,6 +78,8 @@ pub struct Row {
     pub read_twice: u64,
     /// Legs whose payload was in shared memory.
     pub shared: u64,
+    /// Reads of its processes that took datagrams of which it is not known which they were.
+    pub unknown_reads: u64,
     /// Messages on the way to the server, and from it, that are there by a batch's own account and cannot be read.
     pub unread: [u64; 2],
     /// Whom messages reach.
@@ -131,6 +133,7 @@ impl Row {
             to_remote: 0,
             read_twice: 0,
             shared: 0,
+            unknown_reads: 0,
             unread: [0; 2],
             reached: Reached::default(),
             framed: 0,
@@ -165,6 +168,7 @@ impl Row {
         self.to_remote.grow(other.to_remote);
         self.read_twice.grow(other.read_twice);
         self.shared.grow(other.shared);
+        self.unknown_reads.grow(other.unknown_reads);
         self.unread.iter_mut().zip(other.unread).for_each(|(sum, unread)| sum.grow(unread));
         self.reached.absorb(other.reached);
         for (pid, role) in other.roles {

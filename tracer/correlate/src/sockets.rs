@@ -3,10 +3,11 @@
 use crate::flow::Way;
 use crate::marks::Sending;
 use crate::threads::Chain;
+use arrayvec::ArrayVec;
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 use wirelap_events::Saturate;
-use wirelap_events::{Comm, Nanos, NetNs, Pid, Socket, SocketId, TaskId, Tid};
+use wirelap_events::{Comm, Nanos, NetNs, Pid, Socket, SocketId, TaskId, Tid, Transport};
 
 /// Datagrams that are remembered as sent or received by one socket, to be joined with its calls.
 const DATAGRAMS: usize = 4096;
@@ -14,8 +15,31 @@ const DATAGRAMS: usize = 4096;
 /// Times that a socket is seen to go to another process. One that several use at once has the first of them.
 const HANDED: u8 = 2;
 
+/// Sockets at one port that are told apart; with more, as with two, it is not known for which a datagram is.
+const SHARERS: usize = 4;
+
 /// Send calls that are remembered of one UDP socket: a datagram may leave the qdisc after its call.
 const CALLS: usize = 8;
+
+/// The newest datagrams of a socket, among which one is that came in and is ready now.
+const NEWEST: usize = 64;
+
+/// A read of which it is not known what it took.
+#[derive(Clone, Debug)]
+pub struct Puzzle {
+    pub at: Nanos,
+    pub task: TaskId,
+    pub len: u32,
+    /// How its thread came to read.
+    pub led: Chain,
+}
+
+/// What is known to have been reported: no event was lost, and no window closed, as long as it stays the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Coverage {
+    pub lost: u64,
+    pub closed_for: Nanos,
+}
 
 /// A datagram on its way out.
 #[derive(Clone, Copy, Debug)]
@@ -53,20 +77,44 @@ pub struct Entry {
     handed: u8,
     /// What it sends, when it has one peer.
     pub tx: Option<Way>,
-    /// UDP: datagrams that are ready to be read.
-    pub inbox: VecDeque<(Way, u64)>,
-    /// UDP: datagrams that no send call was found for yet.
-    pub outbox: VecDeque<Outgoing>,
-    /// UDP: the last send calls.
-    pub calls: VecDeque<Call>,
+    /// UDP: its port, and what was sent and came in there.
+    udp: Option<Box<Datagrams>>,
     /// When it was closed.
     pub closed: Option<Nanos>,
 }
 
 impl Entry {
+    /// What was sent and came in, for UDP.
+    pub fn datagrams(&mut self) -> &mut Datagrams {
+        self.udp.get_or_insert_default()
+    }
+}
+
+/// What is remembered of the datagrams of a UDP socket.
+#[derive(Debug, Default)]
+pub struct Datagrams {
+    port: u16,
+    /// Those that came for it and were not seen to be read.
+    pub inbox: VecDeque<(Way, u64)>,
+    /// Those that no send call was found for yet.
+    pub outbox: VecDeque<Outgoing>,
+    /// The last send calls.
+    pub calls: VecDeque<Call>,
+    /// Reads of which it is not known yet what they took.
+    pub puzzles: VecDeque<Puzzle>,
+    /// Whatever it may read next came while this held, and is in `inbox`.
+    pub complete: Option<Coverage>,
+}
+
+impl Datagrams {
     pub fn put_in(&mut self, way: Way, number: u64) {
+        if self.inbox.iter().rev().take(NEWEST).any(|&known| known == (way, number)) {
+            return;
+        }
         if self.inbox.len() >= DATAGRAMS {
             self.inbox.pop_front();
+            // It may be what is read next.
+            self.complete = None;
         }
         self.inbox.push_back((way, number));
     }
@@ -92,6 +140,8 @@ pub struct Sockets {
     entries: FxHashMap<SocketId, Entry>,
     /// Those that were closed, and when.
     gone: VecDeque<(Nanos, SocketId)>,
+    /// Open UDP sockets by port.
+    ports: FxHashMap<(NetNs, u16), ArrayVec<SocketId, SHARERS>>,
     names: FxHashMap<Pid, Comm>,
     /// Processes whose name is not known yet.
     nameless: Vec<Pid>,
@@ -112,19 +162,18 @@ impl Sockets {
             return;
         }
         let pid = socket.task.pid;
+        let udp = (socket.transport == Transport::Udp)
+            .then(|| Box::new(Datagrams { port: socket.local.port(), ..Datagrams::default() }));
         self.entries.insert(
             socket.id,
-            Entry {
-                pid,
-                netns: socket.netns,
-                handed: 0,
-                tx,
-                inbox: VecDeque::new(),
-                outbox: VecDeque::new(),
-                calls: VecDeque::new(),
-                closed: None,
-            },
+            Entry { pid, netns: socket.netns, handed: 0, tx, udp, closed: None },
         );
+        if socket.transport == Transport::Udp {
+            let at = self.ports.entry((socket.netns, socket.local.port())).or_default();
+            if !at.is_full() && !at.contains(&socket.id) {
+                at.push(socket.id);
+            }
+        }
         self.learned.grow(1);
         if pid != Pid(0) && self.names.len() < LIMIT {
             self.names.insert(pid, socket.comm);
@@ -176,9 +225,34 @@ impl Sockets {
         self.names.get(&pid).copied()
     }
 
+    /// The UDP socket that all datagrams to a port are for: there is no other.
+    pub fn only_at(&self, netns: NetNs, port: u16) -> Option<SocketId> {
+        match self.ports.get(&(netns, port))?.as_slice() {
+            &[only] => Some(only),
+            _ => None,
+        }
+    }
+
+    /// Whether all datagrams to its port are for this socket.
+    pub fn has_port_alone(&self, id: SocketId) -> bool {
+        self.get(id).is_some_and(|entry| {
+            let port = entry.udp.as_ref().map(|udp| udp.port);
+            port.is_some_and(|port| self.only_at(entry.netns, port) == Some(id))
+        })
+    }
+
     /// A socket is closed. Returns what it sends.
     pub fn close(&mut self, id: SocketId, at: Nanos) -> Option<Way> {
         let entry = self.entries.get_mut(&id)?;
+        let place = entry.udp.as_ref().map(|udp| (entry.netns, udp.port));
+        if let Some(place) = place
+            && let Some(sharers) = self.ports.get_mut(&place)
+        {
+            sharers.retain(|&mut sharer| sharer != id);
+            if sharers.is_empty() {
+                self.ports.remove(&place);
+            }
+        }
         if entry.closed.replace(at).is_none() {
             self.gone.push_back((at, id));
         }

@@ -247,6 +247,67 @@ impl Wire for Retransmit {
     }
 }
 
+impl Wire for ReadKind {
+    fn put(&self, out: &mut Vec<u8>) {
+        match self {
+            ReadKind::Stream { end, len } => {
+                out.push(0);
+                end.put(out);
+                len.put(out);
+            }
+            ReadKind::Datagram { packet, seen, flow, len } => {
+                out.push(1);
+                packet.put(out);
+                flow.put(out);
+                len.put(out);
+                seen.put(out);
+            }
+        }
+    }
+
+    fn take(from: &mut Bytes<'_>) -> Option<ReadKind> {
+        Some(match from.array()? {
+            [0] => ReadKind::Stream { end: Wire::take(from)?, len: Wire::take(from)? },
+            [1] => ReadKind::Datagram {
+                packet: Wire::take(from)?,
+                flow: Wire::take(from)?,
+                len: Wire::take(from)?,
+                // The first recordings end here.
+                seen: Wire::take(from).unwrap_or_default(),
+            },
+            _ => return None,
+        })
+    }
+}
+
+impl Wire for ReadyKind {
+    fn put(&self, out: &mut Vec<u8>) {
+        match self {
+            ReadyKind::Stream(end) => {
+                out.push(0);
+                end.put(out);
+            }
+            ReadyKind::Datagram { packet, seen } => {
+                out.push(1);
+                packet.put(out);
+                seen.put(out);
+            }
+        }
+    }
+
+    fn take(from: &mut Bytes<'_>) -> Option<ReadyKind> {
+        Some(match from.array()? {
+            [0] => ReadyKind::Stream(Wire::take(from)?),
+            [1] => ReadyKind::Datagram {
+                packet: Wire::take(from)?,
+                // The first recordings end here.
+                seen: Wire::take(from).unwrap_or_default(),
+            },
+            _ => return None,
+        })
+    }
+}
+
 impl Wire for Drop {
     fn put(&self, out: &mut Vec<u8>) {
         let Drop { flow, cause, reason, len, outward, queued, tcp } = self;
@@ -278,8 +339,6 @@ variants! {
     Origin { 0 => Existing, 1 => Connected, 2 => Accepted, 3 => FirstSeen }
     SendKind { 0 => Stream { start, len, state }, 1 => Datagram { len, entered } }
     Nagle { 0 => On, 1 => Off, 2 => Corked }
-    ReadKind { 0 => Stream { end, len }, 1 => Datagram { packet, flow, len } }
-    ReadyKind { 0 => Stream(end), 1 => Datagram(packet) }
     PacketHook { 0 => Xmit, 1 => Rx }
     Doing { 0 => Stopped, 1 => Asleep, 2 => Blocked, 3 => Running }
     Rest { 0 => Asleep, 1 => Blocked, 2 => Stopped, 3 => Preempted }
@@ -391,6 +450,24 @@ mod tests {
         most[9] = 2;
         assert_eq!(Bytes(&most).unsigned(), None);
         assert_eq!(u16::take(&mut Bytes(&[0x80, 0x80, 0x04])), None);
+    }
+
+    /// The first recordings do not say when a datagram's memory was its.
+    #[test]
+    fn calls_for_datagrams_of_the_first_recordings_are_read() {
+        let (packet, seen) = (Some(PacketId(3)), Some(Nanos(1)));
+        let read = ReadKind::Datagram { packet, seen, flow: None, len: 64 };
+        let ready = ReadyKind::Datagram { packet, seen };
+        let (mut as_read, mut as_ready) = (Vec::new(), Vec::new());
+        read.put(&mut as_read);
+        ready.put(&mut as_ready);
+        assert_eq!(ReadKind::take(&mut Bytes(&as_read)), Some(read));
+        assert_eq!(ReadyKind::take(&mut Bytes(&as_ready)), Some(ready));
+        let old = |bytes: &[u8]| bytes[..bytes.len() - 2].to_vec();
+        let read = ReadKind::Datagram { packet, seen: None, flow: None, len: 64 };
+        let ready = ReadyKind::Datagram { packet, seen: None };
+        assert_eq!(ReadKind::take(&mut Bytes(&old(&as_read))), Some(read));
+        assert_eq!(ReadyKind::take(&mut Bytes(&old(&as_ready))), Some(ready));
     }
 
     #[test]

@@ -186,7 +186,8 @@ fn read(r: Record<'_>) -> Read {
     let kind = if u32::from(r.kind()) == l::WL_READ_STREAM {
         ReadKind::Stream { end: Seq(r.u32(f::END)), len }
     } else {
-        ReadKind::Datagram { packet: r.packet_id(f::PACKET), flow: None, len }
+        let (packet, seen) = (r.packet_id(f::PACKET), r.time(f::SEEN));
+        ReadKind::Datagram { packet, seen, flow: None, len }
     };
     Read { socket: r.socket(f::COOKIE), task: r.task(f::TASK), kind }
 }
@@ -196,7 +197,7 @@ fn ready(r: Record<'_>) -> Ready {
     let kind = if u32::from(r.kind()) == l::WL_READY_STREAM {
         ReadyKind::Stream(Seq(r.u32(f::RCV_NXT)))
     } else {
-        ReadyKind::Datagram(r.packet_id(f::PACKET))
+        ReadyKind::Datagram { packet: r.packet_id(f::PACKET), seen: r.time(f::SEEN) }
     };
     Ready { socket: r.socket(f::COOKIE), kind }
 }
@@ -210,6 +211,10 @@ fn packet<'a>(bytes: &'a [u8], r: Record<'_>) -> Result<Packet<'a>, Malformed> {
         needed,
         got: bytes.len(),
     })?;
+    // No packet has more payload than bytes, whatever its headers said.
+    let wire_bytes = r.u32(f::WIRE_BYTES);
+    let payload_len = r.u32(f::PAYLOAD_LEN).min(wire_bytes);
+    let payload = payload.get(..payload_len as usize).unwrap_or(payload);
     let flow = r.flow(f::FLOW)?;
     let is_xmit = u32::from(r.kind()) == l::WL_XMIT;
     Ok(Packet {
@@ -222,11 +227,11 @@ fn packet<'a>(bytes: &'a [u8], r: Record<'_>) -> Result<Packet<'a>, Malformed> {
         device: IfIndex(r.u32(f::DEVICE)),
         queued: r.time(f::QUEUED),
         queue: r.u16(f::QUEUE),
-        wire_bytes: r.u32(f::WIRE_BYTES),
+        wire_bytes,
         link_header: r.u16(f::LINK_HEADER),
         ip_header: r.u16(f::IP_HEADER),
         transport_header: r.u8(f::TRANSPORT_HEADER).into(),
-        payload_len: r.u32(f::PAYLOAD_LEN),
+        payload_len,
         segments: r.u16(f::SEGMENTS),
         deferred: r.flag(l::WL_DEFERRED),
         portion: portion(r),

@@ -6,6 +6,7 @@
 mod crowd;
 mod drops;
 mod filter;
+mod lengths;
 mod life;
 mod packets;
 mod raw;

@@ -27,6 +27,31 @@ pub fn send_many(socket: &UdpSocket, count: usize) -> usize {
     usize::try_from(sent).expect("sendmmsg")
 }
 
+/// Sends frames as they are through a device of this thread's namespace (packet(7)).
+pub fn send_frames<'f>(device: u32, frames: impl IntoIterator<Item = &'f [u8]>) {
+    use std::os::fd::{FromRawFd, OwnedFd};
+    // SAFETY: the call takes no pointers.
+    let fd = unsafe { libc::socket(libc::AF_PACKET, libc::SOCK_RAW, 0) };
+    assert!(fd >= 0);
+    // SAFETY: it was just opened, and nobody else has it.
+    let socket = unsafe { OwnedFd::from_raw_fd(fd) };
+    for frame in frames {
+        // SAFETY: all-zero is a valid sockaddr_ll.
+        let mut to: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
+        to.sll_family = u16::try_from(libc::AF_PACKET).unwrap();
+        to.sll_ifindex = device.cast_signed();
+        // The type that the Ethernet header says, in its byte order.
+        to.sll_protocol = u16::from_ne_bytes([frame[12], frame[13]]);
+        let size = u32::try_from(size_of::<libc::sockaddr_ll>()).unwrap();
+        // SAFETY: pointer and length are of one slice; the address is a whole sockaddr_ll of the size given.
+        let sent = unsafe {
+            let address = (&raw const to).cast();
+            libc::sendto(socket.as_raw_fd(), frame.as_ptr().cast(), frame.len(), 0, address, size)
+        };
+        assert_eq!(usize::try_from(sent), Ok(frame.len()), "{}", std::io::Error::last_os_error());
+    }
+}
+
 /// Gives this thread a real-time priority: it runs before every ordinary thread of its CPU.
 pub fn real_time(priority: i32) {
     let parameters = libc::sched_param { sched_priority: priority };

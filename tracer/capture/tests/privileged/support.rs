@@ -9,8 +9,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 use wirelap_capture::{Capture, Config, MAX_BATCH};
 use wirelap_events::{
-    Body, Drop, Event, Nanos, NetNs, Packet, PacketHook, Pid, Probe, Read, ReadKind, Ready, Send,
-    SendKind, Seq, Socket, SocketId, Wake,
+    Body, Drop, Event, Nanos, NetNs, Packet, PacketHook, PacketId, Pid, Probe, Read, ReadKind,
+    Ready, Send, SendKind, Seq, Socket, SocketId, Wake,
 };
 
 pub const V4: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
@@ -213,6 +213,26 @@ impl Seen {
             Body::Packet(packet) if packet.hook == hook => Some((packet, payload.as_slice())),
             _ => None,
         })
+    }
+
+    /// What a read at this socket took, and in which thread, in the order in which reads ended: the packet's number among
+    /// those that left, `None` where it is not known.
+    pub fn datagrams_read(&self, socket: SocketId) -> Vec<(u32, Option<usize>)> {
+        let took = |read: Read| match read.kind {
+            ReadKind::Datagram { packet, seen, .. } => self.sent_in(packet?, seen?),
+            ReadKind::Stream { .. } => panic!("{read:?}"),
+        };
+        self.reads(socket).into_iter().map(|read| (read.task.tid.0, took(read))).collect()
+    }
+
+    /// The number of the packet that had this memory at that time, among those that left.
+    pub fn sent_in(&self, packet: PacketId, seen: Nanos) -> Option<usize> {
+        let left = self.events.iter().filter_map(|(event, _)| match event.body {
+            Body::Packet(packet) if packet.hook == PacketHook::Xmit => Some((event.at, packet.id)),
+            _ => None,
+        });
+        let uses = left.enumerate().filter(|(_, (at, id))| *id == packet && *at <= seen);
+        uses.max_by_key(|(_, (at, _))| *at).map(|(number, _)| number)
     }
 
     pub fn closed(&self) -> usize {

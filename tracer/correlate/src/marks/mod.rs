@@ -8,7 +8,7 @@ mod udp;
 pub use layers::{Layers, Spanned};
 pub use loss::overlap;
 pub use tcp::TcpMarks;
-pub use udp::{Arrival, Datagram, Sending, UdpMarks};
+pub use udp::{Arrival, Datagram, Sending, UdpMarks, Use};
 use wirelap_events::{Circumstances, Hop, Nanos, SocketId, TaskId};
 
 /// Who read.

@@ -1,6 +1,7 @@
 //! What happened to the datagrams of one flow.
 
 use super::{Path, Who};
+use crate::flow::Way;
 use crate::join::AssemblyId;
 use crate::threads::Chain;
 use std::collections::VecDeque;
@@ -21,11 +22,24 @@ pub struct Sending {
     pub task: TaskId,
 }
 
+/// What a datagram's memory was used for at some time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Use {
+    /// For this datagram, which was first seen then.
+    This(Nanos),
+    /// For an earlier one, if that is known.
+    Earlier(Option<(Way, u64)>),
+}
+
 /// One datagram.
 #[derive(Clone, Copy, Debug)]
 pub struct Datagram {
     pub id: PacketId,
     pub range: ByteRange,
+    /// When it was seen for the first time.
+    since: Nanos,
+    /// The datagram that had its memory before it.
+    before: Option<(Way, u64)>,
     first: Place,
     last: Place,
     pub queued: Option<Nanos>,
@@ -124,8 +138,14 @@ impl UdpMarks {
         self.datagrams.get_mut(usize::try_from(number.checked_sub(self.first)?).ok()?)
     }
 
-    /// A datagram is seen for the first time. Returns its number and its bytes' place in the flow.
-    pub fn add(&mut self, packet: &Packet<'_>, at: Nanos) -> (u64, ByteRange) {
+    /// A datagram is seen for the first time, in memory that was `before`'s. Returns its number and its bytes' place in
+    /// the flow.
+    pub fn add(
+        &mut self,
+        packet: &Packet<'_>,
+        at: Nanos,
+        before: Option<(Way, u64)>,
+    ) -> (u64, ByteRange) {
         let place = (packet.hook, packet.netns, packet.device);
         let range = ByteRange::new(self.next, u64::from(packet.datagram_len()));
         self.next = range.end;
@@ -137,6 +157,8 @@ impl UdpMarks {
         self.datagrams.push_back(Datagram {
             id: packet.id,
             range,
+            since: at,
+            before,
             first: place,
             last: place,
             queued: packet.queued.filter(|_| is_xmit),
@@ -179,6 +201,57 @@ impl UdpMarks {
         packet.hook == PacketHook::Xmit
             && packet.socket.is_none()
             && self.get(number).is_some_and(came_in)
+    }
+
+    /// What datagram `number`'s memory was used for at `seen`; `None` if it is not known any more.
+    pub fn use_at(&self, number: u64, seen: Nanos) -> Option<Use> {
+        let datagram = self.get(number)?;
+        Some(if datagram.since <= seen {
+            Use::This(datagram.since)
+        } else {
+            Use::Earlier(datagram.before)
+        })
+    }
+
+    /// Whether a read of `len` bytes at `socket` can have taken datagram `number`: it was not read there yet, and is not
+    /// shorter.
+    pub fn can_be_read(&self, number: u64, socket: SocketId, len: u32) -> bool {
+        let is_read = |receipt: &Receipt| receipt.socket == socket && receipt.read.is_some();
+        self.get(number)
+            .is_some_and(|datagram| datagram.rx.is_some() && datagram.range.len() >= u64::from(len))
+            && !self.receipts_of(number).any(is_read)
+    }
+
+    /// When datagram `number` came in, if a read of `len` bytes at `socket` can have taken it.
+    pub fn unread_since(&self, number: u64, socket: SocketId, len: u32) -> Option<Nanos> {
+        self.came_at(number).filter(|_| self.can_be_read(number, socket, len))
+    }
+
+    /// When datagram `number` came in, or left, if nobody saw that.
+    pub fn came_at(&self, number: u64) -> Option<Nanos> {
+        let datagram = self.get(number)?;
+        datagram.rx.or(datagram.xmit)
+    }
+
+    /// Whether `socket` will not read datagram `number` any more: it has, or it has read one that came in at `came` and was
+    /// behind it in the queue. What came `apart` before that is in the queue before it, or was thrown away.
+    pub fn is_over(
+        &self,
+        number: u64,
+        socket: SocketId,
+        came: Option<Nanos>,
+        apart: Nanos,
+    ) -> bool {
+        if self.get(number).is_none() {
+            return true;
+        }
+        let receipt = self.receipts_of(number).find(|receipt| receipt.socket == socket);
+        if receipt.is_some_and(|receipt| receipt.read.is_some()) {
+            return true;
+        }
+        let Some(came) = came else { return false };
+        receipt.and_then(|receipt| receipt.ready).is_some_and(|ready| ready < came)
+            || self.came_at(number).is_some_and(|its| its + apart < came)
     }
 
     /// A later fragment of datagram `number`, whose last byte goes where its last fragment goes. Its
@@ -253,14 +326,18 @@ impl UdpMarks {
         led.map_or(&[], |led| &led.led)
     }
 
+    /// `socket` is told of datagram `number`; its reader may have taken it already.
     pub fn ready(&mut self, number: u64, socket: SocketId, at: Nanos) {
         let receipt = self.receipt(number, socket);
-        receipt.ready.get_or_insert(at);
+        if receipt.read.is_none_or(|(read, _)| at <= read) {
+            receipt.ready.get_or_insert(at);
+        }
     }
 
     pub fn read(&mut self, number: u64, socket: SocketId, at: Nanos, task: TaskId, led: Chain) {
         let receipt = self.receipt(number, socket);
         receipt.read = Some((at, task));
+        receipt.ready = receipt.ready.filter(|&ready| ready <= at);
         receipt.led = led;
         if self.read_to.is_none_or(|(newest, _)| number > newest) {
             self.read_to = Some((number, at));

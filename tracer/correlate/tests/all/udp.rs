@@ -75,10 +75,13 @@ fn packet(
 #[derive(Clone, Copy)]
 pub struct Tells {
     pub identity: bool,
+    /// When the packet's memory was its.
+    pub seen: bool,
     pub entry: bool,
 }
 
-pub const ALL: Tells = Tells { identity: true, entry: true };
+/// As the first recordings tell it.
+pub const ALL: Tells = Tells { identity: true, seen: false, entry: true };
 
 /// One datagram to each of `to`. Returns when it was sent, and when each has read it.
 pub fn datagram(
@@ -97,14 +100,16 @@ pub fn datagram(
     world.tell(Body::Packet(xmit), bytes);
     world.tell(Body::Packet(packet(PacketHook::Rx, flow, id, from, len, 0)), &[]);
     let name = tells.identity.then_some(PacketId(id));
+    let seen = Some(Nanos(world.now)).filter(|_| tells.seen);
     for end in to {
-        let kind = ReadyKind::Datagram(name);
+        let kind = ReadyKind::Datagram { packet: name, seen };
         world.tell(Body::Ready(Ready { socket: end.id, kind }), &[]);
     }
     let kind = SendKind::Datagram { len, entered: tells.entry.then_some(entered) };
     world.tell(Body::Send(Send { socket: from.id, task: from.owner.task, kind }), &[]);
     let reads = to.iter().map(|end| {
-        let kind = ReadKind::Datagram { packet: name, flow: name.map(|_| flow), len };
+        let key = name.filter(|_| !tells.seen).map(|_| flow);
+        let kind = ReadKind::Datagram { packet: name, seen, flow: key, len };
         world.tell(Body::Read(Read { socket: end.id, task: end.owner.task, kind }), &[])
     });
     (entered, reads.collect())
@@ -145,21 +150,198 @@ fn packets_in_reused_memory_are_different_datagrams() {
     }
 }
 
+/// Both ends of a flow of datagrams, and the flow.
+fn pair(world: &mut World) -> (End, End, FlowKey) {
+    let a = end(world, process(1, "ping"), "127.0.0.1:5000");
+    let b = end(world, process(2, "pong"), "127.0.0.1:6000");
+    (a, b, flow("127.0.0.1:5000", "127.0.0.1:6000"))
+}
+
+const NAMED: Tells = Tells { seen: true, ..ALL };
+
+/// Takes the last `count` events, which are reads, out again.
+fn take_reads(world: &mut World, count: usize) -> Vec<Told> {
+    let reads = world.told.split_off(world.told.len() - count);
+    assert!(reads.iter().all(|read| matches!(read.event.body, Body::Read(_))));
+    reads
+}
+
+/// A read of `b` of which nothing is known.
+fn unnamed_read(world: &mut World, b: End, len: u32) -> Nanos {
+    let kind = ReadKind::Datagram { packet: None, seen: None, flow: None, len };
+    world.tell(Body::Read(Read { socket: b.id, task: b.owner.task, kind }), &[])
+}
+
+/// Reads by the number of their message.
+fn read_times(played: &Played) -> Vec<(u32, Option<Nanos>)> {
+    let time = |d: &wirelap_events::Delivery| d.legs[0].times.get(Stage::Read);
+    let mut times: Vec<_> =
+        played.deliveries.iter().map(|d| (d.stamp.unwrap().seq, time(d))).collect();
+    times.sort_unstable();
+    times
+}
+
+/// Each read says when the memory was its packet's; it is another's when the read is reported.
 #[test]
-fn without_packet_identity_datagrams_are_read_in_order() {
+fn a_read_takes_what_had_the_memory_when_it_was_seen_in_the_queue() {
     let mut world = World::new();
-    let a = end(&mut world, process(1, "ping"), "127.0.0.1:5000");
-    let b = end(&mut world, process(2, "pong"), "127.0.0.1:6000");
-    let way = flow("127.0.0.1:5000", "127.0.0.1:6000");
-    let tells = Tells { identity: false, ..ALL };
-    let times: Vec<_> = (0..10)
-        .map(|n| datagram(&mut world, way, u64::from(n), a, &[b], &payload(stamp(n), 64), tells))
-        .collect();
+    let (a, b, way) = pair(&mut world);
+    let mut reads = Vec::new();
+    for n in 0..5 {
+        datagram(&mut world, way, 7, a, &[b], &payload(stamp(n), 64), NAMED);
+        reads.extend(take_reads(&mut world, 1));
+    }
+    let mut expected = Vec::new();
+    for (n, mut read) in (0..5).zip(reads).rev() {
+        world.now += STEP;
+        read.event.at = Nanos(world.now);
+        expected.push((n, Some(read.event.at)));
+        world.told.push(read);
+    }
+    expected.reverse();
+    let played = world.play();
+    assert_eq!(played.counts(), [5, 5, 5, 0]);
+    assert_eq!(read_times(&played), expected);
+}
+
+/// Two datagrams change places between two CPUs: announced in one order, read in the other.
+#[test]
+fn the_order_of_announcements_does_not_say_what_was_read() {
+    let mut world = World::new();
+    let (a, b, way) = pair(&mut world);
+    let mut reads = Vec::new();
+    for n in 0..2 {
+        datagram(&mut world, way, 7 + u64::from(n), a, &[b], &payload(stamp(n), 64), NAMED);
+        reads.extend(take_reads(&mut world, 1));
+    }
+    let times = [1, 0].map(|n: usize| {
+        world.now += STEP;
+        reads[n].event.at = Nanos(world.now);
+        world.told.push(reads[n].clone());
+        Some(Nanos(world.now))
+    });
+    let played = world.play();
+    assert_eq!(read_times(&played), [(0, times[1]), (1, times[0])]);
+}
+
+#[test]
+fn a_read_that_can_have_taken_but_one_datagram_took_that() {
+    let mut world = World::new();
+    let (a, b, way) = pair(&mut world);
+    datagram(&mut world, way, 1, a, &[b], &payload(stamp(0), 64), NAMED);
+    for n in 1..10 {
+        datagram(&mut world, way, 1 + u64::from(n), a, &[b], &payload(stamp(n), 64), NAMED);
+        take_reads(&mut world, 1);
+        unnamed_read(&mut world, b, 64);
+        world.now += 5_000_000;
+        world.tell(Body::Wake(Wake { task: TaskId::default(), ..Wake::default() }), &[]);
+    }
     let played = world.play();
     assert_eq!(played.counts(), [10, 10, 10, 0]);
-    for (delivery, (sent, read)) in played.deliveries.iter().zip(times) {
-        assert_eq!(delivery.one_way(), read[0].since(sent));
+    assert!(read_times(&played).iter().all(|(_, read)| read.is_some()));
+    assert_eq!(played.snapshot.notes, [""; 0]);
+}
+
+#[test]
+fn of_two_datagrams_neither_is_guessed() {
+    let mut world = World::new();
+    let (a, b, way) = pair(&mut world);
+    datagram(&mut world, way, 1, a, &[b], &payload(stamp(0), 64), NAMED);
+    for n in 1..3 {
+        datagram(&mut world, way, 1 + u64::from(n), a, &[b], &payload(stamp(n), 64), NAMED);
+        take_reads(&mut world, 1);
     }
+    unnamed_read(&mut world, b, 64);
+    unnamed_read(&mut world, b, 64);
+    let played = world.play();
+    let reads: Vec<_> = read_times(&played).into_iter().filter(|(_, at)| at.is_some()).collect();
+    assert_eq!(reads.len(), 1);
+    assert!(played.snapshot.notes.iter().any(|note| note.starts_with("2 reads of UDP sockets")));
+}
+
+/// A later read names the second: what is left for the first is the first.
+#[test]
+fn a_read_is_told_by_what_others_took_later() {
+    let mut world = World::new();
+    let (a, b, way) = pair(&mut world);
+    datagram(&mut world, way, 1, a, &[b], &payload(stamp(0), 64), NAMED);
+    let mut reads = Vec::new();
+    for n in 1..3 {
+        datagram(&mut world, way, 1 + u64::from(n), a, &[b], &payload(stamp(n), 64), NAMED);
+        reads.extend(take_reads(&mut world, 1));
+    }
+    let first = unnamed_read(&mut world, b, 64);
+    let mut second = reads.pop().unwrap();
+    world.now += STEP;
+    second.event.at = Nanos(world.now);
+    world.told.push(second);
+    let played = world.play();
+    assert_eq!(played.counts(), [3, 3, 3, 0]);
+    assert_eq!(read_times(&played)[1..], [(1, Some(first)), (2, Some(Nanos(world.now)))]);
+}
+
+#[test]
+fn what_sockets_at_one_port_read_is_not_told_by_what_is_left() {
+    let mut world = World::new();
+    let (a, b, way) = pair(&mut world);
+    let other = end(&mut world, process(3, "pong"), "127.0.0.1:6000");
+    datagram(&mut world, way, 1, a, &[b], &payload(stamp(0), 64), NAMED);
+    datagram(&mut world, way, 2, a, &[b], &payload(stamp(1), 64), NAMED);
+    take_reads(&mut world, 1);
+    unnamed_read(&mut world, other, 64);
+    let played = world.play();
+    assert!(read_times(&played).iter().all(|&(n, read)| n == 0 || read.is_none()));
+}
+
+/// What was sent while nobody looked may have had the memory of what was sent before.
+#[test]
+fn what_left_before_a_pause_is_not_what_was_read_after_it() {
+    let mut world = World::new();
+    let (a, b, way) = pair(&mut world);
+    datagram(&mut world, way, 7, a, &[b], &payload(stamp(0), 64), NAMED);
+    let mut read = take_reads(&mut world, 1).remove(0);
+    world.tell(Body::Window(false), &[]);
+    world.tell(Body::Window(true), &[]);
+    world.now += STEP;
+    read.event.at = Nanos(world.now);
+    let Body::Read(Read { kind: ReadKind::Datagram { seen, .. }, .. }) = &mut read.event.body
+    else {
+        unreachable!()
+    };
+    *seen = Some(Nanos(world.now));
+    world.told.push(read);
+    let played = world.play();
+    assert!(read_times(&played).iter().all(|(_, read)| read.is_none()));
+}
+
+/// The hook at data ready may run when a reader on another CPU has been faster.
+#[test]
+fn a_datagram_that_was_read_before_it_was_announced_contradicts_nothing() {
+    let mut world = World::new();
+    let (a, b, way) = pair(&mut world);
+    datagram(&mut world, way, 7, a, &[b], &payload(stamp(0), 64), NAMED);
+    let last = world.told.len() - 1;
+    let ready = world.told.iter().position(|t| matches!(t.event.body, Body::Ready(_))).unwrap();
+    let mut ready = world.told.remove(ready);
+    ready.event.at = world.told[last - 1].event.at + Nanos(5);
+    world.told.push(ready);
+    let played = world.play();
+    assert_eq!(played.counts(), [1, 1, 1, 0]);
+    assert_eq!(played.snapshot.notes, [""; 0]);
+    assert_eq!(played.deliveries[0].legs[0].times.get(Stage::Ready), None);
+}
+
+#[test]
+fn without_packet_identity_reads_take_nothing() {
+    let mut world = World::new();
+    let (a, b, way) = pair(&mut world);
+    let tells = Tells { identity: false, ..ALL };
+    for n in 0..10 {
+        datagram(&mut world, way, u64::from(n), a, &[b], &payload(stamp(n), 64), tells);
+    }
+    let played = world.play();
+    assert!(read_times(&played).iter().all(|(_, read)| read.is_none()));
+    assert!(played.snapshot.notes.iter().any(|note| note.starts_with("10 reads of UDP sockets")));
 }
 
 #[test]
@@ -411,11 +593,16 @@ fn a_datagram_whose_addresses_are_translated_is_one_datagram() {
             let payload = if hook == PacketHook::Xmit { bytes.as_slice() } else { &[] };
             world.tell(Body::Packet(packet), payload);
         }
-        let kind = ReadyKind::Datagram(Some(PacketId(id)));
+        let kind = ReadyKind::Datagram { packet: Some(PacketId(id)), seen: None };
         world.tell(Body::Ready(Ready { socket: b.id, kind }), &[]);
         let kind = SendKind::Datagram { len: 64, entered: Some(entered) };
         world.tell(Body::Send(Send { socket: a.id, task: a.owner.task, kind }), &[]);
-        let kind = ReadKind::Datagram { packet: Some(PacketId(id)), flow: Some(after), len: 64 };
+        let kind = ReadKind::Datagram {
+            packet: Some(PacketId(id)),
+            seen: None,
+            flow: Some(after),
+            len: 64,
+        };
         world.tell(Body::Read(Read { socket: b.id, task: b.owner.task, kind }), &[]);
     }
     let played = world.play();

@@ -97,8 +97,10 @@ pub enum ReadKind {
     },
     /// UDP: one datagram.
     Datagram {
-        /// Which one; `None` where no hook tells.
+        /// Which one; `None` where it is not known.
         packet: Option<PacketId>,
+        /// A time at which that memory was this packet's; the first recordings do not tell it.
+        seen: Option<Nanos>,
         /// The datagram's flow, where its headers could be read.
         flow: Option<FlowKey>,
         /// Bytes read.
@@ -120,6 +122,11 @@ pub struct Ready {
 pub enum ReadyKind {
     /// TCP: everything before this sequence number (`tcp_sock.rcv_nxt`).
     Stream(Seq),
-    /// UDP: this datagram, where it is known, or else all that were received before.
-    Datagram(Option<PacketId>),
+    /// UDP: one datagram.
+    Datagram {
+        /// Which one; `None` where it is not known.
+        packet: Option<PacketId>,
+        /// A time at which that memory was this packet's; the first recordings do not tell it.
+        seen: Option<Nanos>,
+    },
 }

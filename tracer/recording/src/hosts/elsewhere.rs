@@ -32,6 +32,12 @@ pub fn retime(event: &mut Event<'_>, clock: impl Fn(Nanos) -> Nanos) {
     let optional = |at: &mut Option<Nanos>| *at = at.map(&clock);
     match &mut event.body {
         Body::Send(Send { kind: SendKind::Datagram { entered, len: _ }, .. }) => optional(entered),
+        Body::Read(Read {
+            kind: ReadKind::Datagram { seen, packet: _, flow: _, len: _ }, ..
+        })
+        | Body::Ready(Ready { kind: ReadyKind::Datagram { seen, packet: _ }, .. }) => {
+            optional(seen);
+        }
         Body::Packet(Packet { queued, .. }) | Body::Drop(Drop { queued, .. }) => optional(queued),
         Body::Wake(Wake {
             left,
@@ -54,8 +60,8 @@ pub fn retime(event: &mut Event<'_>, clock: impl Fn(Nanos) -> Nanos) {
         Body::Send(Send { kind: SendKind::Stream { start: _, len: _, state: _ }, .. })
         | Body::Socket(_)
         | Body::Closed(_)
-        | Body::Read(_)
-        | Body::Ready(_)
+        | Body::Read(Read { kind: ReadKind::Stream { end: _, len: _ }, .. })
+        | Body::Ready(Ready { kind: ReadyKind::Stream(_), .. })
         | Body::Retransmit(_)
         | Body::Quota(_)
         | Body::Lost(_)
@@ -122,7 +128,7 @@ impl Renumbering {
                 self.socket(id);
                 self.thread(task);
                 match kind {
-                    ReadKind::Datagram { packet: memory, flow: key, len: _ } => {
+                    ReadKind::Datagram { packet: memory, seen: _, flow: key, len: _ } => {
                         if let Some(id) = memory {
                             self.packet(id);
                         }
@@ -136,7 +142,11 @@ impl Renumbering {
             Body::Ready(Ready { socket: id, kind }) => {
                 self.socket(id);
                 match kind {
-                    ReadyKind::Datagram(memory) => memory.iter_mut().for_each(|id| self.packet(id)),
+                    ReadyKind::Datagram { packet: memory, seen: _ } => {
+                        if let Some(id) = memory {
+                            self.packet(id);
+                        }
+                    }
                     ReadyKind::Stream(_) => {}
                 }
             }
@@ -253,6 +263,18 @@ mod tests {
         retime(&mut event, |at| at + Nanos(1_000));
         let Body::Send(Send { kind, .. }) = event.body else { unreachable!() };
         assert_eq!(kind, SendKind::Datagram { len: 1, entered: Some(Nanos(1_080)) });
+        let packet = Some(PacketId(3));
+        let kind = ReadKind::Datagram { packet, seen: Some(Nanos(80)), flow: None, len: 1 };
+        let mut read = at(Body::Read(Read { socket: SocketId(1), task: TASK, kind }));
+        let kind = ReadyKind::Datagram { packet, seen: Some(Nanos(80)) };
+        let mut ready = at(Body::Ready(Ready { socket: SocketId(1), kind }));
+        retime(&mut read, |at| at + Nanos(1_000));
+        retime(&mut ready, |at| at + Nanos(1_000));
+        let (Body::Read(read), Body::Ready(ready)) = (read.body, ready.body) else {
+            unreachable!()
+        };
+        assert!(matches!(read.kind, ReadKind::Datagram { seen: Some(Nanos(1_080)), .. }));
+        assert!(matches!(ready.kind, ReadyKind::Datagram { seen: Some(Nanos(1_080)), .. }));
     }
 
     #[test]
@@ -275,10 +297,12 @@ mod tests {
     #[test]
     fn every_host_has_its_own_numbers() {
         let numbers = |host: u8| {
-            let kind = ReadyKind::Datagram(Some(PacketId(0xFFFF_8880_0000_0040)));
+            let kind =
+                ReadyKind::Datagram { packet: Some(PacketId(0xFFFF_8880_0000_0040)), seen: None };
             let mut ready = at(Body::Ready(Ready { socket: SocketId(5), kind }));
             Renumbering::of(host).renumber(&mut ready);
-            let Body::Ready(Ready { socket, kind: ReadyKind::Datagram(Some(id)) }) = ready.body
+            let Body::Ready(Ready { socket, kind: ReadyKind::Datagram { packet: Some(id), .. } }) =
+                ready.body
             else {
                 unreachable!()
             };
@@ -295,8 +319,12 @@ mod tests {
     #[test]
     fn flows_between_hosts_stay_the_same_and_those_within_one_do_not() {
         for local in [false, true] {
-            let kind =
-                ReadKind::Datagram { packet: Some(PacketId(3)), flow: Some(key(local, 9)), len: 1 };
+            let kind = ReadKind::Datagram {
+                packet: Some(PacketId(3)),
+                seen: None,
+                flow: Some(key(local, 9)),
+                len: 1,
+            };
             let mut event = at(Body::Read(Read { socket: SocketId(1), task: TASK, kind }));
             Renumbering::of(2).renumber(&mut event);
             let Body::Read(Read { kind: ReadKind::Datagram { packet, flow, .. }, .. }) = event.body

@@ -183,8 +183,8 @@ fn read() -> impl Strategy<Value = Read> {
     let packet = option::of(any::<u64>().prop_map(PacketId));
     let kind = prop_oneof![
         (seq(), any::<u32>()).prop_map(|(end, len)| ReadKind::Stream { end, len }),
-        (packet, option::of(flow()), any::<u32>())
-            .prop_map(|(packet, flow, len)| ReadKind::Datagram { packet, flow, len }),
+        (packet, nanos(), option::of(flow()), any::<u32>())
+            .prop_map(|(packet, seen, flow, len)| ReadKind::Datagram { packet, seen, flow, len }),
     ];
     (any::<u64>(), task(), kind).prop_map(|(id, task, kind)| Read {
         socket: SocketId(id),
@@ -196,7 +196,8 @@ fn read() -> impl Strategy<Value = Read> {
 fn ready() -> impl Strategy<Value = Ready> {
     let kind = prop_oneof![
         seq().prop_map(ReadyKind::Stream),
-        option::of(any::<u64>().prop_map(PacketId)).prop_map(ReadyKind::Datagram),
+        (option::of(any::<u64>().prop_map(PacketId)), nanos())
+            .prop_map(|(packet, seen)| ReadyKind::Datagram { packet, seen }),
     ];
     (any::<u64>(), kind).prop_map(|(id, kind)| Ready { socket: SocketId(id), kind })
 }
