@@ -1,16 +1,18 @@
 //! The loop that owns the terminal, and the promise to give it back.
 
 use crate::app::{Action, App};
+use crate::stdio::{Outlet, Terminals};
 use crate::{Theme, render};
 use crossterm::cursor::{Hide, Show};
 use crossterm::event::{self, Event};
-use crossterm::execute;
+use crossterm::queue;
 use crossterm::terminal::{
     Clear, ClearType, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
 };
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
-use std::io::{self, IsTerminal, Stdout};
+use std::cell::Cell;
+use std::io::{self, IsTerminal, Write};
 use std::panic;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -39,6 +41,8 @@ pub enum Outcome {
     Quit,
     /// `should_stop` said so.
     Stopped,
+    /// The terminal went away: its window was closed, its connection ended.
+    Gone,
 }
 
 /// Why the screen could not be shown, or not any longer.
@@ -58,6 +62,12 @@ pub enum TuiError {
 /// Longest wait for a key before `should_stop` is asked again.
 const KEY_WAIT: Duration = Duration::from_millis(50);
 
+/// Shortest wait: without any, crossterm does not look for keys.
+const SHORTEST_WAIT: Duration = Duration::from_millis(1);
+
+/// How long a terminal may take to read how it is given back.
+const LEAVE: Duration = Duration::from_millis(500);
+
 /// Shows the screen until the user leaves or `should_stop` returns true. Blocks.
 ///
 /// `source` is asked for the newest snapshot every [`Options::refresh`], from the calling thread;
@@ -75,17 +85,40 @@ pub fn run(
     if !(io::stdout().is_terminal() && io::stdin().is_terminal()) {
         return Err(TuiError::NotATerminal);
     }
-    let screen = Screen::enter()?;
-    let mut terminal = Terminal::new(CrosstermBackend::new(io::stdout()))?;
-    drive(&mut terminal, &screen, options, source, should_stop)
+    let terminals = Terminals::look();
+    let shown = show(options, source, should_stop, terminals);
+    match shown {
+        Err(TuiError::Io(_)) if terminals.have_hung_up() => Ok(Outcome::Gone),
+        // A terminal that reads nothing any more: its picture was given up for the wish to stop.
+        Err(TuiError::Io(_)) if should_stop() => Ok(Outcome::Stopped),
+        shown => shown,
+    }
+}
+
+fn show(
+    options: Options,
+    source: &mut dyn FnMut() -> Arc<Snapshot>,
+    should_stop: &dyn Fn() -> bool,
+    terminals: Terminals,
+) -> Result<Outcome, TuiError> {
+    let give_up = || should_stop() || terminals.have_hung_up();
+    let screen = Screen::begin();
+    let (outlet, over) = (Outlet::new(io::stdout())?, Cell::new(false));
+    let mut picture = Picture { outlet, bytes: Vec::new(), give_up: &give_up, over: &over };
+    enter(&mut picture)?;
+    let mut terminal = Terminal::new(CrosstermBackend::new(picture))?;
+    let outcome = drive(&mut terminal, &screen, options, source, should_stop, terminals);
+    over.set(true);
+    outcome
 }
 
 fn drive(
-    terminal: &mut Terminal<CrosstermBackend<Stdout>>,
+    terminal: &mut Terminal<CrosstermBackend<Picture<'_>>>,
     screen: &Screen,
     options: Options,
     source: &mut dyn FnMut() -> Arc<Snapshot>,
     should_stop: &dyn Fn() -> bool,
+    terminals: Terminals,
 ) -> Result<Outcome, TuiError> {
     let mut app = App::new();
     let mut due = Instant::now();
@@ -96,6 +129,9 @@ fn drive(
         if should_stop() {
             return Ok(Outcome::Stopped);
         }
+        if terminals.have_hung_up() {
+            return Ok(Outcome::Gone);
+        }
         let mut redraw = false;
         if Instant::now() >= due {
             due = Instant::now() + options.refresh;
@@ -104,7 +140,7 @@ fn drive(
                 redraw = true;
             }
         }
-        let wait = due.saturating_duration_since(Instant::now()).min(KEY_WAIT);
+        let wait = due.saturating_duration_since(Instant::now()).clamp(SHORTEST_WAIT, KEY_WAIT);
         if redraw {
             terminal.draw(|frame| render::screen(frame, &app, options.theme))?;
         }
@@ -130,6 +166,30 @@ fn next_key(app: &mut App, wait: Duration) -> Result<Action, TuiError> {
     })
 }
 
+/// Collects a picture and writes it at once, unless that is to be given up.
+struct Picture<'a> {
+    outlet: Outlet,
+    bytes: Vec<u8>,
+    give_up: &'a dyn Fn() -> bool,
+    /// Nothing more is to be drawn. What ratatui writes when it is dropped would be an error message on a terminal
+    /// that is gone, and a panic.
+    over: &'a Cell<bool>,
+}
+
+impl Write for Picture<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.bytes.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        if self.bytes.is_empty() || self.over.get() || std::thread::panicking() {
+            return Ok(());
+        }
+        self.outlet.write(std::mem::take(&mut self.bytes), &mut || (self.give_up)())
+    }
+}
+
 type Hook = Box<dyn Fn(&panic::PanicHookInfo<'_>) + Sync + Send + 'static>;
 
 /// The terminal in our hands: raw, on its alternate screen. Given back on drop, and before the
@@ -140,7 +200,7 @@ struct Screen {
 }
 
 impl Screen {
-    fn enter() -> Result<Screen, TuiError> {
+    fn begin() -> Screen {
         let panicked = Arc::new(AtomicBool::new(false));
         let previous: Arc<Hook> = Arc::new(panic::take_hook());
         let (flag, next) = (Arc::clone(&panicked), Arc::clone(&previous));
@@ -149,12 +209,15 @@ impl Screen {
             flag.store(true, Ordering::Release);
             next(info);
         }));
-        let screen = Screen { panicked, previous };
-        enable_raw_mode()?;
-        // Not `Terminal::clear`: that asks the terminal for its cursor and fails where none answers.
-        execute!(io::stdout(), EnterAlternateScreen, Clear(ClearType::All), Hide)?;
-        Ok(screen)
+        Screen { panicked, previous }
     }
+}
+
+fn enter(picture: &mut Picture<'_>) -> io::Result<()> {
+    enable_raw_mode()?;
+    // Not `Terminal::clear`: that asks the terminal for its cursor and fails where none answers.
+    queue!(picture, EnterAlternateScreen, Clear(ClearType::All), Hide)?;
+    picture.flush()
 }
 
 impl Drop for Screen {
@@ -168,8 +231,12 @@ impl Drop for Screen {
     }
 }
 
-/// Best effort: there is nobody left to tell when the terminal is gone.
+/// Best effort: there is nobody left to tell when the terminal is gone, or does not read any more.
 fn restore() {
-    let _ = execute!(io::stdout(), LeaveAlternateScreen, Show);
+    let mut bytes = Vec::new();
+    let _ = queue!(bytes, LeaveAlternateScreen, Show);
+    let until = Instant::now() + LEAVE;
+    let _ = Outlet::new(io::stdout())
+        .and_then(|mut outlet| outlet.write(bytes, &mut || Instant::now() >= until));
     let _ = disable_raw_mode();
 }

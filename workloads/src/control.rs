@@ -93,7 +93,9 @@ impl Control {
             // nothing left but to leave without it.
             let _ = spawn("grace", || {
                 thread::sleep(GRACE);
-                eprintln!(
+                // Whoever started us may be gone, and the macro would then panic instead of leaving.
+                let _ = writeln!(
+                    std::io::stderr(),
                     "wirelap-workload: told to stop, but the library did not return within {} s",
                     GRACE.as_secs()
                 );

@@ -9,6 +9,9 @@ use wirelap_events::Nanos;
 /// Longest sleep, so that a slow publisher still hears that it should stop.
 const NAP: Nanos = Nanos::from_millis(100);
 
+/// A message that was meant to leave in time may leave so much later, when the thread woke late.
+const LATE: Nanos = Nanos::from_millis(100);
+
 /// A fixed schedule, or none at all.
 ///
 /// Message n of a paced run is meant to leave at start + n / rate. A publisher that falls behind
@@ -27,6 +30,14 @@ impl Pace {
     /// Starts the schedule now. `rate` is in messages a second.
     fn start(rate: Option<f64>) -> Pace {
         Pace { interval_ns: rate.map(|rate| 1e9 / rate), start: clock::now(), sent: 0 }
+    }
+
+    /// Begins again: what is behind the schedule so far is forgotten, what is in time goes on in step.
+    fn restart(&mut self, now: Nanos) {
+        if let Some(interval_ns) = self.interval_ns {
+            self.start = intended(self.start, interval_ns, self.sent).max(now);
+            self.sent = 0;
+        }
     }
 
     /// Waits for the next intended time and gives it; `None` without a rate, or when told to stop.
@@ -49,11 +60,14 @@ fn intended(start: Nanos, interval_ns: f64, nth: u64) -> Nanos {
     start + Nanos((nth as f64 * interval_ns).round() as u64)
 }
 
-/// What a publisher or ping sends, and when: warm-up first, then the messages that count, until there
-/// were enough of them or their time is over.
+/// What a publisher or ping sends, and when: warm-up first, then the messages that count, each until there were
+/// enough of them or their time is over. A time is one by the clock: at a rate that is not reached, it ends the
+/// messages that are due as well.
 pub struct Schedule {
     stream: u8,
     warmup: u64,
+    /// The warm-up is over at this time, however many there were.
+    warm: Option<Nanos>,
     messages: u64,
     seconds: Option<Nanos>,
     until: Option<Nanos>,
@@ -72,45 +86,68 @@ pub struct Due {
 impl Schedule {
     /// Starts now. `--seconds` begin with the first message that counts.
     pub fn start(spec: &Spec) -> Schedule {
-        let seconds = spec.seconds.map(|seconds| {
-            Nanos(u64::try_from(Duration::from_secs_f64(seconds).as_nanos()).unwrap_or(u64::MAX))
-        });
+        let pace = Pace::start(spec.rate);
         Schedule {
             stream: spec.stream,
             warmup: spec.warmup,
+            warm: spec.warmup_seconds.map(|seconds| pace.start + nanos(seconds)),
             // The sequence in a stamp has 32 bits, so nobody sends more than that.
             messages: spec.messages.unwrap_or(1 << 32),
-            seconds,
+            seconds: spec.seconds.map(nanos),
             until: None,
-            pace: Pace::start(spec.rate),
+            pace,
             nth: 0,
         }
     }
 
     /// Waits for the next message's time. `None` when there is no more, or when told to stop.
     pub fn next(&mut self, control: &Control) -> Option<Due> {
-        let stamp = self.stamp()?;
-        let intended = self.pace.wait(control);
+        let mut stamp = self.stamp(clock::now())?;
+        let mut intended = self.pace.wait(control);
+        if stamp.warmup && self.is_warm(clock::now()) {
+            // It was over while this one was waited for.
+            stamp = self.stamp(clock::now())?;
+            intended = self.pace.wait(control);
+        }
         if control.interrupted() {
             return None;
         }
-        if let Some(seconds) = self.seconds.filter(|_| !stamp.warmup) {
-            let due = intended.unwrap_or_else(clock::now);
-            if due >= *self.until.get_or_insert(due + seconds) {
-                return None;
-            }
+        let now = clock::now();
+        if !stamp.warmup && self.is_over(intended.unwrap_or(now), now) {
+            return None;
         }
         self.nth += 1;
         Some(Due { stamp, intended })
     }
 
-    fn stamp(&self) -> Option<Stamp> {
+    fn is_warm(&self, now: Nanos) -> bool {
+        self.nth >= self.warmup || self.warm.is_some_and(|warm| now >= warm)
+    }
+
+    /// Whether the time of the messages that count is over for one that is due then; it begins with the first of them.
+    fn is_over(&mut self, due: Nanos, now: Nanos) -> bool {
+        let Some(seconds) = self.seconds else { return false };
+        let until = *self.until.get_or_insert(due + seconds);
+        due >= until || now >= until + LATE
+    }
+
+    fn stamp(&mut self, now: Nanos) -> Option<Stamp> {
+        if self.nth < self.warmup && self.is_warm(now) {
+            self.warmup = self.nth;
+        }
+        if self.nth == self.warmup {
+            self.pace.restart(now);
+        }
         let warmup = self.nth < self.warmup;
         let seq = if warmup { self.nth } else { self.nth - self.warmup };
         let wanted = warmup || seq < self.messages;
         let seq = u32::try_from(seq).ok().filter(|_| wanted)?;
         Some(Stamp { stream: self.stream, seq, reply: false, warmup })
     }
+}
+
+fn nanos(seconds: f64) -> Nanos {
+    Nanos(u64::try_from(Duration::from_secs_f64(seconds).as_nanos()).unwrap_or(u64::MAX))
 }
 
 #[cfg(test)]
@@ -132,7 +169,7 @@ mod tests {
         let spec = Spec { warmup: 2, messages: Some(2), ..Spec::new(Role::Pub, "tcp") };
         let mut schedule = Schedule::start(&spec);
         let stamps = std::iter::from_fn(|| {
-            let stamp = schedule.stamp()?;
+            let stamp = schedule.stamp(Nanos(0))?;
             schedule.nth += 1;
             Some((stamp.warmup, stamp.seq))
         });
@@ -144,8 +181,38 @@ mod tests {
         let spec = Spec::new(Role::Pub, "tcp");
         let mut schedule = Schedule::start(&spec);
         schedule.nth = u64::from(u32::MAX);
-        assert!(schedule.stamp().is_some());
+        assert!(schedule.stamp(Nanos(0)).is_some());
         schedule.nth += 1;
-        assert!(schedule.stamp().is_none());
+        assert!(schedule.stamp(Nanos(0)).is_none());
+    }
+
+    #[test]
+    fn time_ends_a_rate_that_is_not_reached() {
+        let second = Nanos::from_millis(1000);
+        let spec = Spec { seconds: Some(1.0), rate: Some(1e6), ..Spec::new(Role::Pub, "tcp") };
+        let mut schedule = Schedule::start(&spec);
+        let start = Nanos(5);
+        assert!(!schedule.is_over(start, start));
+        // In time, and woken a little late for the last ones that are due.
+        assert!(!schedule.is_over(start + second - Nanos(1), start + second + Nanos(1)));
+        assert!(schedule.is_over(start + second, start + second));
+        // A thousandth of what is due was sent when the second was over.
+        assert!(schedule.is_over(start + Nanos::from_millis(1), start + second + LATE));
+    }
+
+    #[test]
+    fn a_warm_up_ends_with_its_time_and_what_it_is_behind_is_forgotten() {
+        let (warmup, warmup_seconds) = (1000, Some(5.0));
+        let spec = Spec { warmup, warmup_seconds, rate: Some(10.0), ..Spec::new(Role::Pub, "tcp") };
+        let mut schedule = Schedule::start(&spec);
+        let start = schedule.pace.start;
+        for nth in 0..50 {
+            assert!(schedule.stamp(start + Nanos::from_millis(100 * nth)).unwrap().warmup);
+            (schedule.nth, schedule.pace.sent) = (nth + 1, nth + 1);
+        }
+        let late = start + Nanos::from_millis(7000);
+        let first = schedule.stamp(late).unwrap();
+        assert_eq!((first.warmup, first.seq), (false, 0));
+        assert_eq!((schedule.pace.start, schedule.pace.sent), (late, 0));
     }
 }

@@ -25,8 +25,10 @@ pub fn spec(spec: &Spec, about: &About) -> Result<()> {
     if let Some(rate) = spec.rate {
         ensure!(rate.is_finite() && rate > 0.0, "--rate {rate}: must be more than 0");
     }
-    if let Some(seconds) = spec.seconds {
-        ensure!((0.0..=1e9).contains(&seconds), "--seconds {seconds}: must be 0 or more");
+    for (name, seconds) in [("--seconds", spec.seconds), ("--warmup-seconds", spec.warmup_seconds)]
+    {
+        let seconds = seconds.unwrap_or(0.0);
+        ensure!((0.0..=1e9).contains(&seconds), "{name} {seconds}: must be 0 or more");
     }
     about.transport(spec.transport).map_err(Error::msg)?;
     for (setting, _) in &spec.set {

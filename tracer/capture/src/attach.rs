@@ -1,23 +1,55 @@
 //! Loading the object and attaching each observation's best way.
 
+use crate::error::{find_io, with_causes};
 use crate::hooks::{
     Attach, ChosenHook, OBSERVATIONS, Observation, PAYLOAD_FROM_CGROUP, Program, Refusal, Way, When,
 };
 use crate::object::{self, Symbols};
+use crate::remedy::is_shortage;
 use crate::{AttachError, CaptureError, Config, Datagrams, doctor, filter};
 use aya::programs::{CgroupAttachMode, CgroupSkbAttachType, Iter, Program as Loaded, ProgramError};
 use aya::{Btf, Ebpf, EbpfError, EbpfLoader};
+use rustix::io::Errno;
 use std::any::Any;
 use std::collections::BTreeMap;
-use std::error::Error;
 use std::fs::File;
-use std::io::Read;
+use std::io::{self, Read};
 
 /// What keeps a program attached. Dropping it detaches the program.
 type Link = Box<dyn Any + Send>;
 
 /// Programs that are attached, by name.
 pub(crate) type Links = BTreeMap<&'static str, Link>;
+
+/// Why a way cannot be gone.
+#[derive(Debug)]
+pub(crate) struct Refused {
+    /// In words.
+    pub reason: String,
+    /// What the operating system said, if it was that.
+    errno: Option<Errno>,
+}
+
+impl Refused {
+    /// The error that another way would meet, too: there is not enough of something, or the kernel forbids it all. A
+    /// program that the verifier does not take is EACCES.
+    fn ends_it(&self, is_required: bool) -> Option<io::Error> {
+        let errno = self.errno?;
+        (is_shortage(errno) || (is_required && errno == Errno::PERM)).then(|| errno.into())
+    }
+}
+
+impl From<&str> for Refused {
+    fn from(reason: &str) -> Refused {
+        Refused { reason: reason.to_owned(), errno: None }
+    }
+}
+
+impl From<&ProgramError> for Refused {
+    fn from(error: &ProgramError) -> Refused {
+        Refused { reason: explain(error), errno: find_io(error).and_then(Errno::from_io_error) }
+    }
+}
 
 /// The loaded object and what was attached.
 pub(crate) struct Attached {
@@ -50,7 +82,7 @@ pub(crate) fn attach(config: &Config) -> Result<Attached, AttachError> {
             When::QdiscSeen => true,
         };
         let later = is_later.then_some(&mut later);
-        let chosen = choose(&mut ebpf, &mut links, &btf, observation, later);
+        let chosen = choose(&mut ebpf, &mut links, &btf, observation, later)?;
         if observation.required && chosen.hook.is_none() {
             let reason = chosen.refused.into_iter().next_back().map(|r| r.reason);
             return Err(AttachError::NothingAttached {
@@ -63,12 +95,15 @@ pub(crate) fn attach(config: &Config) -> Result<Attached, AttachError> {
     let mut payload = doctor::payload_hook(symbols);
     if symbols.payload_from_cgroup() {
         let way = &PAYLOAD_FROM_CGROUP;
-        if let Err(reason) =
+        if let Err(refused) =
             load_way(&mut ebpf, &btf, way).and_then(|()| attach_way(&mut ebpf, &mut links, way))
         {
             unload_way(&mut ebpf, &mut links, way);
+            if let Some(source) = refused.ends_it(false) {
+                return Err(AttachError::Refused { observation: payload.observation, source });
+            }
             payload.hook = None;
-            payload.refused.push(Refusal { hook: way.hook, reason });
+            payload.refused.push(Refusal { hook: way.hook, reason: refused.reason });
         }
     }
     let joins_payload = payload.hook == Some(PAYLOAD_FROM_CGROUP.hook);
@@ -114,15 +149,12 @@ fn load(config: &Config, btf: &Btf, symbols: Symbols) -> Result<Ebpf, AttachErro
 }
 
 fn is_out_of_memory(error: &EbpfError) -> bool {
-    let mut source: Option<&(dyn Error + 'static)> = Some(error);
-    while let Some(inner) = source {
-        if let Some(io) = inner.downcast_ref::<std::io::Error>() {
-            // Old kernels account maps against RLIMIT_MEMLOCK and say EPERM.
-            return matches!(io.raw_os_error(), Some(libc::ENOMEM | libc::EPERM));
-        }
-        source = inner.source();
+    match find_io(error).and_then(Errno::from_io_error) {
+        Some(Errno::NOMEM) => true,
+        // Those kernels account maps against RLIMIT_MEMLOCK.
+        Some(Errno::PERM) => !doctor::kernel_at_least(5, 11),
+        _ => false,
     }
-    false
 }
 
 /// Values of the object's `const volatile` globals.
@@ -185,7 +217,7 @@ fn choose(
     btf: &Btf,
     observation: &Observation,
     mut later: Option<&mut Vec<(When, &'static Way)>>,
-) -> ChosenHook {
+) -> Result<ChosenHook, AttachError> {
     let mut chosen = ChosenHook::untried(observation);
     for way in observation.ways {
         let loaded = load_way(ebpf, btf, way);
@@ -199,22 +231,26 @@ fn choose(
                 }
                 break;
             }
-            Err(reason) => {
+            Err(refused) => {
                 unload_way(ebpf, links, way);
+                if let Some(source) = refused.ends_it(observation.required) {
+                    return Err(AttachError::Refused { observation: observation.name, source });
+                }
+                let reason = refused.reason;
                 tracing::debug!(observation = observation.name, hook = way.hook, reason, "refused");
                 chosen.refused.push(Refusal { hook: way.hook, reason });
             }
         }
     }
-    chosen
+    Ok(chosen)
 }
 
-fn load_way(ebpf: &mut Ebpf, btf: &Btf, way: &Way) -> Result<(), String> {
+fn load_way(ebpf: &mut Ebpf, btf: &Btf, way: &Way) -> Result<(), Refused> {
     way.programs.iter().try_for_each(|program| load_program(find(ebpf, program)?, program, btf))
 }
 
 /// Attaches the programs of a way that has been loaded.
-pub(crate) fn attach_way(ebpf: &mut Ebpf, links: &mut Links, way: &Way) -> Result<(), String> {
+pub(crate) fn attach_way(ebpf: &mut Ebpf, links: &mut Links, way: &Way) -> Result<(), Refused> {
     way.programs.iter().try_for_each(|program| {
         let link = attach_program(find(ebpf, program)?)?;
         links.insert(program.name, link);
@@ -227,7 +263,7 @@ pub(crate) fn attach_again(
     ebpf: &mut Ebpf,
     links: &mut Links,
     programs: &[&'static str],
-) -> Result<(), String> {
+) -> Result<(), Refused> {
     for &name in programs {
         let loaded = ebpf.program_mut(name).ok_or("the object has no such program")?;
         links.insert(name, attach_program(loaded)?);
@@ -243,8 +279,8 @@ fn unload_way(ebpf: &mut Ebpf, links: &mut Links, way: &Way) {
     }
 }
 
-fn find<'a>(ebpf: &'a mut Ebpf, program: &Program) -> Result<&'a mut Loaded, String> {
-    ebpf.program_mut(program.name).ok_or_else(|| "the object has no such program".to_owned())
+fn find<'a>(ebpf: &'a mut Ebpf, program: &Program) -> Result<&'a mut Loaded, Refused> {
+    ebpf.program_mut(program.name).ok_or_else(|| "the object has no such program".into())
 }
 
 fn unload(ebpf: &mut Ebpf, name: &str) {
@@ -260,7 +296,7 @@ fn unload(ebpf: &mut Ebpf, name: &str) {
     };
 }
 
-fn load_program(loaded: &mut Loaded, program: &Program, btf: &Btf) -> Result<(), String> {
+fn load_program(loaded: &mut Loaded, program: &Program, btf: &Btf) -> Result<(), Refused> {
     match (loaded, program.attach) {
         (Loaded::BtfTracePoint(loaded), Attach::Tracepoint(name)) => loaded.load(name, btf),
         (Loaded::FEntry(loaded), Attach::Entry(function)) => loaded.load(function, btf),
@@ -268,12 +304,12 @@ fn load_program(loaded: &mut Loaded, program: &Program, btf: &Btf) -> Result<(),
         (Loaded::CgroupSock(loaded), Attach::Cgroup) => loaded.load(),
         (Loaded::CgroupSkb(loaded), Attach::Egress) => loaded.load(),
         (Loaded::Iter(loaded), Attach::FileIterator) => loaded.load("task_file", btf),
-        _ => return Err("the object's program is of another kind".to_owned()),
+        _ => return Err("the object's program is of another kind".into()),
     }
-    .map_err(|error| explain(&error))
+    .map_err(|error| Refused::from(&error))
 }
 
-fn attach_program(loaded: &mut Loaded) -> Result<Link, String> {
+fn attach_program(loaded: &mut Loaded) -> Result<Link, Refused> {
     match loaded {
         Loaded::BtfTracePoint(p) => p.attach().and_then(|link| p.take_link(link)).map(boxed),
         Loaded::FEntry(p) => p.attach().and_then(|link| p.take_link(link)).map(boxed),
@@ -289,44 +325,42 @@ fn attach_program(loaded: &mut Loaded) -> Result<Link, String> {
         // An iterator is attached anew for each walk.
         _ => Ok(boxed(())),
     }
-    .map_err(|error| explain(&error))
+    .map_err(|error| Refused::from(&error))
 }
 
 fn boxed(link: impl Any + Send) -> Link {
     Box::new(link)
 }
 
-fn root_cgroup() -> Result<File, String> {
+fn root_cgroup() -> Result<File, Refused> {
     let root = filter::cgroup_root().ok_or("no cgroup v2 hierarchy is mounted")?;
-    File::open(&root).map_err(|error| format!("{}: {error}", root.display()))
+    File::open(&root).map_err(|error| Refused {
+        reason: format!("{}: {error}", root.display()),
+        errno: Errno::from_io_error(&error),
+    })
 }
 
 /// One line: the error with its causes, and the end of the verifier's log if there is one.
 fn explain(error: &ProgramError) -> String {
-    let mut text = match error {
-        ProgramError::LoadError { io_error, verifier_log } => {
-            let log = verifier_log.to_string();
-            tracing::debug!(log, "the verifier refused a program");
-            let last = log
-                .lines()
-                .rev()
-                .find(|line| !line.is_empty() && !line.starts_with("processed "))
-                .unwrap_or_default();
-            return format!("{io_error}; {last}");
-        }
-        other => other.to_string(),
+    let ProgramError::LoadError { io_error, verifier_log } = error else {
+        return with_causes(error);
     };
-    let mut source = error.source();
-    while let Some(inner) = source {
-        text = format!("{text}: {inner}");
-        source = inner.source();
-    }
-    text
+    let log = verifier_log.to_string();
+    tracing::debug!(log, "the verifier refused a program");
+    let last = log
+        .lines()
+        .rev()
+        .find(|line| !line.is_empty() && !line.starts_with("processed "))
+        .unwrap_or_default();
+    format!("{io_error}; {last}")
 }
 
 /// Walks the open files of all processes once; the program announces the sockets that it finds.
 pub(crate) fn list_existing(ebpf: &mut Ebpf) -> Result<(), CaptureError> {
-    let failed = |error: &dyn std::fmt::Display| CaptureError::Existing(error.to_string());
+    let failed = |error: &(dyn std::error::Error + 'static)| {
+        let advice = find_io(error).and_then(crate::remedy).map(|advice| format!(": {advice}"));
+        CaptureError::Existing(with_causes(error) + &advice.unwrap_or_default())
+    };
     let program: &mut Iter = ebpf
         .program_mut("existing_sockets")
         .ok_or(CaptureError::NoMap("existing_sockets"))?

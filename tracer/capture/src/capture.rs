@@ -7,6 +7,7 @@ use crate::{AttachError, CaptureError, Config, decode, doctor, filter};
 use aya::maps::{Array, HashMap, MapData, MapError, PerCpuArray, RingBuf};
 use aya::{Ebpf, Pod};
 use rustix::event::{PollFd, PollFlags, Timespec};
+use rustix::thread::CapabilitySet;
 use std::collections::VecDeque;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -223,15 +224,15 @@ impl Capture {
         if !self.detached.is_empty() {
             self.attachment = self.attachment.wrapping_add(1);
             attach::attach_again(&mut self.ebpf, &mut self.links, &self.detached)
-                .map_err(CaptureError::Attach)?;
+                .map_err(|refused| CaptureError::Attach(refused.reason))?;
             self.detached.clear();
         }
         self.set_window(true)
     }
 
-    /// The capabilities, by name and number, without which the kernel would refuse what comes after attaching; `again`
-    /// with [`Capture::attach_again`]. The kernels of today need none: they ask for rights where programs are loaded.
-    pub fn rights_still_needed(&self, again: bool) -> Vec<(&'static str, u32)> {
+    /// The capabilities without which the kernel would refuse what comes after attaching; `again` with
+    /// [`Capture::attach_again`]. The kernels of today need none: they ask for rights where programs are loaded.
+    pub fn rights_still_needed(&self, again: bool) -> CapabilitySet {
         let payload = |hook: &ChosenHook| hook.hook == Some(hooks::PAYLOAD_FROM_CGROUP.hook);
         doctor::needed_after_attaching(again && self.hooks.iter().any(payload))
     }
@@ -306,7 +307,8 @@ impl Capture {
                 When::DatagramSent => needs.datagram,
                 When::Always | When::Udp => false,
             };
-            if is_needed && let Err(reason) = attach::attach_way(ebpf, links, way) {
+            if is_needed && let Err(refused) = attach::attach_way(ebpf, links, way) {
+                let reason = refused.reason;
                 // Its observation stays unseen, as on a kernel without the hook.
                 tracing::warn!(hook = way.hook, reason, "cannot be attached");
             }

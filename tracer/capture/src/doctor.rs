@@ -7,16 +7,18 @@ use crate::object::Symbols;
 use crate::{Config, attach};
 use aya::Btf;
 use aya_obj::btf::BtfKind;
+use rustix::thread::{CapabilitySet, capabilities};
 use std::fs;
 
 /// The kernel's description of its own types.
 pub(crate) const BTF_PATH: &str = "/sys/kernel/btf/vmlinux";
 
-/// The capabilities that attaching needs, with their numbers (include/uapi/linux/capability.h).
-const NEEDED: [(&str, u32); 3] = [BPF, ("CAP_PERFMON", 38), NET_ADMIN];
-
-const BPF: (&str, u32) = ("CAP_BPF", 39);
-const NET_ADMIN: (&str, u32) = ("CAP_NET_ADMIN", 12);
+/// The capabilities that attaching needs.
+const NEEDED: [(&str, CapabilitySet); 3] = [
+    ("CAP_BPF", CapabilitySet::BPF),
+    ("CAP_PERFMON", CapabilitySet::PERFMON),
+    ("CAP_NET_ADMIN", CapabilitySet::NET_ADMIN),
+];
 
 /// What this machine can do.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -161,31 +163,24 @@ pub(crate) fn quota_hook(btf: &Btf) -> ChosenHook {
     }
 }
 
-/// The names of the capabilities that attaching needs and this process lacks.
+/// The names of the capabilities that attaching needs and this process lacks. Asks the kernel directly: a process that
+/// may open no file has them all the same.
 pub(crate) fn missing_capabilities() -> Vec<&'static str> {
-    let status = fs::read_to_string("/proc/thread-self/status").unwrap_or_default();
-    let effective = parse_effective(&status).unwrap_or(0);
-    NEEDED.into_iter().filter(|(_, bit)| effective >> bit & 1 == 0).map(|(name, _)| name).collect()
+    let effective = capabilities(None).map_or(CapabilitySet::empty(), |sets| sets.effective);
+    NEEDED.into_iter().filter(|(_, one)| !effective.contains(*one)).map(|(name, _)| name).collect()
 }
 
 /// The capabilities that maps and links need once everything is loaded, and those of a program on a cgroup if one is to be
 /// attached once more.
-pub(crate) fn needed_after_attaching(cgroup: bool) -> Vec<(&'static str, u32)> {
+pub(crate) fn needed_after_attaching(cgroup: bool) -> CapabilitySet {
     // Since 5.19 the setting is about loading alone (kernel/bpf/syscall.c, __sys_bpf; commit c8644cd0efe7).
     let is_open = kernel_at_least(5, 19)
         || fs::read_to_string("/proc/sys/kernel/unprivileged_bpf_disabled")
             .is_ok_and(|setting| setting.trim() == "0");
-    let mut needed = Vec::new();
-    needed.extend((!is_open).then_some(BPF));
+    let maps = if is_open { CapabilitySet::empty() } else { CapabilitySet::BPF };
     // Such programs can be loaded without rights, which are asked for when they are attached.
-    needed.extend(cgroup.then_some(NET_ADMIN));
-    needed
-}
-
-/// `CapEff` of `/proc/PID/status` (proc(5)): a hexadecimal mask.
-fn parse_effective(status: &str) -> Option<u64> {
-    let mask = status.lines().find_map(|line| line.strip_prefix("CapEff:"))?;
-    u64::from_str_radix(mask.trim(), 16).ok()
+    let cgroup = if cgroup { CapabilitySet::NET_ADMIN } else { CapabilitySet::empty() };
+    maps | cgroup
 }
 
 /// Whether the running kernel is of this version or newer.
@@ -202,12 +197,6 @@ fn parse_version(release: &str) -> Option<(u32, u32)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn capabilities_are_a_mask() {
-        assert_eq!(parse_effective("Name:\tx\nCapEff:\t000000c000001000\n"), Some(0xc0_0000_1000));
-        assert_eq!(parse_effective("Name:\tx\n"), None);
-    }
 
     #[test]
     fn versions_are_compared_as_numbers() {

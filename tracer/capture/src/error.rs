@@ -1,5 +1,7 @@
 //! What can go wrong: each message is a sentence with the remedy.
 
+use crate::remedy::remedy;
+use std::io;
 use std::path::PathBuf;
 
 /// Why the probes could not be attached.
@@ -15,7 +17,8 @@ pub enum AttachError {
     },
     /// The kernel does not describe its types.
     #[error(
-        "this kernel has no BTF type information (/sys/kernel/btf/vmlinux: {source}): boot a kernel built with CONFIG_DEBUG_INFO_BTF=y, as current distributions' kernels are"
+        "this kernel's BTF type information cannot be read (/sys/kernel/btf/vmlinux: {source}): {remedy}",
+        remedy = remedy(source).unwrap_or("boot a kernel built with CONFIG_DEBUG_INFO_BTF=y, as current distributions' kernels are".into())
     )]
     NoBtf {
         /// What reading it said.
@@ -26,7 +29,7 @@ pub enum AttachError {
     BadBtf(#[from] aya::BtfError),
     /// The kernel refused a map for want of memory.
     #[error(
-        "the kernel has no memory for a ring buffer of {ring_bytes} bytes: choose a smaller one, or raise the memory limit (ulimit -l) of this process"
+        "the kernel has no memory for the probes' maps with a ring buffer of {ring_bytes} bytes: choose a smaller one (--ring-size), or raise the limits of this process (memory.max of its cgroup; before Linux 5.11, ulimit -l)"
     )]
     NoMemory {
         /// What was asked for.
@@ -36,8 +39,16 @@ pub enum AttachError {
     #[error("a ring buffer of {0} bytes is not possible: take a power of two from {page} bytes up", page = rustix::param::page_size())]
     BadRingSize(u32),
     /// The object could not be loaded.
-    #[error("the kernel does not take the probes: {0}")]
+    #[error("the kernel does not take the probes: {}{}", with_causes(&**.0), advice(find_io(&**.0)))]
     Load(#[source] Box<aya::EbpfError>),
+    /// An observation could not be made for a reason that has nothing to do with this kernel's probes.
+    #[error("the probes cannot be attached ({observation}): {source}{}", advice(Some(source)))]
+    Refused {
+        /// What was to be observed.
+        observation: &'static str,
+        /// What the kernel said.
+        source: io::Error,
+    },
     /// No observation at all could be made.
     #[error(
         "this kernel takes none of the probes that tracing cannot do without ({observation}: {reason}): a kernel from 6.1 on is needed"
@@ -65,7 +76,7 @@ pub enum AttachError {
 #[derive(Debug, thiserror::Error)]
 pub enum CaptureError {
     /// A map could not be used.
-    #[error("the probes' map `{map}` cannot be used: {source}")]
+    #[error("the probes' map `{map}` cannot be used: {}{}", with_causes(&**source), advice(find_io(&**source)))]
     Map {
         /// The map.
         map: &'static str,
@@ -76,7 +87,7 @@ pub enum CaptureError {
     #[error("the compiled probes have no map `{0}`: they do not belong to this program")]
     NoMap(&'static str),
     /// Waiting for events failed.
-    #[error("waiting for events failed: {0}")]
+    #[error("waiting for events failed: {0}{advice}", advice = advice(Some(.0)))]
     Wait(#[source] std::io::Error),
     /// A record is not laid out as this program expects.
     #[error("the probes sent a record that cannot be read: {0}")]
@@ -90,4 +101,51 @@ pub enum CaptureError {
     /// The process to follow is not there.
     #[error("there is no process {0} to follow")]
     NoProcess(u32),
+}
+
+/// The error of the operating system among the causes of another.
+pub(crate) fn find_io<'a>(error: &'a (dyn std::error::Error + 'static)) -> Option<&'a io::Error> {
+    let mut next = Some(error);
+    while let Some(error) = next {
+        if let Some(found) = error.downcast_ref() {
+            return Some(found);
+        }
+        next = error.source();
+    }
+    None
+}
+
+/// An error with its causes, each once.
+pub(crate) fn with_causes(error: &(dyn std::error::Error + 'static)) -> String {
+    let mut text = error.to_string();
+    let mut next = error.source();
+    while let Some(error) = next {
+        let cause = error.to_string();
+        if !text.contains(&cause) {
+            text = format!("{text}: {cause}");
+        }
+        next = error.source();
+    }
+    text
+}
+
+/// What to do about it, behind the error's own words.
+fn advice(error: Option<&io::Error>) -> String {
+    error.and_then(remedy).map(|remedy| format!(": {remedy}")).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::AttachError;
+
+    #[test]
+    fn what_the_operating_system_said_is_found_among_the_causes() {
+        let io_error = io::Error::from_raw_os_error(libc::EMFILE);
+        let map = aya::maps::MapError::CreateError { name: "ring".into(), io_error };
+        let error = AttachError::Load(Box::new(aya::EbpfError::MapError(map)));
+        let text = error.to_string();
+        assert!(text.contains("Too many open files") && text.contains("ulimit -n"), "{text}");
+        assert!(!text.contains("kernel from 6.1"), "{text}");
+    }
 }

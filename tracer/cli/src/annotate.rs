@@ -1,7 +1,7 @@
 //! What became of messages, told to the recording of the packets that carried them.
 
 use crate::failure::Failure;
-use crate::outputs::{Outputs, unwritable};
+use crate::outputs::{self, Outputs};
 use crate::recording;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -274,7 +274,7 @@ impl Copy {
             None => Verbatim::create_in(Box::new(self.outputs.clone()), &self.path, OFFLINE)
                 .map(|copy| Target::Verbatim(Box::new(copy))),
         };
-        let failed = |failed: WriteFailed| Failure::Usage(unwritable(&failed.path, &failed.error));
+        let failed = |failed: WriteFailed| outputs::failure(&failed.path, &failed.error);
         self.target = Some(target.map_err(failed)?);
         self.annotator.packets_only = section.is_none();
         Ok(())

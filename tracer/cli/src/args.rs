@@ -6,6 +6,7 @@ pub use explain::ExplainArgs;
 
 use crate::analyze::AnalyzeArgs;
 use crate::export::ExportArgs;
+use crate::output;
 use crate::quantity;
 use crate::record::RecordArgs;
 use clap::error::ErrorKind;
@@ -30,7 +31,7 @@ Exit status: 0 fine, 1 what was measured failed, 2 wrong usage, 3 this machine c
 
 /// Where did the time and the bytes of this message go? Watches messaging middleware from the kernel.
 #[derive(Debug, Parser)]
-#[command(name = "wirelap", version, after_help = EXAMPLES, disable_help_subcommand = true)]
+#[command(name = "wirelap", version, after_help = EXAMPLES)]
 pub struct Cli {
     /// What to do.
     #[command(subcommand)]
@@ -162,7 +163,7 @@ pub struct WorkloadArgs {
     pub nodelay: bool,
 
     /// The port that brokers and peers listen on [default: a free one]
-    #[arg(long, value_name = "PORT", default_value_t = 0)]
+    #[arg(long, value_name = "PORT", default_value_t = 0, hide_default_value = true)]
     pub port: u16,
 
     /// The DDS domain [default: a random one]
@@ -185,14 +186,17 @@ pub struct WorkloadArgs {
 /// What the tracer is told.
 #[derive(Clone, Debug, Args)]
 pub struct TracerArgs {
-    /// Payload bytes captured of each packet
-    #[arg(long, value_name = "BYTES", value_parser = quantity::bytes_u32, default_value = "64K")]
+    /// Payload bytes captured of each packet, at least 1: messages are found in them
+    #[arg(long, value_name = "BYTES", value_parser = quantity::snap, default_value = "64K")]
     pub snap: u32,
 
     /// Ring buffer between kernel and wirelap, in bytes; rounded up to a power of two
     #[arg(long, value_name = "BYTES", value_parser = quantity::bytes_u32, default_value = "64M")]
     pub ring_size: u32,
 }
+
+/// Numbers beyond it are rounded by whoever reads JSON as JavaScript and jq do.
+pub const MAX_SEED: u64 = (1 << 53) - 1;
 
 /// `wirelap run`.
 #[derive(Clone, Debug, Args)]
@@ -226,12 +230,16 @@ pub struct RunArgs {
     #[arg(long, value_name = "N", default_value_t = 1000)]
     pub warmup: u64,
 
+    /// The warm-up is over after this time, however many messages it had
+    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration, default_value = "5s")]
+    pub warmup_time: Duration,
+
     /// Repetitions, in random order across the middlewares
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000), default_value_t = 1)]
     pub repeat: u32,
 
-    /// Seed of that order [default: random, and reported]
-    #[arg(long, value_name = "N")]
+    /// Seed of that order, below 2^53 [default: random, and reported]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(..=MAX_SEED))]
     pub seed: Option<u64>,
 
     /// Trace only a window out of every period, e.g. 50ms/500ms, or off [default: off for latency,
@@ -355,11 +363,11 @@ pub struct LiveArgs {
 pub fn parse() -> Result<Cli, std::process::ExitCode> {
     Cli::try_parse().map_err(|error| {
         if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
-            eprint!("{}", error.render());
+            output::say(&error.render().to_string());
             return std::process::ExitCode::from(2);
         }
         if error.use_stderr() {
-            eprintln!("wirelap: {}", sentence(&error));
+            output::say(&format!("wirelap: {}\n", sentence(&error)));
             return std::process::ExitCode::from(2);
         }
         // Help or version; a closed pipe is not worth a word.
@@ -398,6 +406,20 @@ mod tests {
     }
 
     #[test]
+    fn help_is_a_subcommand_and_no_option_has_two_defaults() {
+        let help = Cli::try_parse_from(["wirelap", "help", "run"]).unwrap_err();
+        assert_eq!(help.kind(), ErrorKind::DisplayHelp);
+        let mut root = Cli::command();
+        for command in root.get_subcommands_mut() {
+            let help = command.render_long_help().to_string();
+            let options =
+                help.split("\n      --").map(|text| (text, text.matches("[default:").count()));
+            let twice: Vec<_> = options.filter(|(_, defaults)| *defaults > 1).collect();
+            assert!(twice.is_empty(), "{twice:?}");
+        }
+    }
+
+    #[test]
     fn lists_and_units_are_understood() {
         let args = run(
             "throughput --on tcp,dds --payload 8,1K --duration 1s500ms --sample 10ms/100ms --pin 0,1",
@@ -420,6 +442,8 @@ mod tests {
             "latency --on tcp --qos 3",
             "latency --on tcp --messages 0",
             "latency --on tcp --sample 2s/1s",
+            "latency --on tcp --snap 0",
+            "latency --on tcp --seed 9007199254740992",
             "speed --on tcp",
         ] {
             assert!(run(words).is_err(), "{words} was accepted");

@@ -1,7 +1,7 @@
 //! The middlewares that can be run here, as `wirelap-workload list` tells them.
 
 use crate::failure::Failure;
-use crate::workload::Shop;
+use crate::workload::{Shop, not_started};
 use std::sync::Arc;
 use wirelap_contract::About;
 
@@ -21,7 +21,7 @@ impl Catalogue {
         let program = &shop.program;
         let said = shop
             .ask("list")
-            .map_err(|error| Failure::Machine(format!("cannot start {program}: {error}")))?;
+            .map_err(|error| not_started("the workloads' program", program, &error))?;
         let all = serde_json::from_slice::<Vec<About>>(&said).map_err(|error| {
             Failure::Machine(format!(
                 "{program} does not tell what it can run ({error}): is it of the same build as wirelap?"

@@ -61,8 +61,8 @@ pub fn run(args: &ExportArgs) -> Result<ExitCode, Failure> {
     let outputs = Outputs::of(std::iter::once(&args.output), args.force)?;
     let target = Target::open(&args.output, outputs.clone())?;
     outputs.seal()?;
-    let signals = catch_signals()?;
     privileges::confine_reader();
+    let signals = catch_signals()?;
     let about = About {
         wirelap_version: env!("CARGO_PKG_VERSION").into(),
         source: args.files.iter().map(|path| shown(path)).collect(),
@@ -85,11 +85,11 @@ pub fn run(args: &ExportArgs) -> Result<ExitCode, Failure> {
     }
     let bytes = target.keep().map_err(failed)?;
     for note in &report.notes {
-        eprintln!("note: {note}");
+        output::say(&format!("note: {note}\n"));
     }
     let told = told(&args.output, totals, bytes);
     if args.output == Path::new("-") {
-        eprint!("{told}");
+        output::say(&told);
         Ok(ExitCode::SUCCESS)
     } else {
         output::print(&told).map(|()| ExitCode::SUCCESS)
@@ -116,7 +116,7 @@ impl Follower for Drawing<'_> {
     }
 
     fn event(&mut self, event: &Event<'_>) -> Result<(), Failure> {
-        if let Some(signal) = self.signals.caught() {
+        if let Some(signal) = self.signals.signalled() {
             return Err(Failure::Measured(format!("{signal}: nothing was exported")));
         }
         if let Some(writer) = &mut self.writer {
@@ -141,8 +141,7 @@ fn unwritten(path: &Path, error: &io::Error) -> Failure {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
             "make room, or name a file that ends in .gz, which takes a tenth"
         }
-        io::ErrorKind::AlreadyExists => "name another, or replace it with --force",
-        _ => "name another file",
+        _ => &crate::remedy::of_file(error),
     };
     Failure::Measured(format!("cannot write {shown}: {error}: {remedy}"))
 }

@@ -15,6 +15,18 @@ pub enum Failure {
 }
 
 impl Failure {
+    /// Several as one: the first tells the exit status, all are said. `None` without any.
+    pub fn all(failures: impl IntoIterator<Item = Failure>) -> Option<Failure> {
+        failures.into_iter().reduce(|first, next| {
+            let text = format!("{first}; {next}");
+            match first {
+                Failure::Measured(_) => Failure::Measured(text),
+                Failure::Usage(_) => Failure::Usage(text),
+                Failure::Machine(_) => Failure::Machine(text),
+            }
+        })
+    }
+
     /// The status that wirelap exits with.
     pub fn exit_code(&self) -> ExitCode {
         ExitCode::from(self.status())

@@ -56,11 +56,11 @@ pub fn run(args: &LiveArgs) -> Result<ExitCode, Failure> {
         _ => None,
     };
     let (trials, skipped) = trials(args, shop.as_ref())?;
+    outputs.seal()?;
+    privileges::confine_tracer();
     let signals = catch_signals()?;
     let environment = environment::describe(0);
     let recorder = recorder(args, &outputs, &environment)?;
-    outputs.seal()?;
-    privileges::confine_tracer();
     let tracer = Tracer::start(&settings(args), (|_| {}) as Discard, recorder)?;
     let hooks = tracer.hooks().to_vec();
     let mut casts = Vec::new();
@@ -82,19 +82,24 @@ pub fn run(args: &LiveArgs) -> Result<ExitCode, Failure> {
         skipped,
         ..report(args, &snapshot, troubled.is_err() || error.is_some())
     };
-    if args.explain || !matches!(json, Json::No) {
+    // The recording first: what is kept back in memory must be in it whatever becomes of the rest.
+    let recorded = recorder.map(|recorder| recording::close(recorder, &report)).transpose();
+    let written = if args.explain || !matches!(json, Json::No) {
         let text =
             if args.explain { pages(&report, Options::default()) } else { table::render(&report) };
-        json.write(&report, &text)?;
-    }
-    let recorded = recorder.map(|recorder| recording::close(recorder, &report)).transpose();
-    match (troubled, error) {
-        (Err(Trouble::Failed(failure)), _) => Err(failure),
-        (_, Some(error)) => Err(Failure::Measured(error)),
-        (_, None) if let Err(failure) = recorded => Err(failure),
+        json.write(&report, &text)
+    } else {
+        Ok(())
+    };
+    let troubled = match troubled {
         // Leaving by a signal is how one leaves.
-        (Ok(()) | Err(Trouble::Interrupted(_)), None) => Ok(ExitCode::SUCCESS),
-    }
+        Ok(()) | Err(Trouble::Interrupted(_)) => None,
+        Err(Trouble::Failed(failure)) => Some(failure),
+    };
+    // A recording that could not be gone on with is what ended the trace.
+    let unrecorded = if error.is_some() { None } else { recorded.err() };
+    let failures = [troubled, error.map(Failure::Measured), unrecorded, written.err()];
+    Failure::all(failures.into_iter().flatten()).map_or(Ok(ExitCode::SUCCESS), Err)
 }
 
 /// Who does what needs rights later: starts workloads, names a report at the end. Whoever only watches needs nobody.
@@ -154,6 +159,7 @@ fn trial(args: &LiveArgs, told: &WorkloadArgs, Choice { about, broker }: Choice)
         messages: None,
         duration: None,
         warmup: 0,
+        warmup_time: Duration::ZERO,
         sampling: Sampling::Off,
         truth: false,
         workload: told.clone(),
@@ -242,8 +248,8 @@ fn lines(
         printed = Instant::now();
         let text = format!("{}\n", plain(&tracer.latest(), WIDTH));
         if to_stderr {
-            eprint!("{text}");
-        } else if output::print_unless_gone(&text)?.is_break() {
+            output::say(&text);
+        } else if output::print_unless_gone(&text, should_stop)?.is_break() {
             break;
         }
     }

@@ -15,6 +15,8 @@
 
 // What comes from a file or a packet may be any number.
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects, clippy::disallowed_methods))]
+// They panic where stdout or stderr cannot be written, and wait for whoever reads there: `output` does neither.
+#![deny(clippy::print_stdout, clippy::print_stderr)]
 
 mod analyze;
 mod annotate;
@@ -42,6 +44,7 @@ mod progress;
 mod quantity;
 mod record;
 mod recording;
+mod remedy;
 mod replay;
 mod results;
 mod run;
@@ -69,7 +72,7 @@ fn main() -> ExitCode {
     match obey(&cli.command) {
         Ok(status) => status,
         Err(failure) => {
-            eprintln!("wirelap: {failure}");
+            output::say(&format!("wirelap: {failure}\n"));
             failure.exit_code()
         }
     }

@@ -1,33 +1,79 @@
 //! Stdout and JSON files.
 
 use crate::failure::Failure;
-use crate::outputs::{Outputs, unwritable};
+use crate::outputs::{self, Outputs, unwritable};
+use crate::privileges;
+use crate::signals;
 use serde::Serialize;
 use std::fs::File;
 use std::io::{self, Write};
 use std::ops::ControlFlow;
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 use wirelap_report::write_json;
+use wirelap_tui::Outlet;
+
+/// Once the user wants us to stop, whoever reads stdout or stderr has so much time to do it.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+const EIO: i32 = rustix::io::Errno::IO.raw_os_error();
+
+static STDOUT: Mutex<Option<Outlet>> = Mutex::new(None);
+static STDERR: Mutex<Option<Outlet>> = Mutex::new(None);
 
 /// Prints text. A reader that has gone away (`| head`) is no failure.
 ///
 /// # Errors
 /// Stdout cannot be written, for instance because the disk is full.
 pub fn print(text: &str) -> Result<(), Failure> {
-    let mut out = io::stdout().lock();
-    judge(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
+    judge(write(&STDOUT, io::stdout, text, &mut impatience())).map(drop)
 }
 
-/// Prints text, and tells when nobody reads it any more.
+/// Prints text, and tells when nobody reads it any more, or `give_up` says that it has been waited long enough.
 ///
 /// # Errors
 /// As [`print`].
-pub fn print_unless_gone(text: &str) -> Result<ControlFlow<()>, Failure> {
-    let mut out = io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(ControlFlow::Break(())),
-        result => judge(result).map(ControlFlow::Continue),
+pub fn print_unless_gone(
+    text: &str,
+    give_up: &dyn Fn() -> bool,
+) -> Result<ControlFlow<()>, Failure> {
+    judge(write(&STDOUT, io::stdout, text, &mut || give_up()))
+}
+
+/// Says something on stderr. Where that is not possible, there is nobody to be told.
+pub fn say(text: &str) {
+    let _ = write(&STDERR, io::stderr, text, &mut impatience());
+}
+
+fn write<S: Write + Send + 'static>(
+    outlet: &Mutex<Option<Outlet>>,
+    stream: fn() -> S,
+    text: &str,
+    give_up: &mut dyn FnMut() -> bool,
+) -> io::Result<()> {
+    let bytes = text.as_bytes();
+    let mut outlet = outlet.lock().unwrap_or_else(PoisonError::into_inner);
+    // Before signals are caught, one ends us even while we wait for a reader.
+    if outlet.is_none() && signals::are_caught() {
+        *outlet = start(stream());
     }
+    if let Some(outlet) = &mut *outlet {
+        return outlet.write(bytes.to_vec(), give_up);
+    }
+    let mut stream = stream();
+    stream.write_all(bytes).and_then(|()| stream.flush())
+}
+
+/// A thread has the rights of the one that starts it, and whoever prints may keep some for later.
+fn start<S: Write + Send + 'static>(stream: S) -> Option<Outlet> {
+    privileges::spawn("output", move || Outlet::new(stream).ok()).ok()?.join().ok()?
+}
+
+/// Gives up when the user has wanted us to stop for a while.
+fn impatience() -> impl FnMut() -> bool {
+    let mut since = None;
+    move || signals::ask_to_stop() && since.get_or_insert_with(Instant::now).elapsed() >= PATIENCE
 }
 
 /// Prints JSON and nothing else.
@@ -41,12 +87,20 @@ pub fn json_to_stdout(value: &impl Serialize) -> Result<(), Failure> {
     print(&text)
 }
 
-fn judge(result: io::Result<()>) -> Result<(), Failure> {
+/// A reader that has gone, or reads nothing although it is time to stop, is no failure.
+fn judge(result: io::Result<()>) -> Result<ControlFlow<()>, Failure> {
     match result {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(Failure::Measured(format!("cannot write to stdout: {error}")))
+        Ok(()) => Ok(ControlFlow::Continue(())),
+        Err(error)
+            if matches!(error.kind(), io::ErrorKind::BrokenPipe | io::ErrorKind::TimedOut) =>
+        {
+            Ok(ControlFlow::Break(()))
         }
-        _ => Ok(()),
+        // So says a terminal that has hung up.
+        Err(error) if error.raw_os_error() == Some(EIO) && signals::ask_to_stop() => {
+            Ok(ControlFlow::Break(()))
+        }
+        Err(error) => Err(Failure::Measured(format!("cannot write to stdout: {error}"))),
     }
 }
 
@@ -72,38 +126,34 @@ impl<'a> Json<'a> {
             Some(path) if path == Path::new("-") => Ok(Json::Stdout),
             Some(path) => {
                 outputs.allow(path, false)?;
-                let file = outputs
-                    .begin(path)
-                    .map_err(|error| Failure::Usage(unwritable(path, &error)))?;
+                let file = outputs.begin(path).map_err(|error| outputs::failure(path, &error))?;
                 Ok(Json::File(path, file, outputs.clone()))
             }
         }
     }
 
-    /// Writes the report; the readable text goes to stdout, or to stderr when stdout is for JSON.
+    /// Writes the report; the readable text goes to stdout, or to stderr when stdout is for JSON. If the file cannot be
+    /// written, stdout gets the JSON: what was measured is not lost.
     ///
     /// # Errors
     /// Something could not be written.
     pub fn write(self, report: &impl Serialize, text: &str) -> Result<(), Failure> {
-        match self {
-            Json::No => print(text),
+        let (path, file, outputs) = match self {
+            Json::No => return print(text),
             Json::Stdout => {
-                eprint!("{text}");
-                json_to_stdout(report)
+                say(text);
+                return json_to_stdout(report);
             }
-            Json::File(path, file, outputs) => {
-                // The file first: it must be there even if nobody reads the text.
-                let written = write_json(&file, report).and_then(|()| outputs.keep(path, &file));
-                print(text)?;
-                written.map_err(|error| failed(path, &error))
-            }
-        }
+            Json::File(path, file, outputs) => (path, file, outputs),
+        };
+        // The file first: it must be there even if nobody reads the text.
+        let written = write_json(&file, report).and_then(|()| outputs.keep(path, &file));
+        let Err(error) = written else { return print(text) };
+        say(text);
+        let unwritten = unwritable(path, &error);
+        Err(Failure::Measured(match json_to_stdout(report) {
+            Ok(()) => format!("{unwritten}; the JSON is on stdout"),
+            Err(also) => format!("{unwritten}; {also}"),
+        }))
     }
-}
-
-fn failed(path: &Path, error: &io::Error) -> Failure {
-    Failure::Measured(match error.kind() {
-        io::ErrorKind::AlreadyExists => unwritable(path, error),
-        _ => format!("cannot write {}: {error}: make room, or name another file", path.display()),
-    })
 }

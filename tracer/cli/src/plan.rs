@@ -1,6 +1,6 @@
 //! What a run consists of: one trial after the other, in a random order that the seed tells.
 
-use crate::args::{RunArgs, RunKind, TruthCheck, WorkloadArgs};
+use crate::args::{MAX_SEED, RunArgs, RunKind, TruthCheck, WorkloadArgs};
 use crate::catalogue::Catalogue;
 use crate::choice::{self, Broker, Choice, Choices};
 use crate::failure::Failure;
@@ -50,6 +50,8 @@ pub struct Trial {
     pub duration: Option<Duration>,
     /// Messages before those that count.
     pub warmup: u64,
+    /// The longest time for them.
+    pub warmup_time: Duration,
     /// When events are taken.
     pub sampling: Sampling,
     /// The workloads write down what they did.
@@ -103,6 +105,7 @@ impl Trial {
         spec.warmup = self.warmup;
         // Only the sender looks at the clock: the receiver takes what comes.
         if matches!(role, Role::Pub | Role::Ping) {
+            spec.warmup_seconds = Some(self.warmup_time.as_secs_f64());
             spec.seconds = self.duration.map(|time| time.as_secs_f64());
             if let Pacing::Rate(rate) = self.pacing {
                 spec.rate = Some(rate);
@@ -169,7 +172,7 @@ pub fn plan(args: &RunArgs, catalogue: &Catalogue) -> Result<Plan, Failure> {
         choice::choose(catalogue, &args.on, &args.workload, pacing(args))?;
     let payloads = unique(&args.payload);
     check_workload(&args.workload, &chosen, &payloads)?;
-    let seed = args.seed.unwrap_or_else(|| fastrand::u64(..));
+    let seed = args.seed.unwrap_or_else(|| fastrand::u64(..=MAX_SEED));
     let mut random = fastrand::Rng::with_seed(seed);
     let mut trials = Vec::new();
     for repetition in 1..=args.repeat {
@@ -269,6 +272,7 @@ fn trial(
         messages,
         duration,
         warmup: args.warmup,
+        warmup_time: args.warmup_time,
         sampling: match args.sample {
             _ if untraced => never,
             Some(told) => told,
@@ -324,6 +328,14 @@ mod tests {
             .collect();
         assert_eq!(rounds.len(), 5);
         assert!(rounds.iter().any(|round| round != &rounds[0]), "the order never changed");
+    }
+
+    #[test]
+    fn a_chosen_seed_survives_javascript() {
+        for _ in 0..100 {
+            let seed = planned("latency --on tcp").unwrap().seed;
+            assert!(seed < 1 << 53, "{seed}");
+        }
     }
 
     #[test]

@@ -34,6 +34,16 @@ pub fn bytes_u32(text: &str) -> Result<u32, String> {
     u32::try_from(bytes(text)?).map_err(|_| format!("`{text}` is 4 GiB or more"))
 }
 
+/// Payload bytes of each packet.
+pub fn snap(text: &str) -> Result<u32, String> {
+    match bytes_u32(text)? {
+        0 => Err("without any byte of payload no message can be found: take 1 or more, or leave --snap away; \
+                  recordings keep none unless told to"
+            .into()),
+        snap => Ok(snap),
+    }
+}
+
 /// The payload of a message.
 pub fn payload(text: &str) -> Result<usize, String> {
     let size = usize::try_from(bytes(text)?).map_err(|_| format!("`{text}` is too large"))?;

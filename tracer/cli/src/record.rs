@@ -128,12 +128,12 @@ pub fn run(args: &RecordArgs) -> Result<ExitCode, Failure> {
     outputs.allow(&args.output, rotates)?;
     outputs.seal()?;
     preflight()?;
+    privileges::confine_tracer();
     let signals = catch_signals()?;
     let environment = environment::describe(0);
     let settings = wirelap_recording::Settings { shown: args.stage.into(), payload: args.payload };
     let recorder =
         recording::create(&outputs, &args.output, settings, rotation, &environment, &args.decode)?;
-    privileges::confine_tracer();
     let tracer = Tracer::start(&tracing(args), (|_| {}) as Discard, Some(recorder))?;
     let hooks = tracer.hooks().to_vec();
     watch(args, &tracer, &signals);
@@ -141,18 +141,20 @@ pub fn run(args: &RecordArgs) -> Result<ExitCode, Failure> {
     let report = RunReport { environment, hooks, partial: error.is_some(), ..seen(&snapshot) };
     let text = table::render(&report);
     let written = recorder.map(|recorder| recording::close(recorder, &report)).transpose();
-    if args.output.as_os_str() == "-" {
-        eprint!("{text}");
+    let printed = if args.output.as_os_str() == "-" {
+        output::say(&text);
+        Ok(())
     } else {
-        output::print(&text)?;
+        output::print(&text)
+    };
+    if error.is_none()
+        && let Ok(written) = &written
+    {
+        output::say(&format!("{}\n", files(&written.clone().unwrap_or_default())));
     }
-    match (error, written?) {
-        (Some(error), _) => Err(Failure::Measured(error)),
-        (None, written) => {
-            eprintln!("{}", files(&written.unwrap_or_default()));
-            Ok(ExitCode::SUCCESS)
-        }
-    }
+    let unwritten = if error.is_some() { None } else { written.err() };
+    let failures = [error.map(Failure::Measured), unwritten, printed.err()];
+    Failure::all(failures.into_iter().flatten()).map_or(Ok(ExitCode::SUCCESS), Err)
 }
 
 fn rotation(args: &RecordArgs) -> Result<Rotation, Failure> {
@@ -199,7 +201,7 @@ fn tracing(args: &RecordArgs) -> Settings {
 }
 
 fn watch(args: &RecordArgs, tracer: &Tracer<Discard>, signals: &Signals) {
-    eprintln!("recording to {}; Ctrl-C ends it", args.output.display());
+    output::say(&format!("recording to {}; Ctrl-C ends it\n", args.output.display()));
     let end = args.duration.and_then(|time| Instant::now().checked_add(time));
     while !tracer.has_ended()
         && signals.caught().is_none()

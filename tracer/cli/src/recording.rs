@@ -6,7 +6,8 @@
 use crate::annotate;
 use crate::failure::Failure;
 use crate::machine;
-use crate::outputs::{Outputs, unwritable};
+use crate::outputs::{self, Outputs};
+use crate::remedy;
 use serde_json::{Value, json};
 use std::fs;
 use std::io;
@@ -33,7 +34,7 @@ pub fn create(
     let encoder = Encoder::new(section(environment), settings, Box::new(device_name));
     let store = Box::new(outputs.clone());
     let mut recorder = Recorder::create_in(store, path, encoder, rotation)
-        .map_err(|failed| Failure::Usage(unwritable(&failed.path, &failed.error)))?;
+        .map_err(|failed| outputs::failure(&failed.path, &failed.error))?;
     let payload = if settings.payload { KEPT } else { "cut" };
     recorder.hold(annotate::LIVE);
     recorder.standing_note(Note { subject: "payload", text: payload });
@@ -69,10 +70,18 @@ pub fn note_end(recorder: &mut Recorder, at: Nanos) {
 /// Not everything could be written.
 pub fn close(mut recorder: Recorder, report: &RunReport) -> Result<Written, Failure> {
     note_report(&mut recorder, report);
-    recorder.close().map_err(|failed| unwritten(&failed))
+    match recorder.close() {
+        Err(failed) if has_enough(&failed) => Ok(Written::default()),
+        closed => closed.map_err(|failed| unwritten(&failed)),
+    }
 }
 
-/// Likewise, as what ends the program.
+/// Whether whoever read the recording from stdout has gone (`| head`), which is no failure.
+pub fn has_enough(failed: &WriteFailed) -> bool {
+    failed.error.kind() == io::ErrorKind::BrokenPipe && failed.path == Path::new("-")
+}
+
+/// Why recording ended, as what ends the program.
 pub fn unwritten(failed: &WriteFailed) -> Failure {
     Failure::Measured(unwritten_text(failed))
 }
@@ -99,9 +108,10 @@ const REPORT: usize = 64 << 20;
 pub fn unwritten_text(failed: &WriteFailed) -> String {
     let remedy = match failed.error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-            "make room, or keep a ring of files with --rotate-size and --files"
+            "make room, or let `wirelap record` keep a ring of files (--rotate-size, --files)"
+                .into()
         }
-        _ => "name another file",
+        _ => remedy::of_file(&failed.error),
     };
     format!("{failed}: what was written before can be read; {remedy}")
 }

@@ -4,7 +4,6 @@ mod why;
 
 use crate::cast::Part;
 use crate::choice::Broker;
-use crate::compare::Records;
 use crate::plan::Pacing;
 use crate::quantity::Sampling;
 use crate::tally::SegmentTimes;
@@ -61,6 +60,7 @@ fn result((middleware, broker, payload): Key, repetitions: &[(u32, &Outcome)]) -
         error: all.iter().find_map(|outcome| outcome.error.clone()),
         messages,
         throughput: mean_throughput(&each),
+        rate_reached: rate_reached(&all),
         latency: latency(&all),
         segments: segments.rows(),
         sched_gap_ns: merged(&all, |outcome| &outcome.tally.gap).distribution(),
@@ -194,6 +194,23 @@ fn throughput(outcome: &Outcome, delivered: u64) -> Throughput {
     }
 }
 
+/// The share of the asked rate at which messages were sent, all repetitions together.
+fn rate_reached(all: &[&Outcome]) -> Option<f64> {
+    let sums = all.iter().filter_map(|outcome| {
+        let trial = &outcome.trial;
+        let Pacing::Rate(rate) = trial.pacing else { return None };
+        let done = done(outcome, Role::Pub)?;
+        let sent = done.sent.filter(|&sent| sent > 0)?;
+        let took = Nanos(done.last_ns.saturating_sub(done.first_ns)).as_secs_f64() + 1.0 / rate;
+        // What was ended by its time had all of it, however early the last message left.
+        let by_time = trial.messages.is_none_or(|messages| sent < messages) && !is_partial(outcome);
+        let whole = trial.duration.filter(|_| by_time).map_or(0.0, |time| time.as_secs_f64());
+        Some((sent as f64, took.max(whole) * rate))
+    });
+    let (sent, asked) = sums.fold((0.0, 0.0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
+    (asked > 0.0).then(|| (sent / asked).min(1.0))
+}
+
 fn mean_throughput(each: &[Repetition]) -> Throughput {
     let mean = |of: fn(&Throughput) -> f64| {
         each.iter().map(|one| of(&one.throughput)).total::<f64>() / each.len().max(1) as f64
@@ -232,46 +249,50 @@ fn latency(all: &[&Outcome]) -> Latency {
     }
 }
 
-/// Half of all round trips; from the records where there are some, otherwise from what a single ping
-/// summed up itself.
+/// Half of all round trips of all repetitions; of each from the records where there are some, otherwise from what the
+/// ping counted itself.
 fn rtt_half(all: &[&Outcome]) -> Option<RttHalf> {
-    let recorded = |records: &Records| records.round_trips.clone();
-    let mut times: Vec<u64> =
-        all.iter().filter_map(|outcome| outcome.records.as_ref().map(recorded)).flatten().collect();
-    if !times.is_empty() {
-        times.sort_unstable();
-        return Some(half_of(&times));
+    let mut times: Vec<(u64, u64)> = Vec::new();
+    for outcome in all {
+        match &outcome.records {
+            Some(records) if !records.round_trips.is_empty() => {
+                times.extend(records.round_trips.iter().map(|&time| (time, 1)));
+            }
+            _ => {
+                let told = done(outcome, Role::Ping).and_then(|done| done.rtt.as_ref());
+                times.extend(told.into_iter().flat_map(|rtt| &rtt.times_ns));
+            }
+        }
     }
-    let told = all.iter().filter_map(|outcome| done(outcome, Role::Ping)?.rtt);
-    told.min_by_key(|rtt| rtt.trimmed_p50_ns).map(|rtt| RttHalf {
-        count: rtt.count,
-        min: 0,
-        p50: rtt.p50_ns / 2,
-        p90: rtt.p90_ns / 2,
-        p99: rtt.p99_ns / 2,
-        p999: rtt.p999_ns / 2,
-        max: rtt.max_ns / 2,
-        trimmed_p50: rtt.trimmed_p50_ns / 2,
-    })
+    times.sort_unstable();
+    half_of(&times)
 }
 
-/// Sorted round trips, at least one.
-fn half_of(sorted: &[u64]) -> RttHalf {
-    let last = sorted.len().saturating_sub(1);
-    let at = |per_mille: usize| sorted[last.saturating_mul(per_mille).div_ceil(1000)] / 2;
+/// Of sorted round trips, each with how often it came; `None` without any.
+fn half_of(sorted: &[(u64, u64)]) -> Option<RttHalf> {
+    let mut counted = 0;
+    let up_to: Vec<u64> = sorted
+        .iter()
+        .map(|(_, count)| {
+            counted = counted.saturating_add(*count);
+            counted
+        })
+        .collect();
+    let last = counted.checked_sub(1)?;
+    let nth = |index: u64| sorted[up_to.partition_point(|&up_to| up_to <= index)].0 / 2;
+    let at = |per_mille: u64| nth((last * per_mille).div_ceil(1000));
     // Outside the 1st..99th percentile is cut off; a short series keeps its middle.
-    let cut = sorted.len() / 100;
-    let kept = &sorted[cut..sorted.len().saturating_sub(cut)];
-    RttHalf {
-        count: sorted.len() as u64,
+    let cut = counted / 100;
+    Some(RttHalf {
+        count: counted,
         min: at(0),
         p50: at(500),
         p90: at(900),
         p99: at(990),
         p999: at(999),
         max: at(1000),
-        trimmed_p50: kept[kept.len() / 2] / 2,
-    }
+        trimmed_p50: nth(cut + (counted - 2 * cut) / 2),
+    })
 }
 
 /// The rows of a trial's snapshot that are its own.
@@ -414,12 +435,20 @@ mod tests {
 
     #[test]
     fn the_trimmed_median_ignores_the_outer_percents() {
-        let mut times: Vec<u64> = (0..98).map(|_| 20).collect();
-        times.extend([2, 1_000_000]);
-        times.sort_unstable();
-        let half = half_of(&times);
+        let half = half_of(&[(2, 1), (20, 98), (1_000_000, 1)]).unwrap();
         assert_eq!((half.count, half.min, half.p50, half.trimmed_p50), (100, 1, 10, 10));
         assert_eq!(half.max, 500_000);
-        assert_eq!(half_of(&[8]).trimmed_p50, 4);
+        assert_eq!(half_of(&[(8, 1)]).unwrap().trimmed_p50, 4);
+        assert_eq!(half_of(&[]), None);
+    }
+
+    #[test]
+    fn repetitions_are_taken_together_whichever_was_the_best() {
+        let (quick, slow) = (vec![(100, 100)], vec![(1000, 300)]);
+        let mut both = [quick, slow].concat();
+        both.sort_unstable();
+        let half = half_of(&both).unwrap();
+        assert_eq!((half.count, half.min, half.max), (400, 50, 500));
+        assert_eq!((half.p50, half.trimmed_p50), (500, 500));
     }
 }

@@ -10,6 +10,7 @@ use crate::outputs::Outputs;
 use crate::plan::{self, Pacing, Plan, Trial};
 use crate::privileges;
 use crate::progress::Progress;
+use crate::remedy;
 use crate::results;
 use crate::signals::Signals;
 use crate::steward::{Duty, Steward};
@@ -38,17 +39,31 @@ pub fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
     if let Some(path) = &args.pcapng {
         outputs.allow(path, plan.trials.len() > 1)?;
     }
-    let signals = catch_signals()?;
     outputs.seal()?;
     privileges::confine_tracer();
+    let signals = catch_signals()?;
     let environment = environment::describe(plan.seed);
-    let outcomes = measure(args, &plan, &shop, &outputs, &signals, &environment)?;
-    let report = report(args, &plan, environment, &outcomes);
-    json.write(&report, &told(&report, args.explain))?;
-    match verdict(&outcomes, plan.trials.len()).or_else(|| distrust(&report)) {
-        None => Ok(ExitCode::SUCCESS),
-        Some(complaint) => Err(Failure::Measured(complaint)),
+    let Measured { outcomes, failure } =
+        measure(args, &plan, &shop, &outputs, &signals, &environment);
+    let failure = match failure {
+        Some(failure) if outcomes.is_empty() => return Err(failure),
+        failure => failure,
+    };
+    let mut report = report(args, &plan, environment, &outcomes);
+    if let Some(failure) = &failure {
+        let (ran, planned) = (outcomes.len(), plan.trials.len());
+        report.notes.push(format!("ended after {ran} of {planned} trials: {failure}"));
     }
+    let written = json.write(&report, &told(&report, args.explain));
+    let complaint = verdict(&outcomes, plan.trials.len()).or_else(|| distrust(&report));
+    let failures = [failure, complaint.map(Failure::Measured), written.err()];
+    Failure::all(failures.into_iter().flatten()).map_or(Ok(ExitCode::SUCCESS), Err)
+}
+
+/// The trials that were run, and why there are no more of them.
+struct Measured {
+    outcomes: Vec<Outcome>,
+    failure: Option<Failure>,
 }
 
 /// The report for people: the table with a few lines on each result, or with a page.
@@ -56,12 +71,16 @@ fn told(report: &RunReport, explain: bool) -> String {
     if explain { table::explained(report) } else { table::render(report) }
 }
 
-/// Catches signals from now on.
+/// Catches signals from now on. To be called once rights are given up: a thread is started.
 ///
 /// # Errors
 /// The kernel does not let us.
 pub fn catch_signals() -> Result<Signals, Failure> {
-    Signals::catch().map_err(|error| Failure::Machine(format!("cannot catch signals: {error}")))
+    let failed =
+        |error| Failure::Machine(format!("cannot catch signals: {}", remedy::with(&error)));
+    let signals = Signals::catch().map_err(failed)?;
+    signals.see_to_the_end().map_err(failed)?;
+    Ok(signals)
 }
 
 /// What must be there before anything is started.
@@ -69,11 +88,8 @@ pub fn catch_signals() -> Result<Signals, Failure> {
 /// # Errors
 /// Root is missing.
 pub fn preflight() -> Result<(), Failure> {
-    if wirelap_capture::doctor::examine().missing_capabilities.is_empty() {
-        Ok(())
-    } else {
-        Err(tracer::needs_root())
-    }
+    let missing = wirelap_capture::doctor::examine().missing_capabilities;
+    if missing.is_empty() { Ok(()) } else { Err(tracer::needs_root(&missing.join(", "))) }
 }
 
 fn measure(
@@ -83,9 +99,9 @@ fn measure(
     outputs: &Outputs,
     signals: &Signals,
     environment: &Environment,
-) -> Result<Vec<Outcome>, Failure> {
+) -> Measured {
     let progress = Progress::new(plan.trials.len());
-    let mut outcomes = Vec::new();
+    let (mut outcomes, mut failure) = (Vec::new(), None);
     for (number, trial) in (1..).zip(&plan.trials) {
         progress.begin(number, &trial.title());
         let is_measured = args.measure_cost && trial.repetition == 1;
@@ -101,18 +117,27 @@ fn measure(
             environment,
             turns: None,
         };
-        let mut outcome = trial::run(&context, trial)?;
+        let mut outcome = match trial::run(&context, trial) {
+            Ok(outcome) => outcome,
+            Err(failed) => {
+                failure = Some(failed);
+                break;
+            }
+        };
         if is_measured {
             let later = if is_last { Later::Nothing } else { Later::Another };
-            outcome.slowdown = cost::measure(&context, &outcome, later)?;
+            match cost::measure(&context, &outcome, later) {
+                Ok(slowdown) => outcome.slowdown = slowdown,
+                Err(failed) => failure = Some(failed),
+            }
         }
-        let stop = outcome.interrupted.is_some();
+        let stop = outcome.interrupted.is_some() || failure.is_some();
         outcomes.push(outcome);
         if stop {
             break;
         }
     }
-    Ok(outcomes)
+    Measured { outcomes, failure }
 }
 
 /// The recording of trial `number`: several trials have a file each.

@@ -7,6 +7,7 @@ use crate::machine::{self, Meter};
 use crate::privileges;
 use crate::quantity::Sampling;
 use crate::recording;
+use crate::remedy;
 use crate::turns::{Turns, Windows};
 use rustix::thread::CapabilitySet;
 use std::collections::HashMap;
@@ -155,8 +156,6 @@ impl<S: DeliverySink + Send + 'static> Tracer<S> {
         })?;
         let hooks = hooks(&capture);
         let needed = capture.rights_still_needed(settings.alternates);
-        let needed = needed.iter().fold(0, |bits, &(_, bit)| bits | 1 << bit);
-        let needed = CapabilitySet::from_bits_retain(needed);
         let config = wirelap_correlate::Config {
             decode: settings.decode.clone(),
             listening: crate::listening::ports(),
@@ -187,7 +186,9 @@ impl<S: DeliverySink + Send + 'static> Tracer<S> {
                 privileges::keep(needed);
                 work.run()
             })
-            .map_err(|error| Failure::Machine(format!("cannot start a thread: {error}")))?;
+            .map_err(|error| {
+                Failure::Machine(format!("cannot start a thread: {}", remedy::with(&error)))
+            })?;
         match settings.later {
             Later::Nothing => privileges::keep(CapabilitySet::empty()),
             Later::Another => privileges::rest(),
@@ -238,17 +239,22 @@ impl<S> Drop for Tracer<S> {
 /// Why attaching failed, with the command that would work.
 fn refused(error: &AttachError) -> Failure {
     match error {
-        AttachError::NoPrivileges { .. } => needs_root(),
+        AttachError::NoPrivileges { missing } => needs_root(missing),
         other => Failure::Machine(other.to_string()),
     }
 }
 
-/// The sentence for everyone who is not root.
-pub fn needs_root() -> Failure {
-    Failure::Machine(
+/// The sentence for everyone who is not root, or is a root without some of its capabilities.
+pub fn needs_root(missing: &str) -> Failure {
+    Failure::Machine(if rustix::process::geteuid().is_root() {
+        format!(
+            "attaching probes needs {missing}, which this root does not have: run it with all of root's capabilities \
+             (a container: with --privileged)"
+        )
+    } else {
         "attaching probes needs root (CAP_BPF, CAP_PERFMON, CAP_NET_ADMIN): run `sudo wirelap …`"
-            .into(),
-    )
+            .into()
+    })
 }
 
 struct Work<S> {
@@ -270,8 +276,9 @@ struct Work<S> {
 impl<S: DeliverySink> Work<S> {
     fn run(mut self) -> Findings<S> {
         let error = self.trace().err().map(|error| error.to_string());
+        let failed = self.recorder.as_ref().and_then(Recorder::failed);
         let unwritten =
-            self.recorder.as_ref().and_then(Recorder::failed).map(recording::unwritten_text);
+            failed.filter(|failed| !recording::has_enough(failed)).map(recording::unwritten_text);
         self.complete(None);
         let snapshot = self.snapshot();
         if let Some(recorder) = &mut self.recorder {

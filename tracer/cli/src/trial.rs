@@ -30,6 +30,12 @@ const STALLED: Duration = Duration::from_secs(2);
 /// When all that was sent has been seen to arrive, the application gets this long to take it.
 const LAST_CALLBACK: Duration = Duration::from_millis(300);
 
+/// Messages that still arrive after the sender is done are waited for no longer than this, however many there are.
+const BACKLOG: Duration = Duration::from_secs(30);
+
+/// A sender whose time is over has so long to get rid of what it has handed to its library.
+const OVERTIME: Duration = Duration::from_secs(40);
+
 /// How often the processes' use is looked at.
 const LOOK: Duration = Duration::from_millis(100);
 
@@ -152,8 +158,14 @@ fn play(
     }
     let mut looked = Instant::now();
     let mut patience = Patience::new(trial);
+    let late = trial.duration.map(|time| Instant::now() + trial.warmup_time + time + OVERTIME);
     loop {
         cast.crew.listen()?;
+        if cast.sender_done().is_none() && late.is_some_and(|late| Instant::now() >= late) {
+            let seconds = OVERTIME.as_secs();
+            let text = format!("the sender had not ended {seconds} s after its time was over");
+            return Err(Failure::Measured(text).into());
+        }
         if tracer.has_ended() {
             return Err(Failure::Measured("the tracer ended early".into()).into());
         }
@@ -175,6 +187,8 @@ struct Patience {
     stalled: Duration,
     count: u64,
     moved: Instant,
+    /// When the sender was done.
+    sent: Option<Instant>,
 }
 
 impl Patience {
@@ -185,7 +199,7 @@ impl Patience {
             Sampling::Windows { every, .. } => STALLED.max(every.saturating_mul(2)),
         };
         let ping_pong = trial.pacing == Pacing::PingPong;
-        Patience { ping_pong, stalled, count: 0, moved: Instant::now() }
+        Patience { ping_pong, stalled, count: 0, moved: Instant::now(), sent: None }
     }
 
     /// `count` deliveries have been seen so far.
@@ -194,7 +208,8 @@ impl Patience {
             self.moved = Instant::now();
             return false;
         };
-        if self.ping_pong || cast.is_receiver_done() {
+        let sent = *self.sent.get_or_insert_with(Instant::now);
+        if self.ping_pong || cast.is_receiver_done() || sent.elapsed() > BACKLOG {
             return true;
         }
         if count != std::mem::replace(&mut self.count, count) {
@@ -230,12 +245,14 @@ fn finish(
     let truth =
         records.as_ref().map(|records| compare::compare(&mut tally, &mut evidence, records));
     let (versions, settings) = cast.told();
-    if let Some(recorder) = recorder {
-        recording::close(recorder, &context.recorded(&snapshot, &hooks))?;
-    }
+    // What was measured is there, whatever became of its recording.
+    let unrecorded = recorder.and_then(|recorder| {
+        let report = context.recorded(&snapshot, &hooks);
+        recording::close(recorder, &report).err().map(|failure| failure.to_string())
+    });
     Ok(Outcome {
         trial: trial.clone(),
-        error: error.or(failed).or(unread),
+        error: error.or(failed).or(unread).or(unrecorded),
         interrupted,
         tally,
         snapshot,

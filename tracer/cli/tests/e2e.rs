@@ -14,12 +14,16 @@ mod crowd;
 mod failures;
 #[path = "e2e/hosts.rs"]
 mod hosts;
+#[path = "e2e/limits.rs"]
+mod limits;
 #[path = "e2e/mqtt.rs"]
 mod mqtt;
 #[path = "e2e/offline.rs"]
 mod offline;
 #[path = "e2e/rights.rs"]
 mod rights;
+#[path = "e2e/terminal.rs"]
+mod terminal;
 #[path = "e2e/why.rs"]
 mod why;
 

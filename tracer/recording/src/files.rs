@@ -120,7 +120,7 @@ impl Files {
     }
 
     /// Removes all of them.
-    pub fn discard(mut self) {
+    pub fn discard(&mut self) {
         for path in self.kept.drain(..) {
             self.store.remove(&path);
         }

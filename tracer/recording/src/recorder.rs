@@ -67,6 +67,15 @@ pub struct Recorder {
     /// The first and the last time in the file that is being filled.
     span: Option<(Nanos, Nanos)>,
     flushed: Nanos,
+    /// Everything is written that can be.
+    is_closed: bool,
+}
+
+/// Whatever ended the program's work: what was recorded until then is in the file.
+impl Drop for Recorder {
+    fn drop(&mut self) {
+        self.finish();
+    }
 }
 
 impl Recorder {
@@ -103,11 +112,15 @@ impl Recorder {
             waiting: 0,
             span: None,
             flushed: Nanos(0),
+            is_closed: false,
         };
         recorder.flush(true);
         match recorder.files.failed.take() {
             None => Ok(recorder),
-            Some(failed) => Err(failed),
+            Some(failed) => {
+                recorder.is_closed = true;
+                Err(failed)
+            }
         }
     }
 
@@ -170,7 +183,8 @@ impl Recorder {
     }
 
     /// Removes the files.
-    pub fn discard(self) {
+    pub fn discard(mut self) {
+        self.is_closed = true;
         self.files.discard();
     }
 
@@ -179,11 +193,20 @@ impl Recorder {
     /// # Errors
     /// Not everything could be written, now or before.
     pub fn close(mut self) -> Result<Written, WriteFailed> {
-        self.encoder.complete();
-        self.flush(true);
-        match self.files.failed {
-            None => Ok(Written { files: self.files.kept.into(), bytes: self.files.bytes }),
+        self.finish();
+        match self.files.failed.take() {
+            None => {
+                let files = std::mem::take(&mut self.files.kept).into();
+                Ok(Written { files, bytes: self.files.bytes })
+            }
             Some(failed) => Err(failed),
+        }
+    }
+
+    fn finish(&mut self) {
+        if !std::mem::replace(&mut self.is_closed, true) {
+            self.encoder.complete();
+            self.flush(true);
         }
     }
 

@@ -89,6 +89,15 @@ fn scaled(value: f64, base: f64, units: &[&str]) -> String {
     format!("{value:.digits$}{unit}")
 }
 
+/// `rate not reached (9 %)`.
+pub fn rate_not_reached(share: f64) -> String {
+    let percent = share * 100.0;
+    match percent {
+        ..1.0 => format!("rate not reached ({percent:.2} %)"),
+        _ => format!("rate not reached ({percent:.0} %)"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

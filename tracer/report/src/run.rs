@@ -86,6 +86,10 @@ pub struct RunResult {
     pub messages: Messages,
     /// Messages that got through, by time.
     pub throughput: Throughput,
+    /// The share of the asked rate at which messages were sent, 0..=1; below 1 the machine, or the middleware, could not
+    /// do more. Absent unless pacing is a rate.
+    #[serde(default)]
+    pub rate_reached: Option<f64>,
     /// How long a message took.
     pub latency: Latency,
     /// Where the time went, in the order of a message's life.
@@ -109,6 +113,16 @@ pub struct RunResult {
     /// What a reader should know beside the figures, one sentence each.
     pub notes: Vec<String>,
 }
+
+impl RunResult {
+    /// The share of the asked rate, where it was not reached.
+    pub fn missed_rate(&self) -> Option<f64> {
+        self.rate_reached.filter(|&reached| reached < REACHED)
+    }
+}
+
+/// A rate of which so much was sent was reached: a message more or less, a thread that woke late.
+const REACHED: f64 = 0.95;
 
 /// Messages by what became of them; warm-up left out. A round trip is two messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

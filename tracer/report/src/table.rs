@@ -179,6 +179,9 @@ fn result_lines(result: &RunResult, pacing: Pacing) -> String {
     let head = format!("{}: ", label(result));
     let mut out = hang(&head, &trust_line(result));
     out.push_str(&reasons(result));
+    if let Some(reached) = result.missed_rate() {
+        out.push_str(&hang("  ! ", &human::rate_not_reached(reached)));
+    }
     if let Some(line) = segments_line(result) {
         out.push_str(&hang("  time: ", &line));
     }

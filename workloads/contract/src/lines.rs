@@ -36,10 +36,12 @@ pub struct Done {
 }
 
 /// Round-trip times, untrimmed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RttSummary {
     /// Samples.
     pub count: u64,
+    /// Smallest.
+    pub min_ns: u64,
     /// Median.
     pub p50_ns: u64,
     /// 90th percentile.
@@ -52,6 +54,9 @@ pub struct RttSummary {
     pub max_ns: u64,
     /// Median after dropping samples outside the 1st..99th percentile, as published comparisons do.
     pub trimmed_p50_ns: u64,
+    /// Times and how often each came, in order, so that several runs can be taken together. The first and the last are
+    /// exact, the others within 0.1 %.
+    pub times_ns: Vec<(u64, u64)>,
 }
 
 /// A line that is not what was expected.

@@ -109,6 +109,10 @@ pub struct Spec {
     #[arg(long, default_value_t = 0)]
     pub warmup: u64,
 
+    /// Seconds after which the warm-up is over, however many messages it had.
+    #[arg(long)]
+    pub warmup_seconds: Option<f64>,
+
     /// The stream number in each payload's stamp, 0..=63.
     #[arg(long, default_value_t = 0)]
     pub stream: u8,
@@ -169,6 +173,7 @@ impl Spec {
             messages: None,
             seconds: None,
             warmup: 0,
+            warmup_seconds: None,
             stream: 0,
             qos: 0,
             nodelay: true,
@@ -228,6 +233,7 @@ impl Spec {
         option("--broker", self.broker.clone().map(Into::into));
         option("--rate", self.rate.map(|rate| rate.to_string().into()));
         option("--messages", self.messages.map(|n| n.to_string().into()));
+        option("--warmup-seconds", self.warmup_seconds.map(|s| s.to_string().into()));
         option("--seconds", self.seconds.map(|s| s.to_string().into()));
         option("--pin", self.pin.map(|cpu| cpu.to_string().into()));
         option("--truth", self.truth.clone().map(Into::into));
@@ -275,6 +281,7 @@ mod tests {
             rate: Some(2000.5),
             messages: Some(7),
             seconds: Some(1.5),
+            warmup_seconds: Some(0.5),
             pin: Some(1),
             truth: Some("/tmp/truth".into()),
             nodelay: false,

@@ -94,7 +94,7 @@ impl Part<'_> {
             );
         }
         let rtt = examples::round_trips(&lines, self.spec.warmup);
-        let counted = rtt.map(|rtt| rtt.count);
+        let counted = rtt.as_ref().map(|rtt| rtt.count);
         Ok(Done { sent: counted, received: counted, rtt, ..Done::default() })
     }
 

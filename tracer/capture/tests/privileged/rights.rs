@@ -9,8 +9,7 @@ use wirelap_capture::{Capture, Config};
 
 /// Keeps only what a capture says that it needs.
 fn give_up_rights(capture: &Capture) {
-    let bits = capture.rights_still_needed(true).iter().map(|&(_, number)| 1 << number).sum();
-    let kept = CapabilitySet::from_bits_retain(bits);
+    let kept = capture.rights_still_needed(true);
     let sets =
         CapabilitySets { effective: kept, permitted: kept, inheritable: CapabilitySet::empty() };
     set_capabilities(None, sets).unwrap();

@@ -1,7 +1,7 @@
 //! Where an export goes: all of it, or nothing.
 
 use crate::failure::Failure;
-use crate::outputs::{Outputs, unwritable};
+use crate::outputs::{self, Outputs};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use std::fs::File;
@@ -45,7 +45,7 @@ impl Target {
         } else {
             outputs.allow(path, false)?;
             let file = outputs.begin(path);
-            Place::File(file.map_err(|error| Failure::Usage(unwritable(path, &error)))?)
+            Place::File(file.map_err(|error| outputs::failure(path, &error))?)
         };
         let counted = Counted { out: place, bytes: 0 };
         let out = if path.extension().is_some_and(|ending| ending == "gz") {

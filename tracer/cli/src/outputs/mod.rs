@@ -12,6 +12,7 @@ mod resolve;
 pub use names::Names;
 
 use crate::failure::Failure;
+use crate::remedy;
 use crate::steward::{Duty, Steward};
 use resolve::Place;
 use std::collections::HashMap;
@@ -67,7 +68,7 @@ impl Outputs {
         match &self.by {
             By::Ourselves(_) => Ok(()),
             By::Steward(steward) => {
-                steward.seal().map_err(|error| Failure::Machine(error.to_string()))
+                steward.seal().map_err(|error| Failure::Machine(remedy::with(&error)))
             }
         }
     }
@@ -81,7 +82,7 @@ impl Outputs {
         if path == Path::new("-") {
             return Ok(());
         }
-        let failed = |error| Failure::Usage(unwritable(path, &error));
+        let failed = |error| failure(path, &error);
         match resolve::resolve(path).map_err(failed)? {
             Place::Special(_) if numbered => Err(Failure::Usage(format!(
                 "cannot write {} with numbers in its name: it is no file",
@@ -178,12 +179,17 @@ impl Store for Outputs {
 pub fn unwritable(path: &Path, error: &io::Error) -> String {
     let path = path.display();
     match error.kind() {
-        io::ErrorKind::AlreadyExists => format!(
-            "cannot write {path}: it is there already: name another, or replace it with --force"
-        ),
+        io::ErrorKind::AlreadyExists => {
+            format!("cannot write {path}: it is there already: {}", remedy::of_file(error))
+        }
         io::ErrorKind::IsADirectory => format!("cannot write {path}: it is a folder"),
-        _ => format!("cannot write {path}: {error}: name a file in a folder that can be written"),
+        _ => format!("cannot write {path}: {error}: {}", remedy::of_file(error)),
     }
+}
+
+/// The same as what ends a command before it has begun.
+pub fn failure(path: &Path, error: &io::Error) -> Failure {
+    remedy::failure(error)(unwritable(path, error))
 }
 
 fn lock(names: &Mutex<Names>) -> std::sync::MutexGuard<'_, Names> {

@@ -12,6 +12,7 @@ mod wire;
 pub use serve::serve_if_asked;
 
 use crate::failure::Failure;
+use crate::remedy;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use std::ffi::OsString;
 use std::io;
@@ -57,6 +58,7 @@ impl Steward {
     /// It cannot be started.
     pub fn start(duty: Duty) -> Result<Arc<Steward>, Failure> {
         let failed = |error: io::Error| {
+            let error = remedy::with(&error);
             Failure::Machine(format!("cannot start a process for what needs rights: {error}"))
         };
         let (ours, theirs) =

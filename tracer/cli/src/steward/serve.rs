@@ -3,8 +3,10 @@
 use super::shop::Shop;
 use super::wire::{Answer, Request, receive, send};
 use super::{Duty, WORD};
+use crate::output;
 use crate::outputs::Names;
 use crate::privileges;
+use crate::remedy;
 use crate::signals::Signals;
 use rustix::net::SocketType;
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
@@ -27,7 +29,7 @@ pub fn serve_if_asked() -> Option<ExitCode> {
     let socket = io::stdin();
     let is_ours = rustix::net::sockopt::socket_type(&socket) == Ok(SocketType::SEQPACKET);
     let (Some(duty), true) = (duty, is_ours) else {
-        eprintln!("wirelap: {WORD} is for internal use (see `wirelap --help`)");
+        output::say(&format!("wirelap: {WORD} is for internal use (see `wirelap --help`)\n"));
         return Some(ExitCode::from(2));
     };
     let _ = rustix::thread::set_name(c"wirelap-steward");
@@ -38,10 +40,13 @@ pub fn serve_if_asked() -> Option<ExitCode> {
     // Who stops a whole group of processes stops wirelap, and that ends us when it has no more to ask.
     let _signals = Signals::catch();
     let mut steward = Serving::default();
-    while let Ok(Some((request, files))) = receive(socket.as_fd()) {
-        let (answer, files) = steward
-            .serve(request, files)
-            .unwrap_or_else(|error| (Answer::refused(&error), Vec::new()));
+    loop {
+        let served = match receive(socket.as_fd()) {
+            Ok(Some((request, files))) => steward.serve(request, files),
+            Ok(None) => break,
+            Err(error) => Err(error),
+        };
+        let (answer, files) = served.unwrap_or_else(|error| (Answer::refused(&error), Vec::new()));
         let files: Vec<_> = files.iter().map(AsFd::as_fd).collect();
         if send(socket.as_fd(), &answer, &files).is_err() {
             break;
@@ -117,7 +122,8 @@ impl Serving {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .process_group(0)
-            .spawn()?;
+            .spawn()
+            .map_err(|error| not_started(&shop.shown, &error))?;
         let mut files: Vec<OwnedFd> = Vec::new();
         files.extend(child.stdin.take().map(Into::into));
         files.extend(child.stdout.take().map(Into::into));
@@ -159,6 +165,11 @@ impl Drop for Serving {
 
 fn id(pid: u32) -> Option<Pid> {
     Pid::from_raw(i32::try_from(pid).ok()?)
+}
+
+/// Why the workloads' program could not be started. What to do about it is known here, where its file can be looked at.
+fn not_started(program: &Path, error: &io::Error) -> io::Error {
+    io::Error::other(format!("{error}: {}", remedy::of_start(program, error)))
 }
 
 fn sealed() -> io::Error {

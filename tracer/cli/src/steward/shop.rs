@@ -1,5 +1,6 @@
 //! Where workloads get what they need: their program and a folder of their own.
 
+use crate::remedy;
 use crate::workload::user::{self, User};
 use rustix::fs::{
     FlockOperation, Gid, MemfdFlags, Mode, OFlags, Uid, fchmod, fchown, flock, fstat, memfd_create,
@@ -47,16 +48,26 @@ impl Shop {
     pub fn open(variables: Vec<(OsString, OsString)>) -> io::Result<Shop> {
         let shown = find()?;
         let user = user::for_workloads();
+        if let Some(missing) = user.and_then(|_| remedy::missing_for_workloads()) {
+            return Err(missing);
+        }
         remove_abandoned(&env::temp_dir(), user);
+        let opened = if user.is_none_or(|user| can_reach(&shown, user)) {
+            None
+        } else {
+            let file = executable(&shown, user).map_err(|error| {
+                let remedy = remedy::of_start(&shown, &error);
+                io::Error::other(format!("cannot open {}: {error}: {remedy}", shown.display()))
+            })?;
+            Some(file)
+        };
         let make = || -> io::Result<Shop> {
             let (folder, lock) = make_folder(&env::temp_dir())?;
-            let (mut program, mut opened) = (shown.clone(), None);
-            if !user.is_none_or(|user| can_reach(&shown, user)) {
-                let file = executable(&shown, user)?;
+            let mut program = shown.clone();
+            if let Some(file) = &opened {
                 // Under its own name, which becomes that of the process.
                 program = folder.path().join(PROGRAM);
-                symlink(link_to(&file), &program)?;
-                opened = Some(file);
+                symlink(link_to(file), &program)?;
             }
             user::give(folder.path(), user)?;
             Ok(Shop {
@@ -73,8 +84,8 @@ impl Shop {
             let temp = env::temp_dir();
             let temp = temp.display();
             io::Error::other(format!(
-                "cannot prepare a folder for the workloads under {temp}: {error}: set TMPDIR to a \
-                 folder with room"
+                "cannot prepare a folder for the workloads under {temp}: {error}: {}",
+                remedy::of_temporary_folder(&error)
             ))
         })
     }
@@ -96,6 +107,14 @@ impl Shop {
     /// # Errors
     /// There is no room.
     pub fn records(&self) -> io::Result<(OwnedFd, OsString)> {
+        self.make_records().map_err(|error| {
+            let folder = self.folder.path().display();
+            let remedy = remedy::of_temporary_folder(&error);
+            io::Error::other(format!("cannot make a file in {folder}: {error}: {remedy}"))
+        })
+    }
+
+    fn make_records(&self) -> io::Result<(OwnedFd, OsString)> {
         let file: OwnedFd = tempfile::tempfile_in(self.folder.path())?.into();
         fchmod(&file, Mode::from_raw_mode(0o600))?;
         if let Some(user) = self.user {

@@ -3,7 +3,7 @@
 use rustix::cmsg_space;
 use rustix::io::Errno;
 use rustix::net::{
-    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
+    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags, SendAncillaryBuffer,
     SendAncillaryMessage, SendFlags, recvmsg, sendmsg,
 };
 use serde::de::DeserializeOwned;
@@ -105,6 +105,8 @@ pub fn receive<T: DeserializeOwned>(
         match recvmsg(socket, slices, &mut beside, RecvFlags::CMSG_CLOEXEC) {
             Err(Errno::INTR) => {}
             Err(Errno::CONNRESET) => break 0,
+            // The kernel leaves out what we may have open no more, and says only that.
+            Ok(got) if got.flags.contains(ReturnFlags::CTRUNC) => return Err(Errno::MFILE.into()),
             got => break got?.bytes,
         }
     };

@@ -1,13 +1,14 @@
 //! One workload process: started, heard, stopped.
 
-use super::Shop;
+use super::{Shop, not_started};
 use crate::failure::Failure;
 use crate::privileges;
+use crate::remedy;
 use crate::steward::{Started, Steward};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::collections::VecDeque;
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
@@ -68,20 +69,18 @@ impl Child {
         truth: bool,
         heard: Sender<(usize, Said)>,
     ) -> Result<Child, Failure> {
-        let failed = |error: &dyn std::fmt::Display| {
-            Failure::Machine(format!("cannot start {title}: {}: {error}", shop.program))
-        };
-        let Started { pid, files } =
-            shop.start(spec.to_args(), truth).map_err(|error| failed(&error))?;
+        let failed = |error| not_started(&title, &shop.program, &error);
+        let Started { pid, files } = shop.start(spec.to_args(), truth).map_err(failed)?;
         let mut files = files.into_iter();
-        let mut next = || files.next().ok_or_else(|| failed(&"its pipes are missing"));
+        let mut next =
+            || files.next().ok_or_else(|| failed(io::Error::other("its pipes are missing")));
         let (stdin, stdout, stderr) = (next()?.into(), File::from(next()?), File::from(next()?));
         let process = next()?;
         let last_words: Arc<Mutex<VecDeque<String>>> = Arc::default();
         let remembered = Arc::clone(&last_words);
         privileges::spawn("listen", move || listen(stdout, number, &heard))
             .and_then(|_| privileges::spawn("remember", move || remember(stderr, &remembered)))
-            .map_err(|error| failed(&error))?;
+            .map_err(failed)?;
         Ok(Child {
             role: spec.role,
             title,
@@ -150,7 +149,10 @@ impl Child {
             _ => "ended".into(),
         };
         match self.last_word() {
-            Some(word) => format!("{ending} {when}: {word}"),
+            Some(word) => {
+                let remedy = remedy::of_workload(&word).map(|remedy| format!(": {remedy}"));
+                format!("{ending} {when}: {word}{}", remedy.unwrap_or_default())
+            }
             None => format!("{ending} {when}"),
         }
     }

@@ -6,4 +6,4 @@ pub mod shop;
 pub mod user;
 
 pub use crew::{Crew, Trouble};
-pub use shop::Shop;
+pub use shop::{Shop, not_started};

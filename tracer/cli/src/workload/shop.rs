@@ -2,10 +2,11 @@
 
 use crate::args::ProgramArgs;
 use crate::failure::Failure;
+use crate::remedy;
 use crate::steward::{Started, Steward};
 use std::ffi::OsString;
 use std::fs::File;
-use std::io::Read;
+use std::io::{self, Read};
 use std::sync::Arc;
 
 /// The workloads' program, as it is started by a steward.
@@ -27,7 +28,7 @@ impl Shop {
         let variables = variables.into_iter().map(|(name, path)| (name.into(), path.into()));
         let program = steward
             .prepare(variables.collect())
-            .map_err(|error| Failure::Machine(error.to_string()))?;
+            .map_err(|error| Failure::Machine(remedy::with(&error)))?;
         Ok(Shop { program, steward })
     }
 
@@ -35,7 +36,7 @@ impl Shop {
     ///
     /// # Errors
     /// It cannot be executed.
-    pub fn start(&self, args: Vec<OsString>, truth: bool) -> std::io::Result<Started> {
+    pub fn start(&self, args: Vec<OsString>, truth: bool) -> io::Result<Started> {
         self.steward.start_workload(args, truth)
     }
 
@@ -43,7 +44,7 @@ impl Shop {
     ///
     /// # Errors
     /// It cannot be executed.
-    pub fn ask(&self, word: &str) -> std::io::Result<Vec<u8>> {
+    pub fn ask(&self, word: &str) -> io::Result<Vec<u8>> {
         let Started { pid, files } = self.start(vec![word.into()], false)?;
         let mut said = Vec::new();
         let mut files = files.into_iter().map(File::from);
@@ -53,4 +54,9 @@ impl Shop {
         self.steward.reap_workload(pid);
         read.map(|_| said)
     }
+}
+
+/// Why the workloads' program, called `title`, could not be started.
+pub fn not_started(title: &str, program: &str, error: &io::Error) -> Failure {
+    Failure::Machine(format!("cannot start {title}: {program}: {}", remedy::with(error)))
 }

@@ -134,6 +134,20 @@ impl Bench {
         Call { command: alone, json }
     }
 
+    /// Run by a script, as its `"$0" "$@"`.
+    pub fn wirelap_by(&self, script: &str, words: &str) -> Call {
+        let Call { command, json } = self.wirelap(words);
+        let mut by = Command::new("sh");
+        by.args(["-c", script]).arg(command.get_program()).args(command.get_args());
+        for (name, value) in command.get_envs() {
+            by.env(name, value.unwrap_or_default());
+        }
+        let path = std::env::var("PATH").unwrap_or_default();
+        by.env("PATH", format!("{path}:/usr/sbin:/sbin"));
+        by.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        Call { command: by, json }
+    }
+
     /// The same with a small file system on `folder`, whose files are left beside it as `kept.*`.
     pub fn wirelap_in_tmpfs(&self, words: &str, folder: &Path, size: &str) -> Call {
         const SCRIPT: &str = "mount -t tmpfs -o size=\"$SIZE\" none \"$FOLDER\" || exit 9; \
@@ -204,14 +218,32 @@ impl Call {
         self
     }
 
-    pub fn start(mut self) -> Running {
+    fn spawn(mut self) -> Child {
         // A child that another test forks while the copy is made holds it open for writing until it
         // executes its own program.
-        let mut child =
-            poll("the copy's release", Duration::from_secs(10), || match self.command.spawn() {
-                Err(error) if error.kind() == ErrorKind::ExecutableFileBusy => None,
-                started => Some(started.unwrap()),
-            });
+        poll("the copy's release", Duration::from_secs(10), || match self.command.spawn() {
+            Err(error) if error.kind() == ErrorKind::ExecutableFileBusy => None,
+            started => Some(started.unwrap()),
+        })
+    }
+
+    /// With a terminal as all three standard streams; as its controlling one if asked for.
+    pub fn on_terminal(mut self, terminal: &fs::File, is_controlling: bool) -> Child {
+        if is_controlling {
+            let mut leader = Command::new("setsid");
+            leader.arg("--ctty").arg(self.command.get_program()).args(self.command.get_args());
+            for (name, value) in self.command.get_envs() {
+                leader.env(name, value.unwrap_or_default());
+            }
+            self.command = leader;
+        }
+        let stream = || Stdio::from(terminal.try_clone().unwrap());
+        self.command.stdin(stream()).stdout(stream()).stderr(stream());
+        self.spawn()
+    }
+
+    pub fn start(self) -> Running {
+        let mut child = self.spawn();
         let (stdout, stderr) = (child.stdout.take().unwrap(), child.stderr.take().unwrap());
         let printed = Arc::new(AtomicBool::new(false));
         let read = |mut from: Box<dyn Read + Send>| {

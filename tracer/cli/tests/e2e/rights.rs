@@ -3,6 +3,7 @@
 use crate::LONG;
 use crate::bench::{Bench, Running, children, poll, state, words_of};
 use crate::lock;
+use crate::terminal::{status, terminal};
 use rustix::process::Signal;
 use std::fs;
 
@@ -105,6 +106,31 @@ fn between_trials_the_rights_to_attach_rest() {
         (threads.len() > 2 && threads.iter().all(is_free)).then_some(())
     });
     end(run);
+}
+
+/// A terminal's line is drawn by a thread, and another waits for signals.
+#[test]
+fn the_other_threads_of_a_run_on_a_terminal_have_no_rights_between_trials() {
+    let _alone = lock();
+    let bench = Bench::new();
+    let (_master, slave) = terminal();
+    let words = "run latency --on tcp,udp --rate 100 --duration 60s";
+    let run = bench.wirelap(words).on_terminal(&slave, false);
+    let first = run.id().to_string();
+    let is_free = |status: &String| {
+        let rest = |set: &str| field(status, "Pid") == first && set == "CapPrm";
+        SETS.iter().all(|set| mask(status, set) == 0 || rest(set))
+            && field(status, "NoNewPrivs") == "1"
+    };
+    poll("threads without rights", LONG, || {
+        let threads = threads(run.id());
+        let names: Vec<_> = threads.iter().map(|status| field(status, "Name")).collect();
+        let is_there = |name: &&str| names.iter().any(|known| known == name);
+        let are_there = ["capture", "progress", "signals"].iter().all(is_there);
+        (are_there && threads.iter().all(is_free)).then_some(())
+    });
+    crate::bench::kill(run.id(), Signal::TERM);
+    assert_eq!(status(run), Some(1));
 }
 
 #[test]

@@ -25,6 +25,7 @@ mod places;
 mod properties;
 mod reassembly;
 mod repairs;
+mod span;
 mod udp;
 mod unseen;
 mod world;

@@ -8,7 +8,7 @@ use std::path::Path;
 use wirelap_events::{
     Body, Comm, Cpu, Event, Nanos, NetNs, Origin, PacketHook, Socket, SocketId, TaskId, Transport,
 };
-use wirelap_recording::{Note, Recorder, Rotation, Settings, open, uncompressed};
+use wirelap_recording::{Limits, Note, Recorder, Rotation, Settings, open, uncompressed};
 
 const WHOLE: Settings = Settings { shown: wirelap_recording::Shown::Once, payload: true };
 
@@ -71,6 +71,26 @@ fn each_file_of_a_ring_can_be_read_alone_and_all_of_them_as_one() {
     let first = times[0];
     assert!(first > 1_000);
     assert_eq!(times, (first..=last).collect::<Vec<_>>());
+}
+
+/// Whatever ended the program's work: an error on the way to the end, a panic.
+#[test]
+fn what_is_kept_back_is_written_by_a_recorder_that_nobody_closes() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.pcapng");
+    let mut recorder = Recorder::create(&path, encoder(WHOLE), Rotation::default()).unwrap();
+    recorder.hold(Limits { time: Nanos::from_millis(60_000), bytes: 1 << 20 });
+    recorder.event(&socket(1));
+    let payload = vec![7; 1000];
+    for n in 0..10u32 {
+        recorder.event(&told(PacketHook::Xmit, 1_000 + u64::from(n), n * 1000, &payload).event());
+    }
+    drop(recorder);
+    let packets = held(&path).into_iter().filter(|held| match held {
+        Held::Event(told) => told.event.at >= Nanos(1_000),
+        _ => false,
+    });
+    assert_eq!(packets.count(), 10);
 }
 
 #[test]

@@ -91,7 +91,15 @@ fn pace(result: &RunResult, scenario: &Scenario) -> Option<String> {
     let measured = (measured > 0.0).then(|| format!("{} a second", human::count(measured)));
     match (scenario.pacing, scenario.rate_msg_per_s) {
         (Pacing::PingPong, _) => Some("each when the answer to the one before had come".into()),
-        (Pacing::Rate, Some(rate)) => Some(format!("{} a second", human::count(rate))),
+        (Pacing::Rate, Some(rate)) => {
+            let asked = format!("{} a second", human::count(rate));
+            Some(match result.missed_rate() {
+                Some(reached) => {
+                    format!("meant to be {asked}; {}", human::rate_not_reached(reached))
+                }
+                None => asked,
+            })
+        }
         (Pacing::BackToBack, _) => {
             let rate = measured.map(|rate| format!(": {rate}")).unwrap_or_default();
             Some(format!("as fast as the library took them{rate}"))

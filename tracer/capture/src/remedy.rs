@@ -1,0 +1,122 @@
+//! What an error of the operating system means for this process, and what to do about it: the same words wherever it
+//! happens.
+
+use crate::doctor::missing_capabilities;
+use rustix::io::Errno;
+use rustix::process::{Resource, getrlimit};
+use std::fs;
+use std::io;
+
+/// What to do about an error; `None` where its own words, and the place where it happened, say all that is known.
+pub fn remedy(error: &io::Error) -> Option<String> {
+    remedy_of(Errno::from_io_error(error)?)
+}
+
+fn remedy_of(error: Errno) -> Option<String> {
+    Some(match error {
+        Errno::MFILE => format!(
+            "this process may have {} files open: raise that limit (`ulimit -n 4096`)",
+            limit(Resource::Nofile)
+        ),
+        Errno::NFILE => {
+            "the whole machine may have no more files open: end other programs, or raise that limit \
+             (`sysctl fs.file-max`)"
+                .into()
+        }
+        Errno::NOMEM => match getrlimit(Resource::As).current {
+            Some(bytes) => format!(
+                "this process may use {bytes} bytes of address space: raise that limit (`ulimit -v unlimited`)"
+            ),
+            None => "memory is short: end other programs, raise memory.max of this process's cgroup, or choose a \
+                     smaller --ring-size"
+                .into(),
+        },
+        Errno::AGAIN => format!(
+            "this user may have {} processes and threads: raise that limit (`ulimit -u`), or pids.max of this \
+             process's cgroup",
+            limit(Resource::Nproc)
+        ),
+        Errno::FBIG => format!(
+            "a file of this process may have {} bytes: raise that limit (`ulimit -f unlimited`)",
+            limit(Resource::Fsize)
+        ),
+        Errno::PERM | Errno::ACCESS => return forbidden(),
+        _ => return None,
+    })
+}
+
+fn limit(resource: Resource) -> String {
+    getrlimit(resource).current.map_or("only so many".into(), |most| most.to_string())
+}
+
+/// Whether an error means that there is not enough of something, so that trying another way helps nothing.
+pub(crate) fn is_shortage(error: Errno) -> bool {
+    matches!(error, Errno::MFILE | Errno::NFILE | Errno::NOMEM)
+}
+
+/// What keeps a process from what root may do.
+fn forbidden() -> Option<String> {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mapped = fs::read_to_string("/proc/self/uid_map").unwrap_or_default();
+    let lockdown = fs::read_to_string("/sys/kernel/security/lockdown").unwrap_or_default();
+    if !is_initial_namespace(&mapped) {
+        return Some(
+            "this process is in a user namespace, whose root is not the machine's: run it outside (a container: \
+             with --privileged and without user namespaces)"
+                .into(),
+        );
+    }
+    let missing = missing_capabilities();
+    if !missing.is_empty() {
+        let missing = missing.join(", ");
+        return Some(format!(
+            "this process lacks {missing}: run it as root with all capabilities (`sudo wirelap …`)"
+        ));
+    }
+    if lockdown.contains("[confidentiality]") {
+        return Some(
+            "the kernel is locked down (lockdown=confidentiality): boot it without".into(),
+        );
+    }
+    status.lines().any(|line| line.starts_with("Seccomp:") && line.trim_end().ends_with('2')).then(|| {
+        "a seccomp filter forbids system calls to this process: run it outside of the container or service that \
+         set it"
+            .into()
+    })
+}
+
+/// `user_namespaces(7)`: the initial one maps all ids to themselves.
+fn is_initial_namespace(uid_map: &str) -> bool {
+    let words: Vec<&str> = uid_map.split_whitespace().collect();
+    words.is_empty() || words == ["0", "0", "4294967295"]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(errno: Errno) -> String {
+        remedy(&errno.into()).unwrap_or_default()
+    }
+
+    #[test]
+    fn each_shortage_names_its_own_limit() {
+        let named = [
+            (Errno::MFILE, "ulimit -n"),
+            (Errno::NFILE, "fs.file-max"),
+            (Errno::NOMEM, "memory"),
+            (Errno::AGAIN, "ulimit -u"),
+            (Errno::FBIG, "ulimit -f"),
+        ];
+        for (errno, limit) in named {
+            assert!(of(errno).contains(limit), "{errno}: {}", of(errno));
+        }
+        assert_eq!(remedy(&Errno::NOENT.into()), None);
+    }
+
+    #[test]
+    fn the_namespace_of_the_machine_is_known_by_its_map() {
+        assert!(is_initial_namespace("         0          0 4294967295\n"));
+        assert!(!is_initial_namespace("         0       1000          1\n"));
+    }
+}

@@ -1,0 +1,33 @@
+//! The time that was watched.
+
+use wirelap_correlate::{Config, Correlator};
+use wirelap_events::{
+    Body, Comm, Cpu, Event, Nanos, NetNs, Origin, Socket, SocketId, TaskId, Transport,
+};
+
+fn socket(at: Nanos, origin: Origin) -> Event<'static> {
+    let socket = Socket {
+        id: SocketId(at.0),
+        netns: NetNs(1),
+        transport: Transport::Tcp,
+        local: "127.0.0.1:1883".parse().unwrap(),
+        remote: None,
+        task: TaskId::default(),
+        comm: Comm::from_name("broker"),
+        origin,
+        tx_next: None,
+        rx_next: None,
+    };
+    Event { at, cpu: Cpu(0), body: Body::Socket(socket) }
+}
+
+/// Attaching takes half a second, and nothing is reported before it is done.
+#[test]
+fn what_is_listed_while_attaching_begins_no_time() {
+    let mut correlator = Correlator::new(Config::default());
+    correlator.event(&socket(Nanos::from_millis(1_000), Origin::Existing));
+    let now = Nanos::from_millis(4_000);
+    assert_eq!(correlator.snapshot(now).since, now);
+    correlator.event(&socket(Nanos::from_millis(1_500), Origin::Connected));
+    assert_eq!(correlator.snapshot(now).since, Nanos::from_millis(1_500));
+}
