@@ -270,7 +270,7 @@ fn rtt_half(all: &[&Outcome]) -> Option<RttHalf> {
 
 /// Of sorted round trips, each with how often it came; `None` without any.
 fn half_of(sorted: &[(u64, u64)]) -> Option<RttHalf> {
-    let mut counted = 0;
+    let mut counted = 0u64;
     let up_to: Vec<u64> = sorted
         .iter()
         .map(|(_, count)| {
@@ -280,7 +280,7 @@ fn half_of(sorted: &[(u64, u64)]) -> Option<RttHalf> {
         .collect();
     let last = counted.checked_sub(1)?;
     let nth = |index: u64| sorted[up_to.partition_point(|&up_to| up_to <= index)].0 / 2;
-    let at = |per_mille: u64| nth((last * per_mille).div_ceil(1000));
+    let at = |per_mille: u64| nth(last.saturating_mul(per_mille).div_ceil(1000));
     // Outside the 1st..99th percentile is cut off; a short series keeps its middle.
     let cut = counted / 100;
     Some(RttHalf {
@@ -291,7 +291,7 @@ fn half_of(sorted: &[(u64, u64)]) -> Option<RttHalf> {
         p99: at(990),
         p999: at(999),
         max: at(1000),
-        trimmed_p50: nth(cut + (counted - 2 * cut) / 2),
+        trimmed_p50: nth(cut.saturating_add(counted.saturating_sub(cut.saturating_mul(2)) / 2)),
     })
 }
 

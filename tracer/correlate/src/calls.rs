@@ -4,11 +4,11 @@ use crate::Correlator;
 use crate::flow::{Claim, Marks, Way};
 use crate::marks::Sending;
 use crate::sockets::Call;
+use wirelap_events::Saturate;
 use wirelap_events::{
     ByteRange, FlowKey, Nanos, Offset, Origin, PacketHook, Probe, Read, ReadKind, Ready, ReadyKind,
     Send, SendKind, Socket, SocketId, Transport, TxState,
 };
-use wirelap_events::{Saturate, Total};
 use wirelap_protocols::{Protocol, Side};
 
 impl Correlator {

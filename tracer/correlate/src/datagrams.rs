@@ -11,6 +11,7 @@ use crate::marks::Use;
 use crate::sockets::{Coverage, Puzzle};
 use crate::threads::Chain;
 use wirelap_events::{Nanos, Packet, PacketId, Pid, Probe, Read, ReadKind, SocketId, TaskId};
+use wirelap_events::{Saturate, Total};
 
 /// Uses of one packet's memory that are looked through, the newest first.
 const USES: usize = 64;
@@ -94,7 +95,7 @@ impl Correlator {
         let Marks::Udp(marks) = &mut flow.marks else { return };
         let Taking { at, task, led } = taking;
         marks.read(number, socket, at, task, led);
-        let by = Taker { socket, pid: Some(task.pid), at, lost: self.lost.iter().sum() };
+        let by = Taker { socket, pid: Some(task.pid), at, lost: self.lost.iter().total() };
         for (assembly, first, count) in marks.carried(number) {
             self.assemblies.take(assembly, Carrier { way, number, first, count }, by);
         }
@@ -103,7 +104,7 @@ impl Correlator {
     /// What is reported now of what sockets receive and read.
     fn coverage(&self) -> Coverage {
         let probes = [Probe::Socket, Probe::Read, Probe::Xmit, Probe::Rx];
-        let lost = probes.iter().map(|&probe| self.lost[probe as usize]).sum();
+        let lost = probes.iter().map(|&probe| self.lost[probe as usize]).total();
         Coverage { lost, closed_for: self.window.closed_for }
     }
 
@@ -158,9 +159,9 @@ impl Correlator {
 
     /// What a read of this process took will not be known.
     fn stays_unknown(&mut self, pid: Pid) {
-        self.totals.unknown_reads += 1;
+        self.totals.unknown_reads.grow(1);
         let its = self.rows.iter_mut().filter(|row| row.roles.contains_key(&pid));
-        its.for_each(|row| row.unknown_reads += 1);
+        its.for_each(|row| row.unknown_reads.grow(1));
     }
 
     /// Finds out what reads took, where only one datagram is left that it can have been.

@@ -153,7 +153,7 @@ fn warp<'a>(event: &Event<'a>, random: &mut Random) -> Event<'a> {
         },
         Body::Ready(ready) => match &mut ready.kind {
             ReadyKind::Stream(next) => seq(random, next),
-            ReadyKind::Datagram(_) => {}
+            ReadyKind::Datagram { .. } => {}
         },
         Body::Wake(wake) => {
             change(random, &mut wake.woken.0);
