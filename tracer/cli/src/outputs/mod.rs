@@ -82,7 +82,17 @@ impl Outputs {
         if path == Path::new("-") {
             return Ok(());
         }
-        let failed = |error| failure(path, &error);
+        let failed = |error: io::Error| {
+            if numbered && error.kind() == io::ErrorKind::AlreadyExists {
+                return Failure::Usage(format!(
+                    "cannot write {}: a file of that name with a number is there already, such as {}: \
+                     name another, or replace them with --force",
+                    path.display(),
+                    wirelap_recording::numbered(path, 1).display()
+                ));
+            }
+            failure(path, &error)
+        };
         match resolve::resolve(path).map_err(failed)? {
             Place::Special(_) if numbered => Err(Failure::Usage(format!(
                 "cannot write {} with numbers in its name: it is no file",

@@ -26,6 +26,8 @@ pub struct Names {
     begun: Vec<Begun>,
     /// Makes names of our own different.
     count: u32,
+    /// Does without nameless files, as on file systems that have none.
+    only_named: bool,
 }
 
 #[derive(Debug)]
@@ -156,7 +158,11 @@ impl Names {
     fn unnamed(&mut self, folder: &OwnedFd) -> io::Result<(OwnedFd, Option<OsString>)> {
         let flags = OFlags::RDWR | OFlags::TMPFILE | OFlags::CLOEXEC;
         let mode = Mode::from_raw_mode(PRIVATE);
-        let (file, name) = match openat(folder, ".", flags, mode) {
+        let nameless = match self.only_named {
+            true => Err(Errno::OPNOTSUPP),
+            false => openat(folder, ".", flags, mode),
+        };
+        let (file, name) = match nameless {
             // What file systems say that do not know it.
             Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::NOENT | Errno::INVAL) => {
                 let name = own_name(self.next());
@@ -164,7 +170,7 @@ impl Names {
             }
             file => (file?, None),
         };
-        fchmod(&file, mode)?;
+        set_mode(&file, PRIVATE)?;
         // As long as it is locked it is in use.
         let _ = flock(&file, FlockOperation::NonBlockingLockExclusive);
         Ok((file, name))
@@ -246,11 +252,19 @@ fn new_file(folder: &OwnedFd, name: &OsStr) -> io::Result<OwnedFd> {
 
 /// Root's file in a user's folder would be in the way: it is given to whoever called sudo. That it stays so is no harm.
 fn give(file: &OwnedFd, mode: u32) -> io::Result<()> {
-    fchmod(file, Mode::from_raw_mode(mode))?;
+    set_mode(file, mode)?;
     if let (true, Some(user)) = (rustix::process::geteuid().is_root(), user::invoking()) {
         let _ = fchown(file, Some(Uid::from_raw(user.uid)), Some(Gid::from_raw(user.gid)));
     }
     Ok(())
+}
+
+fn set_mode(file: &OwnedFd, mode: u32) -> io::Result<()> {
+    match fchmod(file, Mode::from_raw_mode(mode)) {
+        // Of file systems without modes: whoever mounted one has said who may read what is on it.
+        Err(Errno::PERM | Errno::OPNOTSUPP | Errno::NOSYS) => Ok(()),
+        set => Ok(set?),
+    }
 }
 
 fn link(file: &OwnedFd, folder: &OwnedFd, name: &OsStr) -> io::Result<()> {
@@ -291,5 +305,54 @@ fn remove_unfinished(folder: &OwnedFd) {
         if flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok() {
             let _ = unlinkat(folder, name, AtFlags::empty());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    fn names(folder: &Path, force: bool) -> (Names, PathBuf) {
+        let mut names = Names { only_named: true, ..Names::default() };
+        let path = folder.join("out");
+        let folder = fs::File::open(folder).unwrap().into();
+        names.allow(&path, folder, "out".into(), force, false).unwrap();
+        (names, path)
+    }
+
+    fn there(folder: &Path) -> Vec<String> {
+        let entries = fs::read_dir(folder).unwrap().flatten();
+        entries.map(|entry| entry.file_name().into_string().unwrap()).collect()
+    }
+
+    #[test]
+    fn without_nameless_files_an_unfinished_one_has_a_name_of_ours_until_it_is_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        for force in [false, true] {
+            let (mut names, path) = names(folder.path(), force);
+            assert!(there(folder.path()).iter().all(|name| name == "out"), "nothing is begun yet");
+            names.begin(&path).unwrap();
+            let unfinished = there(folder.path()).into_iter().find(|name| name != "out").unwrap();
+            assert!(unfinished.starts_with(".wirelap-") && unfinished.ends_with(".tmp"));
+            names.keep(&path).unwrap();
+            assert_eq!(there(folder.path()), ["out"]);
+        }
+    }
+
+    #[test]
+    fn without_nameless_files_one_that_is_not_kept_is_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        let (mut names, path) = names(folder.path(), false);
+        names.begin(&path).unwrap();
+        drop(names);
+        assert_eq!(there(folder.path()), [""; 0]);
+        // A name that was taken meanwhile stays with whoever has it.
+        let (mut names, path) = self::names(folder.path(), false);
+        names.begin(&path).unwrap();
+        fs::write(&path, "theirs").unwrap();
+        assert_eq!(names.keep(&path).unwrap_err().kind(), io::ErrorKind::AlreadyExists);
+        assert_eq!(there(folder.path()), ["out"]);
+        assert_eq!(fs::read_to_string(&path).unwrap(), "theirs");
     }
 }
