@@ -158,10 +158,8 @@ impl Names {
     fn unnamed(&mut self, folder: &OwnedFd) -> io::Result<(OwnedFd, Option<OsString>)> {
         let flags = OFlags::RDWR | OFlags::TMPFILE | OFlags::CLOEXEC;
         let mode = Mode::from_raw_mode(PRIVATE);
-        let nameless = match self.only_named {
-            true => Err(Errno::OPNOTSUPP),
-            false => openat(folder, ".", flags, mode),
-        };
+        let nameless =
+            if self.only_named { Err(Errno::OPNOTSUPP) } else { openat(folder, ".", flags, mode) };
         let (file, name) = match nameless {
             // What file systems say that do not know it.
             Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::NOENT | Errno::INVAL) => {
