@@ -33,7 +33,7 @@ struct {
 /* Bit n % 64 of element n / 64 stands for port n. */
 struct port_bits {
 	__u64 wanted;  /* the user asked for it */
-	__u64 learned; /* a traced socket has it: `ends` says where */
+	__u64 learned; /* a traced socket has it, or had: `ends` says where and whether */
 };
 
 struct {
@@ -51,14 +51,24 @@ struct socket_end {
 	__u8 addr[16] __attribute__((aligned(8))); /* 0: any, in the namespace */
 	__u32 netns;                               /* 0: of whatever namespace, at the address */
 	__u16 port;
-	__u16 unused;
+	__u16 transport;
 };
+
+/* It is learned as long as a traced socket has it: then it may be another's. */
+struct end_use {
+	__u32 sockets; /* that have it now */
+	__u32 netns; /* at an address: that of the socket, where the port says whether it is still learned */
+	__u64 until; /* the last one is gone, and what ends its connections is still of interest */
+};
+
+/* TCP: the packets that come when a socket is gone, in TIME_WAIT or answered by resets. */
+#define LINGER 1000000000ull
 
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 65536);
 	__type(key, struct socket_end);
-	__type(value, __u8);
+	__type(value, struct end_use);
 } ends SEC(".maps");
 
 /* Processes of the traced trees, by tgid. */
@@ -71,6 +81,9 @@ struct {
 
 enum verdict { UNKNOWN = 0, TRACED = 1, IGNORED = 2 };
 
+/* Whether a socket's opening was reported. What it sent may leave the host after it was closed. */
+enum announced { NOT_ANNOUNCED = 0, ANNOUNCED = 1, CLOSED = 2 };
+
 /* What is known of a socket. A socket made by accept() starts with a copy of its listener's. */
 struct sock_state {
 	__u64 self; /* whose state this is: tells a copy from the original */
@@ -80,6 +93,8 @@ struct sock_state {
 	__u32 owner_pid;
 	__u32 owner_tid;
 	__u32 marked_tid; /* the thread that used it last, marked as traced */
+	__u32 netns;
+	__u32 held; /* the port that was learned from it, or 0 */
 	__u32 unused;
 	__u8 owner_comm[16];
 	__u64 send_from; /* TCP: where the last send call's buffer, or its array of parts, begins … */
@@ -279,18 +294,36 @@ static __always_inline bool is_mapped(const __u8 *addr)
 	return *(const __u64 *)addr == 0 && *(const __u32 *)(addr + 8) == bpf_htonl(0xffff);
 }
 
-static __always_inline void learn_end(const struct socket_end *end)
+static __always_inline struct end_use *learn_end(const struct socket_end *end, __u32 netns)
 {
-	__u8 yes = 1;
+	struct end_use *use = bpf_map_lookup_elem(&ends, end);
+	struct end_use new = {.netns = netns};
 
-	if (!bpf_map_lookup_elem(&ends, end))
-		bpf_map_update_elem(&ends, end, &yes, BPF_ANY);
+	if (use)
+		return use;
+	bpf_map_update_elem(&ends, end, &new, BPF_NOEXIST);
+	return bpf_map_lookup_elem(&ends, end);
+}
+
+/* `is_bare`: for a packet without payload. */
+static __always_inline bool is_used(const struct end_use *use, bool is_bare)
+{
+	return use && (use->sockets || (is_bare && bpf_ktime_get_ns() < use->until));
+}
+
+static __always_inline bool is_learned_here(__u32 netns, __u16 port, __u16 transport, bool is_bare)
+{
+	struct socket_end here = {.netns = netns, .port = port, .transport = transport};
+
+	return is_used(bpf_map_lookup_elem(&ends, &here), is_bare);
 }
 
 /* An address that packets to a traced socket bear. */
-static __always_inline void learn_address(const __u8 *addr, __u8 family, __u16 port)
+static __always_inline void learn_address(const __u8 *addr, __u8 family, __u16 port,
+					  __u16 transport, __u32 netns)
 {
-	struct socket_end end = {.port = port};
+	struct socket_end end = {.port = port, .transport = transport};
+	struct end_use *use;
 
 	/* RFC 4291 §2.5.5.2: a socket of IPv6 that is used with IPv4. */
 	if (family == 6 && is_mapped(addr)) {
@@ -299,48 +332,96 @@ static __always_inline void learn_address(const __u8 *addr, __u8 family, __u16 p
 	} else {
 		__builtin_memcpy(end.addr, addr, sizeof(end.addr));
 	}
-	if (!is_only_here(end.addr, family))
-		learn_end(&end);
+	if (is_only_here(end.addr, family))
+		return;
+	use = learn_end(&end, netns);
+	/* It was another's before. */
+	if (use && use->netns != netns && !is_learned_here(use->netns, port, transport, false))
+		use->netns = netns;
+}
+
+/* One more socket is at a port, of a namespace or, with 0, of whatever namespace; or one less. */
+static __always_inline void count_socket(__u32 netns, __u16 port, __u16 transport, bool is_there)
+{
+	struct socket_end end = {.netns = netns, .port = port, .transport = transport};
+	struct end_use *use;
+
+	if (is_there) {
+		use = learn_end(&end, netns);
+		if (use)
+			__sync_fetch_and_add(&use->sockets, 1);
+		return;
+	}
+	use = bpf_map_lookup_elem(&ends, &end);
+	/* Where there are more ends than room, it was forgotten, and is another's now. */
+	if (!use || !use->sockets)
+		return;
+	use->until = transport == IPPROTO_TCP ? bpf_ktime_get_ns() + LINGER : 0;
+	__sync_fetch_and_add(&use->sockets, -1);
+}
+
+/* The socket is closed, or has another port: what it taught is not known from it any more. */
+static __noinline int unlearn_port(struct sock_state *state, __u16 transport)
+{
+	__u32 port = __sync_lock_test_and_set(&state->held, 0);
+
+	if (!port)
+		return 0;
+	count_socket(state->netns, port, transport, false);
+	count_socket(0, port, transport, false);
+	return 0;
 }
 
 /* The source of this flow is a traced socket's own end. */
-static __always_inline void learn_port(const struct wl_flow *flow)
+static __noinline int learn_port(struct sock_state *state, const struct wl_flow *flow)
 {
-	struct socket_end here = {.netns = flow->netns, .port = flow->sport};
 	__u32 index = flow->sport / 64;
 	struct port_bits *bits = bpf_map_lookup_elem(&ports, &index);
 	__u64 bit = 1ull << (flow->sport % 64);
 
-	learn_end(&here);
-	learn_address(flow->src, flow->family, flow->sport);
+	if (!flow->sport)
+		return 0;
+	if (state->held != flow->sport) {
+		unlearn_port(state, flow->transport);
+		/* Two CPUs may come here at once. */
+		if (__sync_lock_test_and_set(&state->held, flow->sport))
+			return 0;
+		count_socket(state->netns, flow->sport, flow->transport, true);
+		count_socket(0, flow->sport, flow->transport, true);
+	}
+	learn_address(flow->src, flow->family, flow->sport, flow->transport, state->netns);
 	if (bits && !(bits->learned & bit))
 		__sync_fetch_and_or(&bits->learned, bit);
-}
-
-static __always_inline bool is_learned_here(__u32 netns, __u16 port)
-{
-	struct socket_end here = {.netns = netns, .port = port};
-
-	return bpf_map_lookup_elem(&ends, &here) != NULL;
+	return 0;
 }
 
 /* How far a port, or a flow, is wanted. */
 enum reach {
 	NOT_WANTED = 0,
-	WANTED_IF_REACHED = 1, /* in a namespace that packets of traced sockets have come to */
-	WANTED = 2,
+	WANTED_IF_SENT = 1,    /* by a traced socket: it may be closed by now */
+	WANTED_IF_REACHED = 2, /* in a namespace that packets of traced sockets have come to */
+	WANTED = 3,
+};
+
+/* Which end of a flow, and for what packet. */
+enum end_flags {
+	IS_SOURCE = 1,
+	IS_BARE = 2, /* without payload */
 };
 
 /* Without a namespace the port decides. It is not static, so that the verifier looks at it once. */
-__noinline int end_reach(const struct wl_flow *flow, bool is_source)
+__noinline int end_reach(const struct wl_flow *flow, __u32 flags)
 {
+	bool is_source = flags & IS_SOURCE, is_bare = flags & IS_BARE;
 	struct socket_end end = {};
 	struct port_bits *bits;
+	struct end_use *use;
 	__u32 index;
 
 	if (!flow)
 		return NOT_WANTED;
 	end.port = is_source ? flow->sport : flow->dport;
+	end.transport = flow->transport;
 	index = end.port / 64;
 	bits = bpf_map_lookup_elem(&ports, &index);
 	if (!bits)
@@ -349,43 +430,52 @@ __noinline int end_reach(const struct wl_flow *flow, bool is_source)
 		return WANTED;
 	if (!((bits->learned >> (end.port % 64)) & 1))
 		return NOT_WANTED;
-	if (!flow->netns || is_learned_here(flow->netns, end.port))
+	if (is_learned_here(flow->netns, end.port, end.transport, is_bare))
 		return WANTED;
 	__builtin_memcpy(end.addr, is_source ? flow->src : flow->dst, sizeof(end.addr));
-	return bpf_map_lookup_elem(&ends, &end) ? WANTED_IF_REACHED : NOT_WANTED;
+	use = bpf_map_lookup_elem(&ends, &end);
+	if (use && is_learned_here(use->netns, end.port, end.transport, is_bare))
+		return WANTED_IF_REACHED;
+	return is_source && end.transport == IPPROTO_UDP ? WANTED_IF_SENT : NOT_WANTED;
 }
 
-static __always_inline enum reach flow_reach(const struct wl_flow *flow)
+static __always_inline enum reach flow_reach(const struct wl_flow *flow, bool is_bare)
 {
+	__u32 bare = is_bare ? IS_BARE : 0;
 	enum reach src, dst;
 
 	if (!has_filter())
 		return WANTED;
-	src = end_reach(flow, true);
+	src = end_reach(flow, IS_SOURCE | bare);
 	if (src == WANTED)
 		return WANTED;
-	dst = end_reach(flow, false);
-	return dst == NOT_WANTED ? src : dst;
+	dst = end_reach(flow, bare);
+	return dst > src ? dst : src;
 }
 
 static __always_inline bool is_reached(__u32 netns)
 {
-	return is_learned_here(netns, 0);
+	return is_learned_here(netns, 0, 0, false);
 }
 
 static __always_inline void learn_reached(__u32 netns)
 {
 	struct socket_end end = {.netns = netns};
+	struct end_use *use = learn_end(&end, netns);
 
-	learn_end(&end);
+	if (use)
+		use->sockets = 1;
+}
+
+static __always_inline bool is_enough(enum reach reach, __u32 netns)
+{
+	return reach == WANTED || (reach == WANTED_IF_REACHED && is_reached(netns));
 }
 
 /* Whether packets of this flow are wanted; for those whose socket is not known. */
-static __always_inline bool flow_wanted(const struct wl_flow *flow)
+static __always_inline bool flow_wanted(const struct wl_flow *flow, bool is_bare)
 {
-	enum reach reach = flow_reach(flow);
-
-	return reach == WANTED || (reach == WANTED_IF_REACHED && is_reached(flow->netns));
+	return is_enough(flow_reach(flow, is_bare), flow->netns);
 }
 
 /* Whether the filter by port names one of this flow's. */

@@ -163,7 +163,10 @@ static __always_inline bool reads_alone(struct datagram_queue *queue, struct tas
 	return !queue->other_read || now - queue->other_read > LONGEST_READ;
 }
 
-/* At the exit of a receive call that has taken a datagram from the queue: which; the head is 0 if that is not known. */
+/*
+ * At the exit of a receive call that has taken a datagram from the queue: which. The head is 0 if that is not known, and
+ * the time is one at which none was left then, if there was one.
+ */
 static __always_inline void leave_queue(struct sock *sk, struct task_struct *task,
 					struct datagram *out)
 {
@@ -171,7 +174,7 @@ static __always_inline void leave_queue(struct sock *sk, struct task_struct *tas
 	__u64 bad = bad_checksums, now;
 	struct datagram_queue *queue;
 	struct datagram first;
-	bool is_known, is_found;
+	bool is_known, is_found, is_empty;
 
 	out->head = 0;
 	out->at = 0;
@@ -182,11 +185,14 @@ static __always_inline void leave_queue(struct sock *sk, struct task_struct *tas
 		return;
 	now = bpf_ktime_get_ns();
 	is_found = look(sk, &first);
+	is_empty = !is_found && !first_skb(sk);
 	is_known = is_current(queue, sk, s) && queue->bad == bad;
 	if (queue->first.head)
 		*out = queue->first;
 	else if ((*(volatile __u64 *)&queue->looks & LOOKS) == SEEN)
 		*out = queue->announced;
+	if (!out->head)
+		is_known = false;
 	/* It was put down when this call had taken its own already. */
 	if (!queue->first.head && is_found && first.head == out->head)
 		is_known = false;
@@ -198,8 +204,10 @@ static __always_inline void leave_queue(struct sock *sk, struct task_struct *tas
 		is_known = false;
 	if (!turn_over(queue, is_found))
 		queue->other_read = now;
-	if (!is_known)
-		out->head = 0;
+	if (is_known)
+		return;
+	out->head = 0;
+	out->at = is_empty ? now : 0;
 }
 
 /*

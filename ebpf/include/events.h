@@ -166,7 +166,7 @@ struct wl_read {
 	__u64 cookie;
 	struct wl_task task;
 	__u64 packet; /* datagrams: skb->head, 0 if it is not known … */
-	__u64 seen;   /* … and a time at which that was this packet's */
+	__u64 seen;   /* … and a time at which that was this packet's, or no other was left */
 	__u32 end;    /* streams */
 	__u32 len;
 };

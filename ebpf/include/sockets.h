@@ -140,13 +140,13 @@ static __noinline int announce(struct sock *sk, struct sock_state *state, __u8 o
 	__builtin_memcpy(out->comm, state->owner_comm, sizeof(out->comm));
 	fill_socket_flow(&out->flow, sk);
 	if (has_learned())
-		learn_port(&out->flow);
+		learn_port(state, &out->flow);
 	out->tx_next = is_tcp ? BPF_CORE_READ(tcp, write_seq) : 0;
 	out->rx_next = is_tcp ? BPF_CORE_READ(tcp, copied_seq) : 0;
 	out->origin = origin;
 	out->unused = 0;
 	state->cookie = cookie;
-	state->announced = 1;
+	state->announced = ANNOUNCED;
 	submit(out);
 	return 0;
 }
@@ -161,6 +161,8 @@ static __always_inline struct sock_state *state_of(struct sock *sk)
 		if (state->verdict == IGNORED)
 			state->verdict = UNKNOWN;
 		state->self = (__u64)sk;
+		state->netns = sk->__sk_common.skc_net.net->ns.inum;
+		state->held = 0;
 		state->cookie = 0;
 		state->announced = 0;
 		state->sending = 0;
@@ -168,6 +170,17 @@ static __always_inline struct sock_state *state_of(struct sock *sk)
 		state->origin = WL_ORIGIN_FIRST_SEEN;
 	}
 	return state;
+}
+
+/* A port at which a traced socket listens, or from which it connects, is known before it can be announced. */
+static __always_inline void learn_own_port(struct sock *sk, struct sock_state *state)
+{
+	struct wl_flow flow;
+
+	if (!has_learned() || state->verdict != TRACED)
+		return;
+	fill_socket_flow(&flow, sk);
+	learn_port(state, &flow);
 }
 
 static __noinline int touch_slowly(struct sock *sk, struct sock_state *state,

@@ -36,7 +36,7 @@ enum {
 	BPF_MAP_TYPE_RINGBUF = 27,
 	BPF_MAP_TYPE_TASK_STORAGE = 29,
 };
-enum { BPF_ANY = 0, BPF_F_NO_PREALLOC = 1, BPF_F_CLONE = 512 };
+enum { BPF_ANY = 0, BPF_NOEXIST = 1, BPF_F_NO_PREALLOC = 1, BPF_F_CLONE = 512 };
 enum { BPF_LOCAL_STORAGE_GET_F_CREATE = 1 };
 enum { BPF_RB_NO_WAKEUP = 1, BPF_RB_FORCE_WAKEUP = 2, BPF_RB_AVAIL_DATA = 0 };
 struct bpf_dynptr {
@@ -265,6 +265,10 @@ struct signal_struct {
 	struct signal_live live;
 };
 
+struct nsproxy {
+	struct net *net_ns;
+};
+
 struct task_struct {
 	unsigned int flags;
 	int pid;
@@ -274,6 +278,7 @@ struct task_struct {
 	struct task_struct *group_leader;
 	struct css_set *cgroups;
 	struct signal_struct *signal;
+	struct nsproxy *nsproxy;
 };
 
 struct file;

@@ -104,7 +104,7 @@ int BPF_PROG(packet_dropped, struct sk_buff *skb, void *location, unsigned int r
 	if (!parse_packet(skb, offset, &p))
 		return 0;
 	p.flow.netns = netns_of(skb);
-	if (!flow_wanted(&p.flow)) {
+	if (!flow_wanted(&p.flow, !p.payload_len)) {
 		count_filtered(WL_PROBE_DROP);
 		return 0;
 	}

@@ -169,6 +169,17 @@ static __always_inline void describe(struct sk_buff *skb, struct net_device *dev
 	p->segments = count_segments(skb);
 }
 
+/* Whether a packet of a socket that is not traced goes to one that is: another process may have its port, too. */
+static __always_inline bool comes_to_wanted(struct sock *sk, const struct wl_packet *p)
+{
+	struct sock_state *state = bpf_sk_storage_get(&sockets, sk, NULL, 0);
+	bool is_bare = !p->payload_len;
+
+	if (!state || state->self != (__u64)sk || state->verdict != IGNORED)
+		return flow_wanted(&p->flow, is_bare);
+	return is_enough(end_reach(&p->flow, is_bare ? IS_BARE : 0), p->flow.netns);
+}
+
 /* Whether a packet on its way out is wanted; fills in its socket if it has one that is announced. */
 static __always_inline bool is_wanted(struct sk_buff *skb, struct wl_packet *p,
 				      struct task_struct *task)
@@ -178,9 +189,11 @@ static __always_inline bool is_wanted(struct sk_buff *skb, struct wl_packet *p,
 	struct task_struct *owner;
 
 	if (!sk || !is_inet(sk) || sk->__sk_common.skc_state == TCP_LISTEN)
-		return flow_wanted(&p->flow);
+		return flow_wanted(&p->flow, !p->payload_len);
 	if (sk->__sk_common.skc_state == TCP_CLOSE && sk->sk_protocol == IPPROTO_TCP)
-		return flow_wanted(&p->flow); /* resets are sent on a socket of the kernel's own */
+		return flow_wanted(
+			&p->flow,
+			!p->payload_len); /* resets are sent on a socket of the kernel's own */
 	state = bpf_sk_storage_get(&sockets, sk, NULL, 0);
 	if (!state || !state->announced || state->self != (__u64)sk) {
 		owner = has_filter() && in_irq(task) ? NULL : task;
@@ -190,12 +203,12 @@ static __always_inline bool is_wanted(struct sk_buff *skb, struct wl_packet *p,
 	}
 	/* It may go to a socket that is wanted, and if that is on this host its bytes are captured here. */
 	if (!state)
-		return has_filter() && flow_wanted(&p->flow);
+		return has_filter() && comes_to_wanted(sk, p);
 	if (state->announced)
 		p->cookie = state->cookie;
 	else if (has_learned())
 		/* A SYN: what answers it, a reset perhaps, has no socket that could be asked. */
-		learn_port(&p->flow);
+		learn_port(state, &p->flow);
 	return true;
 }
 
@@ -245,11 +258,11 @@ int BPF_PROG(packet_xmit, struct sk_buff *skb, struct net_device *dev)
 static __always_inline bool is_wanted_here(struct sk_buff *skb, struct net_device *dev,
 					   struct wl_packet *p)
 {
-	enum reach reach = flow_reach(&p->flow);
+	enum reach reach = flow_reach(&p->flow, !p->payload_len);
 	__u64 id = p->id;
 	bool was_sent;
 
-	if (reach != WANTED_IF_REACHED || is_reached(p->flow.netns))
+	if (reach == NOT_WANTED || is_enough(reach, p->flow.netns))
 		return reach != NOT_WANTED;
 	if (dev->flags & IFF_LOOPBACK)
 		return false;
@@ -297,8 +310,9 @@ int BPF_PROG(packet_rx, struct sk_buff *skb)
 	}
 	/* A socket that is bound to no address has those that its packets bear. */
 	if (has_learned() && p.flow.transport == IPPROTO_UDP &&
-	    !is_only_here(p.flow.dst, p.flow.family) && is_learned_here(p.flow.netns, p.flow.dport))
-		learn_address(p.flow.dst, p.flow.family, p.flow.dport);
+	    !is_only_here(p.flow.dst, p.flow.family) &&
+	    is_learned_here(p.flow.netns, p.flow.dport, IPPROTO_UDP, false))
+		learn_address(p.flow.dst, p.flow.family, p.flow.dport, IPPROTO_UDP, p.flow.netns);
 	task = bpf_get_current_task_btf();
 	/* Received by it, or by an interrupt that came while it waited for the CPU. */
 	if (is_ksoftirqd(task) || (cpu && cpu->deferred == number))
@@ -316,19 +330,25 @@ int BPF_PROG(packet_rx, struct sk_buff *skb)
 	return 0;
 }
 
-/* Whether the payload of a packet that leaves a socket is wanted. */
-static __always_inline bool is_wanted_ctx(struct __sk_buff *skb, const struct wl_flow *flow)
+/* Whether the payload of a packet that leaves a socket is wanted: for its socket, or for the one that it goes to. */
+static __always_inline bool is_wanted_ctx(struct __sk_buff *skb, const struct wl_packet *p)
 {
 	struct bpf_sock *sk = skb->sk;
+	struct wl_flow flow = p->flow;
 	struct sock_state *state;
 
-	if (!has_filter() || flow_wanted(flow))
+	if (!has_filter() || flow_has_port(&flow))
 		return true;
 	sk = sk ? bpf_sk_fullsock(sk) : NULL;
 	if (!sk)
 		return false;
 	state = bpf_sk_storage_get(&sockets, sk, NULL, 0);
-	return state && state->verdict == TRACED;
+	if (!state)
+		return false;
+	if (state->verdict == TRACED)
+		return true;
+	flow.netns = state->netns;
+	return flow.netns && is_enough(end_reach(&flow, 0), flow.netns);
 }
 
 /*
@@ -357,7 +377,7 @@ int packet_payload(struct __sk_buff *skb)
 	    !(at == 20 ? parse_transport(header + 20, &p, ip_bytes, &piece)
 		       : parse_transport(header + 40, &p, ip_bytes, &piece)))
 		return 1;
-	if (!p.payload_len || !is_wanted_ctx(skb, &p.flow))
+	if (!p.payload_len || !is_wanted_ctx(skb, &p))
 		return 1;
 	len = p.payload_len < snap_bytes ? p.payload_len : snap_bytes;
 	fill_head(&p.head, bpf_ktime_get_ns(), WL_PAYLOAD, 0);

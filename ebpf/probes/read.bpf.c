@@ -24,7 +24,7 @@ static __always_inline void emit_read(struct sock *sk, struct sock_state *state,
 	out->cookie = state->cookie;
 	fill_task(&out->task, task);
 	out->packet = packet->head;
-	out->seen = packet->head ? packet->at : 0;
+	out->seen = packet->at;
 	out->end = 0;
 	out->len = len;
 	if (stream) {

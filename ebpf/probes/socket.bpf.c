@@ -9,6 +9,12 @@ int BPF_PROG(socket_state, struct sock *sk, int from, int to)
 	struct sock_state *state;
 	bool own = to == TCP_SYN_SENT || to == TCP_LISTEN;
 
+	if (to == TCP_CLOSE && has_learned() && sk->sk_protocol == IPPROTO_TCP) {
+		state = bpf_sk_storage_get(&sockets, sk, NULL, 0);
+		if (state && state->self == (__u64)sk)
+			unlearn_port(state, IPPROTO_TCP);
+		return 0;
+	}
 	if (!(own || to == TCP_ESTABLISHED) || sk->sk_protocol != IPPROTO_TCP)
 		return 0;
 	state = state_of(sk);
@@ -18,6 +24,8 @@ int BPF_PROG(socket_state, struct sock *sk, int from, int to)
 		/* connect() and listen() run in their caller's context. */
 		judge(sk, state, task);
 		state->origin = WL_ORIGIN_CONNECTED;
+		if (to == TCP_LISTEN)
+			learn_own_port(sk, state);
 		return 0;
 	}
 	state->origin = from == TCP_SYN_SENT ? WL_ORIGIN_CONNECTED : WL_ORIGIN_ACCEPTED;
@@ -27,13 +35,19 @@ int BPF_PROG(socket_state, struct sock *sk, int from, int to)
 	return 0;
 }
 
-static __always_inline void emit_closed(struct sock_state *state)
+static __always_inline void emit_closed(struct sock_state *state, __u16 transport)
 {
 	struct wl_closed *out;
+	__u8 announced;
 
-	if (!state || !state->announced)
+	if (!state)
 		return;
-	state->announced = 0;
+	if (has_learned())
+		unlearn_port(state, transport);
+	announced = state->announced;
+	state->announced = CLOSED;
+	if (announced != ANNOUNCED)
+		return;
 	out = reserve(struct wl_closed, WL_PROBE_SOCKET);
 	if (!out)
 		return;
@@ -49,7 +63,7 @@ int BPF_PROG(tcp_closed, struct sock *sk)
 	struct sock_state *state = bpf_sk_storage_get(&sockets, sk, NULL, 0);
 
 	if (state && state->self == (__u64)sk)
-		emit_closed(state);
+		emit_closed(state, IPPROTO_TCP);
 	return 0;
 }
 
@@ -58,7 +72,7 @@ SEC("cgroup/sock_release")
 int udp_closed(struct bpf_sock *sk)
 {
 	if (sk->protocol == IPPROTO_UDP)
-		emit_closed(bpf_sk_storage_get(&sockets, sk, NULL, 0));
+		emit_closed(bpf_sk_storage_get(&sockets, sk, NULL, 0), IPPROTO_UDP);
 	return 1;
 }
 
@@ -80,6 +94,7 @@ int socket_created(struct bpf_sock *sk)
 	if (!state)
 		return 1;
 	state->self = (__u64)sk;
+	state->netns = task->nsproxy ? task->nsproxy->net_ns->ns.inum : 0;
 	state->origin = WL_ORIGIN_FIRST_SEEN;
 	remember_owner(state, task);
 	if (own_tgid && own_tgid == (__u32)task->tgid)
@@ -114,6 +129,8 @@ int existing_sockets(struct bpf_iter__task_file *ctx)
 	if (state->verdict != TRACED)
 		return 0;
 	mark_task(task);
+	if (sk->__sk_common.skc_state == TCP_LISTEN && sk->sk_protocol == IPPROTO_TCP)
+		learn_own_port(sk, state);
 	if (is_presentable(sk) && sk->__sk_common.skc_num)
 		announce(sk, state, WL_ORIGIN_EXISTING, TRUSTED_SOCK);
 	return 0;

@@ -25,6 +25,9 @@ const PATIENCE: Nanos = Nanos::from_millis(40);
 /// Reads of one socket that are puzzled over at once.
 const PUZZLES: usize = 32;
 
+/// Within this time of its coming in a datagram is in its socket's queue.
+const EN_ROUTE: Nanos = Nanos::from_millis(1);
+
 /// What came this long before a datagram was in its socket's queue before it, or never will be.
 const IN_QUEUE: Nanos = Nanos::from_millis(1_000);
 
@@ -78,7 +81,11 @@ impl Correlator {
             self.taken(found, read.socket, Taking { at, task: read.task, led });
             self.forget_read(found, read.socket);
         } else {
-            self.puzzle(read.socket, Puzzle { at, task: read.task, len, led });
+            let since = Nanos(0);
+            self.puzzle(read.socket, Puzzle { at, task: read.task, len, led, since });
+        }
+        if let (None, Some(emptied)) = (packet, seen) {
+            self.is_empty(read.socket, emptied);
         }
     }
 
@@ -140,6 +147,19 @@ impl Correlator {
         }
     }
 
+    /// A socket's queue is empty: what it reads later came later, and was reported.
+    fn is_empty(&mut self, socket: SocketId, at: Nanos) {
+        let coverage = self.coverage();
+        if at <= self.window.certain + EN_ROUTE {
+            return;
+        }
+        if let Some(entry) = self.sockets.get_mut(socket) {
+            let own = entry.datagrams();
+            own.emptied = own.emptied.max(at);
+            own.complete = Some(coverage);
+        }
+    }
+
     fn puzzle(&mut self, socket: SocketId, puzzle: Puzzle) {
         let coverage = self.coverage();
         let is_alone = self.sockets.has_port_alone(socket);
@@ -147,7 +167,7 @@ impl Correlator {
         let Some(entry) = self.sockets.get_mut(socket) else { return self.stays_unknown(pid) };
         let own = entry.datagrams();
         if is_alone && own.complete == Some(coverage) && own.puzzles.len() < PUZZLES {
-            own.puzzles.push_back(puzzle);
+            own.puzzles.push_back(Puzzle { since: own.emptied, ..puzzle });
             if !self.puzzled.contains(&socket) {
                 self.puzzled.push(socket);
             }
@@ -191,9 +211,12 @@ impl Correlator {
         if !is_hopeless && oldest.at + PATIENCE > now {
             return None;
         }
-        // One of those that are left was taken, for good.
-        own.complete = None;
-        own.puzzles.pop_front().map(|puzzle| puzzle.task.pid)
+        let given_up = own.puzzles.pop_front()?;
+        // One of those that were left was taken, for good.
+        if own.emptied <= given_up.at {
+            own.complete = None;
+        }
+        Some(given_up.task.pid)
     }
 
     /// A read that can have taken but one datagram, which is its no more.
@@ -207,15 +230,21 @@ impl Correlator {
         if entry.complete != Some(coverage) {
             return None;
         }
-        let came = |way: Way, number, len| {
-            flows.flow(way).and_then(|flow| flow.marks.unread_since(number, socket, len))
+        let can_be = |puzzle: &Puzzle, way: Way, number| {
+            flows.flow(way).is_some_and(|flow| match &flow.marks {
+                Marks::Udp(marks) => {
+                    marks.came_at(number).is_some_and(|came| came <= puzzle.at)
+                        && marks.can_be_read(number, socket, puzzle.len)
+                        && !marks.was_in_queue(number, socket, puzzle.since, EN_ROUTE)
+                }
+                Marks::Tcp(_) => false,
+            })
         };
         let ordered = |puzzle: &&Puzzle| all || puzzle.at + ORDERED <= now;
         let (index, found) =
             entry.puzzles.iter().take_while(ordered).enumerate().find_map(|(index, puzzle)| {
-                let mut left = entry.inbox.iter().filter(|&&(way, number)| {
-                    came(way, number, puzzle.len).is_some_and(|came| came <= puzzle.at)
-                });
+                let mut left =
+                    entry.inbox.iter().filter(|&&(way, number)| can_be(puzzle, way, number));
                 let found = *left.next()?;
                 left.next().is_none().then_some((index, found))
             })?;

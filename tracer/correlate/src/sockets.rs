@@ -32,6 +32,8 @@ pub struct Puzzle {
     pub len: u32,
     /// How its thread came to read.
     pub led: Chain,
+    /// When the queue was empty before, or 0.
+    pub since: Nanos,
 }
 
 /// What is known to have been reported: no event was lost, and no window closed, as long as it stays the same.
@@ -104,6 +106,8 @@ pub struct Datagrams {
     pub puzzles: VecDeque<Puzzle>,
     /// Whatever it may read next came while this held, and is in `inbox`.
     pub complete: Option<Coverage>,
+    /// When the queue was seen to be empty, or 0.
+    pub emptied: Nanos,
 }
 
 impl Datagrams {

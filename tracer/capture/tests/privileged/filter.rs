@@ -3,9 +3,11 @@
 use crate::support::{
     Seen, V4, connect, current_netns, enter_new_netns, everything, in_own_netns, ip, pattern, port,
 };
+use rustix::net::sockopt::set_socket_reuseport;
+use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, socket_with};
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::{Ipv4Addr, TcpListener, TcpStream, UdpSocket};
+use std::net::{Ipv4Addr, SocketAddrV4, TcpListener, TcpStream, UdpSocket};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
@@ -316,6 +318,153 @@ fn a_neighbour_with_the_same_ports_is_not_traced() {
 #[test]
 fn a_neighbour_with_the_same_address_in_a_network_of_its_own_is_not_traced() {
     a_neighbour_at(Ipv4Addr::new(10, 9, 0, 1));
+}
+
+/// A shell that sends a datagram to a port at each line, from a socket of its own that it closes at the next.
+fn datagrams_child(to: u16, is_orphan: bool) -> (Child, std::process::ChildStdin) {
+    let mut script = format!(
+        "while read go; do exec 3<>/dev/udp/127.0.0.1/{to}; echo hello >&3; read end; exec 3>&-; echo closed >&2; done"
+    );
+    if is_orphan {
+        script = format!("({script}) <&0 &");
+    }
+    let mut shell = Command::new("bash");
+    shell.args(["-c", &script]).stdin(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = shell.spawn().unwrap();
+    let stdin = child.stdin.take().unwrap();
+    (child, stdin)
+}
+
+/// What others do at a port that was a wanted process's.
+#[test]
+fn a_port_of_datagrams_is_learned_only_as_long_as_its_socket_is_there() {
+    in_own_netns(|netns| {
+        let here = UdpSocket::bind((V4, 0)).unwrap();
+        let to = here.local_addr().unwrap();
+        let (mut child, mut stdin) = datagrams_child(to.port(), false);
+        let mut closed = BufReader::new(child.stderr.take().unwrap()).lines();
+        let config = Config { pids: vec![Pid(child.id())], ..everything() };
+        let mut capture = Capture::attach(&config).unwrap();
+        let mut buffer = [0; 32];
+        stdin.write_all(b"go\n").unwrap();
+        let from = here.recv_from(&mut buffer).unwrap().1;
+        here.send_to(b"answer", from).unwrap();
+        stdin.write_all(b"end\n").unwrap();
+        closed.next().unwrap().unwrap();
+
+        let other = UdpSocket::bind(from).unwrap();
+        for _ in 0..MESSAGES {
+            other.send_to(b"not yours", to).unwrap();
+            here.recv_from(&mut buffer).unwrap();
+            here.send_to(b"nor this", from).unwrap();
+            other.recv_from(&mut buffer).unwrap();
+        }
+        drop(other);
+
+        stdin.write_all(b"go\nend\n").unwrap();
+        here.recv_from(&mut buffer).unwrap();
+        let mut seen = Seen::new(netns);
+        seen.collect(&mut capture, "the second socket's end", |seen| seen.closed() == 2);
+        let bytes: Vec<_> =
+            seen.packets(PacketHook::Xmit).map(|(_, payload)| payload.to_vec()).collect();
+        assert_eq!(bytes, [&b"hello\n"[..], b"answer", b"hello\n"]);
+        assert_eq!(seen.packets(PacketHook::Rx).count(), 3);
+        drop(stdin);
+        assert!(child.wait().unwrap().success());
+    });
+}
+
+/// Connections of a wanted process end with packets that come when their sockets are gone. They have no payload.
+#[test]
+fn a_port_of_a_connection_is_learned_only_as_long_as_its_socket_is_there() {
+    in_own_netns(|netns| {
+        let listener = TcpListener::bind((V4, 0)).unwrap();
+        let to = listener.local_addr().unwrap();
+        let script = format!(
+            "while read go; do cat <>/dev/tcp/127.0.0.1/{} >/dev/null; echo closed >&2; done",
+            to.port()
+        );
+        let mut shell = Command::new("bash");
+        shell.args(["-c", &script]).stdin(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = shell.spawn().unwrap();
+        let mut stdin = child.stdin.take().unwrap();
+        let mut closed = BufReader::new(child.stderr.take().unwrap()).lines();
+        let config = Config { pids: vec![Pid(child.id())], ..everything() };
+        let mut capture = Capture::attach(&config).unwrap();
+        let mut connection = |bytes: &[u8]| {
+            stdin.write_all(b"go\n").unwrap();
+            let (mut near, from) = listener.accept().unwrap();
+            near.write_all(bytes).unwrap();
+            drop(near);
+            closed.next().unwrap().unwrap();
+            from
+        };
+        let from = connection(b"hello");
+
+        let others = TcpListener::bind(from).unwrap();
+        let mut other = TcpStream::connect(from).unwrap();
+        let mut far = others.accept().unwrap().0;
+        for _ in 0..MESSAGES {
+            other.write_all(b"not yours").unwrap();
+            far.write_all(b"nor this").unwrap();
+        }
+        drop((other, far, others));
+
+        connection(b"again");
+        let mut seen = Seen::new(netns);
+        seen.collect(&mut capture, "the second socket's end", |seen| seen.closed() == 2);
+        let with_bytes =
+            seen.packets(PacketHook::Xmit).filter(|(packet, _)| packet.payload_len > 0);
+        let bytes: Vec<_> = with_bytes.map(|(_, payload)| payload.to_vec()).collect();
+        assert_eq!(bytes, [b"hello", b"again"]);
+        drop(stdin);
+        assert!(child.wait().unwrap().success());
+    });
+}
+
+/// Two descriptors are of one socket, and two sockets may be at one port: it is learned until all are closed.
+#[test]
+fn a_port_is_learned_until_the_last_socket_at_it_is_closed() {
+    in_own_netns(|netns| {
+        let reuse = |to: u16| {
+            let (family, kind) = (AddressFamily::INET, SocketType::DGRAM);
+            let socket = socket_with(family, kind, SocketFlags::CLOEXEC, None).unwrap();
+            set_socket_reuseport(&socket, true).unwrap();
+            bind(&socket, &SocketAddrV4::new(Ipv4Addr::LOCALHOST, to)).unwrap();
+            UdpSocket::from(socket)
+        };
+        let one = reuse(0);
+        let to = one.local_addr().unwrap();
+        let (two, again) = (reuse(to.port()), one.try_clone().unwrap());
+        let aside = UdpSocket::bind((V4, 0)).unwrap();
+        let (mut child, mut stdin) = datagrams_child(to.port(), true);
+        // What it leaves behind is not of this process's tree.
+        assert!(child.wait().unwrap().success());
+        let mut closed = BufReader::new(child.stderr.take().unwrap()).lines();
+        let config = Config { pids: vec![Pid(std::process::id())], ..everything() };
+        let mut capture = Capture::attach(&config).unwrap();
+        let mut ask = || {
+            stdin.write_all(b"go\nend\n").unwrap();
+            closed.next().unwrap().unwrap();
+        };
+        ask();
+        drop(one);
+        ask();
+        drop(again);
+        ask();
+        drop(two);
+        // Nobody is there: an error comes back.
+        ask();
+        aside.send_to(b"end", aside.local_addr().unwrap()).unwrap();
+        drop(aside);
+        let mut seen = Seen::new(netns);
+        seen.collect(&mut capture, "the end of all sockets", |seen| seen.closed() >= 3);
+        let bytes: Vec<_> =
+            seen.packets(PacketHook::Xmit).map(|(_, payload)| payload.to_vec()).collect();
+        assert_eq!(bytes, [&b"hello\n"[..], b"hello\n", b"hello\n", b"end"]);
+        drop(stdin);
+        assert!(closed.next().is_none());
+    });
 }
 
 /// A cgroup that is removed again.

@@ -53,10 +53,15 @@ fn datagrams(address: IpAddr) {
         assert!(readies.eq(ids.iter().map(|&id| Some(id))));
         let reads: Vec<_> = seen.reads(reader.id).into_iter().map(|read| read.kind).collect();
         assert_eq!(reads.len(), MESSAGES);
+        let mut named = 0;
         for (message, read) in reads.into_iter().enumerate() {
             let ReadKind::Datagram { packet, len, .. } = read else { panic!("{read:?}") };
-            assert_eq!((packet, len as usize), (Some(ids[message]), 100 + message));
+            assert_eq!(len as usize, 100 + message);
+            // A reader on another CPU may be faster than the announcement.
+            assert!(packet.is_none_or(|packet| packet == ids[message]), "{message}");
+            named += usize::from(packet.is_some());
         }
+        assert!(named > MESSAGES / 2, "{named}");
     });
 }
 

@@ -59,14 +59,6 @@ impl Marks {
         }
     }
 
-    /// When a datagram came in that a read of `len` bytes at `socket` can have taken.
-    pub fn unread_since(&self, number: u64, socket: SocketId, len: u32) -> Option<Nanos> {
-        match self {
-            Marks::Tcp(_) => None,
-            Marks::Udp(marks) => marks.unread_since(number, socket, len),
-        }
-    }
-
     /// When the last byte of `extent` left, or else came in.
     pub fn left_at(&self, extent: ByteRange) -> Option<Nanos> {
         match self {

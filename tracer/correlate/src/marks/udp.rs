@@ -222,15 +222,18 @@ impl UdpMarks {
             && !self.receipts_of(number).any(is_read)
     }
 
-    /// When datagram `number` came in, if a read of `len` bytes at `socket` can have taken it.
-    pub fn unread_since(&self, number: u64, socket: SocketId, len: u32) -> Option<Nanos> {
-        self.came_at(number).filter(|_| self.can_be_read(number, socket, len))
-    }
-
     /// When datagram `number` came in, or left, if nobody saw that.
     pub fn came_at(&self, number: u64) -> Option<Nanos> {
         let datagram = self.get(number)?;
         datagram.rx.or(datagram.xmit)
+    }
+
+    /// Whether datagram `number` was in the queue of `socket` at `then`, or before: it was announced, or came in `apart`
+    /// before that.
+    pub fn was_in_queue(&self, number: u64, socket: SocketId, then: Nanos, apart: Nanos) -> bool {
+        let mut its = self.receipts_of(number).filter(|receipt| receipt.socket == socket);
+        its.any(|receipt| receipt.ready.is_some_and(|ready| ready <= then))
+            || self.came_at(number).is_some_and(|came| came + apart < then)
     }
 
     /// Whether `socket` will not read datagram `number` any more: it has, or it has read one that came in at `came` and was

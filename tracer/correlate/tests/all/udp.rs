@@ -242,6 +242,31 @@ fn a_read_that_can_have_taken_but_one_datagram_took_that() {
     assert_eq!(played.snapshot.notes, [""; 0]);
 }
 
+/// As where several threads take turns: none of the reads has a name, and after each the queue is empty.
+#[test]
+fn what_was_read_is_known_from_when_the_queue_was_empty() {
+    let mut world = World::new();
+    let (a, b, way) = pair(&mut world);
+    world.now += 10_000_000;
+    for n in 0..10 {
+        datagram(&mut world, way, 1 + u64::from(n), a, &[b], &payload(stamp(n), 64), NAMED);
+        take_reads(&mut world, 1);
+        let seen = Some(Nanos(world.now));
+        let kind = ReadKind::Datagram { packet: None, seen, flow: None, len: 64 };
+        world.tell(Body::Read(Read { socket: b.id, task: b.owner.task, kind }), &[]);
+    }
+    // Two are there at once, and one is read.
+    for n in 10..12 {
+        datagram(&mut world, way, 1 + u64::from(n), a, &[b], &payload(stamp(n), 64), NAMED);
+        take_reads(&mut world, 1);
+    }
+    unnamed_read(&mut world, b, 64);
+    let played = world.play();
+    let reads: Vec<_> = read_times(&played).iter().map(|(n, _)| *n).collect();
+    assert_eq!(reads, (1..10).collect::<Vec<_>>());
+    assert!(played.snapshot.notes.iter().any(|note| note.starts_with("2 reads of UDP sockets")));
+}
+
 #[test]
 fn of_two_datagrams_neither_is_guessed() {
     let mut world = World::new();

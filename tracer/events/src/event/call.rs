@@ -99,7 +99,8 @@ pub enum ReadKind {
     Datagram {
         /// Which one; `None` where it is not known.
         packet: Option<PacketId>,
-        /// A time at which that memory was this packet's; the first recordings do not tell it.
+        /// A time at which that memory was this packet's; the first recordings do not tell it. Where it is not known which
+        /// one it was: a time after it was taken at which no other was left.
         seen: Option<Nanos>,
         /// The datagram's flow, where its headers could be read.
         flow: Option<FlowKey>,
