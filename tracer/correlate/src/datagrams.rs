@@ -8,7 +8,7 @@ use crate::Correlator;
 use crate::flow::{Marks, Way};
 use crate::join::{Carrier, Taker};
 use crate::marks::Use;
-use crate::sockets::{Coverage, Puzzle};
+use crate::sockets::{Coverage, Datagrams, Puzzle};
 use crate::threads::Chain;
 use wirelap_events::{Nanos, Packet, PacketId, Pid, Probe, Read, ReadKind, SocketId, TaskId};
 use wirelap_events::{Saturate, Total};
@@ -23,7 +23,7 @@ const ORDERED: Nanos = Nanos::from_millis(2);
 const PATIENCE: Nanos = Nanos::from_millis(40);
 
 /// Reads of one socket that are puzzled over at once.
-const PUZZLES: usize = 32;
+const PUZZLES: usize = 256;
 
 /// Within this time of its coming in a datagram is in its socket's queue.
 const EN_ROUTE: Nanos = Nanos::from_millis(1);
@@ -188,12 +188,16 @@ impl Correlator {
     pub(crate) fn solve(&mut self, all: bool) {
         let mut puzzled = std::mem::take(&mut self.puzzled);
         puzzled.retain(|&socket| {
-            while let Some((found, taking)) = self.solved(socket, all) {
-                self.taken(found, socket, taking);
-                self.forget_read(found, socket);
-            }
-            while let Some(pid) = self.given_up(socket, all) {
-                self.stays_unknown(pid);
+            loop {
+                let solved = self.solved(socket, all).or_else(|| self.in_turn(socket, all));
+                if let Some((found, taking)) = solved {
+                    self.taken(found, socket, taking);
+                    self.forget_read(found, socket);
+                } else if let Some(pid) = self.given_up(socket, all) {
+                    self.stays_unknown(pid);
+                } else {
+                    break;
+                }
             }
             let entry = self.sockets.get_mut(socket);
             entry.is_some_and(|entry| !entry.datagrams().puzzles.is_empty())
@@ -212,6 +216,9 @@ impl Correlator {
             return None;
         }
         let given_up = own.puzzles.pop_front()?;
+        // Of those that were left, which is left for them is not known either.
+        let same = own.puzzles.iter_mut().take_while(|puzzle| puzzle.since == given_up.since);
+        same.for_each(|puzzle| puzzle.since = Nanos(0));
         // One of those that were left was taken, for good.
         if own.emptied <= given_up.at {
             own.complete = None;
@@ -221,17 +228,55 @@ impl Correlator {
 
     /// A read that can have taken but one datagram, which is its no more.
     fn solved(&mut self, socket: SocketId, all: bool) -> Option<((Way, u64), Taking)> {
-        let (now, coverage) = (self.now, self.coverage());
-        if !self.sockets.has_port_alone(socket) {
+        let now = self.now;
+        let own = self.puzzles_of(socket)?;
+        let ordered = |puzzle: &&Puzzle| all || puzzle.at + ORDERED <= now;
+        let (index, found) =
+            own.puzzles.iter().take_while(ordered).enumerate().find_map(|(index, puzzle)| {
+                let mut left = self.can_have_taken(own, socket, puzzle);
+                let found = left.next()?;
+                left.next().is_none().then_some((index, found))
+            })?;
+        self.take_out(socket, index, found)
+    }
+
+    /// The oldest read, if nothing else will tell what it took, and the thread was the only one that read between two times at
+    /// which the queue was empty: it took the first of a flow's datagrams.
+    fn in_turn(&mut self, socket: SocketId, all: bool) -> Option<((Way, u64), Taking)> {
+        let now = self.now;
+        let own = self.puzzles_of(socket)?;
+        let oldest = own.puzzles.front().filter(|oldest| all || oldest.at + PATIENCE <= now)?;
+        let mut others = own.puzzles.iter().take_while(|puzzle| puzzle.since == oldest.since);
+        if oldest.since == Nanos(0) || others.any(|puzzle| puzzle.task.tid != oldest.task.tid) {
             return None;
         }
-        let flows = &self.flows;
-        let entry = self.sockets.get_mut(socket)?.datagrams();
-        if entry.complete != Some(coverage) {
-            return None;
-        }
-        let can_be = |puzzle: &Puzzle, way: Way, number| {
-            flows.flow(way).is_some_and(|flow| match &flow.marks {
+        let earlier = |first: (Way, u64), (way, number): (Way, u64)| {
+            (way == first.0).then_some((way, number.min(first.1)))
+        };
+        let found = {
+            let mut left = self.can_have_taken(own, socket, oldest);
+            let first = left.next()?;
+            left.try_fold(first, earlier)?
+        };
+        self.take_out(socket, 0, found)
+    }
+
+    /// The reads of a socket of which something can be found out.
+    fn puzzles_of(&self, socket: SocketId) -> Option<&Datagrams> {
+        let own = self.sockets.get(socket)?.udp()?;
+        let is_told = own.complete == Some(self.coverage());
+        (is_told && self.sockets.has_port_alone(socket)).then_some(own)
+    }
+
+    /// The datagrams in a socket's queue that a read can have taken.
+    fn can_have_taken<'c>(
+        &'c self,
+        own: &'c Datagrams,
+        socket: SocketId,
+        puzzle: &'c Puzzle,
+    ) -> impl Iterator<Item = (Way, u64)> + 'c {
+        own.inbox.iter().copied().filter(move |&(way, number)| {
+            self.flows.flow(way).is_some_and(|flow| match &flow.marks {
                 Marks::Udp(marks) => {
                     marks.came_at(number).is_some_and(|came| came <= puzzle.at)
                         && marks.can_be_read(number, socket, puzzle.len)
@@ -239,16 +284,17 @@ impl Correlator {
                 }
                 Marks::Tcp(_) => false,
             })
-        };
-        let ordered = |puzzle: &&Puzzle| all || puzzle.at + ORDERED <= now;
-        let (index, found) =
-            entry.puzzles.iter().take_while(ordered).enumerate().find_map(|(index, puzzle)| {
-                let mut left =
-                    entry.inbox.iter().filter(|&&(way, number)| can_be(puzzle, way, number));
-                let found = *left.next()?;
-                left.next().is_none().then_some((index, found))
-            })?;
-        let Puzzle { at, task, led, .. } = entry.puzzles.remove(index)?;
+        })
+    }
+
+    fn take_out(
+        &mut self,
+        socket: SocketId,
+        index: usize,
+        found: (Way, u64),
+    ) -> Option<((Way, u64), Taking)> {
+        let own = self.sockets.get_mut(socket)?.datagrams();
+        let Puzzle { at, task, led, .. } = own.puzzles.remove(index)?;
         Some((found, Taking { at, task, led }))
     }
 

@@ -86,7 +86,12 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// What was sent and came in, for UDP.
+    /// What was sent and came in, for UDP, if anything did.
+    pub fn udp(&self) -> Option<&Datagrams> {
+        self.udp.as_deref()
+    }
+
+    /// The same, to be changed.
     pub fn datagrams(&mut self) -> &mut Datagrams {
         self.udp.get_or_insert_default()
     }
@@ -108,6 +113,8 @@ pub struct Datagrams {
     pub complete: Option<Coverage>,
     /// When the queue was seen to be empty, or 0.
     pub emptied: Nanos,
+    /// It was alone at its port when it was closed.
+    was_alone: bool,
 }
 
 impl Datagrams {
@@ -237,17 +244,22 @@ impl Sockets {
         }
     }
 
-    /// Whether all datagrams to its port are for this socket.
+    /// Whether all datagrams to its port are for this socket, or were until it was closed.
     pub fn has_port_alone(&self, id: SocketId) -> bool {
-        self.get(id).is_some_and(|entry| {
-            let port = entry.udp.as_ref().map(|udp| udp.port);
-            port.is_some_and(|port| self.only_at(entry.netns, port) == Some(id))
+        self.get(id).is_some_and(|entry| match &entry.udp {
+            Some(udp) if entry.closed.is_some() => udp.was_alone,
+            Some(udp) => self.only_at(entry.netns, udp.port) == Some(id),
+            None => false,
         })
     }
 
     /// A socket is closed. Returns what it sends.
     pub fn close(&mut self, id: SocketId, at: Nanos) -> Option<Way> {
+        let is_alone = self.has_port_alone(id);
         let entry = self.entries.get_mut(&id)?;
+        if let Some(udp) = &mut entry.udp {
+            udp.was_alone = is_alone;
+        }
         let place = entry.udp.as_ref().map(|udp| (entry.netns, udp.port));
         if let Some(place) = place
             && let Some(sharers) = self.ports.get_mut(&place)

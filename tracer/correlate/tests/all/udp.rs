@@ -255,16 +255,50 @@ fn what_was_read_is_known_from_when_the_queue_was_empty() {
         let kind = ReadKind::Datagram { packet: None, seen, flow: None, len: 64 };
         world.tell(Body::Read(Read { socket: b.id, task: b.owner.task, kind }), &[]);
     }
-    // Two are there at once, and one is read.
+    // Two are there at once, and the first is read.
     for n in 10..12 {
         datagram(&mut world, way, 1 + u64::from(n), a, &[b], &payload(stamp(n), 64), NAMED);
         take_reads(&mut world, 1);
     }
     unnamed_read(&mut world, b, 64);
+    // What was read just before is looked for when the socket is closed already.
+    world.tell(Body::Closed(b.id), &[]);
     let played = world.play();
     let reads: Vec<_> = read_times(&played).iter().map(|(n, _)| *n).collect();
-    assert_eq!(reads, (1..10).collect::<Vec<_>>());
-    assert!(played.snapshot.notes.iter().any(|note| note.starts_with("2 reads of UDP sockets")));
+    assert_eq!(reads, (1..11).collect::<Vec<_>>());
+    assert!(played.snapshot.notes.iter().any(|note| note.starts_with("1 reads of UDP sockets")));
+}
+
+/// One thread empties a queue: the datagrams of one flow are read in their order. Two threads may take them in any.
+#[test]
+fn who_empties_a_queue_alone_reads_in_order() {
+    for threads in [1, 2] {
+        let mut world = World::new();
+        let (a, b, way) = pair(&mut world);
+        world.now += 10_000_000;
+        let mut number = 0;
+        for burst in 0..4 {
+            for n in number..number + 3 {
+                let id = 1 + u64::from(n);
+                datagram(&mut world, way, id, a, &[b], &payload(stamp(n), 64), NAMED);
+                take_reads(&mut world, 1);
+            }
+            number += 3;
+            for read in 0..3 {
+                let seen = (read == 2).then_some(Nanos(world.now));
+                let tid = Tid(b.owner.task.tid.0 + (read + burst) % threads);
+                let task = TaskId { tid, ..b.owner.task };
+                let kind = ReadKind::Datagram { packet: None, seen, flow: None, len: 64 };
+                world.tell(Body::Read(Read { socket: b.id, task, kind }), &[]);
+            }
+        }
+        let played = world.play();
+        let reads = read_times(&played);
+        let read: Vec<_> = reads.iter().map(|(n, _)| *n).collect();
+        let expected = if threads == 1 { (3..12).collect() } else { vec![] };
+        assert_eq!(read, expected);
+        assert!(reads.is_sorted_by_key(|(_, at)| *at));
+    }
 }
 
 #[test]
