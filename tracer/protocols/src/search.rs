@@ -345,9 +345,10 @@ impl Search {
     }
 
     /// Notes which protocols a packet may be of.
-    fn explain(&mut self, at: Offset, end: Offset) {
-        // What has only begun is nobody's yet.
-        let is_short = end.0.saturating_sub(at.0) < SHORT_PACKET && self.carry.1.is_empty();
+    fn explain(&mut self, at: Offset, end: Offset, is_cut: bool) {
+        // What has only begun is nobody's yet, and what was not captured contradicts nothing.
+        let is_short =
+            end.0.saturating_sub(at.0) < SHORT_PACKET && self.carry.1.is_empty() && !is_cut;
         for (protocol, count) in registry().iter().zip(&mut self.unexplained) {
             let is_its = |one: &Candidate| {
                 one.protocol.name() == protocol.name() && one.start < end && one.next > at
@@ -386,7 +387,7 @@ impl Search {
             joined.extend_from_slice(bytes);
             self.span(Span { at: from, bytes: &joined, end }, at, writes);
         }
-        self.explain(at, end);
+        self.explain(at, end, missing > 0);
     }
 
     /// A datagram: each is a PDU, and evidence of its own.

@@ -322,12 +322,17 @@ fn files_are_read_as_they_lie_about() {
 #[test]
 fn captures_that_were_cut_say_so() {
     let bench = Bench::new();
-    let captures = ["kafka/captures/python", "opcua/captures/plain", "rtps/captures/small"];
-    for name in captures {
+    // The names that Kafka's brokers give themselves as clients are longer than what 96 bytes leave of a request.
+    let captures = [
+        ("kafka/captures/python", "128"),
+        ("opcua/captures/plain", "96"),
+        ("rtps/captures/small", "96"),
+    ];
+    for (name, snap) in captures {
         let whole = captured(&format!("{name}.pcap"));
         let cut = bench.file("cut.pcap");
         let editcap =
-            Command::new("editcap").args(["-F", "pcap", "-s", "96"]).args([&whole, &cut]).status();
+            Command::new("editcap").args(["-F", "pcap", "-s", snap]).args([&whole, &cut]).status();
         assert!(editcap.expect("editcap").success());
         let (read, text) = analyze(&bench, &[&cut]);
         let told = "packets were cut when they were captured: messages in what is missing";

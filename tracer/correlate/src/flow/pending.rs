@@ -208,7 +208,9 @@ impl Pending {
         // Acknowledgements alone are little, and must be of both directions.
         let is_exchange =
             told.directions > 1 && told.least_most >= WEAK_BITS && told.pdus >= WEAK_PDUS;
-        let tells = told.strong > 0 || is_exchange;
+        // What is known of the server stands in for the other direction, which may have been cut.
+        let is_known = seen.hints.known == Some(protocol.name()) && told.is_confirmed();
+        let tells = told.strong > 0 || is_exchange || is_known;
         let fits = if is_hinted { 1 } else { POOR_FITS };
         let is_rich = !is_poor
             || (told.is_aligned() && told.fits() >= fits && !seen.is_named && !seen.is_refused);
