@@ -31,13 +31,16 @@ pub struct Signals {
 static CAUGHT: OnceLock<Signals> = OnceLock::new();
 
 impl Signals {
-    /// Catches SIGINT, SIGTERM and SIGHUP from now on.
+    /// Catches SIGINT, SIGTERM and SIGHUP from now on; SIGHUP not where it is ignored.
     ///
     /// # Errors
     /// The kernel does not let us.
     pub fn catch() -> io::Result<Signals> {
         let signals = Signals { last: Arc::default(), terminals: Terminals::look() };
         for signal in [SIGINT, SIGTERM, SIGHUP] {
+            if signal == SIGHUP && is_to_outlive_its_terminal() {
+                continue;
+            }
             let number = usize::try_from(signal).unwrap_or_default();
             signal_hook::flag::register_usize(signal, Arc::clone(&signals.last), number)?;
         }
@@ -92,6 +95,12 @@ impl Signals {
         let gone = || self.terminals.have_hung_up().then_some("the end of its terminal");
         self.signalled().or_else(gone)
     }
+}
+
+/// Whether it was started with `nohup`, or as by it: SIGHUP is ignored.
+fn is_to_outlive_its_terminal() -> bool {
+    let status = procfs::process::Process::myself().and_then(|own| own.status());
+    status.is_ok_and(|status| status.sigign & (1 << (SIGHUP - 1)) != 0)
 }
 
 /// Whether anything was caught. Before signals are caught, they end the process by themselves.

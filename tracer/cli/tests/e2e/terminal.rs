@@ -150,3 +150,26 @@ fn without_any_stream_a_signal_ends_it() {
     assert_eq!(run.end(LONG).status, Some(0));
     assert_eq!(bench.report()["schema"], "wirelap/run/1");
 }
+
+/// As with `nohup`.
+#[test]
+fn who_ignores_hangups_goes_on_when_the_terminal_is_gone() {
+    let _alone = lock();
+    let bench = Bench::new();
+    let recording = bench.file("nohup.pcapng");
+    let words = format!("record -o {}", recording.display());
+    let run = bench.wirelap_by("trap '' HUP; exec \"$0\" \"$@\" </dev/null", &words).start();
+    let pid = run.pid();
+    poll("a recording", LONG, || {
+        fs::metadata(&recording).ok().filter(|file| file.len() > 0).map(drop)
+    });
+    run.signal(Signal::HUP);
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+    let mask = |name: &str| {
+        let line = status.lines().find_map(|line| line.strip_prefix(name)).unwrap();
+        u64::from_str_radix(line.trim(), 16).unwrap()
+    };
+    assert_eq!((mask("SigIgn:") & 1, mask("SigCgt:") & 1), (1, 0));
+    run.signal(Signal::TERM);
+    assert_eq!(run.end(LONG).status, Some(0));
+}
