@@ -16,8 +16,8 @@ use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 use wirelap_events::Saturate;
 use wirelap_events::{
-    Body, Comm, Delivery, Event, GroupId, Nanos, Origin, PacketId, Pid, Probe, Socket, SocketId,
-    Stretch, TopicId, Wake,
+    Body, Comm, Delivery, Event, GroupId, Nanos, PacketId, Pid, Probe, SocketId, Stretch, TopicId,
+    Wake,
 };
 
 /// Takes deliveries as they become complete.
@@ -185,10 +185,8 @@ impl Correlator {
         let at = event.at;
         self.totals.events.grow(1);
         self.carried = None;
-        // Sockets that were open before are listed while the probes are being attached: nothing is reported yet.
-        let is_listed =
-            matches!(&event.body, Body::Socket(Socket { origin: Origin::Existing, .. }));
-        if !is_listed {
+        // Sockets come into view, and are closed, while the probes are still being attached.
+        if !matches!(&event.body, Body::Socket(_) | Body::Closed(_) | Body::Lost(_)) {
             self.since.get_or_insert(at);
         }
         self.now = self.now.max(at);
