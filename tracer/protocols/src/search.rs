@@ -53,6 +53,9 @@ pub const UNMISTAKABLE_BITS: u32 = 40;
 /// everything: see [`Evidence::is_poor`].
 const POOR_BITS: u32 = 20;
 
+/// PDUs with less evidence each tell no more than their length.
+const LENGTH_BITS: u32 = 8;
+
 /// Protocols that are told apart.
 const PROTOCOLS: usize = 16;
 
@@ -118,6 +121,8 @@ pub struct Evidence {
     pub least_most: u32,
     /// Directions with a candidate.
     pub directions: u32,
+    /// Packets had ended with PDUs of a direction, and then what had to be one was none.
+    pub is_broken: bool,
     /// The most evidence that the content of a direction's PDUs has on average.
     mean: u32,
     /// The most PDUs of a direction.
@@ -136,6 +141,11 @@ impl Evidence {
     /// Whether each of its PDUs tells little, so that other protocols' look the same.
     pub fn is_poor(&self) -> bool {
         self.mean < POOR_BITS && self.counted < 2
+    }
+
+    /// Whether its PDUs tell no more than their length, as those of every protocol with two bytes before each do.
+    pub fn is_bare(&self) -> bool {
+        self.mean < LENGTH_BITS && self.counted < 2
     }
 
     /// Whether a PDU has ended where it had to: with a packet, or where another one began.
@@ -182,6 +192,8 @@ pub fn evidence(searches: &[Search; 2], protocol: &dyn Protocol) -> Evidence {
     let mut evidence = Evidence::default();
     let best = searches.iter().filter_map(|search| search.best_of(protocol));
     best.filter(|candidate| candidate.is_free()).for_each(|candidate| evidence.add(candidate));
+    let place = place(protocol);
+    evidence.is_broken = searches.iter().any(|search| search.broken.get(place) == Some(&true));
     evidence
 }
 
@@ -309,6 +321,8 @@ pub struct Search {
     bytes_left: usize,
     /// For each protocol, the last short packets, or datagrams, in a row that none of its PDUs explains.
     unexplained: [u8; PROTOCOLS],
+    /// For each protocol, whether packets ended with its PDUs, and then what had to be one was none.
+    broken: [bool; PROTOCOLS],
 }
 
 impl Default for Search {
@@ -318,6 +332,7 @@ impl Default for Search {
             carry: (Offset(0), Vec::new()),
             bytes_left: SEARCH_BYTES,
             unexplained: [0; PROTOCOLS],
+            broken: [false; PROTOCOLS],
         }
     }
 }
@@ -394,7 +409,13 @@ impl Search {
     pub fn datagram(&mut self, bytes: &[u8]) {
         for &protocol in registry().iter().filter(|p| p.transports().contains(&Transport::Udp)) {
             let index = self.candidates.iter().position(|c| c.protocol.name() == protocol.name());
-            let Look::Pdu(sight) = protocol.sight(Transport::Udp, bytes) else {
+            let before = index.and_then(|index| self.candidates.get(index)?.number);
+            let found = match protocol.sight(Transport::Udp, bytes) {
+                // What counts does not stand still.
+                Look::Pdu(sight) if sight.number.is_none() || sight.number != before => Some(sight),
+                _ => None,
+            };
+            let Some(sight) = found else {
                 if let Some(index) = index {
                     self.candidates.swap_remove(index);
                 }
@@ -429,7 +450,13 @@ impl Search {
                     index.grow(1);
                 }
                 Followed::Wrong => {
-                    self.candidates.swap_remove(index);
+                    let wrong = self.candidates.swap_remove(index);
+                    if wrong.fits > 1
+                        && wrong.handicap == 0
+                        && let Some(broken) = self.broken.get_mut(place(wrong.protocol))
+                    {
+                        *broken = true;
+                    }
                 }
             }
         }

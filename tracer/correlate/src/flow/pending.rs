@@ -31,6 +31,9 @@ const WEAK_PDUS: u32 = 4;
 /// Packets that end with a PDU, where PDUs tell little else.
 const POOR_FITS: u32 = 5;
 
+/// The same, where they tell nothing but their length.
+const BARE_FITS: u32 = 16;
+
 /// What is known beside the bytes that are searched.
 #[derive(Clone, Copy, Debug)]
 pub struct Seen {
@@ -211,9 +214,15 @@ impl Pending {
         // What is known of the server stands in for the other direction, which may have been cut.
         let is_known = seen.hints.known == Some(protocol.name()) && told.is_confirmed();
         let tells = told.strong > 0 || is_exchange || is_known;
-        let fits = if is_hinted { 1 } else { POOR_FITS };
+        let fits = match () {
+            () if is_hinted => 1,
+            () if told.is_bare() => BARE_FITS,
+            () => POOR_FITS,
+        };
         let is_rich = !is_poor
-            || (told.is_aligned() && told.fits() >= fits && !seen.is_named && !seen.is_refused);
+            || (told.is_aligned()
+                && told.fits() >= fits
+                && !(told.is_broken || seen.is_named || seen.is_refused));
         told.bits() >= enough
             && several
             && tells
