@@ -3,7 +3,7 @@
 use crate::attach::{self, Attached, Links};
 use crate::hooks::{self, ChosenHook, Way, When};
 use crate::stash::Stash;
-use crate::{AttachError, CaptureError, Config, decode, doctor, filter};
+use crate::{AttachError, CaptureError, Config, clock, decode, doctor, filter};
 use aya::maps::{Array, HashMap, MapData, MapError, PerCpuArray, RingBuf};
 use aya::{Ebpf, Pod};
 use rustix::event::{PollFd, PollFlags, Timespec};
@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 use std::path::Path;
 use std::time::{Duration, Instant};
 use wirelap_events::{
-    Body, Comm, Cpu, Event, Lost, Nanos, Packet, PacketHook, Pid, Probe, Send, SendKind, Wake,
+    Body, Comm, Cpu, Event, Lost, Packet, PacketHook, Pid, Probe, Send, SendKind, Wake,
 };
 
 /// How often the ring is looked at while it is empty. The probes do not wake the reader: a wakeup
@@ -191,11 +191,11 @@ impl Capture {
         if self.open == open {
             return Ok(());
         }
-        let opening = monotonic_now();
+        let opening = clock::now();
         self.open = open;
         self.windows = self.windows.wrapping_add(u32::from(open)).max(1);
         self.write_settings()?;
-        let at = if open { opening } else { monotonic_now() };
+        let at = if open { opening } else { clock::now() };
         self.pending.push_back(Event { at, cpu: Cpu(0), body: Body::Window(open) });
         Ok(())
     }
@@ -332,7 +332,7 @@ impl Capture {
             if more > 0 {
                 *reported = lost;
                 let body = Body::Lost(Lost { probe, count: more });
-                sink(&Event { at: monotonic_now(), cpu: Cpu(0), body });
+                sink(&Event { at: clock::now(), cpu: Cpu(0), body });
                 count += 1;
             }
         }
@@ -447,11 +447,4 @@ fn array<'a, V: Pod>(
 
 fn map_error(map: &'static str) -> impl Fn(MapError) -> CaptureError {
     move |source| CaptureError::Map { map, source: Box::new(source) }
-}
-
-/// `CLOCK_MONOTONIC`, the clock of the probes.
-fn monotonic_now() -> Nanos {
-    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
-    let seconds = u64::try_from(now.tv_sec).unwrap_or_default();
-    Nanos(seconds * 1_000_000_000 + u64::try_from(now.tv_nsec).unwrap_or_default())
 }

@@ -16,6 +16,7 @@
 
 mod attach;
 pub mod capture;
+pub mod clock;
 pub mod config;
 pub mod decode;
 pub mod doctor;

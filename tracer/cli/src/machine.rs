@@ -48,9 +48,7 @@ fn line(path: &str) -> Option<String> {
 
 /// The monotonic clock that events carry.
 pub fn now() -> Nanos {
-    let time = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
-    let part = |value: i64| u64::try_from(value).unwrap_or(0);
-    Nanos(part(time.tv_sec).saturating_mul(1_000_000_000).saturating_add(part(time.tv_nsec)))
+    wirelap_capture::clock::now()
 }
 
 /// From that clock to the wall clock, in nanoseconds. Of some readings the one that took the least time counts: somebody

@@ -17,6 +17,7 @@
 // What comes from a file or a packet may be any number.
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects, clippy::disallowed_methods))]
 
+pub mod clock;
 pub mod delivery;
 pub mod event;
 pub mod frame;

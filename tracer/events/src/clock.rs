@@ -1,0 +1,32 @@
+//! The clock of the events: the kernel's own `CLOCK_MONOTONIC`.
+//!
+//! A process in a time namespace reads another one, so many nanoseconds ahead of it. What BPF programs read
+//! (`bpf_ktime_get_ns()`) is in no namespace.
+
+/// Where a process finds how far its clocks are ahead: `time_namespaces(7)`.
+pub const OFFSETS: &str = "/proc/self/timens_offsets";
+
+/// How many nanoseconds `CLOCK_MONOTONIC` is ahead of the kernel's, by the text of [`OFFSETS`]; 0 if that does not say.
+pub fn offset(text: &str) -> i64 {
+    let parts = text.lines().find_map(|line| {
+        let mut words = line.split_whitespace();
+        words.next().filter(|clock| *clock == "monotonic")?;
+        Some((words.next()?.parse::<i64>().ok()?, words.next()?.parse::<i64>().ok()?))
+    });
+    let (seconds, nanos) = parts.unwrap_or_default();
+    seconds.saturating_mul(1_000_000_000).saturating_add(nanos)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clock_may_be_ahead_or_behind() {
+        assert_eq!(offset("monotonic           0         0\nboottime            5         0\n"), 0);
+        assert_eq!(offset("monotonic 100000 7\nboottime 0 0\n"), 100_000_000_000_007);
+        assert_eq!(offset("boottime 9 9\nmonotonic -2 500000000\n"), -1_500_000_000);
+        assert_eq!(offset("monotonic"), 0);
+        assert_eq!(offset(""), 0);
+    }
+}
