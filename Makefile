@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-build build live test truth bench fuzz fmt lint deny kernels wiresharks screenshot dissectors
+.PHONY: help setup setup-build build live test truth faults bench fuzz fmt lint deny kernels wiresharks screenshot dissectors
 
 export PATH := $(HOME)/.cargo/bin:$(PATH)
 export CARGO_TARGET_DIR ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/wirelap/target
@@ -49,6 +49,11 @@ test: setup build ## all tests, those that attach probes included
 truth: setup build ## every situation of the truth lab, and the table of what was said: TRUTH_ONLY=mqtt,loss TRUTH_CELLS='first, quiet;late, loaded' TRUTH_TABLE=FILE TRUTH_REPORTS=FOLDER
 	$(SUDO) "$(CARGO_TARGET_DIR)/debug/wirelap-workload" fetch kafka
 	$(if $(SUDO),CARGO_TARGET_$(TRIPLE)_RUNNER="$(SUDO)") cargo test $(WORKSPACE) --test truth -- --ignored --nocapture
+
+faults: setup build ## what is killed, stopped, full, gone: in every phase
+	$(SUDO) "$(CARGO_TARGET_DIR)/debug/wirelap-workload" fetch kafka
+	$(if $(SUDO),CARGO_TARGET_$(TRIPLE)_RUNNER="$(SUDO)") cargo test $(WORKSPACE) --test e2e --no-fail-fast -- --include-ignored \
+		faults:: failures:: limits:: rights:: terminal::
 
 bench: setup build ## benchmarks of the decoders and the pipeline
 	cargo bench $(WORKSPACE) --profile dev --bench '*'

@@ -12,6 +12,8 @@ mod bytes;
 mod crowd;
 #[path = "e2e/failures.rs"]
 mod failures;
+#[path = "e2e/faults.rs"]
+mod faults;
 #[path = "e2e/hosts.rs"]
 mod hosts;
 #[path = "e2e/limits.rs"]

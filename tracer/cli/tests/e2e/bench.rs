@@ -363,6 +363,16 @@ pub fn words_of(pid: u32) -> Vec<String> {
     cmdline.split(|&b| b == 0).map(|word| String::from_utf8_lossy(word).into_owned()).collect()
 }
 
+/// Ids of the BPF links that a process holds.
+pub fn links_of(pid: u32) -> Vec<String> {
+    let files = fs::read_dir(format!("/proc/{pid}/fdinfo")).into_iter().flatten().flatten();
+    let texts = files.filter_map(|file| fs::read_to_string(file.path()).ok());
+    let ids = texts.filter_map(|text| {
+        text.lines().find(|line| line.starts_with("link_id:")).map(ToOwned::to_owned)
+    });
+    ids.collect()
+}
+
 /// How often a process's threads have gone to sleep by themselves.
 fn sleeps(pid: u32) -> u64 {
     let threads = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();

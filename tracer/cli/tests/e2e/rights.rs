@@ -1,7 +1,7 @@
 //! What rights wirelap has while it traces, and what its workloads have.
 
 use crate::LONG;
-use crate::bench::{Bench, Running, children, poll, state, words_of};
+use crate::bench::{Bench, Running, children, links_of, poll, state, words_of};
 use crate::lock;
 use crate::terminal::{status, terminal};
 use rustix::process::Signal;
@@ -186,16 +186,6 @@ fn after_a_kill_no_process_no_probe_and_no_file_is_left() {
         let left = fs::read_dir(bench.file("out.json").parent().unwrap()).unwrap().count();
         assert_eq!(left, 1, "nothing but the program");
     }
-}
-
-/// Ids of the BPF links that a process holds.
-fn links_of(pid: u32) -> Vec<String> {
-    let files = fs::read_dir(format!("/proc/{pid}/fdinfo")).into_iter().flatten().flatten();
-    let texts = files.filter_map(|file| fs::read_to_string(file.path()).ok());
-    let ids = texts.filter_map(|text| {
-        text.lines().find(|line| line.starts_with("link_id:")).map(ToOwned::to_owned)
-    });
-    ids.collect()
 }
 
 #[test]
