@@ -11,6 +11,7 @@ use std::path::Path;
 pub fn with(error: &io::Error) -> String {
     match wirelap_capture::remedy(error) {
         Some(remedy) => format!("{error}: {remedy}"),
+        None if error.kind() == ErrorKind::NotConnected => format!("{error}: start wirelap again"),
         None => error.to_string(),
     }
 }
@@ -26,6 +27,8 @@ pub fn of_file(error: &io::Error) -> String {
         }
         ErrorKind::AlreadyExists => "name another, or replace it with --force".into(),
         ErrorKind::PermissionDenied => "name a file in a folder that can be written".into(),
+        // The steward, which would have written it.
+        ErrorKind::NotConnected => "start wirelap again".into(),
         _ => wirelap_capture::remedy(error)
             .unwrap_or_else(|| "name a file in a folder that can be written".into()),
     }
@@ -35,7 +38,10 @@ pub fn of_file(error: &io::Error) -> String {
 pub fn failure(error: &io::Error) -> fn(String) -> Failure {
     let is_shortage = error.kind() != ErrorKind::PermissionDenied
         && (wirelap_capture::remedy(error).is_some()
-            || matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded));
+            || matches!(
+                error.kind(),
+                ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::NotConnected
+            ));
     if is_shortage { Failure::Machine } else { Failure::Usage }
 }
 

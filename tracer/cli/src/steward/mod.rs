@@ -15,7 +15,7 @@ use crate::failure::Failure;
 use crate::remedy;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use std::ffi::OsString;
-use std::io;
+use std::io::{self, ErrorKind};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
@@ -175,7 +175,7 @@ impl Steward {
         request: &Request,
         files: &[BorrowedFd<'_>],
     ) -> io::Result<(Answer, Vec<OwnedFd>)> {
-        let gone = || io::Error::other("wirelap's second process has ended; start wirelap again");
+        let gone = || io::Error::new(ErrorKind::NotConnected, "wirelap's second process has ended");
         let socket = self.socket.lock().unwrap_or_else(PoisonError::into_inner);
         let socket = socket.as_ref().ok_or_else(gone)?.as_fd();
         wire::send(socket, request, files).map_err(|_| gone())?;
