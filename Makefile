@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-build build live test truth faults bench fuzz fmt lint deny kernels wiresharks screenshot dissectors
+.PHONY: help setup setup-build build live test truth faults soak bench fuzz fmt lint deny kernels wiresharks screenshot dissectors
 
 export PATH := $(HOME)/.cargo/bin:$(PATH)
 export CARGO_TARGET_DIR ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/wirelap/target
@@ -54,6 +54,9 @@ faults: setup build ## what is killed, stopped, full, gone: in every phase
 	$(SUDO) "$(CARGO_TARGET_DIR)/debug/wirelap-workload" fetch kafka
 	$(if $(SUDO),CARGO_TARGET_$(TRIPLE)_RUNNER="$(SUDO)") cargo test $(WORKSPACE) --test e2e --no-fail-fast -- --include-ignored \
 		faults:: failures:: limits:: rights:: terminal::
+
+soak: setup build ## two hours of traffic: memory, latency and counts stay (WIRELAP_SOAK_SECONDS)
+	$(if $(SUDO),CARGO_TARGET_$(TRIPLE)_RUNNER="$(SUDO)") cargo test $(WORKSPACE) --test e2e -- --ignored --nocapture soak::
 
 bench: setup build ## benchmarks of the decoders and the pipeline
 	cargo bench $(WORKSPACE) --profile dev --bench '*'

@@ -24,6 +24,8 @@ mod mqtt;
 mod offline;
 #[path = "e2e/rights.rs"]
 mod rights;
+#[path = "e2e/soak.rs"]
+mod soak;
 #[path = "e2e/terminal.rs"]
 mod terminal;
 #[path = "e2e/why.rs"]
