@@ -19,8 +19,11 @@ static __always_inline bool is_taken_seen(const struct wl_settings *s)
 	return sees_taken == s->attached + 1;
 }
 
-/* A read call is over sooner than this after it has taken its datagram. */
-#define LONGEST_READ 1000000000ull
+/*
+ * A read call is over sooner than this after it has taken its datagram; and a thread that has read reads again sooner,
+ * if it is one of several, however long it has no CPU.
+ */
+#define LONGEST_READ 60000000000ull
 
 /*
  * Who may write `announced`: LOOKS_OPEN anybody, who then is CLAIMED until it is SEEN. If the read ends before that,

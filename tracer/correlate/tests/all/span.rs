@@ -23,11 +23,14 @@ fn socket(at: Nanos, origin: Origin) -> Event<'static> {
 
 /// Attaching takes half a second, and nothing is reported before it is done.
 #[test]
-fn what_is_listed_while_attaching_begins_no_time() {
+fn sockets_that_come_into_view_while_attaching_begin_no_time() {
     let mut correlator = Correlator::new(Config::default());
-    correlator.event(&socket(Nanos::from_millis(1_000), Origin::Existing));
     let now = Nanos::from_millis(4_000);
-    assert_eq!(correlator.snapshot(now).since, now);
-    correlator.event(&socket(Nanos::from_millis(1_500), Origin::Connected));
-    assert_eq!(correlator.snapshot(now).since, Nanos::from_millis(1_500));
+    for (at, origin) in [(1_000, Origin::Existing), (1_200, Origin::Connected)] {
+        correlator.event(&socket(Nanos::from_millis(at), origin));
+        assert_eq!(correlator.snapshot(now).since, now);
+    }
+    let at = Nanos::from_millis(1_500);
+    correlator.event(&Event { at, cpu: Cpu(0), body: Body::Window(true) });
+    assert_eq!(correlator.snapshot(now).since, at);
 }
