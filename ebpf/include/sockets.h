@@ -172,7 +172,7 @@ static __always_inline struct sock_state *state_of(struct sock *sk)
 	return state;
 }
 
-/* A port at which a traced socket listens, or from which it connects, is known before it can be announced. */
+/* A port at which a traced socket listens: listeners are not announced. */
 static __always_inline void learn_own_port(struct sock *sk, struct sock_state *state)
 {
 	struct wl_flow flow;

@@ -190,10 +190,9 @@ static __always_inline bool is_wanted(struct sk_buff *skb, struct wl_packet *p,
 
 	if (!sk || !is_inet(sk) || sk->__sk_common.skc_state == TCP_LISTEN)
 		return flow_wanted(&p->flow, !p->payload_len);
+	/* Resets are sent on a socket of the kernel's own. */
 	if (sk->__sk_common.skc_state == TCP_CLOSE && sk->sk_protocol == IPPROTO_TCP)
-		return flow_wanted(
-			&p->flow,
-			!p->payload_len); /* resets are sent on a socket of the kernel's own */
+		return flow_wanted(&p->flow, !p->payload_len);
 	state = bpf_sk_storage_get(&sockets, sk, NULL, 0);
 	if (!state || !state->announced || state->self != (__u64)sk) {
 		owner = has_filter() && in_irq(task) ? NULL : task;
