@@ -65,6 +65,19 @@ pub fn everything() -> Config {
     Config { exclude_self: false, ..Config::default() }
 }
 
+/// When packets left, and their numbers in the order of their events, by the memory that they were in.
+#[derive(Default)]
+pub struct Departures(HashMap<PacketId, Vec<(Nanos, usize)>>);
+
+impl Departures {
+    /// The number of the packet that had this memory at that time.
+    pub fn in_memory(&self, packet: PacketId, seen: Nanos) -> Option<usize> {
+        let uses = self.0.get(&packet)?;
+        let before = uses.partition_point(|(at, _)| *at <= seen).checked_sub(1)?;
+        Some(uses[before].1)
+    }
+}
+
 /// What was seen in one namespace, in order.
 pub struct Seen {
     netns: NetNs,
@@ -218,21 +231,28 @@ impl Seen {
     /// What a read at this socket took, and in which thread, in the order in which reads ended: the packet's number among
     /// those that left, `None` where it is not known.
     pub fn datagrams_read(&self, socket: SocketId) -> Vec<(u32, Option<usize>)> {
+        let departures = self.departures();
         let took = |read: Read| match read.kind {
-            ReadKind::Datagram { packet, seen, .. } => self.sent_in(packet?, seen?),
+            ReadKind::Datagram { packet, seen, .. } => departures.in_memory(packet?, seen?),
             ReadKind::Stream { .. } => panic!("{read:?}"),
         };
         self.reads(socket).into_iter().map(|read| (read.task.tid.0, took(read))).collect()
     }
 
-    /// The number of the packet that had this memory at that time, among those that left.
-    pub fn sent_in(&self, packet: PacketId, seen: Nanos) -> Option<usize> {
-        let left = self.events.iter().filter_map(|(event, _)| match event.body {
-            Body::Packet(packet) if packet.hook == PacketHook::Xmit => Some((event.at, packet.id)),
-            _ => None,
-        });
-        let uses = left.enumerate().filter(|(_, (at, id))| *id == packet && *at <= seen);
-        uses.max_by_key(|(_, (at, _))| *at).map(|(number, _)| number)
+    /// The packets that left.
+    pub fn departures(&self) -> Departures {
+        let mut departures = Departures::default();
+        for (number, (at, id)) in self
+            .bodies_at(|body| match body {
+                Body::Packet(packet) if packet.hook == PacketHook::Xmit => Some(packet.id),
+                _ => None,
+            })
+            .enumerate()
+        {
+            departures.0.entry(id).or_default().push((at, number));
+        }
+        departures.0.values_mut().for_each(|uses| uses.sort_unstable());
+        departures
     }
 
     pub fn closed(&self) -> usize {
@@ -240,7 +260,14 @@ impl Seen {
     }
 
     fn bodies<T>(&self, pick: impl Fn(Body<'static>) -> Option<T>) -> impl Iterator<Item = T> {
-        self.events.iter().filter_map(move |(event, _)| pick(event.body))
+        self.bodies_at(pick).map(|(_, body)| body)
+    }
+
+    fn bodies_at<T>(
+        &self,
+        pick: impl Fn(Body<'static>) -> Option<T>,
+    ) -> impl Iterator<Item = (Nanos, T)> {
+        self.events.iter().filter_map(move |(event, _)| Some((event.at, pick(event.body)?)))
     }
 
     /// The socket with this local port. Panics if it was not announced exactly once.
