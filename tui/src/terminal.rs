@@ -1,7 +1,6 @@
 //! The loop that owns the terminal, and the promise to give it back.
 
 use crate::app::{Action, App};
-use crate::stdio::{Outlet, Terminals};
 use crate::{Theme, render};
 use crossterm::cursor::{Hide, Show};
 use crossterm::event::{self, Event};
@@ -18,6 +17,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use wirelap_correlate::snapshot::Snapshot;
+use wirelap_process::stdio::{Outlet, Terminals};
 
 /// How [`run`] behaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,7 +5,6 @@ use crate::hooks::{
     Attach, ChosenHook, OBSERVATIONS, Observation, PAYLOAD_FROM_CGROUP, Program, Refusal, Way, When,
 };
 use crate::object::{self, Symbols};
-use crate::remedy::is_shortage;
 use crate::{AttachError, CaptureError, Config, Datagrams, doctor, filter};
 use aya::programs::{CgroupAttachMode, CgroupSkbAttachType, Iter, Program as Loaded, ProgramError};
 use aya::{Btf, Ebpf, EbpfError, EbpfLoader};
@@ -14,6 +13,8 @@ use std::any::Any;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Read};
+use wirelap_process::remedy::{is_shortage, of_cause};
+use wirelap_process::rights::missing_to_attach;
 
 /// What keeps a program attached. Dropping it detaches the program.
 type Link = Box<dyn Any + Send>;
@@ -115,7 +116,7 @@ pub(crate) fn attach(config: &Config) -> Result<Attached, AttachError> {
 }
 
 fn check(config: &Config) -> Result<(), AttachError> {
-    let missing = doctor::missing_capabilities();
+    let missing = missing_to_attach();
     if !missing.is_empty() {
         return Err(AttachError::NoPrivileges { missing: missing.join(", ") });
     }
@@ -340,7 +341,11 @@ fn root_cgroup() -> Result<File, Refused> {
     })
 }
 
-/// One line: the error with its causes, and the end of the verifier's log if there is one.
+/// What the verifier's log ends with after the line that says what is wrong (`print_verification_stats`,
+/// kernel/bpf/verifier.c).
+const STATISTICS: [&str; 3] = ["verification time ", "stack depth ", "processed "];
+
+/// One line: the error with its causes, and what the verifier's log says last if there is one.
 fn explain(error: &ProgramError) -> String {
     let ProgramError::LoadError { io_error, verifier_log } = error else {
         return with_causes(error);
@@ -350,7 +355,7 @@ fn explain(error: &ProgramError) -> String {
     let last = log
         .lines()
         .rev()
-        .find(|line| !line.is_empty() && !line.starts_with("processed "))
+        .find(|line| !line.is_empty() && !STATISTICS.iter().any(|known| line.starts_with(known)))
         .unwrap_or_default();
     format!("{io_error}; {last}")
 }
@@ -358,7 +363,7 @@ fn explain(error: &ProgramError) -> String {
 /// Walks the open files of all processes once; the program announces the sockets that it finds.
 pub(crate) fn list_existing(ebpf: &mut Ebpf) -> Result<(), CaptureError> {
     let failed = |error: &(dyn std::error::Error + 'static)| {
-        let advice = find_io(error).and_then(crate::remedy).map(|advice| format!(": {advice}"));
+        let advice = find_io(error).and_then(of_cause).map(|advice| format!(": {advice}"));
         CaptureError::Existing(with_causes(error) + &advice.unwrap_or_default())
     };
     let program: &mut Iter = ebpf

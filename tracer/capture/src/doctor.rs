@@ -7,18 +7,12 @@ use crate::object::Symbols;
 use crate::{Config, attach};
 use aya::Btf;
 use aya_obj::btf::BtfKind;
-use rustix::thread::{CapabilitySet, capabilities};
+use rustix::thread::CapabilitySet;
 use std::fs;
+use wirelap_process::rights::missing_to_attach;
 
 /// The kernel's description of its own types.
 pub(crate) const BTF_PATH: &str = "/sys/kernel/btf/vmlinux";
-
-/// The capabilities that attaching needs.
-const NEEDED: [(&str, CapabilitySet); 3] = [
-    ("CAP_BPF", CapabilitySet::BPF),
-    ("CAP_PERFMON", CapabilitySet::PERFMON),
-    ("CAP_NET_ADMIN", CapabilitySet::NET_ADMIN),
-];
 
 /// What this machine can do.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,7 +46,7 @@ pub fn examine() -> Doctor {
         kernel: uname.release().to_string_lossy().into_owned(),
         architecture: uname.machine().to_string_lossy().into_owned(),
         has_btf: btf.is_some(),
-        missing_capabilities: missing_capabilities(),
+        missing_capabilities: missing_to_attach(),
         clock_source: fs::read_to_string(
             "/sys/devices/system/clocksource/clocksource0/current_clocksource",
         )
@@ -161,13 +155,6 @@ pub(crate) fn quota_hook(btf: &Btf) -> ChosenHook {
         remedy: "nothing: without quotas no thread waits for one",
         refused: if has_quotas { Vec::new() } else { vec![Refusal { hook, reason }] },
     }
-}
-
-/// The names of the capabilities that attaching needs and this process lacks. Asks the kernel directly: a process that
-/// may open no file has them all the same.
-pub(crate) fn missing_capabilities() -> Vec<&'static str> {
-    let effective = capabilities(None).map_or(CapabilitySet::empty(), |sets| sets.effective);
-    NEEDED.into_iter().filter(|(_, one)| !effective.contains(*one)).map(|(name, _)| name).collect()
 }
 
 /// The capabilities that maps and links need once everything is loaded, and those of a program on a cgroup if one is to be

@@ -1,8 +1,8 @@
 //! What can go wrong: each message is a sentence with the remedy.
 
-use crate::remedy::remedy;
 use std::io;
 use std::path::PathBuf;
+use wirelap_process::remedy::of_cause;
 
 /// Why the probes could not be attached.
 #[derive(Debug, thiserror::Error)]
@@ -18,7 +18,7 @@ pub enum AttachError {
     /// The kernel does not describe its types.
     #[error(
         "this kernel's BTF type information cannot be read (/sys/kernel/btf/vmlinux: {source}): {remedy}",
-        remedy = remedy(source).unwrap_or("boot a kernel built with CONFIG_DEBUG_INFO_BTF=y, as current distributions' kernels are".into())
+        remedy = of_cause(source).unwrap_or("boot a kernel built with CONFIG_DEBUG_INFO_BTF=y, as current distributions' kernels are".into())
     )]
     NoBtf {
         /// What reading it said.
@@ -131,7 +131,7 @@ pub(crate) fn with_causes(error: &(dyn std::error::Error + 'static)) -> String {
 
 /// What to do about it, behind the error's own words.
 fn advice(error: Option<&io::Error>) -> String {
-    error.and_then(remedy).map(|remedy| format!(": {remedy}")).unwrap_or_default()
+    error.and_then(of_cause).map(|remedy| format!(": {remedy}")).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -12,7 +12,6 @@
 //! | `stash` | payload that comes apart from its packet |
 //! | `filter` | process trees and cgroups |
 //! | [`doctor`] | what this machine can do |
-//! | `remedy` | what to do about the operating system's errors |
 
 mod attach;
 pub mod capture;
@@ -25,7 +24,6 @@ mod filter;
 pub mod hooks;
 mod object;
 mod percpu;
-mod remedy;
 mod stash;
 
 pub use capture::{Capture, MAX_BATCH, ProbeCounters};
@@ -33,4 +31,3 @@ pub use config::{Config, Datagrams};
 pub use doctor::Doctor;
 pub use error::{AttachError, CaptureError};
 pub use hooks::ChosenHook;
-pub use remedy::remedy;

@@ -1,14 +1,14 @@
 //! `wirelap analyze`: recordings and captures through the same pipeline as what happens now.
 
-use crate::failure::Failure;
-use crate::output::Json;
-use crate::outputs::Outputs;
-use crate::privileges;
+use crate::json::Json;
 use crate::quantity;
 use crate::replay::{Nobody, Replay};
 use clap::Args;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use wirelap_process::Failure;
+use wirelap_process::Outputs;
+use wirelap_process::rights;
 use wirelap_report::explain::{Options, pages};
 use wirelap_report::table;
 
@@ -74,7 +74,7 @@ pub fn run(args: &AnalyzeArgs) -> Result<ExitCode, Failure> {
         replay.annotate(copy, &outputs);
     }
     outputs.seal()?;
-    privileges::confine_reader();
+    rights::confine_reader();
     replay.files(&args.files)?;
     let report = replay.end()?.report;
     let text =

@@ -1,7 +1,5 @@
 //! What became of messages, told to the recording of the packets that carried them.
 
-use crate::failure::Failure;
-use crate::outputs::{self, Outputs};
 use crate::recording;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -11,6 +9,8 @@ use wirelap_events::{
     Delivery, Event, GroupId, IfIndex, Leg, MAX_LEGS, Nanos, NetNs, Pid, Segment, SocketId, Stage,
     StageTimes, TaskId, Tid, TopicId,
 };
+use wirelap_process::Failure;
+use wirelap_process::outputs::{self, Outputs};
 use wirelap_recording::message::{self, End, Passage, Row, Standing};
 use wirelap_recording::read::Block;
 use wirelap_recording::{

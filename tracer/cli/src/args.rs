@@ -6,7 +6,6 @@ pub use explain::ExplainArgs;
 
 use crate::analyze::AnalyzeArgs;
 use crate::export::ExportArgs;
-use crate::output;
 use crate::quantity;
 use crate::record::RecordArgs;
 use clap::error::ErrorKind;
@@ -14,6 +13,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 use std::time::Duration;
 use wirelap_contract::{LinkTransport, Reliability, spec};
+use wirelap_process::output;
 
 const EXAMPLES: &str = "\
 Examples:

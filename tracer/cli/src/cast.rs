@@ -45,7 +45,7 @@ impl<'a> Cast<'a> {
     pub fn new(
         trial: &'a Trial,
         shop: &'a Shop,
-        signals: &'a crate::signals::Signals,
+        signals: &'a wirelap_process::Signals,
         orders: Orders,
     ) -> Cast<'a> {
         let crew = Crew::new(shop, signals);

@@ -1,9 +1,9 @@
 //! The middlewares that can be run here, as `wirelap-workload list` tells them.
 
-use crate::failure::Failure;
 use crate::workload::{Shop, not_started};
 use std::sync::Arc;
 use wirelap_contract::About;
+use wirelap_process::Failure;
 
 /// Stands for every middleware, or every broker, that can be run here.
 pub const ALL: &str = "all";

@@ -3,10 +3,10 @@
 
 use crate::args::WorkloadArgs;
 use crate::catalogue::{ALL, Catalogue};
-use crate::failure::Failure;
 use crate::plan::Pacing;
 use std::sync::Arc;
 use wirelap_contract::{About, Availability, Role};
+use wirelap_process::Failure;
 use wirelap_report::Skipped;
 
 /// The broker of a trial.

@@ -4,7 +4,6 @@
 //! both sides; and its messages are in no other figure.
 
 use crate::compare::Records;
-use crate::failure::Failure;
 use crate::plan::{Pacing, Trial};
 use crate::quantity::Sampling;
 use crate::tracer::{Later, Settings};
@@ -13,6 +12,7 @@ use std::time::Duration;
 use wirelap_contract::Kind;
 use wirelap_events::Nanos;
 use wirelap_events::Total;
+use wirelap_process::Failure;
 use wirelap_report::Slowdown;
 
 /// How long the probes stay attached, and how long detached. Doing either takes some milliseconds.

@@ -1,12 +1,12 @@
 //! `wirelap doctor`: what can be observed here, and what to do about the rest.
 
 use crate::args::DoctorArgs;
-use crate::failure::Failure;
-use crate::output;
-use crate::privileges;
 use std::process::ExitCode;
 use wirelap_capture::doctor::{self, Doctor};
 use wirelap_capture::{Capture, ChosenHook, Config};
+use wirelap_process::Failure;
+use wirelap_process::output;
+use wirelap_process::rights;
 use wirelap_report::{Capability, DoctorReport, Observation, doctor_table};
 
 /// What attaching needs.
@@ -17,7 +17,7 @@ const CAPABILITIES: [&str; 3] = ["CAP_BPF", "CAP_PERFMON", "CAP_NET_ADMIN"];
 /// # Errors
 /// Stdout cannot be written.
 pub fn run(args: &DoctorArgs) -> Result<ExitCode, Failure> {
-    privileges::confine_tracer();
+    rights::confine_tracer();
     let doctor = doctor::examine();
     let (observations, notes) = tried(&doctor);
     let report = report(&doctor, &observations, notes);

@@ -1,13 +1,13 @@
 //! `wirelap explain`: the JSON of an earlier run as pages of text.
 
 use crate::args::ExplainArgs;
-use crate::failure::Failure;
-use crate::output;
-use crate::privileges;
 use serde::Deserialize;
 use std::io::{IsTerminal, Read};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use wirelap_process::Failure;
+use wirelap_process::output;
+use wirelap_process::rights;
 use wirelap_report::explain::{Options, pages};
 use wirelap_report::run::RUN_SCHEMA;
 use wirelap_report::{RunReport, RunResult, table};
@@ -17,7 +17,7 @@ use wirelap_report::{RunReport, RunResult, table};
 /// # Errors
 /// A file cannot be read, is no report, or has no result of that name; stdout cannot be written.
 pub fn run(args: &ExplainArgs) -> Result<ExitCode, Failure> {
-    privileges::confine_reader();
+    rights::confine_reader();
     let stdin = [PathBuf::from("-")];
     let files = if args.files.is_empty() { &stdin[..] } else { &args.files };
     let reports = files.iter().map(|file| {

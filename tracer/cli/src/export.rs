@@ -2,20 +2,20 @@
 
 mod target;
 
-use crate::failure::Failure;
-use crate::output;
-use crate::outputs::Outputs;
-use crate::privileges;
 use crate::quantity;
 use crate::replay::{Follower, Read, Replay, shown};
-use crate::run::catch_signals;
-use crate::signals::Signals;
 use clap::Args;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use target::Target;
 use wirelap_events::{Delivery, Event};
+use wirelap_process::Failure;
+use wirelap_process::Outputs;
+use wirelap_process::Signals;
+use wirelap_process::catch_signals;
+use wirelap_process::output;
+use wirelap_process::rights;
 use wirelap_report::human;
 use wirelap_report::trace::{About, Totals, TraceWriter};
 
@@ -61,7 +61,7 @@ pub fn run(args: &ExportArgs) -> Result<ExitCode, Failure> {
     let outputs = Outputs::of(std::iter::once(&args.output), args.force)?;
     let target = Target::open(&args.output, outputs.clone())?;
     outputs.seal()?;
-    privileges::confine_reader();
+    rights::confine_reader();
     let signals = catch_signals()?;
     let about = About {
         wirelap_version: env!("CARGO_PKG_VERSION").into(),
@@ -141,7 +141,7 @@ fn unwritten(path: &Path, error: &io::Error) -> Failure {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
             "make room, or name a file that ends in .gz, which takes a tenth"
         }
-        _ => &crate::remedy::of_file(error),
+        _ => &wirelap_process::remedy::of_file(error),
     };
     Failure::Measured(format!("cannot write {shown}: {error}: {remedy}"))
 }

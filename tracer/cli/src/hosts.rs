@@ -1,10 +1,10 @@
 //! Several captures: parts of one, or what several hosts saw of the same connections.
 
-use crate::failure::Failure;
 use crate::replay::shown;
 use std::path::{Path, PathBuf};
 use wirelap_correlate::Host;
 use wirelap_events::{Body, NetNs};
+use wirelap_process::Failure;
 use wirelap_recording::Recording;
 use wirelap_recording::hosts::merge::{Placing, What, next_on_wall};
 use wirelap_recording::hosts::{

@@ -2,13 +2,13 @@
 
 use crate::args::ListArgs;
 use crate::catalogue::Catalogue;
-use crate::failure::Failure;
-use crate::output;
-use crate::steward::{Duty, Steward};
 use crate::workload::Shop;
 use std::process::ExitCode;
 use std::sync::Arc;
 use wirelap_contract::{About, Availability};
+use wirelap_process::Failure;
+use wirelap_process::output;
+use wirelap_process::steward::{Duty, Steward};
 use wirelap_report::grid::{Align, hang, lay_out};
 
 /// Prints the list.

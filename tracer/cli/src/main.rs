@@ -8,8 +8,6 @@
 //! | `catalogue` | the middlewares that can be run: one entry each |
 //! | `plan` → `trial` → `results` | a run: its trials in order, one of them, their outcomes pooled |
 //! | `cast`, `workload` | a middleware's processes, and a single one |
-//! | `privileges`, `steward` | what rights wirelap has, and the process that keeps those which it gives up |
-//! | `outputs` | the files that it writes |
 //! | `tracer` | the thread that takes events out of the kernel |
 //! | `tally`, `compare` | what the deliveries add up to, and whether the workloads agree |
 
@@ -30,26 +28,20 @@ mod doctor;
 mod environment;
 mod explain;
 mod export;
-mod failure;
 mod hosts;
+mod json;
 mod list;
 mod listening;
 mod live;
 mod machine;
-mod output;
-mod outputs;
 mod plan;
-mod privileges;
 mod progress;
 mod quantity;
 mod record;
 mod recording;
-mod remedy;
 mod replay;
 mod results;
 mod run;
-mod signals;
-mod steward;
 mod tally;
 mod tracer;
 mod trial;
@@ -58,8 +50,8 @@ mod workload;
 
 use args::{Cli, Command};
 use clap::CommandFactory;
-use failure::Failure;
 use std::process::ExitCode;
+use wirelap_process::{Failure, output, steward};
 
 fn main() -> ExitCode {
     if let Some(status) = steward::serve_if_asked() {

@@ -3,11 +3,11 @@
 use crate::args::{MAX_SEED, RunArgs, RunKind, TruthCheck, WorkloadArgs};
 use crate::catalogue::Catalogue;
 use crate::choice::{self, Broker, Choice, Choices};
-use crate::failure::Failure;
 use crate::quantity::Sampling;
 use std::sync::Arc;
 use std::time::Duration;
 use wirelap_contract::{About, Kind, LinkTransport, Role, Spec};
+use wirelap_process::Failure;
 use wirelap_report::Skipped;
 
 /// When the next message is sent.

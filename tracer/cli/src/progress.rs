@@ -1,11 +1,11 @@
 //! What the user sees while a run goes on: one line on stderr, if that is a terminal.
 
-use crate::privileges;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::IsTerminal;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
+use wirelap_process::rights;
 
 /// Between two pictures of the spinner.
 const TICK: Duration = Duration::from_millis(120);
@@ -32,7 +32,7 @@ impl Progress {
             return Progress { say: None, thread: None, trials };
         }
         let (say, changes) = channel();
-        let thread = privileges::spawn("progress", move || draw(&changes));
+        let thread = rights::spawn("progress", move || draw(&changes));
         Progress { say: Some(say), thread: thread.ok(), trials }
     }
 

@@ -1,21 +1,22 @@
 //! `wirelap record`: what happens here, in a file.
 
 use crate::environment;
-use crate::failure::Failure;
 use crate::live::seen;
-use crate::output;
-use crate::outputs::Outputs;
-use crate::privileges;
 use crate::quantity;
 use crate::recording;
-use crate::run::{catch_signals, preflight, ring_bytes};
-use crate::signals::Signals;
+use crate::run::{preflight, ring_bytes};
 use crate::tracer::{Findings, Later, Settings, Tracer};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 use wirelap_events::{Delivery, Nanos, PacketHook, Pid};
+use wirelap_process::Failure;
+use wirelap_process::Outputs;
+use wirelap_process::Signals;
+use wirelap_process::catch_signals;
+use wirelap_process::output;
+use wirelap_process::rights;
 use wirelap_recording::{Rotation, Shown, Written};
 use wirelap_report::{RunReport, table};
 
@@ -128,7 +129,7 @@ pub fn run(args: &RecordArgs) -> Result<ExitCode, Failure> {
     outputs.allow(&args.output, rotates)?;
     outputs.seal()?;
     preflight()?;
-    privileges::confine_tracer();
+    rights::confine_tracer();
     let signals = catch_signals()?;
     let environment = environment::describe(0);
     let settings = wirelap_recording::Settings { shown: args.stage.into(), payload: args.payload };

@@ -4,16 +4,16 @@
 //! at the end `end`, the time of the last picture, and the `report part`s.
 
 use crate::annotate;
-use crate::failure::Failure;
 use crate::machine;
-use crate::outputs::{self, Outputs};
-use crate::remedy;
 use serde_json::{Value, json};
 use std::fs;
 use std::io;
 use std::path::Path;
 use wirelap_correlate::Label;
 use wirelap_events::{IfIndex, Nanos, NetNs, Pid};
+use wirelap_process::Failure;
+use wirelap_process::outputs::{self, Outputs};
+use wirelap_process::remedy;
 use wirelap_recording::{
     Encoder, Note, Recorder, Rotation, Section, Settings, WriteFailed, Written,
 };

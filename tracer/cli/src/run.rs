@@ -4,16 +4,10 @@ use crate::args::{RunArgs, RunKind, TracerArgs};
 use crate::catalogue::Catalogue;
 use crate::cost;
 use crate::environment;
-use crate::failure::Failure;
-use crate::output::Json;
-use crate::outputs::Outputs;
+use crate::json::Json;
 use crate::plan::{self, Pacing, Plan, Trial};
-use crate::privileges;
 use crate::progress::Progress;
-use crate::remedy;
 use crate::results;
-use crate::signals::Signals;
-use crate::steward::{Duty, Steward};
 use crate::tracer::{self, Later, Settings};
 use crate::trial::{self, Context, Outcome};
 use crate::workload::Shop;
@@ -23,6 +17,12 @@ use std::sync::Arc;
 use wirelap_capture::Datagrams;
 use wirelap_contract::LinkTransport;
 use wirelap_events::Pid;
+use wirelap_process::Failure;
+use wirelap_process::Outputs;
+use wirelap_process::Signals;
+use wirelap_process::catch_signals;
+use wirelap_process::rights;
+use wirelap_process::steward::{Duty, Steward};
 use wirelap_report::{Environment, Kind, Reliability, RunReport, RunResult, Scenario, table};
 
 /// Runs everything and reports.
@@ -40,7 +40,7 @@ pub fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
         outputs.allow(path, plan.trials.len() > 1)?;
     }
     outputs.seal()?;
-    privileges::confine_tracer();
+    rights::confine_tracer();
     let signals = catch_signals()?;
     let environment = environment::describe(plan.seed);
     let Measured { outcomes, failure } =
@@ -71,24 +71,12 @@ fn told(report: &RunReport, explain: bool) -> String {
     if explain { table::explained(report) } else { table::render(report) }
 }
 
-/// Catches signals from now on. To be called once rights are given up: a thread is started.
-///
-/// # Errors
-/// The kernel does not let us.
-pub fn catch_signals() -> Result<Signals, Failure> {
-    let failed =
-        |error| Failure::Machine(format!("cannot catch signals: {}", remedy::with(&error)));
-    let signals = Signals::catch().map_err(failed)?;
-    signals.see_to_the_end().map_err(failed)?;
-    Ok(signals)
-}
-
 /// What must be there before anything is started.
 ///
 /// # Errors
 /// Root is missing.
 pub fn preflight() -> Result<(), Failure> {
-    let missing = wirelap_capture::doctor::examine().missing_capabilities;
+    let missing = rights::missing_to_attach();
     if missing.is_empty() { Ok(()) } else { Err(tracer::needs_root(&missing.join(", "))) }
 }
 

@@ -2,12 +2,9 @@
 
 use crate::annotate::Annotator;
 use crate::cost::Turn;
-use crate::failure::Failure;
 use crate::machine::{self, Meter};
-use crate::privileges;
 use crate::quantity::Sampling;
 use crate::recording;
-use crate::remedy;
 use crate::turns::{Turns, Windows};
 use rustix::thread::CapabilitySet;
 use std::collections::HashMap;
@@ -21,6 +18,9 @@ use wirelap_correlate::{
     Correlator, DeliverySink, Evidence, Group, Label, ProbeLoss, Snapshot, TracerCost,
 };
 use wirelap_events::{Body, Cpu, Event, Nanos};
+use wirelap_process::Failure;
+use wirelap_process::remedy;
+use wirelap_process::rights;
 use wirelap_recording::Recorder;
 use wirelap_report::Hook;
 
@@ -147,7 +147,7 @@ impl<S: DeliverySink + Send + 'static> Tracer<S> {
         recorder: Option<Recorder>,
     ) -> Result<Tracer<S>, Failure> {
         let mut recorder = recorder;
-        privileges::resume();
+        rights::resume();
         let attached = Capture::attach(&settings.capture);
         let capture = attached.map_err(|error| {
             // An empty one would be in the way of the next.
@@ -183,15 +183,15 @@ impl<S: DeliverySink + Send + 'static> Tracer<S> {
         let thread = thread::Builder::new()
             .name("capture".into())
             .spawn(move || {
-                privileges::keep(needed);
+                rights::keep(needed);
                 work.run()
             })
             .map_err(|error| {
                 Failure::Machine(format!("cannot start a thread: {}", remedy::with(&error)))
             })?;
         match settings.later {
-            Later::Nothing => privileges::keep(CapabilitySet::empty()),
-            Later::Another => privileges::rest(),
+            Later::Nothing => rights::keep(CapabilitySet::empty()),
+            Later::Another => rights::rest(),
         }
         Ok(Tracer { orders: Orders(orders), thread: Some(thread), latest, hooks })
     }

@@ -3,14 +3,11 @@
 use crate::cast::{Cast, Part};
 use crate::compare::{self, Records};
 use crate::cost::Turn;
-use crate::failure::Failure;
 use crate::live;
-use crate::outputs::Outputs;
 use crate::plan::{Pacing, Trial};
 use crate::progress::Progress;
 use crate::quantity::Sampling;
 use crate::recording;
-use crate::signals::Signals;
 use crate::tally::Tally;
 use crate::tracer::{Findings, Settings, Tracer};
 use crate::workload::{Shop, Trouble};
@@ -21,6 +18,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use wirelap_contract::Kind;
 use wirelap_correlate::{Evidence, Snapshot};
+use wirelap_process::Failure;
+use wirelap_process::Outputs;
+use wirelap_process::Signals;
 use wirelap_recording::{Recorder, Rotation};
 use wirelap_report::{Environment, GroundTruth, Hook, RunReport, Slowdown};
 

@@ -26,6 +26,13 @@ pub const OUTPUTS: CapabilitySet =
 pub const WORKLOADS: CapabilitySet =
     CapabilitySet::SETUID.union(CapabilitySet::SETGID).union(CapabilitySet::KILL);
 
+/// What attaching needs, by name.
+const TO_ATTACH: [(&str, CapabilitySet); 3] = [
+    ("CAP_BPF", CapabilitySet::BPF),
+    ("CAP_PERFMON", CapabilitySet::PERFMON),
+    ("CAP_NET_ADMIN", CapabilitySet::NET_ADMIN),
+];
+
 /// Bits of a set of capabilities.
 const BITS: u32 = 64;
 
@@ -84,6 +91,17 @@ pub fn rest() {
 pub fn resume() {
     let Ok(held) = capabilities(None) else { return };
     set(held.permitted, held.permitted);
+}
+
+/// The names of the capabilities that attaching needs and this thread lacks. Asks the kernel directly: a process that
+/// may open no file has them all the same.
+pub fn missing_to_attach() -> Vec<&'static str> {
+    let effective = capabilities(None).map_or(CapabilitySet::empty(), |sets| sets.effective);
+    TO_ATTACH
+        .into_iter()
+        .filter(|(_, one)| !effective.contains(*one))
+        .map(|(name, _)| name)
+        .collect()
 }
 
 fn set(effective: CapabilitySet, permitted: CapabilitySet) {

@@ -1,14 +1,13 @@
 //! Ctrl-C and its kin are a wish to stop, not a death; so is a terminal that goes away.
 
-use crate::output;
-use crate::privileges;
+use crate::rights;
+use crate::stdio::Terminals;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
-use wirelap_tui::Terminals;
 
 /// How long stopping everything in order may take: workloads that do not listen, events that are still to be read, a
 /// slow disk.
@@ -50,16 +49,16 @@ impl Signals {
     }
 
     /// Starts a thread that sees to it that the process ends after any of them, whatever the others wait for: a pipe that
-    /// nobody reads, one that nobody writes.
+    /// nobody reads, one that nobody writes. It says so first.
     ///
     /// # Errors
     /// There can be no further thread.
-    pub fn see_to_the_end(&self) -> io::Result<()> {
+    pub fn see_to_the_end(&self, say: fn(&str)) -> io::Result<()> {
         let watched = self.clone();
-        privileges::spawn("signals", move || watched.give_up_in_the_end()).map(drop)
+        rights::spawn("signals", move || watched.give_up_in_the_end(say)).map(drop)
     }
 
-    fn give_up_in_the_end(&self) {
+    fn give_up_in_the_end(&self, say: fn(&str)) {
         let caught = loop {
             match self.caught() {
                 Some(caught) => break caught,
@@ -72,7 +71,7 @@ impl Signals {
         let text = format!(
             "wirelap: {caught}: what was begun did not end within {seconds} s and is given up\n"
         );
-        let said = thread::spawn(move || output::say(&text));
+        let said = thread::spawn(move || say(&text));
         let until = Instant::now() + LAST_WORD;
         while !said.is_finished() && Instant::now() < until {
             thread::sleep(LOOK);

@@ -82,11 +82,11 @@ impl Outlet {
     pub fn write(&mut self, bytes: Vec<u8>, give_up: &mut dyn FnMut() -> bool) -> io::Result<()> {
         let gone = || io::Error::from(ErrorKind::BrokenPipe);
         self.jobs.send(bytes).map_err(|_| gone())?;
-        self.pending += 1;
+        self.pending = self.pending.saturating_add(1);
         loop {
             match self.results.recv_timeout(LOOK) {
                 Ok(result) => {
-                    self.pending -= 1;
+                    self.pending = self.pending.saturating_sub(1);
                     if self.pending == 0 {
                         return result;
                     }

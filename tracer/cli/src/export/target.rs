@@ -1,13 +1,13 @@
 //! Where an export goes: all of it, or nothing.
 
-use crate::failure::Failure;
-use crate::outputs::{self, Outputs};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use wirelap_events::Saturate;
+use wirelap_process::Failure;
+use wirelap_process::outputs::{self, Outputs};
 
 /// A file that is being written; gone if it is not kept.
 pub struct Target {

@@ -1,11 +1,11 @@
 //! What several hosts saw, read as one.
 
 use super::{Follower, ON_THE_WAY, Replay, open, shown, unread};
-use crate::failure::Failure;
 use crate::hosts::{self, Hosts};
 use crate::recording::Told;
 use std::path::{Path, PathBuf};
 use wirelap_events::Nanos;
+use wirelap_process::Failure;
 use wirelap_recording::Entry;
 use wirelap_recording::hosts::merge;
 use wirelap_recording::hosts::merge::What;

@@ -1,10 +1,6 @@
 //! One workload process: started, heard, stopped.
 
 use super::{Shop, not_started};
-use crate::failure::Failure;
-use crate::privileges;
-use crate::remedy;
-use crate::steward::{Started, Steward};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::collections::VecDeque;
 use std::fs::File;
@@ -15,6 +11,10 @@ use std::process::ExitStatus;
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, PoisonError};
 use wirelap_contract::{Done, Ready, Role, Spec};
+use wirelap_process::Failure;
+use wirelap_process::remedy;
+use wirelap_process::rights;
+use wirelap_process::steward::{Started, Steward};
 
 /// Lines of its stderr that are kept.
 const LAST_WORDS: usize = 8;
@@ -78,8 +78,8 @@ impl Child {
         let process = next()?;
         let last_words: Arc<Mutex<VecDeque<String>>> = Arc::default();
         let remembered = Arc::clone(&last_words);
-        privileges::spawn("listen", move || listen(stdout, number, &heard))
-            .and_then(|_| privileges::spawn("remember", move || remember(stderr, &remembered)))
+        rights::spawn("listen", move || listen(stdout, number, &heard))
+            .and_then(|_| rights::spawn("remember", move || remember(stderr, &remembered)))
             .map_err(failed)?;
         Ok(Child {
             role: spec.role,

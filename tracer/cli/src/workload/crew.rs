@@ -2,11 +2,11 @@
 
 use super::child::{Child, Said};
 use super::shop::Shop;
-use crate::failure::Failure;
-use crate::signals::Signals;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 use wirelap_contract::{Role, Spec};
+use wirelap_process::Failure;
+use wirelap_process::Signals;
 
 /// How long a process may take to be ready.
 const START: Duration = Duration::from_secs(30);

@@ -3,7 +3,6 @@
 pub mod child;
 pub mod crew;
 pub mod shop;
-pub mod user;
 
 pub use crew::{Crew, Trouble};
 pub use shop::{Shop, not_started};

@@ -1,13 +1,13 @@
 //! Where workloads come from: a steward that has their program and a folder of their own.
 
 use crate::args::ProgramArgs;
-use crate::failure::Failure;
-use crate::remedy;
-use crate::steward::{Started, Steward};
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read};
 use std::sync::Arc;
+use wirelap_process::Failure;
+use wirelap_process::remedy;
+use wirelap_process::steward::{Started, Steward};
 
 /// The workloads' program, as it is started by a steward.
 #[derive(Clone, Debug)]

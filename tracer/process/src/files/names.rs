@@ -1,6 +1,6 @@
 //! Names in folders that are held open, and the files that are written under them.
 
-use crate::workload::user;
+use crate::user;
 use rustix::fs::{
     AtFlags, CWD, Dir, FlockOperation, Gid, Mode, OFlags, RenameFlags, Uid, fchmod, fchown, flock,
     linkat, openat, renameat, renameat_with, statat, unlinkat,

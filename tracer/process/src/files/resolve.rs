@@ -3,7 +3,7 @@
 //! It is walked one component at a time, so that what was looked at is what is used. With root's rights, links are followed
 //! only if nobody else has made them: whoever may write in a folder could otherwise choose which of root's files is written.
 
-use crate::workload::user;
+use crate::user;
 use rustix::fs::{
     AtFlags, CWD, FileType, Mode, OFlags, PROC_SUPER_MAGIC, Stat, fstatfs, openat, readlinkat,
     statat,

@@ -6,15 +6,10 @@
 //! have theirs from the start, as they are of use even if wirelap is killed. Who creates the files is wirelap itself, or
 //! its [`Steward`] where wirelap has given up the rights for it.
 
-mod names;
-mod resolve;
-
-pub use names::Names;
-
 use crate::failure::Failure;
+use crate::files::{Names, Place, resolve};
 use crate::remedy;
 use crate::steward::{Duty, Steward};
-use resolve::Place;
 use std::collections::HashMap;
 use std::fs::File;
 use std::io;
@@ -93,7 +88,7 @@ impl Outputs {
             }
             failure(path, &error)
         };
-        match resolve::resolve(path).map_err(failed)? {
+        match resolve(path).map_err(failed)? {
             Place::Special(_) if numbered => Err(Failure::Usage(format!(
                 "cannot write {} with numbers in its name: it is no file",
                 path.display()

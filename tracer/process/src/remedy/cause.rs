@@ -1,18 +1,18 @@
 //! What an error of the operating system means for this process, and what to do about it: the same words wherever it
 //! happens.
 
-use crate::doctor::missing_capabilities;
+use crate::rights::missing_to_attach;
 use rustix::io::Errno;
 use rustix::process::{Resource, getrlimit};
 use std::fs;
 use std::io;
 
 /// What to do about an error; `None` where its own words, and the place where it happened, say all that is known.
-pub fn remedy(error: &io::Error) -> Option<String> {
-    remedy_of(Errno::from_io_error(error)?)
+pub fn of_cause(error: &io::Error) -> Option<String> {
+    of_errno(Errno::from_io_error(error)?)
 }
 
-fn remedy_of(error: Errno) -> Option<String> {
+fn of_errno(error: Errno) -> Option<String> {
     Some(match error {
         Errno::MFILE => format!(
             "this process may have {} files open: raise that limit (`ulimit -n 4096`)",
@@ -50,7 +50,7 @@ fn limit(resource: Resource) -> String {
 }
 
 /// Whether an error means that there is not enough of something, so that trying another way helps nothing.
-pub(crate) fn is_shortage(error: Errno) -> bool {
+pub fn is_shortage(error: Errno) -> bool {
     matches!(error, Errno::MFILE | Errno::NFILE | Errno::NOMEM)
 }
 
@@ -66,7 +66,7 @@ fn forbidden() -> Option<String> {
                 .into(),
         );
     }
-    let missing = missing_capabilities();
+    let missing = missing_to_attach();
     if !missing.is_empty() {
         let missing = missing.join(", ");
         return Some(format!(
@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     fn of(errno: Errno) -> String {
-        remedy(&errno.into()).unwrap_or_default()
+        of_cause(&errno.into()).unwrap_or_default()
     }
 
     #[test]
@@ -111,7 +111,7 @@ mod tests {
         for (errno, limit) in named {
             assert!(of(errno).contains(limit), "{errno}: {}", of(errno));
         }
-        assert_eq!(remedy(&Errno::NOENT.into()), None);
+        assert_eq!(of_cause(&Errno::NOENT.into()), None);
     }
 
     #[test]

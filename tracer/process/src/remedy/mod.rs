@@ -1,6 +1,10 @@
 //! What to do about errors of the operating system: what their cause says, or else what the place says where they
 //! happened.
 
+mod cause;
+
+pub use cause::{is_shortage, of_cause};
+
 use crate::failure::Failure;
 use rustix::fs::{StatVfsMountFlags, statvfs};
 use rustix::thread::{CapabilitySet, capabilities};
@@ -9,7 +13,7 @@ use std::path::Path;
 
 /// An error, and what to do about it where its cause says that.
 pub fn with(error: &io::Error) -> String {
-    match wirelap_capture::remedy(error) {
+    match of_cause(error) {
         Some(remedy) => format!("{error}: {remedy}"),
         None if error.kind() == ErrorKind::NotConnected => format!("{error}: start wirelap again"),
         None => error.to_string(),
@@ -29,15 +33,16 @@ pub fn of_file(error: &io::Error) -> String {
         ErrorKind::PermissionDenied => "name a file in a folder that can be written".into(),
         // The steward, which would have written it.
         ErrorKind::NotConnected => "start wirelap again".into(),
-        _ => wirelap_capture::remedy(error)
-            .unwrap_or_else(|| "name a file in a folder that can be written".into()),
+        _ => {
+            of_cause(error).unwrap_or_else(|| "name a file in a folder that can be written".into())
+        }
     }
 }
 
 /// Who is to blame for it: the machine that has not enough of something, or whoever named the file.
 pub fn failure(error: &io::Error) -> fn(String) -> Failure {
     let is_shortage = error.kind() != ErrorKind::PermissionDenied
-        && (wirelap_capture::remedy(error).is_some()
+        && (of_cause(error).is_some()
             || matches!(
                 error.kind(),
                 ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::NotConnected
@@ -54,7 +59,7 @@ pub fn of_temporary_folder(error: &io::Error) -> String {
         ErrorKind::ReadOnlyFilesystem => "that is not mounted read-only",
         ErrorKind::NotFound | ErrorKind::NotADirectory => "that is there",
         ErrorKind::PermissionDenied => "that this user may write to",
-        _ => match wirelap_capture::remedy(error) {
+        _ => match of_cause(error) {
             Some(remedy) => return remedy,
             None => "on another disk",
         },
@@ -79,7 +84,7 @@ pub fn of_start(program: &Path, error: &io::Error) -> String {
         _ if error.raw_os_error() == Some(ENOEXEC) => {
             format!("it is no program for this machine ({}): build it here", std::env::consts::ARCH)
         }
-        _ => wirelap_capture::remedy(error)
+        _ => of_cause(error)
             .unwrap_or_else(|| "see whether it starts by itself: `wirelap-workload list`".into()),
     }
 }
@@ -92,7 +97,7 @@ pub fn of_workload(words: &str) -> Option<String> {
         // It runs as another user, whose rights are not ours.
         ErrorKind::PermissionDenied => None,
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => Some(of_temporary_folder(&error)),
-        _ => wirelap_capture::remedy(&error),
+        _ => of_cause(&error),
     }
 }
 

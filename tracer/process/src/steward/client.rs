@@ -1,16 +1,7 @@
-//! The steward: a small process that keeps the rights which wirelap itself gives up.
-//!
-//! wirelap reads what others send over the network, so it holds no rights while it does. What needs some later, namely
-//! starting workloads as somebody else, stopping them and naming results in users' folders, is done by a second process of
-//! the same program, which is started first and reads nothing but what wirelap asks it over a socket. It also outlives
-//! wirelap by a moment, however that ends: it stops the workloads and removes their folder.
+//! Asks the steward.
 
-mod serve;
-mod shop;
-mod wire;
-
-pub use serve::serve_if_asked;
-
+use super::duty::{Duty, WORD};
+use super::wire::{self, Answer, Request};
 use crate::failure::Failure;
 use crate::remedy;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
@@ -21,19 +12,6 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
-use wire::{Answer, Request};
-
-/// The first argument of the process.
-const WORD: &str = "--steward";
-
-/// What the process is for, and so which rights it keeps.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Duty {
-    /// It names results.
-    Outputs,
-    /// It runs workloads, too.
-    Workloads,
-}
 
 /// The process. When the last one who knows of it is gone, it ends, and whatever it has started.
 #[derive(Debug)]
@@ -193,17 +171,6 @@ impl Drop for Steward {
     fn drop(&mut self) {
         *self.socket.get_mut().unwrap_or_else(PoisonError::into_inner) = None;
         let _ = self.process.get_mut().unwrap_or_else(PoisonError::into_inner).wait();
-    }
-}
-
-impl Duty {
-    const ALL: [Duty; 2] = [Duty::Outputs, Duty::Workloads];
-
-    fn word(self) -> &'static str {
-        match self {
-            Duty::Outputs => "outputs",
-            Duty::Workloads => "workloads",
-        }
     }
 }
 

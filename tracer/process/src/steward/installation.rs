@@ -1,7 +1,7 @@
 //! Where workloads get what they need: their program and a folder of their own.
 
 use crate::remedy;
-use crate::workload::user::{self, User};
+use crate::user::{self, User};
 use rustix::fs::{
     FlockOperation, Gid, MemfdFlags, Mode, OFlags, Uid, fchmod, fchown, flock, fstat, memfd_create,
 };
@@ -24,7 +24,7 @@ const PREFIX: &str = "wirelap-run-";
 
 /// The program, the user and the folder of the workloads. The folder goes away with this.
 #[derive(Debug)]
-pub struct Shop {
+pub struct Installation {
     /// The program, for messages.
     pub shown: PathBuf,
     /// Whom it is started as; `None` for ourselves.
@@ -40,12 +40,12 @@ pub struct Shop {
     _opened: Option<OwnedFd>,
 }
 
-impl Shop {
+impl Installation {
     /// Finds the program and makes the folder. Folders that were left behind by a wirelap that was killed are removed.
     ///
     /// # Errors
     /// The program is nowhere, or the temporary folder cannot be made.
-    pub fn open(variables: Vec<(OsString, OsString)>) -> io::Result<Shop> {
+    pub fn open(variables: Vec<(OsString, OsString)>) -> io::Result<Installation> {
         let shown = find()?;
         let user = user::for_workloads();
         if let Some(missing) = user.and_then(|_| remedy::missing_for_workloads()) {
@@ -61,7 +61,7 @@ impl Shop {
             })?;
             Some(file)
         };
-        let make = || -> io::Result<Shop> {
+        let make = || -> io::Result<Installation> {
             let (folder, lock) = make_folder(&env::temp_dir())?;
             let mut program = shown.clone();
             if let Some(file) = &opened {
@@ -70,7 +70,7 @@ impl Shop {
                 symlink(link_to(file), &program)?;
             }
             user::give(folder.path(), user)?;
-            Ok(Shop {
+            Ok(Installation {
                 shown: shown.clone(),
                 user,
                 program,

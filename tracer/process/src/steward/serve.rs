@@ -1,12 +1,12 @@
 //! What the steward does.
 
-use super::shop::Shop;
+use super::duty::{Duty, WORD};
+use super::installation::Installation;
 use super::wire::{Answer, Request, receive, send};
-use super::{Duty, WORD};
+use crate::files::Names;
 use crate::output;
-use crate::outputs::Names;
-use crate::privileges;
 use crate::remedy;
+use crate::rights;
 use crate::signals::Signals;
 use rustix::net::SocketType;
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
@@ -33,9 +33,9 @@ pub fn serve_if_asked() -> Option<ExitCode> {
         return Some(ExitCode::from(2));
     };
     let _ = rustix::thread::set_name(c"wirelap-steward");
-    privileges::confine(match duty {
-        Duty::Outputs => privileges::OUTPUTS,
-        Duty::Workloads => privileges::OUTPUTS | privileges::WORKLOADS,
+    rights::confine(match duty {
+        Duty::Outputs => rights::OUTPUTS,
+        Duty::Workloads => rights::OUTPUTS | rights::WORKLOADS,
     });
     // Who stops a whole group of processes stops wirelap, and that ends us when it has no more to ask.
     let _signals = Signals::catch();
@@ -60,7 +60,7 @@ pub fn serve_if_asked() -> Option<ExitCode> {
 struct Serving {
     children: HashMap<u32, Child>,
     /// After the children, which use its folder.
-    shop: Option<Shop>,
+    installation: Option<Installation>,
     names: Names,
     is_sealed: bool,
 }
@@ -76,8 +76,8 @@ impl Serving {
         match request {
             Request::Prepare { .. } | Request::Allow { .. } if self.is_sealed => Err(sealed()),
             Request::Prepare { variables } => {
-                let shop = self.shop.insert(Shop::open(variables)?);
-                let program = shop.shown.display().to_string();
+                let installation = self.installation.insert(Installation::open(variables)?);
+                let program = installation.shown.display().to_string();
                 Ok((Answer::Prepared { program }, Vec::new()))
             }
             Request::Start { args, truth } => self.start(args, truth),
@@ -110,12 +110,12 @@ impl Serving {
         mut args: Vec<OsString>,
         truth: bool,
     ) -> io::Result<(Answer, Vec<OwnedFd>)> {
-        let shop = self.shop.as_ref().ok_or_else(sealed)?;
-        let records = truth.then(|| shop.records()).transpose()?;
+        let installation = self.installation.as_ref().ok_or_else(sealed)?;
+        let records = truth.then(|| installation.records()).transpose()?;
         if let Some((_, path)) = &records {
             args.extend(["--truth".into(), path.clone()]);
         }
-        let mut child = shop
+        let mut child = installation
             .command()
             .args(args)
             .stdin(Stdio::piped())
@@ -123,7 +123,7 @@ impl Serving {
             .stderr(Stdio::piped())
             .process_group(0)
             .spawn()
-            .map_err(|error| not_started(&shop.shown, &error))?;
+            .map_err(|error| not_started(&installation.shown, &error))?;
         let mut files: Vec<OwnedFd> = Vec::new();
         files.extend(child.stdin.take().map(Into::into));
         files.extend(child.stdout.take().map(Into::into));
