@@ -335,8 +335,11 @@ static __always_inline void learn_address(const __u8 *addr, __u8 family, __u16 p
 	if (is_only_here(end.addr, family))
 		return;
 	use = learn_end(&end, netns);
+	if (!use || use->netns == netns)
+		return;
 	/* It was another's before. */
-	if (use && use->netns != netns && !is_learned_here(use->netns, port, transport, false))
+	end = (struct socket_end){.netns = use->netns, .port = port, .transport = transport};
+	if (!is_used(bpf_map_lookup_elem(&ends, &end), false))
 		use->netns = netns;
 }
 
@@ -360,11 +363,17 @@ static __always_inline void count_socket(__u32 netns, __u16 port, __u16 transpor
 	__sync_fetch_and_add(&use->sockets, -1);
 }
 
-/* The socket is closed, or has another port: what it taught is not known from it any more. */
-static __noinline int unlearn_port(struct sock_state *state, __u16 transport)
+/*
+ * The socket is closed (0), or has this port: what it taught of another is not known from it any more. Not called by
+ * hold_port(): the stacks of a program and of all that it calls have 512 bytes together.
+ */
+static __noinline int unlearn_port(struct sock_state *state, __u16 transport, __u16 now)
 {
-	__u32 port = __sync_lock_test_and_set(&state->held, 0);
+	__u32 port;
 
+	if (state->held == now)
+		return 0;
+	port = __sync_lock_test_and_set(&state->held, 0);
 	if (!port)
 		return 0;
 	count_socket(state->netns, port, transport, false);
@@ -372,17 +381,14 @@ static __noinline int unlearn_port(struct sock_state *state, __u16 transport)
 	return 0;
 }
 
-/* The source of this flow is a traced socket's own end. */
-static __noinline int learn_port(struct sock_state *state, const struct wl_flow *flow)
+/* The source of this flow is a traced socket's own end, and it has no other any more. */
+static __noinline int hold_port(struct sock_state *state, const struct wl_flow *flow)
 {
 	__u32 index = flow->sport / 64;
 	struct port_bits *bits = bpf_map_lookup_elem(&ports, &index);
 	__u64 bit = 1ull << (flow->sport % 64);
 
-	if (!flow->sport)
-		return 0;
 	if (state->held != flow->sport) {
-		unlearn_port(state, flow->transport);
 		/* Two CPUs may come here at once. */
 		if (__sync_lock_test_and_set(&state->held, flow->sport))
 			return 0;
@@ -393,6 +399,15 @@ static __noinline int learn_port(struct sock_state *state, const struct wl_flow 
 	if (bits && !(bits->learned & bit))
 		__sync_fetch_and_or(&bits->learned, bit);
 	return 0;
+}
+
+/* The source of this flow is a traced socket's own end. */
+static __always_inline void learn_port(struct sock_state *state, const struct wl_flow *flow)
+{
+	if (!flow->sport)
+		return;
+	unlearn_port(state, flow->transport, flow->sport);
+	hold_port(state, flow);
 }
 
 /* How far a port, or a flow, is wanted. */
@@ -484,8 +499,8 @@ static __always_inline bool flow_has_port(const struct wl_flow *flow)
 	return filter_ports && (port_is(flow->sport) || port_is(flow->dport));
 }
 
-/* Whether the process is one that the filter by process or cgroup wants. */
-static __always_inline bool task_wanted(struct task_struct *task)
+/* Whether the process is one that the filter by process or cgroup wants. Seldom asked: a stack of its own. */
+static __noinline bool task_wanted(struct task_struct *task)
 {
 	if (filter_pids) {
 		__u32 tgid = task->tgid;

@@ -12,7 +12,7 @@ int BPF_PROG(socket_state, struct sock *sk, int from, int to)
 	if (to == TCP_CLOSE && has_learned() && sk->sk_protocol == IPPROTO_TCP) {
 		state = bpf_sk_storage_get(&sockets, sk, NULL, 0);
 		if (state && state->self == (__u64)sk)
-			unlearn_port(state, IPPROTO_TCP);
+			unlearn_port(state, IPPROTO_TCP, 0);
 		return 0;
 	}
 	if (!(own || to == TCP_ESTABLISHED) || sk->sk_protocol != IPPROTO_TCP)
@@ -43,7 +43,7 @@ static __always_inline void emit_closed(struct sock_state *state, __u16 transpor
 	if (!state)
 		return;
 	if (has_learned())
-		unlearn_port(state, transport);
+		unlearn_port(state, transport, 0);
 	announced = state->announced;
 	state->announced = CLOSED;
 	if (announced != ANNOUNCED)
