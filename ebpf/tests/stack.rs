@@ -65,7 +65,8 @@ fn function(
     let bytes = section.data().unwrap();
     let mut at = symbol.address();
     while at < symbol.address() + symbol.size() {
-        let [opcode, registers, rest @ ..] = *bytes[at as usize..].first_chunk::<8>().unwrap();
+        let here = &bytes[usize::try_from(at).unwrap()..];
+        let [opcode, registers, rest @ ..] = *here.first_chunk::<8>().unwrap();
         let (to, from) = (registers & 0xf, registers >> 4);
         let offset = i64::from(i16::from_le_bytes([rest[0], rest[1]]));
         let number = i64::from(i32::from_le_bytes([rest[2], rest[3], rest[4], rest[5]]));

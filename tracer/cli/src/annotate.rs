@@ -1,6 +1,6 @@
 //! What became of messages, told to the recording of the packets that carried them.
 
-use crate::recording;
+use wirelap_session::notes;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -341,7 +341,7 @@ impl Copy {
             )),
             _ => None,
         };
-        target.close().map_err(|failed| recording::unwritten(&failed))?;
+        target.close().map_err(|failed| notes::unwritten(&failed))?;
         Ok(note)
     }
 }

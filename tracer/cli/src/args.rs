@@ -245,7 +245,7 @@ pub struct RunArgs {
     /// Trace only a window out of every period, e.g. 50ms/500ms, or off [default: off for latency,
     /// 50ms/500ms for throughput]
     #[arg(long, value_name = "WINDOW/PERIOD|off", value_parser = quantity::sampling)]
-    pub sample: Option<quantity::Sampling>,
+    pub sample: Option<wirelap_session::Sampling>,
 
     /// Compare the trace with the workloads' own records
     #[arg(long, value_enum, value_name = "WHEN", default_value = "auto")]
@@ -429,7 +429,7 @@ mod tests {
         assert_eq!(args.payload, [8, 1024]);
         assert_eq!(args.duration, Some(Duration::from_millis(1500)));
         assert_eq!(args.workload.pin, [0, 1]);
-        assert!(matches!(args.sample, Some(quantity::Sampling::Windows { .. })));
+        assert!(matches!(args.sample, Some(wirelap_session::Sampling::Windows { .. })));
     }
 
     #[test]

@@ -2,15 +2,15 @@
 //! tracer before it opens a socket.
 
 use crate::choice::Broker;
-use crate::machine::{self, Meter};
 use crate::plan::Trial;
-use crate::tracer::Orders;
 use crate::workload::{Crew, Shop, Trouble};
 use std::collections::BTreeMap;
 use std::net::ToSocketAddrs;
 use wirelap_contract::{Done, Role};
 use wirelap_correlate::Label;
 use wirelap_events::Pid;
+use wirelap_session::Orders;
+use wirelap_session::machine::{self, Meter};
 
 /// A process that takes part.
 #[derive(Clone, Debug)]

@@ -5,15 +5,14 @@
 
 use crate::compare::Records;
 use crate::plan::{Pacing, Trial};
-use crate::quantity::Sampling;
-use crate::tracer::{Later, Settings};
 use crate::trial::{self, Context, Outcome};
 use std::time::Duration;
 use wirelap_contract::Kind;
-use wirelap_events::Nanos;
 use wirelap_events::Total;
 use wirelap_process::Failure;
 use wirelap_report::Slowdown;
+use wirelap_session::Sampling;
+use wirelap_session::{Later, Settings, Turn};
 
 /// How long the probes stay attached, and how long detached. Doing either takes some milliseconds.
 const TURN: Duration = Duration::from_millis(60);
@@ -35,17 +34,6 @@ const LEAST_PAIRS: usize = 8;
 
 /// Samples drawn for the confidence interval.
 const DRAWS: usize = 2_000;
-
-/// Time in which the probes were attached, or were not.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Turn {
-    /// It began.
-    pub from: Nanos,
-    /// It ended.
-    pub to: Nanos,
-    /// The probes were attached.
-    pub traced: bool,
-}
 
 /// Measures it for the workload of a trial that was run; `None` where it cannot be told. `later` says what
 /// will be attached after it.
@@ -148,6 +136,7 @@ fn median(values: &[u64]) -> u64 {
 mod tests {
     use super::*;
     use wirelap_contract::{Truth, TruthKind};
+    use wirelap_events::Nanos;
     use wirelap_events::Stamp;
 
     /// A message each 100 ns that takes `traced` or `untraced`; turns of 10 µs.

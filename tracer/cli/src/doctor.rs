@@ -2,8 +2,8 @@
 
 use crate::args::DoctorArgs;
 use std::process::ExitCode;
+use wirelap_capture::ChosenHook;
 use wirelap_capture::doctor::{self, Doctor};
-use wirelap_capture::{Capture, ChosenHook, Config};
 use wirelap_process::Failure;
 use wirelap_process::output;
 use wirelap_process::rights;
@@ -19,8 +19,7 @@ const CAPABILITIES: [&str; 3] = ["CAP_BPF", "CAP_PERFMON", "CAP_NET_ADMIN"];
 pub fn run(args: &DoctorArgs) -> Result<ExitCode, Failure> {
     rights::confine_tracer();
     let doctor = doctor::examine();
-    let (observations, notes) = tried(&doctor);
-    let report = report(&doctor, &observations, notes);
+    let report = report(&doctor);
     if args.json {
         output::json_to_stdout(&report)?;
     } else {
@@ -30,22 +29,20 @@ pub fn run(args: &DoctorArgs) -> Result<ExitCode, Failure> {
     Ok(if hopeless { ExitCode::from(3) } else { ExitCode::SUCCESS })
 }
 
-/// The hooks that the kernel really takes, where this process may try; otherwise those that the
-/// kernel's type information promises.
-fn tried(doctor: &Doctor) -> (Vec<ChosenHook>, Vec<String>) {
-    if !doctor.missing_capabilities.is_empty() {
-        let note =
-            "as root, doctor also tries to attach each hook; here it only looks the hooks up";
-        return (doctor.observations.clone(), vec![note.into()]);
-    }
-    // A port that nobody uses: the trial sees no traffic.
-    match Capture::attach(&Config { ports: vec![1], ring_bytes: 1 << 20, ..Config::default() }) {
-        Ok(capture) => (capture.hooks().to_vec(), vec!["every hook above was attached".into()]),
-        Err(error) => (doctor.observations.clone(), vec![format!("attaching failed: {error}")]),
+/// How sure the hooks are: attached for a moment where this process may, otherwise as the kernel's type information
+/// promises.
+fn tried(doctor: &Doctor) -> String {
+    match &doctor.refused {
+        _ if !doctor.missing_capabilities.is_empty() => {
+            "as root, doctor also tries to attach each hook; here it only looks the hooks up".into()
+        }
+        None => "every hook above was attached".into(),
+        Some(error) => format!("attaching failed: {error}"),
     }
 }
 
-fn report(doctor: &Doctor, observations: &[ChosenHook], mut notes: Vec<String>) -> DoctorReport {
+fn report(doctor: &Doctor) -> DoctorReport {
+    let mut notes = vec![tried(doctor)];
     if !doctor.has_btf {
         notes.insert(
             0,
@@ -66,7 +63,7 @@ fn report(doctor: &Doctor, observations: &[ChosenHook], mut notes: Vec<String>) 
             .iter()
             .map(|name| Capability { name: (*name).to_owned(), held: held(name) })
             .collect(),
-        observations: observations.iter().map(observation).collect(),
+        observations: doctor.observations.iter().map(observation).collect(),
         notes,
     }
 }
@@ -89,8 +86,7 @@ mod tests {
     #[test]
     fn without_rights_doctor_says_what_root_would_add() {
         let doctor = Doctor { missing_capabilities: vec!["CAP_BPF"], ..doctor::examine() };
-        let (observations, notes) = tried(&doctor);
-        let report = report(&doctor, &observations, notes);
+        let report = report(&doctor);
         assert!(!report.can_attach);
         assert!(report.notes.iter().any(|note| note.contains("as root")));
         assert!(!report.observations.is_empty());

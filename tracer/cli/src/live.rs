@@ -4,13 +4,8 @@ use crate::args::{LiveArgs, WorkloadArgs};
 use crate::cast::Cast;
 use crate::catalogue::Catalogue;
 use crate::choice::{self, Choice, Choices};
-use crate::environment;
 use crate::json::Json;
 use crate::plan::{self, Pacing, Trial};
-use crate::quantity::Sampling;
-use crate::recording;
-use crate::run::{preflight, ring_bytes};
-use crate::tracer::{Findings, Later, Settings, Tracer};
 use crate::workload::{Shop, Trouble};
 use std::cell::RefCell;
 use std::io::IsTerminal;
@@ -29,7 +24,12 @@ use wirelap_process::rights;
 use wirelap_process::steward::{Duty, Steward};
 use wirelap_recording::{Recorder, Rotation};
 use wirelap_report::explain::{Options, pages};
-use wirelap_report::{Environment, Kind, RunReport, Scenario, Skipped, from_snapshot, table};
+use wirelap_report::{Environment, RunReport, Scenario, Skipped, from_snapshot, table};
+use wirelap_session::Sampling;
+use wirelap_session::environment;
+use wirelap_session::notes;
+use wirelap_session::{Findings, Later, Settings, Tracer};
+use wirelap_session::{preflight, ring_bytes};
 use wirelap_tui::plain;
 
 /// Between two blocks of plain lines.
@@ -85,7 +85,7 @@ pub fn run(args: &LiveArgs) -> Result<ExitCode, Failure> {
         ..report(args, &snapshot, troubled.is_err() || error.is_some())
     };
     // The recording first: what is kept back in memory must be in it whatever becomes of the rest.
-    let recorded = recorder.map(|recorder| recording::close(recorder, &report)).transpose();
+    let recorded = recorder.map(|recorder| notes::close(recorder, &report)).transpose();
     let written = if args.explain || !matches!(json, Json::No) {
         let text =
             if args.explain { pages(&report, Options::default()) } else { table::render(&report) };
@@ -126,7 +126,7 @@ fn recorder(
     let settings =
         wirelap_recording::Settings { payload: args.pcapng_payload, ..Default::default() };
     let rotation = Rotation::default();
-    recording::create(outputs, path, settings, rotation, environment, &args.decode).map(Some)
+    notes::create(outputs, path, settings, rotation, environment, &args.decode).map(Some)
 }
 
 /// The workloads that `--on` starts.
@@ -267,36 +267,9 @@ fn told(mut environment: Environment, casts: &[Cast<'_>]) -> Environment {
     environment
 }
 
-/// What a trace saw, whatever it was told.
-pub fn seen(snapshot: &Snapshot) -> RunReport {
-    RunReport {
-        schema: wirelap_report::run::RUN_SCHEMA.to_owned(),
-        partial: false,
-        environment: Environment::default(),
-        scenario: Scenario {
-            kind: Kind::Live,
-            pacing: wirelap_report::Pacing::Foreign,
-            middlewares: vec![],
-            payload_bytes: vec![],
-            rate_msg_per_s: None,
-            messages: None,
-            duration_s: Some((snapshot.at - snapshot.since).as_secs_f64()),
-            warmup: 0,
-            repeat: 1,
-            pin: vec![],
-            order: vec![],
-        },
-        results: from_snapshot::results(snapshot),
-        hooks: vec![],
-        skipped: vec![],
-        notes: snapshot.notes.clone(),
-        unknown: (&snapshot.unknown).into(),
-    }
-}
-
 fn report(args: &LiveArgs, snapshot: &Snapshot, partial: bool) -> RunReport {
     let ours = !args.on.is_empty();
-    let seen = seen(snapshot);
+    let seen = from_snapshot::run_report(snapshot);
     RunReport {
         partial,
         scenario: Scenario {

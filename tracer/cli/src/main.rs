@@ -17,35 +17,29 @@
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 mod analyze;
-mod annotate;
 mod args;
 mod cast;
 mod catalogue;
 mod choice;
 mod compare;
+mod copy;
 mod cost;
 mod doctor;
-mod environment;
 mod explain;
 mod export;
 mod hosts;
 mod json;
 mod list;
-mod listening;
 mod live;
-mod machine;
 mod plan;
 mod progress;
 mod quantity;
 mod record;
-mod recording;
 mod replay;
 mod results;
 mod run;
 mod tally;
-mod tracer;
 mod trial;
-mod turns;
 mod workload;
 
 use args::{Cli, Command};

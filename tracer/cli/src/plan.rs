@@ -3,12 +3,12 @@
 use crate::args::{MAX_SEED, RunArgs, RunKind, TruthCheck, WorkloadArgs};
 use crate::catalogue::Catalogue;
 use crate::choice::{self, Broker, Choice, Choices};
-use crate::quantity::Sampling;
 use std::sync::Arc;
 use std::time::Duration;
 use wirelap_contract::{About, Kind, LinkTransport, Role, Spec};
 use wirelap_process::Failure;
 use wirelap_report::Skipped;
+use wirelap_session::Sampling;
 
 /// When the next message is sent.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -220,8 +220,8 @@ pub fn check_workload(
     chosen: &[Choice],
     payloads: &[usize],
 ) -> Result<(), Failure> {
-    if let Some(cpu) = told.pin.iter().find(|&&cpu| cpu >= crate::machine::cpus()) {
-        let last = crate::machine::cpus().saturating_sub(1);
+    if let Some(cpu) = told.pin.iter().find(|&&cpu| cpu >= wirelap_session::machine::cpus()) {
+        let last = wirelap_session::machine::cpus().saturating_sub(1);
         return Err(Failure::Usage(format!("there is no CPU {cpu}: this machine has 0 to {last}")));
     }
     for Choice { about, .. } in chosen {

@@ -1,21 +1,7 @@
 //! Quantities on the command line.
 
-use std::time::Duration;
 use wirelap_contract::STAMP_BYTES;
-
-/// When events are taken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sampling {
-    /// Always.
-    Off,
-    /// For `open` out of every `every`.
-    Windows {
-        /// Length of a window.
-        open: Duration,
-        /// From the start of one to the start of the next.
-        every: Duration,
-    },
-}
+use wirelap_session::Sampling;
 
 /// Bytes with an optional binary K, M or G.
 pub fn bytes(text: &str) -> Result<u64, String> {

@@ -1,11 +1,6 @@
 //! `wirelap record`: what happens here, in a file.
 
-use crate::environment;
-use crate::live::seen;
 use crate::quantity;
-use crate::recording;
-use crate::run::{preflight, ring_bytes};
-use crate::tracer::{Findings, Later, Settings, Tracer};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -18,7 +13,12 @@ use wirelap_process::catch_signals;
 use wirelap_process::output;
 use wirelap_process::rights;
 use wirelap_recording::{Rotation, Shown, Written};
+use wirelap_report::from_snapshot::run_report;
 use wirelap_report::{RunReport, table};
+use wirelap_session::environment;
+use wirelap_session::notes;
+use wirelap_session::{Findings, Later, Settings, Tracer};
+use wirelap_session::{preflight, ring_bytes};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -134,14 +134,15 @@ pub fn run(args: &RecordArgs) -> Result<ExitCode, Failure> {
     let environment = environment::describe(0);
     let settings = wirelap_recording::Settings { shown: args.stage.into(), payload: args.payload };
     let recorder =
-        recording::create(&outputs, &args.output, settings, rotation, &environment, &args.decode)?;
+        notes::create(&outputs, &args.output, settings, rotation, &environment, &args.decode)?;
     let tracer = Tracer::start(&tracing(args), (|_| {}) as Discard, Some(recorder))?;
     let hooks = tracer.hooks().to_vec();
     watch(args, &tracer, &signals);
     let Findings { snapshot, error, recorder, .. } = tracer.end()?;
-    let report = RunReport { environment, hooks, partial: error.is_some(), ..seen(&snapshot) };
+    let report =
+        RunReport { environment, hooks, partial: error.is_some(), ..run_report(&snapshot) };
     let text = table::render(&report);
-    let written = recorder.map(|recorder| recording::close(recorder, &report)).transpose();
+    let written = recorder.map(|recorder| notes::close(recorder, &report)).transpose();
     let printed = if args.output.as_os_str() == "-" {
         output::say(&text);
         Ok(())

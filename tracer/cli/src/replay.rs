@@ -3,11 +3,8 @@
 mod observed;
 mod together;
 
-use crate::annotate::Copy;
-use crate::environment;
+use crate::copy::Copy;
 use crate::hosts;
-use crate::live::seen;
-use crate::recording::{self, Told};
 use observed::Seen;
 use std::collections::BTreeMap;
 use std::io;
@@ -19,7 +16,10 @@ use wirelap_process::Failure;
 use wirelap_process::Outputs;
 use wirelap_recording::hosts::Twice;
 use wirelap_recording::{Counts, Entry, Piece, Recording};
+use wirelap_report::from_snapshot::run_report;
 use wirelap_report::{HostClock, Process, RunReport, RunResult};
+use wirelap_session::environment;
+use wirelap_session::notes::{self, Told};
 
 /// How long a packet may be on its way to another host.
 const ON_THE_WAY: Nanos = Nanos::from_millis(1_000);
@@ -279,7 +279,7 @@ impl<F: Follower> Replay<F> {
                 self.copy = Some(copy);
             }
             Entry::Note(note) => {
-                if first || recording::is_last(*note) {
+                if first || notes::is_last(*note) {
                     self.copy.iter_mut().for_each(|copy| copy.entry(entry));
                 }
                 if let Some(label) = self.told.take(*note)
@@ -352,7 +352,7 @@ pub fn shown(path: &Path) -> String {
 
 /// What the events say, with what only the recorder knew.
 fn report(snapshot: &Snapshot, told: Told, there: &[(u8, RunReport)]) -> RunReport {
-    let mut report = seen(snapshot);
+    let mut report = run_report(snapshot);
     for (host, there) in there {
         use_of_machine(&mut report, &there.results, Some(*host));
     }

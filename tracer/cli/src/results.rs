@@ -5,7 +5,6 @@ mod why;
 use crate::cast::Part;
 use crate::choice::Broker;
 use crate::plan::Pacing;
-use crate::quantity::Sampling;
 use crate::tally::SegmentTimes;
 use crate::trial::Outcome;
 use std::collections::BTreeMap;
@@ -17,6 +16,7 @@ use wirelap_report::{
     GroundTruth, Latency, Messages, Process, Repetition, RttHalf, RunResult, Samples, Throughput,
     Trust,
 };
+use wirelap_session::Sampling;
 
 /// What makes two trials repetitions of each other.
 type Key = (String, Option<String>, usize);

@@ -3,12 +3,10 @@
 use crate::args::{RunArgs, RunKind, TracerArgs};
 use crate::catalogue::Catalogue;
 use crate::cost;
-use crate::environment;
 use crate::json::Json;
 use crate::plan::{self, Pacing, Plan, Trial};
 use crate::progress::Progress;
 use crate::results;
-use crate::tracer::{self, Later, Settings};
 use crate::trial::{self, Context, Outcome};
 use crate::workload::Shop;
 use std::path::PathBuf;
@@ -24,6 +22,8 @@ use wirelap_process::catch_signals;
 use wirelap_process::rights;
 use wirelap_process::steward::{Duty, Steward};
 use wirelap_report::{Environment, Kind, Reliability, RunReport, RunResult, Scenario, table};
+use wirelap_session::environment;
+use wirelap_session::{Later, Settings, preflight, ring_bytes};
 
 /// Runs everything and reports.
 ///
@@ -69,15 +69,6 @@ struct Measured {
 /// The report for people: the table with a few lines on each result, or with a page.
 fn told(report: &RunReport, explain: bool) -> String {
     if explain { table::explained(report) } else { table::render(report) }
-}
-
-/// What must be there before anything is started.
-///
-/// # Errors
-/// Root is missing.
-pub fn preflight() -> Result<(), Failure> {
-    let missing = rights::missing_to_attach();
-    if missing.is_empty() { Ok(()) } else { Err(tracer::needs_root(&missing.join(", "))) }
 }
 
 fn measure(
@@ -153,11 +144,6 @@ fn settings(args: &TracerArgs, trial: &Trial, later: Later) -> Settings {
         drain: true,
         publish: false,
     }
-}
-
-/// A size that the kernel takes: a power of two, at least a page, at most 1 GiB.
-pub fn ring_bytes(told: u32) -> u32 {
-    told.clamp(4096, 1 << 30).next_power_of_two()
 }
 
 fn report(
@@ -277,6 +263,7 @@ fn distrust(report: &RunReport) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use wirelap_report::from_snapshot::run_report;
     use wirelap_report::{Messages, Overhead, Repetition, Trust};
 
     fn report_of(change: impl FnOnce(&mut RunResult)) -> RunReport {
@@ -296,10 +283,7 @@ mod tests {
         };
         change(&mut result);
         result.judge();
-        RunReport {
-            results: vec![result],
-            ..crate::live::seen(&wirelap_correlate::Snapshot::default())
-        }
+        RunReport { results: vec![result], ..run_report(&wirelap_correlate::Snapshot::default()) }
     }
 
     #[test]
@@ -320,11 +304,5 @@ mod tests {
         assert_eq!(half(500), None, "half of it was");
         let complaint = half(499).unwrap_or_default();
         assert!(complaint.starts_with("tcp, 64 B: 501 of 1,000 messages were never delivered"));
-    }
-
-    #[test]
-    fn a_ring_has_a_size_that_the_kernel_takes() {
-        let sizes = [0, 5000, 1 << 16, u32::MAX].map(ring_bytes);
-        assert_eq!(sizes, [4096, 8192, 1 << 16, 1 << 30]);
     }
 }

@@ -2,14 +2,9 @@
 
 use crate::cast::{Cast, Part};
 use crate::compare::{self, Records};
-use crate::cost::Turn;
-use crate::live;
 use crate::plan::{Pacing, Trial};
 use crate::progress::Progress;
-use crate::quantity::Sampling;
-use crate::recording;
 use crate::tally::Tally;
-use crate::tracer::{Findings, Settings, Tracer};
 use crate::workload::{Shop, Trouble};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -22,7 +17,12 @@ use wirelap_process::Failure;
 use wirelap_process::Outputs;
 use wirelap_process::Signals;
 use wirelap_recording::{Recorder, Rotation};
+use wirelap_report::from_snapshot::run_report;
 use wirelap_report::{Environment, GroundTruth, Hook, RunReport, Slowdown};
+use wirelap_session::Sampling;
+use wirelap_session::Turn;
+use wirelap_session::notes;
+use wirelap_session::{Findings, Settings, Tracer};
 
 /// When the sender is done, the receiver is waited for as long as messages still arrive this often.
 const STALLED: Duration = Duration::from_secs(2);
@@ -66,7 +66,7 @@ impl Context<'_> {
         let Some(path) = &self.pcapng else { return Ok(None) };
         let settings = wirelap_recording::Settings { payload: true, ..Default::default() };
         let rotation = Rotation::default();
-        recording::create(self.outputs, path, settings, rotation, self.environment, &[]).map(Some)
+        notes::create(self.outputs, path, settings, rotation, self.environment, &[]).map(Some)
     }
 
     /// What the trace alone says, for the recording.
@@ -74,7 +74,7 @@ impl Context<'_> {
         RunReport {
             environment: self.environment.clone(),
             hooks: hooks.to_vec(),
-            ..live::seen(snapshot)
+            ..run_report(snapshot)
         }
     }
 }
@@ -248,7 +248,7 @@ fn finish(
     // What was measured is there, whatever became of its recording.
     let unrecorded = recorder.and_then(|recorder| {
         let report = context.recorded(&snapshot, &hooks);
-        recording::close(recorder, &report).err().map(|failure| failure.to_string())
+        notes::close(recorder, &report).err().map(|failure| failure.to_string())
     });
     Ok(Outcome {
         trial: trial.clone(),

@@ -1,8 +1,10 @@
 //! Conversions from the correlator's [`Snapshot`].
 
+use crate::run::RUN_SCHEMA;
 use crate::why::{Why, host};
 use crate::{
-    Latency, Messages, Process, RunResult, Scheduling, SegmentRow, Throughput, TracerCost, Trust,
+    Environment, Kind, Latency, Messages, Pacing, Process, RunReport, RunResult, Scenario,
+    Scheduling, SegmentRow, Throughput, TracerCost, Trust,
 };
 use wirelap_correlate::{
     Counts, Group, Process as Seen, Rate, Scheduling as Switches, SegmentStat, Snapshot,
@@ -10,6 +12,33 @@ use wirelap_correlate::{
 };
 use wirelap_events::Probe;
 use wirelap_events::Saturate;
+
+/// What a trace saw, whatever it was told.
+pub fn run_report(snapshot: &Snapshot) -> RunReport {
+    RunReport {
+        schema: RUN_SCHEMA.to_owned(),
+        partial: false,
+        environment: Environment::default(),
+        scenario: Scenario {
+            kind: Kind::Live,
+            pacing: Pacing::Foreign,
+            middlewares: vec![],
+            payload_bytes: vec![],
+            rate_msg_per_s: None,
+            messages: None,
+            duration_s: Some((snapshot.at - snapshot.since).as_secs_f64()),
+            warmup: 0,
+            repeat: 1,
+            pin: vec![],
+            order: vec![],
+        },
+        results: results(snapshot),
+        hooks: vec![],
+        skipped: vec![],
+        notes: snapshot.notes.clone(),
+        unknown: (&snapshot.unknown).into(),
+    }
+}
 
 /// Every row of a snapshot as a result, by the trace's own counts.
 pub fn results(snapshot: &Snapshot) -> Vec<RunResult> {

@@ -2,13 +2,13 @@
 
 use super::{Follower, ON_THE_WAY, Replay, open, shown, unread};
 use crate::hosts::{self, Hosts};
-use crate::recording::Told;
 use std::path::{Path, PathBuf};
 use wirelap_events::Nanos;
 use wirelap_process::Failure;
 use wirelap_recording::Entry;
 use wirelap_recording::hosts::merge;
 use wirelap_recording::hosts::merge::What;
+use wirelap_session::notes::Told;
 
 /// A packet may be on its way for so many of half the shortest round trip.
 const TRIPS: u64 = 8;

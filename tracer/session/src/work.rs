@@ -1,28 +1,22 @@
 //! The thread that takes events out of the kernel and turns them into deliveries and snapshots.
 
 use crate::annotate::Annotator;
-use crate::cost::Turn;
 use crate::machine::{self, Meter};
-use crate::quantity::Sampling;
-use crate::recording;
-use crate::turns::{Turns, Windows};
-use rustix::thread::CapabilitySet;
+use crate::notes;
+use crate::orders::Order;
+use crate::sampling::Sampling;
+use crate::turns::{Turn, Turns, Windows};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
+use std::sync::mpsc::{Receiver, TryRecvError};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
-use wirelap_capture::{AttachError, Capture, CaptureError, MAX_BATCH};
+use wirelap_capture::{Capture, CaptureError, MAX_BATCH};
 use wirelap_correlate::{
-    Correlator, DeliverySink, Evidence, Group, Label, ProbeLoss, Snapshot, TracerCost,
+    Correlator, DeliverySink, Evidence, Group, ProbeLoss, Snapshot, TracerCost,
 };
 use wirelap_events::{Body, Cpu, Event, Nanos};
-use wirelap_process::Failure;
-use wirelap_process::remedy;
-use wirelap_process::rights;
 use wirelap_recording::Recorder;
-use wirelap_report::Hook;
 
 /// The longest wait for events before orders are looked at.
 const WAIT: Duration = Duration::from_millis(2);
@@ -38,78 +32,6 @@ const QUIET: Duration = Duration::from_millis(100);
 
 /// The end is not waited for longer than this.
 const DRAIN: Duration = Duration::from_secs(3);
-
-/// What will be attached once the probes are.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Later {
-    /// Nothing: the rights for it are given up.
-    #[default]
-    Nothing,
-    /// The probes of another tracer.
-    Another,
-}
-
-/// What is traced and how.
-#[derive(Clone, Debug, Default)]
-pub struct Settings {
-    /// What the kernel side does.
-    pub capture: wirelap_capture::Config,
-    /// Ports whose protocol the user knows.
-    pub decode: Vec<(u16, String)>,
-    /// What will be attached later.
-    pub later: Later,
-    /// The probes will be attached and detached by turns.
-    pub alternates: bool,
-    /// At the end, wait until no event comes any more.
-    pub drain: bool,
-    /// Publish snapshots while tracing.
-    pub publish: bool,
-}
-
-/// An order to the thread.
-#[derive(Debug)]
-enum Order {
-    Port(u16),
-    /// And whom to tell when it holds.
-    Label(Label, Sender<()>),
-    Begin(Sampling),
-    /// Attach and detach by turns of this length.
-    Alternate(Duration),
-    End,
-}
-
-/// Gives orders to a tracer's thread. A thread that has ended tells so by its findings, not here.
-#[derive(Clone, Debug)]
-pub struct Orders(Sender<Order>);
-
-impl Orders {
-    /// Follows a port too.
-    pub fn follow_port(&self, port: u16) {
-        self.give(Order::Port(port));
-    }
-
-    /// Names a row. Returns once the name holds: traffic from now on is in that row.
-    pub fn label(&self, label: Label) {
-        let (done, wait) = channel();
-        self.give(Order::Label(label, done));
-        // An error means that the thread has ended, which is told elsewhere.
-        let _ = wait.recv();
-    }
-
-    /// The workloads begin: from here on the tracer's cost counts, and events are sampled.
-    pub fn begin(&self, sampling: Sampling) {
-        self.give(Order::Begin(sampling));
-    }
-
-    /// From here on the probes are attached and detached by turns of this length.
-    pub fn alternate(&self, turn: Duration) {
-        self.give(Order::Alternate(turn));
-    }
-
-    fn give(&self, order: Order) {
-        let _ = self.0.send(order);
-    }
-}
 
 /// What came of it all.
 #[derive(Debug)]
@@ -128,161 +50,34 @@ pub struct Findings<S> {
     pub recorder: Option<Recorder>,
 }
 
-/// A running tracer. Dropping it detaches everything.
-pub struct Tracer<S> {
-    orders: Orders,
-    thread: Option<JoinHandle<Findings<S>>>,
-    latest: Arc<Mutex<Arc<Snapshot>>>,
-    hooks: Vec<Hook>,
-}
-
-impl<S: DeliverySink + Send + 'static> Tracer<S> {
-    /// Attaches the probes and starts the thread. All events are told to the recorder, too, if there is one.
-    ///
-    /// # Errors
-    /// This machine does not let us; the failure says what to do.
-    pub fn start(
-        settings: &Settings,
-        sink: S,
-        recorder: Option<Recorder>,
-    ) -> Result<Tracer<S>, Failure> {
-        let mut recorder = recorder;
-        rights::resume();
-        let attached = Capture::attach(&settings.capture);
-        let capture = attached.map_err(|error| {
-            // An empty one would be in the way of the next.
-            recorder.take().into_iter().for_each(Recorder::discard);
-            refused(&error)
-        })?;
-        let hooks = hooks(&capture);
-        let needed = capture.rights_still_needed(settings.alternates);
-        let config = wirelap_correlate::Config {
-            decode: settings.decode.clone(),
-            listening: crate::listening::ports(),
-            topics: recorder.is_some(),
-            wall: Some(crate::machine::wall_offset()),
-            ..wirelap_correlate::Config::default()
-        };
-        let latest = Arc::new(Mutex::new(Arc::new(Snapshot::default())));
-        let (orders, taken) = channel();
-        let work = Work {
-            capture,
-            correlator: Correlator::new(config),
-            sink,
-            recorder,
-            annotator: Annotator::default(),
-            orders: taken,
-            latest: Arc::clone(&latest),
-            meter: Meter::start(std::process::id()),
-            meters: HashMap::new(),
-            windows: None,
-            turns: None,
-            drain: settings.drain,
-            publish: settings.publish,
-        };
-        let thread = thread::Builder::new()
-            .name("capture".into())
-            .spawn(move || {
-                rights::keep(needed);
-                work.run()
-            })
-            .map_err(|error| {
-                Failure::Machine(format!("cannot start a thread: {}", remedy::with(&error)))
-            })?;
-        match settings.later {
-            Later::Nothing => rights::keep(CapabilitySet::empty()),
-            Later::Another => rights::rest(),
-        }
-        Ok(Tracer { orders: Orders(orders), thread: Some(thread), latest, hooks })
-    }
-
-    /// The hook that each observation is made with.
-    pub fn hooks(&self) -> &[Hook] {
-        &self.hooks
-    }
-
-    /// For whoever gives orders.
-    pub fn orders(&self) -> Orders {
-        self.orders.clone()
-    }
-
-    /// The newest published snapshot.
-    pub fn latest(&self) -> Arc<Snapshot> {
-        Arc::clone(&self.latest.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    /// Whether the thread has ended by itself: tracing failed.
-    pub fn has_ended(&self) -> bool {
-        self.thread.as_ref().is_none_or(JoinHandle::is_finished)
-    }
-
-    /// Takes in what is still on its way, detaches and hands everything out.
-    ///
-    /// # Errors
-    /// The thread panicked.
-    pub fn end(mut self) -> Result<Findings<S>, Failure> {
-        self.orders.give(Order::End);
-        let lost = || Failure::Measured("the tracer failed; this is a defect of wirelap".into());
-        self.thread.take().ok_or_else(lost)?.join().map_err(|_| lost())
-    }
-}
-
-impl<S> Drop for Tracer<S> {
-    fn drop(&mut self) {
-        self.orders.give(Order::End);
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
-        }
-    }
-}
-
-/// Why attaching failed, with the command that would work.
-fn refused(error: &AttachError) -> Failure {
-    match error {
-        AttachError::NoPrivileges { missing } => needs_root(missing),
-        other => Failure::Machine(other.to_string()),
-    }
-}
-
-/// The sentence for everyone who is not root, or is a root without some of its capabilities.
-pub fn needs_root(missing: &str) -> Failure {
-    Failure::Machine(if rustix::process::geteuid().is_root() {
-        format!(
-            "attaching probes needs {missing}, which this root does not have: run it with all of root's capabilities \
-             (a container: with --privileged)"
-        )
-    } else {
-        "attaching probes needs root (CAP_BPF, CAP_PERFMON, CAP_NET_ADMIN): run `sudo wirelap …`"
-            .into()
-    })
-}
-
-struct Work<S> {
-    capture: Capture,
-    correlator: Correlator,
-    sink: S,
-    recorder: Option<Recorder>,
-    annotator: Annotator,
-    orders: Receiver<Order>,
-    latest: Arc<Mutex<Arc<Snapshot>>>,
-    meter: Option<Meter>,
-    meters: HashMap<u32, Meter>,
-    windows: Option<Windows>,
-    turns: Option<Turns>,
-    drain: bool,
-    publish: bool,
+/// All that the thread has.
+pub struct Work<S> {
+    pub capture: Capture,
+    pub correlator: Correlator,
+    pub sink: S,
+    pub recorder: Option<Recorder>,
+    pub annotator: Annotator,
+    pub orders: Receiver<Order>,
+    pub latest: Arc<Mutex<Arc<Snapshot>>>,
+    pub meter: Option<Meter>,
+    pub meters: HashMap<u32, Meter>,
+    pub windows: Option<Windows>,
+    pub turns: Option<Turns>,
+    pub drain: bool,
+    pub publish: bool,
 }
 
 impl<S: DeliverySink> Work<S> {
-    fn run(mut self) -> Findings<S> {
+    /// Traces until it is told to end, or cannot go on.
+    pub fn run(mut self) -> Findings<S> {
         let error = self.trace().err().map(|error| error.to_string());
         let failed = self.recorder.as_ref().and_then(Recorder::failed);
         let unwritten =
-            failed.filter(|failed| !recording::has_enough(failed)).map(recording::unwritten_text);
+            failed.filter(|failed| !notes::has_enough(failed)).map(notes::unwritten_text);
         self.complete(None);
         let snapshot = self.snapshot();
         if let Some(recorder) = &mut self.recorder {
-            recording::note_end(recorder, snapshot.at);
+            notes::note_end(recorder, snapshot.at);
         }
         let evidence = self.correlator.evidence();
         let (sink, error, recorder) = (self.sink, error.or(unwritten), self.recorder);
@@ -335,7 +130,7 @@ impl<S: DeliverySink> Work<S> {
                 Ok(Order::Port(port)) => self.capture.add_port(port)?,
                 Ok(Order::Label(label, done)) => {
                     if let Some(recorder) = &mut self.recorder {
-                        recording::note_label(recorder, &label);
+                        notes::note_label(recorder, &label);
                     }
                     self.correlator.add_label(label);
                     let _ = done.send(());
@@ -473,14 +268,4 @@ fn meter_of(meters: &mut HashMap<u32, Meter>, pid: u32) -> Option<&mut Meter> {
     };
     meter.sample();
     Some(meter)
-}
-
-fn hooks(capture: &Capture) -> Vec<Hook> {
-    let chosen = capture.hooks().iter();
-    chosen
-        .map(|chosen| Hook {
-            observation: chosen.observation.to_string(),
-            hook: chosen.hook.as_ref().map(ToString::to_string),
-        })
-        .collect()
 }

@@ -193,6 +193,7 @@ fn label(text: &Value) -> Option<Label> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use wirelap_report::from_snapshot::run_report;
 
     #[test]
     fn a_label_is_read_as_it_was_written() {
@@ -216,7 +217,7 @@ mod tests {
         note_end(&mut recorder, Nanos(99));
         let report = RunReport {
             notes: vec!["a note".into()],
-            ..crate::live::seen(&wirelap_correlate::Snapshot::default())
+            ..run_report(&wirelap_correlate::Snapshot::default())
         };
         close(recorder, &report).unwrap();
 

@@ -1,8 +1,18 @@
 //! When the probes see, and when they do not: windows of sampling, and turns of a comparison.
 
-use crate::cost::Turn;
 use std::time::Duration;
 use wirelap_events::Nanos;
+
+/// Time in which the probes were attached, or were not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Turn {
+    /// It began.
+    pub from: Nanos,
+    /// It ended.
+    pub to: Nanos,
+    /// The probes were attached.
+    pub traced: bool,
+}
 
 /// Every so often, for a while.
 #[derive(Debug)]
