@@ -2,13 +2,13 @@
 
 use crate::json::Json;
 use crate::quantity;
-use crate::replay::{Nobody, Replay};
 use clap::Args;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use wirelap_process::Failure;
 use wirelap_process::Outputs;
 use wirelap_process::rights;
+use wirelap_replay::{Nobody, Replay};
 use wirelap_report::explain::{Options, pages};
 use wirelap_report::table;
 

@@ -3,7 +3,6 @@
 mod target;
 
 use crate::quantity;
-use crate::replay::{Follower, Read, Replay, shown};
 use clap::Args;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -16,6 +15,7 @@ use wirelap_process::Signals;
 use wirelap_process::catch_signals;
 use wirelap_process::output;
 use wirelap_process::rights;
+use wirelap_replay::{Follower, Read, Replay, shown};
 use wirelap_report::human;
 use wirelap_report::trace::{About, Totals, TraceWriter};
 

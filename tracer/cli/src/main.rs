@@ -4,11 +4,9 @@
 //! |---|---|
 //! | `args`, `quantity` | the command line |
 //! | `doctor`, `list`, `run`, `live`, `record`, `analyze`, `export`, `explain` | the subcommands |
-//! | `recording`, `replay`, `hosts` | what recordings say beside the events, how files are read, and two hosts' files together |
 //! | `catalogue` | the middlewares that can be run: one entry each |
 //! | `plan` → `trial` → `results` | a run: its trials in order, one of them, their outcomes pooled |
 //! | `cast`, `workload` | a middleware's processes, and a single one |
-//! | `tracer` | the thread that takes events out of the kernel |
 //! | `tally`, `compare` | what the deliveries add up to, and whether the workloads agree |
 
 // What comes from a file or a packet may be any number.
@@ -22,12 +20,10 @@ mod cast;
 mod catalogue;
 mod choice;
 mod compare;
-mod copy;
 mod cost;
 mod doctor;
 mod explain;
 mod export;
-mod hosts;
 mod json;
 mod list;
 mod live;
@@ -35,7 +31,6 @@ mod plan;
 mod progress;
 mod quantity;
 mod record;
-mod replay;
 mod results;
 mod run;
 mod tally;

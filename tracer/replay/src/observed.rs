@@ -6,7 +6,7 @@ use wirelap_events::{Body, Event, Nanos, Packet, PacketHook};
 /// Which observations are in the files at all.
 #[derive(Clone, Copy, Debug, Default)]
 #[allow(clippy::struct_excessive_bools)] // Kinds of events that do not depend on each other.
-pub(super) struct Seen {
+pub struct Seen {
     send: bool,
     xmit: bool,
     rx: bool,

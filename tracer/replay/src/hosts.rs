@@ -1,6 +1,6 @@
 //! Several captures: parts of one, or what several hosts saw of the same connections.
 
-use crate::replay::shown;
+use crate::open::shown;
 use std::path::{Path, PathBuf};
 use wirelap_correlate::Host;
 use wirelap_events::{Body, NetNs};

@@ -1,7 +1,9 @@
 //! What several hosts saw, read as one.
 
-use super::{Follower, ON_THE_WAY, Replay, open, shown, unread};
+use crate::follower::Follower;
 use crate::hosts::{self, Hosts};
+use crate::open::{open, shown, unread};
+use crate::replay::{ON_THE_WAY, Replay};
 use std::path::{Path, PathBuf};
 use wirelap_events::Nanos;
 use wirelap_process::Failure;
@@ -18,7 +20,7 @@ impl<F: Follower> Replay<F> {
     ///
     /// # Errors
     /// One cannot be read, messages cannot be found in it, or the follower cannot go on.
-    pub(super) fn several_hosts(
+    pub(crate) fn several_hosts(
         &mut self,
         paths: &[PathBuf],
         hosts: &Hosts,

@@ -1,93 +1,56 @@
-//! Recordings and captures, from their first entry to their last, through the same pipeline as what happens now.
-
-mod observed;
-mod together;
+//! Everything read so far.
 
 use crate::copy::Copy;
+use crate::follower::Follower;
 use crate::hosts;
-use observed::Seen;
-use std::collections::BTreeMap;
+use crate::observed::Seen;
+use crate::open::{open, shown, unread};
+use crate::report::{left_out, packets_only, report};
 use std::io;
 use std::path::{Path, PathBuf};
 use wirelap_correlate::{Config, Correlator, DeliverySink, Host, Snapshot};
-use wirelap_events::Saturate;
-use wirelap_events::{Delivery, Event, Nanos, Segment};
-use wirelap_process::Failure;
-use wirelap_process::Outputs;
+use wirelap_events::{Delivery, Nanos, Saturate};
+use wirelap_process::{Failure, Outputs};
 use wirelap_recording::hosts::Twice;
-use wirelap_recording::{Counts, Entry, Piece, Recording};
-use wirelap_report::from_snapshot::run_report;
-use wirelap_report::{HostClock, Process, RunReport, RunResult};
-use wirelap_session::environment;
+use wirelap_recording::{Entry, Piece, Recording};
+use wirelap_report::{HostClock, RunReport};
 use wirelap_session::notes::{self, Told};
 
 /// How long a packet may be on its way to another host.
-const ON_THE_WAY: Nanos = Nanos::from_millis(1_000);
+pub const ON_THE_WAY: Nanos = Nanos::from_millis(1_000);
 
-/// Follows what is read.
-pub trait Follower {
-    /// Whether it takes deliveries. Without that, topics are not kept either.
-    const DELIVERIES: bool;
+const NO_MESSAGES: &str = "has no payload, so that messages cannot be found again: its packets tell of them already, \
+                           as far as that was known while it was recorded";
 
-    /// The first file is open. `wall` leads from its events' clock to the wall clock, if they differ.
-    fn begin(&mut self, wall: Option<i64>);
-
-    /// An event comes in.
-    ///
-    /// # Errors
-    /// It cannot go on.
-    fn event(&mut self, event: &Event<'_>) -> Result<(), Failure>;
-
-    /// A delivery is complete.
-    ///
-    /// # Errors
-    /// It cannot go on.
-    fn delivery(&mut self, delivery: &Delivery, topic: Option<&[u8]>) -> Result<(), Failure>;
-}
-
-/// Everything that is of interest is in the report.
-pub struct Nobody;
-
-impl Follower for Nobody {
-    const DELIVERIES: bool = false;
-
-    fn begin(&mut self, _: Option<i64>) {}
-
-    fn event(&mut self, _: &Event<'_>) -> Result<(), Failure> {
-        Ok(())
-    }
-
-    fn delivery(&mut self, _: &Delivery, _: Option<&[u8]>) -> Result<(), Failure> {
-        Ok(())
-    }
-}
+const SEVERAL_HOSTS: &str =
+    "the files are of several hosts, and --annotate writes one: annotate each alone";
 
 /// Everything read so far.
 pub struct Replay<F> {
-    follower: F,
-    decode: Vec<(u16, String)>,
-    correlator: Option<Correlator>,
+    pub(crate) follower: F,
+    pub(crate) decode: Vec<(u16, String)>,
+    pub(crate) correlator: Option<Correlator>,
     /// Deliveries that the follower has not been given yet.
-    ready: Vec<Delivery>,
-    told: Told,
+    pub(crate) ready: Vec<Delivery>,
+    pub(crate) told: Told,
     /// What is read is written again.
-    copy: Option<Copy>,
-    keeps_topics: bool,
-    seen: Seen,
-    files: usize,
-    packets_only: bool,
+    pub(crate) copy: Option<Copy>,
+    pub(crate) keeps_topics: bool,
+    pub(crate) seen: Seen,
+    pub(crate) files: usize,
+    pub(crate) packets_only: bool,
     /// From the events' clock to the wall clock.
-    wall: Option<i64>,
+    pub(crate) wall: Option<i64>,
     /// Hosts whose addresses are known.
-    addresses: Vec<Host>,
+    pub(crate) addresses: Vec<Host>,
     /// How long a packet may be on its way to another host's capture.
-    hold: Option<Nanos>,
+    pub(crate) hold: Option<Nanos>,
     /// How the clocks of other hosts differ from the first one's.
-    clocks: Vec<HostClock>,
+    pub(crate) clocks: Vec<HostClock>,
     /// What the recorders of other hosts knew, by the host.
-    there: Vec<(u8, RunReport)>,
-    notes: Vec<String>,
-    is_damaged: bool,
+    pub(crate) there: Vec<(u8, RunReport)>,
+    pub(crate) notes: Vec<String>,
+    pub(crate) is_damaged: bool,
 }
 
 /// What was read.
@@ -207,7 +170,7 @@ impl<F: Follower> Replay<F> {
     }
 
     /// What a file has beside what was read.
-    fn closing(&mut self, shown: &str, recording: &Recording<impl io::Read>) {
+    pub(crate) fn closing(&mut self, shown: &str, recording: &Recording<impl io::Read>) {
         let problems = recording.problems();
         self.is_damaged |= !problems.is_empty();
         self.notes.extend(problems.first.iter().map(|problem| format!("{shown}, {problem}.")));
@@ -254,7 +217,7 @@ impl<F: Follower> Replay<F> {
         Ok(Read { follower: self.follower, snapshot, report, cut })
     }
 
-    fn take(&mut self, entry: &Entry<'_>, first: bool) -> Result<(), Failure> {
+    pub(crate) fn take(&mut self, entry: &Entry<'_>, first: bool) -> Result<(), Failure> {
         match entry {
             Entry::Event(event) => {
                 self.seen.add(event);
@@ -314,7 +277,7 @@ impl<F: Follower> Replay<F> {
     }
 
     /// Made when its settings are known: the notes at the front of a file come before its events.
-    fn correlator(&mut self) -> &mut Correlator {
+    pub(crate) fn correlator(&mut self) -> &mut Correlator {
         self.correlator.get_or_insert_with(|| {
             let mut decode = self.decode.clone();
             decode.extend(self.told.decode.iter().cloned());
@@ -332,104 +295,4 @@ impl<F: Follower> Replay<F> {
             })
         })
     }
-}
-
-/// A capture that begins to be read.
-fn open(path: &Path) -> Result<Recording<Box<dyn io::Read + Send>>, Failure> {
-    let bytes = wirelap_recording::open(path)
-        .map_err(|error| unread(path, &format!("cannot be read: {error}")))?;
-    Recording::new(bytes).map_err(|error| unread(path, &error))
-}
-
-fn unread(path: &Path, why: &dyn std::fmt::Display) -> Failure {
-    Failure::Usage(format!("{} {why}", shown(path)))
-}
-
-/// A file's name for people.
-pub fn shown(path: &Path) -> String {
-    if path == Path::new("-") { "stdin".into() } else { path.display().to_string() }
-}
-
-/// What the events say, with what only the recorder knew.
-fn report(snapshot: &Snapshot, told: Told, there: &[(u8, RunReport)]) -> RunReport {
-    let mut report = run_report(snapshot);
-    for (host, there) in there {
-        use_of_machine(&mut report, &there.results, Some(*host));
-    }
-    report.environment = told.environment.unwrap_or_else(|| environment::describe(0));
-    let Some(recorded) = told.report else {
-        if told.cut {
-            report.notes.push(NO_PAYLOAD.into());
-        }
-        return report;
-    };
-    report.environment = recorded.environment;
-    report.hooks = recorded.hooks;
-    report.scenario = recorded.scenario;
-    report.skipped = recorded.skipped;
-    report.partial = recorded.partial;
-    if told.cut {
-        report.results = recorded.results;
-        report.unknown = recorded.unknown;
-        report.notes = recorded.notes;
-        report.notes.push(
-            "The file has no payload: these are the results that were made while it was recorded."
-                .into(),
-        );
-    } else {
-        use_of_machine(&mut report, &recorded.results, None);
-    }
-    report
-}
-
-/// What only a host's recorder knew of its processes.
-fn use_of_machine(report: &mut RunReport, recorded: &[RunResult], host: Option<u8>) {
-    let used = recorded.iter().flat_map(|result| &result.processes);
-    let used: BTreeMap<u32, &Process> = used.map(|process| (process.pid, process)).collect();
-    let processes = report.results.iter_mut().flat_map(|result| &mut result.processes);
-    for process in processes.filter(|process| process.host == host) {
-        let Some(used) = used.get(&process.pid) else { continue };
-        process.cpu_share = used.cpu_share;
-        process.rss_bytes = used.rss_bytes;
-    }
-}
-
-const NO_MESSAGES: &str = "has no payload, so that messages cannot be found again: its packets tell of them already, \
-                           as far as that was known while it was recorded";
-
-const SEVERAL_HOSTS: &str =
-    "the files are of several hosts, and --annotate writes one: annotate each alone";
-
-const NO_PAYLOAD: &str = "The file has no payload and does not reach its end, where the results that were made \
-                          while it was recorded would be: messages cannot be found in it.";
-
-/// What a report on packets alone does not have.
-fn packets_only(report: &mut RunReport, is_of_several: bool) {
-    for result in &mut report.results {
-        // From the last packet to the read that it stands for.
-        result.segments.retain(|row| row.segment != Segment::Busy.name());
-    }
-    report.notes.push(if is_of_several {
-        "Packets alone: a message's time is from its first packet to its last, over all legs; one that was seen \
-         once takes none."
-            .into()
-    } else {
-        "Packets alone: a message's time is from its first packet to its last, over all legs; one that was seen \
-         once takes none. What is between its packet to the broker and the one from it is the dwell, with both ways \
-         if the broker is on another host."
-            .into()
-    });
-}
-
-/// Packets that are in no result, and why.
-fn left_out(file: &str, counts: Counts) -> Vec<String> {
-    let kinds = [
-        (counts.other, "neither TCP nor UDP"),
-        (counts.fragments, "later IP fragments, which have no ports"),
-        (counts.cut, "cut off in their headers (a longer snap length helps)"),
-        (counts.unknown_link, "behind link headers that wirelap does not read"),
-        (counts.unknown_records, "records of a later version of wirelap"),
-    ];
-    let kinds = kinds.into_iter().filter(|(count, _)| *count > 0);
-    kinds.map(|(count, what)| format!("{file}: {count} left out: {what}.")).collect()
 }
