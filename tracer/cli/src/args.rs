@@ -13,6 +13,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 use std::time::Duration;
 use wirelap_contract::{LinkTransport, Reliability, spec};
+use wirelap_experiment::{MAX_SEED, Measure, Request, Workloads};
 use wirelap_process::output;
 
 const EXAMPLES: &str = "\
@@ -195,9 +196,6 @@ pub struct TracerArgs {
     pub ring_size: u32,
 }
 
-/// Numbers beyond it are rounded by whoever reads JSON as JavaScript and jq do.
-pub const MAX_SEED: u64 = (1 << 53) - 1;
-
 /// `wirelap run`.
 #[derive(Clone, Debug, Args)]
 pub struct RunArgs {
@@ -287,6 +285,54 @@ pub struct RunArgs {
     /// The tracer.
     #[command(flatten, next_help_heading = "Tracer")]
     pub tracer: TracerArgs,
+}
+
+impl From<&WorkloadArgs> for Workloads {
+    fn from(args: &WorkloadArgs) -> Workloads {
+        Workloads {
+            broker: args.broker.clone(),
+            set: args.set.clone(),
+            qos: args.qos,
+            transport: args.transport,
+            reliability: args.reliability,
+            nodelay: args.nodelay,
+            port: args.port,
+            domain: args.domain,
+            interface: args.interface.clone(),
+            pin: args.pin.clone(),
+        }
+    }
+}
+
+impl From<&RunArgs> for Request {
+    fn from(args: &RunArgs) -> Request {
+        Request {
+            measure: match args.kind {
+                RunKind::Latency => Measure::Latency,
+                RunKind::Throughput => Measure::Throughput,
+            },
+            on: args.on.clone(),
+            payload: args.payload.clone(),
+            rate: args.rate,
+            messages: args.messages,
+            duration: args.duration,
+            warmup: args.warmup,
+            warmup_time: args.warmup_time,
+            repeat: args.repeat,
+            seed: args.seed,
+            sample: args.sample,
+            truth_check: match args.truth_check {
+                TruthCheck::Auto => wirelap_experiment::TruthCheck::Auto,
+                TruthCheck::On => wirelap_experiment::TruthCheck::On,
+                TruthCheck::Off => wirelap_experiment::TruthCheck::Off,
+            },
+            measure_cost: args.measure_cost,
+            recording: args.pcapng.clone(),
+            workloads: Workloads::from(&args.workload),
+            snap_bytes: args.tracer.snap,
+            ring_bytes: args.tracer.ring_size,
+        }
+    }
 }
 
 /// `wirelap live`.

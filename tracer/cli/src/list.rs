@@ -1,11 +1,10 @@
 //! `wirelap list`: what can be run here, with which brokers and settings, and how to get the rest.
 
 use crate::args::ListArgs;
-use crate::catalogue::Catalogue;
-use crate::workload::Shop;
 use std::process::ExitCode;
 use std::sync::Arc;
 use wirelap_contract::{About, Availability};
+use wirelap_experiment::{Catalogue, Installation};
 use wirelap_process::Failure;
 use wirelap_process::output;
 use wirelap_process::steward::{Duty, Steward};
@@ -16,7 +15,10 @@ use wirelap_report::grid::{Align, hang, lay_out};
 /// # Errors
 /// The workloads' program is missing, or stdout cannot be written.
 pub fn run(args: &ListArgs) -> Result<ExitCode, Failure> {
-    let catalogue = Catalogue::ask(&Shop::open(Steward::start(Duty::Workloads)?, &args.programs)?)?;
+    let catalogue = Catalogue::ask(&Installation::open(
+        Steward::start(Duty::Workloads)?,
+        &args.programs.variables(),
+    )?)?;
     let all: Vec<&About> = catalogue.all().iter().map(Arc::as_ref).collect();
     if args.json {
         output::json_to_stdout(&all)?;

@@ -1,12 +1,7 @@
 //! `wirelap live`: watch what runs here, with workloads of our own beside it if asked for.
 
-use crate::args::{LiveArgs, WorkloadArgs};
-use crate::cast::Cast;
-use crate::catalogue::Catalogue;
-use crate::choice::{self, Choice, Choices};
+use crate::args::LiveArgs;
 use crate::json::Json;
-use crate::plan::{self, Pacing, Trial};
-use crate::workload::{Shop, Trouble};
 use std::cell::RefCell;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
@@ -15,6 +10,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use wirelap_correlate::Snapshot;
 use wirelap_events::{Delivery, Pid};
+use wirelap_experiment::{
+    Catalogue, Choice, Choices, Deployment, Installation, Pacing, Trial, Trouble, Workloads,
+    check_workloads, choose, random_domain, unique,
+};
 use wirelap_process::Failure;
 use wirelap_process::Outputs;
 use wirelap_process::Signals;
@@ -51,13 +50,13 @@ pub fn run(args: &LiveArgs) -> Result<ExitCode, Failure> {
     let json = Json::open(args.json.as_deref(), &outputs)?;
     args.pcapng.as_deref().map_or(Ok(()), |path| outputs.allow(path, false))?;
     preflight()?;
-    let shop = match &steward {
+    let installation = match &steward {
         Some(steward) if !args.on.is_empty() => {
-            Some(Shop::open(Arc::clone(steward), &args.workload.programs)?)
+            Some(Installation::open(Arc::clone(steward), &args.workload.programs.variables())?)
         }
         _ => None,
     };
-    let (trials, skipped) = trials(args, shop.as_ref())?;
+    let (trials, skipped) = trials(args, installation.as_ref())?;
     outputs.seal()?;
     rights::confine_tracer();
     let signals = catch_signals()?;
@@ -65,22 +64,24 @@ pub fn run(args: &LiveArgs) -> Result<ExitCode, Failure> {
     let recorder = recorder(args, &outputs, &environment)?;
     let tracer = Tracer::start(&settings(args), (|_| {}) as Discard, recorder)?;
     let hooks = tracer.hooks().to_vec();
-    let mut casts = Vec::new();
-    if let Some(shop) = &shop {
-        casts =
-            trials.iter().map(|trial| Cast::new(trial, shop, &signals, tracer.orders())).collect();
+    let mut deployments = Vec::new();
+    if let Some(installation) = &installation {
+        deployments = trials
+            .iter()
+            .map(|trial| Deployment::new(trial, installation, &signals, tracer.orders()))
+            .collect();
     }
-    let troubled = start(&mut casts).and_then(|()| {
+    let troubled = start(&mut deployments).and_then(|()| {
         tracer.orders().begin(Sampling::Off);
-        watch(args, &tracer, &mut casts, &signals)
+        watch(args, &tracer, &mut deployments, &signals)
     });
-    for cast in &mut casts {
-        cast.crew.stop();
+    for deployment in &mut deployments {
+        deployment.group.stop();
     }
     let Findings { snapshot, error, recorder, .. } = tracer.end()?;
     let report = RunReport {
         hooks,
-        environment: told(environment, &casts),
+        environment: told(environment, &deployments),
         skipped,
         ..report(args, &snapshot, troubled.is_err() || error.is_some())
     };
@@ -130,9 +131,12 @@ fn recorder(
 }
 
 /// The workloads that `--on` starts.
-fn trials(args: &LiveArgs, shop: Option<&Shop>) -> Result<(Vec<Trial>, Vec<Skipped>), Failure> {
-    let told = &args.workload;
-    let Some(shop) = shop else {
+fn trials(
+    args: &LiveArgs,
+    installation: Option<&Installation>,
+) -> Result<(Vec<Trial>, Vec<Skipped>), Failure> {
+    let told = &Workloads::from(&args.workload);
+    let Some(installation) = installation else {
         if told.broker.is_empty() && told.set.is_empty() {
             return Ok((Vec::new(), Vec::new()));
         }
@@ -141,17 +145,17 @@ fn trials(args: &LiveArgs, shop: Option<&Shop>) -> Result<(Vec<Trial>, Vec<Skipp
         ));
     };
     let Choices { chosen, skipped } =
-        choice::choose(&Catalogue::ask(shop)?, &args.on, told, Pacing::Rate(args.rate))?;
+        choose(&Catalogue::ask(installation)?, &args.on, told, Pacing::Rate(args.rate))?;
     if told.port != 0 && chosen.len() > 1 {
         return Err(Failure::Usage(
             "one --port is not enough for several middlewares at once: leave it away".into(),
         ));
     }
-    plan::check_workload(told, &chosen, &[args.payload])?;
+    check_workloads(told, &chosen, &[args.payload])?;
     Ok((chosen.into_iter().map(|choice| trial(args, told, choice)).collect(), skipped))
 }
 
-fn trial(args: &LiveArgs, told: &WorkloadArgs, Choice { about, broker }: Choice) -> Trial {
+fn trial(args: &LiveArgs, told: &Workloads, Choice { about, broker }: Choice) -> Trial {
     Trial {
         about,
         broker,
@@ -164,8 +168,8 @@ fn trial(args: &LiveArgs, told: &WorkloadArgs, Choice { about, broker }: Choice)
         warmup_time: Duration::ZERO,
         sampling: Sampling::Off,
         truth: false,
-        workload: told.clone(),
-        domain: told.domain.unwrap_or_else(plan::random_domain),
+        workloads: told.clone(),
+        domain: told.domain.unwrap_or_else(random_domain),
     }
 }
 
@@ -193,9 +197,9 @@ fn settings(args: &LiveArgs) -> Settings {
     }
 }
 
-fn start(casts: &mut [Cast<'_>]) -> Result<(), Trouble> {
-    casts.iter_mut().try_for_each(Cast::assemble)?;
-    casts.iter_mut().for_each(Cast::go);
+fn start(deployments: &mut [Deployment<'_>]) -> Result<(), Trouble> {
+    deployments.iter_mut().try_for_each(Deployment::assemble)?;
+    deployments.iter_mut().for_each(Deployment::go);
     Ok(())
 }
 
@@ -203,15 +207,16 @@ fn start(casts: &mut [Cast<'_>]) -> Result<(), Trouble> {
 fn watch(
     args: &LiveArgs,
     tracer: &Tracer<Discard>,
-    casts: &mut [Cast<'_>],
+    deployments: &mut [Deployment<'_>],
     signals: &Signals,
 ) -> Result<(), Trouble> {
     let end = args.duration.and_then(|time| Instant::now().checked_add(time));
-    let watched = RefCell::new((casts, None));
+    let watched = RefCell::new((deployments, None));
     let should_stop = || {
-        let (casts, trouble) = &mut *watched.borrow_mut();
+        let (deployments, trouble) = &mut *watched.borrow_mut();
         if trouble.is_none() {
-            *trouble = casts.iter_mut().find_map(|cast| cast.crew.listen().err());
+            *trouble =
+                deployments.iter_mut().find_map(|deployment| deployment.group.listen().err());
         }
         let over = end.is_some_and(|end| Instant::now() >= end);
         over || trouble.is_some() || signals.caught().is_some() || tracer.has_ended()
@@ -258,11 +263,11 @@ fn lines(
     Ok(())
 }
 
-fn told(mut environment: Environment, casts: &[Cast<'_>]) -> Environment {
-    for cast in casts {
-        let (versions, settings) = cast.told();
-        environment.versions.insert(cast.name().to_owned(), versions);
-        environment.settings.insert(cast.name().to_owned(), settings);
+fn told(mut environment: Environment, deployments: &[Deployment<'_>]) -> Environment {
+    for deployment in deployments {
+        let (versions, settings) = deployment.told();
+        environment.versions.insert(deployment.name().to_owned(), versions);
+        environment.settings.insert(deployment.name().to_owned(), settings);
     }
     environment
 }
@@ -273,7 +278,7 @@ fn report(args: &LiveArgs, snapshot: &Snapshot, partial: bool) -> RunReport {
     RunReport {
         partial,
         scenario: Scenario {
-            middlewares: plan::unique(&args.on),
+            middlewares: unique(&args.on),
             payload_bytes: if ours { vec![args.payload as u64] } else { vec![] },
             rate_msg_per_s: ours.then_some(args.rate),
             ..seen.scenario

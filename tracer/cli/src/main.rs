@@ -2,12 +2,9 @@
 //!
 //! | module | what |
 //! |---|---|
-//! | `args`, `quantity` | the command line |
+//! | `args`, `quantity` | the command line, and its conversion into what the crates below are asked |
 //! | `doctor`, `list`, `run`, `live`, `record`, `analyze`, `export`, `explain` | the subcommands |
-//! | `catalogue` | the middlewares that can be run: one entry each |
-//! | `plan` → `trial` → `results` | a run: its trials in order, one of them, their outcomes pooled |
-//! | `cast`, `workload` | a middleware's processes, and a single one |
-//! | `tally`, `compare` | what the deliveries add up to, and whether the workloads agree |
+//! | `json` | `--json` |
 
 // What comes from a file or a packet may be any number.
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects, clippy::disallowed_methods))]
@@ -16,26 +13,15 @@
 
 mod analyze;
 mod args;
-mod cast;
-mod catalogue;
-mod choice;
-mod compare;
-mod cost;
 mod doctor;
 mod explain;
 mod export;
 mod json;
 mod list;
 mod live;
-mod plan;
-mod progress;
 mod quantity;
 mod record;
-mod results;
 mod run;
-mod tally;
-mod trial;
-mod workload;
 
 use args::{Cli, Command};
 use clap::CommandFactory;

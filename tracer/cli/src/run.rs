@@ -1,29 +1,14 @@
 //! `wirelap run`: one trial after the other, then a table and JSON.
 
-use crate::args::{RunArgs, RunKind, TracerArgs};
-use crate::catalogue::Catalogue;
-use crate::cost;
+use crate::args::RunArgs;
 use crate::json::Json;
-use crate::plan::{self, Pacing, Plan, Trial};
-use crate::progress::Progress;
-use crate::results;
-use crate::trial::{self, Context, Outcome};
-use crate::workload::Shop;
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
-use wirelap_capture::Datagrams;
-use wirelap_contract::LinkTransport;
-use wirelap_events::Pid;
-use wirelap_process::Failure;
-use wirelap_process::Outputs;
-use wirelap_process::Signals;
-use wirelap_process::catch_signals;
-use wirelap_process::rights;
+use wirelap_experiment::{Catalogue, Ended, Installation, Request, plan, run as run_all};
 use wirelap_process::steward::{Duty, Steward};
-use wirelap_report::{Environment, Kind, Reliability, RunReport, RunResult, Scenario, table};
-use wirelap_session::environment;
-use wirelap_session::{Later, Settings, preflight, ring_bytes};
+use wirelap_process::{Failure, Outputs, catch_signals, rights};
+use wirelap_report::{RunReport, table};
+use wirelap_session::{environment, preflight};
 
 /// Runs everything and reports.
 ///
@@ -34,8 +19,9 @@ pub fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
     let outputs = Outputs::new(args.force, Some(Arc::clone(&steward)));
     let json = Json::open(args.json.as_deref(), &outputs)?;
     preflight()?;
-    let shop = Shop::open(Arc::clone(&steward), &args.workload.programs)?;
-    let plan = plan::plan(args, &Catalogue::ask(&shop)?)?;
+    let request = Request::from(args);
+    let installation = Installation::open(steward, &args.workload.programs.variables())?;
+    let plan = plan(&request, &Catalogue::ask(&installation)?)?;
     if let Some(path) = &args.pcapng {
         outputs.allow(path, plan.trials.len() > 1)?;
     }
@@ -43,266 +29,14 @@ pub fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
     rights::confine_tracer();
     let signals = catch_signals()?;
     let environment = environment::describe(plan.seed);
-    let Measured { outcomes, failure } =
-        measure(args, &plan, &shop, &outputs, &signals, &environment);
-    let failure = match failure {
-        Some(failure) if outcomes.is_empty() => return Err(failure),
-        failure => failure,
-    };
-    let mut report = report(args, &plan, environment, &outcomes);
-    if let Some(failure) = &failure {
-        let (ran, planned) = (outcomes.len(), plan.trials.len());
-        report.notes.push(format!("ended after {ran} of {planned} trials: {failure}"));
-    }
+    let Ended { report, failures } =
+        run_all(&request, &plan, &installation, &outputs, &signals, environment)?;
     let written = json.write(&report, &told(&report, args.explain));
-    let complaint = verdict(&outcomes, plan.trials.len()).or_else(|| distrust(&report));
-    let failures = [failure, complaint.map(Failure::Measured), written.err()];
-    Failure::all(failures.into_iter().flatten()).map_or(Ok(ExitCode::SUCCESS), Err)
-}
-
-/// The trials that were run, and why there are no more of them.
-struct Measured {
-    outcomes: Vec<Outcome>,
-    failure: Option<Failure>,
+    let failures = failures.into_iter().chain(written.err());
+    Failure::all(failures).map_or(Ok(ExitCode::SUCCESS), Err)
 }
 
 /// The report for people: the table with a few lines on each result, or with a page.
 fn told(report: &RunReport, explain: bool) -> String {
     if explain { table::explained(report) } else { table::render(report) }
-}
-
-fn measure(
-    args: &RunArgs,
-    plan: &Plan,
-    shop: &Shop,
-    outputs: &Outputs,
-    signals: &Signals,
-    environment: &Environment,
-) -> Measured {
-    let progress = Progress::new(plan.trials.len());
-    let (mut outcomes, mut failure) = (Vec::new(), None);
-    for (number, trial) in (1..).zip(&plan.trials) {
-        progress.begin(number, &trial.title());
-        let is_measured = args.measure_cost && trial.repetition == 1;
-        let is_last = number == plan.trials.len();
-        let later = if is_last && !is_measured { Later::Nothing } else { Later::Another };
-        let context = Context {
-            shop,
-            outputs,
-            signals,
-            settings: settings(&args.tracer, trial, later),
-            progress: &progress,
-            pcapng: pcapng(args, plan.trials.len(), number),
-            environment,
-            turns: None,
-        };
-        let mut outcome = match trial::run(&context, trial) {
-            Ok(outcome) => outcome,
-            Err(failed) => {
-                failure = Some(failed);
-                break;
-            }
-        };
-        if is_measured {
-            let later = if is_last { Later::Nothing } else { Later::Another };
-            match cost::measure(&context, &outcome, later) {
-                Ok(slowdown) => outcome.slowdown = slowdown,
-                Err(failed) => failure = Some(failed),
-            }
-        }
-        let stop = outcome.interrupted.is_some() || failure.is_some();
-        outcomes.push(outcome);
-        if stop {
-            break;
-        }
-    }
-    Measured { outcomes, failure }
-}
-
-/// The recording of trial `number`: several trials have a file each.
-fn pcapng(args: &RunArgs, trials: usize, number: usize) -> Option<PathBuf> {
-    let path = args.pcapng.as_ref()?;
-    Some(if trials > 1 { wirelap_recording::numbered(path, number as u64) } else { path.clone() })
-}
-
-/// What the tracer of a trial is told: our own children and their ports, nothing else.
-fn settings(args: &TracerArgs, trial: &Trial, later: Later) -> Settings {
-    Settings {
-        capture: wirelap_capture::Config {
-            pids: vec![Pid(std::process::id())],
-            snap_bytes: args.snap.min(65_536),
-            ring_bytes: ring_bytes(args.ring_size),
-            datagrams: match trial.transport() {
-                Some(LinkTransport::Udp) => Datagrams::Always,
-                Some(LinkTransport::Tcp) | None => Datagrams::Never,
-            },
-            ..wirelap_capture::Config::default()
-        },
-        decode: Vec::new(),
-        later,
-        alternates: false,
-        drain: true,
-        publish: false,
-    }
-}
-
-fn report(
-    args: &RunArgs,
-    plan: &Plan,
-    mut environment: Environment,
-    outcomes: &[Outcome],
-) -> RunReport {
-    for outcome in outcomes {
-        let name = outcome.trial.name();
-        let versions = environment.versions.entry(name.to_owned()).or_default();
-        versions.extend(outcome.versions.clone());
-        let settings = environment.settings.entry(name.to_owned()).or_default();
-        settings.extend(outcome.settings.clone());
-    }
-    let sizes = plan::unique(&args.payload);
-    let order: Vec<_> = plan
-        .middlewares
-        .iter()
-        .flat_map(|name| sizes.iter().map(move |&size| (name.clone(), size)))
-        .collect();
-    let done = outcomes.iter().filter(|outcome| !results::is_partial(outcome)).count();
-    let results = results::pool(outcomes, &order);
-    RunReport {
-        schema: wirelap_report::run::RUN_SCHEMA.to_owned(),
-        partial: done < plan.trials.len() || results.iter().any(|result| result.partial),
-        environment,
-        scenario: scenario(args, plan),
-        results,
-        hooks: outcomes.first().map(|outcome| outcome.hooks.clone()).unwrap_or_default(),
-        skipped: plan.skipped.clone(),
-        notes: notes(outcomes, plan.trials.len()),
-        unknown: wirelap_report::Unknown::default(),
-    }
-}
-
-fn scenario(args: &RunArgs, plan: &Plan) -> Scenario {
-    let first = &plan.trials[0];
-    let roles = ["sender", "receiver", "broker"];
-    let pin = match args.workload.pin.as_slice() {
-        [only] => roles.iter().map(|role| ((*role).to_owned(), *only)).collect(),
-        cpus => roles.iter().zip(cpus).map(|(role, cpu)| ((*role).to_owned(), *cpu)).collect(),
-    };
-    Scenario {
-        kind: match args.kind {
-            RunKind::Latency => Kind::Latency,
-            RunKind::Throughput => Kind::Throughput,
-        },
-        pacing: match first.pacing {
-            Pacing::PingPong => wirelap_report::Pacing::PingPong,
-            Pacing::Rate(_) => wirelap_report::Pacing::Rate,
-            Pacing::BackToBack => wirelap_report::Pacing::BackToBack,
-        },
-        middlewares: plan.middlewares.clone(),
-        payload_bytes: plan::unique(&args.payload).iter().map(|&size| size as u64).collect(),
-        rate_msg_per_s: args.rate,
-        messages: first.messages,
-        duration_s: first.duration.map(|time| time.as_secs_f64()),
-        warmup: args.warmup,
-        repeat: args.repeat,
-        pin,
-        order: plan.trials.iter().map(Trial::title).collect(),
-    }
-}
-
-fn notes(outcomes: &[Outcome], planned: usize) -> Vec<String> {
-    let mut notes = Vec::new();
-    if let Some(signal) = outcomes.iter().find_map(|outcome| outcome.interrupted) {
-        let reached = outcomes.len();
-        notes.push(format!("stopped by {signal} in trial {reached} of {planned}"));
-    }
-    notes
-}
-
-/// What went wrong, in one sentence.
-fn verdict(outcomes: &[Outcome], planned: usize) -> Option<String> {
-    let failed: Vec<&Outcome> = outcomes.iter().filter(|outcome| outcome.error.is_some()).collect();
-    if let Some(first) = failed.first() {
-        let error = first.error.as_deref().unwrap_or_default();
-        let also = match failed.len() {
-            1 => String::new(),
-            n => format!(" ({n} of {planned} trials failed)"),
-        };
-        return Some(format!("{}: {error}{also}", first.trial.title()));
-    }
-    let signal = outcomes.iter().find_map(|outcome| outcome.interrupted)?;
-    Some(format!("stopped by {signal}; the results are partial"))
-}
-
-/// Which results cannot be used, or are of less than half of what was sent, in one sentence.
-fn distrust(report: &RunReport) -> Option<String> {
-    let complaint = |result: &RunResult| {
-        let unusable = result.trust.verdict == Reliability::Unusable;
-        let mostly_undelivered = result.is_mostly_undelivered();
-        let reason = result.trust.reasons.iter().find(|reason| {
-            if unusable {
-                reason.verdict == Reliability::Unusable
-            } else {
-                reason.kind == "undelivered"
-            }
-        })?;
-        let name = format!("{}, {} B", table::label(result), result.payload_bytes);
-        match (unusable, mostly_undelivered) {
-            (true, _) => Some(format!("the result of {name} is not to be used: {}", reason.text)),
-            (false, true) => Some(format!("{name}: {}", reason.text)),
-            (false, false) => None,
-        }
-    };
-    let complaints: Vec<String> = report.results.iter().filter_map(complaint).collect();
-    let first = complaints.first()?;
-    Some(match complaints.len() {
-        1 => first.clone(),
-        n => format!("{first} ({n} of {} results)", report.results.len()),
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use wirelap_report::from_snapshot::run_report;
-    use wirelap_report::{Messages, Overhead, Repetition, Trust};
-
-    fn report_of(change: impl FnOnce(&mut RunResult)) -> RunReport {
-        let mut result = RunResult {
-            middleware: "tcp".into(),
-            payload_bytes: 64,
-            messages: Messages {
-                sent: 1000,
-                delivered: 1000,
-                matched: 1000,
-                ..Messages::default()
-            },
-            overhead: Overhead { packets: 2000, ..Overhead::default() },
-            trust: Trust { events: 10_000, window_share: 1.0, ..Trust::default() },
-            repetitions: vec![Repetition::default()],
-            ..RunResult::default()
-        };
-        change(&mut result);
-        result.judge();
-        RunReport { results: vec![result], ..run_report(&wirelap_correlate::Snapshot::default()) }
-    }
-
-    #[test]
-    fn what_cannot_be_used_and_what_was_not_delivered_fail_a_run() {
-        assert_eq!(distrust(&report_of(|_| {})), None);
-        let lossy = report_of(|result| {
-            result.trust.events_lost.insert("rx".into(), 13_000);
-        });
-        let complaint = distrust(&lossy).unwrap_or_default();
-        assert!(
-            complaint.starts_with("the result of tcp, 64 B is not to be used: 13,000 of 23,000")
-        );
-        let half = |delivered| {
-            distrust(&report_of(|result| {
-                (result.messages.delivered, result.messages.matched) = (delivered, delivered);
-            }))
-        };
-        assert_eq!(half(500), None, "half of it was");
-        let complaint = half(499).unwrap_or_default();
-        assert!(complaint.starts_with("tcp, 64 B: 501 of 1,000 messages were never delivered"));
-    }
 }

@@ -1,11 +1,12 @@
 //! One trial: start, measure, stop, whatever happens in between.
 
-use crate::cast::{Cast, Part};
-use crate::compare::{self, Records};
-use crate::plan::{Pacing, Trial};
+use crate::deployment::{Deployment, Part};
+use crate::ground_truth::{self, Records};
+use crate::pacing::Pacing;
+use crate::processes::{Installation, Trouble};
 use crate::progress::Progress;
 use crate::tally::Tally;
-use crate::workload::{Shop, Trouble};
+use crate::trial::Trial;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -43,7 +44,7 @@ const LOOK: Duration = Duration::from_millis(100);
 #[derive(Clone)]
 pub struct Context<'a> {
     /// The workloads' program and folder.
-    pub shop: &'a Shop,
+    pub installation: &'a Installation,
     /// Who creates files.
     pub outputs: &'a Outputs,
     /// The user's wish to stop.
@@ -53,7 +54,7 @@ pub struct Context<'a> {
     /// What the user sees meanwhile.
     pub progress: &'a Progress,
     /// Where its events go, too.
-    pub pcapng: Option<PathBuf>,
+    pub recording: Option<PathBuf>,
     /// The machine, for the recording.
     pub environment: &'a Environment,
     /// The probes are attached and detached by turns of this length.
@@ -63,7 +64,7 @@ pub struct Context<'a> {
 impl Context<'_> {
     /// The trial's recording. Payload is kept: it is the workloads' own.
     fn recorder(&self) -> Result<Option<Recorder>, Failure> {
-        let Some(path) = &self.pcapng else { return Ok(None) };
+        let Some(path) = &self.recording else { return Ok(None) };
         let settings = wirelap_recording::Settings { payload: true, ..Default::default() };
         let rotation = Rotation::default();
         notes::create(self.outputs, path, settings, rotation, self.environment, &[]).map(Some)
@@ -124,12 +125,13 @@ pub fn run(context: &Context<'_>, trial: &Trial) -> Result<Outcome, Failure> {
     let settings = Settings { alternates: context.turns.is_some(), ..context.settings.clone() };
     let tracer = Tracer::start(&settings, tally, recorder)?;
     let hooks = tracer.hooks().to_vec();
-    let mut cast = Cast::new(trial, context.shop, context.signals, tracer.orders());
-    let trouble = play(context, trial, &tracer, &mut cast, &counted).err();
-    cast.look();
-    cast.crew.stop();
+    let mut deployment =
+        Deployment::new(trial, context.installation, context.signals, tracer.orders());
+    let trouble = play(context, trial, &tracer, &mut deployment, &counted).err();
+    deployment.look();
+    deployment.group.stop();
     let findings = tracer.end()?;
-    finish(context, trial, &cast, findings, hooks, trouble)
+    finish(context, trial, &deployment, findings, hooks, trouble)
 }
 
 /// How a trial's messages are told from others.
@@ -147,12 +149,12 @@ fn play(
     context: &Context<'_>,
     trial: &Trial,
     tracer: &Tracer<Tally>,
-    cast: &mut Cast<'_>,
+    deployment: &mut Deployment<'_>,
     counted: &AtomicU64,
 ) -> Result<(), Trouble> {
-    cast.assemble()?;
+    deployment.assemble()?;
     tracer.orders().begin(trial.sampling);
-    cast.go();
+    deployment.go();
     if let Some(turn) = context.turns {
         tracer.orders().alternate(turn);
     }
@@ -160,8 +162,8 @@ fn play(
     let mut patience = Patience::new(trial);
     let late = trial.duration.map(|time| Instant::now() + trial.warmup_time + time + OVERTIME);
     loop {
-        cast.crew.listen()?;
-        if cast.sender_done().is_none() && late.is_some_and(|late| Instant::now() >= late) {
+        deployment.group.listen()?;
+        if deployment.sender_done().is_none() && late.is_some_and(|late| Instant::now() >= late) {
             let seconds = OVERTIME.as_secs();
             let text = format!("the sender had not ended {seconds} s after its time was over");
             return Err(Failure::Measured(text).into());
@@ -172,10 +174,10 @@ fn play(
         let count = counted.load(Ordering::Relaxed);
         if looked.elapsed() >= LOOK {
             looked = Instant::now();
-            cast.look();
+            deployment.look();
             context.progress.messages(count);
         }
-        if patience.is_over(cast, count) {
+        if patience.is_over(deployment, count) {
             return Ok(());
         }
     }
@@ -203,13 +205,13 @@ impl Patience {
     }
 
     /// `count` deliveries have been seen so far.
-    fn is_over(&mut self, cast: &Cast<'_>, count: u64) -> bool {
-        let Some(done) = cast.sender_done() else {
+    fn is_over(&mut self, deployment: &Deployment<'_>, count: u64) -> bool {
+        let Some(done) = deployment.sender_done() else {
             self.moved = Instant::now();
             return false;
         };
         let sent = *self.sent.get_or_insert_with(Instant::now);
-        if self.ping_pong || cast.is_receiver_done() || sent.elapsed() > BACKLOG {
+        if self.ping_pong || deployment.is_receiver_done() || sent.elapsed() > BACKLOG {
             return true;
         }
         if count != std::mem::replace(&mut self.count, count) {
@@ -225,7 +227,7 @@ impl Patience {
 fn finish(
     context: &Context<'_>,
     trial: &Trial,
-    cast: &Cast<'_>,
+    deployment: &Deployment<'_>,
     findings: Findings<Tally>,
     hooks: Vec<Hook>,
     trouble: Option<Trouble>,
@@ -238,13 +240,13 @@ fn finish(
         Some(Trouble::Failed(Failure::Measured(what))) => (None, Some(what)),
         Some(Trouble::Failed(failure)) => return Err(failure),
     };
-    let (records, unread) = match read_records(trial, cast) {
+    let (records, unread) = match read_records(trial, deployment) {
         Ok(records) => (records, None),
         Err(error) => (None, Some(error)),
     };
     let truth =
-        records.as_ref().map(|records| compare::compare(&mut tally, &mut evidence, records));
-    let (versions, settings) = cast.told();
+        records.as_ref().map(|records| ground_truth::compare(&mut tally, &mut evidence, records));
+    let (versions, settings) = deployment.told();
     // What was measured is there, whatever became of its recording.
     let unrecorded = recorder.and_then(|recorder| {
         let report = context.recorded(&snapshot, &hooks);
@@ -258,7 +260,7 @@ fn finish(
         snapshot,
         evidence,
         hooks,
-        parts: cast.parts(),
+        parts: deployment.parts(),
         records,
         truth,
         versions,
@@ -279,12 +281,12 @@ fn own(trial: &Trial, rows: &[(String, Evidence)]) -> Evidence {
     sum
 }
 
-fn read_records(trial: &Trial, cast: &Cast<'_>) -> Result<Option<Records>, String> {
+fn read_records(trial: &Trial, deployment: &Deployment<'_>) -> Result<Option<Records>, String> {
     if !trial.truth {
         return Ok(None);
     }
     // One that never got ready has none.
-    let ready = cast.crew.children().iter().filter(|child| child.ready.is_some());
+    let ready = deployment.group.children().iter().filter(|child| child.ready.is_some());
     let files = ready.filter_map(|child| child.truth.as_ref());
     Records::read(files).map(Some)
 }

@@ -3,9 +3,10 @@
 //! Its processes live through all turns, so that where they run and what is in their caches is the same for
 //! both sides; and its messages are in no other figure.
 
-use crate::compare::Records;
-use crate::plan::{Pacing, Trial};
-use crate::trial::{self, Context, Outcome};
+use crate::ground_truth::Records;
+use crate::measure::{self, Context, Outcome};
+use crate::pacing::Pacing;
+use crate::trial::Trial;
 use std::time::Duration;
 use wirelap_contract::Kind;
 use wirelap_events::Total;
@@ -47,8 +48,8 @@ pub fn measure(
 ) -> Result<Option<Slowdown>, Failure> {
     let Some(trial) = trial(ran) else { return Ok(None) };
     let settings = Settings { later, ..context.settings.clone() };
-    let context = Context { turns: Some(TURN), pcapng: None, settings, ..context.clone() };
-    let outcome = trial::run(&context, &trial)?;
+    let context = Context { turns: Some(TURN), recording: None, settings, ..context.clone() };
+    let outcome = measure::run(&context, &trial)?;
     let seed = trial.domain.into();
     Ok(outcome.records.as_ref().and_then(|records| slowdown(records, &outcome.turns, seed)))
 }

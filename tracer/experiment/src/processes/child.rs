@@ -1,6 +1,6 @@
 //! One workload process: started, heard, stopped.
 
-use super::{Shop, not_started};
+use super::installation::{Installation, not_started};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::collections::VecDeque;
 use std::fs::File;
@@ -62,15 +62,15 @@ impl Child {
     /// # Errors
     /// It cannot be executed.
     pub fn start(
-        shop: &Shop,
+        installation: &Installation,
         spec: &Spec,
         title: String,
         number: usize,
         truth: bool,
         heard: Sender<(usize, Said)>,
     ) -> Result<Child, Failure> {
-        let failed = |error| not_started(&title, &shop.program, &error);
-        let Started { pid, files } = shop.start(spec.to_args(), truth).map_err(failed)?;
+        let failed = |error| not_started(&title, &installation.program, &error);
+        let Started { pid, files } = installation.start(spec.to_args(), truth).map_err(failed)?;
         let mut files = files.into_iter();
         let mut next =
             || files.next().ok_or_else(|| failed(io::Error::other("its pipes are missing")));
@@ -87,7 +87,7 @@ impl Child {
             ready: None,
             done: None,
             truth: files.next().map(File::from),
-            steward: Arc::clone(&shop.steward),
+            steward: Arc::clone(&installation.steward),
             pid,
             process,
             stdin: Some(stdin),

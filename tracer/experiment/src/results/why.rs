@@ -1,7 +1,7 @@
 //! Why the messages of a result took so long, and how its processes were scheduled.
 
 use super::{groups, is_partial, messages};
-use crate::trial::Outcome;
+use crate::measure::Outcome;
 use wirelap_contract::Kind;
 use wirelap_correlate::{Evidence, Told};
 use wirelap_report::{Messages, Process, Scheduling, Why};

@@ -1,139 +1,19 @@
 //! What a run consists of: one trial after the other, in a random order that the seed tells.
 
-use crate::args::{MAX_SEED, RunArgs, RunKind, TruthCheck, WorkloadArgs};
 use crate::catalogue::Catalogue;
-use crate::choice::{self, Broker, Choice, Choices};
-use std::sync::Arc;
+use crate::choice::{self, Choice, Choices};
+use crate::pacing::Pacing;
+use crate::request::{Measure, Request, TruthCheck, Workloads};
+use crate::trial::Trial;
 use std::time::Duration;
-use wirelap_contract::{About, Kind, LinkTransport, Role, Spec};
+use wirelap_contract::Kind;
 use wirelap_process::Failure;
 use wirelap_report::Skipped;
 use wirelap_session::Sampling;
+use wirelap_session::machine::cpus;
 
-/// When the next message is sent.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Pacing {
-    /// When the reply to the one before has come.
-    PingPong,
-    /// At this many messages a second.
-    Rate(f64),
-    /// As soon as the library takes it.
-    BackToBack,
-}
-
-impl Pacing {
-    /// The role that sends: `ping` or `pub`.
-    pub fn sender(self) -> Role {
-        match self {
-            Pacing::PingPong => Role::Ping,
-            Pacing::Rate(_) | Pacing::BackToBack => Role::Pub,
-        }
-    }
-}
-
-/// One middleware, one payload size, one repetition.
-#[derive(Clone, Debug)]
-pub struct Trial {
-    /// The middleware.
-    pub about: Arc<About>,
-    /// Its broker, if it has one.
-    pub broker: Option<Broker>,
-    /// Payload bytes of a message.
-    pub payload: usize,
-    /// 1 for the first.
-    pub repetition: u32,
-    /// When messages are sent.
-    pub pacing: Pacing,
-    /// Messages or round trips, if that ends it.
-    pub messages: Option<u64>,
-    /// The time to send for, if that ends it.
-    pub duration: Option<Duration>,
-    /// Messages before those that count.
-    pub warmup: u64,
-    /// The longest time for them.
-    pub warmup_time: Duration,
-    /// When events are taken.
-    pub sampling: Sampling,
-    /// The workloads write down what they did.
-    pub truth: bool,
-    /// What the workloads are told.
-    pub workload: WorkloadArgs,
-    /// The DDS domain.
-    pub domain: u32,
-}
-
-impl Trial {
-    /// The middleware's name.
-    pub fn name(&self) -> &str {
-        &self.about.name
-    }
-
-    /// The roles of the sending and the receiving process.
-    pub fn roles(&self) -> (Role, Role) {
-        match self.pacing.sender() {
-            Role::Ping => (Role::Ping, Role::Pong),
-            _ => (Role::Pub, Role::Sub),
-        }
-    }
-
-    /// What its messages travel on.
-    pub fn transport(&self) -> Option<LinkTransport> {
-        // That it runs on the one asked for was checked when it was planned.
-        self.about.transport(self.workload.transport).ok().flatten()
-    }
-
-    /// `mqtt (rumqttd) 64 B #1`.
-    pub fn title(&self) -> String {
-        let (name, payload, repetition) = (self.name(), self.payload, self.repetition);
-        match &self.broker {
-            Some(broker) => format!("{name} ({}) {payload} B #{repetition}", broker.name()),
-            None => format!("{name} {payload} B #{repetition}"),
-        }
-    }
-
-    /// The command line of one of its processes.
-    pub fn spec(&self, role: Role, endpoint: &str) -> Spec {
-        let mut spec = Spec::new(role, self.name());
-        let told = &self.workload;
-        endpoint.clone_into(&mut spec.endpoint);
-        if let Some(Broker::Own(name)) = &self.broker {
-            spec.broker = Some(name.clone());
-        }
-        spec.set = choice::settings(&self.about, &told.set);
-        spec.payload = self.payload;
-        spec.messages = self.messages;
-        spec.warmup = self.warmup;
-        // Only the sender looks at the clock: the receiver takes what comes.
-        if matches!(role, Role::Pub | Role::Ping) {
-            spec.warmup_seconds = Some(self.warmup_time.as_secs_f64());
-            spec.seconds = self.duration.map(|time| time.as_secs_f64());
-            if let Pacing::Rate(rate) = self.pacing {
-                spec.rate = Some(rate);
-            }
-        }
-        spec.qos = told.qos;
-        spec.nodelay = told.nodelay;
-        spec.transport = self.transport();
-        spec.reliability = told.reliability;
-        spec.interface.clone_from(&told.interface);
-        spec.domain = self.domain;
-        spec.pin = pin(&told.pin, role);
-        spec
-    }
-}
-
-/// The CPU of a role in `sender, receiver, broker`; a single CPU is everybody's.
-fn pin(cpus: &[usize], role: Role) -> Option<usize> {
-    let place = match role {
-        Role::Pub | Role::Ping => 0,
-        Role::Sub | Role::Pong => 1,
-        Role::Broker => 2,
-    };
-    match cpus {
-        [only] => Some(*only),
-        cpus => cpus.get(place).copied(),
-    }
-}
+/// Numbers beyond it are rounded by whoever reads JSON as JavaScript and jq do.
+pub const MAX_SEED: u64 = (1 << 53) - 1;
 
 /// All trials of a run, in their order.
 #[derive(Debug)]
@@ -166,20 +46,20 @@ pub fn random_domain() -> u32 {
 ///
 /// # Errors
 /// The command line asks for a combination that does not exist.
-pub fn plan(args: &RunArgs, catalogue: &Catalogue) -> Result<Plan, Failure> {
-    check(args)?;
+pub fn plan(request: &Request, catalogue: &Catalogue) -> Result<Plan, Failure> {
+    check(request)?;
     let Choices { chosen, skipped } =
-        choice::choose(catalogue, &args.on, &args.workload, pacing(args))?;
-    let payloads = unique(&args.payload);
-    check_workload(&args.workload, &chosen, &payloads)?;
-    let seed = args.seed.unwrap_or_else(|| fastrand::u64(..=MAX_SEED));
+        choice::choose(catalogue, &request.on, &request.workloads, request.pacing())?;
+    let payloads = unique(&request.payload);
+    check_workloads(&request.workloads, &chosen, &payloads)?;
+    let seed = request.seed.unwrap_or_else(|| fastrand::u64(..=MAX_SEED));
     let mut random = fastrand::Rng::with_seed(seed);
     let mut trials = Vec::new();
-    for repetition in 1..=args.repeat {
+    for repetition in 1..=request.repeat {
         let mut round = Vec::new();
         for choice in &chosen {
             for &payload in &payloads {
-                round.push(trial(args, choice, payload, repetition, &mut random));
+                round.push(trial(request, choice, payload, repetition, &mut random));
             }
         }
         random.shuffle(&mut round);
@@ -201,27 +81,30 @@ pub fn unique<T: Clone + PartialEq>(list: &[T]) -> Vec<T> {
     unique
 }
 
-fn check(args: &RunArgs) -> Result<(), Failure> {
-    if args.kind == RunKind::Throughput && args.rate.is_some() {
+fn check(request: &Request) -> Result<(), Failure> {
+    if request.measure == Measure::Throughput && request.rate.is_some() {
         return Err(Failure::Usage(
             "throughput is sent back to back: leave --rate away, or measure `latency --rate`"
                 .into(),
         ));
     }
-    if args.duration.is_some_and(|time| time.is_zero()) {
+    if request.duration.is_some_and(|time| time.is_zero()) {
         return Err(Failure::Usage("--duration is longer than 0".into()));
     }
     Ok(())
 }
 
-/// What is wrong with the workloads' settings for these middlewares, if anything is.
-pub fn check_workload(
-    told: &WorkloadArgs,
+/// Checks what the workloads are told against what these middlewares can do.
+///
+/// # Errors
+/// Something does not go together.
+pub fn check_workloads(
+    told: &Workloads,
     chosen: &[Choice],
     payloads: &[usize],
 ) -> Result<(), Failure> {
-    if let Some(cpu) = told.pin.iter().find(|&&cpu| cpu >= wirelap_session::machine::cpus()) {
-        let last = wirelap_session::machine::cpus().saturating_sub(1);
+    if let Some(cpu) = told.pin.iter().find(|&&cpu| cpu >= cpus()) {
+        let last = cpus().saturating_sub(1);
         return Err(Failure::Usage(format!("there is no CPU {cpu}: this machine has 0 to {last}")));
     }
     for Choice { about, .. } in chosen {
@@ -237,24 +120,15 @@ pub fn check_workload(
     Ok(())
 }
 
-/// How a run sends.
-pub fn pacing(args: &RunArgs) -> Pacing {
-    match (args.kind, args.rate) {
-        (RunKind::Throughput, _) => Pacing::BackToBack,
-        (RunKind::Latency, Some(rate)) => Pacing::Rate(rate),
-        (RunKind::Latency, None) => Pacing::PingPong,
-    }
-}
-
 fn trial(
-    args: &RunArgs,
+    request: &Request,
     choice: &Choice,
     payload: usize,
     repetition: u32,
     random: &mut fastrand::Rng,
 ) -> Trial {
-    let pacing = pacing(args);
-    let (messages, duration) = end(args, pacing);
+    let pacing = request.pacing();
+    let (messages, duration) = end(request, pacing);
     let windows =
         Sampling::Windows { open: Duration::from_millis(50), every: Duration::from_millis(500) };
     let one_way = pacing == Pacing::BackToBack;
@@ -271,27 +145,27 @@ fn trial(
         pacing,
         messages,
         duration,
-        warmup: args.warmup,
-        warmup_time: args.warmup_time,
-        sampling: match args.sample {
+        warmup: request.warmup,
+        warmup_time: request.warmup_time,
+        sampling: match request.sample {
             _ if untraced => never,
             Some(told) => told,
             None if one_way => windows,
             None => Sampling::Off,
         },
-        truth: match args.truth_check {
+        truth: match request.truth_check {
             TruthCheck::Auto => stamped && !one_way,
             TruthCheck::On => stamped,
             TruthCheck::Off => false,
         },
-        workload: args.workload.clone(),
-        domain: args.workload.domain.unwrap_or_else(|| random.u32(DOMAINS)),
+        workloads: request.workloads.clone(),
+        domain: request.workloads.domain.unwrap_or_else(|| random.u32(DOMAINS)),
     }
 }
 
 /// What ends a trial; at least one of the two.
-pub fn end(args: &RunArgs, pacing: Pacing) -> (Option<u64>, Option<Duration>) {
-    match (args.messages, args.duration, pacing) {
+pub fn end(request: &Request, pacing: Pacing) -> (Option<u64>, Option<Duration>) {
+    match (request.messages, request.duration, pacing) {
         (None, None, Pacing::PingPong) => (Some(DEFAULT_ROUND_TRIPS), None),
         (None, None, _) => (None, Some(DEFAULT_TIME)),
         (messages, duration, _) => (messages, duration),
@@ -301,15 +175,11 @@ pub fn end(args: &RunArgs, pacing: Pacing) -> (Option<u64>, Option<Duration>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::args::{Cli, Command};
-    use clap::Parser;
+    use crate::request::tests::request;
+    use wirelap_contract::{LinkTransport, Role};
 
     fn planned(words: &str) -> Result<Plan, Failure> {
-        let words = format!("wirelap run {words}");
-        let Command::Run(args) = Cli::try_parse_from(words.split(' ')).unwrap().command else {
-            panic!("not a run")
-        };
-        plan(&args, &choice::tests::world())
+        plan(&request(words), &choice::tests::world())
     }
 
     #[test]
@@ -371,20 +241,12 @@ mod tests {
         for words in [
             "throughput --on tcp --rate 5",
             "latency --on tcp --broker mosquitto",
-            "latency --on udp --payload 64K",
+            "latency --on udp --payload 65536",
             "latency --on tcp --pin 4096",
-            "latency --on tcp --duration 0s",
+            "latency --on tcp --seconds 0",
             "throughput --on ping",
         ] {
             assert!(matches!(planned(words), Err(Failure::Usage(_))), "{words} was planned");
         }
-    }
-
-    #[test]
-    fn one_cpu_is_everybodys() {
-        assert_eq!(pin(&[1], Role::Broker), Some(1));
-        assert_eq!(pin(&[0, 1], Role::Sub), Some(1));
-        assert_eq!(pin(&[0, 1], Role::Broker), None);
-        assert_eq!(pin(&[], Role::Pub), None);
     }
 }

@@ -1,9 +1,9 @@
 //! Where workloads come from: a steward that has their program and a folder of their own.
 
-use crate::args::ProgramArgs;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read};
+use std::path::PathBuf;
 use std::sync::Arc;
 use wirelap_process::Failure;
 use wirelap_process::remedy;
@@ -11,25 +11,27 @@ use wirelap_process::steward::{Started, Steward};
 
 /// The workloads' program, as it is started by a steward.
 #[derive(Clone, Debug)]
-pub struct Shop {
+pub struct Installation {
     /// The program, for messages.
     pub program: String,
     /// Who starts it.
     pub steward: Arc<Steward>,
 }
 
-impl Shop {
-    /// Finds the program and makes a folder for it.
+impl Installation {
+    /// Finds the program and makes a folder for it. `programs` are variables that tell where programs of others are.
     ///
     /// # Errors
     /// The program is nowhere, or the temporary folder cannot be made.
-    pub fn open(steward: Arc<Steward>, programs: &ProgramArgs) -> Result<Shop, Failure> {
-        let variables = programs.variables();
-        let variables = variables.into_iter().map(|(name, path)| (name.into(), path.into()));
+    pub fn open(
+        steward: Arc<Steward>,
+        programs: &[(&str, PathBuf)],
+    ) -> Result<Installation, Failure> {
+        let variables = programs.iter().map(|(name, path)| (name.into(), path.into()));
         let program = steward
             .prepare(variables.collect())
             .map_err(|error| Failure::Machine(remedy::with(&error)))?;
-        Ok(Shop { program, steward })
+        Ok(Installation { program, steward })
     }
 
     /// Starts the program, with a file for its records if asked for.

@@ -1,9 +1,9 @@
 //! What `--on`, `--broker` and `--set` mean on this machine: which middlewares run, through which brokers, with which
 //! settings, and what has to be left out.
 
-use crate::args::WorkloadArgs;
 use crate::catalogue::{ALL, Catalogue};
-use crate::plan::Pacing;
+use crate::pacing::Pacing;
+use crate::request::Workloads;
 use std::sync::Arc;
 use wirelap_contract::{About, Availability, Role};
 use wirelap_process::Failure;
@@ -53,7 +53,7 @@ pub struct Choices {
 pub fn choose(
     catalogue: &Catalogue,
     names: &[String],
-    told: &WorkloadArgs,
+    told: &Workloads,
     pacing: Pacing,
 ) -> Result<Choices, Failure> {
     let (abouts, all) = catalogue.choose(names)?;
@@ -109,7 +109,7 @@ fn lacking(about: &About, pacing: Pacing) -> Option<&'static str> {
 fn add(
     choices: &mut Choices,
     about: &Arc<About>,
-    told: &WorkloadArgs,
+    told: &Workloads,
     all: bool,
 ) -> Result<(), Failure> {
     let every = told.broker.iter().any(|told| told == ALL);
@@ -182,7 +182,7 @@ fn speaks(about: &About, scheme: &str) -> bool {
 }
 
 /// Whether every word of `--broker` and `--set` is somebody's.
-fn check_names(abouts: &[Arc<About>], told: &WorkloadArgs) -> Result<(), Failure> {
+fn check_names(abouts: &[Arc<About>], told: &Workloads) -> Result<(), Failure> {
     let brokered: Vec<_> = abouts.iter().filter(|about| !about.brokers.is_empty()).collect();
     for word in told.broker.iter().filter(|word| *word != ALL) {
         if brokered.is_empty() {
@@ -243,9 +243,7 @@ pub fn settings(about: &About, told: &[(String, String)]) -> Vec<(String, String
 #[cfg(test)]
 pub mod tests {
     use super::*;
-    use crate::args::{Cli, Command};
-    use crate::plan;
-    use clap::Parser;
+    use crate::request::tests::request;
     use wirelap_contract::LinkTransport::{Tcp, Udp};
 
     /// A small world: two brokered, three peer to peer, one that cannot be run.
@@ -279,11 +277,8 @@ pub mod tests {
     }
 
     fn chosen(words: &str) -> Result<Choices, Failure> {
-        let words = format!("wirelap run {words}");
-        let Command::Run(args) = Cli::try_parse_from(words.split(' ')).unwrap().command else {
-            panic!("not a run")
-        };
-        choose(&world(), &args.on, &args.workload, plan::pacing(&args))
+        let request = request(words);
+        choose(&world(), &request.on, &request.workloads, request.pacing())
     }
 
     fn names(choices: &Choices) -> Vec<String> {

@@ -2,8 +2,8 @@
 //! tracer before it opens a socket.
 
 use crate::choice::Broker;
-use crate::plan::Trial;
-use crate::workload::{Crew, Shop, Trouble};
+use crate::processes::{Installation, ProcessGroup, Trouble};
+use crate::trial::Trial;
 use std::collections::BTreeMap;
 use std::net::ToSocketAddrs;
 use wirelap_contract::{Done, Role};
@@ -28,31 +28,31 @@ pub struct Part {
 }
 
 /// The processes of one middleware. Dropping it stops them.
-pub struct Cast<'a> {
+pub struct Deployment<'a> {
     trial: &'a Trial,
     orders: Orders,
     parts: Vec<Part>,
     /// The processes themselves.
-    pub crew: Crew<'a>,
-    /// The sender's number in the crew, once it is ready.
+    pub group: ProcessGroup<'a>,
+    /// The sender's number in the group, once it is ready.
     pub sender: usize,
     /// The receiver's, if there is one.
     pub receiver: Option<usize>,
 }
 
-impl<'a> Cast<'a> {
+impl<'a> Deployment<'a> {
     /// Nobody yet.
     pub fn new(
         trial: &'a Trial,
-        shop: &'a Shop,
+        installation: &'a Installation,
         signals: &'a wirelap_process::Signals,
         orders: Orders,
-    ) -> Cast<'a> {
-        let crew = Crew::new(shop, signals);
-        Cast { trial, orders, parts: Vec::new(), crew, sender: 0, receiver: None }
+    ) -> Deployment<'a> {
+        let group = ProcessGroup::new(installation, signals);
+        Deployment { trial, orders, parts: Vec::new(), group, sender: 0, receiver: None }
     }
 
-    /// Starts all processes and waits until they are ready; senders then wait for [`Cast::go`].
+    /// Starts all processes and waits until they are ready; senders then wait for [`Deployment::go`].
     ///
     /// # Errors
     /// One of them does not get ready, or the user interrupts.
@@ -74,7 +74,7 @@ impl<'a> Cast<'a> {
         for part in &mut self.parts {
             part.meter = Meter::start(part.pid);
         }
-        self.crew.go();
+        self.group.go();
     }
 
     /// The middleware's name.
@@ -84,12 +84,12 @@ impl<'a> Cast<'a> {
 
     /// What the sender said in the end.
     pub fn sender_done(&self) -> Option<&Done> {
-        self.crew.child(self.sender).done.as_ref()
+        self.group.child(self.sender).done.as_ref()
     }
 
     /// Whether the receiver has all that it was told to wait for.
     pub fn is_receiver_done(&self) -> bool {
-        self.receiver.is_none_or(|receiver| self.crew.child(receiver).done.is_some())
+        self.receiver.is_none_or(|receiver| self.group.child(receiver).done.is_some())
     }
 
     /// Looks at what the processes use.
@@ -106,14 +106,14 @@ impl<'a> Cast<'a> {
 
     /// The processes that got ready, with what they said in the end.
     pub fn parts(&self) -> Vec<Part> {
-        let done = self.crew.children().iter().map(|child| child.done.clone());
+        let done = self.group.children().iter().map(|child| child.done.clone());
         self.parts.iter().zip(done).map(|(part, done)| Part { done, ..part.clone() }).collect()
     }
 
     /// Versions, and settings with the role in front, as the processes told them.
     pub fn told(&self) -> (BTreeMap<String, String>, BTreeMap<String, String>) {
         let (mut versions, mut settings) = (BTreeMap::new(), BTreeMap::new());
-        for child in self.crew.children() {
+        for child in self.group.children() {
             let Some(ready) = &child.ready else { continue };
             versions.extend(ready.versions.clone());
             let role = child.role.name();
@@ -140,21 +140,21 @@ impl<'a> Cast<'a> {
     }
 
     fn own_address(&self) -> String {
-        format!("127.0.0.1:{}", self.trial.workload.port)
+        format!("127.0.0.1:{}", self.trial.workloads.port)
     }
 
     fn endpoint(&self, number: usize) -> String {
-        self.crew.child(number).ready.as_ref().map(|r| r.endpoint.clone()).unwrap_or_default()
+        self.group.child(number).ready.as_ref().map(|r| r.endpoint.clone()).unwrap_or_default()
     }
 
     /// Starts a process and waits until it is ready.
     fn start(&mut self, role: Role, endpoint: &str) -> Result<usize, Trouble> {
         let spec = self.trial.spec(role, endpoint);
-        let number = self.crew.start(&spec, title(self.trial, role), self.trial.truth)?;
-        let first = self.crew.child(number).pid();
+        let number = self.group.start(&spec, title(self.trial, role), self.trial.truth)?;
+        let first = self.group.child(number).pid();
         self.label(Vec::new(), vec![Pid(first)]);
-        self.crew.wait_ready(number)?;
-        let pid = self.crew.child(number).working_pid();
+        self.group.wait_ready(number)?;
+        let pid = self.group.child(number).working_pid();
         if pid != first {
             self.label(Vec::new(), vec![Pid(pid)]);
         }

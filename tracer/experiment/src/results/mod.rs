@@ -2,11 +2,11 @@
 
 mod why;
 
-use crate::cast::Part;
 use crate::choice::Broker;
-use crate::plan::Pacing;
+use crate::deployment::Part;
+use crate::measure::Outcome;
+use crate::pacing::Pacing;
 use crate::tally::SegmentTimes;
-use crate::trial::Outcome;
 use std::collections::BTreeMap;
 use wirelap_contract::{Done, Kind, Role};
 use wirelap_correlate::{Group, Overhead as Ledger};

@@ -1,7 +1,7 @@
 //! The processes of one trial together.
 
 use super::child::{Child, Said};
-use super::shop::Shop;
+use super::installation::Installation;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 use wirelap_contract::{Role, Spec};
@@ -42,19 +42,19 @@ impl From<Failure> for Trouble {
 }
 
 /// The processes of a trial. Dropping it stops them all.
-pub struct Crew<'a> {
-    shop: &'a Shop,
+pub struct ProcessGroup<'a> {
+    installation: &'a Installation,
     signals: &'a Signals,
     children: Vec<Child>,
     heard: Receiver<Heard>,
     say: Sender<Heard>,
 }
 
-impl<'a> Crew<'a> {
+impl<'a> ProcessGroup<'a> {
     /// Nobody yet.
-    pub fn new(shop: &'a Shop, signals: &'a Signals) -> Crew<'a> {
+    pub fn new(installation: &'a Installation, signals: &'a Signals) -> ProcessGroup<'a> {
         let (say, heard) = channel();
-        Crew { shop, signals, children: Vec::new(), heard, say }
+        ProcessGroup { installation, signals, children: Vec::new(), heard, say }
     }
 
     /// Starts a process and gives its number.
@@ -64,7 +64,7 @@ impl<'a> Crew<'a> {
     pub fn start(&mut self, spec: &Spec, title: String, truth: bool) -> Result<usize, Trouble> {
         let number = self.children.len();
         let truth = truth && spec.role != Role::Broker;
-        let child = Child::start(self.shop, spec, title, number, truth, self.say.clone())?;
+        let child = Child::start(self.installation, spec, title, number, truth, self.say.clone())?;
         self.children.push(child);
         Ok(number)
     }
@@ -212,7 +212,7 @@ impl<'a> Crew<'a> {
     }
 }
 
-impl Drop for Crew<'_> {
+impl Drop for ProcessGroup<'_> {
     fn drop(&mut self) {
         self.stop();
     }

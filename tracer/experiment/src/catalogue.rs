@@ -1,6 +1,6 @@
 //! The middlewares that can be run here, as `wirelap-workload list` tells them.
 
-use crate::workload::{Shop, not_started};
+use crate::processes::{Installation, not_started};
 use std::sync::Arc;
 use wirelap_contract::About;
 use wirelap_process::Failure;
@@ -17,9 +17,9 @@ impl Catalogue {
     ///
     /// # Errors
     /// It cannot be started, or does not answer.
-    pub fn ask(shop: &Shop) -> Result<Catalogue, Failure> {
-        let program = &shop.program;
-        let said = shop
+    pub fn ask(installation: &Installation) -> Result<Catalogue, Failure> {
+        let program = &installation.program;
+        let said = installation
             .ask("list")
             .map_err(|error| not_started("the workloads' program", program, &error))?;
         let all = serde_json::from_slice::<Vec<About>>(&said).map_err(|error| {

@@ -1,0 +1,24 @@
+//! When messages are sent.
+
+use wirelap_contract::Role;
+
+/// When the next message is sent.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Pacing {
+    /// When the reply to the one before has come.
+    PingPong,
+    /// At this many messages a second.
+    Rate(f64),
+    /// As soon as the library takes it.
+    BackToBack,
+}
+
+impl Pacing {
+    /// The role that sends: `ping` or `pub`.
+    pub fn sender(self) -> Role {
+        match self {
+            Pacing::PingPong => Role::Ping,
+            Pacing::Rate(_) | Pacing::BackToBack => Role::Pub,
+        }
+    }
+}
