@@ -1,6 +1,6 @@
 //! `wirelap doctor`: what can be observed here, and what to do about the rest.
 
-use crate::args::DoctorArgs;
+use clap::Args;
 use std::process::ExitCode;
 use wirelap_capture::ChosenHook;
 use wirelap_capture::doctor::{self, Doctor};
@@ -8,6 +8,14 @@ use wirelap_process::Failure;
 use wirelap_process::output;
 use wirelap_process::rights;
 use wirelap_report::{Capability, DoctorReport, Observation, doctor_table};
+
+/// `wirelap doctor`.
+#[derive(Debug, Args)]
+pub struct DoctorArgs {
+    /// Print JSON (schema wirelap/doctor/1) in place of the table
+    #[arg(long)]
+    pub json: bool,
+}
 
 /// What attaching needs.
 const CAPABILITIES: [&str; 3] = ["CAP_BPF", "CAP_PERFMON", "CAP_NET_ADMIN"];

@@ -1,6 +1,7 @@
 //! `wirelap list`: what can be run here, with which brokers and settings, and how to get the rest.
 
-use crate::args::ListArgs;
+use crate::common::ProgramArgs;
+use clap::Args;
 use std::process::ExitCode;
 use std::sync::Arc;
 use wirelap_contract::{About, Availability};
@@ -9,6 +10,22 @@ use wirelap_process::Failure;
 use wirelap_process::output;
 use wirelap_process::steward::{Duty, Steward};
 use wirelap_report::grid::{Align, hang, lay_out};
+
+/// `wirelap list`.
+#[derive(Debug, Args)]
+pub struct ListArgs {
+    /// Print JSON in place of the table
+    #[arg(long)]
+    pub json: bool,
+
+    /// Show what `--set` understands, with defaults
+    #[arg(long)]
+    pub settings: bool,
+
+    /// Where programs of others are.
+    #[command(flatten)]
+    pub programs: ProgramArgs,
+}
 
 /// Prints the list.
 ///

@@ -1,7 +1,9 @@
 //! `wirelap live`: watch what runs here, with workloads of our own beside it if asked for.
 
-use crate::args::LiveArgs;
+use crate::common::{TracerArgs, WorkloadArgs};
 use crate::json::Json;
+use crate::quantity;
+use clap::Args;
 use std::cell::RefCell;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
@@ -30,6 +32,76 @@ use wirelap_session::notes;
 use wirelap_session::{Findings, Later, Settings, Tracer};
 use wirelap_session::{preflight, ring_bytes};
 use wirelap_tui::plain;
+
+/// `wirelap live`.
+// Switches of a command line.
+#[allow(clippy::struct_excessive_bools)]
+#[derive(Clone, Debug, Args)]
+pub struct LiveArgs {
+    /// Also run these middlewares' workloads, all at once
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub on: Vec<String>,
+
+    /// Messages a second of each workload that --on starts
+    #[arg(long, value_name = "MSG_PER_S", value_parser = quantity::rate, default_value = "1000")]
+    pub rate: f64,
+
+    /// Payload bytes of the workloads that --on starts
+    #[arg(long, value_name = "BYTES", default_value = "64", value_parser = quantity::payload)]
+    pub payload: usize,
+
+    /// Only sockets with these ports at either end
+    #[arg(long, value_name = "PORT,…", value_delimiter = ',')]
+    pub ports: Vec<u16>,
+
+    /// Only these processes and their children
+    #[arg(long = "pid", value_name = "PID,…", value_delimiter = ',')]
+    pub pids: Vec<u32>,
+
+    /// Only processes in this cgroup (a folder under /sys/fs/cgroup)
+    #[arg(long, value_name = "FOLDER")]
+    pub cgroup: Option<PathBuf>,
+
+    /// Take a port's traffic for this protocol, whatever it looks like, e.g. 11883=mqtt
+    #[arg(long, value_name = "PORT=PROTO", value_delimiter = ',', value_parser = quantity::decode)]
+    pub decode: Vec<(u16, String)>,
+
+    /// End by itself after this time
+    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
+    pub duration: Option<Duration>,
+
+    /// Plain lines, a block each second, even on a terminal
+    #[arg(long)]
+    pub plain: bool,
+
+    /// At the end, write JSON (schema wirelap/run/1) to this file; - for stdout
+    #[arg(long, value_name = "FILE|-")]
+    pub json: Option<PathBuf>,
+
+    /// At the end, explain each row on a page
+    #[arg(long)]
+    pub explain: bool,
+
+    /// Record all events to this file, for Wireshark and `wirelap analyze`
+    #[arg(long, value_name = "FILE")]
+    pub pcapng: Option<PathBuf>,
+
+    /// Keep payload in that file, as many bytes as --snap says
+    #[arg(long, requires = "pcapng")]
+    pub pcapng_payload: bool,
+
+    /// Replace files that are there already
+    #[arg(long)]
+    pub force: bool,
+
+    /// The workloads.
+    #[command(flatten, next_help_heading = "Workloads")]
+    pub workload: WorkloadArgs,
+
+    /// The tracer.
+    #[command(flatten, next_help_heading = "Tracer")]
+    pub tracer: TracerArgs,
+}
 
 /// Between two blocks of plain lines.
 const BLOCK: Duration = Duration::from_secs(1);

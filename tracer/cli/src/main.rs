@@ -2,8 +2,9 @@
 //!
 //! | module | what |
 //! |---|---|
-//! | `args`, `quantity` | the command line, and its conversion into what the crates below are asked |
-//! | `doctor`, `list`, `run`, `live`, `record`, `analyze`, `export`, `explain` | the subcommands |
+//! | `args` | the command line as a whole |
+//! | `common`, `quantity` | arguments that several commands have |
+//! | `doctor`, `list`, `run`, `live`, `record`, `analyze`, `export`, `explain` | the commands: the arguments of each, and what it does with the crates below |
 //! | `json` | `--json` |
 
 // What comes from a file or a packet may be any number.
@@ -13,6 +14,7 @@
 
 mod analyze;
 mod args;
+mod common;
 mod doctor;
 mod explain;
 mod export;

@@ -112,7 +112,7 @@ pub struct RecordArgs {
 
     /// The tracer.
     #[command(flatten, next_help_heading = "Tracer")]
-    pub tracer: crate::args::TracerArgs,
+    pub tracer: crate::common::TracerArgs,
 }
 
 /// Deliveries are in the snapshot already.

@@ -1,13 +1,39 @@
 //! Where a recording goes: a file, one after the other, a ring of them, or stdout.
 
-use crate::recorder::{Rotation, WriteFailed};
 use std::collections::VecDeque;
 use std::fmt::Debug;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use wirelap_events::Saturate;
+use wirelap_events::{Nanos, Saturate};
+
+/// When a file ends and the next one begins.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Rotation {
+    /// When it has so many bytes.
+    pub bytes: Option<u64>,
+    /// When it tells of so much time.
+    pub time: Option<Nanos>,
+    /// So many files are kept, the newest; all if not given.
+    pub files: Option<usize>,
+}
+
+impl Rotation {
+    pub(crate) fn is_on(&self) -> bool {
+        self.bytes.is_some() || self.time.is_some()
+    }
+}
+
+/// Nothing more can be written. What was written before can be read.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot write to {path}: {error}", path = .path.display())]
+pub struct WriteFailed {
+    /// The file.
+    pub path: PathBuf,
+    /// Why not.
+    pub error: io::Error,
+}
 
 /// Creates files and removes them.
 pub trait Store: Debug + Send {

@@ -46,14 +46,14 @@ mod verbatim;
 mod wire;
 
 pub use encode::{DeviceName, Encoder, Section, Settings, Shown};
-pub use files::{Store, numbered};
+pub use files::{Rotation, Store, WriteFailed, numbered};
 pub use hold::Limits;
 pub use message::{Passage, Passages};
 pub use open::{open, uncompressed};
 pub use problem::{Counts, Problem, Problems};
 pub use read::{NotACapture, Piece, Recording};
 pub use record::{Entry, Note};
-pub use recorder::{Recorder, Rotation, WriteFailed, Written};
+pub use recorder::{Recorder, Written};
 pub use verbatim::Verbatim;
 
 /// Stands for the private enterprise number that wirelap does not have: one that IANA gives to nobody (RFC 9371

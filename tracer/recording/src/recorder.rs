@@ -1,9 +1,8 @@
 //! What is being recorded on its way into files: encoded, kept back for what is told of messages, written.
 
-use crate::files::{Files, Plain, Store};
+use crate::files::{Files, Plain, Rotation, Store, WriteFailed};
 use crate::hold::{Hold, Released};
 use crate::{Encoder, Entry, Limits, Note, Passage, Passages};
-use std::io;
 use std::path::{Path, PathBuf};
 use wirelap_events::Saturate;
 use wirelap_events::{Event, IfIndex, Nanos, NetNs, Stretch};
@@ -13,33 +12,6 @@ const CHUNK: usize = 256 << 10;
 
 /// What was seen, and is not kept back, is in the file after this time at the latest.
 const DELAY: Nanos = Nanos::from_millis(1000);
-
-/// When a file ends and the next one begins.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Rotation {
-    /// When it has so many bytes.
-    pub bytes: Option<u64>,
-    /// When it tells of so much time.
-    pub time: Option<Nanos>,
-    /// So many files are kept, the newest; all if not given.
-    pub files: Option<usize>,
-}
-
-impl Rotation {
-    pub(crate) fn is_on(&self) -> bool {
-        self.bytes.is_some() || self.time.is_some()
-    }
-}
-
-/// Nothing more can be written. What was written before can be read.
-#[derive(Debug, thiserror::Error)]
-#[error("cannot write to {path}: {error}", path = .path.display())]
-pub struct WriteFailed {
-    /// The file.
-    pub path: PathBuf,
-    /// Why not.
-    pub error: io::Error,
-}
 
 /// What was written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

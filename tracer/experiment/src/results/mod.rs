@@ -1,15 +1,19 @@
 //! Outcomes of trials → results: the repetitions of one middleware and payload size pooled.
 
+mod outcome;
 mod why;
+
+pub use outcome::is_partial;
 
 use crate::choice::Broker;
 use crate::deployment::Part;
 use crate::measure::Outcome;
 use crate::pacing::Pacing;
 use crate::tally::SegmentTimes;
+use outcome::{done, groups, is_untraced, messages};
 use std::collections::BTreeMap;
-use wirelap_contract::{Done, Kind, Role};
-use wirelap_correlate::{Group, Overhead as Ledger};
+use wirelap_contract::{Kind, Role};
+use wirelap_correlate::Overhead as Ledger;
 use wirelap_events::Nanos;
 use wirelap_events::{Saturate, Total};
 use wirelap_report::{
@@ -90,16 +94,6 @@ fn payload_bytes(all: &[&Outcome], told: u64) -> u64 {
     bytes.checked_div(matched).unwrap_or(told)
 }
 
-/// The measurement did not reach its end.
-pub fn is_partial(outcome: &Outcome) -> bool {
-    outcome.error.is_some() || outcome.interrupted.is_some()
-}
-
-/// A trace could follow nothing of it.
-fn is_untraced(outcome: &Outcome) -> bool {
-    outcome.trial.about.kind == Kind::Untraced
-}
-
 fn repetition(position: u32, outcome: &Outcome) -> Repetition {
     let messages = messages(outcome);
     Repetition {
@@ -111,52 +105,6 @@ fn repetition(position: u32, outcome: &Outcome) -> Repetition {
         one_way_ns: outcome.tally.one_way.distribution(),
         rtt_half_ns: rtt_half(&[outcome]),
     }
-}
-
-fn done(outcome: &Outcome, role: Role) -> Option<&Done> {
-    outcome.parts.iter().find(|part| part.role == role)?.done.as_ref()
-}
-
-/// The workloads' own counts; without them their records'; without those the trace's.
-fn messages(outcome: &Outcome) -> Messages {
-    let tally = &outcome.tally;
-    let seen = tally.matched.saturating_add(tally.unmatched);
-    let (sender, receiver) = outcome.trial.roles();
-    let (sender, receiver) = (done(outcome, sender), done(outcome, receiver));
-    let counts = match (outcome.trial.pacing, sender, receiver) {
-        (Pacing::PingPong, Some(ping), Some(pong)) => {
-            // One that does not tell has answered what came back.
-            let (there, back) = (pong.received.or(ping.received), pong.sent.or(ping.received));
-            let sum = |a: Option<u64>, b: Option<u64>| a.zip(b).map(|(a, b)| a.saturating_add(b));
-            sum(ping.sent, back).zip(sum(there, ping.received))
-        }
-        // Whoever answers keeps no count.
-        (Pacing::PingPong, Some(ping), None) => ping.sent.zip(ping.received),
-        (_, Some(publisher), Some(subscriber)) => publisher.sent.zip(subscriber.received),
-        _ => None,
-    };
-    let recorded = outcome.records.as_ref().map(|records| (records.published, records.delivered));
-    let (sent, delivered) = counts.or(recorded).unwrap_or((seen, seen));
-    Messages {
-        sent,
-        delivered,
-        matched: tally.matched,
-        uncovered: match outcome.trial.sampling {
-            // Nothing was to be followed.
-            _ if is_untraced(outcome) => 0,
-            Sampling::Off => delivered.saturating_sub(tally.matched),
-            Sampling::Windows { .. } => tally.unmatched,
-        },
-        duplicates: receiver.map_or(tally.duplicates, |done| done.duplicates),
-        retained: groups(outcome).map(|group| group.messages.retained).total(),
-        warmup: warmup(outcome),
-    }
-}
-
-/// The correlator keeps stamped messages of the warm-up to itself, and counts them.
-fn warmup(outcome: &Outcome) -> u64 {
-    let stamped: u64 = groups(outcome).map(|group| group.messages.warmup).total();
-    stamped.saturating_add(outcome.tally.warmup)
 }
 
 fn add(a: Messages, b: Messages) -> Messages {
@@ -293,12 +241,6 @@ fn half_of(sorted: &[(u64, u64)]) -> Option<RttHalf> {
         max: at(1000),
         trimmed_p50: nth(cut.saturating_add(counted.saturating_sub(cut.saturating_mul(2)) / 2)),
     })
-}
-
-/// The rows of a trial's snapshot that are its own.
-fn groups(outcome: &Outcome) -> impl Iterator<Item = &Group> {
-    let name = outcome.trial.name();
-    outcome.snapshot.groups.iter().filter(move |group| group.middleware == name)
 }
 
 fn ledger(all: &[&Outcome]) -> Ledger {

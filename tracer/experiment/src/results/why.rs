@@ -1,6 +1,6 @@
 //! Why the messages of a result took so long, and how its processes were scheduled.
 
-use super::{groups, is_partial, messages};
+use super::outcome::{groups, is_partial, messages};
 use crate::measure::Outcome;
 use wirelap_contract::Kind;
 use wirelap_correlate::{Evidence, Told};
