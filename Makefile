@@ -74,10 +74,11 @@ fmt: ## format Rust and C
 	cargo fmt --all
 	clang-format -i $(PROBES)
 
-lint: setup-build ## formats and clippy
+lint: setup-build ## formats, circles of files, clippy
 	@.ci/setup lint
 	cargo fmt --all --check
 	clang-format --dry-run -Werror $(PROBES)
+	.ci/circles $(foreach crate,process session replay experiment cli,tracer/$(crate)/src)
 	cargo clippy $(WORKSPACE) --all-targets -- -D warnings
 
 # Not `advisories`: their database is a git repository, and a check must not need one to be reachable.
