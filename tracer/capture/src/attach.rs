@@ -5,7 +5,7 @@ use crate::hooks::{
     Attach, ChosenHook, OBSERVATIONS, Observation, PAYLOAD_FROM_CGROUP, Program, Refusal, Way, When,
 };
 use crate::object::{self, Symbols};
-use crate::{AttachError, CaptureError, Config, Datagrams, doctor, filter};
+use crate::{AttachError, CaptureError, Config, Datagrams, filter, kernel};
 use aya::programs::{CgroupAttachMode, CgroupSkbAttachType, Iter, Program as Loaded, ProgramError};
 use aya::{Btf, Ebpf, EbpfError, EbpfLoader};
 use rustix::io::Errno;
@@ -93,7 +93,7 @@ pub(crate) fn attach(config: &Config) -> Result<Attached, AttachError> {
         }
         hooks.push(chosen);
     }
-    let mut payload = doctor::payload_hook(symbols);
+    let mut payload = symbols.payload_hook();
     if symbols.payload_from_cgroup() {
         let way = &PAYLOAD_FROM_CGROUP;
         if let Err(refused) =
@@ -109,7 +109,7 @@ pub(crate) fn attach(config: &Config) -> Result<Attached, AttachError> {
     }
     let joins_payload = payload.hook == Some(PAYLOAD_FROM_CGROUP.hook);
     hooks.push(payload);
-    hooks.push(doctor::quota_hook(&btf));
+    hooks.push(kernel::quota_hook(&btf));
     let lists_existing =
         hooks.iter().any(|h| h.observation == "existing sockets" && h.hook.is_some());
     Ok(Attached { ebpf, links, hooks, lists_existing, joins_payload, later })
@@ -128,7 +128,7 @@ fn check(config: &Config) -> Result<(), AttachError> {
 }
 
 pub(crate) fn read_btf() -> Result<Btf, AttachError> {
-    if let Err(source) = File::open(doctor::BTF_PATH) {
+    if let Err(source) = File::open(kernel::BTF_PATH) {
         return Err(AttachError::NoBtf { source });
     }
     Ok(Btf::from_sys_fs()?)
@@ -153,7 +153,7 @@ fn is_out_of_memory(error: &EbpfError) -> bool {
     match find_io(error).and_then(Errno::from_io_error) {
         Some(Errno::NOMEM) => true,
         // Those kernels account maps against RLIMIT_MEMLOCK.
-        Some(Errno::PERM) => !doctor::kernel_at_least(5, 11),
+        Some(Errno::PERM) => !kernel::kernel_at_least(5, 11),
         _ => false,
     }
 }
@@ -178,9 +178,9 @@ impl Globals {
                 ("have_skb_dynptr", u8::from(symbols.dynptr_from_skb.is_some())),
                 ("preempt_count_in", preempt_count_in),
                 ("payload_from_cgroup", u8::from(symbols.payload_from_cgroup())),
-                ("direct_loads", u8::from(doctor::kernel_at_least(6, 17))),
-                ("switch_tells_state", u8::from(doctor::kernel_at_least(5, 18))),
-                ("have_task_regs", u8::from(doctor::kernel_at_least(5, 15))),
+                ("direct_loads", u8::from(kernel::kernel_at_least(6, 17))),
+                ("switch_tells_state", u8::from(kernel::kernel_at_least(5, 18))),
+                ("have_task_regs", u8::from(kernel::kernel_at_least(5, 15))),
             ],
             words: vec![
                 ("filter_cgroup_level", cgroup.map_or(0, |c| c.level)),

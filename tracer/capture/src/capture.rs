@@ -3,7 +3,7 @@
 use crate::attach::{self, Attached, Links};
 use crate::hooks::{self, ChosenHook, Way, When};
 use crate::stash::Stash;
-use crate::{AttachError, CaptureError, Config, clock, decode, doctor, filter};
+use crate::{AttachError, CaptureError, Config, clock, decode, filter, kernel};
 use aya::maps::{Array, HashMap, MapData, MapError, PerCpuArray, RingBuf};
 use aya::{Ebpf, Pod};
 use rustix::event::{PollFd, PollFlags, Timespec};
@@ -234,7 +234,7 @@ impl Capture {
     /// [`Capture::attach_again`]. The kernels of today need none: they ask for rights where programs are loaded.
     pub fn rights_still_needed(&self, again: bool) -> CapabilitySet {
         let payload = |hook: &ChosenHook| hook.hook == Some(hooks::PAYLOAD_FROM_CGROUP.hook);
-        doctor::needed_after_attaching(again && self.hooks.iter().any(payload))
+        kernel::needed_after_attaching(again && self.hooks.iter().any(payload))
     }
 
     /// How each observation is made.

@@ -1,18 +1,12 @@
 //! What this machine can do, with and without root.
 
-use crate::hooks::{
-    Attach, ChosenHook, OBSERVATIONS, Observation, PAYLOAD_FROM_CGROUP, Program, Refusal,
-};
+use crate::hooks::{Attach, ChosenHook, OBSERVATIONS, Observation, Program, Refusal};
 use crate::object::Symbols;
-use crate::{Config, attach};
+use crate::{Config, attach, kernel};
 use aya::Btf;
 use aya_obj::btf::BtfKind;
-use rustix::thread::CapabilitySet;
 use std::fs;
 use wirelap_process::rights::missing_to_attach;
-
-/// The kernel's description of its own types.
-pub(crate) const BTF_PATH: &str = "/sys/kernel/btf/vmlinux";
 
 /// What this machine can do.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,8 +60,8 @@ fn trial() -> Config {
 fn expect_all(btf: Option<&Btf>) -> Vec<ChosenHook> {
     let mut observations: Vec<_> = OBSERVATIONS.iter().map(|o| expect(btf, o)).collect();
     if let Some(btf) = btf {
-        observations.push(payload_hook(Symbols::find(btf)));
-        observations.push(quota_hook(btf));
+        observations.push(Symbols::find(btf).payload_hook());
+        observations.push(kernel::quota_hook(btf));
     }
     observations
 }
@@ -118,80 +112,9 @@ fn can_trace_functions() -> bool {
         .is_ok_and(|symbols| symbols.lines().any(|line| line.ends_with(" ftrace_caller")))
 }
 
-/// How packets' payload is read.
-pub(crate) fn payload_hook(symbols: Symbols) -> ChosenHook {
-    let kfunc = "kfunc bpf_dynptr_from_skb";
-    let mut refused = Vec::new();
-    let mut refuse = |hook, reason: &str| refused.push(Refusal { hook, reason: reason.to_owned() });
-    let hook = if symbols.dynptr_from_skb.is_some() {
-        kfunc
-    } else if symbols.payload_from_cgroup() {
-        refuse(kfunc, "this kernel does not have it");
-        PAYLOAD_FROM_CGROUP.hook
-    } else {
-        refuse(kfunc, "this kernel does not have it");
-        refuse(PAYLOAD_FROM_CGROUP.hook, "no cgroup v2 hierarchy is mounted");
-        "linear part of the packet"
-    };
-    ChosenHook {
-        observation: "payload",
-        hook: Some(hook),
-        without: "payload in page fragments is not captured: most of a TCP stream's",
-        remedy: "boot a kernel from 6.12 on, or mount cgroup v2 (mount -t cgroup2 none /sys/fs/cgroup)",
-        refused,
-    }
-}
-
-/// How it is told that a cgroup's CPU quota is used up: a kernel with quotas has the function that walks down
-/// from the cgroup that has none left (`kernel/sched/fair.c`).
-pub(crate) fn quota_hook(btf: &Btf) -> ChosenHook {
-    let hook = "tracepoint sched_switch";
-    let has_quotas = btf.id_by_type_name_kind("tg_throttle_down", BtfKind::Func).is_ok();
-    let reason = "this kernel has no CPU quotas (CONFIG_CFS_BANDWIDTH)".to_owned();
-    ChosenHook {
-        observation: "CPU quotas",
-        hook: has_quotas.then_some(hook),
-        without: "a wait for CPU quota looks like one for a CPU",
-        remedy: "nothing: without quotas no thread waits for one",
-        refused: if has_quotas { Vec::new() } else { vec![Refusal { hook, reason }] },
-    }
-}
-
-/// The capabilities that maps and links need once everything is loaded, and those of a program on a cgroup if one is to be
-/// attached once more.
-pub(crate) fn needed_after_attaching(cgroup: bool) -> CapabilitySet {
-    // Since 5.19 the setting is about loading alone (kernel/bpf/syscall.c, __sys_bpf; commit c8644cd0efe7).
-    let is_open = kernel_at_least(5, 19)
-        || fs::read_to_string("/proc/sys/kernel/unprivileged_bpf_disabled")
-            .is_ok_and(|setting| setting.trim() == "0");
-    let maps = if is_open { CapabilitySet::empty() } else { CapabilitySet::BPF };
-    // Such programs can be loaded without rights, which are asked for when they are attached.
-    let cgroup = if cgroup { CapabilitySet::NET_ADMIN } else { CapabilitySet::empty() };
-    maps | cgroup
-}
-
-/// Whether the running kernel is of this version or newer.
-pub(crate) fn kernel_at_least(major: u32, minor: u32) -> bool {
-    let uname = rustix::system::uname();
-    parse_version(&uname.release().to_string_lossy()).is_some_and(|found| found >= (major, minor))
-}
-
-fn parse_version(release: &str) -> Option<(u32, u32)> {
-    let mut parts = release.split(|c: char| !c.is_ascii_digit());
-    Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn versions_are_compared_as_numbers() {
-        assert_eq!(parse_version("6.18.44-fc-v657"), Some((6, 18)));
-        assert_eq!(parse_version("6.1.0-32-amd64"), Some((6, 1)));
-        assert!(parse_version("6.10").unwrap() > parse_version("6.4").unwrap());
-        assert_eq!(parse_version("unknown"), None);
-    }
 
     #[test]
     fn examining_needs_no_privileges_and_names_every_observation() {

@@ -11,6 +11,7 @@
 //! | [`decode`] | a record's bytes → an [`Event`](wirelap_events::Event) |
 //! | `stash` | payload that comes apart from its packet |
 //! | `filter` | process trees and cgroups |
+//! | `kernel` | what the running kernel is |
 //! | [`doctor`] | what this machine can do |
 
 mod attach;
@@ -22,6 +23,7 @@ pub mod doctor;
 pub mod error;
 mod filter;
 pub mod hooks;
+mod kernel;
 mod object;
 mod percpu;
 mod stash;

@@ -2,6 +2,8 @@
 //!
 //! See `ebpf/include/core_fixes.h` for the places.
 
+use crate::hooks::{ChosenHook, PAYLOAD_FROM_CGROUP, Refusal};
+use crate::kernel::kernel_at_least;
 use crate::percpu;
 use aya::Btf;
 use aya_obj::btf::BtfKind;
@@ -48,13 +50,38 @@ pub struct Symbols {
 }
 
 impl Symbols {
+    /// How packets' payload is read.
+    pub fn payload_hook(self) -> ChosenHook {
+        let kfunc = "kfunc bpf_dynptr_from_skb";
+        let mut refused = Vec::new();
+        let mut refuse =
+            |hook, reason: &str| refused.push(Refusal { hook, reason: reason.to_owned() });
+        let hook = if self.dynptr_from_skb.is_some() {
+            kfunc
+        } else if self.payload_from_cgroup() {
+            refuse(kfunc, "this kernel does not have it");
+            PAYLOAD_FROM_CGROUP.hook
+        } else {
+            refuse(kfunc, "this kernel does not have it");
+            refuse(PAYLOAD_FROM_CGROUP.hook, "no cgroup v2 hierarchy is mounted");
+            "linear part of the packet"
+        };
+        ChosenHook {
+            observation: "payload",
+            hook: Some(hook),
+            without: "payload in page fragments is not captured: most of a TCP stream's",
+            remedy: "boot a kernel from 6.12 on, or mount cgroup v2 (mount -t cgroup2 none /sys/fs/cgroup)",
+            refused,
+        }
+    }
+
     /// Looks them up in the kernel's BTF.
     pub fn find(btf: &Btf) -> Symbols {
         Symbols {
             dynptr_from_skb: btf
                 .id_by_type_name_kind("bpf_dynptr_from_skb", BtfKind::Func)
                 .ok()
-                .filter(|_| crate::doctor::kernel_at_least(6, 12)),
+                .filter(|_| kernel_at_least(6, 12)),
             preempt_count: find_preempt_count(btf),
         }
     }

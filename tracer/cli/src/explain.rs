@@ -10,7 +10,7 @@ use wirelap_process::output;
 use wirelap_process::rights;
 use wirelap_report::explain::{Options, pages};
 use wirelap_report::run::RUN_SCHEMA;
-use wirelap_report::{RunReport, RunResult, table};
+use wirelap_report::{RunReport, RunResult};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -119,14 +119,14 @@ fn choose(reports: &mut Vec<(String, RunReport)>, names: &[String]) -> Result<()
     }
     let labels = |reports: &[(String, RunReport)]| -> Vec<String> {
         let results = reports.iter().flat_map(|(_, report)| &report.results);
-        results.map(table::label).collect()
+        results.map(RunResult::label).collect()
     };
     let there = labels(reports);
     for (_, report) in reports.iter_mut() {
         report.results.retain(|result| {
             names.iter().any(|name| {
                 *name == result.middleware
-                    || *name == table::label(result)
+                    || *name == result.label()
                     || result.broker.as_ref() == Some(name)
             })
         });
@@ -179,7 +179,7 @@ mod tests {
         let mut reports = vec![("a".to_owned(), parse("a", &text).unwrap())];
         let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
         choose(&mut reports, &names).map_err(|failure| failure.to_string())?;
-        Ok(reports[0].1.results.iter().map(table::label).collect())
+        Ok(reports[0].1.results.iter().map(RunResult::label).collect())
     }
 
     #[test]

@@ -14,7 +14,7 @@ use wirelap_capture::Datagrams;
 use wirelap_contract::LinkTransport;
 use wirelap_events::Pid;
 use wirelap_process::{Failure, Outputs, Signals};
-use wirelap_report::{Environment, Kind, Reliability, RunReport, RunResult, Scenario, table};
+use wirelap_report::{Environment, Kind, Reliability, RunReport, RunResult, Scenario};
 use wirelap_session::{Later, Settings, ring_bytes};
 
 /// What came of a run.
@@ -234,7 +234,7 @@ fn distrust(report: &RunReport) -> Option<String> {
                 reason.kind == "undelivered"
             }
         })?;
-        let name = format!("{}, {} B", table::label(result), result.payload_bytes);
+        let name = format!("{}, {} B", result.label(), result.payload_bytes);
         match (unusable, mostly_undelivered) {
             (true, _) => Some(format!("the result of {name} is not to be used: {}", reason.text)),
             (false, true) => Some(format!("{name}: {}", reason.text)),

@@ -155,6 +155,15 @@ impl<R: Read> Recording<R> {
         Some(found.entry(|range| self.input.range(range)))
     }
 
+    /// The next block, or the next of what the block before says; `None` at the end of what can be read. Blocks that are told to
+    /// be left out are.
+    pub fn next_piece(&mut self) -> Option<Piece<'_>> {
+        Some(match self.step()? {
+            Next::Block(whole) => Piece::Block(whole.block(&self.input, &mut self.converted)),
+            Next::Found(found) => Piece::Entry(found.entry(|range| self.input.range(range))),
+        })
+    }
+
     /// The next packet, whatever else comes before it.
     pub fn next_packet(&mut self) -> Option<Event<'_>> {
         let (mut event, payload) = loop {

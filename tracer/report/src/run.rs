@@ -115,6 +115,14 @@ pub struct RunResult {
 }
 
 impl RunResult {
+    /// The name of its row: `tcp`, `mqtt/mosquitto`.
+    pub fn label(&self) -> String {
+        match &self.broker {
+            Some(broker) => format!("{}/{broker}", self.middleware),
+            None => self.middleware.clone(),
+        }
+    }
+
     /// The share of the asked rate, where it was not reached.
     pub fn missed_rate(&self) -> Option<f64> {
         self.rate_reached.filter(|&reached| reached < REACHED)

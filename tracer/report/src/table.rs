@@ -125,14 +125,6 @@ fn title(scenario: &Scenario) -> String {
     parts.join(" · ")
 }
 
-/// The name of a result's row: `tcp`, `mqtt/mosquitto`.
-pub fn label(result: &RunResult) -> String {
-    match &result.broker {
-        Some(broker) => format!("{}/{broker}", result.middleware),
-        None => result.middleware.clone(),
-    }
-}
-
 fn row(result: &RunResult, one_way_only: bool) -> Vec<String> {
     let one_way = seen(&result.latency.one_way_ns);
     let gap = seen(&result.sched_gap_ns);
@@ -142,7 +134,7 @@ fn row(result: &RunResult, one_way_only: bool) -> Vec<String> {
         _ => human::bytes(value.round()),
     };
     vec![
-        format!("{}{}", result.trust.verdict.mark(), label(result)),
+        format!("{}{}", result.trust.verdict.mark(), result.label()),
         payload(result),
         human::time_ns(one_way.map(|d| d.p50)),
         human::time_ns(one_way.map(|d| d.p99)),
@@ -176,7 +168,7 @@ fn seen(distribution: &Distribution) -> Option<&Distribution> {
 }
 
 fn result_lines(result: &RunResult, pacing: Pacing) -> String {
-    let head = format!("{}: ", label(result));
+    let head = format!("{}: ", result.label());
     let mut out = hang(&head, &trust_line(result));
     out.push_str(&reasons(result));
     if let Some(reached) = result.missed_rate() {

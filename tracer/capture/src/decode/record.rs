@@ -1,6 +1,6 @@
 //! A record's bytes, looked at field by field.
 
-use super::Malformed;
+use super::malformed::Malformed;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use wirelap_ebpf::layout::{wl_flow, wl_head, wl_task};
 use wirelap_events::{FlowKey, Nanos, NetNs, PacketId, Pid, SocketId, TaskId, Tid, Transport};

@@ -1,6 +1,6 @@
 //! Records of the scheduler: threads that run again, and CPU quotas that were used up.
 
-use super::Malformed;
+use super::malformed::Malformed;
 use super::record::Record;
 use arrayvec::ArrayString;
 use wirelap_ebpf::layout::{self as l, wl_head};

@@ -113,12 +113,12 @@ impl LegParts<'_> {
                 Segment::Qdisc => self.put_of(segment, Kind::QdiscQueueing, time),
                 Segment::Wire => {
                     let deferred = self.leg.circumstances.deferred;
-                    self.put(segment, when(deferred, Kind::SoftirqDeferral), time);
+                    self.put(segment, Cause::when(deferred, Kind::SoftirqDeferral), time);
                 }
                 Segment::StackRx => {
                     let seen = &self.leg.circumstances;
                     let lost = time >= NOTICED && (seen.resent || seen.behind_loss);
-                    self.put(segment, when(lost, Kind::Retransmission), time);
+                    self.put(segment, Cause::when(lost, Kind::Retransmission), time);
                 }
                 Segment::Wakeup => self.wakeup(time),
                 Segment::RunQueue => self.run_queue(time),
@@ -181,7 +181,7 @@ impl LegParts<'_> {
         let rested = self.rests.handoff;
         let asleep = rested.asleep.min(time);
         let stalled = asleep - self.locked(segment, &rested, asleep);
-        self.put(segment, when(stalled >= NAP, self.stalled()), stalled);
+        self.put(segment, Cause::when(stalled >= NAP, self.stalled()), stalled);
         self.worked(segment, &rested, time - asleep, Cause::Ordinary);
     }
 
@@ -201,7 +201,7 @@ impl LegParts<'_> {
             Cause::Of(Kind::SendBuffer)
         } else {
             // All of it had left and had arrived, so that there was room long before.
-            when(self.leg.circumstances.is_late_write(), Kind::LateWrite)
+            Cause::when(self.leg.circumstances.is_late_write(), Kind::LateWrite)
         }
     }
 
@@ -326,14 +326,9 @@ impl LegParts<'_> {
         };
         let asleep = rested.asleep.min(time);
         let stalled = asleep - self.locked(segment, &rested, asleep);
-        self.put(segment, when(stalled >= NAP, self.stalled()), stalled);
-        self.worked(segment, &rested, time - asleep, when(is_long, self.work()));
+        self.put(segment, Cause::when(stalled >= NAP, self.stalled()), stalled);
+        self.worked(segment, &rested, time - asleep, Cause::when(is_long, self.work()));
     }
-}
-
-/// The cause if it `applies`.
-fn when(applies: bool, kind: Kind) -> Cause {
-    if applies { Cause::Of(kind) } else { Cause::Ordinary }
 }
 
 #[cfg(test)]

@@ -2,21 +2,20 @@
 
 use super::blame::{self, NOTICED, Parts};
 use super::breakdown::{Cell, Upkeep};
-use super::explanation::{Cause, ENOUGH, HolderShare, VerdictKind, Why, WorstMessage};
+use super::explanation::{Cause, ENOUGH, HolderShare, VerdictKind, WorstMessage};
 use super::gathered::Gathered;
 use super::judge::{HeldUp, Spending, Typical};
 use super::limits::much;
 use super::numbers::Missing;
-use super::quotas::{QuotaSeen, Throttled};
+use super::setting::Setting;
 use super::weigh::hit_cell;
-use super::{rules, start_up, tails};
 use crate::departures::Departure;
 use crate::stats::{Distribution, read_at};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 use std::borrow::Cow;
 use wirelap_events::Saturate;
 use wirelap_events::{
-    CgroupId, Circumstances, Comm, Delivery, DropCause, Holder, Hop, Leg, Nanos, Pid, Rest, Rested,
+    CgroupId, Circumstances, Delivery, DropCause, Holder, Hop, Leg, Nanos, Pid, Rest, Rested,
     Segment, Sleep, Stage, TaskId, Tid, Wake,
 };
 
@@ -25,6 +24,9 @@ const WORST: usize = 10;
 
 /// Threads that are remembered for having had a CPU.
 const HOLDERS: usize = 1024;
+
+/// Those of them that are told.
+const HOLDERS_TOLD: usize = 10;
 
 /// A start-up of more than so many times the other messages is weighed with them.
 const STEADY: u64 = 4;
@@ -38,7 +40,7 @@ pub struct Evidence {
     /// Of the first messages of their connections.
     pub(super) start_up: Gathered,
     holders: Holders,
-    worst: Vec<WorstMessage>,
+    pub(super) worst: Vec<WorstMessage>,
     typical: Typical,
     /// Messages that something became of.
     pub losses: Losses,
@@ -125,32 +127,6 @@ pub struct Told {
     pub due: u64,
     /// Deliveries.
     pub delivered: u64,
-}
-
-/// What surrounds a row.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Setting {
-    /// The middleware.
-    pub middleware: String,
-    /// The broker's name.
-    pub broker: Option<String>,
-    /// The senders send as fast as they can, so that something is always full.
-    pub saturating: bool,
-    /// Some messages were not watched, on purpose or because events were lost, so that missing ones tell
-    /// nothing.
-    pub sampled: bool,
-    /// Names of processes.
-    pub names: FxHashMap<Pid, Comm>,
-    /// Which part of the time threads were on a CPU, 0..=1.
-    pub busy: FxHashMap<Tid, f64>,
-    /// The processes that send, forward or read its messages.
-    pub members: FxHashSet<Pid>,
-    /// CPU quotas that were used up.
-    pub quotas: FxHashMap<CgroupId, QuotaSeen>,
-    /// Its processes that waited for one.
-    pub throttled: Vec<Throttled>,
-    /// When the observation began; `None` for several observations together.
-    pub since: Option<Nanos>,
 }
 
 /// Puts the parts of one message where they belong.
@@ -423,31 +399,16 @@ impl Evidence {
         }
     }
 
-    /// What is to be said of it.
-    pub fn explain(&self) -> Why {
+    /// Who had a CPU while its threads waited for one, the longest first.
+    pub(super) fn holders(&self) -> Vec<HolderShare> {
         let mut holders: Vec<HolderShare> = self.holders.0.values().map(|one| one.0).collect();
         holders.sort_by_key(|share| (std::cmp::Reverse(share.held), share.task.tid));
-        holders.truncate(10);
-        let weighed = self.weighed();
-        let mut verdicts = rules::verdicts(self, &weighed);
-        verdicts.extend(start_up::verdict(self, &weighed));
-        Why {
-            messages: self
-                .steady
-                .breakdown
-                .messages()
-                .saturating_add(self.start_up.breakdown.messages()),
-            verdicts,
-            typical: tails::typical(&weighed.breakdown),
-            tails: tails::tails(&weighed.breakdown),
-            open: Vec::new(),
-            worst: self.worst.clone(),
-            holders,
-        }
+        holders.truncate(HOLDERS_TOLD);
+        holders
     }
 
     /// The messages that are weighed: those of the start-up are not among them if there are enough others.
-    fn weighed(&self) -> Cow<'_, Gathered> {
+    pub(super) fn weighed(&self) -> Cow<'_, Gathered> {
         let (steady, first) =
             (self.steady.breakdown.messages(), self.start_up.breakdown.messages());
         if first == 0 || steady >= ENOUGH && steady >= first / STEADY {
@@ -540,26 +501,6 @@ impl Losses {
         self.filter_drops.grow(other.filter_drops);
         let dropped = self.segments_dropped.iter_mut().zip(other.segments_dropped);
         dropped.for_each(|(sum, more)| sum.grow(more));
-    }
-}
-
-impl Setting {
-    fn add(&mut self, other: &Setting) {
-        if self.middleware.is_empty() {
-            self.middleware.clone_from(&other.middleware);
-            self.broker.clone_from(&other.broker);
-            self.since = other.since;
-        } else {
-            // Times of several observations do not go together.
-            self.since = None;
-        }
-        self.saturating |= other.saturating;
-        self.sampled |= other.sampled;
-        self.names.extend(&other.names);
-        self.busy.extend(&other.busy);
-        self.members.extend(&other.members);
-        self.quotas.extend(&other.quotas);
-        self.throttled.extend(&other.throttled);
     }
 }
 

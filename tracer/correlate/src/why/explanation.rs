@@ -322,6 +322,13 @@ pub enum Cause {
     Ordinary,
 }
 
+impl Cause {
+    /// That one if it `applies`.
+    pub(super) fn when(applies: bool, kind: VerdictKind) -> Cause {
+        if applies { Cause::Of(kind) } else { Cause::Ordinary }
+    }
+}
+
 /// A segment of the mean message near the median. The rows' times add up to its one-way latency.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TypicalRow {

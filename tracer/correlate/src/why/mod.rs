@@ -12,6 +12,7 @@ mod blame;
 mod breakdown;
 mod culprits;
 mod evidence;
+mod explain;
 mod explanation;
 mod finding;
 mod gathered;
@@ -24,6 +25,7 @@ mod quotas;
 mod remedy;
 mod rules;
 mod sentences;
+mod setting;
 mod start_up;
 mod tails;
 mod timeline;
@@ -32,7 +34,7 @@ mod weigh;
 
 pub use blame::{Parts as BlameSink, blame};
 pub(crate) use breakdown::Upkeep;
-pub use evidence::{Evidence, Losses, Setting, Told};
+pub use evidence::{Evidence, Losses, Told};
 pub use explanation::{
     Cause, Culprit, ENOUGH, HolderShare, Overdue, Period, Severity, Tail, TailRow, TypicalRow,
     Verdict, VerdictKind, Whereabouts, Why, WorstMessage,
@@ -41,4 +43,4 @@ pub use judge::HeldUp;
 pub use numbers::Missing;
 pub(crate) use numbers::Numbers;
 pub(crate) use quotas::Quotas;
-pub use quotas::{QuotaSeen, Throttled};
+pub use setting::{QuotaSeen, Setting, Throttled};

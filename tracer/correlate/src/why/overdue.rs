@@ -1,9 +1,9 @@
 //! Messages that ought to have arrived by now, and who holds them up.
 
-use super::evidence::Setting;
 use super::explanation::{Severity, Verdict, VerdictKind as Kind, Why};
 use super::remedy::{Circumstance, remedy};
 use super::rules::sort;
+use super::setting::Setting;
 use super::timeline::Period;
 use wirelap_events::{Comm, Doing, Nanos, Rest, Segment, TaskId};
 

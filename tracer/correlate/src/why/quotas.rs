@@ -1,9 +1,9 @@
 //! CPU quotas that were used up: whose, how often, and what is to be said of it.
 
-use super::evidence::Setting;
 use super::explanation::{Severity, Verdict, VerdictKind};
+use super::setting::{QuotaSeen, Setting, Throttled};
 use rustc_hash::FxHashMap;
-use wirelap_events::{CgroupId, Nanos, Quota, Segment, TaskId};
+use wirelap_events::{CgroupId, Nanos, Quota, Segment};
 
 /// Cgroups that are remembered.
 const LIMIT: usize = 1024;
@@ -13,15 +13,6 @@ const OFTEN: f64 = 0.1;
 
 /// … if it adds up to this.
 const MUCH: Nanos = Nanos::from_millis(20);
-
-/// A quota when it was first seen to be used up, and as it is now.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct QuotaSeen {
-    /// The first time.
-    pub first: Quota,
-    /// The last time.
-    pub last: Quota,
-}
 
 /// Every quota that was used up.
 #[derive(Clone, Debug, Default)]
@@ -38,23 +29,6 @@ impl Quotas {
     pub fn all(&self) -> FxHashMap<CgroupId, QuotaSeen> {
         self.0.clone()
     }
-}
-
-/// How much of the time a process of a row could have run and had no quota.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Throttled {
-    /// One of its threads.
-    pub task: TaskId,
-    /// Whose quota it was.
-    pub cgroup: CgroupId,
-    /// Time in which at least one of its threads waited for quota.
-    pub time: Nanos,
-    /// Of so much that was watched.
-    pub watched: Nanos,
-    /// The leg that it sends on, or reads from if it sends none; 0 for the first.
-    pub leg: usize,
-    /// It does not send.
-    pub only_reads: bool,
 }
 
 /// Processes that wait for quota much of the time, and of whom no latency tells: they do it before they send, or after
@@ -128,7 +102,7 @@ pub fn remedy(setting: &Setting, cgroup: CgroupId) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wirelap_events::{Pid, Tid};
+    use wirelap_events::{Pid, TaskId, Tid};
 
     fn quota(periods: u32, throttled_periods: u32) -> Quota {
         Quota {

@@ -1,7 +1,7 @@
 //! What usually helps, in the middleware's own words.
 
-use super::evidence::Setting;
 use super::explanation::VerdictKind as Kind;
+use super::setting::Setting;
 use wirelap_events::{DropCause, Rest, Segment};
 
 /// What a remedy depends on beside the kind of cause.

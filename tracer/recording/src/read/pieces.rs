@@ -1,7 +1,7 @@
 //! A file's blocks as they stand there, beside what they say.
 
-use super::{Next, Recording};
 use crate::block::{self, Blocks, Frame, Order, option};
+use crate::input::Input;
 use crate::record::Entry;
 use std::io::Read;
 use wirelap_events::Nanos;
@@ -46,30 +46,21 @@ pub(super) enum Whole {
     ClassicPacket { units: u64, at: Nanos, len: usize, original: u32 },
 }
 
-impl<R: Read> Recording<R> {
-    /// The next block, or the next of what the block before says; `None` at the end of what can be read. Blocks that are told to
-    /// be left out are.
-    pub fn next_piece(&mut self) -> Option<Piece<'_>> {
-        Some(match self.step()? {
-            Next::Block(whole) => Piece::Block(self.whole(whole)),
-            Next::Found(found) => Piece::Entry(found.entry(|range| self.input.range(range))),
-        })
-    }
-
-    fn whole(&mut self, whole: Whole) -> Block<'_> {
-        let blocks = &mut self.converted;
+impl Whole {
+    /// What it is, with its bytes, which are made if the file has none.
+    pub fn block<'a, R: Read>(self, input: &'a Input<R>, blocks: &'a mut Blocks) -> Block<'a> {
         blocks.bytes.clear();
-        let (kind, packet) = match whole {
+        let (kind, packet) = match self {
             Whole::Block { frame, packet } => {
-                let bytes = self.input.range(0..frame.len);
+                let bytes = input.range(0..frame.len);
                 return Block { bytes, order: frame.order, kind: frame.kind, packet };
             }
             Whole::ClassicHeader { order, fraction } => {
-                header(blocks, self.input.bytes(), order, fraction);
+                header(blocks, input.bytes(), order, fraction);
                 (block::SECTION, None)
             }
             Whole::ClassicPacket { units, at, len, original } => {
-                let bytes = self.input.range(16..len.saturating_add(16));
+                let bytes = input.range(16..len.saturating_add(16));
                 (block::PACKET, Some((at, classic_packet(blocks, units, bytes, original))))
             }
         };

@@ -31,7 +31,6 @@ pub use found::in_short;
 pub(crate) use words::clean;
 
 use crate::grid::{MAX_WIDTH, hang};
-use crate::table::label;
 use crate::{Reliability, RunReport, RunResult, bytes_table, human};
 use cast::Cast;
 
@@ -99,7 +98,7 @@ fn title(result: &RunResult) -> String {
         0 => String::new(),
         bytes => format!(", {}", human::bytes(bytes as f64)),
     };
-    let title = format!("{}{size}", label(result));
+    let title = format!("{}{size}", result.label());
     let title = words::cut(&words::clean(&title), MAX_WIDTH);
     format!("{title}\n{}\n", "─".repeat(unicode_width::UnicodeWidthStr::width(title.as_str())))
 }

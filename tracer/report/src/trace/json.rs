@@ -1,6 +1,6 @@
 //! Events of the Chrome trace format ("Trace Event Format", the JSON object form), one by one.
 
-use super::About;
+use super::about::About;
 use serde::{Serialize, Serializer};
 use std::io::{self, Write};
 use wirelap_events::Nanos;

@@ -15,12 +15,15 @@
 //! its first stage to its last, to the nanosecond. Arrows (`s`, `t`, `f` events) lead from track to track
 //! and from a leg to the next. Parts that take no time are not drawn. Written as it comes, with bounded memory.
 
+mod about;
 mod causes;
 mod drawn;
 mod json;
 mod lanes;
 mod names;
 mod tracks;
+
+pub use about::About;
 
 use causes::{Causes, Parts};
 use drawn::{Drawn, DrawnLegs, Key};
@@ -35,20 +38,6 @@ use wirelap_events::{Body, Delivery, Event, Leg, Nanos, Segment, Span, Stage, Tx
 
 /// What times count from lies so long before the first event: what led to it happened before.
 const LEAD: Nanos = Nanos::from_millis(1000);
-
-/// Where a trace comes from: in the file, beside the events.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct About {
-    /// The program that wrote it.
-    pub wirelap_version: String,
-    /// The recordings or captures.
-    pub source: Vec<String>,
-    /// The time of the trace's zero, in nanoseconds since 1970.
-    pub zero_unix_ns: u64,
-    /// The same on the host's `CLOCK_MONOTONIC`, which recordings have.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub zero_monotonic_ns: Option<u64>,
-}
 
 /// How much was drawn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! Between a forwarder's read of a message and its send.
 
 use super::super::explanation::{Cause, VerdictKind as Kind};
-use super::{LegParts, NAP, when};
+use super::{LegParts, NAP};
 use crate::rests::has_slept;
 use wirelap_events::{Hop, Leg, Nanos, Rest, Rested, Segment, Sleep};
 
@@ -65,7 +65,7 @@ impl LegParts<'_> {
         }
         let seen = !self.leg.before.is_empty();
         let rested = awake(self.rests.sender, released);
-        self.broker_worked(&mut rest, sent, rested, when(seen, Kind::BrokerCpuBound));
+        self.broker_worked(&mut rest, sent, rested, Cause::when(seen, Kind::BrokerCpuBound));
     }
 
     /// The reader let `time` pass from `from` on before it asked.
@@ -126,7 +126,7 @@ impl LegParts<'_> {
         if self.leg.circumstances.asked.is_some() && asleep < HANDED_ON {
             return Cause::Of(Kind::FetchWait);
         }
-        when(asleep >= NAP, Kind::BrokerStalled)
+        Cause::when(asleep >= NAP, Kind::BrokerStalled)
     }
 
     /// A thread of the forwarder was at work until some moment, and now and then was not. From the first of several sends

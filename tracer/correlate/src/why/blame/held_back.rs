@@ -1,7 +1,6 @@
 //! What keeps bytes in their sender's socket.
 
 use super::super::explanation::{Cause, VerdictKind as Kind};
-use super::when;
 use wirelap_events::{Circumstances, Nagle, Nanos, TxState};
 
 /// A connection that has rested begins again with so many segments (`TCP_INIT_CWND`, include/net/tcp.h).
@@ -41,7 +40,7 @@ pub(super) fn held_back(tx: TxState, seen: &Circumstances, time: Nanos) -> Cause
     }
     // `tcp_cwnd_restart`: the window that was read at the send is made smaller a moment later.
     let has_rested = freed_by_ack && tx.in_flight == 0 && segments > INITIAL_WINDOW;
-    when(has_rested, Kind::CongestionWindow)
+    Cause::when(has_rested, Kind::CongestionWindow)
 }
 
 /// Which of the two windows so many bytes do not fit into; of both, the one with less room.

@@ -1,0 +1,27 @@
+//! From what is known to what is said.
+
+use super::evidence::Evidence;
+use super::explanation::Why;
+use super::{rules, start_up, tails};
+
+impl Evidence {
+    /// What is to be said of it.
+    pub fn explain(&self) -> Why {
+        let weighed = self.weighed();
+        let mut verdicts = rules::verdicts(self, &weighed);
+        verdicts.extend(start_up::verdict(self, &weighed));
+        Why {
+            messages: self
+                .steady
+                .breakdown
+                .messages()
+                .saturating_add(self.start_up.breakdown.messages()),
+            verdicts,
+            typical: tails::typical(&weighed.breakdown),
+            tails: tails::tails(&weighed.breakdown),
+            open: Vec::new(),
+            worst: self.worst.clone(),
+            holders: self.holders(),
+        }
+    }
+}
