@@ -16,8 +16,8 @@ use wirelap_correlate::snapshot::{
     Summary, Tail, TailRow, Trust, Unseen, Verdict, VerdictKind, Whereabouts, Why, WorstMessage,
 };
 use wirelap_events::{
-    Circumstances, Comm, Delivery, FlowKey, GroupId, Holder, Hop, Leg, MessageId, Nanos, NetNs,
-    Pid, Probe, Segment, Stage, StageTimes, Stretch, TaskId, Tid, Transport,
+    Circumstances, Comm, Delivery, FlowKey, FlowRange, GroupId, Holder, Hop, Leg, MessageId, Nanos,
+    NetNs, Pid, Probe, Segment, Stage, StageTimes, TaskId, Tid, Transport,
 };
 use wirelap_tui::{App, Theme, render};
 
@@ -175,7 +175,7 @@ prop_compose! {
             flow: FlowKey::new(Transport::Tcp, ends[0], ends[1], NetNs(0)),
             from: None, to: None, sender: None, reader: None, times: stages,
             chain: chain.into_iter().collect(), before: before.into_iter().collect(),
-            stretch: Stretch::default(),
+            stretch: FlowRange::default(),
             circumstances: Circumstances::default(),
         }
     }

@@ -4,9 +4,9 @@ use std::net::SocketAddr;
 use wirelap_capture::decode::{Malformed, decode};
 use wirelap_ebpf::layout::{self as l, wl_flow, wl_head, wl_task};
 use wirelap_events::{
-    Body, CgroupId, Cpu, DropCause, Event, FlowKey, Nagle, Nanos, NetNs, Origin, PacketHook,
-    PacketId, Pid, ReadKind, ReadyKind, Recovery, Rest, SendKind, Seq, Sleep, SocketId, TaskId,
-    Tid, Transport, TxState,
+    Body, CgroupId, Cpu, DropCause, Event, FlowKey, Nagle, Nanos, NetNs, OffCpuReason, Origin,
+    PacketHook, PacketId, Pid, ReadKind, ReadyKind, Recovery, SendKind, Seq, Sleep, SocketId,
+    TaskId, Tid, Transport, TxState,
 };
 
 const TASK: TaskId = TaskId { pid: Pid(71), tid: Tid(72) };
@@ -312,10 +312,10 @@ fn a_wakeup() {
 
     record.put(wl_head::FLAGS, &[u8::try_from(l::WL_MIGRATED).unwrap()]).u64(f::LEFT, 0);
     for (number, rest) in [
-        (l::WL_REST_ASLEEP, Rest::Asleep),
-        (l::WL_REST_BLOCKED, Rest::Blocked),
-        (l::WL_REST_STOPPED, Rest::Stopped),
-        (l::WL_REST_PREEMPTED, Rest::Preempted),
+        (l::WL_REST_ASLEEP, OffCpuReason::Asleep),
+        (l::WL_REST_BLOCKED, OffCpuReason::Blocked),
+        (l::WL_REST_STOPPED, OffCpuReason::Stopped),
+        (l::WL_REST_PREEMPTED, OffCpuReason::Preempted),
     ] {
         record.u32(f::REST, number);
         let Body::Wake(wake) = record.body() else { panic!() };

@@ -15,7 +15,7 @@ use wirelap_process::Signals;
 use wirelap_process::catch_signals;
 use wirelap_process::output;
 use wirelap_process::rights;
-use wirelap_replay::{Follower, Read, Replay, shown};
+use wirelap_replay::{Follower, Replay, Replayed, shown};
 use wirelap_report::human;
 use wirelap_report::trace::{About, Totals, TraceWriter};
 
@@ -76,7 +76,7 @@ pub fn run(args: &ExportArgs) -> Result<ExitCode, Failure> {
         let is_gone = replay.follower().is_gone;
         return if is_gone { Ok(ExitCode::SUCCESS) } else { Err(failure) };
     }
-    let Read { follower, snapshot, report, cut } = replay.end()?;
+    let Replayed { follower, snapshot, report, cut } = replay.end()?;
     let Some(writer) = follower.writer else { return Err(nothing(args, cut)) };
     let failed = |error| unwritten(&args.output, &error);
     let (target, totals) = writer.end(&snapshot).map_err(failed)?;

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use wirelap_correlate::Snapshot;
 use wirelap_events::{Delivery, Pid};
 use wirelap_experiment::{
-    Catalogue, Choice, Choices, Deployment, Installation, Pacing, Trial, Trouble, Workloads,
+    Catalogue, Choice, Choices, Installation, Pacing, Trial, Trouble, WorkloadProcesses, Workloads,
     check_workloads, choose, random_domain, unique,
 };
 use wirelap_process::Failure;
@@ -136,24 +136,24 @@ pub fn run(args: &LiveArgs) -> Result<ExitCode, Failure> {
     let recorder = recorder(args, &outputs, &environment)?;
     let tracer = Tracer::start(&settings(args), (|_| {}) as Discard, recorder)?;
     let hooks = tracer.hooks().to_vec();
-    let mut deployments = Vec::new();
+    let mut workloads = Vec::new();
     if let Some(installation) = &installation {
-        deployments = trials
+        workloads = trials
             .iter()
-            .map(|trial| Deployment::new(trial, installation, &signals, tracer.orders()))
+            .map(|trial| WorkloadProcesses::new(trial, installation, &signals, tracer.commands()))
             .collect();
     }
-    let troubled = start(&mut deployments).and_then(|()| {
-        tracer.orders().begin(Sampling::Off);
-        watch(args, &tracer, &mut deployments, &signals)
+    let troubled = start(&mut workloads).and_then(|()| {
+        tracer.commands().begin(Sampling::Off);
+        watch(args, &tracer, &mut workloads, &signals)
     });
-    for deployment in &mut deployments {
-        deployment.group.stop();
+    for workload in &mut workloads {
+        workload.group.stop();
     }
     let Findings { snapshot, error, recorder, .. } = tracer.end()?;
     let report = RunReport {
         hooks,
-        environment: told(environment, &deployments),
+        environment: told(environment, &workloads),
         skipped,
         ..report(args, &snapshot, troubled.is_err() || error.is_some())
     };
@@ -269,9 +269,9 @@ fn settings(args: &LiveArgs) -> Settings {
     }
 }
 
-fn start(deployments: &mut [Deployment<'_>]) -> Result<(), Trouble> {
-    deployments.iter_mut().try_for_each(Deployment::assemble)?;
-    deployments.iter_mut().for_each(Deployment::go);
+fn start(workloads: &mut [WorkloadProcesses<'_>]) -> Result<(), Trouble> {
+    workloads.iter_mut().try_for_each(WorkloadProcesses::assemble)?;
+    workloads.iter_mut().for_each(WorkloadProcesses::go);
     Ok(())
 }
 
@@ -279,16 +279,15 @@ fn start(deployments: &mut [Deployment<'_>]) -> Result<(), Trouble> {
 fn watch(
     args: &LiveArgs,
     tracer: &Tracer<Discard>,
-    deployments: &mut [Deployment<'_>],
+    workloads: &mut [WorkloadProcesses<'_>],
     signals: &Signals,
 ) -> Result<(), Trouble> {
     let end = args.duration.and_then(|time| Instant::now().checked_add(time));
-    let watched = RefCell::new((deployments, None));
+    let watched = RefCell::new((workloads, None));
     let should_stop = || {
-        let (deployments, trouble) = &mut *watched.borrow_mut();
+        let (workloads, trouble) = &mut *watched.borrow_mut();
         if trouble.is_none() {
-            *trouble =
-                deployments.iter_mut().find_map(|deployment| deployment.group.listen().err());
+            *trouble = workloads.iter_mut().find_map(|workload| workload.group.listen().err());
         }
         let over = end.is_some_and(|end| Instant::now() >= end);
         over || trouble.is_some() || signals.caught().is_some() || tracer.has_ended()
@@ -335,11 +334,11 @@ fn lines(
     Ok(())
 }
 
-fn told(mut environment: Environment, deployments: &[Deployment<'_>]) -> Environment {
-    for deployment in deployments {
-        let (versions, settings) = deployment.told();
-        environment.versions.insert(deployment.name().to_owned(), versions);
-        environment.settings.insert(deployment.name().to_owned(), settings);
+fn told(mut environment: Environment, workloads: &[WorkloadProcesses<'_>]) -> Environment {
+    for workload in workloads {
+        let (versions, settings) = workload.told();
+        environment.versions.insert(workload.name().to_owned(), versions);
+        environment.settings.insert(workload.name().to_owned(), settings);
     }
     environment
 }

@@ -8,7 +8,7 @@ use crate::settle::nothing;
 use crate::{Correlator, leg};
 use arrayvec::ArrayVec;
 use wirelap_events::{
-    ByteRange, Circumstances, Delivery, GlobalKey, Hop, Leg, Nanos, Stage, Stretch,
+    ByteRange, Circumstances, Delivery, FlowRange, GlobalKey, Hop, Leg, Nanos, Stage,
 };
 use wirelap_events::{Saturate, Total};
 
@@ -178,7 +178,7 @@ impl Correlator {
             }
             let (from, to) = (flow.sender, Some(with.socket));
             let (mut leg, backwards) = leg::build(flow.key, from, to, &path, spare);
-            leg.stretch = Stretch { flow: assembly.way.id(), range: extent };
+            leg.stretch = FlowRange { flow: assembly.way.id(), range: extent };
             if is_unsure || assembly.is_late {
                 // It was delivered; how long it took is not known.
                 leg.times.clear(Stage::Publish);
@@ -343,7 +343,7 @@ impl Correlator {
             ..Path::default()
         };
         let (mut leg, _) = leg::build(flow.key, flow.sender, flow.receiver, &path, None);
-        leg.stretch = Stretch { flow: assembly.way.id(), range: extent };
+        leg.stretch = FlowRange { flow: assembly.way.id(), range: extent };
         Some(leg)
     }
 }

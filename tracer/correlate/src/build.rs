@@ -43,16 +43,16 @@ impl Correlator {
 
     fn overheads(&self) -> Vec<Overhead> {
         let mut all: Vec<Overhead> = self.rows.iter().map(|(_, row)| row.past).collect();
-        let mut strays = Vec::new();
+        let mut probe_connections = Vec::new();
         for (way, conversation) in self.flows.iter() {
             let row = conversation.row.map(|(row, _)| self.rows.root(row));
             let row = row.or_else(|| self.labelled_row(way));
             match row.and_then(|row| all.get_mut(row.0 as usize)) {
                 Some(sum) => conversation.ledger.add_to(sum),
-                None => strays.push(conversation),
+                None => probe_connections.push(conversation),
             }
         }
-        self.strays.add_to(&self.rows, &strays, &mut all);
+        self.probe_connections.add_to(&self.rows, &probe_connections, &mut all);
         all
     }
 

@@ -2,22 +2,22 @@
 
 use crate::config::{Config, Label};
 use crate::departures::Departures;
-use crate::flow::{Finds, FlowTable, Sightings, Topics, Way};
+use crate::flow::{DecoderOutput, FlowTable, Sightings, Topics, Way};
 use crate::join::{Assemblies, Messages};
 use crate::overdue::Doings;
+use crate::probe_connections::ProbeConnections;
 use crate::rows::Rows;
 use crate::scheduling::Processes;
 use crate::sockets::Sockets;
-use crate::strays::Strays;
 use crate::threads::Threads;
 use crate::unknown::Ended;
-use crate::why::{HeldUp, Overdue, Quotas};
+use crate::why::{DelayCause, Overdue, Quotas};
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 use wirelap_events::Saturate;
 use wirelap_events::{
-    Body, Comm, Delivery, Event, GroupId, Nanos, PacketId, Pid, Probe, SocketId, Stretch, TopicId,
-    Wake,
+    Body, Comm, Delivery, Event, FlowRange, GroupId, Nanos, PacketId, Pid, Probe, SocketId,
+    TopicId, Wake,
 };
 
 /// Takes deliveries as they become complete.
@@ -26,7 +26,7 @@ pub trait DeliverySink {
     fn delivery(&mut self, delivery: &Delivery);
 
     /// Takes one, with what held it up.
-    fn judged(&mut self, delivery: &Delivery, _held_up: Option<HeldUp>) {
+    fn judged(&mut self, delivery: &Delivery, _held_up: Option<DelayCause>) {
         self.delivery(delivery);
     }
 
@@ -77,7 +77,7 @@ pub struct Correlator {
     pub(crate) messages: Messages,
     pub(crate) assemblies: Assemblies,
     pub(crate) rows: Rows,
-    pub(crate) strays: Strays,
+    pub(crate) probe_connections: ProbeConnections,
     pub(crate) ended: Ended,
     pub(crate) sightings: Sightings,
     /// UDP: the datagram that is in this packet's memory.
@@ -99,9 +99,9 @@ pub struct Correlator {
     /// Events thrown away, by probe.
     pub(crate) lost: [u64; Probe::ALL.len()],
     /// Reused from event to event.
-    pub(crate) found: Finds,
+    pub(crate) found: DecoderOutput,
     /// The bytes in the last event's packet.
-    pub(crate) carried: Option<Stretch>,
+    pub(crate) carried: Option<FlowRange>,
     /// Reused from leg to leg: those that end a delivery.
     pub(crate) ends: Vec<usize>,
 }
@@ -148,7 +148,7 @@ impl Correlator {
             messages: Messages::new(config.max_messages, config.hold, config.patience),
             assemblies: Assemblies::new(config.wall),
             rows: Rows::new(config.labels.clone()),
-            strays: Strays::default(),
+            probe_connections: ProbeConnections::default(),
             ended: Ended::default(),
             sightings: Sightings::default(),
             packets: FxHashMap::default(),
@@ -163,7 +163,7 @@ impl Correlator {
             totals: Totals::default(),
             window: Window::default(),
             lost: [0; Probe::ALL.len()],
-            found: Finds { topics: Topics::new(config.topics), ..Finds::default() },
+            found: DecoderOutput { topics: Topics::new(config.topics), ..DecoderOutput::default() },
             carried: None,
             ends: Vec::new(),
             config,
@@ -233,7 +233,7 @@ impl Correlator {
 
     /// The bytes that the last event's packet carries, if it was a packet with bytes of a conversation that messages may
     /// be found in. Legs tell theirs, so that it is known which packets carried a message.
-    pub fn carried(&self) -> Option<Stretch> {
+    pub fn carried(&self) -> Option<FlowRange> {
         self.carried
     }
 

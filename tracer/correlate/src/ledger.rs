@@ -46,9 +46,9 @@ struct Lane {
 }
 
 /// Cuts lengths that claim more than a packet has, so that the sum stays the device's.
-struct Rest(u64);
+struct Remaining(u64);
 
-impl Rest {
+impl Remaining {
     fn take(&mut self, bytes: u64) -> u64 {
         let taken = bytes.min(self.0);
         self.0.shrink(taken);
@@ -58,7 +58,7 @@ impl Rest {
 
 impl Lane {
     fn packet(&mut self, packet: &Packet<'_>, repeated: u64) {
-        let mut rest = Rest(u64::from(packet.wire_bytes));
+        let mut rest = Remaining(u64::from(packet.wire_bytes));
         let payload = u64::from(packet.payload_len);
         if payload > 0 && repeated >= payload {
             self.parts[Part::Retransmitted].grow(rest.0);

@@ -3,7 +3,7 @@
 use crate::marks::Path;
 use crate::threads::set_off;
 use wirelap_events::Saturate;
-use wirelap_events::{FlowKey, Hop, Leg, Nanos, SocketId, Stage, StageTimes, Stretch};
+use wirelap_events::{FlowKey, FlowRange, Hop, Leg, Nanos, SocketId, Stage, StageTimes};
 
 /// A leg, which is large, in the place of a `spare` one if there is one, and how many stages had to be left out because their times contradicted the others.
 pub fn build(
@@ -40,7 +40,7 @@ pub fn build(
         times,
         chain: Vec::new(),
         before: path.sending.to_vec(),
-        stretch: Stretch::default(),
+        stretch: FlowRange::default(),
         circumstances: path.circumstances,
     };
     let mut leg = match spare {

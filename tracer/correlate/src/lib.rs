@@ -27,11 +27,12 @@ mod join;
 mod ledger;
 mod leg;
 mod marks;
+mod off_cpu;
 mod overdue;
 mod overhead;
 mod packets;
+mod probe_connections;
 mod reached;
-mod rests;
 mod ring;
 mod rows;
 mod scheduling;
@@ -40,7 +41,6 @@ mod sighting;
 pub mod snapshot;
 mod sockets;
 mod stats;
-mod strays;
 mod sweep;
 mod threads;
 pub mod trust;
@@ -59,5 +59,6 @@ pub use snapshot::{
 };
 pub use trust::{Doubt, DoubtKind, Reliability, TrustFacts};
 pub use why::{
-    BlameSink, Evidence, HeldUp, Losses, Missing, QuotaSeen, Setting, Throttled, Told, blame,
+    BlameSink, DelayCause, Evidence, Losses, Missing, QuotaSeen, Setting, Throttled,
+    WorkloadCounts, blame,
 };

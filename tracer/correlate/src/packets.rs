@@ -6,8 +6,8 @@ use crate::marks::UdpMarks;
 use crate::sockets::Outgoing;
 use wirelap_events::Saturate;
 use wirelap_events::{
-    ByteRange, Drop, DropCause, Nanos, Packet, PacketHook, Portion, Retransmit, Room, SocketId,
-    Stretch, TcpFields, Transport, tcp_flags,
+    ByteRange, Drop, DropCause, FlowRange, Nanos, Packet, PacketHook, Portion, Retransmit, Room,
+    SocketId, TcpFields, Transport, tcp_flags,
 };
 
 /// What a conversation that was given up sends after this long is looked at again.
@@ -112,7 +112,7 @@ impl Correlator {
             return;
         };
         let repeated = mark(flow, packet, range, at);
-        self.carried = (!range.is_empty()).then_some(Stretch { flow: way.id(), range });
+        self.carried = (!range.is_empty()).then_some(FlowRange { flow: way.id(), range });
         let sent_here = flow.devices.is_sent_here();
         if let Some(repeated) = repeated {
             conversation.ledger.packet(way.side, packet, repeated);
@@ -330,7 +330,7 @@ impl Correlator {
             Marks::Udp(marks) => marks.get(number),
             Marks::Tcp(_) => None,
         });
-        self.carried = datagram.map(|sent| Stretch { flow: way.id(), range: sent.range });
+        self.carried = datagram.map(|sent| FlowRange { flow: way.id(), range: sent.range });
     }
 
     /// A fragment without ports: what is known of the first one's datagram holds for it. One whose

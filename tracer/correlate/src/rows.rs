@@ -26,7 +26,7 @@ enum RowKey {
     /// The domain, for protocols that compute their ports from one.
     Domain(&'static str, u32),
     /// Beyond [`LIMIT`].
-    Rest,
+    Other,
 }
 
 /// What a process did in a row's messages.
@@ -371,7 +371,7 @@ impl Rows {
         server: SocketAddr,
     ) -> GroupId {
         if self.all.len() >= LIMIT && !self.keys.contains_key(&row_key) {
-            row_key = RowKey::Rest;
+            row_key = RowKey::Other;
         }
         if let Some(id) = self.known(&row_key) {
             return id;
@@ -435,11 +435,11 @@ impl Rows {
             RowKey::Domain(_, domain) => Some(*domain),
             _ => None,
         };
-        let name = if *key == RowKey::Rest { "other" } else { protocol.name() };
+        let name = if *key == RowKey::Other { "other" } else { protocol.name() };
         let mut row = Row::empty();
         row.middleware = label.map_or_else(|| name.to_owned(), |label| label.name.clone());
         row.broker = label.and_then(|label| label.broker.clone());
-        row.endpoint = (domain.is_none() && *key != RowKey::Rest).then_some(server);
+        row.endpoint = (domain.is_none() && *key != RowKey::Other).then_some(server);
         row.is_label = label.is_some();
         row.is_brokered = protocol.topology() == Topology::Brokered;
         row.domain = domain;

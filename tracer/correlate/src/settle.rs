@@ -4,8 +4,8 @@ use crate::correlator::DeliverySink;
 use crate::flow::{Flow, Marks, Way};
 use crate::join::{GivenUp, LONGEST, LegKey, LegState, Messages};
 use crate::marks::overlap;
+use crate::off_cpu::Schedules;
 use crate::overdue::LATE;
-use crate::rests::Schedules;
 use crate::rows::{PROCESSES, Role};
 use crate::stats::read_at;
 use crate::why::Upkeep;
@@ -13,8 +13,8 @@ use crate::{Correlator, leg};
 use arrayvec::ArrayVec;
 use wirelap_events::Saturate;
 use wirelap_events::{
-    Delivery, FanOut, GroupId, Leg, MAX_LEGS, MessageId, Nanos, Pid, Probe, Stage, Stamp, Stretch,
-    TaskId, Transport,
+    Delivery, FanOut, FlowRange, GroupId, Leg, MAX_LEGS, MessageId, Nanos, Pid, Probe, Stage,
+    Stamp, TaskId, Transport,
 };
 
 /// What a process is seen to do.
@@ -128,7 +128,7 @@ impl Correlator {
         let mut legs = (0..flow.marks.readers(extent).max(1)).map(|reader| {
             let path = flow.marks.path(extent, reader);
             let (mut leg, backwards) = leg::build(flow_key, from, to, &path, messages.spare());
-            leg.stretch = Stretch { flow: way.id(), range: own };
+            leg.stretch = FlowRange { flow: way.id(), range: own };
             dropped.grow(backwards);
             if packets_only {
                 leg::end(&mut leg);

@@ -77,7 +77,7 @@ impl Correlator {
                 gone.ledger.add_to(&mut row.past);
                 row.past_holes += gone.holes();
             }
-            None => self.strays.keep(&gone),
+            None => self.probe_connections.keep(&gone),
         }
     }
 }

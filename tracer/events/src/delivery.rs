@@ -1,8 +1,8 @@
 //! A message's whole life: from its first send to one reader.
 
 use crate::{
-    Ask, CgroupId, DropCause, FlowKey, Holder, Nanos, OTHERS, Permit, Recovery, Rest, Segment,
-    Segments, Sleep, SocketId, Stage, StageTimes, Stamp, Stretch, TaskId, TxState,
+    Ask, CgroupId, DropCause, FlowKey, FlowRange, Holder, Nanos, OTHERS, OffCpuReason, Permit,
+    Recovery, Segment, Segments, Sleep, SocketId, Stage, StageTimes, Stamp, TaskId, TxState,
 };
 use arrayvec::ArrayVec;
 use std::ops::Add;
@@ -38,7 +38,7 @@ pub struct Hop {
     /// When it had left the CPU before; `None` if that was not seen.
     pub left: Option<Nanos>,
     /// Why it had left it.
-    pub rest: Rest,
+    pub rest: OffCpuReason,
     /// An interrupt woke it (data that came in, or a timer), not another thread.
     pub from_irq: bool,
     /// It had run on another CPU before.
@@ -51,7 +51,7 @@ pub struct Hop {
 
 /// How a thread did not run in a stretch of time. The rest of the time it was at work.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Rested {
+pub struct OffCpu {
     /// It slept, or was stopped.
     pub asleep: Nanos,
     /// It could have run, and had no CPU.
@@ -77,9 +77,9 @@ pub struct Rested {
     pub waker: Holder,
 }
 
-impl Rested {
+impl OffCpu {
     /// Not at all.
-    pub const NONE: Rested = Rested {
+    pub const NONE: OffCpu = OffCpu {
         asleep: Nanos(0),
         waited: Nanos(0),
         preemptions: 0,
@@ -119,12 +119,12 @@ impl Rested {
     }
 }
 
-impl Add for Rested {
-    type Output = Rested;
-    fn add(self, rhs: Rested) -> Rested {
+impl Add for OffCpu {
+    type Output = OffCpu;
+    fn add(self, rhs: OffCpu) -> OffCpu {
         let throttled_longer = rhs.throttled > self.throttled;
         let locked_longer = rhs.locked > self.locked;
-        let mut sum = Rested {
+        let mut sum = OffCpu {
             asleep: self.asleep + rhs.asleep,
             waited: self.waited + rhs.waited,
             preemptions: self.preemptions.saturating_add(rhs.preemptions),
@@ -142,50 +142,50 @@ impl Add for Rested {
 
 /// How the threads of a leg rested while they had the message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Rests {
+pub struct LegOffCpu {
     /// What the first thread of the wake chain did between ready and wakeup; `None` if it was not followed.
-    pub before_wakeup: Option<Rested>,
+    pub before_wakeup: Option<OffCpu>,
     /// How the reader rested between running (or ready, if it was running then) and read; `None` if it was not followed.
-    pub reader: Option<Rested>,
+    pub reader: Option<OffCpu>,
     /// Of a leg after the first: how the forwarder's thread that was at work first rested during the dwell,
     /// until it led to the others; of the thread that had read the message, until it was woken the last time; `None` if it
     /// was not followed.
-    pub dwell: Option<Rested>,
+    pub dwell: Option<OffCpu>,
     /// How the sender rested between the last time that it was woken during the dwell, and its send; `None` if it was
     /// not followed.
-    pub sender: Option<Rested>,
+    pub sender: Option<OffCpu>,
     /// How the reader rested while the forwarder had the message and it had not yet asked for it, as far as it could have
     /// asked; `None` if it asked before, or was not followed.
-    pub asker: Option<Rested>,
+    pub asker: Option<OffCpu>,
     /// How the threads of the wake chain waited for a CPU after their wakeups.
-    pub chain: Rested,
+    pub chain: OffCpu,
     /// The same of the threads that ran before the send.
-    pub before: Rested,
+    pub before: OffCpu,
     /// How the threads of the wake chain but the last rested from when they ran until they woke the next.
-    pub handoff: Rested,
+    pub handoff: OffCpu,
     /// The same of the threads that ran before the send.
-    pub handing: Rested,
+    pub handing: OffCpu,
     /// What the thread did between send and sent that the rest of the message had to wait for: the reader, or the sender if
     /// it [came late](Circumstances::is_late_write) with it.
-    pub writing: Rested,
+    pub writing: OffCpu,
     /// What the reader did between sent and [`Circumstances::unread_until`].
-    pub unread: Rested,
+    pub unread: OffCpu,
 }
 
-impl Rests {
+impl LegOffCpu {
     /// No thread was seen to rest.
-    pub const NONE: Rests = Rests {
+    pub const NONE: LegOffCpu = LegOffCpu {
         before_wakeup: None,
-        reader: Some(Rested::NONE),
-        dwell: Some(Rested::NONE),
-        sender: Some(Rested::NONE),
+        reader: Some(OffCpu::NONE),
+        dwell: Some(OffCpu::NONE),
+        sender: Some(OffCpu::NONE),
         asker: None,
-        chain: Rested::NONE,
-        before: Rested::NONE,
-        handoff: Rested::NONE,
-        handing: Rested::NONE,
-        writing: Rested::NONE,
-        unread: Rested::NONE,
+        chain: OffCpu::NONE,
+        before: OffCpu::NONE,
+        handoff: OffCpu::NONE,
+        handing: OffCpu::NONE,
+        writing: OffCpu::NONE,
+        unread: OffCpu::NONE,
     };
 }
 
@@ -325,7 +325,7 @@ pub struct Leg {
     /// after the first: what the forwarder's threads did during the dwell.
     pub before: Vec<Hop>,
     /// Its bytes, from the first of its first frame to the last of its last.
-    pub stretch: Stretch,
+    pub stretch: FlowRange,
     /// What else was seen.
     pub circumstances: Circumstances,
 }
@@ -431,13 +431,13 @@ pub struct Delivery {
     /// Its legs in order; at least one.
     pub legs: ArrayVec<Leg, MAX_LEGS>,
     /// How the threads of each leg rested, in the same order; empty if no thread is known.
-    pub rests: ArrayVec<Rests, MAX_LEGS>,
+    pub rests: ArrayVec<LegOffCpu, MAX_LEGS>,
 }
 
 impl Delivery {
     /// How the threads of a leg rested.
-    pub fn rests_of(&self, leg: usize) -> &Rests {
-        self.rests.get(leg).unwrap_or(&Rests::NONE)
+    pub fn rests_of(&self, leg: usize) -> &LegOffCpu {
+        self.rests.get(leg).unwrap_or(&LegOffCpu::NONE)
     }
 
     /// One-way latency: first leg's `send` → last leg's `read`. It begins with `publish` where the sender's library is
@@ -499,7 +499,7 @@ mod tests {
                 })
                 .collect(),
             before: Vec::new(),
-            stretch: Stretch::default(),
+            stretch: FlowRange::default(),
             circumstances: Circumstances::default(),
         }
     }

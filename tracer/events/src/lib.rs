@@ -7,7 +7,7 @@
 //! | [`units`] | [`Nanos`], [`Pid`], [`Tid`], … | everyone |
 //! | [`saturate`] | [`Saturate`], [`Total`]: sums that stop at their limits | everyone |
 //! | [`net`] | [`FlowKey`], [`SocketId`], [`Transport`] | everyone |
-//! | [`range`] | [`Seq`], [`Offset`], [`ByteRange`], [`Stretch`] | capture → correlate → protocols |
+//! | [`range`] | [`Seq`], [`Offset`], [`ByteRange`], [`FlowRange`] | capture → correlate → protocols |
 //! | [`event`] | [`Event`]: one observation in the kernel | capture → correlate |
 //! | [`frame`] | [`Frame`]: one protocol frame in a flow's bytes | protocols → correlate |
 //! | [`stage`] | [`Stage`], [`Segment`] and how segments telescope | correlate → report, tui |
@@ -29,18 +29,18 @@ pub mod stamp;
 pub mod units;
 
 pub use delivery::{
-    Circumstances, Delivery, FanOut, GroupId, Hop, Leg, MAX_HOPS, MAX_LEGS, MessageId, Rested,
-    Rests, Room, Span, TopicId,
+    Circumstances, Delivery, FanOut, GroupId, Hop, Leg, LegOffCpu, MAX_HOPS, MAX_LEGS, MessageId,
+    OffCpu, Room, Span, TopicId,
 };
 pub use event::{
-    Body, CGROUP_NAME, Comm, Doing, Drop, DropCause, Event, Holder, Lost, Nagle, OTHERS, Origin,
-    Packet, PacketHook, PacketId, Portion, Probe, Quota, Read, ReadKind, Ready, ReadyKind,
-    Recovery, Rest, Retransmit, Send, SendKind, Sleep, Socket, TaskId, TcpFields, ThreadState,
-    TxState, Wake, tcp_flags,
+    Body, CGROUP_NAME, Comm, Doing, Drop, DropCause, Event, Holder, Lost, Nagle, OTHERS,
+    OffCpuReason, Origin, Packet, PacketHook, PacketId, Portion, Probe, Quota, Read, ReadKind,
+    Ready, ReadyKind, Recovery, Retransmit, Send, SendKind, Sleep, Socket, TaskId, TcpFields,
+    ThreadState, TxState, Wake, tcp_flags,
 };
 pub use frame::{Ask, Class, Data, Frame, GlobalKey, Permit};
 pub use net::{FlowKey, NetNs, SocketId, Transport};
-pub use range::{ByteRange, FlowId, Offset, Seq, Stretch};
+pub use range::{ByteRange, FlowId, FlowRange, Offset, Seq};
 pub use saturate::{Saturate, Total};
 pub use stage::{Segment, Segments, Stage, StageTimes};
 pub use stamp::Stamp;

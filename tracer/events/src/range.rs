@@ -87,7 +87,7 @@ pub struct FlowId(pub u64);
 
 /// Bytes of a flow. Says which packets carried a message: those whose stretch has a byte of the message's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Stretch {
+pub struct FlowRange {
     /// Whose bytes.
     pub flow: FlowId,
     /// Which.

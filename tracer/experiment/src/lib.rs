@@ -7,7 +7,7 @@
 //! | [`Catalogue`], [`Choices`] | what can be run here, and what of it is meant |
 //! | [`Plan`], [`Trial`], [`Pacing`] | the trials of a run in their order, one of them, and when it sends |
 //! | `processes` | workload processes: as a group, and a single one |
-//! | [`Deployment`] | the processes of one middleware |
+//! | [`WorkloadProcesses`] | the processes of one middleware |
 //! | `measure`, `cost` | a trial that is run, and once more for what tracing costs |
 //! | `tally`, `ground_truth` | what the deliveries add up to, and whether the workloads agree |
 //! | `results` | outcomes of trials pooled |
@@ -21,7 +21,6 @@
 mod catalogue;
 mod choice;
 mod cost;
-mod deployment;
 mod ground_truth;
 mod measure;
 mod pacing;
@@ -33,13 +32,14 @@ mod results;
 mod run;
 mod tally;
 mod trial;
+mod workload_processes;
 
 pub use catalogue::Catalogue;
 pub use choice::{Choice, Choices, choose};
-pub use deployment::Deployment;
 pub use pacing::Pacing;
 pub use plan::{MAX_SEED, Plan, check_workloads, plan, random_domain, unique};
 pub use processes::{Installation, Trouble};
 pub use request::{Measure, Request, TruthCheck, Workloads};
 pub use run::{Ended, run};
 pub use trial::Trial;
+pub use workload_processes::WorkloadProcesses;

@@ -1,12 +1,12 @@
 //! One trial: start, measure, stop, whatever happens in between.
 
-use crate::deployment::{Deployment, Part};
 use crate::ground_truth::{self, Records};
 use crate::pacing::Pacing;
 use crate::processes::{Installation, Trouble};
 use crate::progress::Progress;
 use crate::tally::Tally;
 use crate::trial::Trial;
+use crate::workload_processes::{RoleProcess, WorkloadProcesses};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -98,7 +98,7 @@ pub struct Outcome {
     /// The hooks that were used.
     pub hooks: Vec<Hook>,
     /// The processes.
-    pub parts: Vec<Part>,
+    pub parts: Vec<RoleProcess>,
     /// The workloads' own records.
     pub records: Option<Records>,
     /// The trace against them.
@@ -125,13 +125,13 @@ pub fn run(context: &Context<'_>, trial: &Trial) -> Result<Outcome, Failure> {
     let settings = Settings { alternates: context.turns.is_some(), ..context.settings.clone() };
     let tracer = Tracer::start(&settings, tally, recorder)?;
     let hooks = tracer.hooks().to_vec();
-    let mut deployment =
-        Deployment::new(trial, context.installation, context.signals, tracer.orders());
-    let trouble = play(context, trial, &tracer, &mut deployment, &counted).err();
-    deployment.look();
-    deployment.group.stop();
+    let mut workload_processes =
+        WorkloadProcesses::new(trial, context.installation, context.signals, tracer.commands());
+    let trouble = play(context, trial, &tracer, &mut workload_processes, &counted).err();
+    workload_processes.look();
+    workload_processes.group.stop();
     let findings = tracer.end()?;
-    finish(context, trial, &deployment, findings, hooks, trouble)
+    finish(context, trial, &workload_processes, findings, hooks, trouble)
 }
 
 /// How a trial's messages are told from others.
@@ -149,21 +149,23 @@ fn play(
     context: &Context<'_>,
     trial: &Trial,
     tracer: &Tracer<Tally>,
-    deployment: &mut Deployment<'_>,
+    workload_processes: &mut WorkloadProcesses<'_>,
     counted: &AtomicU64,
 ) -> Result<(), Trouble> {
-    deployment.assemble()?;
-    tracer.orders().begin(trial.sampling);
-    deployment.go();
+    workload_processes.assemble()?;
+    tracer.commands().begin(trial.sampling);
+    workload_processes.go();
     if let Some(turn) = context.turns {
-        tracer.orders().alternate(turn);
+        tracer.commands().alternate(turn);
     }
     let mut looked = Instant::now();
     let mut patience = Patience::new(trial);
     let late = trial.duration.map(|time| Instant::now() + trial.warmup_time + time + OVERTIME);
     loop {
-        deployment.group.listen()?;
-        if deployment.sender_done().is_none() && late.is_some_and(|late| Instant::now() >= late) {
+        workload_processes.group.listen()?;
+        if workload_processes.sender_done().is_none()
+            && late.is_some_and(|late| Instant::now() >= late)
+        {
             let seconds = OVERTIME.as_secs();
             let text = format!("the sender had not ended {seconds} s after its time was over");
             return Err(Failure::Measured(text).into());
@@ -174,10 +176,10 @@ fn play(
         let count = counted.load(Ordering::Relaxed);
         if looked.elapsed() >= LOOK {
             looked = Instant::now();
-            deployment.look();
+            workload_processes.look();
             context.progress.messages(count);
         }
-        if patience.is_over(deployment, count) {
+        if patience.is_over(workload_processes, count) {
             return Ok(());
         }
     }
@@ -205,13 +207,13 @@ impl Patience {
     }
 
     /// `count` deliveries have been seen so far.
-    fn is_over(&mut self, deployment: &Deployment<'_>, count: u64) -> bool {
-        let Some(done) = deployment.sender_done() else {
+    fn is_over(&mut self, workload_processes: &WorkloadProcesses<'_>, count: u64) -> bool {
+        let Some(done) = workload_processes.sender_done() else {
             self.moved = Instant::now();
             return false;
         };
         let sent = *self.sent.get_or_insert_with(Instant::now);
-        if self.ping_pong || deployment.is_receiver_done() || sent.elapsed() > BACKLOG {
+        if self.ping_pong || workload_processes.is_receiver_done() || sent.elapsed() > BACKLOG {
             return true;
         }
         if count != std::mem::replace(&mut self.count, count) {
@@ -227,7 +229,7 @@ impl Patience {
 fn finish(
     context: &Context<'_>,
     trial: &Trial,
-    deployment: &Deployment<'_>,
+    workload_processes: &WorkloadProcesses<'_>,
     findings: Findings<Tally>,
     hooks: Vec<Hook>,
     trouble: Option<Trouble>,
@@ -240,13 +242,13 @@ fn finish(
         Some(Trouble::Failed(Failure::Measured(what))) => (None, Some(what)),
         Some(Trouble::Failed(failure)) => return Err(failure),
     };
-    let (records, unread) = match read_records(trial, deployment) {
+    let (records, unread) = match read_records(trial, workload_processes) {
         Ok(records) => (records, None),
         Err(error) => (None, Some(error)),
     };
     let truth =
         records.as_ref().map(|records| ground_truth::compare(&mut tally, &mut evidence, records));
-    let (versions, settings) = deployment.told();
+    let (versions, settings) = workload_processes.told();
     // What was measured is there, whatever became of its recording.
     let unrecorded = recorder.and_then(|recorder| {
         let report = context.recorded(&snapshot, &hooks);
@@ -260,7 +262,7 @@ fn finish(
         snapshot,
         evidence,
         hooks,
-        parts: deployment.parts(),
+        parts: workload_processes.parts(),
         records,
         truth,
         versions,
@@ -281,12 +283,15 @@ fn own(trial: &Trial, rows: &[(String, Evidence)]) -> Evidence {
     sum
 }
 
-fn read_records(trial: &Trial, deployment: &Deployment<'_>) -> Result<Option<Records>, String> {
+fn read_records(
+    trial: &Trial,
+    workload_processes: &WorkloadProcesses<'_>,
+) -> Result<Option<Records>, String> {
     if !trial.truth {
         return Ok(None);
     }
     // One that never got ready has none.
-    let ready = deployment.group.children().iter().filter(|child| child.ready.is_some());
+    let ready = workload_processes.group.children().iter().filter(|child| child.ready.is_some());
     let files = ready.filter_map(|child| child.truth.as_ref());
     Records::read(files).map(Some)
 }

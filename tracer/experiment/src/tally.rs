@@ -250,7 +250,7 @@ fn lane(stamp: Stamp) -> usize {
 pub mod tests {
     use super::*;
     use wirelap_events::{
-        Circumstances, FlowKey, GroupId, Leg, MessageId, NetNs, StageTimes, Stretch, Transport,
+        Circumstances, FlowKey, FlowRange, GroupId, Leg, MessageId, NetNs, StageTimes, Transport,
     };
 
     /// A delivery over one leg with these stages.
@@ -269,7 +269,7 @@ pub mod tests {
             times,
             chain: Vec::new(),
             before: Vec::new(),
-            stretch: Stretch::default(),
+            stretch: FlowRange::default(),
             circumstances: Circumstances::default(),
         };
         Delivery {

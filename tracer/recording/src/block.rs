@@ -79,7 +79,7 @@ const MAGIC: u32 = 0x1A2B_3C4D;
 
 /// A section's byte order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Order {
+pub enum ByteOrder {
     /// Lowest byte first.
     #[default]
     Little,
@@ -87,46 +87,46 @@ pub enum Order {
     Big,
 }
 
-impl Order {
+impl ByteOrder {
     /// Two bytes as a number.
     pub fn u16(self, bytes: [u8; 2]) -> u16 {
         match self {
-            Order::Little => u16::from_le_bytes(bytes),
-            Order::Big => u16::from_be_bytes(bytes),
+            ByteOrder::Little => u16::from_le_bytes(bytes),
+            ByteOrder::Big => u16::from_be_bytes(bytes),
         }
     }
 
     /// Four bytes as a number.
     pub fn u32(self, bytes: [u8; 4]) -> u32 {
         match self {
-            Order::Little => u32::from_le_bytes(bytes),
-            Order::Big => u32::from_be_bytes(bytes),
+            ByteOrder::Little => u32::from_le_bytes(bytes),
+            ByteOrder::Big => u32::from_be_bytes(bytes),
         }
     }
 
     /// Eight bytes as a number.
     pub fn u64(self, bytes: [u8; 8]) -> u64 {
         match self {
-            Order::Little => u64::from_le_bytes(bytes),
-            Order::Big => u64::from_be_bytes(bytes),
+            ByteOrder::Little => u64::from_le_bytes(bytes),
+            ByteOrder::Big => u64::from_be_bytes(bytes),
         }
     }
 }
 
-impl Order {
+impl ByteOrder {
     /// A number as two bytes.
     pub fn half(self, value: u16) -> [u8; 2] {
         match self {
-            Order::Little => value.to_le_bytes(),
-            Order::Big => value.to_be_bytes(),
+            ByteOrder::Little => value.to_le_bytes(),
+            ByteOrder::Big => value.to_be_bytes(),
         }
     }
 
     /// A number as four bytes.
     pub fn word(self, value: u32) -> [u8; 4] {
         match self {
-            Order::Little => value.to_le_bytes(),
-            Order::Big => value.to_be_bytes(),
+            ByteOrder::Little => value.to_le_bytes(),
+            ByteOrder::Big => value.to_be_bytes(),
         }
     }
 }
@@ -139,7 +139,7 @@ pub struct Frame {
     /// All its bytes.
     pub len: usize,
     /// Its byte order: of a section header its own, of others the one given.
-    pub order: Order,
+    pub order: ByteOrder,
 }
 
 /// What stands at some place of a file.
@@ -154,7 +154,7 @@ pub enum Step {
 }
 
 /// Looks for a block at the front of `bytes`.
-pub fn frame(bytes: &[u8], order: Order) -> Step {
+pub fn frame(bytes: &[u8], order: ByteOrder) -> Step {
     let Some(head) = bytes.first_chunk::<LEAST>() else { return Step::Need(LEAST) };
     let word = |at: usize| {
         [
@@ -166,9 +166,9 @@ pub fn frame(bytes: &[u8], order: Order) -> Step {
     };
     let mut order = order;
     if order.u32(word(0)) == SECTION {
-        order = match (Order::Little.u32(word(8)), Order::Big.u32(word(8))) {
-            (MAGIC, _) => Order::Little,
-            (_, MAGIC) => Order::Big,
+        order = match (ByteOrder::Little.u32(word(8)), ByteOrder::Big.u32(word(8))) {
+            (MAGIC, _) => ByteOrder::Little,
+            (_, MAGIC) => ByteOrder::Big,
             _ => return Step::Bad("a section without a byte order"),
         };
     }
@@ -189,7 +189,7 @@ pub fn frame(bytes: &[u8], order: Order) -> Step {
 }
 
 /// Whether a block may begin with these bytes. For finding one behind what is none.
-pub fn is_likely(bytes: &[u8], order: Order) -> bool {
+pub fn is_likely(bytes: &[u8], order: ByteOrder) -> bool {
     let Some(&kind) = bytes.first_chunk::<4>() else { return true };
     matches!(
         order.u32(kind),
@@ -212,18 +212,18 @@ pub fn is_likely(bytes: &[u8], order: Order) -> bool {
 pub struct Body<'a> {
     /// What is not read yet.
     pub rest: Bytes<'a>,
-    order: Order,
+    order: ByteOrder,
 }
 
 impl<'a> Body<'a> {
     /// The body of a block of which these are all bytes.
-    pub fn of(block: &'a [u8], order: Order) -> Body<'a> {
+    pub fn of(block: &'a [u8], order: ByteOrder) -> Body<'a> {
         let end = block.len().saturating_sub(4);
         Body { rest: Bytes(block.get(8..end).unwrap_or_default()), order }
     }
 
     /// In which order they stand.
-    pub fn order(&self) -> Order {
+    pub fn order(&self) -> ByteOrder {
         self.order
     }
 

@@ -1,6 +1,6 @@
 //! One captured packet → an event.
 
-use crate::block::{Body, Order, option};
+use crate::block::{Body, ByteOrder, option};
 use crate::encode::RECORDED_ON;
 use crate::headers::{self, Other};
 use crate::record::{Beside, Cursor};
@@ -49,7 +49,7 @@ pub(crate) struct Own {
 
 impl Own {
     /// Reads an option's value that starts at `start` in its block, of a packet that was seen at `at` by the wall clock.
-    pub fn take(value: &[u8], start: usize, order: Order, at: u64, wall: i64) -> Option<Own> {
+    pub fn take(value: &[u8], start: usize, order: ByteOrder, at: u64, wall: i64) -> Option<Own> {
         let mut from = ours(value, order)?;
         let at = Nanos(at.wrapping_sub(wall.cast_unsigned()));
         let (cpu, beside) = (Wire::take(&mut from)?, Wire::take(&mut from)?);
@@ -123,7 +123,7 @@ pub(crate) fn section(mut body: Body<'_>) -> Option<Section> {
 }
 
 /// What is in a custom option, if it is one of ours.
-pub(crate) fn ours(value: &[u8], order: Order) -> Option<Bytes<'_>> {
+pub(crate) fn ours(value: &[u8], order: ByteOrder) -> Option<Bytes<'_>> {
     let mut from = Bytes(value);
     let is_ours = order.u32(from.array()?) == ENTERPRISE && from.array()? == TAG;
     is_ours.then_some(from)

@@ -4,7 +4,7 @@
 //! none comes soon, of a Name Resolution Block without names, which is not shown. What is too long for an option is a Custom
 //! Block, which Wireshark shows as a line of its own, and at the time 0. Layout: docs/recording.md.
 
-use crate::block::{self, Blocks, Order, option};
+use crate::block::{self, Blocks, ByteOrder, option};
 use crate::hold::ShownPacket;
 use crate::record::{Beside, Entry, Note, Records};
 use crate::wire::{Wire, put_signed};
@@ -375,7 +375,7 @@ impl Encoder {
             end,
             // Before the end of the options, and the block's length.
             options: end.saturating_sub(start).saturating_sub(8),
-            order: Order::Little,
+            order: ByteOrder::Little,
             frame: self.frames,
             at: event.at,
             queue: Some(packet.queue),

@@ -9,14 +9,14 @@
 //! is used up: a message may be complete, and still find a reader. Its block then gets more options than it came with, and is
 //! otherwise what it was.
 
-use crate::block::{Order, option};
+use crate::block::{ByteOrder, option};
 use crate::message::{Beside, MORE, Passage};
 use rustc_hash::FxHashMap;
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Write;
 use wirelap_events::Saturate;
-use wirelap_events::{ByteRange, FlowId, MAX_LEGS, MessageId, Nanos, Offset, Stretch};
+use wirelap_events::{ByteRange, FlowId, FlowRange, MAX_LEGS, MessageId, Nanos, Offset};
 
 /// Bytes that are released at once.
 const CHUNK: usize = 1 << 20;
@@ -57,7 +57,7 @@ pub struct ShownPacket {
     /// Where in the block more options have their place.
     pub options: usize,
     /// The block's byte order.
-    pub order: Order,
+    pub order: ByteOrder,
     /// Its number among all that Wireshark lists, from 1.
     pub frame: u64,
     /// When it was seen.
@@ -71,7 +71,7 @@ struct Held {
     packet: ShownPacket,
     /// Of its first byte, among all bytes that ever came.
     start: u64,
-    stretch: Option<Stretch>,
+    stretch: Option<FlowRange>,
 }
 
 impl Held {
@@ -118,7 +118,7 @@ pub enum Released {
 
 /// Keeps blocks back.
 #[derive(Debug)]
-pub struct Hold {
+pub struct PendingPackets {
     limits: Limits,
     bytes: VecDeque<u8>,
     /// Of the first of them, among all that ever came.
@@ -148,10 +148,10 @@ struct Scratch {
     behind: Vec<u8>,
 }
 
-impl Hold {
+impl PendingPackets {
     /// Nothing yet.
-    pub fn new(limits: Limits) -> Hold {
-        Hold {
+    pub fn new(limits: Limits) -> PendingPackets {
+        PendingPackets {
             limits,
             bytes: VecDeque::new(),
             base: 0,
@@ -179,7 +179,7 @@ impl Hold {
     }
 
     /// What the newest packet carries.
-    pub fn carries(&mut self, stretch: Stretch) {
+    pub fn carries(&mut self, stretch: FlowRange) {
         let number = self.passed.saturating_add(self.packets.len() as u64);
         if let Some(held) = self.packets.back_mut()
             && held.stretch.is_none()
@@ -217,7 +217,7 @@ impl Hold {
     }
 
     /// The packet that has the last byte.
-    fn frame(&self, stretch: Stretch) -> Option<u64> {
+    fn frame(&self, stretch: FlowRange) -> Option<u64> {
         let flow = self.flows.get(&stretch.flow)?;
         let last = stretch.range.last();
         let of = |number: &u64| self.held(*number).and_then(|held| held.stretch);
@@ -299,7 +299,7 @@ impl Hold {
     }
 
     /// Says in the packet at the end of `ready` what became of its messages.
-    fn tell(&mut self, stretch: Stretch, packet: ShownPacket, start: usize) {
+    fn tell(&mut self, stretch: FlowRange, packet: ShownPacket, start: usize) {
         let Some(flow) = self.flows.get(&stretch.flow) else { return };
         let mut told = flow.in_packet(stretch.range).map(|passage| Beside {
             passage,
@@ -351,7 +351,7 @@ struct Block<'a> {
     bytes: &'a mut Vec<u8>,
     start: usize,
     len: usize,
-    order: Order,
+    order: ByteOrder,
     scratch: &'a mut Scratch,
 }
 
@@ -403,7 +403,7 @@ impl<'a> Block<'a> {
     }
 }
 
-fn put_option(bytes: &mut Vec<u8>, order: Order, number: u16, value: &[u8]) {
+fn put_option(bytes: &mut Vec<u8>, order: ByteOrder, number: u16, value: &[u8]) {
     let len = u16::try_from(value.len()).unwrap_or(u16::MAX);
     bytes.extend(order.half(number));
     bytes.extend(order.half(len));

@@ -3,14 +3,14 @@
 //!
 //! The grammar of the comment is in docs/recording.md; `dissectors/wirelap.lua` reads it.
 
-use crate::block::Order;
+use crate::block::ByteOrder;
 use crate::wire::{Signed, Wire, put_unsigned};
 use crate::{ENTERPRISE, MESSAGE_TAG};
 use std::fmt::{self, Write};
 use std::sync::Arc;
 use wirelap_events::{
-    ByteRange, Comm, MAX_LEGS, MessageId, Nanos, Pid, Segment, Segments, Stage, StageTimes,
-    Stretch, Tid,
+    ByteRange, Comm, FlowRange, MAX_LEGS, MessageId, Nanos, Pid, Segment, Segments, Stage,
+    StageTimes, Tid,
 };
 
 /// Bytes of a topic that are told.
@@ -44,7 +44,7 @@ pub struct End {
 
 /// Whether a message is in the report's figures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum MessageStatus {
     /// It is.
     Counted,
     /// Not: it was sent to warm up.
@@ -57,16 +57,16 @@ pub enum Standing {
     UnderWay,
 }
 
-impl Standing {
+impl MessageStatus {
     /// Whether it was delivered, as far as is known.
     pub fn is_delivered(self) -> bool {
-        !matches!(self, Standing::Undelivered | Standing::UnderWay)
+        !matches!(self, MessageStatus::Undelivered | MessageStatus::UnderWay)
     }
 }
 
 /// What a message lost more time to than a typical one of its row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct HeldUp {
+pub struct DelayCause {
     /// The cause: the verdict's name.
     pub cause: &'static str,
     /// On which leg, 0 for the first.
@@ -89,13 +89,13 @@ pub struct Passage {
     /// Bytes of its payload.
     pub payload_len: u64,
     /// Whether it is in the report's figures.
-    pub standing: Standing,
+    pub standing: MessageStatus,
     /// Which leg this is, 0 for the first.
     pub leg: u8,
     /// Of so many.
     pub legs: u8,
     /// Its bytes on this leg.
-    pub stretch: Stretch,
+    pub stretch: FlowRange,
     /// The first time that is known of the message, on its first leg.
     pub began: Nanos,
     /// When it passed each stage of this leg.
@@ -109,7 +109,7 @@ pub struct Passage {
     /// From the first leg's send to the last leg's read.
     pub one_way: Option<Nanos>,
     /// What held it up.
-    pub held_up: Option<HeldUp>,
+    pub held_up: Option<DelayCause>,
     /// Where it was seen last, if it was not seen to be delivered: on which leg, 0 for the first, and at which stage.
     pub last_seen: Option<(u8, Stage)>,
     /// Deliveries that this leg is a part of.
@@ -121,7 +121,7 @@ pub struct Passage {
 /// Is told of packets what they carry, and then of messages what became of them.
 pub trait Passages {
     /// The packet that was the last to be taken carries these bytes.
-    fn carries(&mut self, stretch: Stretch);
+    fn carries(&mut self, stretch: FlowRange);
 
     /// What became of a message, one passage a leg. Its packets tell it if they are still here. Takes all of them.
     fn message(&mut self, passages: &mut Vec<Passage>);
@@ -147,7 +147,7 @@ impl Beside<'_> {
     }
 
     /// Appends the value of the option.
-    pub fn option(&self, order: Order, out: &mut Vec<u8>) {
+    pub fn option(&self, order: ByteOrder, out: &mut Vec<u8>) {
         let passage = self.passage;
         out.extend(order.word(ENTERPRISE));
         out.extend(MESSAGE_TAG);
@@ -249,7 +249,7 @@ impl fmt::Display for Beside<'_> {
         if let Some(queue) = self.queue {
             write!(f, "; queue {queue}")?;
         }
-        if let Some(HeldUp { cause, leg, segment, time }) = passage.held_up {
+        if let Some(DelayCause { cause, leg, segment, time }) = passage.held_up {
             let (leg, segment) = (leg.saturating_add(1), segment.name());
             write!(f, "; held up by {cause} in leg {leg} {segment} for {} ns", time.0)?;
         }
@@ -294,11 +294,11 @@ impl Beside<'_> {
             write!(f, "; {} readers", passage.readers)?;
         }
         f.write_str(match passage.standing {
-            Standing::Counted => "",
-            Standing::WarmUp => "; warm-up",
-            Standing::Partial => "; an end was not seen",
-            Standing::Undelivered => "; not seen to be delivered",
-            Standing::UnderWay => "; not seen to be delivered by the end",
+            MessageStatus::Counted => "",
+            MessageStatus::WarmUp => "; warm-up",
+            MessageStatus::Partial => "; an end was not seen",
+            MessageStatus::Undelivered => "; not seen to be delivered",
+            MessageStatus::UnderWay => "; not seen to be delivered by the end",
         })?;
         if let Some((leg, stage)) = passage.last_seen {
             write!(f, ", last seen in leg {} at {}", leg.saturating_add(1), stage.name())?;

@@ -13,7 +13,7 @@ pub(crate) use pieces::section as section_for;
 pub use pieces::{Block, Piece};
 use wirelap_events::Saturate;
 
-use crate::block::{self, Blocks, Body, Order, Step, option};
+use crate::block::{self, Blocks, Body, ByteOrder, Step, option};
 use crate::captured::{Form, Interface, device, interface, ours, section};
 use crate::input::Input;
 use crate::record::{Cursor, Entry, Note, Read as Record};
@@ -68,8 +68,8 @@ pub struct Recording<R> {
 
 #[derive(Clone, Copy, Debug)]
 enum Format {
-    Ng(Order),
-    Classic { order: Order, fraction: u64, link: u16 },
+    Ng(ByteOrder),
+    Classic { order: ByteOrder, fraction: u64, link: u16 },
 }
 
 /// A block, or what was found in the block before.
@@ -294,7 +294,7 @@ impl<R: Read> Recording<R> {
         false
     }
 
-    fn block(&mut self, order: Order) {
+    fn block(&mut self, order: ByteOrder) {
         let mut need = 12;
         let frame = loop {
             if !self.have(need, "a block") {
@@ -349,7 +349,7 @@ impl<R: Read> Recording<R> {
     }
 
     /// Finds the next block behind bytes that are none.
-    fn skip_to_block(&mut self, order: Order, what: &str) {
+    fn skip_to_block(&mut self, order: ByteOrder, what: &str) {
         let from = self.input.offset();
         loop {
             self.input.consume(1);
@@ -429,11 +429,11 @@ impl<R: Read> Recording<R> {
 fn format(start: [u8; 4]) -> Option<Format> {
     let classic = |order, fraction| Some(Format::Classic { order, fraction, link: 0 });
     match u32::from_be_bytes(start) {
-        block::SECTION => Some(Format::Ng(Order::Little)),
-        0xA1B2_C3D4 => classic(Order::Big, 1000),
-        0xD4C3_B2A1 => classic(Order::Little, 1000),
-        0xA1B2_3C4D => classic(Order::Big, 1),
-        0x4D3C_B2A1 => classic(Order::Little, 1),
+        block::SECTION => Some(Format::Ng(ByteOrder::Little)),
+        0xA1B2_C3D4 => classic(ByteOrder::Big, 1000),
+        0xD4C3_B2A1 => classic(ByteOrder::Little, 1000),
+        0xA1B2_3C4D => classic(ByteOrder::Big, 1),
+        0x4D3C_B2A1 => classic(ByteOrder::Little, 1),
         _ => None,
     }
 }

@@ -1,11 +1,11 @@
 //! What is being recorded on its way into files: encoded, kept back for what is told of messages, written.
 
 use crate::files::{Files, Plain, Rotation, Store, WriteFailed};
-use crate::hold::{Hold, Released};
+use crate::hold::{PendingPackets, Released};
 use crate::{Encoder, Entry, Limits, Note, Passage, Passages};
 use std::path::{Path, PathBuf};
 use wirelap_events::Saturate;
-use wirelap_events::{Event, IfIndex, Nanos, NetNs, Stretch};
+use wirelap_events::{Event, FlowRange, IfIndex, Nanos, NetNs};
 
 /// Written at once.
 const CHUNK: usize = 256 << 10;
@@ -27,7 +27,7 @@ pub struct Written {
 pub struct Recorder {
     encoder: Encoder,
     /// Packets that wait for what is told of their messages, if anything is.
-    hold: Option<Hold>,
+    hold: Option<PendingPackets>,
     /// The last event was a packet that is shown.
     is_packet_last: bool,
     rotation: Rotation,
@@ -98,7 +98,7 @@ impl Recorder {
 
     /// Keeps packets back until it is told what became of their messages, within these limits.
     pub fn hold(&mut self, limits: Limits) {
-        self.hold = Some(Hold::new(limits));
+        self.hold = Some(PendingPackets::new(limits));
     }
 
     /// Whether packets are kept back for what is told of their messages.
@@ -256,7 +256,7 @@ impl Recorder {
 }
 
 impl Passages for Recorder {
-    fn carries(&mut self, stretch: Stretch) {
+    fn carries(&mut self, stretch: FlowRange) {
         if let (Some(hold), true) = (&mut self.hold, self.is_packet_last) {
             hold.carries(stretch);
         }

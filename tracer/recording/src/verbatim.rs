@@ -5,14 +5,14 @@
 
 use crate::block::{self, Blocks, Body, option};
 use crate::files::{Files, Plain, Store};
-use crate::hold::{Hold, Released, ShownPacket};
+use crate::hold::{PendingPackets, Released, ShownPacket};
 use crate::read::{Block, section_for};
 use crate::{
     ENTERPRISE, Limits, MESSAGE_TAG, Passage, Passages, Rotation, WriteFailed, Written, message,
 };
 use std::path::Path;
 use wirelap_events::Saturate;
-use wirelap_events::{Nanos, Stretch};
+use wirelap_events::{FlowRange, Nanos};
 
 /// Written at once.
 const CHUNK: usize = 256 << 10;
@@ -23,7 +23,7 @@ const SECTION_LEN: std::ops::Range<usize> = 16..24;
 /// Writes blocks into a file.
 #[derive(Debug)]
 pub struct Verbatim {
-    hold: Hold,
+    hold: PendingPackets,
     files: Files,
     /// A section has begun.
     has_section: bool,
@@ -59,7 +59,7 @@ impl Verbatim {
         limits: Limits,
     ) -> Result<Verbatim, WriteFailed> {
         Ok(Verbatim {
-            hold: Hold::new(limits),
+            hold: PendingPackets::new(limits),
             files: Files::create(store, path, Rotation::default())?,
             has_section: false,
             frames: 0,
@@ -169,7 +169,7 @@ impl Verbatim {
 }
 
 impl Passages for Verbatim {
-    fn carries(&mut self, stretch: Stretch) {
+    fn carries(&mut self, stretch: FlowRange) {
         if self.is_packet_last {
             self.hold.carries(stretch);
         }

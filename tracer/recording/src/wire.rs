@@ -19,9 +19,9 @@ mod sched;
 use std::net::{IpAddr, SocketAddr};
 use wirelap_events::{
     CgroupId, Comm, Cpu, Doing, Drop, DropCause, FlowKey, Holder, IfIndex, Lost, Nagle, Nanos,
-    NetNs, Origin, PacketHook, PacketId, Pid, Portion, Probe, Read, ReadKind, Ready, ReadyKind,
-    Recovery, Rest, Retransmit, Send, SendKind, Seq, Sleep, Socket, SocketId, TaskId, TcpFields,
-    ThreadState, Tid, Transport, TxState,
+    NetNs, OffCpuReason, Origin, PacketHook, PacketId, Pid, Portion, Probe, Read, ReadKind, Ready,
+    ReadyKind, Recovery, Retransmit, Send, SendKind, Seq, Sleep, Socket, SocketId, TaskId,
+    TcpFields, ThreadState, Tid, Transport, TxState,
 };
 
 /// Bytes that are read from the front.
@@ -341,7 +341,7 @@ variants! {
     Nagle { 0 => On, 1 => Off, 2 => Corked }
     PacketHook { 0 => Xmit, 1 => Rx }
     Doing { 0 => Stopped, 1 => Asleep, 2 => Blocked, 3 => Running }
-    Rest { 0 => Asleep, 1 => Blocked, 2 => Stopped, 3 => Preempted }
+    OffCpuReason { 0 => Asleep, 1 => Blocked, 2 => Stopped, 3 => Preempted }
     Sleep { 0 => Unknown, 1 => Lock, 2 => Timer, 3 => Call }
     DropCause { 0 => SocketBuffer, 1 => Queue, 2 => NoSocket, 3 => Other, 4 => Filter, 5 => Duplicate }
     Recovery { 0 => Timeout, 1 => Fast, 2 => TailProbe, 3 => Retry }

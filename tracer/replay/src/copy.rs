@@ -16,7 +16,7 @@ const MIXED: &str = "--annotate cannot write recordings of wirelap's and capture
 
 /// A recording or capture that is written again, with what became of its messages.
 #[derive(Debug)]
-pub struct Copy {
+pub struct AnnotatedCopy {
     path: PathBuf,
     outputs: Outputs,
     target: Option<Target>,
@@ -48,11 +48,16 @@ impl Target {
     }
 }
 
-impl Copy {
+impl AnnotatedCopy {
     /// To this file, once something is read.
-    pub fn to(path: &Path, outputs: &Outputs) -> Copy {
+    pub fn to(path: &Path, outputs: &Outputs) -> AnnotatedCopy {
         let outputs = outputs.clone();
-        Copy { path: path.to_owned(), outputs, target: None, annotator: Annotator::default() }
+        AnnotatedCopy {
+            path: path.to_owned(),
+            outputs,
+            target: None,
+            annotator: Annotator::default(),
+        }
     }
 
     /// A file begins to be read: a recording with this section, or a capture of others.

@@ -25,4 +25,4 @@ mod several;
 
 pub use follower::{Follower, Nobody};
 pub use open::shown;
-pub use replay::{Read, Replay};
+pub use replay::{Replay, Replayed};

@@ -1,6 +1,6 @@
 //! Everything read so far.
 
-use crate::copy::Copy;
+use crate::copy::AnnotatedCopy;
 use crate::follower::Follower;
 use crate::hosts;
 use crate::observed::Seen;
@@ -11,10 +11,10 @@ use std::path::{Path, PathBuf};
 use wirelap_correlate::{Config, Correlator, DeliverySink, Host, Snapshot};
 use wirelap_events::{Delivery, Nanos, Saturate};
 use wirelap_process::{Failure, Outputs};
-use wirelap_recording::hosts::Twice;
+use wirelap_recording::hosts::DuplicateCapture;
 use wirelap_recording::{Entry, Piece, Recording};
 use wirelap_report::{HostClock, RunReport};
-use wirelap_session::notes::{self, Told};
+use wirelap_session::notes::{self, RecordedNotes};
 
 /// How long a packet may be on its way to another host.
 pub const ON_THE_WAY: Nanos = Nanos::from_millis(1_000);
@@ -32,9 +32,9 @@ pub struct Replay<F> {
     pub(crate) correlator: Option<Correlator>,
     /// Deliveries that the follower has not been given yet.
     pub(crate) ready: Vec<Delivery>,
-    pub(crate) told: Told,
+    pub(crate) told: RecordedNotes,
     /// What is read is written again.
-    pub(crate) copy: Option<Copy>,
+    pub(crate) copy: Option<AnnotatedCopy>,
     pub(crate) keeps_topics: bool,
     pub(crate) seen: Seen,
     pub(crate) files: usize,
@@ -54,7 +54,7 @@ pub struct Replay<F> {
 }
 
 /// What was read.
-pub struct Read<F> {
+pub struct Replayed<F> {
     /// Who followed.
     pub follower: F,
     /// The last picture.
@@ -73,7 +73,7 @@ impl<F: Follower> Replay<F> {
             decode: decode.to_vec(),
             correlator: None,
             ready: Vec::new(),
-            told: Told::default(),
+            told: RecordedNotes::default(),
             copy: None,
             keeps_topics: F::DELIVERIES,
             seen: Seen::default(),
@@ -91,7 +91,7 @@ impl<F: Follower> Replay<F> {
 
     /// Writes what is read again, with what became of its messages. Whoever follows is given no deliveries then.
     pub fn annotate(&mut self, to: &Path, outputs: &Outputs) {
-        self.copy = Some(Copy::to(to, outputs));
+        self.copy = Some(AnnotatedCopy::to(to, outputs));
         self.keeps_topics = true;
     }
 
@@ -127,7 +127,7 @@ impl<F: Follower> Replay<F> {
         if let Some(copy) = &mut self.copy {
             copy.begin(recording.section())?;
         }
-        let mut ends = hosts::has_both_ends(path).then(Twice::default);
+        let mut ends = hosts::has_both_ends(path).then(DuplicateCapture::default);
         if ends.is_some() {
             self.hold = Some(ON_THE_WAY);
             self.notes.push(format!(
@@ -184,7 +184,7 @@ impl<F: Follower> Replay<F> {
     ///
     /// # Errors
     /// The follower cannot go on.
-    pub fn end(mut self) -> Result<Read<F>, Failure> {
+    pub fn end(mut self) -> Result<Replayed<F>, Failure> {
         let end = self.told.end.unwrap_or_default();
         match self.copy.take() {
             Some(copy) => {
@@ -214,7 +214,7 @@ impl<F: Follower> Replay<F> {
             };
             result.judge();
         }
-        Ok(Read { follower: self.follower, snapshot, report, cut })
+        Ok(Replayed { follower: self.follower, snapshot, report, cut })
     }
 
     pub(crate) fn take(&mut self, entry: &Entry<'_>, first: bool) -> Result<(), Failure> {

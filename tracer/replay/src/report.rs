@@ -7,10 +7,10 @@ use wirelap_recording::Counts;
 use wirelap_report::from_snapshot::run_report;
 use wirelap_report::{Process, RunReport, RunResult};
 use wirelap_session::environment;
-use wirelap_session::notes::Told;
+use wirelap_session::notes::RecordedNotes;
 
 /// What the events say, with what only the recorder knew.
-pub fn report(snapshot: &Snapshot, told: Told, there: &[(u8, RunReport)]) -> RunReport {
+pub fn report(snapshot: &Snapshot, told: RecordedNotes, there: &[(u8, RunReport)]) -> RunReport {
     let mut report = run_report(snapshot);
     for (host, there) in there {
         use_of_machine(&mut report, &there.results, Some(*host));

@@ -10,7 +10,7 @@ use wirelap_process::Failure;
 use wirelap_recording::Entry;
 use wirelap_recording::hosts::merge;
 use wirelap_recording::hosts::merge::What;
-use wirelap_session::notes::Told;
+use wirelap_session::notes::RecordedNotes;
 
 /// A packet may be on its way for so many of half the shortest round trip.
 const TRIPS: u64 = 8;
@@ -31,7 +31,7 @@ impl<F: Follower> Replay<F> {
         let trip = hosts.clocks.iter().map(|host| host.clock.at_most_ns).max().unwrap_or(0);
         self.hold = Some(Nanos(trip.saturating_mul(TRIPS)).max(ON_THE_WAY));
         self.follower.begin(None);
-        let mut told: Vec<Told> = paths.iter().map(|_| Told::default()).collect();
+        let mut told: Vec<RecordedNotes> = paths.iter().map(|_| RecordedNotes::default()).collect();
         merge(&mut files, &hosts.placings, |file, entry| match (hosts.numbers[file], entry) {
             (1, entry) => {
                 self.take(entry, hosts.begins[file])?;

@@ -2,12 +2,12 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use wirelap_correlate::{Correlator, DeliverySink, HeldUp};
+use wirelap_correlate::{Correlator, DelayCause, DeliverySink};
 use wirelap_events::{
     Delivery, Event, GroupId, Leg, MAX_LEGS, Nanos, Pid, Segment, SocketId, Stage, StageTimes,
     TaskId, Tid, TopicId,
 };
-use wirelap_recording::message::{self, End, Passage, Row, Standing};
+use wirelap_recording::message::{self, End, MessageStatus, Passage, Row};
 use wirelap_recording::{Limits, Passages};
 
 /// While recording: messages that took longer are not told beside their packets.
@@ -54,14 +54,14 @@ impl DeliverySink for Overheard<'_> {
         self.judged(delivery, None);
     }
 
-    fn judged(&mut self, delivery: &Delivery, held_up: Option<HeldUp>) {
-        self.annotator.hear(delivery, held_up, Standing::Counted);
+    fn judged(&mut self, delivery: &Delivery, held_up: Option<DelayCause>) {
+        self.annotator.hear(delivery, held_up, MessageStatus::Counted);
         self.sink.judged(delivery, held_up);
     }
 
     fn aside(&mut self, delivery: &Delivery) {
         let warmup = delivery.stamp.is_some_and(|stamp| stamp.warmup);
-        let standing = if warmup { Standing::WarmUp } else { Standing::Partial };
+        let standing = if warmup { MessageStatus::WarmUp } else { MessageStatus::Partial };
         self.annotator.hear(delivery, None, standing);
         self.sink.aside(delivery);
     }
@@ -71,7 +71,7 @@ impl DeliverySink for Overheard<'_> {
     }
 
     fn undelivered(&mut self, so_far: &Delivery, at_end: bool) {
-        let standing = if at_end { Standing::UnderWay } else { Standing::Undelivered };
+        let standing = if at_end { MessageStatus::UnderWay } else { MessageStatus::Undelivered };
         self.annotator.hear(so_far, None, standing);
     }
 }
@@ -108,16 +108,16 @@ impl Annotator {
         self.tell(until.unwrap_or_default(), correlator, recorder);
     }
 
-    fn hear(&mut self, delivery: &Delivery, held_up: Option<HeldUp>, standing: Standing) {
+    fn hear(&mut self, delivery: &Delivery, held_up: Option<DelayCause>, standing: MessageStatus) {
         let small = |number: usize| u8::try_from(number).unwrap_or(u8::MAX);
-        let held_up = held_up.map(|found| message::HeldUp {
+        let held_up = held_up.map(|found| message::DelayCause {
             cause: found.kind.name(),
             leg: small(found.leg),
             segment: found.segment,
             time: found.time,
         });
         let began = delivery.legs.iter().find_map(|leg| first(&leg.times)).unwrap_or_default();
-        let is_whole = matches!(standing, Standing::Counted | Standing::WarmUp);
+        let is_whole = matches!(standing, MessageStatus::Counted | MessageStatus::WarmUp);
         let is_told = |time: &Nanos| is_whole && (!self.packets_only || *time > Nanos(0));
         let one_way = delivery.one_way().filter(is_told);
         let last_seen = if standing.is_delivered() { None } else { self.last_seen(delivery) };

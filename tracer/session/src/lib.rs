@@ -6,7 +6,7 @@
 //! | [`preflight()`] | what must be there before anything is started |
 //! | [`Settings`] | what is traced and how |
 //! | [`Tracer`] | a running session |
-//! | [`Orders`] | what it is told while it runs |
+//! | [`Commands`] | what it is told while it runs |
 //! | `work` | its thread: events in, deliveries and snapshots out |
 //! | [`Sampling`], `turns` | when the probes see, and when they do not |
 //! | [`notes`] | what a recording says beside its events |
@@ -19,11 +19,11 @@
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 pub mod annotate;
+mod commands;
 pub mod environment;
 mod listening;
 pub mod machine;
 pub mod notes;
-mod orders;
 mod preflight;
 mod sampling;
 mod settings;
@@ -31,7 +31,7 @@ mod tracer;
 mod turns;
 mod work;
 
-pub use orders::Orders;
+pub use commands::Commands;
 pub use preflight::{preflight, ring_bytes};
 pub use sampling::Sampling;
 pub use settings::{Later, Settings};

@@ -142,7 +142,7 @@ fn device_name(netns: NetNs, device: IfIndex) -> Option<String> {
 
 /// What the notes of a recording say.
 #[derive(Debug, Default)]
-pub struct Told {
+pub struct RecordedNotes {
     /// Whether payload was cut off: then messages cannot be found again.
     pub cut: bool,
     /// The machine.
@@ -157,7 +157,7 @@ pub struct Told {
     parts: String,
 }
 
-impl Told {
+impl RecordedNotes {
     /// Takes a note in. Returns the row that it names.
     pub fn take(&mut self, note: Note<'_>) -> Option<Label> {
         match note.subject {
@@ -223,7 +223,7 @@ mod tests {
 
         let file = wirelap_recording::open(&path).unwrap();
         let mut recording = wirelap_recording::Recording::new(file).unwrap();
-        let mut told = Told::default();
+        let mut told = RecordedNotes::default();
         let mut labels = Vec::new();
         while let Some(entry) = recording.next() {
             let wirelap_recording::Entry::Note(note) = entry else { panic!("{entry:?}") };

@@ -1,9 +1,9 @@
 //! A running session: probes that are attached, and the thread that takes their events.
 
 use crate::annotate::Annotator;
+use crate::commands::{Command, Commands};
 use crate::listening;
 use crate::machine::{Meter, wall_offset};
-use crate::orders::{Order, Orders};
 use crate::preflight::needs_root;
 use crate::settings::{Later, Settings};
 use crate::work::{Findings, Work};
@@ -19,7 +19,7 @@ use wirelap_report::Hook;
 
 /// A running tracer. Dropping it detaches everything.
 pub struct Tracer<S> {
-    orders: Orders,
+    commands: Commands,
     thread: Option<JoinHandle<Findings<S>>>,
     latest: Arc<Mutex<Arc<Snapshot>>>,
     hooks: Vec<Hook>,
@@ -53,14 +53,14 @@ impl<S: DeliverySink + Send + 'static> Tracer<S> {
             ..wirelap_correlate::Config::default()
         };
         let latest = Arc::new(Mutex::new(Arc::new(Snapshot::default())));
-        let (orders, taken) = Orders::channel();
+        let (commands, taken) = Commands::channel();
         let work = Work {
             capture,
             correlator: Correlator::new(config),
             sink,
             recorder,
             annotator: Annotator::default(),
-            orders: taken,
+            commands: taken,
             latest: Arc::clone(&latest),
             meter: Meter::start(std::process::id()),
             meters: HashMap::new(),
@@ -82,7 +82,7 @@ impl<S: DeliverySink + Send + 'static> Tracer<S> {
             Later::Nothing => rights::keep(CapabilitySet::empty()),
             Later::Another => rights::rest(),
         }
-        Ok(Tracer { orders, thread: Some(thread), latest, hooks })
+        Ok(Tracer { commands, thread: Some(thread), latest, hooks })
     }
 
     /// The hook that each observation is made with.
@@ -90,9 +90,9 @@ impl<S: DeliverySink + Send + 'static> Tracer<S> {
         &self.hooks
     }
 
-    /// For whoever gives orders.
-    pub fn orders(&self) -> Orders {
-        self.orders.clone()
+    /// For whoever gives commands.
+    pub fn commands(&self) -> Commands {
+        self.commands.clone()
     }
 
     /// The newest published snapshot.
@@ -110,7 +110,7 @@ impl<S: DeliverySink + Send + 'static> Tracer<S> {
     /// # Errors
     /// The thread panicked.
     pub fn end(mut self) -> Result<Findings<S>, Failure> {
-        self.orders.give(Order::End);
+        self.commands.give(Command::End);
         let lost = || Failure::Measured("the tracer failed; this is a defect of wirelap".into());
         self.thread.take().ok_or_else(lost)?.join().map_err(|_| lost())
     }
@@ -118,7 +118,7 @@ impl<S: DeliverySink + Send + 'static> Tracer<S> {
 
 impl<S> Drop for Tracer<S> {
     fn drop(&mut self) {
-        self.orders.give(Order::End);
+        self.commands.give(Command::End);
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }

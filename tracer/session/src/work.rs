@@ -1,9 +1,9 @@
 //! The thread that takes events out of the kernel and turns them into deliveries and snapshots.
 
 use crate::annotate::Annotator;
+use crate::commands::Command;
 use crate::machine::{self, Meter};
 use crate::notes;
-use crate::orders::Order;
 use crate::sampling::Sampling;
 use crate::turns::{Turn, Turns, Windows};
 use std::collections::HashMap;
@@ -18,7 +18,7 @@ use wirelap_correlate::{
 use wirelap_events::{Body, Cpu, Event, Nanos};
 use wirelap_recording::Recorder;
 
-/// The longest wait for events before orders are looked at.
+/// The longest wait for events before commands are looked at.
 const WAIT: Duration = Duration::from_millis(2);
 
 /// How often completed deliveries are handed out.
@@ -57,7 +57,7 @@ pub struct Work<S> {
     pub sink: S,
     pub recorder: Option<Recorder>,
     pub annotator: Annotator,
-    pub orders: Receiver<Order>,
+    pub commands: Receiver<Command>,
     pub latest: Arc<Mutex<Arc<Snapshot>>>,
     pub meter: Option<Meter>,
     pub meters: HashMap<u32, Meter>,
@@ -123,21 +123,21 @@ impl<S: DeliverySink> Work<S> {
         }
     }
 
-    /// Follows all orders that have come; true for the last one.
+    /// Follows all commands that have come; true for the last one.
     fn obey(&mut self) -> Result<bool, CaptureError> {
         loop {
-            match self.orders.try_recv() {
-                Ok(Order::Port(port)) => self.capture.add_port(port)?,
-                Ok(Order::Label(label, done)) => {
+            match self.commands.try_recv() {
+                Ok(Command::Port(port)) => self.capture.add_port(port)?,
+                Ok(Command::Label(label, done)) => {
                     if let Some(recorder) = &mut self.recorder {
                         notes::note_label(recorder, &label);
                     }
                     self.correlator.add_label(label);
                     let _ = done.send(());
                 }
-                Ok(Order::Begin(sampling)) => self.begin(sampling),
-                Ok(Order::Alternate(turn)) => self.turns = Some(Turns::new(turn, machine::now())),
-                Ok(Order::End) | Err(TryRecvError::Disconnected) => return Ok(true),
+                Ok(Command::Begin(sampling)) => self.begin(sampling),
+                Ok(Command::Alternate(turn)) => self.turns = Some(Turns::new(turn, machine::now())),
+                Ok(Command::End) | Err(TryRecvError::Disconnected) => return Ok(true),
                 Err(TryRecvError::Empty) => break,
             }
         }

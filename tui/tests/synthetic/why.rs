@@ -5,8 +5,8 @@ use wirelap_correlate::snapshot::{
     Cause, HolderShare, Severity, Tail, TailRow, Verdict, VerdictKind, Why, WorstMessage,
 };
 use wirelap_events::{
-    Circumstances, Comm, Delivery, FlowKey, GroupId, Holder, Hop, Leg, MessageId, Nanos, NetNs,
-    Pid, Segment, Stage, StageTimes, Stretch, TaskId, Tid, Transport,
+    Circumstances, Comm, Delivery, FlowKey, FlowRange, GroupId, Holder, Hop, Leg, MessageId, Nanos,
+    NetNs, Pid, Segment, Stage, StageTimes, TaskId, Tid, Transport,
 };
 
 /// Nothing wrong with so many messages.
@@ -109,7 +109,7 @@ fn worst(number: u64, waited: u64) -> WorstMessage {
         times,
         chain: [hop].into_iter().collect(),
         before: [].into_iter().collect(),
-        stretch: Stretch::default(),
+        stretch: FlowRange::default(),
         circumstances: Circumstances::default(),
     };
     let delivery = Delivery {

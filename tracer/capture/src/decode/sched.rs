@@ -4,7 +4,9 @@ use super::malformed::Malformed;
 use super::record::Record;
 use arrayvec::ArrayString;
 use wirelap_ebpf::layout::{self as l, wl_head};
-use wirelap_events::{CGROUP_NAME, CgroupId, Comm, Holder, Nanos, Quota, Rest, Sleep, Wake};
+use wirelap_events::{
+    CGROUP_NAME, CgroupId, Comm, Holder, Nanos, OffCpuReason, Quota, Sleep, Wake,
+};
 
 /// A thread that lost its CPU to another, and went on on another CPU, is said to have waited for that one no longer
 /// than this: who had the first CPU after that is not known.
@@ -14,10 +16,10 @@ const SLICE: Nanos = Nanos::from_millis(3);
 pub(super) fn wake(r: Record<'_>) -> Result<Wake, Malformed> {
     use l::wl_wake as f;
     let rest = match r.u32(f::REST) {
-        l::WL_REST_ASLEEP => Rest::Asleep,
-        l::WL_REST_BLOCKED => Rest::Blocked,
-        l::WL_REST_STOPPED => Rest::Stopped,
-        l::WL_REST_PREEMPTED => Rest::Preempted,
+        l::WL_REST_ASLEEP => OffCpuReason::Asleep,
+        l::WL_REST_BLOCKED => OffCpuReason::Blocked,
+        l::WL_REST_STOPPED => OffCpuReason::Stopped,
+        l::WL_REST_PREEMPTED => OffCpuReason::Preempted,
         value => return Err(r.impossible("rest", value)),
     };
     let wait = Nanos(r.u64(wl_head::AT).saturating_sub(r.u64(f::WOKEN)));
@@ -41,7 +43,7 @@ pub(super) fn wake(r: Record<'_>) -> Result<Wake, Malformed> {
         waker_comm: Comm(r.bytes(f::WAKER_COMM)),
         ..Wake::default()
     };
-    if rest == Rest::Preempted && wake.migrated {
+    if rest == OffCpuReason::Preempted && wake.migrated {
         // It waited for the CPU that it had, and then went to another: who had that one is no matter.
         let held = (wait - throttled).min(SLICE);
         wake.holder = Holder { task: wake.waker, comm: wake.waker_comm, held };
@@ -53,7 +55,7 @@ pub(super) fn wake(r: Record<'_>) -> Result<Wake, Malformed> {
 pub(super) fn shared(r: Record<'_>) -> Result<Wake, Malformed> {
     use l::wl_share as f;
     let mut wake = wake(r)?;
-    if wake.rest == Rest::Preempted && wake.migrated {
+    if wake.rest == OffCpuReason::Preempted && wake.migrated {
         return Ok(wake);
     }
     let wait = Nanos(r.u64(wl_head::AT)) - wake.woken;
@@ -76,10 +78,10 @@ fn held(time: u64, left: Nanos) -> Nanos {
 }
 
 /// `call`: the number of a system call on this machine.
-fn sleep(rest: Rest, call: u32) -> Sleep {
+fn sleep(rest: OffCpuReason, call: u32) -> Sleep {
     /// `futex_waitv`, on every architecture (`include/uapi/asm-generic/unistd.h`).
     const FUTEX_WAITV: libc::c_long = 449;
-    if rest == Rest::Preempted || call == u32::MAX {
+    if rest == OffCpuReason::Preempted || call == u32::MAX {
         return Sleep::Unknown;
     }
     match libc::c_long::from(call) {

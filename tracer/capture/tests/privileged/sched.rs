@@ -13,7 +13,7 @@ use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;
 use wirelap_capture::Capture;
-use wirelap_events::{Nanos, Pid, Rest, Tid, Wake};
+use wirelap_events::{Nanos, OffCpuReason, Pid, Tid, Wake};
 
 const TURNS: usize = 20;
 /// How long the neighbour keeps the CPU at a time, at least.
@@ -30,7 +30,8 @@ fn conduct() {
 /// real-time one without passing its tracepoint `sched_switch`; ftrace does not see that switch either.
 fn assert_counts(wakes: &[(Wake, Nanos)], from: Switches, to: Switches) {
     let within = || wakes.iter().filter(|(_, at)| (from.at..to.at).contains(at));
-    let preempted = within().filter(|(wake, _)| wake.rest == Rest::Preempted).count() as u64;
+    let preempted =
+        within().filter(|(wake, _)| wake.rest == OffCpuReason::Preempted).count() as u64;
     let slept = within().count() as u64 - preempted;
     let counted = to.voluntary - from.voluntary;
     assert!((counted - 1..=counted).contains(&slept), "{slept} {from:?} {to:?} {wakes:#?}");
@@ -77,7 +78,7 @@ fn a_thread_that_waits_for_a_cpu_says_who_had_it() {
         let late = wakes.iter().filter(is_late).count();
         assert!(waits.len() > TURNS / 2 && waits.len() + late >= TURNS, "{late} {wakes:#?}");
         for &(wake, at) in waits {
-            assert_eq!(wake.rest, Rest::Asleep);
+            assert_eq!(wake.rest, OffCpuReason::Asleep);
             assert_eq!(wake.holder.task.pid, own_pid());
             // The neighbour is a thread of the process that reads the events.
             assert_eq!(wake.holder.comm.as_str(), "wirelap");
@@ -131,7 +132,7 @@ fn a_preempted_thread_says_by_whom() {
         // Now and then the neighbour also runs for some microseconds between its turns, to be told of the next.
         let turn = u64::try_from(TURN.as_nanos()).unwrap();
         let is_turn = |(wake, at): &&(Wake, Nanos)| {
-            wake.rest == Rest::Preempted
+            wake.rest == OffCpuReason::Preempted
                 && wake.holder.task.tid == Tid(holder)
                 && waited(wake, *at) >= turn
         };
@@ -261,7 +262,8 @@ fn a_stopped_process_was_stopped_until_it_went_on() {
 
         seen.socket_at(near_port);
         let wakes = seen.wakes(child.id());
-        let stopped: Vec<_> = wakes.iter().filter(|(w, _)| w.rest == Rest::Stopped).collect();
+        let stopped: Vec<_> =
+            wakes.iter().filter(|(w, _)| w.rest == OffCpuReason::Stopped).collect();
         assert_eq!(stopped.len(), 1, "{wakes:#?}");
         let (wake, at) = stopped[0];
         assert_eq!((wake.waker.tid.0, wake.from_irq), (own_tid(), false));
@@ -289,7 +291,7 @@ fn waiting_for_a_child_to_begin_is_no_sleep_that_a_signal_ends() {
         seen.collect(&mut capture, "the end of both sockets", |seen| seen.closed() == 2);
         let wakes = seen.wakes(own_tid());
         let within = wakes.iter().filter(|(_, at)| (from.at..to.at).contains(at));
-        assert!(within.clone().any(|(wake, _)| wake.rest == Rest::Blocked), "{wakes:#?}");
+        assert!(within.clone().any(|(wake, _)| wake.rest == OffCpuReason::Blocked), "{wakes:#?}");
         assert_counts(&wakes, from, to);
     });
 }

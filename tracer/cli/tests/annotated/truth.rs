@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use wirelap_correlate::{Config, Correlator, DeliverySink, HeldUp, Label};
+use wirelap_correlate::{Config, Correlator, DelayCause, DeliverySink, Label};
 use wirelap_events::{Delivery, FlowId, Leg, Nanos, Pid, Segment, Stage};
 use wirelap_recording::{Entry, Note, Recording};
 
@@ -25,7 +25,7 @@ pub struct Truth {
 }
 
 impl Truth {
-    fn hear(&mut self, delivery: &Delivery, held_up: Option<HeldUp>, standing: &'static str) {
+    fn hear(&mut self, delivery: &Delivery, held_up: Option<DelayCause>, standing: &'static str) {
         let last_seen = ["undelivered", "under way"].contains(&standing);
         let is_told = |time: &Nanos| !self.packets_only || time.0 > 0;
         let is_whole = ["counted", "warm-up"].contains(&standing);
@@ -86,7 +86,7 @@ impl DeliverySink for Truth {
         unreachable!("it is judged");
     }
 
-    fn judged(&mut self, delivery: &Delivery, held_up: Option<HeldUp>) {
+    fn judged(&mut self, delivery: &Delivery, held_up: Option<DelayCause>) {
         self.hear(delivery, held_up, "counted");
     }
 

@@ -17,14 +17,14 @@ mod mqtt;
 #[path = "../../tests/all/world.rs"]
 mod world;
 
-use world::{Told, World, process};
+use world::{WorkloadCounts, World, process};
 
 const MESSAGES: u32 = 40_000;
 
 /// Messages at 20,000 a second, 12 events each.
 ///
 /// The first half brings the tables to the size that they keep; the second half is measured.
-fn traffic(payload: usize, per_send: u32) -> Vec<Told> {
+fn traffic(payload: usize, per_send: u32) -> Vec<WorkloadCounts> {
     let mut world = World::new();
     let broker = process(10, "broker");
     let to = "127.0.0.1:1883";
@@ -53,7 +53,7 @@ fn steady() -> Config {
     Config { patience: Nanos::from_millis(200), ..Config::default() }
 }
 
-fn play(correlator: &mut Correlator, told: &[Told]) -> u64 {
+fn play(correlator: &mut Correlator, told: &[WorkloadCounts]) -> u64 {
     let mut deliveries = 0u64;
     let mut ticked = Nanos(0);
     for told in told {
@@ -68,7 +68,7 @@ fn play(correlator: &mut Correlator, told: &[Told]) -> u64 {
 }
 
 /// Plays the first half.
-fn warm(told: &[Told]) -> Correlator {
+fn warm(told: &[WorkloadCounts]) -> Correlator {
     let mut correlator = Correlator::new(steady());
     play(&mut correlator, told);
     correlator
@@ -98,8 +98,8 @@ fn benches(criterion: &mut Criterion<CpuTime>) {
 
 /// A busy flow beside idle connections, and what comes to these while it is measured.
 struct Crowd {
-    before: Vec<Told>,
-    during: Vec<Told>,
+    before: Vec<WorkloadCounts>,
+    during: Vec<WorkloadCounts>,
 }
 
 const SECOND: u64 = 1_000_000_000;

@@ -4,7 +4,7 @@ use super::identity::{content, identify};
 use super::known::Known;
 use super::pending::Pending;
 use super::recognition::Attempts;
-use super::{Carried, Claim, Finds, Flow, Found, Piece, Released, Unread};
+use super::{Carried, Claim, DecoderOutput, Flow, Found, Piece, Released, Unread};
 use crate::config::Config;
 use crate::correlator::Totals;
 use crate::ledger::Ledger;
@@ -129,7 +129,7 @@ struct Collector<'a> {
     side: Side,
     protocol: &'static dyn Protocol,
     ledger: &'a mut Ledger,
-    found: &'a mut Finds,
+    found: &'a mut DecoderOutput,
     /// What was told of the frame that comes next.
     fragments: Option<Fragments>,
     /// Where the message begins that the frame that comes next releases.
@@ -148,7 +148,7 @@ impl<'a> Collector<'a> {
         side: Side,
         protocol: &'static dyn Protocol,
         ledger: &'a mut Ledger,
-        found: &'a mut Finds,
+        found: &'a mut DecoderOutput,
     ) -> Collector<'a> {
         Collector {
             asides,
@@ -485,7 +485,7 @@ impl Conversation {
         range: ByteRange,
         bytes: &[u8],
         now: Nanos,
-        found: &mut Finds,
+        found: &mut DecoderOutput,
     ) {
         let missing = range.len().saturating_sub(bytes.len() as u64);
         self.uncaptured.grow(missing);
@@ -513,7 +513,7 @@ impl Conversation {
     }
 
     /// Goes on at `at` after a pause on purpose: the bytes in between are nobody's failure.
-    fn resume(&mut self, side: Side, at: Offset, found: &mut Finds) {
+    fn resume(&mut self, side: Side, at: Offset, found: &mut DecoderOutput) {
         let before = self.undecoded_bytes();
         self.reassemble(side, found, |flow, out| {
             flow.interrupt(out);
@@ -544,7 +544,7 @@ impl Conversation {
     pub fn reassemble(
         &mut self,
         side: Side,
-        found: &mut Finds,
+        found: &mut DecoderOutput,
         step: impl FnOnce(&mut super::Reassembly, &mut dyn FnMut(Piece<'_>)),
     ) {
         let mut bytes = std::mem::take(&mut self.flow_mut(side).bytes);
@@ -553,7 +553,7 @@ impl Conversation {
     }
 
     /// The next bytes of one direction.
-    fn piece(&mut self, side: Side, piece: Piece<'_>, found: &mut Finds) {
+    fn piece(&mut self, side: Side, piece: Piece<'_>, found: &mut DecoderOutput) {
         match self.state {
             State::Decoding(..) => self.read_piece(side, piece, found),
             State::Undecided(_) => self.recognise_piece(side, piece, found),
@@ -561,7 +561,7 @@ impl Conversation {
         }
     }
 
-    pub(super) fn read_piece(&mut self, side: Side, piece: Piece<'_>, found: &mut Finds) {
+    pub(super) fn read_piece(&mut self, side: Side, piece: Piece<'_>, found: &mut DecoderOutput) {
         let State::Decoding(protocol, connection) = &mut self.state else { return };
         let flow = &mut self.flows[side as usize];
         let (asides, ledger) = (&mut self.asides, &mut self.ledger);
@@ -593,7 +593,7 @@ impl Conversation {
         side: Side,
         range: ByteRange,
         packet: &Packet<'_>,
-        found: &mut Finds,
+        found: &mut DecoderOutput,
     ) {
         let pieces = &mut self.flow_mut(side).pieces;
         let Portion::Fragment { start, .. } = packet.portion else {
@@ -614,7 +614,7 @@ impl Conversation {
     }
 
     /// Reads the fragments so far as one datagram.
-    fn put_together(&mut self, side: Side, found: &mut Finds) {
+    fn put_together(&mut self, side: Side, found: &mut DecoderOutput) {
         let mut pieces = std::mem::take(&mut self.flow_mut(side).pieces);
         self.datagram(side, pieces.range, &pieces.bytes, found);
         pieces.clear();
@@ -622,7 +622,7 @@ impl Conversation {
     }
 
     /// A datagram, as far as it was captured.
-    fn datagram(&mut self, side: Side, range: ByteRange, bytes: &[u8], found: &mut Finds) {
+    fn datagram(&mut self, side: Side, range: ByteRange, bytes: &[u8], found: &mut DecoderOutput) {
         self.uncaptured.grow(range.len().saturating_sub(bytes.len() as u64));
         if matches!(self.state, State::Undecided(_)) {
             self.recognise_datagram(side, range, bytes, found);
@@ -635,7 +635,7 @@ impl Conversation {
         side: Side,
         range: ByteRange,
         bytes: &[u8],
-        found: &mut Finds,
+        found: &mut DecoderOutput,
     ) {
         if let State::Decoding(protocol, connection) = &mut self.state {
             let (asides, ledger) = (&mut self.asides, &mut self.ledger);

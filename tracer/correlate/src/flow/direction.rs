@@ -6,7 +6,7 @@ use super::framed::between;
 use super::pieces::Pieces;
 use super::requests::{RELEASES, REQUESTS, Release, Request};
 use super::window::Window;
-use super::{Finds, Found, Reassembly, SeenBytes, Unwrap, Way};
+use super::{DecoderOutput, Found, Reassembly, SeenBytes, Unwrap, Way};
 use crate::config::Config;
 use crate::join::AssemblyId;
 use crate::marks::{Path, TcpMarks, UdpMarks};
@@ -333,7 +333,13 @@ impl Flow {
 
     /// After the packet behind a `hole`, of which the messages from number `first` on were found: adds the one in the hole,
     /// if one send call and its neighbours frame it.
-    pub fn frame(&mut self, hole: Option<ByteRange>, first: usize, serial: u64, found: &mut Finds) {
+    pub fn frame(
+        &mut self,
+        hole: Option<ByteRange>,
+        first: usize,
+        serial: u64,
+        found: &mut DecoderOutput,
+    ) {
         let (Marks::Tcp(marks), Some(last)) =
             (&self.marks, found.all.get(first..).and_then(<[Found]>::last))
         else {

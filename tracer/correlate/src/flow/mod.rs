@@ -117,7 +117,7 @@ impl fmt::Debug for TopicHash {
 
 /// What decoders found and nobody has looked at yet.
 #[derive(Debug, Default)]
-pub struct Finds {
+pub struct DecoderOutput {
     pub all: Vec<Found>,
     pub carried: Vec<Carried>,
     /// Messages, by the sending end, that are there by a batch's own account and cannot be read.

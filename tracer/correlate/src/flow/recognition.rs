@@ -6,7 +6,7 @@
 
 use super::pending::{Pending, Seen};
 use super::table::ends;
-use super::{Conversation, Finds, Piece, State};
+use super::{Conversation, DecoderOutput, Piece, State};
 use wirelap_events::Saturate;
 use wirelap_events::{ByteRange, Offset, Transport};
 use wirelap_protocols::foreign::datagram;
@@ -58,7 +58,12 @@ impl Conversation {
         self.observer = None;
     }
 
-    pub(super) fn recognise_piece(&mut self, side: Side, piece: Piece<'_>, found: &mut Finds) {
+    pub(super) fn recognise_piece(
+        &mut self,
+        side: Side,
+        piece: Piece<'_>,
+        found: &mut DecoderOutput,
+    ) {
         let Piece::Bytes { at, bytes, missing } = piece else {
             let Piece::Gap { at, len } = piece else { return };
             self.flow_mut(side).head.bytes.clear();
@@ -98,7 +103,7 @@ impl Conversation {
     }
 
     /// The first bytes of a direction.
-    fn recognise_head(&mut self, side: Side, piece: Piece<'_>, found: &mut Finds) {
+    fn recognise_head(&mut self, side: Side, piece: Piece<'_>, found: &mut DecoderOutput) {
         let Piece::Bytes { at, bytes, missing } = piece else { return };
         if let Some(behind) = behind_proxy(bytes) {
             // What the proxy's client sends starts behind what the proxy says of it.
@@ -139,7 +144,13 @@ impl Conversation {
 
     /// The first bytes of a direction do not tell by themselves: what follows, in both directions, has to say the same.
     /// `is_alone` tells that no packet came before this one.
-    fn search_head(&mut self, side: Side, piece: Piece<'_>, is_alone: bool, found: &mut Finds) {
+    fn search_head(
+        &mut self,
+        side: Side,
+        piece: Piece<'_>,
+        is_alone: bool,
+        found: &mut DecoderOutput,
+    ) {
         let head = std::mem::take(&mut self.flow_mut(side).head);
         let (at, missing) = (head.at, head.missing);
         let whole = Piece::Bytes { at, bytes: &head.bytes, missing };
@@ -147,7 +158,7 @@ impl Conversation {
     }
 
     /// Somewhere in mid-stream.
-    fn recognise_middle(&mut self, side: Side, piece: Piece<'_>, found: &mut Finds) {
+    fn recognise_middle(&mut self, side: Side, piece: Piece<'_>, found: &mut DecoderOutput) {
         let Piece::Bytes { at, bytes, missing } = piece else { return };
         let hints = self.hints();
         let writes = std::mem::take(&mut self.flow_mut(side).writes);
@@ -175,7 +186,7 @@ impl Conversation {
         at: Offset,
         pending: Pending,
         protocol: &'static dyn Protocol,
-        found: &mut Finds,
+        found: &mut DecoderOutput,
     ) {
         let other = side.other();
         let Pending { searches, mut kept, .. } = pending;
@@ -220,7 +231,7 @@ impl Conversation {
     }
 
     /// The head of `side` ends with the packet `last`, which may be longer than what was kept of it.
-    fn read_heads(&mut self, side: Side, last: Piece<'_>, found: &mut Finds) {
+    fn read_heads(&mut self, side: Side, last: Piece<'_>, found: &mut DecoderOutput) {
         for side in [side.other(), side] {
             let head = std::mem::take(&mut self.flow_mut(side).head);
             if !head.bytes.is_empty() {
@@ -244,7 +255,7 @@ impl Conversation {
         rest: Offset,
         missing: u64,
         last: Piece<'_>,
-        found: &mut Finds,
+        found: &mut DecoderOutput,
     ) {
         if let Piece::Bytes { at, bytes, missing: uncaptured } = last
             && let Some(skip) = rest.0.checked_sub(at.0)
@@ -330,7 +341,7 @@ impl Conversation {
         side: Side,
         range: ByteRange,
         bytes: &[u8],
-        found: &mut Finds,
+        found: &mut DecoderOutput,
     ) {
         let hints = self.hints();
         let first = self.flow(side).head.at == Offset(0);

@@ -11,7 +11,7 @@
 
 use super::given::kept_since;
 use super::open::LegKey;
-use super::order::Order;
+use super::order::DeliveryOrder;
 use super::sent::Sent;
 use crate::flow::Way;
 use crate::marks::Sending;
@@ -138,7 +138,7 @@ pub struct Assembly {
 pub struct Assemblies {
     open: Slab<Assembly>,
     by_way: FxHashMap<(Way, GlobalKey), usize>,
-    orders: Slab<Order>,
+    orders: Slab<DeliveryOrder>,
     by_sender: FxHashMap<(Way, [u8; 16]), usize>,
     /// Those that were sent to a multicast group: what is sent again goes to single readers.
     multicast: FxHashMap<GlobalKey, usize>,
@@ -290,14 +290,14 @@ impl Assemblies {
         if self.orders.len() >= MAX_ORDERS {
             let orders = &mut self.orders;
             self.by_sender.retain(|_, index| {
-                let is_idle = orders.get(*index).is_none_or(Order::is_idle);
+                let is_idle = orders.get(*index).is_none_or(DeliveryOrder::is_idle);
                 if is_idle {
                     orders.try_remove(*index);
                 }
                 !is_idle
             });
         }
-        let index = self.orders.insert(Order::default());
+        let index = self.orders.insert(DeliveryOrder::default());
         self.by_sender.insert((way, origin), index);
         index
     }

@@ -17,7 +17,7 @@ const SILENT: Nanos = Nanos::from_millis(1_000);
 
 /// The messages of one sender on one way.
 #[derive(Debug, Default)]
-pub struct Order {
+pub struct DeliveryOrder {
     /// Readers get them in the order of their numbers.
     pub is_kept: bool,
     /// Events lost until something was taken last.
@@ -42,7 +42,7 @@ struct Seen {
     last: Nanos,
 }
 
-impl Order {
+impl DeliveryOrder {
     pub fn is_idle(&self) -> bool {
         self.lacking.is_empty() && self.held.is_empty()
     }

@@ -5,7 +5,7 @@
 //! within a coarse stretch is shared out evenly.
 
 use wirelap_events::Saturate;
-use wirelap_events::{Holder, Nanos, Rest, Rested, Sleep, Wake};
+use wirelap_events::{Holder, Nanos, OffCpu, OffCpuReason, Sleep, Wake};
 
 /// Stretches that are kept of a thread, unless more of them are new …
 const KEPT: usize = 64;
@@ -24,15 +24,15 @@ const LOOKED: Nanos = Nanos::from_micros(200);
 
 /// From one time that a thread was given a CPU until the next.
 #[derive(Clone, Copy, Debug)]
-struct Stretch {
+struct OffCpuSpan {
     /// Its end: when the thread was given the CPU again.
     running: Nanos,
     /// When it had left the CPU before, and could have run again; `None` where stretches were put together.
     rest: Option<(Nanos, Nanos)>,
     /// Sums until its end, without who and whose.
-    sums: Rested,
+    sums: OffCpu,
     /// Its own, with who had the CPU, whose quota it was and who let go.
-    own: Rested,
+    own: OffCpu,
     /// It slept on a lock until a time limit, and no thread had let go.
     timed_out: bool,
 }
@@ -41,7 +41,7 @@ struct Stretch {
 #[derive(Clone, Debug, Default)]
 pub struct History {
     /// The oldest first.
-    stretches: Vec<Stretch>,
+    stretches: Vec<OffCpuSpan>,
     /// The thread that let go last of a lock that this one had asked for by the clock, and when.
     passer: Option<(Nanos, Holder)>,
 }
@@ -52,7 +52,7 @@ impl History {
         let left = wake.left.unwrap_or(wake.woken).min(wake.woken);
         if self.stretches.is_empty() {
             // What came before is not known.
-            self.push(left, None, Rested::NONE, false);
+            self.push(left, None, OffCpu::NONE, false);
         }
         let Some(last) = self.stretches.last() else { return };
         let left = left.max(last.running);
@@ -60,18 +60,19 @@ impl History {
         let Some(waited) = at.since(woken) else { return };
         let asleep = woken - left;
         let looked = left - last.running <= LOOKED;
-        let timed_out = wake.rest == Rest::Asleep && wake.sleep == Sleep::Lock && wake.from_irq;
+        let timed_out =
+            wake.rest == OffCpuReason::Asleep && wake.sleep == Sleep::Lock && wake.from_irq;
         let waker = awaited(wake).or(self.passer_at(at).filter(|_| timed_out));
-        let mut own = Rested {
+        let mut own = OffCpu {
             asleep,
             waited,
-            preemptions: u32::from(wake.rest == Rest::Preempted),
+            preemptions: u32::from(wake.rest == OffCpuReason::Preempted),
             throttled: wake.throttled.min(waited),
             cgroup: wake.cgroup,
             locked: if waker.is_some() { asleep } else { Nanos(0) },
             deaf: if is_deaf(wake) { asleep } else { Nanos(0) },
             waker: waker.unwrap_or(Holder::NOBODY),
-            ..Rested::NONE
+            ..OffCpu::NONE
         };
         std::iter::once(&wake.holder).chain(&wake.others).for_each(|holder| own.hold(holder));
         if let Some(waker) = waker.filter(|_| looked && !timed_out)
@@ -91,10 +92,10 @@ impl History {
         self.passer.filter(|(when, _)| at - *when <= PASSED_ON).map(|(_, by)| by)
     }
 
-    fn push(&mut self, running: Nanos, rest: Option<(Nanos, Nanos)>, own: Rested, timed_out: bool) {
-        let before = self.stretches.last().map_or(Rested::NONE, |last| last.sums);
+    fn push(&mut self, running: Nanos, rest: Option<(Nanos, Nanos)>, own: OffCpu, timed_out: bool) {
+        let before = self.stretches.last().map_or(OffCpu::NONE, |last| last.sums);
         let sums = add(&before, &own);
-        self.stretches.push(Stretch { running, rest, sums, own, timed_out });
+        self.stretches.push(OffCpuSpan { running, rest, sums, own, timed_out });
     }
 
     /// A thread let go of a lock: sleeps just before that ended by a time limit were for the same one. Whether there were
@@ -116,7 +117,7 @@ impl History {
         }
         let any = first < self.stretches.len();
         for index in first..self.stretches.len() {
-            let before = index.checked_sub(1).map_or(Rested::NONE, |i| self.stretches[i].sums);
+            let before = index.checked_sub(1).map_or(OffCpu::NONE, |i| self.stretches[i].sums);
             let stretch = &mut self.stretches[index];
             (stretch.own.locked, stretch.own.waker) = (stretch.own.asleep, waker);
             stretch.timed_out = false;
@@ -134,27 +135,27 @@ impl History {
             let [first, second] = [self.stretches[from], self.stretches[from.saturating_add(1)]];
             let timed_out = first.timed_out && second.timed_out;
             self.stretches[to] =
-                Stretch { rest: None, own: first.own + second.own, timed_out, ..second };
+                OffCpuSpan { rest: None, own: first.own + second.own, timed_out, ..second };
             to.grow(1);
         }
         self.stretches.drain(to..=last);
     }
 
     /// How it rested between two moments; `None` if it was not followed at the first of them.
-    pub fn between(&self, from: Nanos, to: Nanos) -> Option<Rested> {
+    pub fn between(&self, from: Nanos, to: Nanos) -> Option<OffCpu> {
         if self.stretches.first()?.running > from {
             return None;
         }
         let (start, end) = (self.sums_at(from), self.sums_at(to));
         let difference = |a: Nanos, b: Nanos| Nanos(a.0.saturating_sub(b.0));
-        let mut rested = Rested {
+        let mut rested = OffCpu {
             asleep: difference(end.asleep, start.asleep),
             waited: difference(end.waited, start.waited),
             preemptions: end.preemptions.wrapping_sub(start.preemptions),
             throttled: difference(end.throttled, start.throttled),
             locked: difference(end.locked, start.locked),
             deaf: difference(end.deaf, start.deaf),
-            ..Rested::NONE
+            ..OffCpu::NONE
         };
         self.name(from, to, &mut rested);
         Some(rested)
@@ -180,7 +181,7 @@ impl History {
     }
 
     /// Fills in who had the CPU between two moments, whose quota was used up and who let go.
-    fn name(&self, from: Nanos, to: Nanos, rested: &mut Rested) {
+    fn name(&self, from: Nanos, to: Nanos, rested: &mut OffCpu) {
         let begin = self.stretches.partition_point(|stretch| stretch.running <= from);
         let within = self.stretches[begin..].iter().take_while(|stretch| stretch.begins() < to);
         let (mut throttled, mut locked) = (Nanos(0), Nanos(0));
@@ -198,39 +199,39 @@ impl History {
             }
         }
         if rested.throttled == Nanos(0) {
-            rested.cgroup = Rested::NONE.cgroup;
+            rested.cgroup = OffCpu::NONE.cgroup;
         }
         if rested.locked == Nanos(0) {
             rested.waker = Holder::NOBODY;
         }
     }
 
-    fn sums_at(&self, at: Nanos) -> Rested {
+    fn sums_at(&self, at: Nanos) -> OffCpu {
         let next = self.stretches.partition_point(|stretch| stretch.running <= at);
         let index = next.checked_sub(1);
-        let before = index.map_or(Rested::NONE, |index| self.stretches[index].sums);
+        let before = index.map_or(OffCpu::NONE, |index| self.stretches[index].sums);
         let Some(stretch) = self.stretches.get(next) else { return before };
         let own = &stretch.own;
         let so_far = if let Some((left, woken)) = stretch.rest {
             let asleep = at.min(woken) - left;
-            Rested {
+            OffCpu {
                 asleep,
                 waited: at - woken,
                 throttled: (at - woken).min(own.throttled),
                 locked: asleep.min(own.locked),
                 deaf: asleep.min(own.deaf),
-                ..Rested::NONE
+                ..OffCpu::NONE
             }
         } else {
             let begins = index.map_or(Nanos(0), |index| self.stretches[index].running);
             let part = Part { into: at - begins, of: stretch.running - begins };
-            Rested {
+            OffCpu {
                 asleep: part.share(own.asleep),
                 waited: part.share(own.waited),
                 throttled: part.share(own.throttled),
                 locked: part.share(own.locked),
                 deaf: part.share(own.deaf),
-                ..Rested::NONE
+                ..OffCpu::NONE
             }
         };
         add(&before, &so_far)
@@ -240,16 +241,16 @@ impl History {
 /// Whether nothing that came in could have ended its rest.
 fn is_deaf(wake: &Wake) -> bool {
     match wake.rest {
-        Rest::Stopped | Rest::Blocked => true,
-        Rest::Asleep => wake.sleep == Sleep::Timer,
-        Rest::Preempted => false,
+        OffCpuReason::Stopped | OffCpuReason::Blocked => true,
+        OffCpuReason::Asleep => wake.sleep == Sleep::Timer,
+        OffCpuReason::Preempted => false,
     }
 }
 
 /// The thread that a sleeper waited for: the one that let go of a lock, or another process's. A timer or data that
 /// came in ends other sleeps, and threads that hand their work to others wake them from system calls.
 fn awaited(wake: &Wake) -> Option<Holder> {
-    let by_thread = wake.rest == Rest::Asleep && !wake.from_irq && wake.waker.tid.0 != 0;
+    let by_thread = wake.rest == OffCpuReason::Asleep && !wake.from_irq && wake.waker.tid.0 != 0;
     let is_other = wake.waker.pid != wake.task.pid;
     let awaits = match wake.sleep {
         Sleep::Lock => wake.waker.tid != wake.task.tid,
@@ -261,19 +262,19 @@ fn awaited(wake: &Wake) -> Option<Holder> {
 }
 
 /// The sums of two.
-fn add(a: &Rested, b: &Rested) -> Rested {
-    Rested {
+fn add(a: &OffCpu, b: &OffCpu) -> OffCpu {
+    OffCpu {
         asleep: a.asleep + b.asleep,
         waited: a.waited + b.waited,
         preemptions: a.preemptions.wrapping_add(b.preemptions),
         throttled: a.throttled + b.throttled,
         locked: a.locked + b.locked,
         deaf: a.deaf + b.deaf,
-        ..Rested::NONE
+        ..OffCpu::NONE
     }
 }
 
-impl Stretch {
+impl OffCpuSpan {
     /// When its rest began, or the stretch if that is not known.
     fn begins(&self) -> Nanos {
         self.rest.map_or(Nanos(0), |(left, _)| left)

@@ -7,7 +7,7 @@ use arrayvec::ArrayVec;
 use history::History;
 use rustc_hash::FxHashMap;
 use wirelap_events::Saturate;
-use wirelap_events::{Hop, MAX_HOPS, Nanos, Rest, Rested, Sleep, TaskId, Tid, Wake};
+use wirelap_events::{Hop, MAX_HOPS, Nanos, OffCpu, OffCpuReason, Sleep, TaskId, Tid, Wake};
 
 /// Threads woken one by the other, the last one last.
 pub type Chain = ArrayVec<Hop, MAX_HOPS>;
@@ -87,7 +87,7 @@ impl Threads {
         };
         thread.runs(&hop);
         thread.history.runs(at, wake);
-        if wake.rest != Rest::Preempted {
+        if wake.rest != OffCpuReason::Preempted {
             let by = (!wake.from_irq && wake.waker.tid != Tid(0)).then_some(wake.waker);
             thread.wakeups.push(Woken { hop, by });
         }
@@ -95,7 +95,7 @@ impl Threads {
 
     /// How the thread rested between two moments, and how long the one that it waited for had a CPU; `None` if that
     /// was not followed.
-    pub fn rested(&self, tid: Tid, from: Nanos, to: Nanos) -> Option<Rested> {
+    pub fn rested(&self, tid: Tid, from: Nanos, to: Nanos) -> Option<OffCpu> {
         let history = &self.all.get(&tid)?.history;
         let mut rested = history.between(from, to)?;
         if rested.locked > Nanos(0)
@@ -157,7 +157,7 @@ impl Threads {
 }
 
 /// A thread that waits until another lets go, while that waits for a CPU, waits for a CPU, too.
-fn wait_with(rested: &mut Rested, its: &Rested) {
+fn wait_with(rested: &mut OffCpu, its: &OffCpu) {
     let waited = its.waited.min(rested.locked);
     rested.locked -= waited;
     rested.asleep -= waited;
@@ -280,7 +280,7 @@ mod tests {
         let mut threads = threads(&[(1, 10, 20, None)]);
         for (woken, running) in [(30, 40), (50, 80)] {
             let left = Some(Nanos(woken));
-            let (woken, rest) = (Nanos(woken), Rest::Preempted);
+            let (woken, rest) = (Nanos(woken), OffCpuReason::Preempted);
             let wake = Wake { task: task(1), woken, left, rest, ..Wake::default() };
             threads.wake(Nanos(running), &wake);
         }
@@ -300,7 +300,7 @@ mod tests {
             task: task(2),
             woken: Nanos(150),
             left: Some(Nanos(150)),
-            rest: Rest::Preempted,
+            rest: OffCpuReason::Preempted,
             holder: hog,
             ..Wake::default()
         };

@@ -27,7 +27,7 @@ use super::waits;
 use arrayvec::ArrayVec;
 use held_back::held_back;
 use wirelap_events::{
-    Delivery, Holder, Hop, Leg, MAX_HOPS, Nanos, Rested, Rests, Segment, Segments, Stage,
+    Delivery, Holder, Hop, Leg, LegOffCpu, MAX_HOPS, Nanos, OffCpu, Segment, Segments, Stage,
     Transport, TxState,
 };
 
@@ -38,7 +38,7 @@ pub const NOTICED: Nanos = Nanos::from_micros(50);
 const BACKED_UP: Nanos = Nanos::from_millis(1);
 
 /// A thread that sleeps less than this between reading and sending is not stalled, but waits for another.
-const NAP: Nanos = Nanos::from_micros(200);
+const SHORT_SLEEP: Nanos = Nanos::from_micros(200);
 
 /// Takes the parts of a message's time.
 pub trait Parts {
@@ -73,12 +73,12 @@ pub fn blame(delivery: &Delivery, out: &mut dyn Parts) {
 
 struct LegParts<'a> {
     leg: &'a Leg,
-    rests: &'a Rests,
+    rests: &'a LegOffCpu,
     index: usize,
     /// Its reader is a client, not a broker.
     is_last: bool,
     /// How the forwarder's threads rested before they woke the next, as far as no time was put down to it.
-    handing: Rested,
+    handing: OffCpu,
     out: &'a mut dyn Parts,
 }
 
@@ -123,7 +123,7 @@ impl LegParts<'_> {
                 Segment::Wakeup => self.wakeup(time),
                 Segment::RunQueue => self.run_queue(time),
                 Segment::Busy => self.own_work(segment, time, true),
-                Segment::Read => self.own_work(segment, time, time >= NAP),
+                Segment::Read => self.own_work(segment, time, time >= SHORT_SLEEP),
                 Segment::Handoff => self.handoff(time),
                 Segment::ClientTx => {
                     let (begin, there) = self.leg.circumstances.missing.unwrap_or_default();
@@ -152,7 +152,7 @@ impl LegParts<'_> {
 
     /// What waits in a socket because the reader of what is before it does not get to read would wait at the reader
     /// otherwise: that has the same cause. The same holds for a sender that does not get to write.
-    fn behind(&mut self, segment: Segment, cause: Cause, time: Nanos, reader: &Rested) {
+    fn behind(&mut self, segment: Segment, cause: Cause, time: Nanos, reader: &OffCpu) {
         let Cause::Of(kind) = cause else { return self.put(segment, cause, time) };
         let is_idle_wait = matches!(kind, Kind::NagleDelayedAck | Kind::CongestionWindow);
         let is_for_thread = is_idle_wait
@@ -165,7 +165,7 @@ impl LegParts<'_> {
         let mut left = time - waited;
         // Between two writes, it is the sender that is followed.
         let is_brokers_write = kind == Kind::LateWrite && self.index > 0;
-        if (is_idle_wait || is_brokers_write) && reader.asleep >= NAP {
+        if (is_idle_wait || is_brokers_write) && reader.asleep >= SHORT_SLEEP {
             let asleep = reader.asleep.min(left);
             let locked = self.locked(segment, reader, asleep);
             let stalled = if is_brokers_write { Kind::BrokerStalled } else { self.stalled() };
@@ -181,7 +181,7 @@ impl LegParts<'_> {
         let rested = self.rests.handoff;
         let asleep = rested.asleep.min(time);
         let stalled = asleep - self.locked(segment, &rested, asleep);
-        self.put(segment, Cause::when(stalled >= NAP, self.stalled()), stalled);
+        self.put(segment, Cause::when(stalled >= SHORT_SLEEP, self.stalled()), stalled);
         self.worked(segment, &rested, time - asleep, Cause::Ordinary);
     }
 
@@ -261,16 +261,16 @@ impl LegParts<'_> {
     }
 
     /// A thread that was awake worked, or had no CPU to work on.
-    fn worked(&mut self, segment: Segment, rested: &Rested, time: Nanos, work: Cause) {
+    fn worked(&mut self, segment: Segment, rested: &OffCpu, time: Nanos, work: Cause) {
         let waited = rested.waited.min(time);
         self.waited(segment, rested, waited);
         self.put(segment, work, time - waited);
     }
 
     /// How much of its sleep a thread waited for another to let go.
-    fn locked(&mut self, segment: Segment, rested: &Rested, asleep: Nanos) -> Nanos {
+    fn locked(&mut self, segment: Segment, rested: &OffCpu, asleep: Nanos) -> Nanos {
         let locked = rested.locked.min(asleep);
-        if locked < NAP {
+        if locked < SHORT_SLEEP {
             return Nanos(0);
         }
         let cause = Cause::Of(Kind::LockWait);
@@ -301,17 +301,17 @@ impl LegParts<'_> {
     }
 
     /// A thread waited for a CPU, in the way that `seen` says of all in its chain, or it alone if that is not known.
-    fn hop_waited(&mut self, segment: Segment, hop: &Hop, seen: &Rested, time: Nanos) {
+    fn hop_waited(&mut self, segment: Segment, hop: &Hop, seen: &OffCpu, time: Nanos) {
         if seen.waited > Nanos(0) {
             return self.waited(segment, seen, time);
         }
-        let mut alone = Rested { waited: hop.running - hop.woken, ..Rested::NONE };
+        let mut alone = OffCpu { waited: hop.running - hop.woken, ..OffCpu::NONE };
         alone.hold(&hop.holder);
         self.waited(segment, &alone, time);
     }
 
     /// A thread waited for a CPU.
-    fn waited(&mut self, segment: Segment, rested: &Rested, time: Nanos) {
+    fn waited(&mut self, segment: Segment, rested: &OffCpu, time: Nanos) {
         if time > Nanos(0) {
             waits::parts(rested, time, |cause, time, holder| {
                 self.out.part(self.index, segment, cause, time, holder);
@@ -326,7 +326,7 @@ impl LegParts<'_> {
         };
         let asleep = rested.asleep.min(time);
         let stalled = asleep - self.locked(segment, &rested, asleep);
-        self.put(segment, Cause::when(stalled >= NAP, self.stalled()), stalled);
+        self.put(segment, Cause::when(stalled >= SHORT_SLEEP, self.stalled()), stalled);
         self.worked(segment, &rested, time - asleep, Cause::when(is_long, self.work()));
     }
 }

@@ -4,7 +4,7 @@ use super::blame::{self, NOTICED, Parts};
 use super::breakdown::{Cell, Upkeep};
 use super::explanation::{Cause, ENOUGH, HolderShare, VerdictKind, WorstMessage};
 use super::gathered::Gathered;
-use super::judge::{HeldUp, Spending, Typical};
+use super::judge::{DelayCause, Spending, Typical};
 use super::limits::much;
 use super::numbers::Missing;
 use super::setting::Setting;
@@ -15,8 +15,8 @@ use rustc_hash::FxHashMap;
 use std::borrow::Cow;
 use wirelap_events::Saturate;
 use wirelap_events::{
-    CgroupId, Circumstances, Delivery, DropCause, Holder, Hop, Leg, Nanos, Pid, Rest, Rested,
-    Segment, Sleep, Stage, TaskId, Tid, Wake,
+    CgroupId, Circumstances, Delivery, DropCause, Holder, Hop, Leg, Nanos, OffCpu, OffCpuReason,
+    Pid, Segment, Sleep, Stage, TaskId, Tid, Wake,
 };
 
 /// The slowest messages that are kept.
@@ -78,7 +78,7 @@ pub struct Losses {
     /// Their readers got them, and throw them away: their transactions were aborted.
     pub thrown_away: u64,
     /// What the workloads themselves say, where they keep count.
-    pub told: Option<Told>,
+    pub told: Option<WorkloadCounts>,
     /// Numbers of messages that never came out of the publisher.
     pub skipped: Missing,
     /// Packets thrown away because the receiving socket's buffer was full.
@@ -120,7 +120,7 @@ impl FullSockets {
 
 /// What the workloads say of their messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Told {
+pub struct WorkloadCounts {
     /// Messages published.
     pub sent: u64,
     /// Deliveries that are due: as many times as there are subscribers.
@@ -234,7 +234,7 @@ fn was_asked_late(delivery: &Delivery, leg: usize) -> bool {
 }
 
 /// How the thread rested that the leg waited for: the longest rest, where there were several.
-fn rest_of(leg: &Leg, segment: Segment) -> Option<(Rest, Sleep)> {
+fn rest_of(leg: &Leg, segment: Segment) -> Option<(OffCpuReason, Sleep)> {
     if is_in_socket(segment) {
         return None;
     }
@@ -254,7 +254,7 @@ fn has_culprits(kind: VerdictKind) -> bool {
 /// The cgroup whose quota was used up in a segment, or at its threads.
 fn cgroup_of(delivery: &Delivery, leg: usize, segment: Segment) -> CgroupId {
     let rests = delivery.rests_of(leg);
-    let all: [Option<Rested>; 4] = match segment {
+    let all: [Option<OffCpu>; 4] = match segment {
         Segment::Write | Segment::SocketTx => [Some(rests.writing), Some(rests.unread), None, None],
         Segment::BrokerDwell => {
             [rests.dwell, rests.sender, Some(rests.before), Some(rests.handing)]
@@ -313,7 +313,7 @@ impl Evidence {
         delivery: &Delivery,
         one_way: Nanos,
         upkeep: Upkeep,
-    ) -> Option<HeldUp> {
+    ) -> Option<DelayCause> {
         let is_start_up = delivery.legs.iter().any(|leg| leg.circumstances.start_up);
         let gathered = if is_start_up { &mut self.start_up } else { &mut self.steady };
         gathered.breakdown.message(one_way);
@@ -377,7 +377,7 @@ impl Evidence {
     }
 
     /// Adds what the workloads of a repetition say.
-    pub fn tell(&mut self, told: Told) {
+    pub fn tell(&mut self, told: WorkloadCounts) {
         self.losses.add(&Losses { told: Some(told), ..Losses::default() });
     }
 

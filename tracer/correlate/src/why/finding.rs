@@ -6,7 +6,8 @@ use super::timeline::Timeline;
 use crate::stats::Distribution;
 use wirelap_events::Saturate;
 use wirelap_events::{
-    CgroupId, Circumstances, DropCause, Holder, Nanos, Pid, Recovery, Rest, Segment, Sleep, TaskId,
+    CgroupId, Circumstances, DropCause, Holder, Nanos, OffCpuReason, Pid, Recovery, Segment, Sleep,
+    TaskId,
 };
 
 /// A kind of cause on a leg, at one process.
@@ -41,7 +42,7 @@ pub struct Finding {
     /// The thread that it was for.
     pub reader: Option<TaskId>,
     /// How its thread rested, and what it slept on.
-    pub rest: Option<(Rest, Sleep)>,
+    pub rest: Option<(OffCpuReason, Sleep)>,
     /// Whose CPU quota was used up.
     pub cgroup: CgroupId,
     pub circumstances: Circumstances,

@@ -13,7 +13,7 @@ const KINDS: usize = VerdictKind::ALL.len();
 
 /// What a message lost more time to than to anything else, beyond what a typical message of its row loses to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct HeldUp {
+pub struct DelayCause {
     /// The cause.
     pub kind: VerdictKind,
     /// On which leg, 0 for the first.
@@ -72,7 +72,7 @@ pub(super) struct Typical {
 
 impl Typical {
     /// What held a message up that spent its time so. `None` for a typical message, and while none is known.
-    pub fn held_up(&self, spending: &Spending) -> Option<HeldUp> {
+    pub fn held_up(&self, spending: &Spending) -> Option<DelayCause> {
         let most = spending.0.iter().filter_map(|spent| {
             let typical = *self
                 .times
@@ -82,7 +82,7 @@ impl Typical {
         });
         let (time, spent) = most.max_by_key(|(time, spent)| (*time, spent.longest))?;
         let Spent { kind, leg, longest: (_, segment), .. } = *spent;
-        (time >= NOTICED).then_some(HeldUp { kind, leg, segment, time })
+        (time >= NOTICED).then_some(DelayCause { kind, leg, segment, time })
     }
 
     /// Looks at what is typical if there are many more messages than the last time.
@@ -145,7 +145,10 @@ mod tests {
         assert_eq!(typical(880).held_up(&spending(&[dwell])), None);
         let found = typical(880).held_up(&spending(&[dwell, (WAIT, Segment::RunQueue, 60)]));
         let time = Nanos::from_micros(60);
-        assert_eq!(found, Some(HeldUp { kind: WAIT, leg: 1, segment: Segment::RunQueue, time }));
+        assert_eq!(
+            found,
+            Some(DelayCause { kind: WAIT, leg: 1, segment: Segment::RunQueue, time })
+        );
         let found = typical(100).held_up(&spending(&[dwell, (WAIT, Segment::RunQueue, 60)]));
         assert_eq!(found.map(|found| found.time), Some(Nanos::from_micros(800)));
     }

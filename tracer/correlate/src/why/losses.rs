@@ -267,7 +267,7 @@ fn counted_if(count: u64, one: &str, many: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::evidence::Told;
+    use super::super::evidence::WorkloadCounts;
     use super::*;
     use wirelap_events::{Comm, DropCause};
 
@@ -320,7 +320,7 @@ mod tests {
 
     #[test]
     fn what_the_workloads_got_is_not_lost() {
-        let told = |delivered| Some(Told { sent: 400, due: 400, delivered });
+        let told = |delivered| Some(WorkloadCounts { sent: 400, due: 400, delivered });
         assert_eq!(named(&Losses { told: told(400), ..swallowed(0) }), []);
         assert_eq!(named(&Losses { told: told(390), ..swallowed(0) }), [Kind::NeverDelivered]);
     }

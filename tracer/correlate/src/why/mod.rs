@@ -34,12 +34,12 @@ mod weigh;
 
 pub use blame::{Parts as BlameSink, blame};
 pub(crate) use breakdown::Upkeep;
-pub use evidence::{Evidence, Losses, Told};
+pub use evidence::{Evidence, Losses, WorkloadCounts};
 pub use explanation::{
     Cause, Culprit, ENOUGH, HolderShare, Overdue, Period, Severity, Tail, TailRow, TypicalRow,
     Verdict, VerdictKind, Whereabouts, Why, WorstMessage,
 };
-pub use judge::HeldUp;
+pub use judge::DelayCause;
 pub use numbers::Missing;
 pub(crate) use numbers::Numbers;
 pub(crate) use quotas::Quotas;

@@ -5,7 +5,7 @@ use super::remedy::{Circumstance, remedy};
 use super::rules::sort;
 use super::setting::Setting;
 use super::timeline::Period;
-use wirelap_events::{Comm, Doing, Nanos, Rest, Segment, TaskId};
+use wirelap_events::{Comm, Doing, Nanos, OffCpuReason, Segment, TaskId};
 
 /// Where messages are that have not arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -108,9 +108,9 @@ fn verdict(open: &Overdue, setting: &Setting, now: Nanos) -> Option<Verdict> {
     let (kind, segment) = kind(open)?;
     let at_broker = matches!(open.place, Whereabouts::BrokerQueue | Whereabouts::Broker);
     let rest = match open.doing {
-        Some(Doing::Stopped) => Some(Rest::Stopped),
-        Some(Doing::Blocked) => Some(Rest::Blocked),
-        Some(Doing::Asleep) => Some(Rest::Asleep),
+        Some(Doing::Stopped) => Some(OffCpuReason::Stopped),
+        Some(Doing::Blocked) => Some(OffCpuReason::Blocked),
+        Some(Doing::Asleep) => Some(OffCpuReason::Asleep),
         Some(Doing::Running) | None => None,
     };
     let are = if open.messages == 1 { "message is" } else { "messages are" };

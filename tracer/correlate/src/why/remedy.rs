@@ -2,7 +2,7 @@
 
 use super::explanation::VerdictKind as Kind;
 use super::setting::Setting;
-use wirelap_events::{DropCause, Rest, Segment};
+use wirelap_events::{DropCause, OffCpuReason, Segment};
 
 /// What a remedy depends on beside the kind of cause.
 #[derive(Clone, Copy, Debug)]
@@ -12,7 +12,7 @@ pub struct Circumstance {
     /// It is the broker's doing or loss, not a client's.
     pub at_broker: bool,
     /// How the thread rested, where one did.
-    pub rest: Option<Rest>,
+    pub rest: Option<OffCpuReason>,
     /// What the host threw packets away for, where it did.
     pub dropped: Option<DropCause>,
 }
@@ -85,18 +85,18 @@ pub fn remedy(kind: Kind, setting: &Setting, circumstance: Circumstance) -> Stri
     text.into()
 }
 
-fn broker_stalled(rest: Option<Rest>) -> &'static str {
+fn broker_stalled(rest: Option<OffCpuReason>) -> &'static str {
     match rest {
-        Some(Rest::Stopped) => {
+        Some(OffCpuReason::Stopped) => {
             "find who stops the broker (SIGSTOP, a debugger, the cgroup freezer, a snapshot of the machine); `kill -CONT` lets it go on"
         }
-        Some(Rest::Blocked) => {
+        Some(OffCpuReason::Blocked) => {
             "look at what the broker's thread waits for in the kernel, mostly its disk (persistence, log flush; `iostat`, /proc/PID/stack)"
         }
-        Some(Rest::Asleep) => {
+        Some(OffCpuReason::Asleep) => {
             "find what the broker's thread slept for (`strace -f -T`, `offcputime`): a timer, another thread, a lock"
         }
-        Some(Rest::Preempted) | None => {
+        Some(OffCpuReason::Preempted) | None => {
             "find what kept the broker's thread (`strace -f -T`, `offcputime`)"
         }
     }
@@ -120,12 +120,12 @@ fn lost(cause: Option<DropCause>) -> &'static str {
     }
 }
 
-fn client_stalled(rest: Option<Rest>) -> &'static str {
+fn client_stalled(rest: Option<OffCpuReason>) -> &'static str {
     match rest {
-        Some(Rest::Stopped) => {
+        Some(OffCpuReason::Stopped) => {
             "find who stops the client (SIGSTOP, a debugger, the cgroup freezer); `kill -CONT` lets it go on"
         }
-        Some(Rest::Blocked) => {
+        Some(OffCpuReason::Blocked) => {
             "look at what the reading thread waits for in the kernel, mostly its disk: write in another thread"
         }
         _ => {

@@ -15,7 +15,7 @@ use super::sentences;
 use super::timeline::Period;
 use super::weigh::{Cost, Measured, ratio};
 use wirelap_events::Total;
-use wirelap_events::{Comm, MAX_LEGS, Nanos, Pid, Rest, Segment, Sleep, TaskId};
+use wirelap_events::{Comm, MAX_LEGS, Nanos, OffCpuReason, Pid, Segment, Sleep, TaskId};
 
 /// What helps where messages wait for the end of their transaction.
 const COMMIT: &str = "commit transactions sooner, with fewer messages each, or let the consumer read what is not committed (`isolation.level`)";
@@ -203,7 +203,7 @@ impl Court<'_> {
             }
             Kind::BrokerStalled | Kind::ClientStalled => finding
                 .rest
-                .is_some_and(|(rest, sleep)| rest == Rest::Asleep && sleep != Sleep::Timer),
+                .is_some_and(|(rest, sleep)| rest == OffCpuReason::Asleep && sleep != Sleep::Timer),
             _ => false,
         };
         let Some(task) = finding.task.filter(|_| is_for_others) else { return false };

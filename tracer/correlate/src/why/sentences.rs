@@ -7,7 +7,9 @@ use super::finding::Finding;
 use super::quotas;
 use super::weigh::Cost;
 use wirelap_events::Total;
-use wirelap_events::{DropCause, Nagle, Nanos, Recovery, Rest, Segment, Sleep, TaskId, TxState};
+use wirelap_events::{
+    DropCause, Nagle, Nanos, OffCpuReason, Recovery, Segment, Sleep, TaskId, TxState,
+};
 
 /// One clause a number.
 pub fn of(
@@ -345,18 +347,18 @@ fn stalled(finding: &Finding) -> Option<String> {
     let (rest, sleep) = finding.rest?;
     Some(
         match rest {
-            Rest::Asleep if sleep == Sleep::Timer => {
+            OffCpuReason::Asleep if sleep == Sleep::Timer => {
                 "the thread slept for a time of its own choice (sleep, nanosleep)"
             }
-            Rest::Asleep if sleep == Sleep::Lock => {
+            OffCpuReason::Asleep if sleep == Sleep::Lock => {
                 "the thread slept on a lock or a condition variable, and no thread was seen to let go"
             }
-            Rest::Stopped => "the thread was stopped (SIGSTOP, or a debugger)",
-            Rest::Blocked => {
+            OffCpuReason::Stopped => "the thread was stopped (SIGSTOP, or a debugger)",
+            OffCpuReason::Blocked => {
                 "the thread was blocked in the kernel without taking signals, as for a disk"
             }
-            Rest::Asleep => "the thread slept: it waited for something else than this message",
-            Rest::Preempted => "the thread had been preempted",
+            OffCpuReason::Asleep => "the thread slept: it waited for something else than this message",
+            OffCpuReason::Preempted => "the thread had been preempted",
         }
         .into(),
     )

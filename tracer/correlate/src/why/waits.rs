@@ -1,11 +1,11 @@
 //! Waits for a CPU: how much of each there was no quota, and who had the CPU of the rest.
 
 use super::explanation::{Cause, VerdictKind as Kind};
-use wirelap_events::{Comm, Holder, Nanos, Rested, Tid};
+use wirelap_events::{Comm, Holder, Nanos, OffCpu, Tid};
 
 /// Hands out the parts of `time`, which is all or a piece of the waits of `rested`; they add up to it. What nobody was
 /// seen to have is contention if somebody had the rest, and otherwise nobody's.
-pub fn parts(rested: &Rested, time: Nanos, mut out: impl FnMut(Cause, Nanos, Option<&Holder>)) {
+pub fn parts(rested: &OffCpu, time: Nanos, mut out: impl FnMut(Cause, Nanos, Option<&Holder>)) {
     let throttled = scaled(rested.throttled, time, rested.waited);
     if throttled > Nanos(0) {
         out(Cause::Of(Kind::CpuThrottled), throttled, None);
@@ -66,9 +66,9 @@ mod tests {
         Holder { task, comm: Comm::from_name(name), held: Nanos(held) }
     }
 
-    fn rested(waited: u64, throttled: u64, holders: &[Holder]) -> Rested {
+    fn rested(waited: u64, throttled: u64, holders: &[Holder]) -> OffCpu {
         let (waited, throttled) = (Nanos(waited), Nanos(throttled));
-        let mut rested = Rested { waited, throttled, ..Rested::NONE };
+        let mut rested = OffCpu { waited, throttled, ..OffCpu::NONE };
         for holder in holders {
             rested.hold(holder);
         }
@@ -76,7 +76,7 @@ mod tests {
     }
 
     /// Cause, time and the thread's id, 0 for nobody.
-    fn all(rested: &Rested, time: u64) -> Vec<(Cause, u64, u32)> {
+    fn all(rested: &OffCpu, time: u64) -> Vec<(Cause, u64, u32)> {
         let mut found = Vec::new();
         parts(rested, Nanos(time), |cause, time, holder| {
             found.push((cause, time.0, holder.map_or(0, |holder| holder.task.tid.0)));

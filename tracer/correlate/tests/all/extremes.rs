@@ -1,13 +1,16 @@
 //! Numbers at the ends of what they can be: sums stop there.
 
 use crate::properties::traffic;
-use crate::world::{Played, Told};
+use crate::world::{Played, WorkloadCounts};
 use wirelap_correlate::Config;
 use wirelap_events::{Body, Cpu, Event, Lost, Nanos, Probe, SendKind};
 
-fn lost(count: u64) -> Told {
+fn lost(count: u64) -> WorkloadCounts {
     let body = Body::Lost(Lost { probe: Probe::Send, count });
-    Told { event: Event { at: Nanos(1_000_000_000), cpu: Cpu(0), body }, payload: Vec::new() }
+    WorkloadCounts {
+        event: Event { at: Nanos(1_000_000_000), cpu: Cpu(0), body },
+        payload: Vec::new(),
+    }
 }
 
 #[test]
@@ -35,7 +38,7 @@ fn any_time_is_a_time() {
     ];
     for (name, way) in ways {
         println!("{name}");
-        let told: Vec<Told> = told
+        let told: Vec<WorkloadCounts> = told
             .iter()
             .enumerate()
             .map(|(index, told)| {
@@ -51,7 +54,7 @@ fn any_time_is_a_time() {
 #[test]
 fn any_length_is_a_length() {
     for len in [0, u32::MAX] {
-        let told: Vec<Told> = traffic(30)
+        let told: Vec<WorkloadCounts> = traffic(30)
             .told
             .into_iter()
             .enumerate()

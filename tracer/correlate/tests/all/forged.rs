@@ -1,7 +1,7 @@
 //! Packets with the addresses of others: what a socket would not take does not count.
 
 use crate::mqtt::{CONNACK, CONNECT, payload, publish, stamp};
-use crate::world::{Connection, Played, Told, Way, World, process};
+use crate::world::{Connection, Played, Way, WorkloadCounts, World, process};
 use wirelap_correlate::Config;
 use wirelap_events::{Body, IfIndex, NetNs, PacketHook, Seq, TcpFields, tcp_flags};
 
@@ -124,7 +124,7 @@ fn counts(here: Here, is_late: bool, forger: Option<Forger>) -> [u64; 3] {
         message(&mut world, &mut up.up, &up.down, &bytes, hear);
         message(&mut world, &mut down.down, &down.up, &bytes, tell);
     }
-    let is_seen = |told: &Told| match &told.event.body {
+    let is_seen = |told: &WorkloadCounts| match &told.event.body {
         Body::Socket(socket) => brokers && (clients || socket.comm.as_str() == "mosquitto"),
         Body::Packet(packet) => {
             // What a socket that is not here sends is not seen to leave it.
@@ -133,7 +133,7 @@ fn counts(here: Here, is_late: bool, forger: Option<Forger>) -> [u64; 3] {
         }
         _ => brokers,
     };
-    let told: Vec<Told> = world.told.into_iter().filter(is_seen).collect();
+    let told: Vec<WorkloadCounts> = world.told.into_iter().filter(is_seen).collect();
     let packets_only = here == Here::Neither;
     let played = Played::new(Config { packets_only, ..Config::default() }, &told);
     let rows = played.snapshot.groups.iter().filter(|row| row.messages.sent > 0);

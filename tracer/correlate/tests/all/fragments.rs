@@ -2,7 +2,7 @@
 
 use crate::mqtt::{payload, stamp};
 use crate::udp::{ALL, End, datagram, end, flow};
-use crate::world::{IP, LINK, Told, UDP, World, process};
+use crate::world::{IP, LINK, UDP, WorkloadCounts, World, process};
 use proptest::prelude::*;
 use wirelap_correlate::Part;
 use wirelap_events::{Body, PacketHook, PacketId, Portion, Stage};
@@ -13,7 +13,7 @@ const FIRST: usize = 1472;
 const LATER: usize = 1480;
 
 /// What a datagram's packet becomes where the MTU is 1500.
-fn cut(told: &Told) -> Vec<Told> {
+fn cut(told: &WorkloadCounts) -> Vec<WorkloadCounts> {
     let Body::Packet(whole) = told.event.body else { return vec![told.clone()] };
     let of = whole.payload_len;
     if of as usize <= FIRST {
@@ -53,7 +53,7 @@ fn traffic(count: u32, len: usize) -> World {
     world
 }
 
-fn sent_bytes(told: &[Told]) -> u64 {
+fn sent_bytes(told: &[WorkloadCounts]) -> u64 {
     let bytes = told.iter().filter_map(|told| match &told.event.body {
         Body::Packet(packet) if packet.hook == PacketHook::Xmit => Some(packet.wire_bytes),
         _ => None,
@@ -122,15 +122,15 @@ proptest! {
         let mut world = traffic(10, len.max(16));
         // The sockets, and a first datagram that tells what is spoken.
         let (start, rest) = world.told.split_at(8);
-        let leaves = |told: &Told| matches!(&told.event.body,
+        let leaves = |told: &WorkloadCounts| matches!(&told.event.body,
             Body::Packet(packet) if packet.hook == PacketHook::Xmit);
-        let mut told: Vec<Told> = rest.iter().flat_map(cut).enumerate()
+        let mut told: Vec<WorkloadCounts> = rest.iter().flat_map(cut).enumerate()
             .filter(|(n, told)| leaves(told) || !lost[n % lost.len()])
             .map(|(_, mut told)| { told.payload.truncate(snap); told })
             .collect();
         let sent: Vec<usize> = (0..told.len()).filter(|&n| leaves(&told[n])).collect();
         // Nothing is received before it was sent: only the fragments of one datagram overtake each other.
-        let id = |told: &Told| match &told.event.body {
+        let id = |told: &WorkloadCounts| match &told.event.body {
             Body::Packet(packet) => packet.id,
             _ => PacketId(0),
         };
@@ -141,7 +141,7 @@ proptest! {
                 told.swap(a, b);
             }
         }
-        let first: Vec<Told> = start.iter().flat_map(cut).collect();
+        let first: Vec<WorkloadCounts> = start.iter().flat_map(cut).collect();
         world.told = first.into_iter().chain(told).collect();
         let played = world.play();
         let overhead = played.group().overhead;

@@ -3,7 +3,7 @@
 use crate::udp::{ALL, End, datagram, end, flow};
 use crate::world::{Played, World, process};
 use wirelap_correlate::Config;
-use wirelap_events::{Body, Delivery, Nanos, Rest, Segment, Stage, Wake};
+use wirelap_events::{Body, Delivery, Nanos, OffCpuReason, Segment, Stage, Wake};
 
 const PREFIX: [u8; 12] = [1, 0x10, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11];
 
@@ -54,7 +54,7 @@ impl Publisher {
     fn sleeps(&mut self, millis: u64) {
         let left = Nanos(self.world.now);
         let woken = self.runs(millis * 1_000);
-        let (task, rest) = (self.from.owner.task, Rest::Asleep);
+        let (task, rest) = (self.from.owner.task, OffCpuReason::Asleep);
         let wake = Wake { task, woken, left: Some(left), rest, from_irq: true, ..Wake::default() };
         self.world.tell(Body::Wake(wake), &[]);
     }

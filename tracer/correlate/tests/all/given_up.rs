@@ -2,7 +2,7 @@
 
 use crate::brokered::house;
 use crate::mqtt::{payload, plain, publish, stamp};
-use crate::world::{Told, World, process};
+use crate::world::{WorkloadCounts, World, process};
 use wirelap_correlate::{Config, Correlator, DeliverySink};
 use wirelap_events::{Body, Delivery, Nanos, Stage};
 
@@ -33,7 +33,11 @@ impl DeliverySink for Heard {
 }
 
 /// What is told of these events, and of time that passes after them.
-fn hear<'a>(told: impl Iterator<Item = &'a Told>, packets_only: bool, rest: Nanos) -> Heard {
+fn hear<'a>(
+    told: impl Iterator<Item = &'a WorkloadCounts>,
+    packets_only: bool,
+    rest: Nanos,
+) -> Heard {
     let mut correlator = Correlator::new(Config { packets_only, ..Config::default() });
     let mut heard = Heard { takes: true, ..Heard::default() };
     let mut now = Nanos(0);

@@ -1,7 +1,7 @@
 //! Every byte of the device is in exactly one part of the ledger.
 
 use crate::mqtt::{CONNACK, CONNECT, payload, plain, publish, publish_with, stamp};
-use crate::world::{Connection, IP, LINK, Played, TCP, Told, Way, World, process};
+use crate::world::{Connection, IP, LINK, Played, TCP, Way, WorkloadCounts, World, process};
 use proptest::prelude::*;
 use wirelap_correlate::{Config, Cost, Operation, Overhead, Part, Snapshot};
 use wirelap_events::{Body, PacketHook, Retransmit, Seq, TcpFields, tcp_flags};
@@ -16,7 +16,7 @@ fn bare(world: &mut World, way: &Way, flags: u8) {
     world.tell(Body::Packet(packet), &[]);
 }
 
-fn sent_bytes(told: &[Told]) -> u64 {
+fn sent_bytes(told: &[WorkloadCounts]) -> u64 {
     let bytes = told.iter().filter_map(|told| match &told.event.body {
         Body::Packet(packet) if packet.hook == PacketHook::Xmit => {
             Some(u64::from(packet.wire_bytes))
@@ -233,7 +233,7 @@ fn a_packet_with_an_impossible_number_is_counted_all_the_same() {
 }
 
 /// Messages and acknowledgements on three connections; the first [`INTRODUCTION`] events open them.
-fn traffic() -> Vec<Told> {
+fn traffic() -> Vec<WorkloadCounts> {
     let mut world = World::new();
     let mut publisher = client(&mut world, 0);
     let mut subscriber = client(&mut world, 1);
@@ -265,7 +265,7 @@ proptest! {
     ) {
         let all = traffic();
         let (known, rest) = all.split_at(INTRODUCTION);
-        let mut order: Vec<(usize, Told)> = Vec::new();
+        let mut order: Vec<(usize, WorkloadCounts)> = Vec::new();
         for ((place, told), (late, times, snap)) in rest.iter().enumerate().zip(&fates) {
             for copy in 0..*times {
                 let mut told = told.clone();
@@ -274,7 +274,7 @@ proptest! {
             }
         }
         order.sort_by_key(|(place, _)| *place);
-        let told: Vec<Told> =
+        let told: Vec<WorkloadCounts> =
             known.iter().cloned().chain(order.into_iter().map(|(_, told)| told)).collect();
         let played = Played::new(Config::default(), &told);
         for snapshot in [&played.early, &played.snapshot] {

@@ -1,7 +1,7 @@
 //! Events that are missing: uncovered, never guessed.
 
 use crate::mqtt::{plain, stamp};
-use crate::world::{Played, Told, World, process};
+use crate::world::{Played, WorkloadCounts, World, process};
 use wirelap_correlate::{Config, Correlator};
 use wirelap_events::{Body, Delivery, Lost, Nanos, PacketHook, Probe, Stage};
 
@@ -19,7 +19,7 @@ fn stream() -> (World, Vec<(Nanos, Nanos)>) {
 /// The `nth` event that `is_it` names, without which everything is played.
 fn without(world: &World, nth: usize, is_it: impl Fn(&Body<'_>) -> bool) -> Played {
     let mut seen = 0;
-    let kept: Vec<Told> = world
+    let kept: Vec<WorkloadCounts> = world
         .told
         .iter()
         .filter(|told| {
@@ -83,10 +83,10 @@ fn a_lost_payload_leaves_a_message_that_its_neighbours_frame() {
 #[test]
 fn a_connection_that_opens_while_probes_are_attached_is_recognised() {
     let (world, times) = stream();
-    let is_xmit = |told: &&Told| matches!(told.event.body, Body::Packet(packet) if packet.hook == PacketHook::Xmit);
+    let is_xmit = |told: &&WorkloadCounts| matches!(told.event.body, Body::Packet(packet) if packet.hook == PacketHook::Xmit);
     let with_payload = world.told.iter().filter(is_xmit).filter(|told| !told.payload.is_empty());
     let attached = with_payload.map(|told| told.event.at).nth(5).unwrap();
-    let kept: Vec<Told> = world
+    let kept: Vec<WorkloadCounts> = world
         .told
         .iter()
         .filter(|told| !is_xmit(told) || told.event.at >= attached)
@@ -110,7 +110,7 @@ fn a_lost_wakeup_looks_like_a_busy_reader() {
 fn a_ready_after_lost_ones_tells_only_about_its_end() {
     let (mut world, times) = stream();
     let at = |nth: usize, world: &World| {
-        let is_ready = |told: &Told| matches!(told.event.body, Body::Ready(_));
+        let is_ready = |told: &WorkloadCounts| matches!(told.event.body, Body::Ready(_));
         let all = world.told.iter().enumerate().filter(|(_, told)| is_ready(told));
         all.map(|(index, _)| index).nth(nth).unwrap()
     };
@@ -133,7 +133,7 @@ fn an_interruption_uncovers_what_it_cuts() {
     let (mut world, times) = stream();
     // Between the transmission of message 10 and its reading.
     let sends = |world: &World| -> Vec<usize> {
-        let is_send = |told: &Told| matches!(told.event.body, Body::Send(_));
+        let is_send = |told: &WorkloadCounts| matches!(told.event.body, Body::Send(_));
         (0..world.told.len()).filter(|&index| is_send(&world.told[index])).collect()
     };
     let from = sends(&world)[10] + 2;

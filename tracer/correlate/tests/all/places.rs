@@ -2,7 +2,7 @@
 
 use crate::brokered::house;
 use crate::mqtt::{CONNACK, CONNECT, payload, publish, stamp};
-use crate::world::{Connection, LO, Played, Process, Told, World, process};
+use crate::world::{Connection, LO, Played, Process, WorkloadCounts, World, process};
 use std::net::IpAddr;
 use wirelap_correlate::{Config, Host};
 use wirelap_events::{
@@ -54,7 +54,7 @@ fn a_hosts_addresses_are_one_servers_in_packets_alone() {
         world.message(&mut subscriber.down, &bytes);
         world.message(&mut local.down, &bytes);
     }
-    let packets: Vec<Told> =
+    let packets: Vec<WorkloadCounts> =
         world.told.into_iter().filter(|told| matches!(told.event.body, Body::Packet(_))).collect();
     let addresses = ["10.0.1.1", "10.0.2.1"].map(|ip| ip.parse::<IpAddr>().unwrap()).to_vec();
     let hosts = vec![Host { netns: LO.0, addresses }];
@@ -65,7 +65,7 @@ fn a_hosts_addresses_are_one_servers_in_packets_alone() {
 }
 
 /// A namespace for each end, told from the address; `island` makes all numbers another one's.
-fn on_island(told: &mut Told, island: u32, client: &str) {
+fn on_island(told: &mut WorkloadCounts, island: u32, client: &str) {
     let base = u64::from(island) * 1_000;
     let client: IpAddr = client.parse().unwrap();
     let place = |ip: IpAddr| NetNs(100 * island + if ip == client { 1 } else { 2 });
@@ -94,7 +94,7 @@ fn on_island(told: &mut Told, island: u32, client: &str) {
 
 /// A publisher and a subscriber of one broker, with the same addresses on each island. The first numbers of connections with
 /// the same addresses are near each other, as the kernel's are.
-fn island(number: u32, existing: bool) -> Vec<Told> {
+fn island(number: u32, existing: bool) -> Vec<WorkloadCounts> {
     let mut world = World::new();
     world.now += u64::from(number) * 100;
     let broker = process(10 * number, if number == 1 { "mosquitto" } else { "nanomq" });
@@ -127,13 +127,13 @@ fn island(number: u32, existing: bool) -> Vec<Told> {
     world.told
 }
 
-fn is_syn(told: &Told) -> bool {
+fn is_syn(told: &WorkloadCounts) -> bool {
     matches!(&told.event.body, Body::Packet(packet)
         if packet.tcp.is_some_and(|tcp| tcp.flags & tcp_flags::SYN != 0))
 }
 
 /// Packets that acknowledge what the other side has begun with.
-fn answering(told: &mut Told, isn: Seq) {
+fn answering(told: &mut WorkloadCounts, isn: Seq) {
     let Body::Packet(packet) = &mut told.event.body else { return };
     let Some(tcp) = &mut packet.tcp else { return };
     if tcp.flags & tcp_flags::SYN == 0 {
@@ -169,7 +169,7 @@ fn the_same_addresses_on_two_islands_are_two_brokers() {
 }
 
 /// What a router between both makes of the client's packets: forwarded with other addresses, whose bytes were captured before.
-fn translated(told: &[Told], isn: Seq, socket_knows: bool) -> Vec<Told> {
+fn translated(told: &[WorkloadCounts], isn: Seq, socket_knows: bool) -> Vec<WorkloadCounts> {
     let [public, inside, gate]: [std::net::SocketAddr; 3] =
         ["10.0.9.9:9999", "172.29.0.2:1883", "172.29.0.1:61000"].map(|addr| addr.parse().unwrap());
     let behind = |key: FlowKey| {
@@ -209,7 +209,7 @@ fn translated(told: &[Told], isn: Seq, socket_knows: bool) -> Vec<Told> {
                     let mut event = one.event;
                     event.at += Nanos(later);
                     event.body = Body::Packet(body);
-                    out.push(Told { event, payload: payload.to_vec() });
+                    out.push(WorkloadCounts { event, payload: payload.to_vec() });
                 };
                 let (here, there) = if from_client { (101, 102) } else { (102, 101) };
                 if packet.hook == PacketHook::Xmit {

@@ -4,7 +4,7 @@
 //! that counts and shares add up.
 
 use crate::mqtt::{CONNACK, CONNECT, payload, plain, publish, stamp};
-use crate::world::{Played, STEP, Told, World, process};
+use crate::world::{Played, STEP, WorkloadCounts, World, process};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use wirelap_correlate::Config;
@@ -31,7 +31,7 @@ pub fn traffic(messages: u32) -> World {
         if n % 7 == 0 {
             let again = world.told[world.told.len() - 5].clone();
             world.now += STEP;
-            world.told.push(Told {
+            world.told.push(WorkloadCounts {
                 event: wirelap_events::Event {
                     at: wirelap_events::Nanos(world.now),
                     ..again.event
@@ -68,8 +68,8 @@ fn fate() -> impl Strategy<Value = Fate> {
     ]
 }
 
-fn suffer(told: &[Told], fates: &[Fate]) -> Vec<Told> {
-    let mut order: BTreeMap<(usize, usize), Told> = BTreeMap::new();
+fn suffer(told: &[WorkloadCounts], fates: &[Fate]) -> Vec<WorkloadCounts> {
+    let mut order: BTreeMap<(usize, usize), WorkloadCounts> = BTreeMap::new();
     for (index, (told, fate)) in told.iter().zip(fates.iter().cycle()).enumerate() {
         let mut told = told.clone();
         let mut place = index;
@@ -89,7 +89,7 @@ fn suffer(told: &[Told], fates: &[Fate]) -> Vec<Told> {
 }
 
 /// Bytes of the packets on the device where their flow is counted: here, the one that sends.
-fn sent_bytes(told: &[Told]) -> u64 {
+fn sent_bytes(told: &[WorkloadCounts]) -> u64 {
     let bytes = told.iter().filter_map(|told| match &told.event.body {
         Body::Packet(packet) if packet.hook == PacketHook::Xmit => {
             Some(u64::from(packet.wire_bytes))
@@ -149,7 +149,7 @@ proptest! {
         let world = traffic(30);
         // The first packets are whole and in order, so that the protocols are known.
         let (start, rest) = world.told.split_at(60);
-        let told: Vec<Told> = start.iter().cloned().chain(suffer(rest, &fates)).collect();
+        let told: Vec<WorkloadCounts> = start.iter().cloned().chain(suffer(rest, &fates)).collect();
         let played = Played::new(Config::default(), &told);
         let groups = &played.snapshot.groups;
         prop_assert_eq!(groups.len(), 2);
@@ -169,7 +169,7 @@ proptest! {
     ) {
         // Receptions, sends and reads may be lost; the device's own packets are all counted.
         let world = traffic(30);
-        let told: Vec<Told> = world.told.iter().take(cut.max(60)).enumerate()
+        let told: Vec<WorkloadCounts> = world.told.iter().take(cut.max(60)).enumerate()
             .filter(|(n, told)| {
                 let counted = matches!(&told.event.body,
                     Body::Packet(packet) if packet.hook == PacketHook::Xmit);

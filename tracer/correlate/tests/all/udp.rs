@@ -1,7 +1,9 @@
 //! Datagrams.
 
 use crate::mqtt::{payload, stamp};
-use crate::world::{IP, LINK, LO, Played, Process, STEP, Told, UDP, World, addr, process};
+use crate::world::{
+    IP, LINK, LO, Played, Process, STEP, UDP, WorkloadCounts, World, addr, process,
+};
 use wirelap_correlate::{Config, Label};
 use wirelap_events::{
     Body, Cpu, Event, FlowKey, IfIndex, Lost, Nanos, NetNs, Origin, Packet, PacketHook, PacketId,
@@ -160,7 +162,7 @@ fn pair(world: &mut World) -> (End, End, FlowKey) {
 const NAMED: Tells = Tells { seen: true, ..ALL };
 
 /// Takes the last `count` events, which are reads, out again.
-fn take_reads(world: &mut World, count: usize) -> Vec<Told> {
+fn take_reads(world: &mut World, count: usize) -> Vec<WorkloadCounts> {
     let reads = world.told.split_off(world.told.len() - count);
     assert!(reads.iter().all(|read| matches!(read.event.body, Body::Read(_))));
     reads
@@ -563,7 +565,7 @@ fn memory_that_is_used_again_before_a_read_ends_is_not_what_was_read() {
         datagram(&mut world, way, 7, a, &[b], &payload(stamp(1), 64), ALL);
         // Its packet leaves, or has come in, too.
         let seen = first + if is_ready { 3 } else { 1 };
-        world.told.insert(seen, Told { event: read.event, payload: Vec::new() });
+        world.told.insert(seen, WorkloadCounts { event: read.event, payload: Vec::new() });
         let at = world.told[seen - 1].event.at;
         world.told[seen].event.at = at;
         let played = world.play();
@@ -603,7 +605,7 @@ fn sent_by_another_thread(is_held: bool, sleeps: bool) {
         let at = world.told[first].event.at;
         let wake = Wake { task: worker, woken: at, from_irq: true, ..Wake::default() };
         let event = Event { at, cpu: Cpu(0), body: Body::Wake(wake) };
-        world.told.insert(send, Told { event, payload: Vec::new() });
+        world.told.insert(send, WorkloadCounts { event, payload: Vec::new() });
     }
     let played = world.play();
     assert_eq!(played.counts(), [1, 1, 1, 0]);

@@ -1,7 +1,7 @@
 //! Packets that no probe saw: the sockets' own numbers prove them.
 
 use crate::mqtt::{plain, stamp};
-use crate::world::{Connection, Played, Told, World, process};
+use crate::world::{Connection, Played, WorkloadCounts, World, process};
 use wirelap_correlate::{Config, Unseen};
 use wirelap_events::{Body, Nagle, PacketHook, SendKind, Stage, TxState};
 
@@ -29,9 +29,9 @@ fn existing(world: &mut World) -> Connection {
 }
 
 /// Everything but the `nth` packets with data at these hooks.
-fn hide(world: &World, hooks: &[PacketHook], hidden: &[usize]) -> Vec<Told> {
+fn hide(world: &World, hooks: &[PacketHook], hidden: &[usize]) -> Vec<WorkloadCounts> {
     let mut seen = [0; 2];
-    let mut keep = |told: &&Told| match told.event.body {
+    let mut keep = |told: &&WorkloadCounts| match told.event.body {
         Body::Packet(packet) if packet.payload_len > 0 && hooks.contains(&packet.hook) => {
             let nth = &mut seen[packet.hook as usize];
             *nth += 1;
@@ -77,12 +77,12 @@ fn the_first_and_the_last_of_a_connection_are_found_missing_too() {
 #[test]
 fn a_receiver_elsewhere_has_no_reception_that_could_be_missing() {
     let world = stream(opened);
-    let server = |told: &&Told| match told.event.body {
+    let server = |told: &&WorkloadCounts| match told.event.body {
         Body::Packet(packet) => packet.hook == PacketHook::Xmit,
         Body::Ready(_) | Body::Read(_) => false,
         _ => true,
     };
-    let kept: Vec<Told> = world.told.iter().filter(server).cloned().collect();
+    let kept: Vec<WorkloadCounts> = world.told.iter().filter(server).cloned().collect();
     let played = Played::new(Config::default(), &kept);
     assert_eq!(played.snapshot.trust.unseen_received, unseen(0, 0));
     assert_eq!(played.snapshot.trust.unseen_sent, unseen(0, 0));

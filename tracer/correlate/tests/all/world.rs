@@ -21,12 +21,12 @@ pub const LO: (NetNs, IfIndex) = (NetNs(1), IfIndex(1));
 
 /// An event with its payload.
 #[derive(Clone, Debug)]
-pub struct Told {
+pub struct WorkloadCounts {
     pub event: Event<'static>,
     pub payload: Vec<u8>,
 }
 
-impl Told {
+impl WorkloadCounts {
     pub fn event(&self) -> Event<'_> {
         let mut event: Event<'_> = self.event;
         if let Body::Packet(packet) = &mut event.body {
@@ -81,7 +81,7 @@ pub struct Connection {
 /// Tells events one after the other.
 #[derive(Default)]
 pub struct World {
-    pub told: Vec<Told>,
+    pub told: Vec<WorkloadCounts>,
     pub now: u64,
     sockets: u64,
     packets: u64,
@@ -96,7 +96,7 @@ impl World {
     pub fn tell(&mut self, body: Body<'static>, payload: &[u8]) -> Nanos {
         self.now += STEP;
         let event = Event { at: Nanos(self.now), cpu: Cpu(0), body };
-        self.told.push(Told { event, payload: payload.to_vec() });
+        self.told.push(WorkloadCounts { event, payload: payload.to_vec() });
         event.at
     }
 
@@ -289,7 +289,7 @@ pub struct Played {
 }
 
 impl Played {
-    pub fn new(config: Config, told: &[Told]) -> Played {
+    pub fn new(config: Config, told: &[WorkloadCounts]) -> Played {
         let mut deliveries = Vec::new();
         let mut correlator = Correlator::new(config);
         let mut ticked = 0;

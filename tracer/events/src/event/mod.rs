@@ -17,7 +17,7 @@ pub use packet::{
 pub use probe::{Lost, Probe};
 pub use quota::{CGROUP_NAME, Quota};
 pub use socket::{Origin, Socket};
-pub use task::{Comm, Doing, Holder, OTHERS, Rest, Sleep, TaskId, ThreadState, Wake};
+pub use task::{Comm, Doing, Holder, OTHERS, OffCpuReason, Sleep, TaskId, ThreadState, Wake};
 
 use crate::{Cpu, Nanos, SocketId};
 

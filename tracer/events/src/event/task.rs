@@ -50,7 +50,7 @@ pub struct Wake {
     /// The thread.
     pub task: TaskId,
     /// Why it had left the CPU.
-    pub rest: Rest,
+    pub rest: OffCpuReason,
     /// When it had left the CPU (`sched_switch` away from it); `None` if that was not seen.
     pub left: Option<Nanos>,
     /// When it was woken (`sched_waking`); of one that was preempted: when it left the CPU.
@@ -96,7 +96,7 @@ pub enum Sleep {
 
 /// Why a thread was not running (`task_struct.__state` when it left the CPU).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Rest {
+pub enum OffCpuReason {
     /// It waited for something, and a signal would have woken it: `TASK_INTERRUPTIBLE`.
     #[default]
     Asleep,

@@ -24,7 +24,7 @@ const LONGEST_LINE: u64 = 1 << 20;
 
 /// What a workload says on stdout.
 #[derive(Debug)]
-pub enum Said {
+pub enum Statement {
     /// It can do its work.
     Ready(Ready),
     /// It has done its work.
@@ -67,7 +67,7 @@ impl Child {
         title: String,
         number: usize,
         truth: bool,
-        heard: Sender<(usize, Said)>,
+        heard: Sender<(usize, Statement)>,
     ) -> Result<Child, Failure> {
         let failed = |error| not_started(&title, &installation.program, &error);
         let Started { pid, files } = installation.start(spec.to_args(), truth).map_err(failed)?;
@@ -171,12 +171,12 @@ impl Drop for Child {
     }
 }
 
-fn listen(stdout: impl Read, number: usize, heard: &Sender<(usize, Said)>) {
+fn listen(stdout: impl Read, number: usize, heard: &Sender<(usize, Statement)>) {
     each_line(stdout, |line| {
         let said = match (Ready::from_line(line), Done::from_line(line)) {
-            (Ok(Some(ready)), _) => Said::Ready(ready),
-            (_, Ok(Some(done))) => Said::Done(done),
-            (Err(error), _) | (_, Err(error)) => Said::Nonsense(error.to_string()),
+            (Ok(Some(ready)), _) => Statement::Ready(ready),
+            (_, Ok(Some(done))) => Statement::Done(done),
+            (Err(error), _) | (_, Err(error)) => Statement::Nonsense(error.to_string()),
             // Libraries chat on stdout; that is nobody's business.
             (Ok(None), Ok(None)) => return true,
         };

@@ -1,6 +1,6 @@
 //! The processes of one trial together.
 
-use super::child::{Child, Said};
+use super::child::{Child, Statement};
 use super::installation::Installation;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
@@ -24,7 +24,7 @@ const BROKER_DEATH: Duration = Duration::from_millis(500);
 const LOOK: Duration = Duration::from_millis(10);
 
 /// Something that a process said.
-pub type Heard = (usize, Said);
+pub type Heard = (usize, Statement);
 
 /// Why a trial cannot go on.
 #[derive(Debug)]
@@ -108,9 +108,9 @@ impl<'a> ProcessGroup<'a> {
     fn take(&mut self, (number, said): Heard) -> Result<(), Trouble> {
         let child = &mut self.children[number];
         match said {
-            Said::Ready(ready) => child.ready = Some(ready),
-            Said::Done(done) => child.done = Some(done),
-            Said::Nonsense(what) => {
+            Statement::Ready(ready) => child.ready = Some(ready),
+            Statement::Done(done) => child.done = Some(done),
+            Statement::Nonsense(what) => {
                 return Err(Failure::Measured(format!("{}: {what}", child.title)).into());
             }
         }

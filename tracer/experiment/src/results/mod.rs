@@ -6,10 +6,10 @@ mod why;
 pub use outcome::is_partial;
 
 use crate::choice::Broker;
-use crate::deployment::Part;
 use crate::measure::Outcome;
 use crate::pacing::Pacing;
 use crate::tally::SegmentTimes;
+use crate::workload_processes::RoleProcess;
 use outcome::{done, groups, is_untraced, messages};
 use std::collections::BTreeMap;
 use wirelap_contract::{Kind, Role};
@@ -271,9 +271,9 @@ fn processes(all: &[&Outcome]) -> Vec<Process> {
     let Some(last) = all.last() else { return Vec::new() };
     let of_role = |role| {
         let parts = all.iter().flat_map(|outcome| &outcome.parts);
-        parts.filter(move |part: &&Part| part.role == role).filter_map(|part| part.meter)
+        parts.filter(move |part: &&RoleProcess| part.role == role).filter_map(|part| part.meter)
     };
-    let process = |part: &Part| {
+    let process = |part: &RoleProcess| {
         let shares: Vec<f64> = of_role(part.role).map(|meter| meter.cpu_share()).collect();
         Process {
             role: part.role.name().to_owned(),

@@ -3,7 +3,7 @@
 use super::outcome::{groups, is_partial, messages};
 use crate::measure::Outcome;
 use wirelap_contract::Kind;
-use wirelap_correlate::{Evidence, Told};
+use wirelap_correlate::{Evidence, WorkloadCounts};
 use wirelap_report::{Messages, Process, Scheduling, Why};
 
 /// Of all repetitions together.
@@ -24,7 +24,7 @@ fn evidence(all: &[&Outcome]) -> Evidence {
         sum.merge(&outcome.evidence);
         if outcome.trial.about.kind == Kind::Stamped && !is_partial(outcome) {
             let Messages { sent, delivered, .. } = messages(outcome);
-            sum.tell(Told { sent, due: sent, delivered });
+            sum.tell(WorkloadCounts { sent, due: sent, delivered });
         }
     }
     sum

@@ -20,7 +20,7 @@
 //! The batch's length counts from byte 12, a record's from behind it. Versions 0 and 1 (message sets)
 //! have their magic at the same place and are told by it.
 
-use super::fields::{Fault, Fields, Read, ensure};
+use super::fields::{Fault, Fields, Parsed, ensure};
 
 /// Bytes up to and including the length.
 const PREFIX_BYTES: u64 = 12;
@@ -50,7 +50,7 @@ pub(super) struct Header {
 }
 
 impl Header {
-    fn read(fields: &mut Fields<'_>, base_offset: i64) -> Read<Header> {
+    fn read(fields: &mut Fields<'_>, base_offset: i64) -> Parsed<Header> {
         let attributes = fields.i16()?;
         fields.take(4)?;
         let base_timestamp = fields.i64()?;
@@ -101,7 +101,7 @@ pub(super) enum Start {
 impl Start {
     /// Reads the header of a batch, as far as that is needed to tell; `fields` are all bytes of the
     /// partition's records that are left.
-    pub fn read(fields: &mut Fields<'_>) -> Read<Start> {
+    pub fn read(fields: &mut Fields<'_>) -> Parsed<Start> {
         let partition_bytes = fields.left();
         if partition_bytes < MAGIC_END {
             return Ok(Start::Partial);
@@ -147,7 +147,7 @@ pub(super) struct Record<'a> {
 }
 
 /// Bytes of the record that starts with `fields`, its length included.
-pub(super) fn record_bytes(fields: &mut Fields<'_>) -> Read<u64> {
+pub(super) fn record_bytes(fields: &mut Fields<'_>) -> Parsed<u64> {
     let before = fields.left();
     let length = u64::try_from(fields.varint()?).map_err(|_| Fault::Malformed)?;
     ensure(length >= 6)?;
@@ -155,7 +155,7 @@ pub(super) fn record_bytes(fields: &mut Fields<'_>) -> Read<u64> {
 }
 
 /// The record whose bytes behind the length are `fields`.
-pub(super) fn record(mut fields: Fields<'_>) -> Read<Record<'_>> {
+pub(super) fn record(mut fields: Fields<'_>) -> Parsed<Record<'_>> {
     fields.u8()?;
     let timestamp = fields.varlong()?;
     let offset = fields.varint()?;
@@ -168,7 +168,7 @@ pub(super) fn record(mut fields: Fields<'_>) -> Read<Record<'_>> {
 }
 
 /// A length, 0 for null.
-fn nullable(fields: &mut Fields<'_>) -> Read<u64> {
+fn nullable(fields: &mut Fields<'_>) -> Parsed<u64> {
     match fields.varint()? {
         -1 => Ok(0),
         length => u64::try_from(length).map_err(|_| Fault::Malformed),

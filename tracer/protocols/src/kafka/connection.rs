@@ -3,7 +3,7 @@
 use super::apis::{Call, FETCH, METADATA, OFFSET_FETCH};
 use super::calls::Calls;
 use super::fetch::Positions;
-use super::fields::{Fault, Fields, Read};
+use super::fields::{Fault, Fields, Parsed};
 use super::handover;
 use super::head::Head;
 use super::header;
@@ -53,7 +53,7 @@ impl Kafka {
     }
 
     /// Reads the head of a PDU of `total` bytes.
-    fn head<'a>(&self, side: Side, bytes: &'a [u8], total: u64, is_all: bool) -> Read<Head<'a>> {
+    fn head<'a>(&self, side: Side, bytes: &'a [u8], total: u64, is_all: bool) -> Parsed<Head<'a>> {
         let by_client = self.client.map(|client| client == side);
         Head::read(bytes, total, is_all, by_client, &self.calls)
     }
@@ -194,7 +194,7 @@ impl Connection for Kafka {
     }
 
     fn resync(&self, side: Side, head: &[u8]) -> bool {
-        let fits = |found: Read<Sight>| {
+        let fits = |found: Parsed<Sight>| {
             found.is_ok_and(|found| {
                 found.evidence >= Evidence::Strong || self.calls.fits(found.correlation_id)
             })

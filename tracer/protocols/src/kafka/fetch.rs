@@ -18,7 +18,7 @@
 //! moved are among them, and those that are not read any more are the forgotten topics.
 
 use super::apis::Call;
-use super::fields::{Fields, Read};
+use super::fields::{Fields, Parsed};
 use super::handover::{Place, Reader, Table};
 use super::topics::{Topics, hash};
 use super::walk::{Layout, Topic};
@@ -111,7 +111,7 @@ impl Positions {
         asking: &Asking<'_>,
         table: &mut Table,
         fields: &mut Fields<'_>,
-    ) -> Read<Named> {
+    ) -> Parsed<Named> {
         let call = asking.call;
         let Some(layout) = Layout::of(call) else { return Ok(Named::All) };
         let mut named = 0;
@@ -215,7 +215,7 @@ struct Preamble {
     is_full: bool,
 }
 
-fn head(call: Call, fields: &mut Fields<'_>) -> Read<Preamble> {
+fn head(call: Call, fields: &mut Fields<'_>) -> Parsed<Preamble> {
     let replica = if call.version <= 14 { fields.i32()? } else { -1 };
     let wait = u64::try_from(fields.i32()?).unwrap_or(0);
     let least = u64::try_from(fields.i32()?).unwrap_or(0);
@@ -232,7 +232,7 @@ fn head(call: Call, fields: &mut Fields<'_>) -> Read<Preamble> {
 }
 
 /// A partition's index, and the offset that is asked for.
-fn partition(call: Call, fields: &mut Fields<'_>) -> Read<(i32, i64)> {
+fn partition(call: Call, fields: &mut Fields<'_>) -> Parsed<(i32, i64)> {
     let index = fields.i32()?;
     fields.take(if call.version >= 9 { 4 } else { 0 })?;
     let offset = fields.i64()?;

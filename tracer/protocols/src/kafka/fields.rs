@@ -30,7 +30,7 @@ pub(super) enum Fault {
 }
 
 /// What could be read.
-pub(super) type Read<T> = Result<T, Fault>;
+pub(super) type Parsed<T> = Result<T, Fault>;
 
 /// The fields of a PDU or of a part of it.
 #[derive(Clone, Copy, Debug)]
@@ -70,7 +70,7 @@ impl<'a> Fields<'a> {
         reader.take_up_to(usize::try_from(len.min(self.left)).unwrap_or(usize::MAX))
     }
 
-    pub fn take(&mut self, len: u64) -> Read<&'a [u8]> {
+    pub fn take(&mut self, len: u64) -> Parsed<&'a [u8]> {
         let left = self.left.checked_sub(len).ok_or(Fault::Malformed)?;
         let n = usize::try_from(len).map_err(|_| Fault::Malformed)?;
         let missing = n.saturating_sub(self.reader.remaining());
@@ -79,7 +79,7 @@ impl<'a> Fields<'a> {
         Ok(bytes)
     }
 
-    fn array<const N: usize>(&mut self) -> Read<[u8; N]> {
+    fn array<const N: usize>(&mut self) -> Parsed<[u8; N]> {
         let left = self.left.checked_sub(N as u64).ok_or(Fault::Malformed)?;
         let missing = N.saturating_sub(self.reader.remaining());
         let bytes = self.reader.array().ok_or(Fault::Short(missing))?;
@@ -87,44 +87,44 @@ impl<'a> Fields<'a> {
         Ok(bytes)
     }
 
-    pub fn u8(&mut self) -> Read<u8> {
+    pub fn u8(&mut self) -> Parsed<u8> {
         self.array::<1>().map(|[byte]| byte)
     }
 
-    pub fn i16(&mut self) -> Read<i16> {
+    pub fn i16(&mut self) -> Parsed<i16> {
         self.array().map(i16::from_be_bytes)
     }
 
-    pub fn i32(&mut self) -> Read<i32> {
+    pub fn i32(&mut self) -> Parsed<i32> {
         self.array().map(i32::from_be_bytes)
     }
 
-    pub fn i64(&mut self) -> Read<i64> {
+    pub fn i64(&mut self) -> Parsed<i64> {
         self.array().map(i64::from_be_bytes)
     }
 
-    pub fn uuid(&mut self) -> Read<[u8; 16]> {
+    pub fn uuid(&mut self) -> Parsed<[u8; 16]> {
         self.array()
     }
 
     /// `UNSIGNED_VARINT`, at most 32 bits in 5 bytes.
-    pub fn unsigned(&mut self) -> Read<u32> {
+    pub fn unsigned(&mut self) -> Parsed<u32> {
         u32::try_from(self.base_128(5)?).map_err(|_| Fault::Malformed)
     }
 
     /// `VARINT`.
-    pub fn varint(&mut self) -> Read<i32> {
+    pub fn varint(&mut self) -> Parsed<i32> {
         let zigzag = self.unsigned()?;
         Ok((zigzag >> 1).cast_signed() ^ (zigzag & 1).cast_signed().saturating_neg())
     }
 
     /// `VARLONG`.
-    pub fn varlong(&mut self) -> Read<i64> {
+    pub fn varlong(&mut self) -> Parsed<i64> {
         let zigzag = self.base_128(10)?;
         Ok((zigzag >> 1).cast_signed() ^ (zigzag & 1).cast_signed().saturating_neg())
     }
 
-    fn base_128(&mut self, most_bytes: u32) -> Read<u64> {
+    fn base_128(&mut self, most_bytes: u32) -> Parsed<u64> {
         let mut value = 0;
         for index in 0..most_bytes {
             let byte = self.u8()?;
@@ -137,7 +137,7 @@ impl<'a> Fields<'a> {
     }
 
     /// A length of 32 bits or its compact form; `None` is null.
-    pub fn length(&mut self) -> Read<Option<u32>> {
+    pub fn length(&mut self) -> Parsed<Option<u32>> {
         if self.flexible {
             return self.unsigned().map(|length| length.checked_sub(1));
         }
@@ -148,14 +148,14 @@ impl<'a> Fields<'a> {
     }
 
     /// The number of entries of an array, 0 for null.
-    pub fn count(&mut self) -> Read<u32> {
+    pub fn count(&mut self) -> Parsed<u32> {
         let count = self.length()?.unwrap_or(0);
         // An entry has at least a byte.
         if u64::from(count) > self.left { Err(Fault::Malformed) } else { Ok(count) }
     }
 
     /// A string; `None` is null.
-    pub fn string(&mut self) -> Read<Option<&'a [u8]>> {
+    pub fn string(&mut self) -> Parsed<Option<&'a [u8]>> {
         let length = if self.flexible { self.length()? } else { self.short_length()? };
         match length.map(u64::from) {
             None => Ok(None),
@@ -165,14 +165,14 @@ impl<'a> Fields<'a> {
     }
 
     /// A string that is not compact, whatever the version.
-    pub fn plain_string(&mut self) -> Read<Option<&'a [u8]>> {
+    pub fn plain_string(&mut self) -> Parsed<Option<&'a [u8]>> {
         let mut plain = self.flexible(false);
         let string = plain.string();
         *self = plain.flexible(self.flexible);
         string
     }
 
-    fn short_length(&mut self) -> Read<Option<u32>> {
+    fn short_length(&mut self) -> Parsed<Option<u32>> {
         match self.i16()? {
             -1 => Ok(None),
             length => u32::try_from(length).map(Some).map_err(|_| Fault::Malformed),
@@ -180,12 +180,12 @@ impl<'a> Fields<'a> {
     }
 
     /// Moves over the tag buffer that ends a structure of a flexible version.
-    pub fn tags(&mut self) -> Read<()> {
+    pub fn tags(&mut self) -> Parsed<()> {
         self.each_tag(|_, _| ())
     }
 
     /// Moves over the tag buffer, and shows each tag and its value.
-    pub fn each_tag(&mut self, mut each: impl FnMut(u32, &mut Fields<'a>)) -> Read<()> {
+    pub fn each_tag(&mut self, mut each: impl FnMut(u32, &mut Fields<'a>)) -> Parsed<()> {
         if !self.flexible {
             return Ok(());
         }
@@ -200,7 +200,7 @@ impl<'a> Fields<'a> {
 }
 
 /// `Malformed` unless `condition`.
-pub(super) fn ensure(condition: bool) -> Read<()> {
+pub(super) fn ensure(condition: bool) -> Parsed<()> {
     if condition { Ok(()) } else { Err(Fault::Malformed) }
 }
 

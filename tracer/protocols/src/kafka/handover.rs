@@ -22,7 +22,7 @@
 //! ```
 
 use super::apis::Call;
-use super::fields::{Fields, Read};
+use super::fields::{Fields, Parsed};
 use super::topics::hash;
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
@@ -196,7 +196,7 @@ struct Answer<'t, N> {
 }
 
 impl<N: Fn([u8; 16]) -> u64> Answer<'_, N> {
-    fn read(&mut self, mut fields: Fields<'_>, asked: Option<u64>) -> Read<()> {
+    fn read(&mut self, mut fields: Fields<'_>, asked: Option<u64>) -> Parsed<()> {
         fields.take(if self.call.version >= 3 { 4 } else { 0 })?;
         if self.call.version < 8 {
             return self.topics(&mut fields, asked);
@@ -210,7 +210,7 @@ impl<N: Fn([u8; 16]) -> u64> Answer<'_, N> {
         Ok(())
     }
 
-    fn topics(&mut self, fields: &mut Fields<'_>, group: Option<u64>) -> Read<()> {
+    fn topics(&mut self, fields: &mut Fields<'_>, group: Option<u64>) -> Parsed<()> {
         for _ in 0..fields.count()? {
             let topic = match self.call.version {
                 10.. => Some((self.name)(fields.uuid()?)),

@@ -2,7 +2,7 @@
 
 use super::apis::{Api, Call, FETCH, PRODUCE};
 use super::calls::Calls;
-use super::fields::{Fault, Fields, Read};
+use super::fields::{Fault, Fields, Parsed};
 use super::header::{RequestHeader, SIZE_BYTES};
 use super::survey;
 use super::walk::{Layout, Walk};
@@ -34,7 +34,7 @@ impl<'a> Head<'a> {
         is_all: bool,
         by_client: Option<bool>,
         calls: &Calls,
-    ) -> Read<Head<'a>> {
+    ) -> Parsed<Head<'a>> {
         let mut fields = Fields::new(bytes, total);
         fields.take(SIZE_BYTES)?;
         if by_client == Some(false) {
@@ -77,7 +77,7 @@ impl<'a> Head<'a> {
         }
     }
 
-    fn response(mut fields: Fields<'a>, is_all: bool, calls: &Calls) -> Read<Head<'a>> {
+    fn response(mut fields: Fields<'a>, is_all: bool, calls: &Calls) -> Parsed<Head<'a>> {
         let correlation_id = fields.i32()?;
         let call = match calls.of(correlation_id) {
             None => guess_fetch(fields, is_all)?,
@@ -116,7 +116,7 @@ impl<'a> Head<'a> {
 }
 
 /// Whether what is behind the header of a request without a client id belongs to one.
-fn is_request(header: &RequestHeader<'_>, body: Fields<'_>) -> Read<bool> {
+fn is_request(header: &RequestHeader<'_>, body: Fields<'_>) -> Parsed<bool> {
     match survey::produces(header.call, body) {
         _ if header.call.key != PRODUCE => Ok(true),
         Err(Fault::Malformed) => Ok(false),
@@ -129,7 +129,7 @@ fn class_without_records(call: Call, api: &Api, layout: Option<Layout>) -> Class
 }
 
 /// Moves over the rest of a response's header, behind the correlation id.
-fn response_body(call: Call, fields: Fields<'_>) -> Read<Fields<'_>> {
+fn response_body(call: Call, fields: Fields<'_>) -> Parsed<Fields<'_>> {
     let mut header = fields.flexible(call.has_flexible_response_header());
     header.tags()?;
     Ok(header.flexible(call.is_flexible()))
@@ -140,7 +140,7 @@ const GUESSES: [i16; 6] = [13, 12, 11, 7, 5, 4];
 
 /// The Fetch that a response to an unknown request answers: one of those whose layouts differ, if
 /// this leads to records.
-pub(super) fn guess_fetch(fields: Fields<'_>, is_all: bool) -> Read<Option<Call>> {
+pub(super) fn guess_fetch(fields: Fields<'_>, is_all: bool) -> Parsed<Option<Call>> {
     let (mut found, mut short) = (None, None);
     for version in GUESSES {
         let call = Call { key: FETCH, version };
@@ -171,7 +171,7 @@ pub(super) fn promises_fetch(fields: Fields<'_>) -> bool {
     })
 }
 
-fn leads_to_records(call: Call, fields: Fields<'_>) -> Read<bool> {
+fn leads_to_records(call: Call, fields: Fields<'_>) -> Parsed<bool> {
     let body = response_body(call, fields)?;
     let Some(layout) = Layout::of(call) else { return Ok(false) };
     let mut walk = Walk::new(layout, body.left());

@@ -9,7 +9,7 @@
 //! response does not say what it answers: the correlation id stands for it.
 
 use super::apis::{Api, Call};
-use super::fields::{Fault, Fields, Read, ensure};
+use super::fields::{Fault, Fields, Parsed, ensure};
 
 /// Bytes of the size.
 pub(super) const SIZE_BYTES: u64 = 4;
@@ -21,7 +21,7 @@ const SMALLEST: u32 = 4;
 const LONGEST_CLIENT_ID: usize = 512;
 
 /// Bytes of the PDU that starts with `head`, its size included.
-pub(super) fn pdu_bytes(fields: &mut Fields<'_>) -> Read<u64> {
+pub(super) fn pdu_bytes(fields: &mut Fields<'_>) -> Parsed<u64> {
     let size = u32::try_from(fields.i32()?).map_err(|_| Fault::Malformed)?;
     ensure(size >= SMALLEST)?;
     Ok(u64::from(size) + SIZE_BYTES)
@@ -39,7 +39,7 @@ pub(super) struct RequestHeader<'a> {
 impl<'a> RequestHeader<'a> {
     /// Reads it after the size. What no client would send is malformed: a header alone must tell
     /// requests from responses.
-    pub fn read(fields: &mut Fields<'a>) -> Read<RequestHeader<'a>> {
+    pub fn read(fields: &mut Fields<'a>) -> Parsed<RequestHeader<'a>> {
         let (key, version) = (fields.i16()?, fields.i16()?);
         let (call, api) = Call::plausible(key, version).ok_or(Fault::Malformed)?;
         let correlation_id = fields.i32()?;

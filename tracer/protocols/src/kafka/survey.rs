@@ -2,7 +2,7 @@
 //! every field makes sense, and a body, where that can be told, that does too.
 
 use super::apis::{API_VERSIONS, Call, PRODUCE};
-use super::fields::{Fault, Fields, Read, ensure};
+use super::fields::{Fault, Fields, Parsed, ensure};
 use super::head::{guess_fetch, promises_fetch};
 use super::header::{RequestHeader, SIZE_BYTES, pdu_bytes};
 use super::topics;
@@ -39,7 +39,7 @@ pub(super) struct Sight {
 }
 
 /// The size of a PDU, and what is behind it.
-fn sized(head: &[u8]) -> Read<(u64, Fields<'_>)> {
+fn sized(head: &[u8]) -> Parsed<(u64, Fields<'_>)> {
     let total = pdu_bytes(&mut Fields::new(head, u64::MAX))?;
     ensure(total <= PLAUSIBLE_BYTES)?;
     let mut fields = Fields::new(head, total);
@@ -48,7 +48,7 @@ fn sized(head: &[u8]) -> Read<(u64, Fields<'_>)> {
 }
 
 /// A request.
-pub(super) fn request(head: &[u8]) -> Read<Sight> {
+pub(super) fn request(head: &[u8]) -> Parsed<Sight> {
     let (total, mut fields) = sized(head)?;
     let header = RequestHeader::read(&mut fields)?;
     ensure(header.correlation_id >= 0)?;
@@ -68,7 +68,7 @@ pub(super) fn request(head: &[u8]) -> Read<Sight> {
 }
 
 /// Whether the body of a Produce request is one; `false` where its version is not read.
-pub(super) fn produces(call: Call, body: Fields<'_>) -> Read<bool> {
+pub(super) fn produces(call: Call, body: Fields<'_>) -> Parsed<bool> {
     if call.version < 3 {
         return older_produce(body).map(|()| true).or_else(|fault| match fault {
             Fault::Malformed => Ok(false),
@@ -82,13 +82,13 @@ pub(super) fn produces(call: Call, body: Fields<'_>) -> Read<bool> {
 
 /// The body of a Produce request of the versions before 3, which has no transaction: up to the first topic. Zeros alone
 /// look like its header.
-fn older_produce(mut fields: Fields<'_>) -> Read<()> {
+fn older_produce(mut fields: Fields<'_>) -> Parsed<()> {
     ensure((-1..=1).contains(&fields.i16()?) && fields.i32()? >= 0)?;
     ensure(fields.count()? > 0 && fields.string()?.is_some_and(topics::is_name))
 }
 
 /// The body of an `ApiVersions` request (KIP-511): the client's software and its version.
-fn api_versions(version: i16, mut fields: Fields<'_>) -> Read<()> {
+fn api_versions(version: i16, mut fields: Fields<'_>) -> Parsed<()> {
     if version >= 3 {
         for _ in 0..2 {
             let text = fields.string()?.ok_or(Fault::Malformed)?;
@@ -104,7 +104,7 @@ fn api_versions(version: i16, mut fields: Fields<'_>) -> Read<()> {
 }
 
 /// A response. Alone, only one with records can be told from anything else.
-pub(super) fn response(head: &[u8]) -> Read<Sight> {
+pub(super) fn response(head: &[u8]) -> Parsed<Sight> {
     let (total, mut fields) = sized(head)?;
     let correlation_id = fields.i32()?;
     let call = guess_fetch(fields, false)?;
@@ -186,6 +186,6 @@ pub(super) fn sight(head: &[u8]) -> Look {
 pub(super) fn stands_out(head: &[u8]) -> bool {
     // Keys and versions of requests are small numbers.
     let is_certain =
-        |found: Read<Sight>| found.is_ok_and(|found| found.evidence == Evidence::Certain);
+        |found: Parsed<Sight>| found.is_ok_and(|found| found.evidence == Evidence::Certain);
     matches!(head, [0..=6, _, _, _, 0, 0..=100, 0, 0..=30, ..]) && is_certain(request(head))
 }

@@ -16,7 +16,7 @@
 
 use super::apis::Call;
 use super::batch::Header;
-use super::fields::{Fields, Read};
+use super::fields::{Fields, Parsed};
 use super::handover::Handovers;
 use super::walk::Topic;
 use crate::memory::{Name, Names, Shared};
@@ -126,7 +126,7 @@ pub(super) fn learn(topics: &Topics, call: Call, mut fields: Fields<'_>) {
     }
 }
 
-fn metadata(topics: &Topics, fields: &mut Fields<'_>) -> Read<()> {
+fn metadata(topics: &Topics, fields: &mut Fields<'_>) -> Parsed<()> {
     fields.take(4)?;
     for _ in 0..fields.count()? {
         fields.take(4)?;
@@ -155,7 +155,7 @@ fn metadata(topics: &Topics, fields: &mut Fields<'_>) -> Read<()> {
     Ok(())
 }
 
-fn partition(fields: &mut Fields<'_>) -> Read<()> {
+fn partition(fields: &mut Fields<'_>) -> Parsed<()> {
     fields.take(14)?;
     for _ in 0..3 {
         let replicas = fields.count()?;

@@ -22,7 +22,7 @@
 
 use super::apis::{Call, FETCH, PRODUCE};
 use super::batch::{self, Batch, Header, Start};
-use super::fields::{Fault, Fields, Read, ensure};
+use super::fields::{Fault, Fields, Parsed, ensure};
 use super::topics;
 use wirelap_events::Class;
 use wirelap_events::Saturate;
@@ -57,7 +57,7 @@ impl Layout {
     }
 
     /// Moves over everything before the array of topics.
-    fn start(self, fields: &mut Fields<'_>) -> Read<()> {
+    fn start(self, fields: &mut Fields<'_>) -> Parsed<()> {
         if self.call.key == PRODUCE {
             fields.string()?;
             let acks = fields.i16()?;
@@ -71,7 +71,7 @@ impl Layout {
         Ok(())
     }
 
-    pub fn topic<'a>(self, fields: &mut Fields<'a>) -> Read<Topic<'a>> {
+    pub fn topic<'a>(self, fields: &mut Fields<'a>) -> Parsed<Topic<'a>> {
         if self.ids {
             let id = fields.uuid()?;
             ensure(id != [0; 16])?;
@@ -83,7 +83,7 @@ impl Layout {
     }
 
     /// Moves over a partition up to its records. Returns its index, and the array of the transactions that were aborted.
-    fn partition<'a>(self, fields: &mut Fields<'a>) -> Read<(i32, Option<Fields<'a>>)> {
+    fn partition<'a>(self, fields: &mut Fields<'a>) -> Parsed<(i32, Option<Fields<'a>>)> {
         let index = fields.i32()?;
         ensure(index >= 0)?;
         let mut aborted = None;
@@ -243,7 +243,7 @@ impl Walk {
     }
 
     /// The next piece, which starts with `captured`, and its bytes, of which not all need be here.
-    pub fn next<'a>(&mut self, captured: &'a [u8]) -> Read<(Piece<'a>, u64)> {
+    pub fn next<'a>(&mut self, captured: &'a [u8]) -> Parsed<(Piece<'a>, u64)> {
         let mut fields = Fields::new(captured, self.left).flexible(self.layout.call.is_flexible());
         let (piece, len) = match self.place {
             Place::Records { .. } => self.record(fields)?,
@@ -263,7 +263,7 @@ impl Walk {
         Ok((piece, len))
     }
 
-    fn record<'a>(&mut self, fields: Fields<'a>) -> Read<(Piece<'a>, u64)> {
+    fn record<'a>(&mut self, fields: Fields<'a>) -> Parsed<(Piece<'a>, u64)> {
         let Place::Records { records, bytes } = self.place else { return Err(Fault::Malformed) };
         let whole = fields.at_most(bytes);
         let len = batch::record_bytes(&mut { whole })?;
@@ -282,7 +282,7 @@ impl Walk {
     }
 
     /// Reads structure up to the next record or block.
-    fn between<'a>(&mut self, fields: &mut Fields<'a>) -> Read<Piece<'a>> {
+    fn between<'a>(&mut self, fields: &mut Fields<'a>) -> Parsed<Piece<'a>> {
         let before = fields.left();
         let (mut topic, mut partition, mut aborted) = (None, None, None);
         loop {
@@ -337,7 +337,7 @@ impl Walk {
     }
 
     /// Reads what a partition's records go on with.
-    fn batch(&mut self, fields: &mut Fields<'_>) -> Read<()> {
+    fn batch(&mut self, fields: &mut Fields<'_>) -> Parsed<()> {
         let header = batch::HEADER_BYTES.min(self.records);
         ensure(fields.left() >= header)?;
         // As far as the partition goes, even where the piece may not.

@@ -16,7 +16,7 @@
 //! `[ ]`: only in version 5. There, acks, DISCONNECT and AUTH may leave out trailing parts.
 
 use super::fields::{Fault, Fields, ensure};
-use super::header::{Header, Kind};
+use super::header::{Header, PacketType};
 use super::properties::{Owner, Properties};
 
 /// What of the protocol's versions changes the layout. 3.1 is read like 3.1.1.
@@ -52,7 +52,7 @@ impl<'a> Publish<'a> {
         let before = fields.left();
         let properties = match version {
             Version::V3 => Properties::default(),
-            Version::V5 => Properties::read(&mut fields, Owner::packet(Kind::Publish))?,
+            Version::V5 => Properties::read(&mut fields, Owner::packet(PacketType::Publish))?,
         };
         Ok(Publish {
             topic,
@@ -100,35 +100,35 @@ pub(super) fn check(
 ) -> Result<Properties, Fault> {
     let fields = &mut fields;
     match header.kind {
-        Kind::Connect => connect(fields),
-        Kind::Connack => connack(version, fields),
-        Kind::Publish => Publish::read(header, version, *fields)
+        PacketType::Connect => connect(fields),
+        PacketType::Connack => connack(version, fields),
+        PacketType::Publish => Publish::read(header, version, *fields)
             .and_then(|publish| ensure(publish.is_strict()))
             .map(|()| Properties::default()),
-        Kind::Puback | Kind::Pubrec | Kind::Pubrel | Kind::Pubcomp => {
+        PacketType::Puback | PacketType::Pubrec | PacketType::Pubrel | PacketType::Pubcomp => {
             fields.packet_id()?;
             trailer(header.kind, version, fields)
         }
-        Kind::Subscribe => list(header.kind, version, fields, |fields| {
+        PacketType::Subscribe => list(header.kind, version, fields, |fields| {
             topic_filter(fields)?;
             subscription_options(version, fields.u8()?)
         }),
-        Kind::Suback => list(header.kind, version, fields, |fields| {
+        PacketType::Suback => list(header.kind, version, fields, |fields| {
             let code = fields.u8()?;
             ensure(code <= 2 || code == 0x80 || (version == Version::V5 && is_failure(code)))
         }),
-        Kind::Unsubscribe => list(header.kind, version, fields, topic_filter),
-        Kind::Unsuback if version == Version::V3 => {
+        PacketType::Unsubscribe => list(header.kind, version, fields, topic_filter),
+        PacketType::Unsuback if version == Version::V3 => {
             fields.packet_id()?;
             fields.end().map(|()| Properties::default())
         }
-        Kind::Unsuback => list(header.kind, version, fields, |fields| {
+        PacketType::Unsuback => list(header.kind, version, fields, |fields| {
             let code = fields.u8()?;
             ensure(matches!(code, 0 | 0x11) || is_failure(code))
         }),
-        Kind::Pingreq | Kind::Pingresp => fields.end().map(|()| Properties::default()),
-        Kind::Disconnect => trailer(header.kind, version, fields),
-        Kind::Auth => {
+        PacketType::Pingreq | PacketType::Pingresp => fields.end().map(|()| Properties::default()),
+        PacketType::Disconnect => trailer(header.kind, version, fields),
+        PacketType::Auth => {
             ensure(version == Version::V5)?;
             trailer(header.kind, version, fields)
         }
@@ -142,7 +142,7 @@ fn connect(fields: &mut Fields<'_>) -> Result<Properties, Fault> {
     let (will, will_qos) = (flags & 4 != 0, (flags >> 3) & 3);
     ensure(flags & 1 == 0 && will_qos != 3 && (will || flags & 0x38 == 0))?;
     fields.u16()?;
-    let properties = properties(Owner::packet(Kind::Connect), version, fields)?;
+    let properties = properties(Owner::packet(PacketType::Connect), version, fields)?;
     fields.string()?;
     if will {
         self::properties(Owner::WILL, version, fields)?;
@@ -166,7 +166,7 @@ fn connack(version: Version, fields: &mut Fields<'_>) -> Result<Properties, Faul
         Version::V3 => code <= 5,
         Version::V5 => code == 0 || is_failure(code),
     })?;
-    let properties = properties(Owner::packet(Kind::Connack), version, fields)?;
+    let properties = properties(Owner::packet(PacketType::Connack), version, fields)?;
     fields.end().map(|()| properties)
 }
 
@@ -182,7 +182,11 @@ fn properties(
 }
 
 /// Reason and properties, each of which may be left out (MQTT 5.0 §3.4.2, §3.14.2, §3.15.2).
-fn trailer(kind: Kind, version: Version, fields: &mut Fields<'_>) -> Result<Properties, Fault> {
+fn trailer(
+    kind: PacketType,
+    version: Version,
+    fields: &mut Fields<'_>,
+) -> Result<Properties, Fault> {
     if fields.left() == 0 {
         return Ok(Properties::default());
     }
@@ -198,7 +202,7 @@ fn trailer(kind: Kind, version: Version, fields: &mut Fields<'_>) -> Result<Prop
 
 /// A packet id, properties, and at least one entry.
 fn list<'a>(
-    kind: Kind,
+    kind: PacketType,
     version: Version,
     fields: &mut Fields<'a>,
     mut entry: impl FnMut(&mut Fields<'a>) -> Result<(), Fault>,

@@ -3,7 +3,7 @@
 use super::aliases::Aliases;
 use super::body::{Publish, Version, check, protocol};
 use super::fields::{Fault, Fields};
-use super::header::{Header, Kind};
+use super::header::{Header, PacketType};
 use super::held::Held;
 use super::in_flight::InFlight;
 use super::version::Knowledge;
@@ -95,26 +95,32 @@ impl Mqtt {
         range: ByteRange,
         out: &mut dyn FrameSink,
     ) {
-        if header.kind == Kind::Connect
+        if header.kind == PacketType::Connect
             && let Ok(version) = protocol(&mut { fields })
         {
             self.version = Knowledge::Told(version);
         }
         match header.kind {
-            Kind::Connect | Kind::Subscribe | Kind::Unsubscribe | Kind::Pingreq => {
+            PacketType::Connect
+            | PacketType::Subscribe
+            | PacketType::Unsubscribe
+            | PacketType::Pingreq => {
                 self.server = Some(side.other());
             }
-            Kind::Connack | Kind::Suback | Kind::Unsuback | Kind::Pingresp => {
+            PacketType::Connack
+            | PacketType::Suback
+            | PacketType::Unsuback
+            | PacketType::Pingresp => {
                 self.server = Some(side);
             }
-            Kind::Pubrel => {
+            PacketType::Pubrel => {
                 if let Ok(id) = { fields }.packet_id()
                     && let Some(start) = self.held[side as usize].release(id)
                 {
                     out.releases(start);
                 }
             }
-            Kind::Puback | Kind::Pubcomp => {
+            PacketType::Puback | PacketType::Pubcomp => {
                 if let Ok(id) = { fields }.packet_id()
                     && self.in_flight[side.other() as usize].acknowledged(id)
                 {
@@ -126,7 +132,7 @@ impl Mqtt {
         let version = self.version.version_of(header, fields);
         let class = match check(header, version, fields) {
             Ok(properties) => {
-                if matches!(header.kind, Kind::Connect | Kind::Connack) {
+                if matches!(header.kind, PacketType::Connect | PacketType::Connack) {
                     // Absent means that none are allowed (MQTT 5.0 §3.1.2.11.5).
                     let most = properties.topic_alias_maximum.unwrap_or(0);
                     self.aliases[1_usize.saturating_sub(side as usize)].allow(most);
@@ -182,7 +188,7 @@ impl Connection for Mqtt {
 
     fn pdu(&mut self, side: Side, pdu: Pdu<'_>, out: &mut dyn FrameSink) {
         match split(pdu.bytes) {
-            Ok((header, fields)) if header.kind == Kind::Publish => {
+            Ok((header, fields)) if header.kind == PacketType::Publish => {
                 self.publish(side, &header, fields, pdu.range, out);
             }
             Ok((header, fields)) => self.control(side, &header, fields, pdu.range, out),

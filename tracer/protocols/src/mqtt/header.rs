@@ -15,7 +15,7 @@ use wirelap_events::Class;
 /// The control packet types (MQTT 5.0 §2.1.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub(super) enum Kind {
+pub(super) enum PacketType {
     Connect = 1,
     Connack,
     Publish,
@@ -33,28 +33,28 @@ pub(super) enum Kind {
     Auth,
 }
 
-const KINDS: [(Kind, &str, Class); 15] = [
-    (Kind::Connect, "CONNECT", Class::Session),
-    (Kind::Connack, "CONNACK", Class::Session),
-    (Kind::Publish, "PUBLISH", Class::Data),
-    (Kind::Puback, "PUBACK", Class::Ack),
-    (Kind::Pubrec, "PUBREC", Class::Ack),
-    (Kind::Pubrel, "PUBREL", Class::Ack),
-    (Kind::Pubcomp, "PUBCOMP", Class::Ack),
-    (Kind::Subscribe, "SUBSCRIBE", Class::Subscribe),
-    (Kind::Suback, "SUBACK", Class::Subscribe),
-    (Kind::Unsubscribe, "UNSUBSCRIBE", Class::Subscribe),
-    (Kind::Unsuback, "UNSUBACK", Class::Subscribe),
-    (Kind::Pingreq, "PINGREQ", Class::KeepAlive),
-    (Kind::Pingresp, "PINGRESP", Class::KeepAlive),
-    (Kind::Disconnect, "DISCONNECT", Class::Session),
-    (Kind::Auth, "AUTH", Class::Session),
+const KINDS: [(PacketType, &str, Class); 15] = [
+    (PacketType::Connect, "CONNECT", Class::Session),
+    (PacketType::Connack, "CONNACK", Class::Session),
+    (PacketType::Publish, "PUBLISH", Class::Data),
+    (PacketType::Puback, "PUBACK", Class::Ack),
+    (PacketType::Pubrec, "PUBREC", Class::Ack),
+    (PacketType::Pubrel, "PUBREL", Class::Ack),
+    (PacketType::Pubcomp, "PUBCOMP", Class::Ack),
+    (PacketType::Subscribe, "SUBSCRIBE", Class::Subscribe),
+    (PacketType::Suback, "SUBACK", Class::Subscribe),
+    (PacketType::Unsubscribe, "UNSUBSCRIBE", Class::Subscribe),
+    (PacketType::Unsuback, "UNSUBACK", Class::Subscribe),
+    (PacketType::Pingreq, "PINGREQ", Class::KeepAlive),
+    (PacketType::Pingresp, "PINGRESP", Class::KeepAlive),
+    (PacketType::Disconnect, "DISCONNECT", Class::Session),
+    (PacketType::Auth, "AUTH", Class::Session),
 ];
 
 /// A packet's fixed header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Header {
-    pub kind: Kind,
+    pub kind: PacketType,
     pub name: &'static str,
     pub class: Class,
     flags: u8,
@@ -104,10 +104,10 @@ impl Header {
 }
 
 /// MQTT 5.0 §2.1.3; for PUBLISH §3.3.1: 3 is no `QoS`, and `QoS` 0 has no DUP.
-fn flags_are_valid(kind: Kind, flags: u8) -> bool {
+fn flags_are_valid(kind: PacketType, flags: u8) -> bool {
     match kind {
-        Kind::Publish => !matches!(flags & 0x0E, 0x06 | 0x0E | 0x08),
-        Kind::Pubrel | Kind::Subscribe | Kind::Unsubscribe => flags == 2,
+        PacketType::Publish => !matches!(flags & 0x0E, 0x06 | 0x0E | 0x08),
+        PacketType::Pubrel | PacketType::Subscribe | PacketType::Unsubscribe => flags == 2,
         _ => flags == 0,
     }
 }

@@ -20,7 +20,7 @@ mod version;
 
 use crate::sight::text_bits;
 use crate::{Connection, Look, PduLen, Protocol, Reader, Recognition, Sight, Topology};
-use header::Kind;
+use header::PacketType;
 use version::Knowledge;
 use wirelap_events::Transport;
 
@@ -105,7 +105,7 @@ fn connect(head: &[u8]) -> Recognition {
 /// What a server sends first.
 fn connack(head: &[u8]) -> Recognition {
     match connection::strict(head, Knowledge::Nothing) {
-        Some(header) if header.kind == Kind::Connack => Recognition::Maybe,
+        Some(header) if header.kind == PacketType::Connack => Recognition::Maybe,
         None if head.first() == Some(&0x20) && head.len() < 4 => Recognition::NeedMore,
         _ => Recognition::No,
     }
@@ -123,7 +123,7 @@ fn middle(head: &[u8]) -> Recognition {
         let Some(header) = connection::strict(rest, Knowledge::Nothing) else {
             return Recognition::No;
         };
-        published |= header.kind == Kind::Publish;
+        published |= header.kind == PacketType::Publish;
         let len = usize::try_from(header.packet_len()).unwrap_or(usize::MAX);
         match rest.split_at_checked(len) {
             Some((_, [])) if published => return Recognition::Yes,
@@ -143,7 +143,7 @@ fn sight(head: &[u8]) -> Look {
         Err(_) => return Look::No,
     };
     let body = head.get(header.bytes..).unwrap_or_default();
-    if header.kind == Kind::Publish {
+    if header.kind == PacketType::Publish {
         let Some((len, topic)) = body.split_first_chunk::<2>() else {
             return if header.remaining < 2 { Look::No } else { Look::Short };
         };
@@ -163,7 +163,7 @@ fn sight(head: &[u8]) -> Look {
     let is_whole = body.len() >= header.remaining as usize;
     match connection::strict(head, Knowledge::Nothing) {
         Some(_) if !is_whole => Look::Short,
-        Some(header) if header.kind == Kind::Connect => {
+        Some(header) if header.kind == PacketType::Connect => {
             Look::Pdu(Sight::new(header.packet_len(), 60))
         }
         Some(header) => Look::Pdu(Sight::new(header.packet_len(), ACK_BITS).weak()),
@@ -176,6 +176,6 @@ fn sight(head: &[u8]) -> Look {
 fn stands_out(head: &[u8]) -> bool {
     const ENOUGH_BITS: u32 = 20;
     // Most bytes that are searched are no PUBLISH's first.
-    head.first().is_some_and(|first| first >> 4 == Kind::Publish as u8)
+    head.first().is_some_and(|first| first >> 4 == PacketType::Publish as u8)
         && matches!(sight(head), Look::Pdu(Sight { bits: ENOUGH_BITS.., telling: true, .. }))
 }

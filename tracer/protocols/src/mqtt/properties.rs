@@ -7,7 +7,7 @@
 //! ```
 
 use super::fields::{Fault, Fields, ensure};
-use super::header::Kind;
+use super::header::PacketType;
 
 /// What a set of properties belongs to: a packet type, or the will inside CONNECT.
 #[derive(Clone, Copy, Debug)]
@@ -17,7 +17,7 @@ impl Owner {
     /// The will's properties; 0 is no packet type.
     pub const WILL: Owner = Owner(0);
 
-    pub const fn packet(kind: Kind) -> Owner {
+    pub const fn packet(kind: PacketType) -> Owner {
         Owner(kind as u8)
     }
 }
@@ -31,18 +31,18 @@ pub(super) struct Properties {
     pub topic_alias_maximum: Option<u16>,
 }
 
-const PUBLISH: u16 = 1 << Kind::Publish as u8 | 1;
-const SUBSCRIBE: u16 = 1 << Kind::Subscribe as u8;
-const CONNECT: u16 = 1 << Kind::Connect as u8;
-const CONNACK: u16 = 1 << Kind::Connack as u8;
-const DISCONNECT: u16 = 1 << Kind::Disconnect as u8;
-const AUTH: u16 = 1 << Kind::Auth as u8;
-const ACKS: u16 = 1 << Kind::Puback as u8
-    | 1 << Kind::Pubrec as u8
-    | 1 << Kind::Pubrel as u8
-    | 1 << Kind::Pubcomp as u8
-    | 1 << Kind::Suback as u8
-    | 1 << Kind::Unsuback as u8;
+const PUBLISH: u16 = 1 << PacketType::Publish as u8 | 1;
+const SUBSCRIBE: u16 = 1 << PacketType::Subscribe as u8;
+const CONNECT: u16 = 1 << PacketType::Connect as u8;
+const CONNACK: u16 = 1 << PacketType::Connack as u8;
+const DISCONNECT: u16 = 1 << PacketType::Disconnect as u8;
+const AUTH: u16 = 1 << PacketType::Auth as u8;
+const ACKS: u16 = 1 << PacketType::Puback as u8
+    | 1 << PacketType::Pubrec as u8
+    | 1 << PacketType::Pubrel as u8
+    | 1 << PacketType::Pubcomp as u8
+    | 1 << PacketType::Suback as u8
+    | 1 << PacketType::Unsuback as u8;
 
 /// Which owners may have a property, as bits by packet type (table 2-4). PUBLISH's are the will's
 /// too, but for the three that say otherwise.
@@ -62,7 +62,7 @@ const fn owners(id: u8) -> u16 {
         38 => {
             PUBLISH
                 | SUBSCRIBE
-                | 1 << Kind::Unsubscribe as u8
+                | 1 << PacketType::Unsubscribe as u8
                 | CONNECT
                 | CONNACK
                 | ACKS
@@ -115,7 +115,7 @@ impl Properties {
 mod tests {
     use super::*;
 
-    const PUBLISH: Owner = Owner::packet(Kind::Publish);
+    const PUBLISH: Owner = Owner::packet(PacketType::Publish);
 
     fn read(owner: Owner, bytes: &[u8]) -> Result<Properties, Fault> {
         let mut fields = Fields::new(bytes, bytes.len());
@@ -125,10 +125,12 @@ mod tests {
 
     /// Every property of table 2-4 with a value, and the owners that may have it.
     const ALL: &[(&[u8], &[Owner])] = {
-        const fn of(kind: Kind) -> Owner {
+        const fn of(kind: PacketType) -> Owner {
             Owner::packet(kind)
         }
-        use Kind::{Auth, Connack, Connect, Disconnect, Publish, Suback, Subscribe, Unsubscribe};
+        use PacketType::{
+            Auth, Connack, Connect, Disconnect, Publish, Suback, Subscribe, Unsubscribe,
+        };
         &[
             (&[1, 1], &[of(Publish), Owner::WILL]),
             (&[2, 0, 0, 0, 9], &[of(Publish), Owner::WILL]),

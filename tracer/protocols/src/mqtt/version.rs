@@ -2,7 +2,7 @@
 
 use super::body::{Publish, Version, check};
 use super::fields::{Fault, Fields};
-use super::header::{Header, Kind};
+use super::header::{Header, PacketType};
 use wirelap_events::Stamp;
 
 /// What is known of a connection's version.
@@ -42,7 +42,7 @@ impl Knowledge {
             }
             Knowledge::Nothing => {
                 let guess = match header.kind {
-                    Kind::Publish => guess_publish(header, fields),
+                    PacketType::Publish => guess_publish(header, fields),
                     _ => guess_control(header, fields),
                 };
                 if guess.settles {

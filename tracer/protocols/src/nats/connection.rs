@@ -1,7 +1,7 @@
 //! One NATS connection.
 
 use super::jetstream;
-use super::line::{Kind, Line, Message, is_word};
+use super::line::{Line, Message, Operation, is_word};
 use crate::{Connection, FrameSink, Pdu, PduLen, Protocol, Reader, Side};
 use wirelap_events::{ByteRange, Class, Data, Frame};
 
@@ -48,14 +48,16 @@ impl<'a> Parts<'a> {
 /// as far as it was captured.
 pub(super) fn is_strict(line: &Line<'_>, bytes: &[u8]) -> bool {
     match line.verb.kind {
-        Kind::Publish { .. } | Kind::Deliver { .. } => Message::read(line).is_some_and(|message| {
-            message.total <= PLAUSIBLE_BYTES
-                && is_word(message.subject)
-                && message.reply.is_none_or(is_word)
-                && Parts::read(line, &message, bytes).is_some()
-        }),
-        Kind::Forward => line.pdu_len().is_some() && line.arguments().all(is_word),
-        Kind::Control(_) | Kind::Internal(_) => is_strict_control(line),
+        Operation::Publish { .. } | Operation::Deliver { .. } => {
+            Message::read(line).is_some_and(|message| {
+                message.total <= PLAUSIBLE_BYTES
+                    && is_word(message.subject)
+                    && message.reply.is_none_or(is_word)
+                    && Parts::read(line, &message, bytes).is_some()
+            })
+        }
+        Operation::Forward => line.pdu_len().is_some() && line.arguments().all(is_word),
+        Operation::Control(_) | Operation::Internal(_) => is_strict_control(line),
     }
 }
 
@@ -65,10 +67,10 @@ fn is_strict_control(line: &Line<'_>) -> bool {
         (1..=most).contains(&line.arguments().count()) && line.arguments().all(is_word)
     };
     match line.verb.kind {
-        Kind::Control(Class::Session) => args.starts_with(b"{") && args.ends_with(b"}"),
-        Kind::Control(Class::Subscribe) => words(3),
-        Kind::Control(Class::Other) => args.starts_with(b"'") && args.ends_with(b"'"),
-        Kind::Control(_) => args.is_empty(),
+        Operation::Control(Class::Session) => args.starts_with(b"{") && args.ends_with(b"}"),
+        Operation::Control(Class::Subscribe) => words(3),
+        Operation::Control(Class::Other) => args.starts_with(b"'") && args.ends_with(b"'"),
+        Operation::Control(_) => args.is_empty(),
         _ => words(4),
     }
 }
@@ -77,17 +79,17 @@ impl Nats {
     /// The class of a message, if it is not the application's.
     fn control_class(
         &mut self,
-        kind: Kind,
+        kind: Operation,
         message: &Message<'_>,
         parts: &Parts<'_>,
     ) -> Option<Class> {
         if let Some(class) = jetstream::class_of_subject(message.subject) {
-            let asks = matches!(kind, Kind::Publish { .. })
+            let asks = matches!(kind, Operation::Publish { .. })
                 && jetstream::is_confirmed_ack(message, parts.payload);
             self.confirmed_acks = self.confirmed_acks.saturating_add(u32::from(asks));
             return Some(class);
         }
-        let Kind::Deliver { header } = kind else { return None };
+        let Operation::Deliver { header } = kind else { return None };
         if header && parts.payload_len == 0 {
             return jetstream::class_of_status(parts.header);
         }
@@ -178,16 +180,16 @@ impl Connection for Nats {
             return out.frame(&control("record", Class::Opaque, pdu.range));
         };
         match line.verb.kind {
-            Kind::Publish { .. } => self.server = Some(side.other()),
-            Kind::Deliver { .. } => self.server = Some(side),
+            Operation::Publish { .. } => self.server = Some(side.other()),
+            Operation::Deliver { .. } => self.server = Some(side),
             _ => {}
         }
-        self.is_internal |= matches!(line.verb.kind, Kind::Forward | Kind::Internal(_));
+        self.is_internal |= matches!(line.verb.kind, Operation::Forward | Operation::Internal(_));
         match line.verb.kind {
-            Kind::Publish { .. } | Kind::Deliver { .. } if !self.is_internal => {
+            Operation::Publish { .. } | Operation::Deliver { .. } if !self.is_internal => {
                 self.message(&line, pdu, out);
             }
-            Kind::Control(class) | Kind::Internal(class) => {
+            Operation::Control(class) | Operation::Internal(class) => {
                 let class = if is_strict_control(&line) { class } else { Class::Opaque };
                 out.frame(&control(line.verb.name, class, pdu.range));
             }

@@ -32,7 +32,7 @@ const MOST_ARGUMENTS: usize = 5;
 
 /// What an operation is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum Operation {
     /// A message from a client to the server, perhaps with a header.
     Publish { header: bool },
     /// A message from the server to a client, perhaps with a header.
@@ -49,35 +49,35 @@ pub(super) enum Kind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Verb {
     pub name: &'static str,
-    pub kind: Kind,
+    pub kind: Operation,
     code: u64,
 }
 
 /// Most frequent first.
 static VERBS: [Verb; 20] = [
-    verb("MSG", Kind::Deliver { header: false }),
-    verb("PUB", Kind::Publish { header: false }),
-    verb("HMSG", Kind::Deliver { header: true }),
-    verb("HPUB", Kind::Publish { header: true }),
-    verb("+OK", Kind::Control(Class::Ack)),
-    verb("PING", Kind::Control(Class::KeepAlive)),
-    verb("PONG", Kind::Control(Class::KeepAlive)),
-    verb("SUB", Kind::Control(Class::Subscribe)),
-    verb("UNSUB", Kind::Control(Class::Subscribe)),
-    verb("INFO", Kind::Control(Class::Session)),
-    verb("CONNECT", Kind::Control(Class::Session)),
-    verb("-ERR", Kind::Control(Class::Other)),
-    verb("RMSG", Kind::Forward),
-    verb("LMSG", Kind::Forward),
-    verb("RS+", Kind::Internal(Class::Subscribe)),
-    verb("RS-", Kind::Internal(Class::Subscribe)),
-    verb("LS+", Kind::Internal(Class::Subscribe)),
-    verb("LS-", Kind::Internal(Class::Subscribe)),
-    verb("A+", Kind::Internal(Class::Subscribe)),
-    verb("A-", Kind::Internal(Class::Subscribe)),
+    verb("MSG", Operation::Deliver { header: false }),
+    verb("PUB", Operation::Publish { header: false }),
+    verb("HMSG", Operation::Deliver { header: true }),
+    verb("HPUB", Operation::Publish { header: true }),
+    verb("+OK", Operation::Control(Class::Ack)),
+    verb("PING", Operation::Control(Class::KeepAlive)),
+    verb("PONG", Operation::Control(Class::KeepAlive)),
+    verb("SUB", Operation::Control(Class::Subscribe)),
+    verb("UNSUB", Operation::Control(Class::Subscribe)),
+    verb("INFO", Operation::Control(Class::Session)),
+    verb("CONNECT", Operation::Control(Class::Session)),
+    verb("-ERR", Operation::Control(Class::Other)),
+    verb("RMSG", Operation::Forward),
+    verb("LMSG", Operation::Forward),
+    verb("RS+", Operation::Internal(Class::Subscribe)),
+    verb("RS-", Operation::Internal(Class::Subscribe)),
+    verb("LS+", Operation::Internal(Class::Subscribe)),
+    verb("LS-", Operation::Internal(Class::Subscribe)),
+    verb("A+", Operation::Internal(Class::Subscribe)),
+    verb("A-", Operation::Internal(Class::Subscribe)),
 ];
 
-const fn verb(name: &'static str, kind: Kind) -> Verb {
+const fn verb(name: &'static str, kind: Operation) -> Verb {
     Verb { name, kind, code: code(name.as_bytes()) }
 }
 
@@ -131,7 +131,7 @@ impl<'a> Line<'a> {
     /// Bytes of the whole operation, its payload included; `None` if the line does not tell.
     pub fn pdu_len(&self) -> Option<u64> {
         let payload = match self.verb.kind {
-            Kind::Control(_) | Kind::Internal(_) => 0,
+            Operation::Control(_) | Operation::Internal(_) => 0,
             _ => u64::from(number(self.arguments().next_back()?)?) + 2,
         };
         Some((self.bytes as u64).saturating_add(payload))
@@ -181,8 +181,8 @@ impl<'a> Message<'a> {
     /// `None` if that is not what the line is.
     pub fn read(line: &Line<'a>) -> Option<Message<'a>> {
         let (has_sid, has_header) = match line.verb.kind {
-            Kind::Publish { header } => (false, header),
-            Kind::Deliver { header } => (true, header),
+            Operation::Publish { header } => (false, header),
+            Operation::Deliver { header } => (true, header),
             _ => return None,
         };
         let mut words = [&[][..]; MOST_ARGUMENTS];

@@ -14,7 +14,7 @@ mod jetstream;
 mod line;
 
 use crate::{Connection, Look, PduLen, Protocol, Recognition, Sight, Topology};
-use line::{Kind, Line};
+use line::{Line, Operation};
 use wirelap_events::{Class, Transport};
 
 /// NATS, as the registry lists it.
@@ -45,8 +45,9 @@ impl Protocol for Nats {
     }
 
     fn stands_out(&self, head: &[u8]) -> bool {
-        let is_message =
-            |line: &Line<'_>| matches!(line.verb.kind, Kind::Publish { .. } | Kind::Deliver { .. });
+        let is_message = |line: &Line<'_>| {
+            matches!(line.verb.kind, Operation::Publish { .. } | Operation::Deliver { .. })
+        };
         Line::read(head).is_ok_and(|line| is_message(&line) && connection::is_strict(&line, head))
     }
 
@@ -96,7 +97,7 @@ fn middle(head: &[u8]) -> Recognition {
         if !connection::is_strict(&line, rest) {
             return Recognition::No;
         }
-        if !matches!(line.verb.kind, Kind::Control(Class::KeepAlive | Class::Ack)) {
+        if !matches!(line.verb.kind, Operation::Control(Class::KeepAlive | Class::Ack)) {
             found = Recognition::Yes;
         }
         let len = usize::try_from(line.pdu_len().unwrap_or(u64::MAX)).unwrap_or(usize::MAX);
@@ -119,12 +120,12 @@ fn sight(head: &[u8]) -> Look {
         return Look::No;
     };
     Look::Pdu(match line.verb.kind {
-        Kind::Publish { .. } | Kind::Deliver { .. } | Kind::Forward => {
+        Operation::Publish { .. } | Operation::Deliver { .. } | Operation::Forward => {
             Sight::new(len, MESSAGE_BITS)
         }
         // `PING` and `+OK` are Redis's too.
-        Kind::Control(Class::KeepAlive | Class::Ack) => Sight::new(len, WORD_BITS).weak(),
-        Kind::Control(_) | Kind::Internal(_) => Sight::new(len, LINE_BITS),
+        Operation::Control(Class::KeepAlive | Class::Ack) => Sight::new(len, WORD_BITS).weak(),
+        Operation::Control(_) | Operation::Internal(_) => Sight::new(len, LINE_BITS),
     })
 }
 

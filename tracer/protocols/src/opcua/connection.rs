@@ -3,7 +3,7 @@
 use super::assembly::{Assembly, Part, Progress};
 use super::chunk::Chunk;
 use super::fields::Fields;
-use super::header::{End, HEADER_BYTES, Header, Kind, MESSAGE_HEADER_BYTES};
+use super::header::{End, HEADER_BYTES, Header, MESSAGE_HEADER_BYTES, MessageType};
 use super::names::Names;
 use super::security::Policy;
 use super::service::{READ_REQUEST, Service};
@@ -51,12 +51,12 @@ impl Connection for OpcUa {
 
     fn pdu(&mut self, side: Side, pdu: Pdu<'_>, out: &mut dyn FrameSink) {
         let (name, class) = match Header::read(pdu.bytes) {
-            Ok(Header { kind: Kind::Message, end, .. }) => {
+            Ok(Header { kind: MessageType::Message, end, .. }) => {
                 return self.message(side, end, pdu, out);
             }
-            Ok(Header { kind: Kind::Open, .. }) => {
+            Ok(Header { kind: MessageType::Open, .. }) => {
                 self.open(pdu);
-                (Kind::Open.name(), Class::Session)
+                (MessageType::Open.name(), Class::Session)
             }
             Ok(header) => (header.kind.name(), Class::Session),
             Err(_) => ("chunk", Class::Opaque),
@@ -83,7 +83,7 @@ impl OpcUa {
         let half = &mut self.halves[side as usize];
         let Some((request, body)) = split(&pdu, footer) else {
             half.assembly.close();
-            return out.frame(&plain(pdu.range, Kind::Message.name(), Class::Opaque));
+            return out.frame(&plain(pdu.range, MessageType::Message.name(), Class::Opaque));
         };
         let part = half.assembly.chunk(
             request,
@@ -101,9 +101,9 @@ impl OpcUa {
         } else {
             let (name, class) = match (end, self.policy, half.progress) {
                 (_, _, Some(progress)) => (progress.service.name, Class::Other),
-                (End::Abort, ..) => (Kind::Message.name(), Class::Other),
+                (End::Abort, ..) => (MessageType::Message.name(), Class::Other),
                 (_, Policy::Secured(_), _) => (ENCRYPTED, Class::Opaque),
-                _ => (Kind::Message.name(), Class::Opaque),
+                _ => (MessageType::Message.name(), Class::Opaque),
             };
             out.frame(&plain(pdu.range, name, class));
         }

@@ -21,7 +21,7 @@ const PLAUSIBLE_BYTES: u32 = 16 << 20;
 
 /// What a chunk is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum MessageType {
     Hello,
     Acknowledge,
     Error,
@@ -31,38 +31,38 @@ pub(super) enum Kind {
     Message,
 }
 
-impl Kind {
-    const ALL: [Kind; 7] = [
-        Kind::Message,
-        Kind::Hello,
-        Kind::Acknowledge,
-        Kind::Error,
-        Kind::ReverseHello,
-        Kind::Open,
-        Kind::Close,
+impl MessageType {
+    const ALL: [MessageType; 7] = [
+        MessageType::Message,
+        MessageType::Hello,
+        MessageType::Acknowledge,
+        MessageType::Error,
+        MessageType::ReverseHello,
+        MessageType::Open,
+        MessageType::Close,
     ];
 
     pub const fn name(self) -> &'static str {
         match self {
-            Kind::Hello => "HEL",
-            Kind::Acknowledge => "ACK",
-            Kind::Error => "ERR",
-            Kind::ReverseHello => "RHE",
-            Kind::Open => "OPN",
-            Kind::Close => "CLO",
-            Kind::Message => "MSG",
+            MessageType::Hello => "HEL",
+            MessageType::Acknowledge => "ACK",
+            MessageType::Error => "ERR",
+            MessageType::ReverseHello => "RHE",
+            MessageType::Open => "OPN",
+            MessageType::Close => "CLO",
+            MessageType::Message => "MSG",
         }
     }
 
     /// The sizes that a chunk of this kind can have. Strings are at most 4096 bytes (§7.1.2.3).
     const fn sizes(self) -> (u32, u32) {
         match self {
-            Kind::Hello => (32, 32 + 4096),
-            Kind::Acknowledge => (28, 28),
-            Kind::Error => (16, 16 + 4096),
-            Kind::ReverseHello => (16, 16 + 2 * 4096),
-            Kind::Open => (32, u32::MAX),
-            Kind::Close | Kind::Message => (24, u32::MAX),
+            MessageType::Hello => (32, 32 + 4096),
+            MessageType::Acknowledge => (28, 28),
+            MessageType::Error => (16, 16 + 4096),
+            MessageType::ReverseHello => (16, 16 + 2 * 4096),
+            MessageType::Open => (32, u32::MAX),
+            MessageType::Close | MessageType::Message => (24, u32::MAX),
         }
     }
 }
@@ -80,7 +80,7 @@ pub(super) enum End {
 /// A chunk's header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Header {
-    pub kind: Kind,
+    pub kind: MessageType,
     pub end: End,
     pub size: u32,
 }
@@ -89,12 +89,13 @@ impl Header {
     pub fn read(head: &[u8]) -> Result<Header, PduLen> {
         let mut reader = Reader::new(head);
         let magic = reader.take_up_to(3);
-        let kind = Kind::ALL.into_iter().find(|kind| kind.name().as_bytes().starts_with(magic));
+        let kind =
+            MessageType::ALL.into_iter().find(|kind| kind.name().as_bytes().starts_with(magic));
         let kind = kind.ok_or(PduLen::Invalid)?;
         let end = match reader.u8() {
             None | Some(b'F') => End::Final,
-            Some(b'C') if kind == Kind::Message => End::More,
-            Some(b'A') if kind == Kind::Message => End::Abort,
+            Some(b'C') if kind == MessageType::Message => End::More,
+            Some(b'A') if kind == MessageType::Message => End::Abort,
             Some(_) => return Err(PduLen::Invalid),
         };
         let size = reader.u32_le().ok_or(PduLen::Need(HEADER_BYTES))?;
@@ -119,7 +120,7 @@ mod tests {
     #[test]
     fn only_what_the_specification_has_is_a_header() {
         let read = Header::read;
-        let header = Header { kind: Kind::Message, end: End::More, size: 0x100 };
+        let header = Header { kind: MessageType::Message, end: End::More, size: 0x100 };
         assert_eq!(read(b"MSGC\0\x01\0\0"), Ok(header));
         for wrong in
             [&b"MSGX"[..], b"HELC", b"OPNA", b"M5", b"GET", b"MSGF\x10\0\0\0", b"ACKF\x1d\0\0\0"]

@@ -36,7 +36,7 @@ mod walk;
 
 use crate::{Connection, Look, PduLen, Protocol, Reader, Recognition, Sight, Topology};
 use fields::{Fault, Fields};
-use header::{HEADER_BYTES, Header, Kind, MESSAGE_HEADER_BYTES};
+use header::{HEADER_BYTES, Header, MESSAGE_HEADER_BYTES, MessageType};
 use security::Policy;
 use service::Service;
 use wirelap_events::Transport;
@@ -96,13 +96,15 @@ fn recognise(header: Header, head: &[u8]) -> Recognition {
     let size = u64::from(header.size);
     let answer = match header.kind {
         // Their sizes are as telling as their names.
-        Kind::Hello | Kind::Acknowledge => return Recognition::Yes,
-        Kind::Open => Fields::new(head, 0, size, 12)
+        MessageType::Hello | MessageType::Acknowledge => return Recognition::Yes,
+        MessageType::Open => Fields::new(head, 0, size, 12)
             .and_then(|mut fields| Policy::read(&mut fields))
             .map(drop),
-        Kind::Message | Kind::Close => Fields::new(head, 0, size, MESSAGE_HEADER_BYTES)
-            .and_then(|mut fields| Service::read(&mut fields))
-            .map(drop),
+        MessageType::Message | MessageType::Close => {
+            Fields::new(head, 0, size, MESSAGE_HEADER_BYTES)
+                .and_then(|mut fields| Service::read(&mut fields))
+                .map(drop)
+        }
         _ => return Recognition::Maybe,
     };
     match answer {
@@ -131,7 +133,7 @@ fn sight(head: &[u8]) -> Look {
             let sight = Sight::new(u64::from(header.size), bits);
             let number = head.get(SEQUENCE_AT..).and_then(|rest| Reader::new(rest).u32_le());
             Look::Pdu(match number {
-                Some(number) if header.kind == Kind::Message => {
+                Some(number) if header.kind == MessageType::Message => {
                     sight.numbered(0, u64::from(number))
                 }
                 _ => sight,

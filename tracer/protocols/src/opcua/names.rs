@@ -32,7 +32,7 @@ type Handle = (u32, u32);
 pub(super) struct Names {
     monitored: Monitored,
     /// By the side that reads.
-    reads: [Reads; 2],
+    reads: [ReadRequests; 2],
     scratch: Vec<u8>,
 }
 
@@ -149,13 +149,13 @@ impl Monitored {
 
 /// One side's read requests.
 #[derive(Debug, Default)]
-struct Reads {
+struct ReadRequests {
     /// The newest at the back. Buffers of old ones serve the next.
-    open: VecDeque<Read>,
+    open: VecDeque<ReadRequest>,
 }
 
 #[derive(Debug, Default)]
-struct Read {
+struct ReadRequest {
     request: u32,
     /// The nodes' texts, one after the other; and where each ends.
     text: Vec<u8>,
@@ -164,12 +164,12 @@ struct Read {
     full: bool,
 }
 
-impl Reads {
+impl ReadRequests {
     /// A request begins.
     pub fn begin(&mut self, request: u32) {
         let mut read = match self.open.len() {
             MAX_READS => self.open.pop_front().unwrap_or_default(),
-            _ => Read::default(),
+            _ => ReadRequest::default(),
         };
         read.text.clear();
         read.ends.clear();
@@ -255,7 +255,7 @@ mod tests {
     #[test]
     fn responses_find_what_was_wanted() {
         let node = |number| Some(NodeId { namespace: 1, id: Id::Number(number) });
-        let mut reads = Reads::default();
+        let mut reads = ReadRequests::default();
         for request in 0..40 {
             reads.begin(request);
             reads.want(node(request));

@@ -6,7 +6,7 @@ use super::fragments::{Added, Key, MAX_FRAGMENTS, OpenSamples};
 use super::message::{HEADER_BYTES, Message, Step, Submessage};
 use super::parameters;
 use super::payload::Application;
-use super::submessage::{Content, Kind, heartbeat, timestamp};
+use super::submessage::{Content, SubmessageKind, heartbeat, timestamp};
 use super::topics::Topics;
 use super::writers::Writers;
 use crate::{Connection, Fragments, FrameSink, Pdu, PduLen, Reader, Side};
@@ -87,11 +87,11 @@ impl RtpsConnection {
         match Content::of(submessage) {
             Content::Framing => {
                 match submessage.kind {
-                    Kind::InfoSrc => {
+                    SubmessageKind::InfoSrc => {
                         datagram.prefix = source(submessage).unwrap_or(datagram.prefix);
                         datagram.given = None;
                     }
-                    Kind::InfoTs => datagram.given = timestamp(submessage),
+                    SubmessageKind::InfoTs => datagram.given = timestamp(submessage),
                     _ => {}
                 }
                 frame.class = datagram.framed.class_after(submessage);
@@ -100,7 +100,7 @@ impl RtpsConnection {
                 frame.class = class;
                 // Only reliable readers are told what there is.
                 if class == Class::Ack
-                    && submessage.kind == Kind::Heartbeat
+                    && submessage.kind == SubmessageKind::Heartbeat
                     && let Some((writer, first)) = heartbeat(submessage)
                 {
                     out.in_order(writer.of(datagram.prefix), first);

@@ -16,7 +16,7 @@
 //! ```
 
 use super::entity::GuidPrefix;
-use super::submessage::Kind;
+use super::submessage::SubmessageKind;
 use crate::{Reader, Recognition};
 
 /// Bytes of the message's header.
@@ -40,23 +40,23 @@ pub(super) fn recognise(head: &[u8]) -> Recognition {
 
 /// Byte order of a submessage: its E flag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Order {
+pub(super) enum ByteOrder {
     Big,
     Little,
 }
 
-impl Order {
+impl ByteOrder {
     pub fn u16(self, reader: &mut Reader) -> Option<u16> {
         match self {
-            Order::Big => reader.u16_be(),
-            Order::Little => reader.u16_le(),
+            ByteOrder::Big => reader.u16_be(),
+            ByteOrder::Little => reader.u16_le(),
         }
     }
 
     pub fn u32(self, reader: &mut Reader) -> Option<u32> {
         match self {
-            Order::Big => reader.u32_be(),
-            Order::Little => reader.u32_le(),
+            ByteOrder::Big => reader.u32_be(),
+            ByteOrder::Little => reader.u32_le(),
         }
     }
 
@@ -72,9 +72,9 @@ impl Order {
 /// One submessage, not yet looked into.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Submessage<'a> {
-    pub kind: Kind,
+    pub kind: SubmessageKind,
     pub flags: u8,
-    pub order: Order,
+    pub order: ByteOrder,
     /// Where in the datagram it starts.
     pub at: u64,
     /// Its bytes, header included.
@@ -168,11 +168,13 @@ impl<'a> Iterator for Steps<'a> {
             return Some(if cut { Step::Truncated { at } } else { Step::Malformed { at } });
         };
         let [id, flags, octets @ ..] = header;
-        let (kind, order) =
-            (Kind::from_id(id), if flags & 1 == 1 { Order::Little } else { Order::Big });
+        let (kind, order) = (
+            SubmessageKind::from_id(id),
+            if flags & 1 == 1 { ByteOrder::Little } else { ByteOrder::Big },
+        );
         let octets = u64::from(match order {
-            Order::Little => u16::from_le_bytes(octets),
-            Order::Big => u16::from_be_bytes(octets),
+            ByteOrder::Little => u16::from_le_bytes(octets),
+            ByteOrder::Big => u16::from_be_bytes(octets),
         });
         // 0 is "to the end of the message" for all but the two that may be empty (§9.4.5.1.3).
         let to_end = octets == 0 && !kind.may_be_empty();

@@ -1,7 +1,7 @@
 //! Parameter lists (DDSI-RTPS 2.5 §9.4.2.11): inline `QoS`, and the payload of discovery.
 
 use super::entity::Guid;
-use super::message::Order;
+use super::message::ByteOrder;
 use crate::Reader;
 
 const SENTINEL: u16 = 0x0001;
@@ -15,7 +15,7 @@ const PL_CDR_LE: [u8; 2] = [0, 3];
 /// The next parameter; `None` at the sentinel.
 type Parameter<'a> = Option<(u16, Reader<'a>)>;
 
-fn next<'a>(reader: &mut Reader<'a>, order: Order) -> Option<Parameter<'a>> {
+fn next<'a>(reader: &mut Reader<'a>, order: ByteOrder) -> Option<Parameter<'a>> {
     let id = order.u16(reader)?;
     let len = order.u16(reader)?;
     if id == SENTINEL {
@@ -25,7 +25,7 @@ fn next<'a>(reader: &mut Reader<'a>, order: Order) -> Option<Parameter<'a>> {
 }
 
 /// Moves over a list and its sentinel; `None` if it has none.
-pub(super) fn skip(reader: &mut Reader, order: Order) -> Option<()> {
+pub(super) fn skip(reader: &mut Reader, order: ByteOrder) -> Option<()> {
     while next(reader, order)?.is_some() {}
     Some(())
 }
@@ -34,8 +34,8 @@ pub(super) fn skip(reader: &mut Reader, order: Order) -> Option<()> {
 pub(super) fn endpoint_and_topic(serialized: &[u8]) -> Option<(Guid, &[u8])> {
     let mut reader = Reader::new(serialized);
     let order = match reader.array::<2>()? {
-        PL_CDR_BE => Order::Big,
-        PL_CDR_LE => Order::Little,
+        PL_CDR_BE => ByteOrder::Big,
+        PL_CDR_LE => ByteOrder::Little,
         _ => return None,
     };
     let _options = reader.array::<2>()?;
@@ -52,7 +52,7 @@ pub(super) fn endpoint_and_topic(serialized: &[u8]) -> Option<(Guid, &[u8])> {
 }
 
 /// A CDR string, without the NUL that its length counts in.
-fn string<'a>(reader: &mut Reader<'a>, order: Order) -> Option<&'a [u8]> {
+fn string<'a>(reader: &mut Reader<'a>, order: ByteOrder) -> Option<&'a [u8]> {
     let len = usize::try_from(order.u32(reader)?).ok()?;
     let text = reader.take(len)?;
     Some(text.strip_suffix(&[0]).unwrap_or(text))

@@ -19,7 +19,7 @@
 //! it by chance. A writer has one type, so a single sample that starts otherwise settles it for all
 //! that follow: [`Shape`].
 
-use super::message::Order;
+use super::message::ByteOrder;
 use crate::Reader;
 
 /// Bytes of the encapsulation header.
@@ -69,7 +69,7 @@ impl Application {
         if *shape == Shape::Structure {
             return Some(whole);
         }
-        let order = if kind & 1 == 1 { Order::Little } else { Order::Big };
+        let order = if kind & 1 == 1 { ByteOrder::Little } else { ByteOrder::Big };
         let mut found = whole;
         for _ in 0..lengths(id, kind) {
             let Some(rest) = found.len.checked_sub(LENGTH_BYTES) else { break };

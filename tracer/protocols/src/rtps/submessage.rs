@@ -7,7 +7,7 @@ use wirelap_events::Class;
 
 /// The kind of a submessage (DDSI-RTPS 2.5 §9.4.5.1.1, DDS Security 1.1 §7.3.6).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum SubmessageKind {
     HeaderExtension,
     Pad,
     AckNack,
@@ -33,62 +33,62 @@ pub(super) enum Kind {
     Vendor,
 }
 
-impl Kind {
-    pub fn from_id(id: u8) -> Kind {
+impl SubmessageKind {
+    pub fn from_id(id: u8) -> SubmessageKind {
         match id {
-            0x00 => Kind::HeaderExtension,
-            0x01 => Kind::Pad,
-            0x06 => Kind::AckNack,
-            0x07 => Kind::Heartbeat,
-            0x08 => Kind::Gap,
-            0x09 => Kind::InfoTs,
-            0x0c => Kind::InfoSrc,
-            0x0d => Kind::InfoReplyIp4,
-            0x0e => Kind::InfoDst,
-            0x0f => Kind::InfoReply,
-            0x12 => Kind::NackFrag,
-            0x13 => Kind::HeartbeatFrag,
-            0x15 => Kind::Data,
-            0x16 => Kind::DataFrag,
-            0x30 => Kind::SecBody,
-            0x31 => Kind::SecPrefix,
-            0x32 => Kind::SecPostfix,
-            0x33 => Kind::SrtpsPrefix,
-            0x34 => Kind::SrtpsPostfix,
-            0x80.. => Kind::Vendor,
-            _ => Kind::Reserved,
+            0x00 => SubmessageKind::HeaderExtension,
+            0x01 => SubmessageKind::Pad,
+            0x06 => SubmessageKind::AckNack,
+            0x07 => SubmessageKind::Heartbeat,
+            0x08 => SubmessageKind::Gap,
+            0x09 => SubmessageKind::InfoTs,
+            0x0c => SubmessageKind::InfoSrc,
+            0x0d => SubmessageKind::InfoReplyIp4,
+            0x0e => SubmessageKind::InfoDst,
+            0x0f => SubmessageKind::InfoReply,
+            0x12 => SubmessageKind::NackFrag,
+            0x13 => SubmessageKind::HeartbeatFrag,
+            0x15 => SubmessageKind::Data,
+            0x16 => SubmessageKind::DataFrag,
+            0x30 => SubmessageKind::SecBody,
+            0x31 => SubmessageKind::SecPrefix,
+            0x32 => SubmessageKind::SecPostfix,
+            0x33 => SubmessageKind::SrtpsPrefix,
+            0x34 => SubmessageKind::SrtpsPostfix,
+            0x80.. => SubmessageKind::Vendor,
+            _ => SubmessageKind::Reserved,
         }
     }
 
     pub const fn name(self) -> &'static str {
         match self {
-            Kind::HeaderExtension => "RTPS_HE",
-            Kind::Pad => "PAD",
-            Kind::AckNack => "ACKNACK",
-            Kind::Heartbeat => "HEARTBEAT",
-            Kind::Gap => "GAP",
-            Kind::InfoTs => "INFO_TS",
-            Kind::InfoSrc => "INFO_SRC",
-            Kind::InfoReplyIp4 => "INFO_REPLY_IP4",
-            Kind::InfoDst => "INFO_DST",
-            Kind::InfoReply => "INFO_REPLY",
-            Kind::NackFrag => "NACK_FRAG",
-            Kind::HeartbeatFrag => "HEARTBEAT_FRAG",
-            Kind::Data => "DATA",
-            Kind::DataFrag => "DATA_FRAG",
-            Kind::SecBody => "SEC_BODY",
-            Kind::SecPrefix => "SEC_PREFIX",
-            Kind::SecPostfix => "SEC_POSTFIX",
-            Kind::SrtpsPrefix => "SRTPS_PREFIX",
-            Kind::SrtpsPostfix => "SRTPS_POSTFIX",
-            Kind::Reserved => "RESERVED",
-            Kind::Vendor => "VENDOR",
+            SubmessageKind::HeaderExtension => "RTPS_HE",
+            SubmessageKind::Pad => "PAD",
+            SubmessageKind::AckNack => "ACKNACK",
+            SubmessageKind::Heartbeat => "HEARTBEAT",
+            SubmessageKind::Gap => "GAP",
+            SubmessageKind::InfoTs => "INFO_TS",
+            SubmessageKind::InfoSrc => "INFO_SRC",
+            SubmessageKind::InfoReplyIp4 => "INFO_REPLY_IP4",
+            SubmessageKind::InfoDst => "INFO_DST",
+            SubmessageKind::InfoReply => "INFO_REPLY",
+            SubmessageKind::NackFrag => "NACK_FRAG",
+            SubmessageKind::HeartbeatFrag => "HEARTBEAT_FRAG",
+            SubmessageKind::Data => "DATA",
+            SubmessageKind::DataFrag => "DATA_FRAG",
+            SubmessageKind::SecBody => "SEC_BODY",
+            SubmessageKind::SecPrefix => "SEC_PREFIX",
+            SubmessageKind::SecPostfix => "SEC_POSTFIX",
+            SubmessageKind::SrtpsPrefix => "SRTPS_PREFIX",
+            SubmessageKind::SrtpsPostfix => "SRTPS_POSTFIX",
+            SubmessageKind::Reserved => "RESERVED",
+            SubmessageKind::Vendor => "VENDOR",
         }
     }
 
     /// Whether a body of no bytes is one, and does not stand for "to the end of the message".
     pub fn may_be_empty(self) -> bool {
-        matches!(self, Kind::Pad | Kind::InfoTs)
+        matches!(self, SubmessageKind::Pad | SubmessageKind::InfoTs)
     }
 }
 
@@ -110,24 +110,26 @@ pub(super) enum Content<'a> {
 impl<'a> Content<'a> {
     pub fn of(submessage: &Submessage<'a>) -> Content<'a> {
         match submessage.kind {
-            Kind::HeaderExtension
-            | Kind::Pad
-            | Kind::InfoTs
-            | Kind::InfoSrc
-            | Kind::InfoReplyIp4
-            | Kind::InfoDst
-            | Kind::InfoReply => Content::Framing,
-            Kind::AckNack | Kind::Heartbeat | Kind::Gap | Kind::NackFrag | Kind::HeartbeatFrag => {
-                Content::Control(acknowledgement(submessage))
-            }
-            Kind::Data => Content::data(submessage),
-            Kind::DataFrag => Content::data_frag(submessage),
-            Kind::SecBody
-            | Kind::SecPrefix
-            | Kind::SecPostfix
-            | Kind::SrtpsPrefix
-            | Kind::SrtpsPostfix => Content::Control(Class::Opaque),
-            Kind::Reserved | Kind::Vendor => Content::Control(Class::Other),
+            SubmessageKind::HeaderExtension
+            | SubmessageKind::Pad
+            | SubmessageKind::InfoTs
+            | SubmessageKind::InfoSrc
+            | SubmessageKind::InfoReplyIp4
+            | SubmessageKind::InfoDst
+            | SubmessageKind::InfoReply => Content::Framing,
+            SubmessageKind::AckNack
+            | SubmessageKind::Heartbeat
+            | SubmessageKind::Gap
+            | SubmessageKind::NackFrag
+            | SubmessageKind::HeartbeatFrag => Content::Control(acknowledgement(submessage)),
+            SubmessageKind::Data => Content::data(submessage),
+            SubmessageKind::DataFrag => Content::data_frag(submessage),
+            SubmessageKind::SecBody
+            | SubmessageKind::SecPrefix
+            | SubmessageKind::SecPostfix
+            | SubmessageKind::SrtpsPrefix
+            | SubmessageKind::SrtpsPostfix => Content::Control(Class::Opaque),
+            SubmessageKind::Reserved | SubmessageKind::Vendor => Content::Control(Class::Other),
         }
     }
 

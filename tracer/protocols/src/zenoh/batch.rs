@@ -4,7 +4,7 @@ use super::fragments::Whole;
 use super::keys::{Keys, follow, resolve};
 use super::session::{End, Session};
 use super::transport::{Fragment, Message};
-use super::wire::{Cursor, Read};
+use super::wire::{Cursor, Parsed};
 use super::{network, scouting};
 use crate::{Fragments, FrameSink, Pdu, Side};
 use wirelap_events::{ByteRange, Class, Data, Frame, Offset};
@@ -57,7 +57,7 @@ impl<'s> Batch<'s> {
         }
     }
 
-    fn walk(&mut self, at: &mut Cursor<'_>) -> Read<()> {
+    fn walk(&mut self, at: &mut Cursor<'_>) -> Parsed<()> {
         if self.session.is_compressed(at)? {
             at.skip(at.remaining())?;
             self.emit(at.position(), COMPRESSED, Class::Opaque);
@@ -80,7 +80,7 @@ impl<'s> Batch<'s> {
         Ok(())
     }
 
-    fn transport(&mut self, at: &mut Cursor<'_>) -> Read<()> {
+    fn transport(&mut self, at: &mut Cursor<'_>) -> Parsed<()> {
         let mut next = *at;
         let message = Message::read(&mut next)?;
         match message {
@@ -117,7 +117,7 @@ impl<'s> Batch<'s> {
     }
 
     /// Takes the rest of the batch.
-    fn fragment(&mut self, at: &mut Cursor<'_>, fragment: Fragment) -> Read<()> {
+    fn fragment(&mut self, at: &mut Cursor<'_>, fragment: Fragment) -> Parsed<()> {
         let (captured, len) = (at.captured(), at.remaining());
         at.skip(len)?;
         let range = self.range_to(at.position());
@@ -154,7 +154,7 @@ impl<'s> Batch<'s> {
         Ok(())
     }
 
-    fn network(&mut self, at: &mut Cursor<'_>) -> Read<()> {
+    fn network(&mut self, at: &mut Cursor<'_>) -> Parsed<()> {
         let mut next = *at;
         let mut message = network::Message::unread();
         message.read(&mut next)?;

@@ -22,7 +22,7 @@
 //! Source: zenoh-protocol and zenoh-codec 1.10, `src/zenoh` of each and `src/core/zbuf.rs`.
 
 use super::network::{Message, Payload};
-use super::wire::{Cursor, ExtBody, FLAG_Z, Read, Stop, id};
+use super::wire::{Cursor, ExtBody, FLAG_Z, Parsed, Stop, id};
 use wirelap_events::{Class, GlobalKey};
 
 const FLAG_5: u8 = 0x20;
@@ -38,7 +38,7 @@ const ERR: Names = ["Err", "Err (shm)"];
 
 /// Reads what a Push carries.
 #[inline]
-pub fn push<'a>(at: &mut Cursor<'a>, message: &mut Message<'a>) -> Read<()> {
+pub fn push<'a>(at: &mut Cursor<'a>, message: &mut Message<'a>) -> Parsed<()> {
     let header = at.u8()?;
     match id(header) {
         1 => put(at, header, PUT, message),
@@ -48,7 +48,7 @@ pub fn push<'a>(at: &mut Cursor<'a>, message: &mut Message<'a>) -> Read<()> {
 }
 
 /// Reads what a Response carries.
-pub fn response<'a>(at: &mut Cursor<'a>, message: &mut Message<'a>) -> Read<()> {
+pub fn response<'a>(at: &mut Cursor<'a>, message: &mut Message<'a>) -> Parsed<()> {
     let header = at.u8()?;
     match id(header) {
         4 => reply(at, header, message),
@@ -62,7 +62,7 @@ pub fn response<'a>(at: &mut Cursor<'a>, message: &mut Message<'a>) -> Read<()> 
     }
 }
 
-fn reply<'a>(at: &mut Cursor<'a>, header: u8, message: &mut Message<'a>) -> Read<()> {
+fn reply<'a>(at: &mut Cursor<'a>, header: u8, message: &mut Message<'a>) -> Parsed<()> {
     if header & FLAG_5 != 0 {
         at.z64()?;
     }
@@ -76,7 +76,7 @@ fn reply<'a>(at: &mut Cursor<'a>, header: u8, message: &mut Message<'a>) -> Read
 }
 
 #[inline]
-fn put<'a>(at: &mut Cursor<'a>, header: u8, names: Names, message: &mut Message<'a>) -> Read<()> {
+fn put<'a>(at: &mut Cursor<'a>, header: u8, names: Names, message: &mut Message<'a>) -> Parsed<()> {
     if header & FLAG_5 != 0 {
         at.timestamp()?;
     }
@@ -93,7 +93,7 @@ fn payload<'a>(
     header: u8,
     names: Names,
     message: &mut Message<'a>,
-) -> Read<()> {
+) -> Parsed<()> {
     let mut shared = false;
     at.exts(header, |ext| {
         match (ext.id, ext.body) {
@@ -113,14 +113,14 @@ fn payload<'a>(
 
 /// The next `len` bytes are the application's.
 #[inline]
-fn carries<'a>(at: &mut Cursor<'a>, len: u64, message: &mut Message<'a>) -> Read<()> {
+fn carries<'a>(at: &mut Cursor<'a>, len: u64, message: &mut Message<'a>) -> Parsed<()> {
     let (start, head) = (at.position(), at.head(len));
     at.skip(len)?;
     message.payload = Some(Payload { start, len, head });
     Ok(())
 }
 
-fn slices<'a>(at: &mut Cursor<'a>, message: &mut Message<'a>) -> Read<()> {
+fn slices<'a>(at: &mut Cursor<'a>, message: &mut Message<'a>) -> Parsed<()> {
     let count = at.z32()?;
     if count == 1 {
         at.z32()?;
@@ -137,7 +137,12 @@ fn slices<'a>(at: &mut Cursor<'a>, message: &mut Message<'a>) -> Read<()> {
     carries(&mut all, len, message)
 }
 
-fn del(at: &mut Cursor<'_>, header: u8, name: &'static str, message: &mut Message<'_>) -> Read<()> {
+fn del(
+    at: &mut Cursor<'_>,
+    header: u8,
+    name: &'static str,
+    message: &mut Message<'_>,
+) -> Parsed<()> {
     if header & FLAG_5 != 0 {
         at.timestamp()?;
     }
@@ -153,7 +158,7 @@ fn del(at: &mut Cursor<'_>, header: u8, name: &'static str, message: &mut Messag
 }
 
 /// Reads what a Request carries.
-pub fn query<'a>(at: &mut Cursor<'a>, message: &mut Message<'a>) -> Read<()> {
+pub fn query<'a>(at: &mut Cursor<'a>, message: &mut Message<'a>) -> Parsed<()> {
     let header = at.u8()?;
     if id(header) != 3 {
         return Err(Stop::Malformed);
@@ -182,7 +187,7 @@ fn query_ext<'a>(
     header: u8,
     shared: bool,
     message: &mut Message<'a>,
-) -> Read<bool> {
+) -> Parsed<bool> {
     const BODY: u8 = 0x43;
     if shared && header & 0x6F == BODY {
         at.z32()?;
@@ -206,7 +211,7 @@ fn query_ext<'a>(
     Ok(false)
 }
 
-fn source(mut info: Cursor<'_>) -> Read<GlobalKey> {
+fn source(mut info: Cursor<'_>) -> Parsed<GlobalKey> {
     let flags = info.u8()?;
     let origin = info.zid(flags)?;
     let entity = info.z32()?;

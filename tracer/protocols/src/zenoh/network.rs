@@ -23,7 +23,7 @@
 
 use super::body;
 use super::transport::read_oam;
-use super::wire::{Cursor, Read, Stop, WireExpr, id};
+use super::wire::{Cursor, Parsed, Stop, WireExpr, id};
 use wirelap_events::{Class, GlobalKey};
 
 const FLAG_5: u8 = 0x20;
@@ -90,7 +90,7 @@ impl<'a> Message<'a> {
 
     /// Reads one.
     #[inline]
-    pub fn read(&mut self, at: &mut Cursor<'a>) -> Read<()> {
+    pub fn read(&mut self, at: &mut Cursor<'a>) -> Parsed<()> {
         let header = at.u8()?;
         match id(header) {
             0x1D => {
@@ -134,12 +134,12 @@ impl<'a> Message<'a> {
     }
 
     #[inline]
-    fn addressed(&mut self, at: &mut Cursor<'a>, header: u8) -> Read<()> {
+    fn addressed(&mut self, at: &mut Cursor<'a>, header: u8) -> Parsed<()> {
         self.expr = at.expr(header & FLAG_5 != 0, header & FLAG_6 != 0)?;
         at.exts(header, |_| Ok(()))
     }
 
-    fn interest(&mut self, at: &mut Cursor<'a>, header: u8) -> Read<()> {
+    fn interest(&mut self, at: &mut Cursor<'a>, header: u8) -> Parsed<()> {
         const RESTRICTED: u8 = 0x10;
         at.z32()?;
         if header & MODE != 0 {
@@ -153,7 +153,7 @@ impl<'a> Message<'a> {
         Ok(())
     }
 
-    fn declare(&mut self, at: &mut Cursor<'a>, header: u8) -> Read<()> {
+    fn declare(&mut self, at: &mut Cursor<'a>, header: u8) -> Parsed<()> {
         if header & FLAG_5 != 0 {
             at.z32()?;
         }

@@ -11,13 +11,13 @@
 //! Source: zenoh-protocol and zenoh-codec 1.10, `src/scouting` of each.
 
 use super::transport::{Message, VERSION};
-use super::wire::{Cursor, Read, Stop, id};
+use super::wire::{Cursor, Parsed, Stop, id};
 
 const FLAG_5: u8 = 0x20;
 const FLAG_6: u8 = 0x40;
 
 /// Reads one, to the datagram's end.
-pub fn read(at: &mut Cursor<'_>) -> Read<Message> {
+pub fn read(at: &mut Cursor<'_>) -> Parsed<Message> {
     let header = at.u8()?;
     if header & FLAG_6 != 0 || at.u8()? != VERSION {
         return Err(Stop::Malformed);
@@ -42,7 +42,7 @@ pub fn read(at: &mut Cursor<'_>) -> Read<Message> {
     if at.is_empty() { Ok(message) } else { Err(Stop::Malformed) }
 }
 
-fn locators(at: &mut Cursor<'_>) -> Read<()> {
+fn locators(at: &mut Cursor<'_>) -> Parsed<()> {
     for _ in 0..at.z64()? {
         let len = at.z64()?;
         at.skip(len)?;

@@ -5,7 +5,7 @@ use super::fragments::Fragments;
 use super::keys::Keys;
 use super::survey;
 use super::transport::{Terms, VERSION};
-use super::wire::{Cursor, Read, id};
+use super::wire::{Cursor, Parsed, id};
 use crate::{Connection, FrameSink, Pdu, PduLen, Side};
 use wirelap_events::Total;
 
@@ -93,7 +93,7 @@ impl Session {
     /// The header is one byte, 0 or 1. No message starts like that but an OAM, which is not sent,
     /// and an `InitSyn`, which goes on with the version, as no LZ4 block can. So it is told from a
     /// message even when the start was not seen.
-    pub fn is_compressed(&self, at: &mut Cursor<'_>) -> Read<bool> {
+    pub fn is_compressed(&self, at: &mut Cursor<'_>) -> Parsed<bool> {
         let agreed = self.terms.map(|terms| terms.compression);
         let mut next = *at;
         let header = next.u8()?;

@@ -24,7 +24,7 @@
 //! Source: the Zenoh 1.x protocol as implemented by zenoh-protocol and zenoh-codec 1.10,
 //! `src/transport` of each.
 
-use super::wire::{Cursor, ExtBody, Read, Stop, id};
+use super::wire::{Cursor, ExtBody, Parsed, Stop, id};
 use wirelap_events::{Class, GlobalKey};
 
 /// The protocol version of Zenoh 1.x.
@@ -160,7 +160,7 @@ impl Message {
     }
 
     /// Reads one.
-    pub fn read(at: &mut Cursor<'_>) -> Read<Message> {
+    pub fn read(at: &mut Cursor<'_>) -> Parsed<Message> {
         let header = at.u8()?;
         match id(header) {
             0 => oam(at, header),
@@ -197,7 +197,7 @@ fn qos(priority: &mut u8, ext: u8, body: ExtBody<'_>) {
     }
 }
 
-fn fragment(at: &mut Cursor<'_>, header: u8) -> Read<Message> {
+fn fragment(at: &mut Cursor<'_>, header: u8) -> Parsed<Message> {
     let sn = at.z64()?;
     let mut priority = Lane::DEFAULT_PRIORITY;
     let (mut first, mut dropped) = (false, false);
@@ -214,7 +214,7 @@ fn fragment(at: &mut Cursor<'_>, header: u8) -> Read<Message> {
 }
 
 /// Version, role, zid and sizes, the same in INIT and JOIN. Gives the version.
-fn introduction(at: &mut Cursor<'_>, header: u8) -> Read<u8> {
+fn introduction(at: &mut Cursor<'_>, header: u8) -> Parsed<u8> {
     let version = at.u8()?;
     let flags = at.u8()?;
     if flags & 3 == 3 {
@@ -227,12 +227,12 @@ fn introduction(at: &mut Cursor<'_>, header: u8) -> Read<u8> {
     Ok(version)
 }
 
-fn cookie(at: &mut Cursor<'_>) -> Read<()> {
+fn cookie(at: &mut Cursor<'_>) -> Parsed<()> {
     let len = at.z16()?;
     at.skip(len.into())
 }
 
-fn init(at: &mut Cursor<'_>, header: u8) -> Read<Message> {
+fn init(at: &mut Cursor<'_>, header: u8) -> Parsed<Message> {
     let ack = header & FLAG_5 != 0;
     let version = introduction(at, header)?;
     if ack {
@@ -251,7 +251,7 @@ fn init(at: &mut Cursor<'_>, header: u8) -> Read<Message> {
     Ok(Message::Init { ack, version, terms })
 }
 
-fn open(at: &mut Cursor<'_>, header: u8) -> Read<Message> {
+fn open(at: &mut Cursor<'_>, header: u8) -> Parsed<Message> {
     let ack = header & FLAG_5 != 0;
     at.z64()?;
     at.z64()?;
@@ -262,7 +262,7 @@ fn open(at: &mut Cursor<'_>, header: u8) -> Read<Message> {
     Ok(Message::Open { ack })
 }
 
-fn join(at: &mut Cursor<'_>, header: u8) -> Read<Message> {
+fn join(at: &mut Cursor<'_>, header: u8) -> Parsed<Message> {
     let version = introduction(at, header)?;
     at.z64()?;
     at.z64()?;
@@ -271,13 +271,13 @@ fn join(at: &mut Cursor<'_>, header: u8) -> Read<Message> {
     Ok(Message::Join { version })
 }
 
-fn oam(at: &mut Cursor<'_>, header: u8) -> Read<Message> {
+fn oam(at: &mut Cursor<'_>, header: u8) -> Parsed<Message> {
     read_oam(at, header)?;
     Ok(Message::Oam)
 }
 
 /// The body of an OAM message, the same at both layers. Gives its id.
-pub fn read_oam(at: &mut Cursor<'_>, header: u8) -> Read<u16> {
+pub fn read_oam(at: &mut Cursor<'_>, header: u8) -> Parsed<u16> {
     let id = at.z16()?;
     at.exts(header, |_| Ok(()))?;
     match header & 0x60 {

@@ -28,7 +28,7 @@ pub enum Stop {
 }
 
 /// What a read gives.
-pub type Read<T> = Result<T, Stop>;
+pub type Parsed<T> = Result<T, Stop>;
 
 /// Reads a stretch of which only the first bytes may have been captured. Moving over bytes that were
 /// not captured is fine, looking at them is [`Stop::Cut`]; passing the end is [`Stop::Malformed`].
@@ -79,19 +79,19 @@ impl<'a> Cursor<'a> {
 
     /// The next byte, which stays.
     #[inline]
-    pub fn peek(&self) -> Read<u8> {
+    pub fn peek(&self) -> Parsed<u8> {
         self.captured.peek().ok_or_else(|| self.stop())
     }
 
     /// The next byte.
     #[inline]
-    pub fn u8(&mut self) -> Read<u8> {
+    pub fn u8(&mut self) -> Parsed<u8> {
         self.captured.u8().ok_or_else(|| self.stop())
     }
 
     /// A variable-length integer.
     #[inline]
-    pub fn z64(&mut self) -> Read<u64> {
+    pub fn z64(&mut self) -> Parsed<u64> {
         let mut value = 0;
         for shift in (0..56).step_by(7) {
             let byte = self.u8()?;
@@ -105,25 +105,25 @@ impl<'a> Cursor<'a> {
 
     /// A variable-length integer of at most 32 bits.
     #[inline]
-    pub fn z32(&mut self) -> Read<u32> {
+    pub fn z32(&mut self) -> Parsed<u32> {
         u32::try_from(self.z64()?).map_err(|_| Stop::Malformed)
     }
 
     /// A variable-length integer of at most 16 bits.
     #[inline]
-    pub fn z16(&mut self) -> Read<u16> {
+    pub fn z16(&mut self) -> Parsed<u16> {
         u16::try_from(self.z64()?).map_err(|_| Stop::Malformed)
     }
 
     /// Moves over `n` bytes.
     #[inline]
-    pub fn skip(&mut self, n: u64) -> Read<()> {
+    pub fn skip(&mut self, n: u64) -> Parsed<()> {
         self.within(n).map(drop)
     }
 
     /// The next `n` bytes, all of them captured.
     #[inline]
-    pub fn bytes(&mut self, n: u64) -> Read<&'a [u8]> {
+    pub fn bytes(&mut self, n: u64) -> Parsed<&'a [u8]> {
         if n > self.remaining() {
             return Err(Stop::Malformed);
         }
@@ -132,7 +132,7 @@ impl<'a> Cursor<'a> {
 
     /// A cursor over the next `n` bytes, which this one moves over.
     #[inline]
-    pub fn within(&mut self, n: u64) -> Read<Cursor<'a>> {
+    pub fn within(&mut self, n: u64) -> Parsed<Cursor<'a>> {
         if n > self.remaining() {
             return Err(Stop::Malformed);
         }
@@ -144,7 +144,7 @@ impl<'a> Cursor<'a> {
 
     /// Moves over a `ZenohId`, whose length less one is in the upper half of `flags`; gives its
     /// bytes, padded with zeros.
-    pub fn zid(&mut self, flags: u8) -> Read<[u8; 16]> {
+    pub fn zid(&mut self, flags: u8) -> Parsed<[u8; 16]> {
         let bytes = self.bytes(1 + u64::from(flags >> 4))?;
         let mut zid = [0; 16];
         zid.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
@@ -152,7 +152,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Moves over a timestamp.
-    pub fn timestamp(&mut self) -> Read<()> {
+    pub fn timestamp(&mut self) -> Parsed<()> {
         self.z64()?;
         match self.z64()? {
             size @ 0..=16 => self.skip(size),
@@ -161,7 +161,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Moves over an encoding.
-    pub fn encoding(&mut self) -> Read<()> {
+    pub fn encoding(&mut self) -> Parsed<()> {
         if self.z32()? & 1 == 1 {
             match self.z64()? {
                 size @ 0..=255 => self.skip(size)?,
@@ -173,7 +173,7 @@ impl<'a> Cursor<'a> {
 
     /// A key expression as sent.
     #[inline]
-    pub fn expr(&mut self, named: bool, by_sender: bool) -> Read<WireExpr<'a>> {
+    pub fn expr(&mut self, named: bool, by_sender: bool) -> Parsed<WireExpr<'a>> {
         let scope = self.z16()?;
         let len = if named { self.z16()? } else { 0 };
         let suffix = self.bytes(len.into())?;
@@ -182,7 +182,7 @@ impl<'a> Cursor<'a> {
 
     /// Walks the extensions of a message with this header byte.
     #[inline]
-    pub fn exts(&mut self, header: u8, mut visit: impl FnMut(Ext<'a>) -> Read<()>) -> Read<()> {
+    pub fn exts(&mut self, header: u8, mut visit: impl FnMut(Ext<'a>) -> Parsed<()>) -> Parsed<()> {
         let mut more = header & FLAG_Z != 0;
         while more {
             let header = self.u8()?;
@@ -193,7 +193,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// The extension with this header byte, which was read. See [`Ext`].
-    pub fn ext(&mut self, header: u8) -> Read<Ext<'a>> {
+    pub fn ext(&mut self, header: u8) -> Parsed<Ext<'a>> {
         let body = match header & 0x60 {
             0x00 => ExtBody::Unit,
             0x20 => ExtBody::Z64(self.z64()?),

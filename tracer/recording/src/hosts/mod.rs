@@ -45,4 +45,4 @@ pub use own::own_addresses;
 pub use places::Places;
 pub use survey::{Addresses, Common, Sides, Survey, common};
 pub use tree::{Chain, Link, tree};
-pub use twice::{Twice, is_twice};
+pub use twice::{DuplicateCapture, is_twice};

@@ -37,12 +37,12 @@ pub fn is_twice<R: Read>(recording: &mut Recording<R>) -> bool {
 
 /// Takes the first sighting of a packet for its sending, and the second for its receipt.
 #[derive(Debug, Default)]
-pub struct Twice {
+pub struct DuplicateCapture {
     waiting: FxHashMap<u64, Nanos>,
     order: VecDeque<(Nanos, u64)>,
 }
 
-impl Twice {
+impl DuplicateCapture {
     /// A packet, sent or received.
     pub fn place<'a>(&mut self, mut event: Event<'a>) -> Event<'a> {
         let at = event.at;

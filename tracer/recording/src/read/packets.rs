@@ -2,7 +2,7 @@
 
 use super::pieces::Whole;
 use super::{Format, Recording};
-use crate::block::{self, Body, Order, option};
+use crate::block::{self, Body, ByteOrder, option};
 use crate::captured::{Captured, Form, Interface, Own, captured, event};
 use crate::headers::Other;
 use std::io::Read;
@@ -79,7 +79,7 @@ impl<R: Read> Recording<R> {
     }
 
     /// A packet of the classic format (draft-ietf-opsawg-pcap §5).
-    pub(super) fn classic(&mut self, order: Order, fraction: u64, link: u16) {
+    pub(super) fn classic(&mut self, order: ByteOrder, fraction: u64, link: u16) {
         if !self.have(16, "a packet's header") {
             return;
         }

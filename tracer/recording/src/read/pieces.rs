@@ -1,6 +1,6 @@
 //! A file's blocks as they stand there, beside what they say.
 
-use crate::block::{self, Blocks, Frame, Order, option};
+use crate::block::{self, Blocks, ByteOrder, Frame, option};
 use crate::input::Input;
 use crate::record::Entry;
 use std::io::Read;
@@ -31,7 +31,7 @@ pub struct Block<'a> {
     /// All its bytes; of a classic file's header two blocks.
     pub bytes: &'a [u8],
     /// In which order they stand.
-    pub order: Order,
+    pub order: ByteOrder,
     /// Its type.
     pub kind: u32,
     /// If it is a packet that can have options: when it was seen, and where they begin.
@@ -42,7 +42,7 @@ pub struct Block<'a> {
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Whole {
     Block { frame: Frame, packet: Option<(Nanos, usize)> },
-    ClassicHeader { order: Order, fraction: u64 },
+    ClassicHeader { order: ByteOrder, fraction: u64 },
     ClassicPacket { units: u64, at: Nanos, len: usize, original: u32 },
 }
 
@@ -64,12 +64,12 @@ impl Whole {
                 (block::PACKET, Some((at, classic_packet(blocks, units, bytes, original))))
             }
         };
-        Block { bytes: &blocks.bytes, order: Order::Little, kind, packet }
+        Block { bytes: &blocks.bytes, order: ByteOrder::Little, kind, packet }
     }
 }
 
 /// The header of a classic file as a section and an interface.
-fn header(blocks: &mut Blocks, header: &[u8], order: Order, fraction: u64) {
+fn header(blocks: &mut Blocks, header: &[u8], order: ByteOrder, fraction: u64) {
     let word = |at: usize| {
         let bytes = header.get(at..).and_then(|from| from.first_chunk());
         bytes.map_or(0, |&bytes| order.u32(bytes))

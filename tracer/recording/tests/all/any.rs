@@ -6,9 +6,9 @@ use proptest::prelude::*;
 use std::net::{IpAddr, SocketAddr};
 use wirelap_events::{
     Body, CgroupId, Comm, Cpu, Doing, Drop, DropCause, Event, FlowKey, Holder, IfIndex, Lost,
-    Nagle, Nanos, NetNs, Origin, Packet, PacketHook, PacketId, Pid, Portion, Probe, Quota, Read,
-    ReadKind, Ready, ReadyKind, Recovery, Rest, Retransmit, Send, SendKind, Seq, Sleep, Socket,
-    SocketId, TaskId, TcpFields, ThreadState, Tid, Transport, TxState, Wake,
+    Nagle, Nanos, NetNs, OffCpuReason, Origin, Packet, PacketHook, PacketId, Pid, Portion, Probe,
+    Quota, Read, ReadKind, Ready, ReadyKind, Recovery, Retransmit, Send, SendKind, Seq, Sleep,
+    Socket, SocketId, TaskId, TcpFields, ThreadState, Tid, Transport, TxState, Wake,
 };
 
 /// An event with its payload.
@@ -204,10 +204,10 @@ fn ready() -> impl Strategy<Value = Ready> {
 
 fn wake() -> impl Strategy<Value = Wake> {
     let rest = prop_oneof![
-        Just(Rest::Asleep),
-        Just(Rest::Blocked),
-        Just(Rest::Stopped),
-        Just(Rest::Preempted),
+        Just(OffCpuReason::Asleep),
+        Just(OffCpuReason::Blocked),
+        Just(OffCpuReason::Stopped),
+        Just(OffCpuReason::Preempted),
     ];
     let holder = (task(), comm(), any::<u64>()).prop_map(|(task, comm, held)| Holder {
         task,

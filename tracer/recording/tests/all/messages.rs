@@ -6,10 +6,10 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 use wirelap_events::{
-    ByteRange, Comm, FlowId, MAX_LEGS, MessageId, Nanos, Offset, PacketHook, Pid, Segment,
-    Segments, Stage, StageTimes, Stretch, Tid,
+    ByteRange, Comm, FlowId, FlowRange, MAX_LEGS, MessageId, Nanos, Offset, PacketHook, Pid,
+    Segment, Segments, Stage, StageTimes, Tid,
 };
-use wirelap_recording::message::{End, HeldUp, Row, Standing};
+use wirelap_recording::message::{DelayCause, End, MessageStatus, Row};
 use wirelap_recording::{
     ENTERPRISE, Limits, MESSAGE_TAG, Passage, Passages, Recorder, Rotation, Settings, Written,
 };
@@ -18,11 +18,11 @@ const WHOLE: Settings = Settings { shown: wirelap_recording::Shown::Once, payloa
 
 const ROOM: Limits = Limits { time: Nanos::from_millis(1_000), bytes: 1 << 20 };
 
-pub fn stretch(flow: u64, start: u64, len: u64) -> Stretch {
-    Stretch { flow: FlowId(flow), range: ByteRange::new(Offset(start), len) }
+pub fn stretch(flow: u64, start: u64, len: u64) -> FlowRange {
+    FlowRange { flow: FlowId(flow), range: ByteRange::new(Offset(start), len) }
 }
 
-pub fn leg(message: u64, leg: u8, legs: u8, stretch: Stretch) -> Passage {
+pub fn leg(message: u64, leg: u8, legs: u8, stretch: FlowRange) -> Passage {
     let mut times = StageTimes::default();
     times.set(Stage::Send, Nanos(1_000 + 700 * u64::from(leg)));
     times.set(Stage::Xmit, Nanos(1_300 + 700 * u64::from(leg)));
@@ -34,7 +34,7 @@ pub fn leg(message: u64, leg: u8, legs: u8, stretch: Stretch) -> Passage {
         row: Arc::new(Row { middleware: "mqtt".into(), broker: Some("a; broker".into()) }),
         topic: Arc::from(&b"demo/a; b\n"[..]),
         payload_len: 64,
-        standing: Standing::Counted,
+        standing: MessageStatus::Counted,
         leg,
         legs,
         stretch,
@@ -58,7 +58,7 @@ fn recorder(path: &Path, rotation: Rotation, limits: Limits) -> Recorder {
 }
 
 /// A packet at this time, that carries these bytes.
-fn packet(recorder: &mut Recorder, at: u64, carried: Stretch) {
+fn packet(recorder: &mut Recorder, at: u64, carried: FlowRange) {
     let seq = u32::try_from(carried.range.start.0).unwrap();
     let payload = vec![7; usize::try_from(carried.range.len()).unwrap()];
     recorder.event(&told(PacketHook::Xmit, at, seq, &payload).event());
@@ -130,7 +130,7 @@ fn a_message_is_told_in_words_and_in_an_option() {
     let [first, second] = [stretch(1, 50, 100), stretch(2, 500, 100)];
     packet(&mut recorder, 1_300, first);
     packet(&mut recorder, 2_000, second);
-    let held_up = HeldUp {
+    let held_up = DelayCause {
         cause: "run_queue_contention",
         leg: 1,
         segment: Segment::RunQueue,
@@ -176,7 +176,7 @@ fn how_far_a_message_came_is_told_unless_another_reader_had_it() {
         packet(&mut recorder, at, part);
     }
     let lost = |leg: Passage| Passage {
-        standing: Standing::Undelivered,
+        standing: MessageStatus::Undelivered,
         one_way: None,
         last_seen: Some((1, Stage::Ready)),
         readers: 0,
@@ -193,7 +193,7 @@ fn how_far_a_message_came_is_told_unless_another_reader_had_it() {
     let told: Vec<bool> = found.iter().map(|(comments, _)| is_told(&comments[0])).collect();
     assert_eq!(told, [false, true, false], "{found:?}");
     assert!(found[0].0[0].contains("one way 123456 ns") && !found[0].0[0].contains("readers"));
-    // Standing, no readers; at the end the leg and the stage.
+    // Its status, no readers; at the end the leg and the stage.
     let option = &found[1].1[0];
     assert_eq!((option[3], option[4]), (3, 0));
     assert_eq!(option[option.len() - 2..], [1, Stage::Ready as u8]);

@@ -8,7 +8,7 @@
 //!     What helps: set_tcp_nodelay(true) on the broker's sockets
 //! ```
 
-use super::cast::Cast;
+use super::participants::Participants;
 use super::words::{clean, counted, list, percent, sentence, title};
 use crate::grid::hang;
 use crate::why::{Severity, Verdict, Why};
@@ -17,30 +17,30 @@ use std::collections::BTreeSet;
 use wirelap_correlate::{ENOUGH, VerdictKind};
 
 /// The section.
-pub fn text(why: &Why, cast: &Cast<'_>) -> String {
+pub fn text(why: &Why, participants: &Participants<'_>) -> String {
     let of = |severity| why.verdicts.iter().filter(move |verdict| verdict.severity == severity);
     let problems: Vec<_> = of(Severity::Problem).collect();
     let notes: Vec<_> = of(Severity::Note).collect();
     let mut out = String::from("What was found\n");
     if problems.is_empty() {
-        out.push_str(&hang("  ", &nothing(why, cast)));
+        out.push_str(&hang("  ", &nothing(why, participants)));
     }
     for (number, verdict) in (1..).zip(&problems) {
         let head = if problems.len() == 1 { "  ".into() } else { format!("  {number}. ") };
-        out.push_str(&item(&head, verdict, cast));
+        out.push_str(&item(&head, verdict, participants));
     }
     if !notes.is_empty() {
         out.push_str("\nWorth knowing, though nothing is wrong with it\n");
         for verdict in notes {
-            out.push_str(&item("  ", verdict, cast));
+            out.push_str(&item("  ", verdict, participants));
         }
     }
     out
 }
 
-fn nothing(why: &Why, cast: &Cast<'_>) -> String {
+fn nothing(why: &Why, participants: &Participants<'_>) -> String {
     match why.examined_messages {
-        n if n > 0 && !cast.is_usable() => {
+        n if n > 0 && !participants.is_usable() => {
             let examined = counted(n, "message");
             format!(
                 "No verdict: of {examined} much is known, and too much of the rest was not seen."
@@ -60,8 +60,8 @@ pub fn too_few(messages: u64) -> String {
     format!("too few messages ({messages}) for a verdict")
 }
 
-fn item(head: &str, verdict: &Verdict, cast: &Cast<'_>) -> String {
-    let mut out = hang(head, &sentence(&name(verdict, cast)));
+fn item(head: &str, verdict: &Verdict, participants: &Participants<'_>) -> String {
+    let mut out = hang(head, &sentence(&name(verdict, participants)));
     let indent = " ".repeat(head.len().max(4));
     if let Some(cost) = cost(verdict) {
         out.push_str(&hang(&indent, &cost));
@@ -79,15 +79,15 @@ fn item(head: &str, verdict: &Verdict, cast: &Cast<'_>) -> String {
 }
 
 /// What, whose and where.
-fn name(verdict: &Verdict, cast: &Cast<'_>) -> String {
+fn name(verdict: &Verdict, participants: &Participants<'_>) -> String {
     let mut parts = vec![heading(verdict)];
-    parts.extend(verdict.process.as_ref().map(|task| cast.who(task)));
+    parts.extend(verdict.process.as_ref().map(|task| participants.who(task)));
     match (verdict.leg, &verdict.segment) {
-        (Some(leg), Some(segment)) if cast.legs() > 1 => {
+        (Some(leg), Some(segment)) if participants.legs() > 1 => {
             parts.push(format!("leg {leg} {}", clean(segment)));
         }
         (_, Some(segment)) => parts.push(clean(segment)),
-        (Some(leg), None) if cast.legs() > 1 => parts.push(format!("leg {leg}")),
+        (Some(leg), None) if participants.legs() > 1 => parts.push(format!("leg {leg}")),
         _ => {}
     }
     parts.join(", ")
@@ -151,26 +151,26 @@ fn when(verdict: &Verdict) -> Option<String> {
 
 /// The gravest problem, its place and its share; `nothing wrong` without one, `None` where nothing
 /// was examined.
-pub fn headline(result: &RunResult, cast: &Cast<'_>) -> Option<String> {
+pub fn headline(result: &RunResult, participants: &Participants<'_>) -> Option<String> {
     let why = result.why.as_ref()?;
     let Some(worst) = why.problem() else {
         return match why.examined_messages {
             0 => None,
-            _ if !cast.is_usable() => Some("not enough was seen to say".into()),
+            _ if !participants.is_usable() => Some("not enough was seen to say".into()),
             n if n < ENOUGH => Some(too_few(n)),
             _ => Some("nothing wrong".into()),
         };
     };
-    let place = worst.process.as_ref().map(|task| cast.name(task));
+    let place = worst.process.as_ref().map(|task| participants.name(task));
     let place = place.filter(|name| !name.is_empty()).map(|name| format!(" at {name}"));
     let share = largest_share(worst).map(|share| format!(" ({share})"));
-    let of = if cast.is_usable() { "" } else { ", of the little that was seen" };
+    let of = if participants.is_usable() { "" } else { ", of the little that was seen" };
     Some([&heading(worst), &*place.unwrap_or_default(), &*share.unwrap_or_default(), of].concat())
 }
 
 /// A result's verdict in one line: [`headline`], the remedy, and what else there is.
 pub fn in_short(result: &RunResult, pacing: Pacing) -> Option<String> {
-    let mut out = headline(result, &Cast::of(result, pacing))?;
+    let mut out = headline(result, &Participants::of(result, pacing))?;
     let why = result.why.as_ref()?;
     let Some(worst) = why.problem() else { return Some(out) };
     let remedy = worst.remedy.trim().trim_end_matches('.');

@@ -16,9 +16,9 @@
 //! What was not decoded           unknown.rs, once for all results
 //! ```
 
-mod cast;
 mod found;
 mod opening;
+mod participants;
 mod path;
 mod processes;
 mod slowest;
@@ -32,7 +32,7 @@ pub(crate) use words::clean;
 
 use crate::grid::{MAX_WIDTH, hang};
 use crate::{Reliability, RunReport, RunResult, bytes_table, human};
-use cast::Cast;
+use participants::Participants;
 
 /// What of a page the reader chooses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,8 +63,8 @@ pub fn pages(report: &RunReport, options: Options) -> String {
 
 /// The page of one result of a report.
 pub fn page(report: &RunReport, result: &RunResult, options: Options) -> String {
-    let cast = Cast::of(result, report.scenario.pacing);
-    let opening = opening::text(result, &report.scenario, &cast);
+    let participants = Participants::of(result, report.scenario.pacing);
+    let opening = opening::text(result, &report.scenario, &participants);
     let mut opening = hang("", &words::clean(&opening));
     for reason in &result.trust.reasons {
         let head = match reason.verdict {
@@ -73,21 +73,21 @@ pub fn page(report: &RunReport, result: &RunResult, options: Options) -> String 
         };
         opening.push_str(&hang(head, &format!("{}.", words::clean(&reason.text))));
     }
-    if let Some(headline) = found::headline(result, &cast) {
+    if let Some(headline) = found::headline(result, &participants) {
         opening.push_str(&hang("In short: ", &format!("{headline}.")));
     }
     let mut sections = vec![format!("{}{opening}", title(result))];
     if !result.untraced {
-        sections.extend(path::text(result, &cast));
+        sections.extend(path::text(result, &participants));
         match &result.why {
             Some(why) => {
-                sections.push(found::text(why, &cast));
-                sections.extend(tail::text(why, &cast, options.worst));
+                sections.push(found::text(why, &participants));
+                sections.extend(tail::text(why, &participants, options.worst));
             }
             None => sections.push("What was found\n  Nothing was examined.\n".into()),
         }
     }
-    sections.extend(processes::text(result, &cast));
+    sections.extend(processes::text(result, &participants));
     sections.extend(bytes(result));
     sections.extend(trust::text(result, &report.environment));
     fit(&sections.join("\n"))

@@ -1,15 +1,15 @@
 //! What happened, in a sentence or two.
 
-use super::cast::Cast;
+use super::participants::Participants;
 use super::words::{counted, exact};
 use crate::{Pacing, RunResult, Scenario, human};
 
 /// What ran, how many messages, how long they took.
-pub fn text(result: &RunResult, scenario: &Scenario, cast: &Cast<'_>) -> String {
+pub fn text(result: &RunResult, scenario: &Scenario, participants: &Participants<'_>) -> String {
     let mut out = if result.untraced {
         untraced(result)
     } else {
-        format!("{} {}", traffic(result, scenario, cast), times(result))
+        format!("{} {}", traffic(result, scenario, participants), times(result))
     };
     if let Some(error) = &result.error {
         out = format!("{out} It failed: {error}.");
@@ -38,9 +38,9 @@ fn untraced(result: &RunResult) -> String {
     format!("{}.", super::words::sentence(&parts.join("; ")))
 }
 
-fn traffic(result: &RunResult, scenario: &Scenario, cast: &Cast<'_>) -> String {
+fn traffic(result: &RunResult, scenario: &Scenario, participants: &Participants<'_>) -> String {
     let messages = &result.messages;
-    let (sender, receiver) = (cast.ends(1).0, cast.ends(cast.legs()).1);
+    let (sender, receiver) = (participants.ends(1).0, participants.ends(participants.legs()).1);
     if messages.sent == 0 {
         return match messages.delivered {
             0 => "No message was seen.".into(),
@@ -52,8 +52,8 @@ fn traffic(result: &RunResult, scenario: &Scenario, cast: &Cast<'_>) -> String {
         };
     }
     let size = size(result);
-    let way = if cast.legs() > 1 || result.broker.is_some() {
-        format!("from {sender} through {} to {receiver}", cast.forwarder())
+    let way = if participants.legs() > 1 || result.broker.is_some() {
+        format!("from {sender} through {} to {receiver}", participants.forwarder())
     } else {
         format!("from {sender} to {receiver}")
     };

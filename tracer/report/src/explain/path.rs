@@ -8,7 +8,7 @@
 //!     socket_tx     held in rumqttd's socket           █████████████████████▍   97 %  21.4 ms
 //! ```
 
-use super::cast::Cast;
+use super::participants::Participants;
 use super::words::{bar, cut, left, percents, signed};
 use crate::{RunResult, SegmentRow, human, why::TypicalRow};
 use std::fmt::Write;
@@ -30,7 +30,7 @@ struct Row<'a> {
 }
 
 /// Heading and rows; `None` where nothing is known of the time.
-pub fn text(result: &RunResult, cast: &Cast<'_>) -> Option<String> {
+pub fn text(result: &RunResult, participants: &Participants<'_>) -> Option<String> {
     let typical = result.why.as_ref().map(|why| why.typical.as_slice()).unwrap_or_default();
     let whole: u64 = typical.iter().map(|row| row.mean_ns).fold(0, u64::saturating_add);
     let (what, rows): (_, Vec<Row<'_>>) = if whole > 0 {
@@ -52,10 +52,10 @@ pub fn text(result: &RunResult, cast: &Cast<'_>) -> Option<String> {
     let mut leg = None;
     for (row, percents) in shown.iter().zip(&percents) {
         if leg.replace(row.leg) != Some(row.leg) {
-            let (from, to) = cast.ends(row.leg);
+            let (from, to) = participants.ends(row.leg);
             let _ = writeln!(out, "  leg {}, {from} → {to}", row.leg);
         }
-        out.push_str(&row.line(*percents, cast));
+        out.push_str(&row.line(*percents, participants));
     }
     if let (rest, Some(percents)) = (short.len(), percents.last())
         && rest > 0
@@ -80,12 +80,12 @@ impl<'a> Row<'a> {
         Row { leg: row.leg, segment: &row.segment, share: row.share, time_ns: None }
     }
 
-    fn line(&self, percents: i64, cast: &Cast<'_>) -> String {
+    fn line(&self, percents: i64, participants: &Participants<'_>) -> String {
         let time = self.time_ns.map(|ns| human::time_ns(Some(ns))).unwrap_or_default();
         let line = format!(
             "    {} {} {} {:>5} {time:>9}",
             left(&cut(self.segment, 12), 12),
-            left(&cast.step(self.leg, self.segment), STEP),
+            left(&participants.step(self.leg, self.segment), STEP),
             left(&bar(self.share, BAR), BAR as usize),
             signed(percents),
         );

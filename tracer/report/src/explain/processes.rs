@@ -1,6 +1,6 @@
 //! How the processes fared: processor, memory, waiting for a CPU.
 
-use super::cast::Cast;
+use super::participants::Participants;
 use super::words::{exact, percent};
 use crate::grid::hang;
 use crate::why::Task;
@@ -10,9 +10,9 @@ use crate::{Process, RunResult, Scheduling, human};
 const MOST: usize = 8;
 
 /// A line each; `None` where nothing is known of any.
-pub fn text(result: &RunResult, cast: &Cast<'_>) -> Option<String> {
+pub fn text(result: &RunResult, participants: &Participants<'_>) -> Option<String> {
     let known: Vec<String> =
-        result.processes.iter().filter_map(|process| line(process, cast)).collect();
+        result.processes.iter().filter_map(|process| line(process, participants)).collect();
     if known.is_empty() {
         return None;
     }
@@ -26,14 +26,14 @@ pub fn text(result: &RunResult, cast: &Cast<'_>) -> Option<String> {
     Some(out)
 }
 
-fn line(process: &Process, cast: &Cast<'_>) -> Option<String> {
+fn line(process: &Process, participants: &Participants<'_>) -> Option<String> {
     let mut parts = Vec::new();
     parts.extend(process.cpu_share.map(|share| format!("{} of a CPU", percent(share))));
     parts.extend(process.rss_bytes.map(|bytes| human::bytes(bytes as f64)));
     parts.extend(process.scheduling.as_ref().map(scheduling));
     let Process { pid, host, ref name, .. } = *process;
     let task = Task { pid, tid: 0, host, name: name.clone() };
-    (!parts.is_empty()).then(|| format!("{}: {}", cast.who(&task), parts.join(", ")))
+    (!parts.is_empty()).then(|| format!("{}: {}", participants.who(&task), parts.join(", ")))
 }
 
 fn scheduling(seen: &Scheduling) -> String {

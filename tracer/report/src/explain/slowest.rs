@@ -1,6 +1,6 @@
 //! The slowest messages, each in a line or two: where its time was, what held it up, who had the CPU.
 
-use super::cast::Cast;
+use super::participants::Participants;
 use super::words::{clean, exact};
 use crate::grid::{MAX_WIDTH, wrap};
 use crate::human;
@@ -13,7 +13,7 @@ const STEPS: usize = 3;
 const PART: u64 = 20;
 
 /// The first so many; nothing without messages.
-pub fn text(messages: &[WorstMessage], cast: &Cast<'_>, most: usize) -> String {
+pub fn text(messages: &[WorstMessage], participants: &Participants<'_>, most: usize) -> String {
     let shown = messages.iter().take(most);
     if shown.len() == 0 {
         return String::new();
@@ -23,7 +23,7 @@ pub fn text(messages: &[WorstMessage], cast: &Cast<'_>, most: usize) -> String {
         _ => "  The slowest messages:\n".to_owned(),
     };
     for message in shown {
-        let told = format!("{}: {}", name(message), life(message, cast));
+        let told = format!("{}: {}", name(message), life(message, participants));
         for (number, line) in wrap(&told, MAX_WIDTH - 6).iter().enumerate() {
             out.push_str(if number == 0 { "    " } else { "      " });
             out.push_str(line);
@@ -42,20 +42,20 @@ fn name(message: &WorstMessage) -> String {
     format!("{number}, {}", human::time_ns(Some(message.one_way_ns)))
 }
 
-fn life(message: &WorstMessage, cast: &Cast<'_>) -> String {
-    let mut parts = steps(message, cast);
+fn life(message: &WorstMessage, participants: &Participants<'_>) -> String {
+    let mut parts = steps(message, participants);
     let matters = Matters(message.one_way_ns / PART);
     for (number, leg) in message.legs.iter().enumerate() {
         // What was before the first send cost the message nothing.
         let before = if number == 0 { &[][..] } else { &leg.before };
         if number > 0 {
             let preempted = leg.circumstances.sender_preempted.as_ref();
-            parts.extend(matters.preempted("sender", preempted, cast));
+            parts.extend(matters.preempted("sender", preempted, participants));
         }
         parts.extend(matters.sender(leg));
-        parts.extend(matters.rest(before, cast));
-        parts.extend(matters.culprit(before.iter().chain(&leg.chain), cast));
-        parts.extend(matters.reader(&leg.circumstances, cast));
+        parts.extend(matters.rest(before, participants));
+        parts.extend(matters.culprit(before.iter().chain(&leg.chain), participants));
+        parts.extend(matters.reader(&leg.circumstances, participants));
     }
     // One rest of a broker's thread is before its read and before its send.
     let mut said = BTreeSet::new();
@@ -64,7 +64,7 @@ fn life(message: &WorstMessage, cast: &Cast<'_>) -> String {
 }
 
 /// The steps that took most of its time.
-fn steps(message: &WorstMessage, cast: &Cast<'_>) -> Vec<String> {
+fn steps(message: &WorstMessage, participants: &Participants<'_>) -> Vec<String> {
     let mut steps: Vec<(u8, &str, u64)> = (1..)
         .zip(&message.legs)
         .flat_map(|(leg, told)| {
@@ -81,9 +81,9 @@ fn steps(message: &WorstMessage, cast: &Cast<'_>) -> Vec<String> {
         missing
     });
     let part = |(leg, segment, time): (u8, &str, u64)| {
-        let place = if cast.legs() > 1 { format!("leg {leg} ") } else { String::new() };
+        let place = if participants.legs() > 1 { format!("leg {leg} ") } else { String::new() };
         let time = human::time_ns(Some(time));
-        format!("{} {time} ({place}{})", cast.step(leg, segment), clean(segment))
+        format!("{} {time} ({place}{})", participants.step(leg, segment), clean(segment))
     };
     most.map(part).collect()
 }
@@ -121,7 +121,7 @@ impl Matters {
     }
 
     /// How long the threads of a forwarder were off the CPU while they had the message, each cause once.
-    fn rest(self, before: &[Hop], cast: &Cast<'_>) -> Vec<String> {
+    fn rest(self, before: &[Hop], participants: &Participants<'_>) -> Vec<String> {
         let causes = [("asleep", "slept"), ("blocked", "was blocked"), ("stopped", "was stopped")];
         let told = |(cause, words): (&str, &str)| {
             let of_cause = || before.iter().filter(|hop| hop.rest == cause);
@@ -130,45 +130,55 @@ impl Matters {
             let time = of_cause().filter_map(time).fold(0, u64::saturating_add);
             let hop = of_cause().next_back()?;
             let rested = human::time_ns(Some(time));
-            (time >= self.0.max(1)).then(|| format!("{} {words} for {rested}", cast.who(&hop.task)))
+            (time >= self.0.max(1))
+                .then(|| format!("{} {words} for {rested}", participants.who(&hop.task)))
         };
         causes.into_iter().filter_map(told).collect()
     }
 
     /// Who had the CPU for longest while one of these threads waited for it.
-    fn culprit<'a>(self, hops: impl Iterator<Item = &'a Hop>, cast: &Cast<'_>) -> Option<String> {
+    fn culprit<'a>(
+        self,
+        hops: impl Iterator<Item = &'a Hop>,
+        participants: &Participants<'_>,
+    ) -> Option<String> {
         let held = hops.filter_map(|hop| Some((hop, hop.holder.as_ref()?)));
         let (hop, holder) = held.max_by_key(|(_, holder)| holder.held_ns)?;
         if holder.held_ns < self.0.max(1) {
             return None;
         }
         let time = human::time_ns(Some(holder.held_ns));
-        let waiting = waiting(&hop.task, cast);
+        let waiting = waiting(&hop.task, participants);
         Some(match holder.task.tid {
             0 => format!("the CPU of {waiting} was idle and took {time} to run it"),
             _ if holder.task.is_same_process(&hop.task) => {
                 format!("another thread of {waiting} had its CPU for {time}")
             }
-            _ => format!("{} had the CPU of {waiting} for {time}", cast.who(&holder.task)),
+            _ => format!("{} had the CPU of {waiting} for {time}", participants.who(&holder.task)),
         })
     }
 
     /// Others ran in place of a thread that could have.
-    fn preempted(self, whose: &str, seen: Option<&Preemption>, cast: &Cast<'_>) -> Option<String> {
+    fn preempted(
+        self,
+        whose: &str,
+        seen: Option<&Preemption>,
+        participants: &Participants<'_>,
+    ) -> Option<String> {
         let seen = seen.filter(|seen| seen.time_ns >= self.0.max(1))?;
         let time = human::time_ns(Some(seen.time_ns));
         let by = seen.holder.as_ref().filter(|holder| holder.task.tid != 0);
-        let by = by.map(|holder| format!(", mostly by {}", cast.who(&holder.task)));
+        let by = by.map(|holder| format!(", mostly by {}", participants.who(&holder.task)));
         Some(format!("its {whose} was preempted for {time}{}", by.unwrap_or_default()))
     }
 
     /// What held it up at the reader.
-    fn reader(self, seen: &Surroundings, cast: &Cast<'_>) -> Vec<String> {
+    fn reader(self, seen: &Surroundings, participants: &Participants<'_>) -> Vec<String> {
         let mut parts = Vec::new();
         if seen.deferred {
             parts.push("its packet waited for ksoftirqd".to_owned());
         }
-        parts.extend(self.preempted("reader", seen.reader_preempted.as_ref(), cast));
+        parts.extend(self.preempted("reader", seen.reader_preempted.as_ref(), participants));
         if seen.beside_upkeep {
             parts.push("a keep-alive or discovery frame was on the same connection".to_owned());
         }
@@ -176,9 +186,9 @@ impl Matters {
     }
 }
 
-fn waiting(task: &Task, cast: &Cast<'_>) -> String {
+fn waiting(task: &Task, participants: &Participants<'_>) -> String {
     match (task.name.is_empty(), task.pid) {
         (true, 0) => format!("thread {}", task.tid),
-        _ => clean(&cast.who(task)),
+        _ => clean(&participants.who(task)),
     }
 }

@@ -6,7 +6,7 @@
 //!      61 %   13.8 ms  the subscriber waits for a CPU (leg 2 runqueue): contention for the CPU
 //! ```
 
-use super::cast::Cast;
+use super::participants::Participants;
 use super::words::{clean, counted, cut, list, percent, percents, signed, title};
 use crate::grid::{MAX_WIDTH, hang};
 use crate::human;
@@ -21,16 +21,16 @@ const LEAST: f64 = 0.01;
 const HOLDERS: usize = 4;
 
 /// The section; `None` where there is nothing to say.
-pub fn text(why: &Why, cast: &Cast<'_>, worst: usize) -> Option<String> {
+pub fn text(why: &Why, participants: &Participants<'_>, worst: usize) -> Option<String> {
     let mut out = String::new();
     for tail in why.tails.iter().filter(|tail| !tail.rows.is_empty()) {
-        out.push_str(&blame(tail, cast));
+        out.push_str(&blame(tail, participants));
     }
     if out.is_empty() && why.examined_messages > 0 {
         out = hang("  ", &too_few(why.examined_messages));
     }
-    out.push_str(&super::slowest::text(&why.worst, cast, worst));
-    if let Some(line) = holders(why, cast) {
+    out.push_str(&super::slowest::text(&why.worst, participants, worst));
+    if let Some(line) = holders(why, participants) {
         out.push_str(&hang("  ", &line));
     }
     (!out.is_empty()).then(|| format!("The slow ones\n{out}"))
@@ -44,7 +44,7 @@ fn too_few(messages: u64) -> String {
     )
 }
 
-fn blame(tail: &Tail, cast: &Cast<'_>) -> String {
+fn blame(tail: &Tail, participants: &Participants<'_>) -> String {
     let each = if tail.messages == 1 { "it" } else { "each" };
     let mut out = hang(
         "  ",
@@ -71,7 +71,7 @@ fn blame(tail: &Tail, cast: &Cast<'_>) -> String {
     shares.push(all.0 - named.0);
     let percents = percents(&shares);
     for (row, percents) in shown.iter().zip(&percents) {
-        line(&mut out, *percents, row.excess_ns, &words(row, cast));
+        line(&mut out, *percents, row.excess_ns, &words(row, participants));
     }
     if rest > 0 {
         let steps = if rest == 1 { "one more step".into() } else { format!("{rest} more steps") };
@@ -89,14 +89,15 @@ fn line(out: &mut String, percents: i64, excess_ns: i64, what: &str) {
 }
 
 /// What happens there, where, and what for.
-fn words(row: &TailRow, cast: &Cast<'_>) -> String {
+fn words(row: &TailRow, participants: &Participants<'_>) -> String {
     let segment = clean(&row.segment);
-    let place = if cast.legs() > 1 { format!("leg {} {segment}", row.leg) } else { segment };
+    let place =
+        if participants.legs() > 1 { format!("leg {} {segment}", row.leg) } else { segment };
     let cause = match row.cause.as_str() {
         "ordinary" => String::new(),
         kind => format!(": {}", clean(&title(kind))),
     };
-    format!("{} ({place}){cause}", cast.step(row.leg, &row.segment))
+    format!("{} ({place}){cause}", participants.step(row.leg, &row.segment))
 }
 
 /// `1 %`, `0.1 %`.
@@ -105,7 +106,7 @@ fn part(share: f64) -> String {
 }
 
 /// Who had the CPUs meanwhile.
-fn holders(why: &Why, cast: &Cast<'_>) -> Option<String> {
+fn holders(why: &Why, participants: &Participants<'_>) -> Option<String> {
     let all: u64 = why.cpu_holders.iter().map(|holder| holder.held_ns).fold(0, u64::saturating_add);
     let shown = why.cpu_holders.iter().take(HOLDERS).filter(|holder| holder.held_ns > 0);
     let names: Vec<String> = shown
@@ -113,7 +114,7 @@ fn holders(why: &Why, cast: &Cast<'_>) -> Option<String> {
             let share = percent(holder.held_ns as f64 / all as f64);
             let waits = counted(holder.waits, "wait");
             let held = human::time_ns(Some(holder.held_ns));
-            format!("{} {held} in {waits} ({share})", cast.who(&holder.task))
+            format!("{} {held} in {waits} ({share})", participants.who(&holder.task))
         })
         .collect();
     (!names.is_empty())

@@ -2,8 +2,8 @@ use super::*;
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet};
 use wirelap_events::{
-    Circumstances, Comm, Cpu, FlowKey, GroupId, Holder, Hop, MessageId, NetNs, Pid, StageTimes,
-    Stretch, TaskId, Tid, Transport,
+    Circumstances, Comm, Cpu, FlowKey, FlowRange, GroupId, Holder, Hop, MessageId, NetNs, Pid,
+    StageTimes, TaskId, Tid, Transport,
 };
 
 /// Numbers that look like chance and are the same every time (Knuth's MMIX).
@@ -41,7 +41,7 @@ fn leg(flow: FlowKey, stages: &[(Stage, u64)], who: (u32, u32)) -> Leg {
         chain: [].into_iter().collect(),
         before: [].into_iter().collect(),
         circumstances: Circumstances::default(),
-        stretch: Stretch::default(),
+        stretch: FlowRange::default(),
     }
 }
 

@@ -7,8 +7,8 @@ use super::{CpuHolder, Culprit, Overdue, Severity, Tail, TailRow, Task, TypicalR
 use crate::Process;
 use wirelap_correlate as seen;
 use wirelap_events::{
-    Circumstances, Comm, Delivery, Doing, Holder as SeenHolder, Hop as SeenHop, Leg, Nagle, Nanos,
-    Pid, Rest, Rested, Rests, Segment, Segments, Stage, StageTimes, TaskId, TxState,
+    Circumstances, Comm, Delivery, Doing, Holder as SeenHolder, Hop as SeenHop, Leg, LegOffCpu,
+    Nagle, Nanos, OffCpu, OffCpuReason, Pid, Segment, Segments, Stage, StageTimes, TaskId, TxState,
 };
 
 impl From<&seen::Why> for Why {
@@ -210,7 +210,7 @@ impl Since {
         }
     }
 
-    fn leg(self, leg: &Leg, rests: &Rests, segments: &Segments) -> MessageLeg {
+    fn leg(self, leg: &Leg, rests: &LegOffCpu, segments: &Segments) -> MessageLeg {
         let unnamed = |id: Option<TaskId>| id.map(|id| task(id, Comm::default()));
         // The dwell comes before the leg that it counts to.
         let (dwell, own): (Vec<_>, Vec<_>) =
@@ -252,10 +252,10 @@ impl Since {
 
     fn hop(self, hop: &SeenHop) -> Hop {
         let rest = match hop.rest {
-            Rest::Asleep => "asleep",
-            Rest::Blocked => "blocked",
-            Rest::Stopped => "stopped",
-            Rest::Preempted => "preempted",
+            OffCpuReason::Asleep => "asleep",
+            OffCpuReason::Blocked => "blocked",
+            OffCpuReason::Stopped => "stopped",
+            OffCpuReason::Preempted => "preempted",
         };
         Hop {
             task: task(hop.task, Comm::default()),
@@ -269,7 +269,7 @@ impl Since {
         }
     }
 
-    fn circumstances(self, seen: &Circumstances, rests: &Rests) -> Surroundings {
+    fn circumstances(self, seen: &Circumstances, rests: &LegOffCpu) -> Surroundings {
         Surroundings {
             tcp: seen.tx.map(TcpState::from),
             send_bytes: seen.send_len,
@@ -296,7 +296,7 @@ fn holder(seen: &SeenHolder) -> Option<Holder> {
         .then(|| Holder { task: task(seen.task, seen.comm), held_ns: seen.held.0 })
 }
 
-fn preemption(seen: Rested) -> Option<Preemption> {
+fn preemption(seen: OffCpu) -> Option<Preemption> {
     (seen.waited > Nanos(0)).then(|| Preemption {
         time_ns: seen.waited.0,
         times: seen.preemptions,

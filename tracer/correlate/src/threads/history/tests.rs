@@ -6,7 +6,7 @@ const OWN: TaskId = TaskId { pid: Pid(7), tid: Tid(7) };
 fn wake(left: u64, woken: u64, running: u64) -> (Nanos, Wake) {
     let task = TaskId { tid: Tid(77), ..TaskId::default() };
     let holder = Holder { task, held: Nanos(running - woken), ..Holder::default() };
-    let rest = if left == woken { Rest::Preempted } else { Rest::Asleep };
+    let rest = if left == woken { OffCpuReason::Preempted } else { OffCpuReason::Asleep };
     let (left, woken) = (Some(Nanos(left)), Nanos(woken));
     (Nanos(running), Wake { task: OWN, left, woken, rest, holder, ..Wake::default() })
 }
@@ -189,8 +189,8 @@ fn who_is_stopped_or_sleeps_by_the_clock_hears_nothing() {
         let history = history(&[(at, Wake { rest, sleep, ..awake })]);
         history.between(Nanos(1_000), Nanos(6_000)).unwrap().deaf.0
     };
-    assert_eq!(of(Rest::Stopped, Sleep::Unknown), 4_000);
-    assert_eq!(of(Rest::Blocked, Sleep::Call), 4_000);
-    assert_eq!(of(Rest::Asleep, Sleep::Timer), 4_000);
-    assert_eq!(of(Rest::Asleep, Sleep::Call), 0);
+    assert_eq!(of(OffCpuReason::Stopped, Sleep::Unknown), 4_000);
+    assert_eq!(of(OffCpuReason::Blocked, Sleep::Call), 4_000);
+    assert_eq!(of(OffCpuReason::Asleep, Sleep::Timer), 4_000);
+    assert_eq!(of(OffCpuReason::Asleep, Sleep::Call), 0);
 }

@@ -1,9 +1,9 @@
 //! Between a forwarder's read of a message and its send.
 
 use super::super::explanation::{Cause, VerdictKind as Kind};
-use super::{LegParts, NAP};
-use crate::rests::has_slept;
-use wirelap_events::{Hop, Leg, Nanos, Rest, Rested, Segment, Sleep};
+use super::{LegParts, SHORT_SLEEP};
+use crate::off_cpu::has_slept;
+use wirelap_events::{Hop, Leg, Nanos, OffCpu, OffCpuReason, Segment, Sleep};
 
 /// A broker's timers may be so late: they are looked at only now and then, and hand on to other threads.
 const TIMERS: Nanos = Nanos::from_millis(5);
@@ -71,7 +71,7 @@ impl LegParts<'_> {
     /// The reader let `time` pass from `from` on before it asked.
     fn asked_late(&mut self, from: Nanos, time: Nanos) {
         let segment = Segment::BrokerDwell;
-        let Some(rested) = self.rests.asker.filter(|_| self.is_last && time >= NAP) else {
+        let Some(rested) = self.rests.asker.filter(|_| self.is_last && time >= SHORT_SLEEP) else {
             return self.idle_dwell(from, time, Cause::Of(Kind::FetchWait));
         };
         let own = self.not_lost(from, time);
@@ -126,7 +126,7 @@ impl LegParts<'_> {
         if self.leg.circumstances.asked.is_some() && asleep < HANDED_ON {
             return Cause::Of(Kind::FetchWait);
         }
-        Cause::when(asleep >= NAP, Kind::BrokerStalled)
+        Cause::when(asleep >= SHORT_SLEEP, Kind::BrokerStalled)
     }
 
     /// A thread of the forwarder was at work until some moment, and now and then was not. From the first of several sends
@@ -135,7 +135,7 @@ impl LegParts<'_> {
         &mut self,
         rest: &mut Span,
         until: Nanos,
-        rested: Option<Rested>,
+        rested: Option<OffCpu>,
         work: Cause,
     ) {
         let segment = Segment::BrokerDwell;
@@ -187,19 +187,19 @@ impl LegParts<'_> {
     }
 
     /// Of how the forwarder's threads rested before they woke others, what fits into `time`, which is taken away from it.
-    fn handing_for(&mut self, time: Nanos) -> Rested {
+    fn handing_for(&mut self, time: Nanos) -> OffCpu {
         let all = self.handing;
         let asleep = all.asleep.min(time);
         let waited = all.waited.min(time - asleep);
         let throttled = all.throttled.min(waited);
-        self.handing = Rested {
+        self.handing = OffCpu {
             asleep: all.asleep - asleep,
             locked: all.locked - asleep,
             waited: all.waited - waited,
             throttled: all.throttled - throttled,
             ..all
         };
-        Rested { asleep, locked: all.locked.min(asleep), waited, throttled, ..all }
+        OffCpu { asleep, locked: all.locked.min(asleep), waited, throttled, ..all }
     }
 
     /// One thread of the forwarder: asleep, or the one that woke it at work; then waiting for a CPU.
@@ -218,12 +218,14 @@ impl LegParts<'_> {
         // Who sleeps for a time of its own choice waits for no request's end.
         let is_awaited = is_awaited && hop.sleep != Sleep::Timer;
         let cause = match hop.rest {
-            Rest::Asleep if is_awaited => Cause::Of(Kind::FetchWait),
-            Rest::Asleep => self.slept(asleep),
-            Rest::Blocked | Rest::Stopped | Rest::Preempted => Cause::Of(Kind::BrokerStalled),
+            OffCpuReason::Asleep if is_awaited => Cause::Of(Kind::FetchWait),
+            OffCpuReason::Asleep => self.slept(asleep),
+            OffCpuReason::Blocked | OffCpuReason::Stopped | OffCpuReason::Preempted => {
+                Cause::Of(Kind::BrokerStalled)
+            }
         };
         match hop.rest {
-            Rest::Asleep => self.idle_dwell(from, asleep, cause),
+            OffCpuReason::Asleep => self.idle_dwell(from, asleep, cause),
             _ => self.put(segment, cause, asleep),
         }
         let wait = rest.advance(hop.running);
@@ -232,8 +234,8 @@ impl LegParts<'_> {
 }
 
 /// What a thread did beside the sleep of so much time, which is accounted for.
-fn awake(rested: Option<Rested>, slept: Nanos) -> Option<Rested> {
-    rested.map(|rested| Rested { asleep: rested.asleep - rested.asleep.min(slept), ..rested })
+fn awake(rested: Option<OffCpu>, slept: Nanos) -> Option<OffCpu> {
+    rested.map(|rested| OffCpu { asleep: rested.asleep - rested.asleep.min(slept), ..rested })
 }
 
 /// A stretch of time that is cut off from its beginning.

@@ -1,7 +1,7 @@
 use super::*;
 use wirelap_events::{
-    Ask, CgroupId, Circumstances, Comm, FlowKey, GroupId, MessageId, Nagle, NetNs, Permit, Pid,
-    Sleep, StageTimes, Stretch, TaskId, Tid, Transport,
+    Ask, CgroupId, Circumstances, Comm, FlowKey, FlowRange, GroupId, MessageId, Nagle, NetNs,
+    Permit, Pid, Sleep, StageTimes, TaskId, Tid, Transport,
 };
 
 /// What was blamed, in the order of a message's life.
@@ -40,7 +40,7 @@ fn leg(stages: &[(Stage, u64)]) -> Leg {
         times,
         chain: [].into_iter().collect(),
         before: [].into_iter().collect(),
-        stretch: Stretch::default(),
+        stretch: FlowRange::default(),
         circumstances: Circumstances::default(),
     }
 }
@@ -57,7 +57,7 @@ fn blamed(legs: Vec<Leg>) -> Vec<(usize, Segment, Cause, u64)> {
     blamed_with(legs, vec![])
 }
 
-fn blamed_with(legs: Vec<Leg>, rests: Vec<Rests>) -> Vec<(usize, Segment, Cause, u64)> {
+fn blamed_with(legs: Vec<Leg>, rests: Vec<LegOffCpu>) -> Vec<(usize, Segment, Cause, u64)> {
     let delivery = Delivery {
         message: MessageId(1),
         group: GroupId(0),
@@ -238,8 +238,8 @@ fn a_reader_asleep_elsewhere_is_stalled_and_one_at_work_is_busy() {
     let holder = hop(300, 900, 902, 77).holder;
     let (asleep, waited) = (Nanos(500_000), Nanos(300_000));
     let holder = Holder { held: waited, ..holder };
-    let rested = Rested { asleep, waited, holder, preemptions: 2, ..Rested::NONE };
-    let rests = Rests { before_wakeup: Some(rested), ..Rests::NONE };
+    let rested = OffCpu { asleep, waited, holder, preemptions: 2, ..OffCpu::NONE };
+    let rests = LegOffCpu { before_wakeup: Some(rested), ..LegOffCpu::NONE };
     let parts = blamed_with(vec![leg.clone()], vec![rests]);
     let wakeup = |kind, time| (0, Segment::Wakeup, of(kind), time);
     assert!(parts.contains(&wakeup(Kind::ClientStalled, 500_000)), "{parts:?}");
@@ -259,19 +259,19 @@ fn a_preempted_reader_was_not_busy() {
         held: Nanos(400_000),
         ..Holder::default()
     };
-    let reader = Rested { waited: Nanos(400_000), holder, ..Rested::NONE };
-    let parts = blamed_with(vec![leg], vec![Rests { reader: Some(reader), ..Rests::NONE }]);
+    let reader = OffCpu { waited: Nanos(400_000), holder, ..OffCpu::NONE };
+    let parts = blamed_with(vec![leg], vec![LegOffCpu { reader: Some(reader), ..LegOffCpu::NONE }]);
     assert!(parts.contains(&(0, Segment::Busy, of(Kind::RunQueueContention), 400_000)));
     assert!(parts.contains(&(0, Segment::Busy, of(Kind::ReaderBusy), 100_000)));
 }
 
 /// 70 ms without quota and 10 ms behind another.
-fn throttled() -> Rested {
-    let mut rested = Rested {
+fn throttled() -> OffCpu {
+    let mut rested = OffCpu {
         waited: Nanos(80_000_000),
         throttled: Nanos(70_000_000),
         cgroup: CgroupId(4),
-        ..Rested::NONE
+        ..OffCpu::NONE
     };
     let task = TaskId { pid: Pid(9), tid: Tid(9) };
     rested.hold(&Holder { task, held: Nanos(10_000_000), ..Holder::default() });
@@ -287,7 +287,7 @@ fn a_thread_without_quota_is_neither_busy_nor_crowded_out() {
         ]
     };
     let busy = leg(&[(Stage::Ready, 0), (Stage::Read, 81_000)]);
-    let rests = Rests { reader: Some(throttled()), ..Rests::NONE };
+    let rests = LegOffCpu { reader: Some(throttled()), ..LegOffCpu::NONE };
     let parts = blamed_with(vec![busy], vec![rests]);
     assert!(waits(Segment::Busy).iter().all(|part| parts.contains(part)), "{parts:?}");
     // One that was woken while its group had none.
@@ -295,17 +295,17 @@ fn a_thread_without_quota_is_neither_busy_nor_crowded_out() {
         [(Stage::Ready, 0), (Stage::Wakeup, 2), (Stage::Running, 80_002), (Stage::Read, 80_005)];
     let mut asleep = leg(&stages);
     asleep.chain.push(hop(0, 2, 80_002, 0));
-    let rests = Rests { chain: throttled(), ..Rests::NONE };
+    let rests = LegOffCpu { chain: throttled(), ..LegOffCpu::NONE };
     let parts = blamed_with(vec![asleep], vec![rests]);
     assert!(waits(Segment::RunQueue).iter().all(|part| parts.contains(part)), "{parts:?}");
 }
 
 /// 5 ms on a lock, and 1 ms otherwise.
-fn held_up() -> Rested {
+fn held_up() -> OffCpu {
     let task = TaskId { pid: Pid(0), tid: Tid(66) };
     let waker = Holder { task, comm: Comm::from_name("hog"), held: Nanos(4_000_000) };
     let (asleep, locked) = (Nanos(6_000_000), Nanos(5_000_000));
-    Rested { asleep, locked, waker, ..Rested::NONE }
+    OffCpu { asleep, locked, waker, ..OffCpu::NONE }
 }
 
 #[test]
@@ -314,13 +314,14 @@ fn a_reader_on_a_lock_waits_for_who_has_it() {
         [(Stage::Ready, 0), (Stage::Wakeup, 6_000), (Stage::Running, 6_002), (Stage::Read, 6_003)];
     let mut leg = leg(&stages);
     leg.chain.push(hop(5_990, 6_000, 6_002, 0));
-    let rests = Rests { before_wakeup: Some(held_up()), ..Rests::NONE };
+    let rests = LegOffCpu { before_wakeup: Some(held_up()), ..LegOffCpu::NONE };
     let parts = blamed_with(vec![leg.clone()], vec![rests]);
     assert!(parts.contains(&(0, Segment::Wakeup, of(Kind::LockWait), 5_000_000)), "{parts:?}");
     assert!(parts.contains(&(0, Segment::Wakeup, of(Kind::ClientStalled), 1_000_000)));
     // A short one is a part of every program's life.
-    let short = Rested { locked: Nanos(150_000), ..held_up() };
-    let parts = blamed_with(vec![leg], vec![Rests { before_wakeup: Some(short), ..Rests::NONE }]);
+    let short = OffCpu { locked: Nanos(150_000), ..held_up() };
+    let parts =
+        blamed_with(vec![leg], vec![LegOffCpu { before_wakeup: Some(short), ..LegOffCpu::NONE }]);
     assert!(parts.contains(&(0, Segment::Wakeup, of(Kind::ClientStalled), 6_000_000)));
 }
 
@@ -334,8 +335,8 @@ fn a_broker_that_has_the_message_and_sleeps_on_a_lock_does_not_work() {
         // The thread that let go ran before the message came.
         second.before.push(hop(10, 20, 30, 0));
         second.before.push(Hop { task: own, sleep, ..hop(150, 6_150, 6_160, 0) });
-        let rests = Rests { dwell: Some(held_up()), ..Rests::NONE };
-        let parts = blamed_with(vec![first, second], vec![Rests::NONE, rests]);
+        let rests = LegOffCpu { dwell: Some(held_up()), ..LegOffCpu::NONE };
+        let parts = blamed_with(vec![first, second], vec![LegOffCpu::NONE, rests]);
         let locked = parts.into_iter().filter(|part| part.2 == of(Kind::LockWait));
         locked.map(|part| part.3).sum::<u64>()
     };
@@ -414,10 +415,10 @@ fn a_broker_that_is_not_asked_waits() {
 fn a_broker_that_sleeps_between_two_writes_is_stalled() {
     let mut late = leg(&[(Stage::Send, 1_000), (Stage::Sent, 90_000), (Stage::Queue, 90_002)]);
     late.circumstances.tx = Some(RESTED);
-    let asleep = Rested { asleep: Nanos(80_000_000), ..Rested::NONE };
-    let rests = Rests { writing: asleep, ..Rests::NONE };
+    let asleep = OffCpu { asleep: Nanos(80_000_000), ..OffCpu::NONE };
+    let rests = LegOffCpu { writing: asleep, ..LegOffCpu::NONE };
     let first = leg(&[(Stage::Send, 0), (Stage::Read, 100)]);
-    let parts = blamed_with(vec![first, late.clone()], vec![Rests::NONE, rests]);
+    let parts = blamed_with(vec![first, late.clone()], vec![LegOffCpu::NONE, rests]);
     assert!(parts.contains(&(1, Segment::Write, of(Kind::BrokerStalled), 80_000_000)), "{parts:?}");
     let parts = blamed_with(vec![late], vec![rests]);
     assert_eq!(parts[0], (0, Segment::Write, of(Kind::LateWrite), 89_000_000));
@@ -444,10 +445,10 @@ fn who_is_asked_without_a_limit_may_sleep_until_something_comes() {
         second.circumstances.asked = Some(Nanos(50_000));
         second.circumstances.ask = ask;
         let deaf = Nanos::from_millis(deaf);
-        let rested = Rested { asleep: Nanos::from_millis(8), deaf, ..Rested::NONE };
-        let rests = Rests { sender: Some(rested), ..Rests::NONE };
+        let rested = OffCpu { asleep: Nanos::from_millis(8), deaf, ..OffCpu::NONE };
+        let rests = LegOffCpu { sender: Some(rested), ..LegOffCpu::NONE };
         let first = leg(&[(Stage::Send, 0), (Stage::Read, 100)]);
-        let parts = blamed_with(vec![first, second], vec![Rests::NONE, rests]);
+        let parts = blamed_with(vec![first, second], vec![LegOffCpu::NONE, rests]);
         let of_kind = |kind| parts.iter().filter(move |part| part.2 == of(kind));
         [Kind::FetchWait, Kind::BrokerStalled]
             .map(|kind| of_kind(kind).map(|part| part.3).sum::<u64>())
@@ -560,9 +561,9 @@ fn a_socket_that_may_not_add_to_a_full_qdisc_waits_for_it() {
 fn a_sender_of_datagrams_that_has_no_cpu_between_them_waits_for_one() {
     let mut parts = leg(&[(Stage::Send, 0), (Stage::Sent, 9_000), (Stage::Queue, 9_002)]);
     parts.flow.transport = Transport::Udp;
-    let mut waited = Rested { waited: Nanos(7_000_000), ..Rested::NONE };
+    let mut waited = OffCpu { waited: Nanos(7_000_000), ..OffCpu::NONE };
     waited.hold(&hop(0, 0, 7_000, 5).holder);
-    let blamed = blamed_with(vec![parts], vec![Rests { writing: waited, ..Rests::NONE }]);
+    let blamed = blamed_with(vec![parts], vec![LegOffCpu { writing: waited, ..LegOffCpu::NONE }]);
     assert_eq!(blamed[0], (0, Segment::Write, of(Kind::RunQueueContention), 7_000_000));
     assert_eq!(blamed[1], (0, Segment::Write, Cause::Ordinary, 2_000_000));
 }
@@ -598,7 +599,7 @@ fn held_in_socket(tx: TxState) -> Leg {
 fn what_waits_for_a_reader_without_quota_waits_for_quota() {
     let full = TxState { segments_out: 10, ..QUIET };
     for (tx, kind) in [(QUIET, Kind::NagleDelayedAck), (full, Kind::CongestionWindow)] {
-        let rests = Rests { unread: throttled(), ..Rests::NONE };
+        let rests = LegOffCpu { unread: throttled(), ..LegOffCpu::NONE };
         let parts = blamed_with(vec![held_in_socket(tx)], vec![rests]);
         let expected = [
             (0, Segment::SocketTx, of(Kind::CpuThrottled), 70_000_000),
@@ -607,8 +608,8 @@ fn what_waits_for_a_reader_without_quota_waits_for_quota() {
         ];
         assert_eq!(parts, expected);
         // A reader that sleeps and reads nothing is stalled.
-        let asleep = Rested { asleep: Nanos(60_000_000), ..Rested::NONE };
-        let rests = Rests { unread: asleep, ..Rests::NONE };
+        let asleep = OffCpu { asleep: Nanos(60_000_000), ..OffCpu::NONE };
+        let rests = LegOffCpu { unread: asleep, ..LegOffCpu::NONE };
         let parts = blamed_with(vec![held_in_socket(tx)], vec![rests]);
         let stalled = (0, Segment::SocketTx, of(Kind::ClientStalled), 60_000_000);
         assert_eq!(parts[0], stalled, "{parts:?}");
@@ -631,7 +632,7 @@ fn a_thread_without_quota_that_has_to_wake_the_next_is_throttled() {
     let mut leg = leg(&stages);
     leg.chain.push(hop(0, 2, 4, 0));
     leg.chain.push(hop(0, 80_006, 80_010, 0));
-    let rests = Rests { handoff: throttled(), ..Rests::NONE };
+    let rests = LegOffCpu { handoff: throttled(), ..LegOffCpu::NONE };
     let parts = blamed_with(vec![leg.clone()], vec![rests]);
     let handoff = |kind, time| (0, Segment::Handoff, of(kind), time);
     assert!(parts.contains(&handoff(Kind::CpuThrottled, 70_000_000)), "{parts:?}");
@@ -642,8 +643,8 @@ fn a_thread_without_quota_that_has_to_wake_the_next_is_throttled() {
     let mut second = self::leg(&[(Stage::Send, 80_020), (Stage::Read, 80_030)]);
     second.before = leg.chain;
     second.before[0].running = Nanos(900);
-    let rests = Rests { handing: throttled(), ..Rests::NONE };
-    let parts = blamed_with(vec![first, second], vec![Rests::NONE, rests]);
+    let rests = LegOffCpu { handing: throttled(), ..LegOffCpu::NONE };
+    let parts = blamed_with(vec![first, second], vec![LegOffCpu::NONE, rests]);
     let dwell = (1, Segment::BrokerDwell, of(Kind::CpuThrottled), 70_000_000);
     assert!(parts.contains(&dwell), "{parts:?}");
 }
@@ -661,21 +662,23 @@ fn a_library_that_waits_for_what_was_lost_is_the_networks() {
 /// A broker that read at 100 µs was asked at 900 µs by a consumer that could have asked at 300 µs.
 #[test]
 fn a_consumer_that_asks_late_is_late_by_itself() {
-    let asked_late = |asker: Option<Rested>| {
+    let asked_late = |asker: Option<OffCpu>| {
         let first = leg(&[(Stage::Send, 0), (Stage::Read, 100)]);
         let mut second = leg(&[(Stage::Send, 1_100), (Stage::Read, 1_200)]);
         second.circumstances.asked = Some(Nanos(900_000));
         second.circumstances.free_since = Some(Nanos(300_000));
-        let parts =
-            blamed_with(vec![first, second], vec![Rests::NONE, Rests { asker, ..Rests::NONE }]);
+        let parts = blamed_with(
+            vec![first, second],
+            vec![LegOffCpu::NONE, LegOffCpu { asker, ..LegOffCpu::NONE }],
+        );
         let dwell = parts.into_iter().filter(|part| part.1 == Segment::BrokerDwell);
         dwell.map(|(_, _, cause, time)| (cause, time / 1_000)).take(4).collect::<Vec<_>>()
     };
     let waits = (of(Kind::FetchWait), 200);
-    let asleep = Rested { asleep: Nanos(600_000), ..Rested::NONE };
+    let asleep = OffCpu { asleep: Nanos(600_000), ..OffCpu::NONE };
     assert_eq!(asked_late(Some(asleep))[..2], [waits, (of(Kind::ClientStalled), 600)]);
-    assert_eq!(asked_late(Some(Rested::NONE))[..2], [waits, (of(Kind::ReaderBusy), 600)]);
-    let mixed = Rested { asleep: Nanos(100_000), waited: Nanos(300_000), ..Rested::NONE };
+    assert_eq!(asked_late(Some(OffCpu::NONE))[..2], [waits, (of(Kind::ReaderBusy), 600)]);
+    let mixed = OffCpu { asleep: Nanos(100_000), waited: Nanos(300_000), ..OffCpu::NONE };
     let parts = [
         waits,
         (of(Kind::ClientStalled), 100),

@@ -2,8 +2,8 @@ use super::*;
 use crate::why::breakdown::Upkeep;
 use crate::why::explanation::Why;
 use wirelap_events::{
-    Circumstances, Delivery, FanOut, FlowKey, GroupId, Holder, Hop, Leg, MessageId, NetNs, Rested,
-    Rests, Stage, StageTimes, Stretch, Tid, Transport,
+    Circumstances, Delivery, FanOut, FlowKey, FlowRange, GroupId, Holder, Hop, Leg, LegOffCpu,
+    MessageId, NetNs, OffCpu, Stage, StageTimes, Tid, Transport,
 };
 
 const MS: u64 = 1_000_000;
@@ -43,7 +43,7 @@ fn slept(reader: u32, sent: u64, sleep: Sleep) -> Hop {
         woken,
         running: woken,
         left: Some(Nanos(sent)),
-        rest: Rest::Asleep,
+        rest: OffCpuReason::Asleep,
         from_irq: true,
         migrated: false,
         holder: Holder::NOBODY,
@@ -74,11 +74,11 @@ impl Made {
                 .into_iter()
                 .collect(),
             before: Vec::new(),
-            stretch: Stretch::default(),
+            stretch: FlowRange::default(),
             circumstances: self.circumstances,
         };
         let waited = Nanos(self.waited_us * 1_000);
-        let mut reader = Rested { asleep: Nanos(self.asleep_us * 1_000), waited, ..Rested::NONE };
+        let mut reader = OffCpu { asleep: Nanos(self.asleep_us * 1_000), waited, ..OffCpu::NONE };
         reader.hold(&Holder { task: task(self.holder), held: waited, ..Holder::default() });
         Delivery {
             message: MessageId(self.at_ms),
@@ -87,7 +87,7 @@ impl Made {
             payload_len: 64,
             topic: None,
             legs: [leg].into_iter().collect(),
-            rests: [Rests { reader: Some(reader), ..Rests::NONE }].into_iter().collect(),
+            rests: [LegOffCpu { reader: Some(reader), ..LegOffCpu::NONE }].into_iter().collect(),
         }
     }
 }
@@ -225,7 +225,7 @@ fn fanned(position: u32, readers: u32, each_us: u64) -> Delivery {
         times,
         chain: Vec::new(),
         before: Vec::new(),
-        stretch: Stretch::default(),
+        stretch: FlowRange::default(),
         circumstances: Circumstances::default(),
     };
     let begins = Nanos(110_000);
@@ -248,7 +248,7 @@ fn fanned(position: u32, readers: u32, each_us: u64) -> Delivery {
         payload_len: 64,
         topic: None,
         legs: [first, second].into_iter().collect(),
-        rests: [Rests::NONE, Rests::NONE].into_iter().collect(),
+        rests: [LegOffCpu::NONE, LegOffCpu::NONE].into_iter().collect(),
     }
 }
 
@@ -280,7 +280,7 @@ fn the_mean_of_what_messages_lose_is_not_above_the_most() {
             ..Made::default()
         };
         let mut delivery = made.delivery();
-        let rested = Rested { asleep: Nanos(slow * 5 * MS), ..Rested::NONE };
+        let rested = OffCpu { asleep: Nanos(slow * 5 * MS), ..OffCpu::NONE };
         let read = delivery.legs[0].times.get(Stage::Read).unwrap() + Nanos(slow * 5 * MS);
         delivery.legs[0].times.set(Stage::Read, read);
         let woken = read - Nanos(1_000 + made.asleep_us * 1_000);

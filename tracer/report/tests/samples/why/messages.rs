@@ -3,9 +3,9 @@
 use std::net::SocketAddr;
 use wirelap_correlate::WorstMessage;
 use wirelap_events::{
-    Circumstances, Comm, Delivery, FlowKey, GroupId, Holder, Hop, Leg, MessageId, Nagle, Nanos,
-    NetNs, Pid, Rest, Rested, Rests, Stage, StageTimes, Stamp, Stretch, TaskId, Tid, Transport,
-    TxState,
+    Circumstances, Comm, Delivery, FlowKey, FlowRange, GroupId, Holder, Hop, Leg, LegOffCpu,
+    MessageId, Nagle, Nanos, NetNs, OffCpu, OffCpuReason, Pid, Stage, StageTimes, Stamp, TaskId,
+    Tid, Transport, TxState,
 };
 
 fn leg(ports: (u16, u16), ends: (TaskId, TaskId), stages: &[(Stage, u64)]) -> Leg {
@@ -23,7 +23,7 @@ fn leg(ports: (u16, u16), ends: (TaskId, TaskId), stages: &[(Stage, u64)]) -> Le
         times,
         chain: [].into_iter().collect(),
         before: [].into_iter().collect(),
-        stretch: Stretch::default(),
+        stretch: FlowRange::default(),
         circumstances: Circumstances::default(),
     }
 }
@@ -102,18 +102,18 @@ pub fn outrun(number: u64, broker: TaskId, by: TaskId) -> WorstMessage {
         woken: Nanos(1_012_000),
         running: Nanos(9_012_000),
         left: Some(Nanos(500_000)),
-        rest: Rest::Asleep,
+        rest: OffCpuReason::Asleep,
         from_irq: true,
         migrated: false,
         holder: Holder { task: by, comm: Comm::from_name("stress-ng-cpu"), held: Nanos(7_900_000) },
         ..Hop::default()
     });
-    let reader = Rested {
+    let reader = OffCpu {
         asleep: Nanos(0),
         waited: Nanos(600_000),
         preemptions: 3,
         holder: Holder { task: by, comm: Comm::from_name("stress-ng-cpu"), held: Nanos(250_000) },
-        ..Rested::NONE
+        ..OffCpu::NONE
     };
     let mut second = leg((1883, 40_002), (broker, task(71)), &second);
     second.before.push(Hop {
@@ -121,12 +121,13 @@ pub fn outrun(number: u64, broker: TaskId, by: TaskId) -> WorstMessage {
         woken: Nanos(10_000_000),
         running: Nanos(10_010_000),
         left: Some(Nanos(9_030_000)),
-        rest: Rest::Blocked,
+        rest: OffCpuReason::Blocked,
         ..Hop::default()
     });
     let mut worst = message(None, [first, second]);
-    worst.delivery.rests =
-        [Rests { reader: Some(reader), ..Rests::NONE }, Rests::NONE].into_iter().collect();
+    worst.delivery.rests = [LegOffCpu { reader: Some(reader), ..LegOffCpu::NONE }, LegOffCpu::NONE]
+        .into_iter()
+        .collect();
     worst.delivery.message = MessageId(number);
     worst
 }

@@ -10,18 +10,18 @@ use rustc_hash::FxHashMap;
 use std::net::SocketAddr;
 use wirelap_events::NetNs;
 
-/// Servers whose strays are kept after their end.
+/// Servers whose probe connections are kept after their end.
 const SERVERS: usize = 256;
 
 /// Where a server listens.
 type Place = (SocketAddr, NetNs);
 
-/// The bytes of strays that are no longer kept.
+/// The bytes of probe connections that are no longer kept.
 #[derive(Debug, Default)]
-pub struct Strays(FxHashMap<Place, Overhead>);
+pub struct ProbeConnections(FxHashMap<Place, Overhead>);
 
-impl Strays {
-    /// Keeps the bytes of a conversation that is forgotten, if it is a stray.
+impl ProbeConnections {
+    /// Keeps the bytes of a conversation that is forgotten, if it is a probe connection.
     pub fn keep(&mut self, gone: &Conversation) {
         let Some(place) = place_of(gone) else { return };
         if self.0.len() < SERVERS || self.0.contains_key(&place) {
@@ -29,7 +29,7 @@ impl Strays {
         }
     }
 
-    /// Adds the strays, past and present, to the sums of the rows whose server they went to.
+    /// Adds the probe connections, past and present, to the sums of the rows whose server they went to.
     pub fn add_to(&self, rows: &Rows, open: &[&Conversation], sums: &mut [Overhead]) {
         let mut places: FxHashMap<Place, Option<usize>> = FxHashMap::default();
         let mut row_at = |place: Place| {
@@ -50,7 +50,7 @@ impl Strays {
     }
 }
 
-/// Where a stray went; `None` if it carried something, or nobody saw who opened it.
+/// Where a probe connection went; `None` if it carried something, or nobody saw who opened it.
 fn place_of(conversation: &Conversation) -> Option<Place> {
     if conversation.row.is_some() || !conversation.ledger.is_silent() {
         return None;

@@ -2,7 +2,9 @@
 
 use crate::scheduling::Processes;
 use crate::threads::Threads;
-use wirelap_events::{Delivery, Hop, Leg, Nanos, Rested, Rests, Sleep, Stage, TaskId, Transport};
+use wirelap_events::{
+    Delivery, Hop, Leg, LegOffCpu, Nanos, OffCpu, Sleep, Stage, TaskId, Transport,
+};
 
 /// Shorter waits of a sender are not looked into.
 const NOTICED: Nanos = Nanos::from_micros(50);
@@ -23,7 +25,7 @@ impl Schedules<'_> {
         }
         let mut before: Option<&Leg> = None;
         for leg in &delivery.legs {
-            let mut rests = Rests::NONE;
+            let mut rests = LegOffCpu::NONE;
             self.reader(leg, &mut rests);
             self.too_slow(leg, &mut rests);
             if let Some(before) = before
@@ -36,7 +38,7 @@ impl Schedules<'_> {
         }
     }
 
-    fn reader(self, leg: &Leg, rests: &mut Rests) {
+    fn reader(self, leg: &Leg, rests: &mut LegOffCpu) {
         let seen = |until: Stage| leg.times.seen().rfind(|&(stage, _)| stage < until);
         let Some(read) = leg.times.get(Stage::Read) else { return };
         if let (Some(hop), Some(wakeup), Some((_, ready))) =
@@ -53,7 +55,7 @@ impl Schedules<'_> {
     }
 
     /// What those did for whom bytes had to wait in their sender's socket, or to be written.
-    fn too_slow(self, leg: &Leg, rests: &mut Rests) {
+    fn too_slow(self, leg: &Leg, rests: &mut LegOffCpu) {
         let Some(sent) = leg.times.get(Stage::Sent) else { return };
         let did = |task: Option<TaskId>, from: Nanos, to: Nanos| {
             let task = task.filter(|_| to >= from + NOTICED)?;
@@ -63,38 +65,38 @@ impl Schedules<'_> {
         let is_own_pace = leg.circumstances.is_late_write() || leg.flow.transport == Transport::Udp;
         if let Some(send) = leg.times.get(Stage::Send) {
             let task = if is_own_pace { leg.sender } else { leg.reader };
-            rests.writing = did(task, send, sent).unwrap_or(Rested::NONE);
+            rests.writing = did(task, send, sent).unwrap_or(OffCpu::NONE);
         }
         if let Some(unread_until) = leg.circumstances.unread_until {
             let left = leg.times.seen().find(|&(stage, _)| stage > Stage::Sent);
             let until = left.map_or(sent, |(_, left)| left.min(unread_until));
-            rests.unread = did(leg.reader, sent, until).unwrap_or(Rested::NONE);
+            rests.unread = did(leg.reader, sent, until).unwrap_or(OffCpu::NONE);
         }
     }
 
     /// How threads waited for a CPU after their wakeups, within two moments.
-    fn waits(self, hops: &[Hop], from: Nanos, to: Nanos) -> Rested {
+    fn waits(self, hops: &[Hop], from: Nanos, to: Nanos) -> OffCpu {
         let of = |hop: &Hop| {
             let (from, to) = (hop.woken.max(from), hop.running.min(to));
             let seen = if from < to { self.followed(hop.task, from, to) } else { None };
-            Rested { asleep: Nanos(0), locked: Nanos(0), ..seen.unwrap_or_default() }
+            OffCpu { asleep: Nanos(0), locked: Nanos(0), ..seen.unwrap_or_default() }
         };
-        hops.iter().map(of).fold(Rested::NONE, |sum, one| sum + one)
+        hops.iter().map(of).fold(OffCpu::NONE, |sum, one| sum + one)
     }
 
     /// How each of several threads rested from when it ran until it woke the next, within two moments.
-    fn between(self, hops: &[Hop], from: Nanos, to: Nanos) -> Rested {
+    fn between(self, hops: &[Hop], from: Nanos, to: Nanos) -> OffCpu {
         let of = |pair: &[Hop]| {
             let (from, to) = (pair[0].running.max(from), pair[1].woken.min(to));
             let seen =
                 if from + NOTICED <= to { self.followed(pair[0].task, from, to) } else { None };
             seen.unwrap_or_default()
         };
-        hops.windows(2).map(of).fold(Rested::NONE, |sum, one| sum + one)
+        hops.windows(2).map(of).fold(OffCpu::NONE, |sum, one| sum + one)
     }
 
     /// Between the read of the leg before and the send of this one.
-    fn dwell(self, leg: &Leg, Had { read, by }: Had, rests: &mut Rests) {
+    fn dwell(self, leg: &Leg, Had { read, by }: Had, rests: &mut LegOffCpu) {
         let Some(sent) = leg.times.get(Stage::Send) else { return };
         let seen = &leg.circumstances;
         if let (Some((asked, Some(free))), Some(reader)) = (seen.let_on(), leg.reader)
@@ -117,15 +119,15 @@ impl Schedules<'_> {
     }
 
     /// How a thread rested. What it waited for another of its process while that had no quota, it waited for quota.
-    fn followed(self, task: TaskId, from: Nanos, to: Nanos) -> Option<Rested> {
+    fn followed(self, task: TaskId, from: Nanos, to: Nanos) -> Option<OffCpu> {
         let rested = self.threads.rested(task.tid, from, to)?;
         Some(self.without_quota(task, (from, to), rested, rested.locked))
     }
 
     /// `None` where the thread was first followed after `from`. One that was never seen to leave its CPU did not rest.
-    fn rested(self, task: TaskId, from: Nanos, to: Nanos) -> Option<Rested> {
+    fn rested(self, task: TaskId, from: Nanos, to: Nanos) -> Option<OffCpu> {
         match self.followed(task, from, to) {
-            None if !self.threads.is_followed(task.tid) => Some(Rested::NONE),
+            None if !self.threads.is_followed(task.tid) => Some(OffCpu::NONE),
             rested => rested,
         }
     }
@@ -135,9 +137,9 @@ impl Schedules<'_> {
         self,
         task: TaskId,
         (from, to): (Nanos, Nanos),
-        rested: Rested,
+        rested: OffCpu,
         asleep: Nanos,
-    ) -> Rested {
+    ) -> OffCpu {
         if asleep == Nanos(0) {
             return rested;
         }
@@ -147,7 +149,7 @@ impl Schedules<'_> {
             return rested;
         }
         let asleep = rested.asleep - more;
-        Rested {
+        OffCpu {
             asleep,
             locked: (rested.locked - more).min(asleep),
             waited: rested.waited + more,

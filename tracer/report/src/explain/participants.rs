@@ -10,7 +10,7 @@ const WORKLOAD: &str = "wirelap-workloa";
 
 /// The names of those that a message passes.
 #[derive(Clone, Debug)]
-pub struct Cast<'a> {
+pub struct Participants<'a> {
     result: &'a RunResult,
     sender: String,
     receiver: String,
@@ -18,16 +18,16 @@ pub struct Cast<'a> {
     legs: u8,
 }
 
-impl<'a> Cast<'a> {
+impl<'a> Participants<'a> {
     /// From a result's processes.
-    pub fn of(result: &'a RunResult, pacing: Pacing) -> Cast<'a> {
+    pub fn of(result: &'a RunResult, pacing: Pacing) -> Participants<'a> {
         let legs = result.segments.iter().map(|row| row.leg).max().unwrap_or(1).max(1);
         let end = |roles: &[&str], otherwise: &str| match pacing {
             // Pings and answers are taken together: each end is both.
             Pacing::PingPong => otherwise.to_owned(),
             _ => end(&result.processes, roles, otherwise),
         };
-        Cast {
+        Participants {
             result,
             sender: end(&["pub", "publisher"], "the sender"),
             receiver: end(&["sub", "subscriber"], "the receiver"),

@@ -9,12 +9,12 @@ use std::net::ToSocketAddrs;
 use wirelap_contract::{Done, Role};
 use wirelap_correlate::Label;
 use wirelap_events::Pid;
-use wirelap_session::Orders;
+use wirelap_session::Commands;
 use wirelap_session::machine::{self, Meter};
 
 /// A process that takes part.
 #[derive(Clone, Debug)]
-pub struct Part {
+pub struct RoleProcess {
     /// What it does.
     pub role: Role,
     /// Its id.
@@ -28,10 +28,10 @@ pub struct Part {
 }
 
 /// The processes of one middleware. Dropping it stops them.
-pub struct Deployment<'a> {
+pub struct WorkloadProcesses<'a> {
     trial: &'a Trial,
-    orders: Orders,
-    parts: Vec<Part>,
+    commands: Commands,
+    parts: Vec<RoleProcess>,
     /// The processes themselves.
     pub group: ProcessGroup<'a>,
     /// The sender's number in the group, once it is ready.
@@ -40,19 +40,19 @@ pub struct Deployment<'a> {
     pub receiver: Option<usize>,
 }
 
-impl<'a> Deployment<'a> {
+impl<'a> WorkloadProcesses<'a> {
     /// Nobody yet.
     pub fn new(
         trial: &'a Trial,
         installation: &'a Installation,
         signals: &'a wirelap_process::Signals,
-        orders: Orders,
-    ) -> Deployment<'a> {
+        commands: Commands,
+    ) -> WorkloadProcesses<'a> {
         let group = ProcessGroup::new(installation, signals);
-        Deployment { trial, orders, parts: Vec::new(), group, sender: 0, receiver: None }
+        WorkloadProcesses { trial, commands, parts: Vec::new(), group, sender: 0, receiver: None }
     }
 
-    /// Starts all processes and waits until they are ready; senders then wait for [`Deployment::go`].
+    /// Starts all processes and waits until they are ready; senders then wait for [`WorkloadProcesses::go`].
     ///
     /// # Errors
     /// One of them does not get ready, or the user interrupts.
@@ -105,9 +105,13 @@ impl<'a> Deployment<'a> {
     }
 
     /// The processes that got ready, with what they said in the end.
-    pub fn parts(&self) -> Vec<Part> {
+    pub fn parts(&self) -> Vec<RoleProcess> {
         let done = self.group.children().iter().map(|child| child.done.clone());
-        self.parts.iter().zip(done).map(|(part, done)| Part { done, ..part.clone() }).collect()
+        self.parts
+            .iter()
+            .zip(done)
+            .map(|(part, done)| RoleProcess { done, ..part.clone() })
+            .collect()
     }
 
     /// Versions, and settings with the role in front, as the processes told them.
@@ -159,7 +163,7 @@ impl<'a> Deployment<'a> {
             self.label(Vec::new(), vec![Pid(pid)]);
         }
         let (name, meter) = (machine::name(pid), Meter::start(pid));
-        self.parts.push(Part { role, pid, name, meter, done: None });
+        self.parts.push(RoleProcess { role, pid, name, meter, done: None });
         if !matches!(role, Role::Ping | Role::Pub) {
             self.follow(&self.endpoint(number));
         }
@@ -171,7 +175,7 @@ impl<'a> Deployment<'a> {
         let address = address.rsplit_once('/').map_or(address, |(_, rest)| rest);
         let known = address.to_socket_addrs().ok().and_then(|mut addresses| addresses.next());
         if let Some(port) = known.map(|address| address.port()).filter(|&port| port != 0) {
-            self.orders.follow_port(port);
+            self.commands.follow_port(port);
             self.label(vec![port], Vec::new());
         }
     }
@@ -179,7 +183,7 @@ impl<'a> Deployment<'a> {
     fn label(&self, ports: Vec<u16>, pids: Vec<Pid>) {
         let broker = self.trial.broker.as_ref().map(|broker| broker.name().to_owned());
         let name = self.trial.name().to_owned();
-        self.orders.label(Label { name, broker, ports, pids });
+        self.commands.label(Label { name, broker, ports, pids });
     }
 }
 
