@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 use std::path::Path;
 use std::time::{Duration, Instant};
 use wirelap_events::{
-    Body, Comm, Cpu, Event, Lost, Packet, PacketHook, Pid, Probe, Send, SendKind, Wake,
+    Body, Comm, Cpu, Event, Lost, Packet, PacketHook, Pid, Probe, SendCall, SendKind, Wake,
 };
 
 /// How often the ring is looked at while it is empty. The probes do not wake the reader: a wakeup
@@ -429,7 +429,7 @@ impl Needs {
     fn add(&mut self, event: &Event<'_>) {
         match event.body {
             Body::Packet(Packet { hook: PacketHook::Xmit, queued: None, .. }) => self.qdisc = true,
-            Body::Send(Send { kind: SendKind::Datagram { entered: None, .. }, .. }) => {
+            Body::Send(SendCall { kind: SendKind::Datagram { entered: None, .. }, .. }) => {
                 self.datagram = true;
             }
             _ => {}

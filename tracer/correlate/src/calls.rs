@@ -6,8 +6,8 @@ use crate::marks::Sending;
 use crate::sockets::Call;
 use wirelap_events::Saturate;
 use wirelap_events::{
-    ByteRange, FlowKey, Nanos, Offset, Origin, PacketHook, Probe, Read, ReadKind, Ready, ReadyKind,
-    Send, SendKind, Socket, SocketId, Transport, TxState,
+    ByteRange, FlowKey, Nanos, Offset, Origin, PacketHook, Probe, ReadCall, ReadKind, Ready,
+    ReadyKind, SendCall, SendKind, Socket, SocketId, Transport, TxState,
 };
 use wirelap_protocols::{Protocol, Side};
 
@@ -99,7 +99,7 @@ impl Correlator {
         entry?.tx
     }
 
-    pub(crate) fn send(&mut self, at: Nanos, send: &Send) {
+    pub(crate) fn send(&mut self, at: Nanos, send: &SendCall) {
         self.sockets.used_by(send.socket, send.task);
         match send.kind {
             SendKind::Stream { start, len, state } => {
@@ -145,7 +145,7 @@ impl Correlator {
         }
     }
 
-    fn datagram_sent(&mut self, at: Nanos, send: &Send, entered: Option<Nanos>) {
+    fn datagram_sent(&mut self, at: Nanos, send: &SendCall, entered: Option<Nanos>) {
         let Some(entry) = self.sockets.get_mut(send.socket) else {
             self.totals.unknown_sockets.grow(1);
             return;
@@ -211,7 +211,7 @@ impl Correlator {
         }
     }
 
-    pub(crate) fn read(&mut self, at: Nanos, read: &Read) {
+    pub(crate) fn read(&mut self, at: Nanos, read: &ReadCall) {
         self.sockets.used_by(read.socket, read.task);
         match read.kind {
             ReadKind::Stream { end, len } => {

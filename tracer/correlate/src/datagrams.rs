@@ -10,7 +10,7 @@ use crate::join::{Carrier, Taker};
 use crate::marks::Use;
 use crate::sockets::{Coverage, Datagrams, Puzzle};
 use crate::threads::Chain;
-use wirelap_events::{Nanos, Packet, PacketId, Pid, Probe, Read, ReadKind, SocketId, TaskId};
+use wirelap_events::{Nanos, Packet, PacketId, Pid, Probe, ReadCall, ReadKind, SocketId, TaskId};
 use wirelap_events::{Saturate, Total};
 
 /// Uses of one packet's memory that are looked through, the newest first.
@@ -65,7 +65,7 @@ impl Correlator {
         }
     }
 
-    pub(crate) fn datagram_read(&mut self, at: Nanos, read: &Read) {
+    pub(crate) fn datagram_read(&mut self, at: Nanos, read: &ReadCall) {
         let ReadKind::Datagram { packet, seen, flow, len } = read.kind else { return };
         let found = match (packet, seen) {
             (Some(packet), Some(seen)) => {
@@ -303,7 +303,7 @@ impl Correlator {
     ///
     /// A call lets go of a packet before it ends: its memory may be another's by then, sent already, and ready. Only where
     /// reads or what came before them were not reported is a packet in the same memory the one that was read.
-    fn datagram_of(&mut self, read: &Read) -> Option<(Way, u64)> {
+    fn datagram_of(&mut self, read: &ReadCall) -> Option<(Way, u64)> {
         let ReadKind::Datagram { packet, flow, .. } = read.kind else { return None };
         let flows = &self.flows;
         let fits = |&(way, number): &(Way, u64)| {

@@ -6,8 +6,8 @@ use crate::marks::UdpMarks;
 use crate::sockets::Outgoing;
 use wirelap_events::Saturate;
 use wirelap_events::{
-    ByteRange, Drop, DropCause, FlowRange, Nanos, Packet, PacketHook, Portion, Retransmit, Room,
-    SocketId, TcpFields, Transport, tcp_flags,
+    ByteRange, DropCause, DroppedPacket, FlowRange, Nanos, Packet, PacketHook, Portion, Retransmit,
+    Room, SocketId, TcpFields, Transport, tcp_flags,
 };
 
 /// What a conversation that was given up sends after this long is looked at again.
@@ -164,7 +164,7 @@ impl Correlator {
 
     /// A packet was thrown away. That a datagram's message is lost is recognised by its never being read. What TCP
     /// sends is never lost: it comes again.
-    pub(crate) fn dropped(&mut self, at: Nanos, drop: &Drop) {
+    pub(crate) fn dropped(&mut self, at: Nanos, drop: &DroppedPacket) {
         let Some(way) = self.flows.find(drop.flow) else { return };
         let is_lost = match (drop.flow.transport, &drop.tcp) {
             (Transport::Udp, _) => drop.len > 0,
@@ -182,7 +182,13 @@ impl Correlator {
     }
 
     /// TCP's bytes, or an acknowledgement, were thrown away. Returns whether bytes were lost with it.
-    fn segment_dropped(&mut self, at: Nanos, way: Way, drop: &Drop, tcp: &TcpFields) -> bool {
+    fn segment_dropped(
+        &mut self,
+        at: Nanos,
+        way: Way,
+        drop: &DroppedPacket,
+        tcp: &TcpFields,
+    ) -> bool {
         if tcp.flags & (tcp_flags::SYN | tcp_flags::RST) != 0 {
             return false;
         }

@@ -33,9 +33,9 @@ pub use delivery::{
     OffCpu, Room, Span, TopicId,
 };
 pub use event::{
-    Body, CGROUP_NAME, Comm, Doing, Drop, DropCause, Event, Holder, Lost, Nagle, OTHERS,
-    OffCpuReason, Origin, Packet, PacketHook, PacketId, Portion, Probe, Quota, Read, ReadKind,
-    Ready, ReadyKind, Recovery, Retransmit, Send, SendKind, Sleep, Socket, TaskId, TcpFields,
+    Body, CGROUP_NAME, Comm, Doing, DropCause, DroppedPacket, Event, Holder, Lost, Nagle, OTHERS,
+    OffCpuReason, Origin, Packet, PacketHook, PacketId, Portion, Probe, Quota, ReadCall, ReadKind,
+    Ready, ReadyKind, Recovery, Retransmit, SendCall, SendKind, Sleep, Socket, TaskId, TcpFields,
     ThreadState, TxState, Wake, tcp_flags,
 };
 pub use frame::{Ask, Class, Data, Frame, GlobalKey, Permit};

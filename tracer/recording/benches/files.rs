@@ -9,8 +9,8 @@ use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_m
 use std::hint::black_box;
 use wirelap_events::{
     Body, Cpu, Event, FlowKey, IfIndex, Nanos, NetNs, Packet, PacketHook, PacketId, Pid, Portion,
-    Read, ReadKind, Ready, ReadyKind, Send, SendKind, Seq, SocketId, TaskId, TcpFields, Tid,
-    Transport, TxState, Wake, tcp_flags,
+    ReadCall, ReadKind, Ready, ReadyKind, SendCall, SendKind, Seq, SocketId, TaskId, TcpFields,
+    Tid, Transport, TxState, Wake, tcp_flags,
 };
 use wirelap_recording::{Encoder, Recording, Section, Settings};
 
@@ -52,12 +52,12 @@ fn message(number: u32) -> [Event<'static>; 6] {
     let woken = Nanos(u64::from(number) * 50_000 + 6_000);
     let wake = Wake { task: reader, woken, from_irq: true, ..Wake::default() };
     let bodies = [
-        Body::Send(Send { socket: one, task: sender, kind: sent }),
+        Body::Send(SendCall { socket: one, task: sender, kind: sent }),
         Body::Packet(packet),
         Body::Packet(received),
         Body::Ready(Ready { socket: two, kind: ReadyKind::Stream(end) }),
         Body::Wake(wake),
-        Body::Read(Read { socket: two, task: reader, kind: ReadKind::Stream { end, len: 64 } }),
+        Body::Read(ReadCall { socket: two, task: reader, kind: ReadKind::Stream { end, len: 64 } }),
     ];
     let mut at = Nanos(u64::from(number) * 50_000);
     bodies.map(|body| {

@@ -18,10 +18,10 @@ mod sched;
 
 use std::net::{IpAddr, SocketAddr};
 use wirelap_events::{
-    CgroupId, Comm, Cpu, Doing, Drop, DropCause, FlowKey, Holder, IfIndex, Lost, Nagle, Nanos,
-    NetNs, OffCpuReason, Origin, PacketHook, PacketId, Pid, Portion, Probe, Read, ReadKind, Ready,
-    ReadyKind, Recovery, Retransmit, Send, SendKind, Seq, Sleep, Socket, SocketId, TaskId,
-    TcpFields, ThreadState, Tid, Transport, TxState,
+    CgroupId, Comm, Cpu, Doing, DropCause, DroppedPacket, FlowKey, Holder, IfIndex, Lost, Nagle,
+    Nanos, NetNs, OffCpuReason, Origin, PacketHook, PacketId, Pid, Portion, Probe, ReadCall,
+    ReadKind, Ready, ReadyKind, Recovery, Retransmit, SendCall, SendKind, Seq, Sleep, Socket,
+    SocketId, TaskId, TcpFields, ThreadState, Tid, Transport, TxState,
 };
 
 /// Bytes that are read from the front.
@@ -190,8 +190,8 @@ macro_rules! variants {
 fields! {
     TaskId { pid, tid }
     Socket { id, netns, transport, local, remote, task, comm, origin, tx_next, rx_next }
-    Send { socket, task, kind }
-    Read { socket, task, kind }
+    SendCall { socket, task, kind }
+    ReadCall { socket, task, kind }
     Ready { socket, kind }
     TcpFields { seq, ack, flags, window }
     Holder { task, comm, held }
@@ -308,9 +308,9 @@ impl Wire for ReadyKind {
     }
 }
 
-impl Wire for Drop {
+impl Wire for DroppedPacket {
     fn put(&self, out: &mut Vec<u8>) {
-        let Drop { flow, cause, reason, len, outward, queued, tcp } = self;
+        let DroppedPacket { flow, cause, reason, len, outward, queued, tcp } = self;
         flow.put(out);
         cause.put(out);
         reason.put(out);
@@ -320,8 +320,8 @@ impl Wire for Drop {
         tcp.put(out);
     }
 
-    fn take(from: &mut Bytes<'_>) -> Option<Drop> {
-        Some(Drop {
+    fn take(from: &mut Bytes<'_>) -> Option<DroppedPacket> {
+        Some(DroppedPacket {
             flow: Wire::take(from)?,
             cause: Wire::take(from)?,
             reason: Wire::take(from)?,

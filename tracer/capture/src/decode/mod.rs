@@ -11,9 +11,9 @@ pub use malformed::Malformed;
 use record::Record;
 use wirelap_ebpf::layout::{self as l, wl_flow, wl_head};
 use wirelap_events::{
-    Body, Comm, Cpu, Drop, DropCause, Event, IfIndex, Nagle, Nanos, Origin, Packet, PacketHook,
-    PacketId, Portion, Probe, Read, ReadKind, Ready, ReadyKind, Recovery, Retransmit, Send,
-    SendKind, Seq, Socket, TcpFields, Transport, TxState,
+    Body, Comm, Cpu, DropCause, DroppedPacket, Event, IfIndex, Nagle, Nanos, Origin, Packet,
+    PacketHook, PacketId, Portion, Probe, ReadCall, ReadKind, Ready, ReadyKind, Recovery,
+    Retransmit, SendCall, SendKind, Seq, Socket, TcpFields, Transport, TxState,
 };
 
 /// Reads one record.
@@ -123,7 +123,7 @@ fn socket(r: Record<'_>) -> Result<Socket, Malformed> {
     })
 }
 
-fn send(r: Record<'_>) -> Result<Send, Malformed> {
+fn send(r: Record<'_>) -> Result<SendCall, Malformed> {
     use l::wl_send as f;
     let len = r.u32(f::LEN);
     let kind = if u32::from(r.kind()) == l::WL_SEND_STREAM {
@@ -131,7 +131,7 @@ fn send(r: Record<'_>) -> Result<Send, Malformed> {
     } else {
         SendKind::Datagram { len, entered: r.time(f::ENTERED) }
     };
-    Ok(Send { socket: r.socket(f::COOKIE), task: r.task(f::TASK), kind })
+    Ok(SendCall { socket: r.socket(f::COOKIE), task: r.task(f::TASK), kind })
 }
 
 /// `struct wl_tx`.
@@ -155,7 +155,7 @@ fn tx_state(r: Record<'_>, at: usize) -> Result<TxState, Malformed> {
     })
 }
 
-fn read(r: Record<'_>) -> Read {
+fn read(r: Record<'_>) -> ReadCall {
     use l::wl_read as f;
     let len = r.u32(f::LEN);
     let kind = if u32::from(r.kind()) == l::WL_READ_STREAM {
@@ -164,7 +164,7 @@ fn read(r: Record<'_>) -> Read {
         let (packet, seen) = (r.packet_id(f::PACKET), r.time(f::SEEN));
         ReadKind::Datagram { packet, seen, flow: None, len }
     };
-    Read { socket: r.socket(f::COOKIE), task: r.task(f::TASK), kind }
+    ReadCall { socket: r.socket(f::COOKIE), task: r.task(f::TASK), kind }
 }
 
 fn ready(r: Record<'_>) -> Ready {
@@ -246,7 +246,7 @@ fn retransmit(r: Record<'_>) -> Retransmit {
     }
 }
 
-fn drop(r: Record<'_>) -> Result<Drop, Malformed> {
+fn drop(r: Record<'_>) -> Result<DroppedPacket, Malformed> {
     use l::wl_drop as f;
     let cause = match r.u32(f::CAUSE) {
         l::WL_CAUSE_OTHER => DropCause::Other,
@@ -258,7 +258,7 @@ fn drop(r: Record<'_>) -> Result<Drop, Malformed> {
         value => return Err(r.impossible("cause", value)),
     };
     let flow = r.flow(f::FLOW)?;
-    Ok(Drop {
+    Ok(DroppedPacket {
         cause,
         flow: flow.key(),
         reason: r.u32(f::REASON),

@@ -11,7 +11,7 @@ use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 use wirelap_capture::Capture;
-use wirelap_events::{Drop, DropCause, PacketHook};
+use wirelap_events::{DropCause, DroppedPacket, PacketHook};
 
 /// `SO_MEMINFO` (`include/uapi/linux/sock_diag.h`): the ninth number counts packets thrown away.
 fn dropped_by(socket: &UdpSocket) -> usize {
@@ -119,7 +119,7 @@ fn a_packet_filter(hook: &'static str, outward: bool) {
         );
         assert!(Command::new("nft").arg(rules).status().unwrap().success());
         client.write_all(&[7; 100]).unwrap();
-        let is_of_bytes = |drop: &Drop| drop.len > 0;
+        let is_of_bytes = |drop: &DroppedPacket| drop.len > 0;
         let came = |seen: &Seen| seen.drops(to).iter().any(is_of_bytes);
         seen.collect(&mut capture, "the drop", came);
         let drop = seen.drops(to).into_iter().find(is_of_bytes).unwrap();

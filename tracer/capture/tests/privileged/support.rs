@@ -9,8 +9,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 use wirelap_capture::{Capture, Config, MAX_BATCH};
 use wirelap_events::{
-    Body, Drop, Event, Nanos, NetNs, Packet, PacketHook, PacketId, Pid, Probe, Read, ReadKind,
-    Ready, Send, SendKind, Seq, Socket, SocketId, Wake,
+    Body, DroppedPacket, Event, Nanos, NetNs, Packet, PacketHook, PacketId, Pid, Probe, ReadCall,
+    ReadKind, Ready, SendCall, SendKind, Seq, Socket, SocketId, Wake,
 };
 
 pub const V4: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
@@ -173,20 +173,20 @@ impl Seen {
             Body::Socket(socket) => socket.netns == self.netns,
             Body::Packet(packet) => packet.netns == self.netns,
             Body::Closed(id)
-            | Body::Send(Send { socket: id, .. })
-            | Body::Read(Read { socket: id, .. })
+            | Body::Send(SendCall { socket: id, .. })
+            | Body::Read(ReadCall { socket: id, .. })
             | Body::Ready(Ready { socket: id, .. }) => self.sockets.contains_key(id),
             Body::Wake(wake) => self.processes.contains(&wake.task.pid),
             _ => true,
         }
     }
 
-    pub fn sends(&self, of: SocketId) -> Vec<Send> {
+    pub fn sends(&self, of: SocketId) -> Vec<SendCall> {
         let send = |body| if let Body::Send(send) = body { Some(send) } else { None };
         self.bodies(send).filter(|send| send.socket == of).collect()
     }
 
-    pub fn sends_at(&self, port: u16) -> Vec<Send> {
+    pub fn sends_at(&self, port: u16) -> Vec<SendCall> {
         let id = self.sockets.values().find(|socket| socket.local.port() == port).map(|s| s.id);
         id.map(|id| self.sends(id)).unwrap_or_default()
     }
@@ -196,7 +196,7 @@ impl Seen {
         self.events.clear();
     }
 
-    pub fn reads(&self, of: SocketId) -> Vec<Read> {
+    pub fn reads(&self, of: SocketId) -> Vec<ReadCall> {
         let read = |body| if let Body::Read(read) = body { Some(read) } else { None };
         self.bodies(read).filter(|read| read.socket == of).collect()
     }
@@ -216,7 +216,7 @@ impl Seen {
     }
 
     /// Packets thrown away on their way to this port.
-    pub fn drops(&self, to: u16) -> Vec<Drop> {
+    pub fn drops(&self, to: u16) -> Vec<DroppedPacket> {
         let drop = |body| if let Body::Drop(drop) = body { Some(drop) } else { None };
         self.bodies(drop).filter(|drop| drop.flow.dst.port() == to).collect()
     }
@@ -232,7 +232,7 @@ impl Seen {
     /// those that left, `None` where it is not known.
     pub fn datagrams_read(&self, socket: SocketId) -> Vec<(u32, Option<usize>)> {
         let departures = self.departures();
-        let took = |read: Read| match read.kind {
+        let took = |read: ReadCall| match read.kind {
             ReadKind::Datagram { packet, seen, .. } => departures.in_memory(packet?, seen?),
             ReadKind::Stream { .. } => panic!("{read:?}"),
         };
@@ -298,7 +298,7 @@ impl Seen {
 }
 
 /// Start and length of a stream's send.
-pub fn sent(send: &Send) -> (Seq, u32) {
+pub fn sent(send: &SendCall) -> (Seq, u32) {
     match send.kind {
         SendKind::Stream { start, len, .. } => (start, len),
         SendKind::Datagram { .. } => panic!("{send:?} is no stream's"),
@@ -306,7 +306,7 @@ pub fn sent(send: &Send) -> (Seq, u32) {
 }
 
 /// Start and length of a stream's read.
-pub fn taken(read: &Read) -> (Seq, u32) {
+pub fn taken(read: &ReadCall) -> (Seq, u32) {
     match read.kind {
         ReadKind::Stream { end, len } => (Seq(end.0.wrapping_sub(len)), len),
         ReadKind::Datagram { .. } => panic!("{read:?} is no stream's"),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use wirelap_events::{
     Body, Comm, Event, FlowKey, Nanos, NetNs, Origin, PacketHook, Pid, ReadKind, Ready, ReadyKind,
-    Send, SendKind, Socket, SocketId, TaskId, Tid, Transport, Wake,
+    SendCall, SendKind, Socket, SocketId, TaskId, Tid, Transport, Wake,
 };
 use wirelap_recording::{Encoder, Note, Recording, Section, Settings};
 
@@ -59,7 +59,10 @@ pub fn recorded(capture: &Path, host: [u8; 4], serves: bool, payload: bool) -> V
             packet.socket = Some(id);
             let kind = SendKind::Stream { start: tcp.seq, len, state: None };
             if len > 0 {
-                encoder.event(&at(Body::Send(Send { socket: id, task, kind }), event.at - WRITTEN));
+                encoder.event(&at(
+                    Body::Send(SendCall { socket: id, task, kind }),
+                    event.at - WRITTEN,
+                ));
             }
         }
         encoder.event(&at(Body::Packet(packet), event.at));
@@ -71,7 +74,8 @@ pub fn recorded(capture: &Path, host: [u8; 4], serves: bool, payload: bool) -> V
             let wake = Wake { task, woken, from_irq: true, left: None, ..Wake::default() };
             encoder.event(&at(Body::Wake(wake), running));
             let kind = ReadKind::Stream { end, len };
-            encoder.event(&at(Body::Read(wirelap_events::Read { socket: id, task, kind }), read));
+            encoder
+                .event(&at(Body::Read(wirelap_events::ReadCall { socket: id, task, kind }), read));
         }
     }
     encoder.complete();

@@ -4,8 +4,8 @@ use crate::mqtt::{plain, stamp};
 use crate::world::{Played, STEP, Way, World, process};
 use wirelap_correlate::{Severity, VerdictKind};
 use wirelap_events::{
-    Body, Delivery, Drop, DropCause, Nanos, PacketHook, Recovery, Retransmit, Segment, Seq, Stage,
-    TcpFields, tcp_flags,
+    Body, Delivery, DropCause, DroppedPacket, Nanos, PacketHook, Recovery, Retransmit, Segment,
+    Seq, Stage, TcpFields, tcp_flags,
 };
 
 const TIMEOUT: u64 = 200_000_000;
@@ -25,8 +25,15 @@ fn thrown_away(
     outward: bool,
 ) -> Nanos {
     let tcp = TcpFields { seq: at.0, ack: Seq(0), flags: 0, window: 0 };
-    let drop =
-        Drop { flow: way.key, cause, reason: 12, len: at.1, outward, queued: None, tcp: Some(tcp) };
+    let drop = DroppedPacket {
+        flow: way.key,
+        cause,
+        reason: 12,
+        len: at.1,
+        outward,
+        queued: None,
+        tcp: Some(tcp),
+    };
     world.tell(Body::Drop(drop), &[])
 }
 

@@ -3,7 +3,7 @@
 use crate::udp::{ALL, End, datagram, end, flow};
 use crate::world::{Played, World, process};
 use wirelap_correlate::{Config, VerdictKind};
-use wirelap_events::{Body, Drop, DropCause, FlowKey, Lost, Nanos, Probe, Stage};
+use wirelap_events::{Body, DropCause, DroppedPacket, FlowKey, Lost, Nanos, Probe, Stage};
 
 const PREFIX: [u8; 12] = [1, 0x10, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11];
 const WRITER: u32 = 0x0000_0b02;
@@ -85,7 +85,7 @@ impl Net {
     }
 
     fn dropped(&mut self, way: FlowKey) {
-        let drop = Drop {
+        let drop = DroppedPacket {
             flow: way,
             cause: DropCause::SocketBuffer,
             reason: 6,

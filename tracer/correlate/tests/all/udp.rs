@@ -7,8 +7,8 @@ use crate::world::{
 use wirelap_correlate::{Config, Label};
 use wirelap_events::{
     Body, Cpu, Event, FlowKey, IfIndex, Lost, Nanos, NetNs, Origin, Packet, PacketHook, PacketId,
-    Pid, Portion, Probe, Read, ReadKind, Ready, ReadyKind, Send, SendKind, Socket, SocketId, Stage,
-    Stamp, TaskId, Tid, Transport, Wake,
+    Pid, Portion, Probe, ReadCall, ReadKind, Ready, ReadyKind, SendCall, SendKind, Socket,
+    SocketId, Stage, Stamp, TaskId, Tid, Transport, Wake,
 };
 
 /// A UDP socket and its owner.
@@ -108,11 +108,11 @@ pub fn datagram(
         world.tell(Body::Ready(Ready { socket: end.id, kind }), &[]);
     }
     let kind = SendKind::Datagram { len, entered: tells.entry.then_some(entered) };
-    world.tell(Body::Send(Send { socket: from.id, task: from.owner.task, kind }), &[]);
+    world.tell(Body::Send(SendCall { socket: from.id, task: from.owner.task, kind }), &[]);
     let reads = to.iter().map(|end| {
         let key = name.filter(|_| !tells.seen).map(|_| flow);
         let kind = ReadKind::Datagram { packet: name, seen, flow: key, len };
-        world.tell(Body::Read(Read { socket: end.id, task: end.owner.task, kind }), &[])
+        world.tell(Body::Read(ReadCall { socket: end.id, task: end.owner.task, kind }), &[])
     });
     (entered, reads.collect())
 }
@@ -171,7 +171,7 @@ fn take_reads(world: &mut World, count: usize) -> Vec<WorkloadCounts> {
 /// A read of `b` of which nothing is known.
 fn unnamed_read(world: &mut World, b: End, len: u32) -> Nanos {
     let kind = ReadKind::Datagram { packet: None, seen: None, flow: None, len };
-    world.tell(Body::Read(Read { socket: b.id, task: b.owner.task, kind }), &[])
+    world.tell(Body::Read(ReadCall { socket: b.id, task: b.owner.task, kind }), &[])
 }
 
 /// Reads by the number of their message.
@@ -255,7 +255,7 @@ fn what_was_read_is_known_from_when_the_queue_was_empty() {
         take_reads(&mut world, 1);
         let seen = Some(Nanos(world.now));
         let kind = ReadKind::Datagram { packet: None, seen, flow: None, len: 64 };
-        world.tell(Body::Read(Read { socket: b.id, task: b.owner.task, kind }), &[]);
+        world.tell(Body::Read(ReadCall { socket: b.id, task: b.owner.task, kind }), &[]);
     }
     // Two are there at once, and the first is read.
     for n in 10..12 {
@@ -291,7 +291,7 @@ fn who_empties_a_queue_alone_reads_in_order() {
                 let tid = Tid(b.owner.task.tid.0 + (read + burst) % threads);
                 let task = TaskId { tid, ..b.owner.task };
                 let kind = ReadKind::Datagram { packet: None, seen, flow: None, len: 64 };
-                world.tell(Body::Read(Read { socket: b.id, task, kind }), &[]);
+                world.tell(Body::Read(ReadCall { socket: b.id, task, kind }), &[]);
             }
         }
         let played = world.play();
@@ -365,7 +365,7 @@ fn what_left_before_a_pause_is_not_what_was_read_after_it() {
     world.tell(Body::Window(true), &[]);
     world.now += STEP;
     read.event.at = Nanos(world.now);
-    let Body::Read(Read { kind: ReadKind::Datagram { seen, .. }, .. }) = &mut read.event.body
+    let Body::Read(ReadCall { kind: ReadKind::Datagram { seen, .. }, .. }) = &mut read.event.body
     else {
         unreachable!()
     };
@@ -657,14 +657,14 @@ fn a_datagram_whose_addresses_are_translated_is_one_datagram() {
         let kind = ReadyKind::Datagram { packet: Some(PacketId(id)), seen: None };
         world.tell(Body::Ready(Ready { socket: b.id, kind }), &[]);
         let kind = SendKind::Datagram { len: 64, entered: Some(entered) };
-        world.tell(Body::Send(Send { socket: a.id, task: a.owner.task, kind }), &[]);
+        world.tell(Body::Send(SendCall { socket: a.id, task: a.owner.task, kind }), &[]);
         let kind = ReadKind::Datagram {
             packet: Some(PacketId(id)),
             seen: None,
             flow: Some(after),
             len: 64,
         };
-        world.tell(Body::Read(Read { socket: b.id, task: b.owner.task, kind }), &[]);
+        world.tell(Body::Read(ReadCall { socket: b.id, task: b.owner.task, kind }), &[]);
     }
     let played = world.play();
     assert_eq!(played.snapshot.groups.len(), 1);

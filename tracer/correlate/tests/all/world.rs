@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use wirelap_correlate::{Config, Correlator, Group, Overhead, Part, Snapshot};
 use wirelap_events::{
     Body, Comm, Cpu, Delivery, Event, FlowKey, IfIndex, Nanos, NetNs, Origin, Packet, PacketHook,
-    PacketId, Pid, Portion, Read, ReadKind, Ready, ReadyKind, Send, SendKind, Seq, Socket,
+    PacketId, Pid, Portion, ReadCall, ReadKind, Ready, ReadyKind, SendCall, SendKind, Seq, Socket,
     SocketId, Stage, TaskId, TcpFields, Tid, Transport, Wake, tcp_flags,
 };
 
@@ -191,7 +191,7 @@ impl World {
 
     pub fn send(&mut self, way: &Way, start: Seq, len: u32) -> Nanos {
         let kind = SendKind::Stream { start, len, state: None };
-        self.tell(Body::Send(Send { socket: way.from.0, task: way.from.1.task, kind }), &[])
+        self.tell(Body::Send(SendCall { socket: way.from.0, task: way.from.1.task, kind }), &[])
     }
 
     pub fn tcp_packet(
@@ -257,7 +257,7 @@ impl World {
 
     pub fn read(&mut self, way: &Way, end: Seq, len: u32) -> Nanos {
         let kind = ReadKind::Stream { end, len };
-        self.tell(Body::Read(Read { socket: way.to.0, task: way.to.1.task, kind }), &[])
+        self.tell(Body::Read(ReadCall { socket: way.to.0, task: way.to.1.task, kind }), &[])
     }
 
     /// Sends `bytes` in one call and one packet to a sleeping reader. Returns when it was sent and read:

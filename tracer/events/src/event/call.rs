@@ -5,7 +5,7 @@ use crate::{FlowKey, Nanos, Seq, SocketId};
 
 /// A thread sends on a socket. `at` is the entry into the kernel for TCP, the exit for UDP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Send {
+pub struct SendCall {
     /// The socket.
     pub socket: SocketId,
     /// The sending thread.
@@ -76,7 +76,7 @@ pub enum Nagle {
 
 /// A thread has read from a socket. `at` is the exit of the receive call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Read {
+pub struct ReadCall {
     /// The socket.
     pub socket: SocketId,
     /// The reading thread.

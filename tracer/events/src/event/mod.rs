@@ -9,10 +9,10 @@ mod quota;
 mod socket;
 mod task;
 
-pub use call::{Nagle, Read, ReadKind, Ready, ReadyKind, Send, SendKind, TxState};
+pub use call::{Nagle, ReadCall, ReadKind, Ready, ReadyKind, SendCall, SendKind, TxState};
 pub use packet::{
-    Drop, DropCause, Packet, PacketHook, PacketId, Portion, Recovery, Retransmit, TcpFields,
-    tcp_flags,
+    DropCause, DroppedPacket, Packet, PacketHook, PacketId, Portion, Recovery, Retransmit,
+    TcpFields, tcp_flags,
 };
 pub use probe::{Lost, Probe};
 pub use quota::{CGROUP_NAME, Quota};
@@ -44,9 +44,9 @@ pub enum Body<'a> {
     /// A socket was closed; its id is never used again.
     Closed(SocketId),
     /// A thread sends on a socket.
-    Send(Send),
+    Send(SendCall),
     /// A thread has read from a socket.
-    Read(Read),
+    Read(ReadCall),
     /// A socket has new data for its reader.
     Ready(Ready),
     /// A packet passed a hook.
@@ -58,7 +58,7 @@ pub enum Body<'a> {
     /// TCP sends a segment again.
     Retransmit(Retransmit),
     /// A packet was thrown away.
-    Drop(Drop),
+    Drop(DroppedPacket),
     /// A cgroup's CPU quota was used up, and one of its threads runs again. `at` is the switch to it.
     Quota(Quota),
     /// A probe had to throw events away.

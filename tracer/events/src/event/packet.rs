@@ -167,7 +167,7 @@ impl Recovery {
 
 /// A packet was thrown away (`kfree_skb`). `at` is when.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Drop {
+pub struct DroppedPacket {
     /// Its flow.
     pub flow: FlowKey,
     /// What it was for.

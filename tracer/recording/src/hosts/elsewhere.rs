@@ -1,9 +1,9 @@
 //! What another host saw, as the first one would tell it: by its clock, and with numbers that none of its own has.
 
 use wirelap_events::{
-    Body, CgroupId, Cpu, Drop, Event, FlowKey, Holder, Lost, Nanos, NetNs, Packet, PacketId, Quota,
-    Read, ReadKind, Ready, ReadyKind, Retransmit, Send, SendKind, Socket, SocketId, TaskId,
-    ThreadState, Wake,
+    Body, CgroupId, Cpu, DroppedPacket, Event, FlowKey, Holder, Lost, Nanos, NetNs, Packet,
+    PacketId, Quota, ReadCall, ReadKind, Ready, ReadyKind, Retransmit, SendCall, SendKind, Socket,
+    SocketId, TaskId, ThreadState, Wake,
 };
 
 /// What makes numbers of one host others than those of another, beside its number in the highest bits.
@@ -31,14 +31,19 @@ pub fn retime(event: &mut Event<'_>, clock: impl Fn(Nanos) -> Nanos) {
     event.at = clock(seen);
     let optional = |at: &mut Option<Nanos>| *at = at.map(&clock);
     match &mut event.body {
-        Body::Send(Send { kind: SendKind::Datagram { entered, len: _ }, .. }) => optional(entered),
-        Body::Read(Read {
-            kind: ReadKind::Datagram { seen, packet: _, flow: _, len: _ }, ..
+        Body::Send(SendCall { kind: SendKind::Datagram { entered, len: _ }, .. }) => {
+            optional(entered);
+        }
+        Body::Read(ReadCall {
+            kind: ReadKind::Datagram { seen, packet: _, flow: _, len: _ },
+            ..
         })
         | Body::Ready(Ready { kind: ReadyKind::Datagram { seen, packet: _ }, .. }) => {
             optional(seen);
         }
-        Body::Packet(Packet { queued, .. }) | Body::Drop(Drop { queued, .. }) => optional(queued),
+        Body::Packet(Packet { queued, .. }) | Body::Drop(DroppedPacket { queued, .. }) => {
+            optional(queued);
+        }
         Body::Wake(Wake {
             left,
             woken,
@@ -57,10 +62,10 @@ pub fn retime(event: &mut Event<'_>, clock: impl Fn(Nanos) -> Nanos) {
             optional(left);
             *woken = clock(*woken);
         }
-        Body::Send(Send { kind: SendKind::Stream { start: _, len: _, state: _ }, .. })
+        Body::Send(SendCall { kind: SendKind::Stream { start: _, len: _, state: _ }, .. })
         | Body::Socket(_)
         | Body::Closed(_)
-        | Body::Read(Read { kind: ReadKind::Stream { end: _, len: _ }, .. })
+        | Body::Read(ReadCall { kind: ReadKind::Stream { end: _, len: _ }, .. })
         | Body::Ready(Ready { kind: ReadyKind::Stream(_), .. })
         | Body::Retransmit(_)
         | Body::Quota(_)
@@ -120,11 +125,11 @@ impl Renumbering {
             | Body::Retransmit(Retransmit { socket: id, start: _, len: _, recovery: _ }) => {
                 self.socket(id);
             }
-            Body::Send(Send { socket: id, task, kind: _ }) => {
+            Body::Send(SendCall { socket: id, task, kind: _ }) => {
                 self.socket(id);
                 self.thread(task);
             }
-            Body::Read(Read { socket: id, task, kind }) => {
+            Body::Read(ReadCall { socket: id, task, kind }) => {
                 self.socket(id);
                 self.thread(task);
                 match kind {
@@ -190,7 +195,7 @@ impl Renumbering {
                 self.cgroup(cgroup);
                 self.thread(task);
             }
-            Body::Drop(Drop {
+            Body::Drop(DroppedPacket {
                 flow: key,
                 cause: _,
                 reason: _,
@@ -259,13 +264,13 @@ mod tests {
         let Body::Wake(moved) = event.body else { unreachable!() };
         assert_eq!((event.at.0, moved.woken.0, moved.left), (1_100, 1_090, Some(Nanos(1_050))));
         let kind = SendKind::Datagram { len: 1, entered: Some(Nanos(80)) };
-        let mut event = at(Body::Send(Send { socket: SocketId(1), task: TASK, kind }));
+        let mut event = at(Body::Send(SendCall { socket: SocketId(1), task: TASK, kind }));
         retime(&mut event, |at| at + Nanos(1_000));
-        let Body::Send(Send { kind, .. }) = event.body else { unreachable!() };
+        let Body::Send(SendCall { kind, .. }) = event.body else { unreachable!() };
         assert_eq!(kind, SendKind::Datagram { len: 1, entered: Some(Nanos(1_080)) });
         let packet = Some(PacketId(3));
         let kind = ReadKind::Datagram { packet, seen: Some(Nanos(80)), flow: None, len: 1 };
-        let mut read = at(Body::Read(Read { socket: SocketId(1), task: TASK, kind }));
+        let mut read = at(Body::Read(ReadCall { socket: SocketId(1), task: TASK, kind }));
         let kind = ReadyKind::Datagram { packet, seen: Some(Nanos(80)) };
         let mut ready = at(Body::Ready(Ready { socket: SocketId(1), kind }));
         retime(&mut read, |at| at + Nanos(1_000));
@@ -282,7 +287,7 @@ mod tests {
         let id = SocketId(5);
         let mut ready = at(Body::Ready(Ready { socket: id, kind: ReadyKind::Stream(Seq(1)) }));
         let kind = ReadKind::Stream { end: Seq(1), len: 1 };
-        let mut read = at(Body::Read(Read { socket: id, task: TASK, kind }));
+        let mut read = at(Body::Read(ReadCall { socket: id, task: TASK, kind }));
         Renumbering::of(2).renumber(&mut ready);
         Renumbering::of(2).renumber(&mut read);
         let (Body::Ready(ready), Body::Read(read)) = (ready.body, read.body) else {
@@ -325,9 +330,10 @@ mod tests {
                 flow: Some(key(local, 9)),
                 len: 1,
             };
-            let mut event = at(Body::Read(Read { socket: SocketId(1), task: TASK, kind }));
+            let mut event = at(Body::Read(ReadCall { socket: SocketId(1), task: TASK, kind }));
             Renumbering::of(2).renumber(&mut event);
-            let Body::Read(Read { kind: ReadKind::Datagram { packet, flow, .. }, .. }) = event.body
+            let Body::Read(ReadCall { kind: ReadKind::Datagram { packet, flow, .. }, .. }) =
+                event.body
             else {
                 unreachable!()
             };

@@ -5,10 +5,10 @@ use proptest::option;
 use proptest::prelude::*;
 use std::net::{IpAddr, SocketAddr};
 use wirelap_events::{
-    Body, CgroupId, Comm, Cpu, Doing, Drop, DropCause, Event, FlowKey, Holder, IfIndex, Lost,
-    Nagle, Nanos, NetNs, OffCpuReason, Origin, Packet, PacketHook, PacketId, Pid, Portion, Probe,
-    Quota, Read, ReadKind, Ready, ReadyKind, Recovery, Retransmit, Send, SendKind, Seq, Sleep,
-    Socket, SocketId, TaskId, TcpFields, ThreadState, Tid, Transport, TxState, Wake,
+    Body, CgroupId, Comm, Cpu, Doing, DropCause, DroppedPacket, Event, FlowKey, Holder, IfIndex,
+    Lost, Nagle, Nanos, NetNs, OffCpuReason, Origin, Packet, PacketHook, PacketId, Pid, Portion,
+    Probe, Quota, ReadCall, ReadKind, Ready, ReadyKind, Recovery, Retransmit, SendCall, SendKind,
+    Seq, Sleep, Socket, SocketId, TaskId, TcpFields, ThreadState, Tid, Transport, TxState, Wake,
 };
 
 /// An event with its payload.
@@ -153,7 +153,7 @@ fn socket() -> impl Strategy<Value = Socket> {
     )
 }
 
-fn send() -> impl Strategy<Value = Send> {
+fn send() -> impl Strategy<Value = SendCall> {
     let nagle = prop_oneof![Just(Nagle::On), Just(Nagle::Off), Just(Nagle::Corked)];
     let state = (any::<[u32; 7]>(), nagle, any::<u64>()).prop_map(|(n, nagle, pacing)| TxState {
         in_flight: n[0],
@@ -172,21 +172,21 @@ fn send() -> impl Strategy<Value = Send> {
                 .prop_map(|(start, len, state)| SendKind::Stream { start, len, state }),
             (any::<u32>(), nanos()).prop_map(|(len, entered)| SendKind::Datagram { len, entered }),
         ];
-    (any::<u64>(), task(), kind).prop_map(|(id, task, kind)| Send {
+    (any::<u64>(), task(), kind).prop_map(|(id, task, kind)| SendCall {
         socket: SocketId(id),
         task,
         kind,
     })
 }
 
-fn read() -> impl Strategy<Value = Read> {
+fn read() -> impl Strategy<Value = ReadCall> {
     let packet = option::of(any::<u64>().prop_map(PacketId));
     let kind = prop_oneof![
         (seq(), any::<u32>()).prop_map(|(end, len)| ReadKind::Stream { end, len }),
         (packet, nanos(), option::of(flow()), any::<u32>())
             .prop_map(|(packet, seen, flow, len)| ReadKind::Datagram { packet, seen, flow, len }),
     ];
-    (any::<u64>(), task(), kind).prop_map(|(id, task, kind)| Read {
+    (any::<u64>(), task(), kind).prop_map(|(id, task, kind)| ReadCall {
         socket: SocketId(id),
         task,
         kind,
@@ -258,11 +258,11 @@ fn retransmit() -> impl Strategy<Value = Retransmit> {
     })
 }
 
-fn drops() -> impl Strategy<Value = Drop> {
+fn drops() -> impl Strategy<Value = DroppedPacket> {
     let cause = prop::sample::select(&DropCause::ALL[..]);
     let way = (any::<bool>(), nanos(), option::of((seq(), seq(), any::<u8>(), any::<u16>())));
     (flow(), cause, any::<u32>(), any::<u32>(), way).prop_map(
-        |(flow, cause, reason, len, (outward, queued, tcp))| Drop {
+        |(flow, cause, reason, len, (outward, queued, tcp))| DroppedPacket {
             flow,
             cause,
             reason,
