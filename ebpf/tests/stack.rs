@@ -1,5 +1,5 @@
 //! The stacks of a program and of all functions that it calls have 512 bytes together, of which each takes a multiple of 32
-//! (`check_max_stack_depth`, kernel/bpf/verifier.c; since 6.10 of 16 where there is a JIT compiler). The kernel looks at what
+//! (`check_max_stack_depth`, kernel/bpf/verifier.c of 6.1; newer kernels ask for less). The kernel looks at what
 //! can be reached with the settings of one trace, so that a chain which is too long shows itself on some machines, with some
 //! options: here all of it counts.
 
