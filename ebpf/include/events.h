@@ -268,6 +268,16 @@ struct wl_drop {
 	struct wl_flow flow;
 };
 
+/* A connection over a Unix socket, at the end with a name: the server's. Read from the iterator, not from the ring. */
+struct wl_unix {
+	__u64 socket; /* tells connections apart */
+	__u32 pid;
+	__u32 peer; /* the process that connected, or that listened */
+	__u32 name_len;
+	__u32 unused;
+	__u8 name[112]; /* a path, or an abstract name behind a NUL */
+};
+
 /* The value of the map `counters`, one a probe and CPU. */
 struct wl_counter {
 	__u64 filtered;

@@ -60,7 +60,8 @@ struct bpf_sock {
 };
 
 /* include/linux/socket.h, include/net/tcp_states.h, include/uapi/linux/if_ether.h, …/in.h, …/if.h */
-enum { AF_INET = 2, AF_INET6 = 10 };
+enum { AF_UNIX = 1, AF_INET = 2, AF_INET6 = 10 };
+enum { SOCK_STREAM = 1, SOCK_SEQPACKET = 5 };
 enum { EAGAIN = 11 }; /* include/uapi/asm-generic/errno-base.h */
 enum { SOCK_DGRAM = 2 }; /* include/linux/net.h, but for MIPS */
 enum { MSG_PEEK = 0x2, MSG_ERRQUEUE = 0x2000, MSG_MORE = 0x8000 };
@@ -124,6 +125,29 @@ struct sock {
 	int sk_sndbuf;
 	__u32 sk_pacing_status;
 	unsigned long sk_pacing_rate; /* bytes a second */
+	struct pid *sk_peer_pid;
+};
+
+struct upid {
+	int nr;
+};
+
+struct pid {
+	struct upid numbers[1]; /* the first is that of the initial namespace */
+};
+
+struct sockaddr_un {
+	unsigned short sun_family;
+	char sun_path[108];
+};
+
+struct unix_address {
+	int len;
+	struct sockaddr_un name[1];
+};
+
+struct unix_sock {
+	struct unix_address *addr;
 };
 
 struct udp_sock {
@@ -283,7 +307,11 @@ struct task_struct {
 
 struct file;
 
-struct bpf_iter_meta;
+struct seq_file;
+
+struct bpf_iter_meta {
+	struct seq_file *seq;
+};
 
 struct bpf_iter__task_file {
 	struct bpf_iter_meta *meta;

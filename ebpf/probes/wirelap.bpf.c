@@ -26,6 +26,7 @@
 #include "sched.bpf.c"
 #include "send.bpf.c"
 #include "socket.bpf.c"
+#include "unix.bpf.c"
 
 /* Many helpers are for GPL-compatible programs only; each file is "GPL-2.0 OR BSD-2-Clause". */
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

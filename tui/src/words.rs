@@ -3,10 +3,11 @@
 use crate::{columns, text, verdicts};
 use wirelap_correlate::Reliability;
 use wirelap_correlate::snapshot::{Snapshot, Trust};
+use wirelap_events::Nanos;
 
-/// Whether this is the empty snapshot from before the first real one: it says nothing about trust.
+/// Whether this is the empty snapshot from before the probes were attached: it says nothing about trust.
 fn is_blank(snapshot: &Snapshot) -> bool {
-    snapshot.at == snapshot.since && snapshot.groups.is_empty()
+    snapshot.at == Nanos::default()
 }
 
 /// The one-line summary, its parts from the most to the least important; `true` marks a warning.

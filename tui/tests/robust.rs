@@ -13,7 +13,8 @@ use synthetic::shared;
 use wirelap_correlate::snapshot::{
     Cause, Cost, Counts, Detail, Framed, Group, HistoryPoint, HolderShare, Holes, Overdue,
     Overhead, Part, Period, ProbeLoss, Process, Rate, Scheduling, SegmentStat, Severity, Snapshot,
-    Summary, Tail, TailRow, Trust, Unseen, Verdict, VerdictKind, Whereabouts, Why, WorstMessage,
+    Summary, Tail, TailRow, Trust, UnixClients, Unseen, Verdict, VerdictKind, Whereabouts, Why,
+    WorstMessage,
 };
 use wirelap_events::{
     Circumstances, Comm, Delivery, FlowKey, FlowRange, GroupId, Holder, Hop, Leg, MessageId, Nanos,
@@ -62,10 +63,12 @@ prop_compose! {
         role in ".{0,30}", comm in any::<String>(), pid: u32,
         cpu_share in prop::option::of(float()), rss_bytes in prop::option::of(any::<u64>()),
         run_queue in summary(), switches in prop::array::uniform3(any::<u64>()),
+        unix in prop::option::of((any::<String>(), any::<u64>())),
     ) -> Process {
         let [sleeps, preemptions, migrations] = switches;
         let scheduling = Scheduling { run_queue, sleeps, preemptions, migrations };
-        Process { role, pid: Pid(pid), comm, cpu_share, rss_bytes, scheduling }
+        let unix = unix.map(|(path, connections)| UnixClients { path, connections });
+        Process { role, pid: Pid(pid), comm, cpu_share, rss_bytes, scheduling, unix }
     }
 }
 

@@ -57,8 +57,6 @@ pub(crate) struct Attached {
     pub ebpf: Ebpf,
     pub links: Links,
     pub hooks: Vec<ChosenHook>,
-    /// Whether there is a program that lists existing sockets.
-    pub lists_existing: bool,
     /// Whether payload comes in records of its own.
     pub joins_payload: bool,
     /// What is loaded but not attached yet.
@@ -110,9 +108,7 @@ pub(crate) fn attach(config: &Config) -> Result<Attached, AttachError> {
     let joins_payload = payload.hook == Some(PAYLOAD_FROM_CGROUP.hook);
     hooks.push(payload);
     hooks.push(kernel::quota_hook(&btf));
-    let lists_existing =
-        hooks.iter().any(|h| h.observation == "existing sockets" && h.hook.is_some());
-    Ok(Attached { ebpf, links, hooks, lists_existing, joins_payload, later })
+    Ok(Attached { ebpf, links, hooks, joins_payload, later })
 }
 
 fn check(config: &Config) -> Result<(), AttachError> {
@@ -360,20 +356,21 @@ fn explain(error: &ProgramError) -> String {
     format!("{io_error}; {last}")
 }
 
-/// Walks the open files of all processes once; the program announces the sockets that it finds.
-pub(crate) fn list_existing(ebpf: &mut Ebpf) -> Result<(), CaptureError> {
+/// Walks the open files of all processes with one of the object's iterators, and returns what it wrote.
+pub(crate) fn walk_files(ebpf: &mut Ebpf, program: &'static str) -> Result<Vec<u8>, CaptureError> {
     let failed = |error: &(dyn std::error::Error + 'static)| {
         let advice = find_io(error).and_then(of_cause).map(|advice| format!(": {advice}"));
         CaptureError::Existing(with_causes(error) + &advice.unwrap_or_default())
     };
-    let program: &mut Iter = ebpf
-        .program_mut("existing_sockets")
-        .ok_or(CaptureError::NoMap("existing_sockets"))?
+    let iterator: &mut Iter = ebpf
+        .program_mut(program)
+        .ok_or(CaptureError::NoMap(program))?
         .try_into()
         .map_err(|error: ProgramError| failed(&error))?;
-    let link = program.attach().map_err(|error| failed(&error))?;
-    let link = program.take_link(link).map_err(|error| failed(&error))?;
+    let link = iterator.attach().map_err(|error| failed(&error))?;
+    let link = iterator.take_link(link).map_err(|error| failed(&error))?;
     let mut file = link.into_file().map_err(|error| failed(&error))?;
-    let mut nothing = Vec::new();
-    file.read_to_end(&mut nothing).map(drop).map_err(|error| failed(&error))
+    let mut written = Vec::new();
+    file.read_to_end(&mut written).map_err(|error| failed(&error))?;
+    Ok(written)
 }

@@ -1,6 +1,7 @@
 //! The running capture.
 
 use crate::attach::{self, Attached, Links};
+use crate::decode::UnixConnection;
 use crate::hooks::{self, ChosenHook, Way, When};
 use crate::stash::Stash;
 use crate::{AttachError, CaptureError, Config, clock, decode, filter, kernel};
@@ -51,7 +52,6 @@ pub struct Capture {
     /// Programs that [`Capture::detach`] has detached.
     detached: Vec<&'static str>,
     hooks: Vec<ChosenHook>,
-    lists_existing: bool,
     later: Vec<(When, &'static Way)>,
     stash: Option<Stash>,
     filtered: bool,
@@ -79,8 +79,7 @@ impl Capture {
     /// # Errors
     /// [`AttachError`] says in a sentence what is missing and what to do.
     pub fn attach(config: &Config) -> Result<Capture, AttachError> {
-        let Attached { mut ebpf, links, hooks, lists_existing, later, joins_payload } =
-            attach::attach(config)?;
+        let Attached { mut ebpf, links, hooks, later, joins_payload } = attach::attach(config)?;
         let ring = ebpf.take_map("ring").ok_or(CaptureError::NoMap("ring"))?;
         let ring = RingBuf::try_from(ring).map_err(map_error("ring"))?;
         let mut capture = Capture {
@@ -89,7 +88,6 @@ impl Capture {
             links,
             detached: Vec::new(),
             hooks,
-            lists_existing,
             later,
             stash: joins_payload.then(Stash::default),
             filtered: config.is_filtered(),
@@ -392,8 +390,29 @@ impl Capture {
         self.list_existing()
     }
 
+    /// Announces the sockets that are open already.
     fn list_existing(&mut self) -> Result<(), CaptureError> {
-        if self.lists_existing { attach::list_existing(&mut self.ebpf) } else { Ok(()) }
+        if self.observes(hooks::EXISTING_SOCKETS) {
+            attach::walk_files(&mut self.ebpf, "existing_sockets")?;
+        }
+        Ok(())
+    }
+
+    /// The connections over Unix sockets that there are now, by the process that accepted them; none on a kernel that
+    /// cannot tell. Walks the open files of all processes.
+    ///
+    /// # Errors
+    /// [`CaptureError::Existing`] when the kernel refuses.
+    pub fn unix_connections(&mut self) -> Result<Vec<UnixConnection>, CaptureError> {
+        if !self.observes(hooks::UNIX_CONNECTIONS) {
+            return Ok(Vec::new());
+        }
+        let written = attach::walk_files(&mut self.ebpf, "unix_connections")?;
+        Ok(decode::unix_connections(&written))
+    }
+
+    fn observes(&self, observation: &str) -> bool {
+        self.hooks.iter().any(|hook| hook.observation == observation && hook.hook.is_some())
     }
 
     fn write_settings(&mut self) -> Result<(), CaptureError> {

@@ -84,6 +84,12 @@ const fn exit(name: &'static str, function: &'static str) -> Program {
 
 const NEWER: &str = "boot a newer kernel, or one that can trace functions (CONFIG_FUNCTION_TRACER)";
 
+/// The sockets that were open before the probes were attached.
+pub(crate) const EXISTING_SOCKETS: &str = "existing sockets";
+
+/// Connections over Unix sockets.
+pub(crate) const UNIX_CONNECTIONS: &str = "Unix connections";
+
 /// Every observation, in the order in which they are attached.
 pub const OBSERVATIONS: &[Observation] = &[
     Observation {
@@ -348,12 +354,24 @@ pub const OBSERVATIONS: &[Observation] = &[
         per_message: true,
     },
     Observation {
-        name: "existing sockets",
+        name: EXISTING_SOCKETS,
         ways: &[Way {
             hook: "iterator task_file",
             programs: &[Program { name: "existing_sockets", attach: Attach::FileIterator }],
         }],
         without: "sockets from before are found at their first message",
+        remedy: "boot a kernel from 5.11 on",
+        required: false,
+        when: When::Always,
+        per_message: false,
+    },
+    Observation {
+        name: UNIX_CONNECTIONS,
+        ways: &[Way {
+            hook: "iterator task_file",
+            programs: &[Program { name: "unix_connections", attach: Attach::FileIterator }],
+        }],
+        without: "a process that also serves clients over a Unix socket is not marked",
         remedy: "boot a kernel from 5.11 on",
         required: false,
         when: When::Always,

@@ -30,6 +30,7 @@ mod stash;
 
 pub use capture::{Capture, MAX_BATCH, ProbeCounters};
 pub use config::{Config, Datagrams};
+pub use decode::UnixConnection;
 pub use doctor::Doctor;
 pub use error::{AttachError, CaptureError};
 pub use hooks::ChosenHook;

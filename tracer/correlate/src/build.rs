@@ -241,6 +241,7 @@ impl Correlator {
                 cpu_share: None,
                 rss_bytes: None,
                 scheduling: self.processes.of(pid),
+                unix: None,
             })
             .collect();
         all.sort_by_key(|process| process.pid);

@@ -55,7 +55,8 @@ pub use snapshot::{
     Cause, Cost, Counts, Culprit, Detail, ENOUGH, Framed, Group, HistoryPoint, HolderShare, Holes,
     Operation, Overdue, Overhead, Part, Parts, Period, ProbeLoss, Process, Rate, Scheduling,
     SegmentStat, Severity, Snapshot, Summary, Tail, TailRow, TracerCost, Trust, TypicalRow,
-    Unknown, UnknownTraffic, Unseen, Verdict, VerdictKind, Whereabouts, Why, WorstMessage,
+    UnixClients, Unknown, UnknownTraffic, Unseen, Verdict, VerdictKind, Whereabouts, Why,
+    WorstMessage,
 };
 pub use trust::{Doubt, DoubtKind, Reliability, TrustFacts};
 pub use why::{

@@ -276,6 +276,17 @@ pub struct Process {
     pub rss_bytes: Option<u64>,
     /// What its threads' scheduling was like.
     pub scheduling: Scheduling,
+    /// The Unix socket that it serves clients on as well; their messages are not followed.
+    pub unix: Option<UnixClients>,
+}
+
+/// Clients of a process that reach it through a Unix socket.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct UnixClients {
+    /// The path that most of them came by, or an abstract name with `@` before it.
+    pub path: String,
+    /// Connections that are open, by any path.
+    pub connections: u64,
 }
 
 /// How a process's threads were scheduled, as far as they were traced.

@@ -4,7 +4,7 @@ use crate::run::RUN_SCHEMA;
 use crate::why::{Why, host};
 use crate::{
     Environment, Kind, Latency, Messages, Pacing, Process, RunReport, RunResult, Scenario,
-    Scheduling, SegmentRow, Throughput, TracerCost, Trust,
+    Scheduling, SegmentRow, Throughput, TracerCost, Trust, UnixClients,
 };
 use wirelap_correlate::{
     Counts, Group, Process as Seen, Rate, Scheduling as Switches, SegmentStat, Snapshot,
@@ -121,7 +121,15 @@ impl From<&Seen> for Process {
             cpu_share: process.cpu_share,
             rss_bytes: process.rss_bytes,
             scheduling: Scheduling::of(process.scheduling),
+            unix_clients: process.unix.clone().map(UnixClients::from),
         }
+    }
+}
+
+impl From<wirelap_correlate::UnixClients> for UnixClients {
+    fn from(clients: wirelap_correlate::UnixClients) -> UnixClients {
+        let wirelap_correlate::UnixClients { path, connections } = clients;
+        UnixClients { path, connections }
     }
 }
 

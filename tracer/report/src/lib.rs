@@ -50,7 +50,8 @@ pub use environment::Environment;
 pub use run::{
     EthernetBytes, GroundTruth, Hook, Latency, LegBytes, Messages, OperationBytes, Overhead,
     PartsBytes, PerMessageBytes, Process, Reliability, Repetition, RttHalf, RunReport, RunResult,
-    Scheduling, SegmentRow, Skipped, Slowdown, Throughput, TracerCost, Trust, TrustReason, Unseen,
+    Scheduling, SegmentRow, Skipped, Slowdown, Throughput, TracerCost, Trust, TrustReason,
+    UnixClients, Unseen,
 };
 pub use scenario::{Kind, Pacing, Scenario};
 pub use unknown::{Unknown, UnknownTraffic};

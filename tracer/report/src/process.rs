@@ -23,6 +23,19 @@ pub struct Process {
     /// How its threads were scheduled, in the last repetition; absent where that was not traced.
     #[serde(default)]
     pub scheduling: Option<Scheduling>,
+    /// The Unix socket that it served clients on as well, at the end; their messages are in no figure. Absent where there is
+    /// none, and in results of recordings, which do not keep it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unix_clients: Option<UnixClients>,
+}
+
+/// Clients of a process that reach it through a Unix socket, which wirelap does not follow.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct UnixClients {
+    /// The path that most of them came by, or an abstract name with `@` before it.
+    pub path: String,
+    /// Connections that were open, by any path.
+    pub connections: u64,
 }
 
 /// How a process's threads were scheduled, as far as they were traced.

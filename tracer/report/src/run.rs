@@ -6,7 +6,7 @@
 pub use crate::overhead::{
     EthernetBytes, LegBytes, OperationBytes, Overhead, PartsBytes, PerMessageBytes,
 };
-pub use crate::process::{Process, Scheduling};
+pub use crate::process::{Process, Scheduling, UnixClients};
 pub use crate::reliability::{Reliability, TrustReason, Unseen};
 use crate::why::Why;
 use crate::{ClockOffset, Distribution, Environment, HostClock, Scenario, Unknown};

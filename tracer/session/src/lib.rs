@@ -11,6 +11,7 @@
 //! | [`Sampling`], `turns` | when the probes see, and when they do not |
 //! | [`notes`] | what a recording says beside its events |
 //! | [`annotate`] | what became of messages, told beside their packets |
+//! | `unix` | which processes also serve clients over Unix sockets |
 //! | [`machine`], [`environment`] | this machine, and what processes use of it |
 
 // What comes from a file or a packet may be any number.
@@ -29,6 +30,7 @@ mod sampling;
 mod settings;
 mod tracer;
 mod turns;
+mod unix;
 mod work;
 
 pub use commands::Commands;

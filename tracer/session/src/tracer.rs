@@ -6,6 +6,7 @@ use crate::listening;
 use crate::machine::{Meter, wall_offset};
 use crate::preflight::needs_root;
 use crate::settings::{Later, Settings};
+use crate::unix::UnixServers;
 use crate::work::{Findings, Work};
 use rustix::thread::CapabilitySet;
 use std::collections::HashMap;
@@ -63,6 +64,7 @@ impl<S: DeliverySink + Send + 'static> Tracer<S> {
             commands: taken,
             latest: Arc::clone(&latest),
             meter: Meter::start(std::process::id()),
+            unix: UnixServers::default(),
             meters: HashMap::new(),
             windows: None,
             turns: None,

@@ -6,6 +6,7 @@ use crate::machine::{self, Meter};
 use crate::notes;
 use crate::sampling::Sampling;
 use crate::turns::{Turn, Turns, Windows};
+use crate::unix::UnixServers;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::mpsc::{Receiver, TryRecvError};
@@ -61,6 +62,7 @@ pub struct Work<S> {
     pub latest: Arc<Mutex<Arc<Snapshot>>>,
     pub meter: Option<Meter>,
     pub meters: HashMap<u32, Meter>,
+    pub unix: UnixServers,
     pub windows: Option<Windows>,
     pub turns: Option<Turns>,
     pub drain: bool,
@@ -237,7 +239,9 @@ impl<S: DeliverySink> Work<S> {
         snapshot.trust.events_lost = self.losses();
         snapshot.trust.tracer = self.own_cost();
         let mut meters = std::mem::take(&mut self.meters);
+        self.unix.refresh(&mut self.capture);
         for process in snapshot.groups.iter_mut().flat_map(|group| &mut group.processes) {
+            process.unix = self.unix.of(process.pid.0).cloned();
             let Some(meter) = meter_of(&mut meters, process.pid.0) else { continue };
             process.cpu_share = Some(meter.cpu_share());
             process.rss_bytes = Some(meter.peak_rss());

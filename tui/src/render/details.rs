@@ -18,7 +18,9 @@ use crate::verdicts;
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
-use wirelap_correlate::snapshot::{Group, Process, Scheduling, SegmentStat, Summary, Trust};
+use wirelap_correlate::snapshot::{
+    Group, Process, Scheduling, SegmentStat, Summary, Trust, UnixClients,
+};
 
 /// Columns of the segment table with its margin.
 const SEGMENTS_WIDTH: u16 = 44;
@@ -189,7 +191,16 @@ fn process(process: &Process) -> String {
     };
     let scheduling = scheduling(&process.scheduling);
     let usage = text::unbroken(&usage);
-    format!("{} {} ({}): {usage}{scheduling}", process.role, process.comm, process.pid.0)
+    let unix = process.unix.as_ref().map(unix_clients).unwrap_or_default();
+    format!("{} {} ({}): {usage}{scheduling}{unix}", process.role, process.comm, process.pid.0)
+}
+
+/// Says that a process has clients whose messages are in no figure.
+fn unix_clients(clients: &UnixClients) -> String {
+    let UnixClients { path, connections } = clients;
+    let plural = if *connections == 1 { "" } else { "s" };
+    let count = text::unbroken(&format!("{connections} connection{plural}"));
+    format!(", also serves {count} on the Unix socket {}, not followed", text::clean(path))
 }
 
 /// `, waited for a CPU 3.10 µs (p99 9.40 µs), preempted 12×`; nothing where no switch was seen.

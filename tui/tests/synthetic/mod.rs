@@ -236,6 +236,7 @@ fn processes(shape: &Shape, id: u32) -> Vec<Process> {
             preemptions: 12,
             migrations: 3,
         },
+        unix: None,
     };
     let mut processes = vec![named("publisher", "wirelap-workloa", 4_000 + id * 10)];
     processes.extend(shape.broker.map(|broker| named("broker", broker, 4_001 + id * 10)));

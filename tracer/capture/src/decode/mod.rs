@@ -5,8 +5,10 @@
 mod malformed;
 mod record;
 mod sched;
+mod unix;
 
 pub use malformed::Malformed;
+pub use unix::{UnixConnection, unix_connections};
 
 use record::Record;
 use wirelap_ebpf::layout::{self as l, wl_flow, wl_head};

@@ -16,3 +16,4 @@ mod support;
 mod tcp;
 mod tx_state;
 mod udp;
+mod unix;

@@ -284,6 +284,7 @@ fn processes(all: &[&Outcome]) -> Vec<Process> {
                 .then(|| shares.iter().total::<f64>() / shares.len() as f64),
             rss_bytes: of_role(part.role).map(|meter| meter.peak_rss()).max(),
             scheduling: why::scheduling(last, part.pid),
+            unix_clients: why::unix_clients(last, part.pid),
         }
     };
     last.parts.iter().map(process).collect()

@@ -4,7 +4,7 @@ use super::outcome::{groups, is_partial, messages};
 use crate::measure::Outcome;
 use wirelap_contract::Kind;
 use wirelap_correlate::{Evidence, WorkloadCounts};
-use wirelap_report::{Messages, Process, Scheduling, Why};
+use wirelap_report::{Messages, Process, Scheduling, UnixClients, Why};
 
 /// Of all repetitions together.
 pub fn why(all: &[&Outcome], processes: &[Process]) -> Option<Why> {
@@ -32,6 +32,16 @@ fn evidence(all: &[&Outcome]) -> Evidence {
 
 /// How a process was scheduled, where the trace followed it.
 pub fn scheduling(outcome: &Outcome, pid: u32) -> Option<Scheduling> {
+    Scheduling::of(traced(outcome, pid)?.scheduling)
+}
+
+/// The clients that a process served over a Unix socket as well.
+pub fn unix_clients(outcome: &Outcome, pid: u32) -> Option<UnixClients> {
+    traced(outcome, pid)?.unix.clone().map(UnixClients::from)
+}
+
+/// A process as the trace saw it.
+fn traced(outcome: &Outcome, pid: u32) -> Option<&wirelap_correlate::Process> {
     let mut processes = groups(outcome).flat_map(|group| &group.processes);
-    Scheduling::of(processes.find(|process| process.pid.0 == pid)?.scheduling)
+    processes.find(|process| process.pid.0 == pid)
 }

@@ -1,10 +1,10 @@
 //! How the processes fared: processor, memory, waiting for a CPU.
 
 use super::participants::Participants;
-use super::words::{exact, percent};
+use super::words::{clean, counted, exact, percent};
 use crate::grid::hang;
 use crate::why::Task;
-use crate::{Process, RunResult, Scheduling, human};
+use crate::{Process, RunResult, Scheduling, UnixClients, human};
 
 /// More processes than these are not told one by one.
 const MOST: usize = 8;
@@ -31,9 +31,18 @@ fn line(process: &Process, participants: &Participants<'_>) -> Option<String> {
     parts.extend(process.cpu_share.map(|share| format!("{} of a CPU", percent(share))));
     parts.extend(process.rss_bytes.map(|bytes| human::bytes(bytes as f64)));
     parts.extend(process.scheduling.as_ref().map(scheduling));
+    parts.extend(process.unix_clients.as_ref().map(unix_clients));
     let Process { pid, host, ref name, .. } = *process;
     let task = Task { pid, tid: 0, host, name: name.clone() };
     (!parts.is_empty()).then(|| format!("{}: {}", participants.who(&task), parts.join(", ")))
+}
+
+fn unix_clients(clients: &UnixClients) -> String {
+    let count = counted(clients.connections, "connection");
+    format!(
+        "also serves {count} on the Unix socket {}, which wirelap does not follow",
+        clean(&clients.path)
+    )
 }
 
 fn scheduling(seen: &Scheduling) -> String {

@@ -151,6 +151,7 @@ pub fn tcp() -> RunResult {
                 preemptions: 3,
                 migrations: 1,
             }),
+            unix_clients: None,
         }],
         trust: trust(0),
         ground_truth: Some(GroundTruth {
