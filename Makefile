@@ -21,7 +21,7 @@ KERNELS ?= 6.1 6.12
 WIRESHARKS ?= trixie sid
 
 # Every cargo call takes the same packages and features: with others, features of shared libraries
-# differ and half the tree is compiled again. For the same reason `build` compiles the tests too.
+# differ and half the tree is compiled again.
 WORKSPACE := --workspace --features wirelap-capture/privileged,wirelap/privileged,wirelap-protocols/e2e
 TRIPLE = $(shell rustc -vV | sed -n 's/^host: //p' | tr a-z- A-Z_)
 # Folders whose files import each other in no circle.
@@ -38,8 +38,9 @@ setup-build:
 setup: ## install what building and testing need (apt)
 	@.ci/setup build test
 
-build: setup-build ## compile everything, tests included
-	cargo build $(WORKSPACE) --bins --tests --examples
+build: setup-build ## compile wirelap and the workloads
+	@test -e "$(CARGO_TARGET_DIR)/debug/wirelap" || echo "The first build compiles the libraries of all middlewares: about ten minutes on two cores."
+	cargo build $(WORKSPACE) --bins
 
 live: build ## compare the middlewares on this machine: LIVE=tcp,mqtt,…
 	$(SUDO) "$(CARGO_TARGET_DIR)/debug/wirelap" live --on $(LIVE)
@@ -91,6 +92,7 @@ deny: ## licences, sources and bans of all dependencies
 
 kernels: setup build ## the probes' tests on Debian's kernels of the series KERNELS, in qemu
 	@.ci/setup kernels
+	cargo test $(WORKSPACE) --no-run --test privileged
 	$(SUDO) .ci/kernels "$(CURDIR)/.kernels" "$(CARGO_TARGET_DIR)/debug/wirelap" \
 		"$$(find "$(CARGO_TARGET_DIR)/debug/deps" -name 'privileged-*' -executable -printf '%T@ %p\n' | sort -n | tail -1 | cut -d' ' -f2-)" $(KERNELS)
 

@@ -248,7 +248,7 @@ mod tests {
 
     #[test]
     fn an_idle_host_is_told_from_an_unknown_protocol() {
-        let mut snapshot = Snapshot { at: Nanos(1), ..Snapshot::default() };
+        let mut snapshot = Snapshot { at: Nanos(1), since: Nanos(1), ..Snapshot::default() };
         assert!(nothing_yet(&snapshot)[1].starts_with("No event"));
         snapshot.trust.events = 12_345;
         assert!(nothing_yet(&snapshot)[1].contains("12,345 events"));
