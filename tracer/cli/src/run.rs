@@ -80,8 +80,9 @@ pub struct RunArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(..=MAX_SEED))]
     pub seed: Option<u64>,
 
-    /// Trace only a window out of every period, e.g. 50ms/500ms, or off [default: off for latency,
-    /// 50ms/500ms for throughput]
+    /// Trace only a window out of every period, e.g. 50ms/500ms, or off. A window stays open until the
+    /// messages that were found in it have arrived, and the period grows with it [default: off for
+    /// latency, 50ms/500ms for throughput]
     #[arg(long, value_name = "WINDOW/PERIOD|off", value_parser = quantity::sampling)]
     pub sample: Option<wirelap_session::Sampling>,
 

@@ -271,6 +271,11 @@ impl Correlator {
         }
     }
 
+    /// Whether messages that were found between two times are still on their way.
+    pub fn are_waited_for(&self, from: Nanos, to: Nanos) -> bool {
+        self.messages.are_waited_for(from, to)
+    }
+
     /// Hands out what is complete. `now` is the time up to which the caller has taken in all events:
     /// its clock, read before the poll that emptied the ring buffer. Call it every few milliseconds.
     pub fn tick(&mut self, now: Nanos, out: &mut dyn DeliverySink) {

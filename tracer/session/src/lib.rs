@@ -8,7 +8,7 @@
 //! | [`Tracer`] | a running session |
 //! | [`Commands`] | what it is told while it runs |
 //! | `work` | its thread: events in, deliveries and snapshots out |
-//! | [`Sampling`], `turns` | when the probes see, and when they do not |
+//! | [`Sampling`], `windows`, `turns` | when the probes see, and when they do not |
 //! | [`notes`] | what a recording says beside its events |
 //! | [`annotate`] | what became of messages, told beside their packets |
 //! | `unix` | which processes also serve clients over Unix sockets |
@@ -31,6 +31,7 @@ mod settings;
 mod tracer;
 mod turns;
 mod unix;
+mod windows;
 mod work;
 
 pub use commands::Commands;

@@ -7,11 +7,11 @@ use std::time::Duration;
 pub enum Sampling {
     /// Always.
     Off,
-    /// For `open` out of every `every`.
+    /// For `open` out of every `every`; longer, and more rarely, where messages take longer than a window.
     Windows {
-        /// Length of a window.
+        /// The shortest length of a window.
         open: Duration,
-        /// From the start of one to the start of the next.
+        /// From the start of one to the start of the next, if it is that short.
         every: Duration,
     },
 }

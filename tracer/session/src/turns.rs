@@ -1,4 +1,4 @@
-//! When the probes see, and when they do not: windows of sampling, and turns of a comparison.
+//! The turns of a comparison: the probes are attached and detached alternately.
 
 use std::time::Duration;
 use wirelap_events::Nanos;
@@ -12,28 +12,6 @@ pub struct Turn {
     pub to: Nanos,
     /// The probes were attached.
     pub traced: bool,
-}
-
-/// Every so often, for a while.
-#[derive(Debug)]
-pub struct Windows {
-    pub open: Duration,
-    pub every: Duration,
-    pub began: Nanos,
-    pub is_open: bool,
-}
-
-impl Windows {
-    /// The state to change to, if it is time.
-    pub fn change(&mut self, now: Nanos) -> Option<bool> {
-        let phase =
-            u128::from((now - self.began).0).checked_rem(self.every.as_nanos().max(1)).unwrap_or(0);
-        let open = phase < self.open.as_nanos();
-        (open != self.is_open).then(|| {
-            self.is_open = open;
-            open
-        })
-    }
 }
 
 /// Attached and detached by turns.
@@ -61,22 +39,5 @@ impl Turns {
 
     pub fn begin(&mut self, now: Nanos, traced: bool) {
         (self.from, self.traced) = (now, traced);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_window_closes_and_opens_again() {
-        let second = Duration::from_secs(1);
-        let mut windows =
-            Windows { open: second, every: 2 * second, began: Nanos(5_000_000_000), is_open: true };
-        let changes: Vec<_> = [5200, 5900, 6100, 6900, 7100, 7200, 8500]
-            .map(|at| windows.change(Nanos::from_millis(at)))
-            .into();
-        let expected = [None, None, Some(false), None, Some(true), None, Some(false)];
-        assert_eq!(changes, expected);
     }
 }

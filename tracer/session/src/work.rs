@@ -5,8 +5,9 @@ use crate::commands::Command;
 use crate::machine::{self, Meter};
 use crate::notes;
 use crate::sampling::Sampling;
-use crate::turns::{Turn, Turns, Windows};
+use crate::turns::{Turn, Turns};
 use crate::unix::UnixServers;
+use crate::windows::Windows;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::mpsc::{Receiver, TryRecvError};
@@ -143,8 +144,11 @@ impl<S: DeliverySink> Work<S> {
                 Err(TryRecvError::Empty) => break,
             }
         }
-        let windows = self.windows.as_mut();
-        if let Some(open) = windows.and_then(|windows| windows.change(machine::now())) {
+        let correlator = &self.correlator;
+        let change = |windows: &mut Windows| {
+            windows.change(machine::now(), |from, to| correlator.are_waited_for(from, to))
+        };
+        if let Some(open) = self.windows.as_mut().and_then(change) {
             self.capture.set_window(open)?;
         }
         self.take_turns()?;
@@ -168,7 +172,7 @@ impl<S: DeliverySink> Work<S> {
     fn begin(&mut self, sampling: Sampling) {
         self.meter = Meter::start(std::process::id());
         if let Sampling::Windows { open, every } = sampling {
-            self.windows = Some(Windows { open, every, began: machine::now(), is_open: true });
+            self.windows = Some(Windows::new(open, every, machine::now()));
         }
     }
 

@@ -82,6 +82,19 @@ impl Messages {
         })
     }
 
+    /// Whether more than one in twenty of the messages that were found between two times is not delivered yet. Messages
+    /// that are forgotten by now count as neither.
+    pub fn are_waited_for(&self, from: Nanos, to: Nanos) -> bool {
+        let (mut found, mut waiting) = (0_u64, 0_u64);
+        for (index, message) in &self.open {
+            if message.at >= from && message.at < to {
+                found.grow(1);
+                waiting.grow(u64::from(self.left_of(index).next().is_some()));
+            }
+        }
+        waiting.saturating_mul(20) > found
+    }
+
     /// Whether a leg brought its message to whom it was for, as far as is known.
     pub fn was_delivered(&self, leg: usize) -> bool {
         let Some(leg) = self.legs.get(leg) else { return false };

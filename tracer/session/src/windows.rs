@@ -1,0 +1,140 @@
+//! The windows of sampling: the probes see for a while, and then pause.
+//!
+//! ```text
+//!  window            pause                    window
+//! |###|~~~|                        |###|~~~~~~|
+//!  ^   ^                            messages that are found in the first part, `open`, are
+//!  |   until these have arrived     what is sampled; the second part waits for them
+//!  messages are found
+//! ```
+
+use std::time::Duration;
+use wirelap_events::Nanos;
+
+/// A window waits for its messages until it has been open for so many times the shortest.
+const LONGEST: u64 = 20;
+
+/// How often it is looked whether the messages of a window have arrived.
+const CHECK: Nanos = Nanos::from_millis(10);
+
+/// Decides when the probes see.
+///
+/// A window is open for at least `open`. It stays open until the messages that were found in that time have arrived: where
+/// a message takes longer than the window, none would be followed to its end otherwise. The pause is longer in the same
+/// proportion, so that the probes see for the same share of the time.
+#[derive(Debug)]
+pub struct Windows {
+    open: Nanos,
+    every: Nanos,
+    state: State,
+}
+
+#[derive(Debug)]
+enum State {
+    Open {
+        since: Nanos,
+        checked: Nanos,
+    },
+    Paused {
+        until: Nanos,
+    },
+    /// No window ever opens: `open` is zero.
+    Never,
+}
+
+impl Windows {
+    /// Begins with a window.
+    pub fn new(open: Duration, every: Duration, now: Nanos) -> Windows {
+        let nanos = |time: Duration| Nanos(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
+        let state = State::Open { since: now, checked: now };
+        Windows { open: nanos(open), every: nanos(every), state }
+    }
+
+    /// The state to change to, if it is time. `are_waited_for` says whether messages that were found between two times have
+    /// not arrived yet.
+    pub fn change(
+        &mut self,
+        now: Nanos,
+        are_waited_for: impl FnOnce(Nanos, Nanos) -> bool,
+    ) -> Option<bool> {
+        match &mut self.state {
+            State::Open { .. } if self.open == Nanos(0) => {
+                self.state = State::Never;
+                Some(false)
+            }
+            State::Open { since, checked } => {
+                let age = now - *since;
+                if age < self.open {
+                    return None;
+                }
+                if age.0 < self.open.0.saturating_mul(LONGEST) {
+                    if now - *checked < CHECK {
+                        return None;
+                    }
+                    *checked = now;
+                    if are_waited_for(*since, *since + self.open) {
+                        return None;
+                    }
+                }
+                self.state = State::Paused { until: now + self.pause_after(age) };
+                Some(false)
+            }
+            State::Paused { until } if now >= *until => {
+                self.state = State::Open { since: now, checked: now };
+                Some(true)
+            }
+            State::Paused { .. } | State::Never => None,
+        }
+    }
+
+    /// The pause that belongs to a window which was open for so long.
+    fn pause_after(&self, age: Nanos) -> Nanos {
+        let pause = u128::from((self.every - self.open).0);
+        let whole = u128::from(age.0).saturating_mul(pause);
+        let pause = whole.checked_div(u128::from(self.open.0)).unwrap_or(u128::MAX);
+        Nanos(u64::try_from(pause).unwrap_or(u64::MAX))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    fn changes(windows: &mut Windows, times: &[(u64, bool)]) -> Vec<Option<bool>> {
+        let change =
+            |&(at, waits): &(u64, bool)| windows.change(Nanos::from_millis(at), |_, _| waits);
+        times.iter().map(change).collect()
+    }
+
+    #[test]
+    fn a_window_whose_messages_have_arrived_closes_and_opens_again() {
+        let mut windows = Windows::new(SECOND, 2 * SECOND, Nanos::from_millis(5_000));
+        let times = [5_200, 5_900, 6_100, 6_900, 7_300, 7_400, 8_500].map(|at| (at, false));
+        let expected = [None, None, Some(false), None, Some(true), None, Some(false)];
+        assert_eq!(changes(&mut windows, &times), expected);
+    }
+
+    #[test]
+    fn a_window_waits_for_its_messages_and_the_pause_grows_with_it() {
+        let mut windows = Windows::new(SECOND, 10 * SECOND, Nanos(0));
+        let times =
+            [(1_000, true), (2_000, true), (3_000, false), (29_900, false), (30_000, false)];
+        let expected = [None, None, Some(false), None, Some(true)];
+        assert_eq!(changes(&mut windows, &times), expected);
+    }
+
+    #[test]
+    fn a_window_does_not_wait_for_ever() {
+        let mut windows = Windows::new(SECOND, 2 * SECOND, Nanos(0));
+        assert_eq!(changes(&mut windows, &[(19_999, true), (20_000, true)]), [None, Some(false)]);
+    }
+
+    #[test]
+    fn without_a_length_no_window_opens() {
+        let mut windows = Windows::new(Duration::ZERO, SECOND, Nanos(0));
+        let times = [(0, true), (1, true), (60_000, true)];
+        assert_eq!(changes(&mut windows, &times), [Some(false), None, None]);
+    }
+}
