@@ -56,10 +56,7 @@ impl Family for Dds {
         };
         if let (Some(topic), Some(handler)) = (&topics.incoming, handler) {
             let outlet = outlet.clone();
-            let on_data = move |at, payload: &[u8]| match &outlet {
-                Some(outlet) => handler(at, payload, outlet),
-                None => handler(at, payload, &Nowhere),
-            };
+            let on_data = move |at, payload: &[u8]| handler(at, payload, &outlet);
             let watch = writers.watch(control);
             participant.reader(topic, qos(spec), Box::new(on_data), watch)?;
         }
@@ -183,15 +180,6 @@ struct DdsOutlet {
     reliable: bool,
 }
 
-/// What a reader that writes nothing answers to.
-struct Nowhere;
-
-impl Outlet for Nowhere {
-    fn publish(&self, _payload: &[u8]) -> Result<()> {
-        bail!("this role does not publish")
-    }
-}
-
 impl Outlet for DdsOutlet {
     fn publish(&self, payload: &[u8]) -> Result<()> {
         let Some(mut backlog) = self.backlog() else {
@@ -259,10 +247,7 @@ impl DdsOutlet {
 
 impl Outlet for DdsLink {
     fn publish(&self, payload: &[u8]) -> Result<()> {
-        match &self.outlet {
-            Some(outlet) => outlet.publish(payload),
-            None => Nowhere.publish(payload),
-        }
+        self.outlet.publish(payload)
     }
 }
 

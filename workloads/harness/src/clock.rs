@@ -17,6 +17,7 @@ fn ahead() -> i64 {
 }
 
 /// The time now.
+#[inline]
 pub fn now() -> Nanos {
     let now = clock_gettime(ClockId::Monotonic);
     // Neither is negative on this clock.

@@ -121,6 +121,7 @@ impl Control {
     }
 
     /// Told to stop, or something failed. Cheap enough to be asked for each message.
+    #[inline]
     pub fn interrupted(&self) -> bool {
         self.shared.interrupted.load(Ordering::Acquire)
     }

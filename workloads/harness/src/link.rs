@@ -5,6 +5,7 @@ pub use crate::facts::Facts;
 use crate::control::Control;
 use anyhow::{Result, bail};
 use std::net::{SocketAddr, ToSocketAddrs};
+use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 use wirelap_contract::{About, Done, Role, Spec};
@@ -19,6 +20,22 @@ pub trait Outlet {
     ///
     /// When the peer or broker is gone, the library refuses, or the process was told to stop.
     fn publish(&self, payload: &[u8]) -> Result<()>;
+}
+
+/// Of a role that may publish nothing.
+impl<O: Outlet> Outlet for Option<O> {
+    fn publish(&self, payload: &[u8]) -> Result<()> {
+        match self {
+            Some(outlet) => outlet.publish(payload),
+            None => bail!("this role does not publish"),
+        }
+    }
+}
+
+impl<O: Outlet> Outlet for Arc<O> {
+    fn publish(&self, payload: &[u8]) -> Result<()> {
+        (**self).publish(payload)
+    }
 }
 
 /// Gets each message that arrives, on whichever thread the library calls back, and may answer. The time is the

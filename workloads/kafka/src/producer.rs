@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 use wirelap_harness::control::{Control, Stopped};
+use wirelap_harness::link::Outlet;
 
 /// How long a full queue is left alone before it is tried again.
 const FULL: Duration = Duration::from_micros(200);
@@ -69,8 +70,19 @@ impl Producer {
         &self.topic
     }
 
+    /// Waits until everything has left and, unless nobody acknowledges, is acknowledged.
+    pub fn flush(&self, limit: Duration) -> Result<()> {
+        let left = || self.client.in_flight_count();
+        if !self.control.wait_for_flush(limit, || left() == 0)? {
+            bail!("{} messages were not taken by the broker in time", left());
+        }
+        Ok(())
+    }
+}
+
+impl Outlet for Producer {
     /// Puts a message into the queue; waits while there is no room.
-    pub fn publish(&self, payload: &[u8]) -> Result<()> {
+    fn publish(&self, payload: &[u8]) -> Result<()> {
         if let Some(window) = &self.window {
             window.wait(&self.control)?;
         }
@@ -88,15 +100,6 @@ impl Producer {
                 _ => bail!("cannot publish to {}: {error}", self.topic),
             }
         }
-    }
-
-    /// Waits until everything has left and, unless nobody acknowledges, is acknowledged.
-    pub fn flush(&self, limit: Duration) -> Result<()> {
-        let left = || self.client.in_flight_count();
-        if !self.control.wait_for_flush(limit, || left() == 0)? {
-            bail!("{} messages were not taken by the broker in time", left());
-        }
-        Ok(())
     }
 }
 

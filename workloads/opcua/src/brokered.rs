@@ -127,19 +127,7 @@ fn deliver(handler: Handler, writer: Option<Arc<Writer>>) -> impl FnMut(open6254
     move |value| {
         let at = clock::now();
         let Some(bytes) = payload(&value) else { return };
-        match &writer {
-            Some(writer) => handler(at, bytes, &InCallback(writer)),
-            None => handler(at, bytes, &Mute),
-        }
-    }
-}
-
-/// A subscriber says nothing.
-struct Mute;
-
-impl Outlet for Mute {
-    fn publish(&self, _payload: &[u8]) -> Result<()> {
-        bail!("a subscriber does not publish")
+        handler(at, bytes, &writer.as_deref().map(InCallback));
     }
 }
 
@@ -193,10 +181,7 @@ struct ClientLink {
 
 impl Outlet for ClientLink {
     fn publish(&self, payload: &[u8]) -> Result<()> {
-        match &self.writer {
-            Some(writer) => writer.publish(payload),
-            None => Mute.publish(payload),
-        }
+        self.writer.publish(payload)
     }
 }
 

@@ -135,24 +135,11 @@ fn subscribe(
 ) -> Result<Subscriber<()>> {
     let callback = move |sample: zenoh::sample::Sample| {
         let at = clock::now();
-        let payload = sample.payload().to_bytes();
-        match &outlet {
-            Some(outlet) => handler(at, &payload, &**outlet),
-            None => handler(at, &payload, &Nowhere),
-        }
+        handler(at, &sample.payload().to_bytes(), &outlet);
     };
     let named = key.clone();
     let declared = session.declare_subscriber(key).callback(callback).wait();
     declared.map_err(|error| anyhow!("--topic {named}: {error}"))
-}
-
-/// What a subscriber that publishes nothing answers to.
-struct Nowhere;
-
-impl Outlet for Nowhere {
-    fn publish(&self, _payload: &[u8]) -> Result<()> {
-        bail!("this role does not publish")
-    }
 }
 
 impl Outlet for ZenohOutlet {
@@ -167,10 +154,7 @@ impl Outlet for ZenohOutlet {
 
 impl Outlet for ZenohLink {
     fn publish(&self, payload: &[u8]) -> Result<()> {
-        match &self.outlet {
-            Some(outlet) => outlet.publish(payload),
-            None => Nowhere.publish(payload),
-        }
+        self.outlet.publish(payload)
     }
 }
 
