@@ -1,12 +1,12 @@
 //! What a workload notes about its messages: counts, truth and round trips.
 
-use crate::rtt::RoundTrips;
 use crate::tally::Tally;
 use crate::truth_log::TruthLog;
 use anyhow::Result;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use wirelap_contract::{Done, Spec, Stamp, Truth, TruthKind};
 use wirelap_events::Nanos;
+use wirelap_harness::rtt::RoundTrips;
 
 /// Shared by the main thread and the library's.
 #[derive(Clone)]

@@ -3,48 +3,26 @@
 //! `wirelap` starts these processes, but they are plain programs that can be run by hand. How they
 //! talk to whoever started them is in `wirelap-contract`. Inside:
 //!
-//! - `registry` lists the middlewares, a line each;
-//! - each folder (`tcp`, `mqtt`, `zenoh`, …) implements [`link::Family`] and [`link::Link`], and knows
-//!   everything about its middleware: `wirelap` reads the rest from `wirelap-workload list`;
-//! - `drivers` has the roles (`publish`, `subscribe`, `ping`, `pong`), written once over [`link::Link`].
+//! - `registry` lists the middlewares, a line each. Each has a crate beside this one (`mqtt`, `zenoh`, …; `baselines` for
+//!   those without middleware), which implements `Family` and `Link` of `wirelap-harness` and knows everything about its
+//!   middleware: `wirelap` reads it from `wirelap-workload list`;
+//! - `drivers` has the roles (`publish`, `subscribe`, `ping`, `pong`), written once over `Link`.
 
-mod clock;
-mod control;
-mod daemon;
-mod dds;
 mod drivers;
-mod foreign;
-mod guard;
-mod icmp;
-mod installed;
-mod iperf3;
-mod kafka;
-mod link;
 mod log;
-mod mqtt;
-mod nats;
-mod opcua;
-mod own_sockets;
 mod pace;
-mod pico;
-mod pump;
 mod registry;
-mod rtt;
 mod tally;
-mod tcp;
 mod truth_log;
-mod udp;
 mod validate;
-mod xrce;
-mod zenoh;
-mod zeromq;
 
 use anyhow::{Context, Result};
 use clap::{Parser, Subcommand};
-use control::Control;
 use rustix::thread::CpuSet;
 use std::process::ExitCode;
 use wirelap_contract::{About, Done, Role, Spec};
+use wirelap_harness::control::{self, Control};
+use wirelap_harness::guard;
 
 const EXAMPLES: &str = "\
 What it prints:
@@ -126,9 +104,7 @@ fn run(spec: &Spec) -> Result<()> {
         .context("cannot set the timer slack")?;
     let control = Control::start()?;
     let done = match spec.role {
-        Role::Broker => {
-            stopped_is_fine(family.serve(spec, &control), &control).map(|()| Done::default())
-        }
+        Role::Broker => control.excuse(family.serve(spec, &control)).map(|()| Done::default()),
         _ => match family.perform(spec, &control)? {
             Some(done) => Ok(done),
             None => drivers::drive(spec, family, &control),
@@ -136,10 +112,6 @@ fn run(spec: &Spec) -> Result<()> {
     }?;
     control::say(&done.to_line());
     Ok(())
-}
-
-fn stopped_is_fine(result: Result<()>, control: &Control) -> Result<()> {
-    result.or_else(|error| if control.excuses(&error) { Ok(()) } else { Err(error) })
 }
 
 fn pin(cpu: usize) -> Result<()> {

@@ -1,10 +1,10 @@
 //! Which messages are sent, and when.
 
-use crate::clock;
-use crate::control::Control;
 use std::time::Duration;
 use wirelap_contract::{Spec, Stamp};
 use wirelap_events::Nanos;
+use wirelap_harness::clock;
+use wirelap_harness::control::Control;
 
 /// Longest sleep, so that a slow publisher still hears that it should stop.
 const NAP: Nanos = Nanos::from_millis(100);

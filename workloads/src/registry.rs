@@ -1,14 +1,13 @@
 //! The middlewares: one line each.
 
-use crate::link::Family;
-use crate::{dds, icmp, iperf3, kafka, mqtt, nats, opcua, pico, tcp, udp, xrce, zenoh, zeromq};
 use anyhow::{Result, anyhow};
+use wirelap_harness::link::Family;
 
 static ALL: &[&dyn Family] = &[
-    &icmp::Icmp,
-    &iperf3::Iperf3,
-    &tcp::Tcp,
-    &udp::Udp,
+    &baselines::Icmp,
+    &baselines::Iperf3,
+    &baselines::Tcp,
+    &baselines::Udp,
     &mqtt::Mqtt,
     &kafka::Kafka,
     &zenoh::Peer,

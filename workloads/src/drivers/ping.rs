@@ -1,14 +1,14 @@
 //! `ping`: sends, waits for the reply, sends again.
 
-use super::{FLUSH, Run};
-use crate::clock;
-use crate::link::{Handler, Link};
+use super::run::{FLUSH, Run};
 use crate::pace::{Due, Schedule};
 use anyhow::{Result, bail};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use wirelap_contract::Stamp;
 use wirelap_events::Nanos;
+use wirelap_harness::clock;
+use wirelap_harness::link::{Handler, Link};
 
 /// A ping that has no reply after this time is lost.
 const LOST: Duration = Duration::from_secs(2);

@@ -1,12 +1,12 @@
 //! `pong`: replies to each ping, from wherever the library calls back.
 
-use super::{FLUSH, POLL, Run};
-use crate::clock;
-use crate::link::Handler;
+use super::run::{FLUSH, POLL, Run};
 use anyhow::Result;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use wirelap_contract::{STAMP_BYTES, Stamp};
+use wirelap_harness::clock;
+use wirelap_harness::link::Handler;
 
 pub(super) fn run(run: &Run<'_>) -> Result<()> {
     let complete = Arc::new(AtomicBool::new(run.spec.messages == Some(0)));

@@ -1,10 +1,10 @@
 //! `pub`: sends at a rate or back to back.
 
-use super::{FLUSH, Run};
-use crate::clock;
-use crate::link::Link;
+use super::run::{FLUSH, Run};
 use crate::pace::{Due, Schedule};
 use anyhow::Result;
+use wirelap_harness::clock;
+use wirelap_harness::link::Link;
 
 pub(super) fn run(run: &Run<'_>) -> Result<()> {
     let mut link = run.open(None)?;

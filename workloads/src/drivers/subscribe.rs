@@ -1,11 +1,11 @@
 //! `sub`: counts what arrives.
 
-use super::{POLL, Run};
-use crate::link::Handler;
+use super::run::{POLL, Run};
 use anyhow::Result;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use wirelap_contract::Stamp;
+use wirelap_harness::link::Handler;
 
 pub(super) fn run(run: &Run<'_>) -> Result<()> {
     let complete = Arc::new(AtomicBool::new(run.spec.messages == Some(0)));

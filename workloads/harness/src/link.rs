@@ -1,0 +1,174 @@
+//! What a middleware's crate implements: a [`Family`] opens [`Link`]s.
+
+pub use crate::facts::Facts;
+
+use crate::control::Control;
+use anyhow::{Result, bail};
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+use wirelap_contract::{About, Done, Role, Spec};
+use wirelap_events::Nanos;
+
+/// Where messages go out.
+pub trait Outlet {
+    /// Hands a message to the library. Waits while the library's queues are full, so that no queue
+    /// grows without bound.
+    ///
+    /// # Errors
+    ///
+    /// When the peer or broker is gone, the library refuses, or the process was told to stop.
+    fn publish(&self, payload: &[u8]) -> Result<()>;
+}
+
+/// Of a role that may publish nothing.
+impl<O: Outlet> Outlet for Option<O> {
+    fn publish(&self, payload: &[u8]) -> Result<()> {
+        match self {
+            Some(outlet) => outlet.publish(payload),
+            None => bail!("this role does not publish"),
+        }
+    }
+}
+
+impl<O: Outlet> Outlet for Arc<O> {
+    fn publish(&self, payload: &[u8]) -> Result<()> {
+        (**self).publish(payload)
+    }
+}
+
+/// Gets each message that arrives, on whichever thread the library calls back, and may answer. The time is the
+/// clock's, read by the link before it does anything else with the message.
+pub type Handler = Box<dyn Fn(Nanos, &[u8], &dyn Outlet) + Send + Sync>;
+
+/// An open end of a middleware: connected and matched, or listening and subscribed.
+pub trait Link: Outlet {
+    /// What READY tells about it.
+    fn facts(&self) -> Facts;
+
+    /// Lets messages come in, for up to `wait`. Libraries that call back from threads of their own
+    /// have nothing to do here: the handler wakes the main thread when it matters.
+    ///
+    /// # Errors
+    ///
+    /// When the connection is lost.
+    fn poll(&mut self, wait: Duration) -> Result<()> {
+        thread::park_timeout(wait);
+        Ok(())
+    }
+
+    /// Waits up to `limit` until everything that was published has been written out, and acknowledged where the
+    /// protocol acknowledges.
+    ///
+    /// # Errors
+    ///
+    /// When not all of it has left in time, or the connection is lost.
+    fn flush(&mut self, limit: Duration) -> Result<()>;
+
+    /// Leaves politely: what was flushed still reaches the other side.
+    fn close(self: Box<Self>) {}
+}
+
+/// One middleware. Its crate is all that knows it: `wirelap` learns from [`Family::about`].
+pub trait Family: Sync {
+    /// What it is, what it can do, and whether it can do it here.
+    fn about(&self) -> About;
+
+    /// Opens the end that `spec.role` needs. Returns when it is ready in the sense of READY. `handler` gets what
+    /// arrives; a `pub` has none.
+    ///
+    /// # Errors
+    ///
+    /// When the end cannot be made ready, with what to do about it.
+    fn open(
+        &self,
+        spec: &Spec,
+        _handler: Option<Handler>,
+        _control: &Control,
+    ) -> Result<Box<dyn Link>> {
+        bail!("{} has no {} of ours", spec.middleware, spec.role.name())
+    }
+
+    /// Plays `spec.role` with a program of its own, from READY to DONE; `None` if it has none, so
+    /// that the drivers play it over [`Family::open`].
+    ///
+    /// # Errors
+    ///
+    /// When the program cannot be started, or fails.
+    fn perform(&self, _spec: &Spec, _control: &Control) -> Result<Option<Done>> {
+        Ok(None)
+    }
+
+    /// Runs a broker, prints its READY, and returns when told to stop.
+    ///
+    /// # Errors
+    ///
+    /// When the broker cannot be started, or ends by itself.
+    fn serve(&self, spec: &Spec, _control: &Control) -> Result<()> {
+        bail!("{} has no broker", spec.middleware)
+    }
+
+    /// Gets what it needs and this program does not bring along, where that takes more than a package.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be had, or nothing is needed.
+    fn fetch(&self) -> Result<()> {
+        bail!("{} needs nothing that could be fetched", self.about().name)
+    }
+}
+
+/// The two topics of a role: pings go out on the topic and their replies come back on another, so that nobody
+/// hears itself.
+pub struct Topics {
+    /// Where this role publishes, if it does.
+    pub outgoing: Option<String>,
+    /// What this role subscribes to, if it does.
+    pub incoming: Option<String>,
+}
+
+impl Topics {
+    /// The topics of `spec.role`.
+    pub fn of(spec: &Spec) -> Topics {
+        let there = Some(spec.topic.clone());
+        let back = Some(format!("{}/reply", spec.topic));
+        match spec.role {
+            Role::Broker => Topics { outgoing: None, incoming: None },
+            Role::Pub => Topics { outgoing: there, incoming: None },
+            Role::Sub => Topics { outgoing: None, incoming: there },
+            Role::Ping => Topics { outgoing: there, incoming: back },
+            Role::Pong => Topics { outgoing: back, incoming: there },
+        }
+    }
+}
+
+/// Whether the role waits for its peer at `--endpoint`, in a middleware without a broker.
+pub fn listens(role: Role) -> bool {
+    matches!(role, Role::Broker | Role::Sub | Role::Pong)
+}
+
+/// The address of HOST:PORT; the first one, if the host has several.
+///
+/// # Errors
+///
+/// When the host has no address.
+pub fn resolve(endpoint: &str) -> Result<SocketAddr> {
+    match endpoint.to_socket_addrs().map(|mut found| found.next()) {
+        Ok(Some(address)) => Ok(address),
+        Ok(None) => bail!("--endpoint {endpoint}: the host has no address"),
+        Err(error) => bail!("--endpoint {endpoint}: {error}"),
+    }
+}
+
+/// An error about an address, in words that say what to do about it.
+pub fn explain(error: &std::io::Error, address: SocketAddr) -> anyhow::Error {
+    use std::io::ErrorKind as Kind;
+    match error.kind() {
+        Kind::AddrInUse => anyhow::anyhow!("{address} is already in use by another program"),
+        Kind::AddrNotAvailable => anyhow::anyhow!("{address} is not an address of this machine"),
+        Kind::PermissionDenied => anyhow::anyhow!("{address} may not be used without privileges"),
+        Kind::ConnectionRefused => anyhow::anyhow!("nobody listens on {address}"),
+        _ => anyhow::anyhow!("{address}: {error}"),
+    }
+}

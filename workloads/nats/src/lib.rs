@@ -1,0 +1,46 @@
+//! NATS through `nats-server`: `client` (async-nats) for all roles, `server` starts the broker, `stream` is what differs
+//! with `JetStream`.
+
+mod client;
+mod server;
+mod settings;
+mod stream;
+
+use anyhow::{Result, bail};
+use settings::{HTTP_PORT, JETSTREAM, MAX_PAYLOAD, STORAGE, Settings};
+use wirelap_contract::{About, LinkTransport, Spec};
+use wirelap_harness::control::Control;
+use wirelap_harness::link::{Family, Handler, Link};
+
+/// The middleware `nats`.
+pub struct Nats;
+
+impl Family for Nats {
+    fn about(&self) -> About {
+        About::new("nats", "NATS through a server (async-nats)", MAX_PAYLOAD, &[LinkTransport::Tcp])
+            .broker(server::PROGRAM, server::availability())
+            .setting(
+                JETSTREAM,
+                false,
+                "true: publish into a stream, with acks, and consume in order from it",
+            )
+            .setting(STORAGE, "memory", "where JetStream keeps messages: memory or file")
+            .setting(HTTP_PORT, 0, "port of the server's monitoring pages; 0: none")
+    }
+
+    fn open(
+        &self,
+        spec: &Spec,
+        handler: Option<Handler>,
+        control: &Control,
+    ) -> Result<Box<dyn Link>> {
+        client::open(spec, Settings::of(spec)?, handler, control)
+    }
+
+    fn serve(&self, spec: &Spec, control: &Control) -> Result<()> {
+        match spec.broker.as_deref() {
+            None | Some(server::PROGRAM) => server::serve(spec, Settings::of(spec)?, control),
+            Some(other) => bail!("--broker {other}: the only known broker is {}", server::PROGRAM),
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! The broker `nats-server`, as a child process.
+
+use crate::settings::{MAX_PAYLOAD, Settings};
+use anyhow::{Context, Result};
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+use std::{env, fs, process};
+use wirelap_contract::{Availability, Spec};
+use wirelap_harness::control::Control;
+use wirelap_harness::daemon::{self, Daemon};
+use wirelap_harness::link::{self, Facts};
+use wirelap_harness::{guard, installed};
+
+pub const PROGRAM: &str = "nats-server";
+const START_LIMIT: Duration = Duration::from_secs(10);
+/// What may wait in the server for one subscriber: beyond it, the server throws the subscriber out. Its default of 64 MiB is eight
+/// of the largest messages.
+const MAX_PENDING: usize = 256 << 20;
+
+/// Whether it is installed.
+pub fn availability() -> Availability {
+    installed::availability(
+        PROGRAM,
+        "--version",
+        "GOBIN=/usr/local/bin go install github.com/nats-io/nats-server/v2@v2.15.2",
+    )
+}
+
+pub fn serve(spec: &Spec, settings: Settings, control: &Control) -> Result<()> {
+    let program = installed::find(PROGRAM).context("nats-server is not installed")?;
+    let address = daemon::choose(link::resolve(&spec.endpoint)?)?;
+    let store = settings.jetstream.then(Store::create).transpose()?;
+    let config = config(address, settings, store.as_ref());
+    let mut command = guard::command(&program);
+    command.args(["-c", "/dev/stdin"]).stdin(pipe(&config)?).stdout(Stdio::null());
+    let facts = facts(address, settings, &program);
+    Daemon::start(PROGRAM, command)?.serve(address, START_LIMIT, facts, control)
+}
+
+fn config(address: SocketAddr, settings: Settings, store: Option<&Store>) -> String {
+    let mut config = format!(
+        "listen: \"{address}\"\n\
+         max_payload: {MAX_PAYLOAD}\n\
+         max_pending: {MAX_PENDING}\n\
+         logtime: false\n"
+    );
+    // Writing to a string cannot fail.
+    if settings.http_port != 0 {
+        let http = SocketAddr::new(address.ip(), settings.http_port);
+        let _ = writeln!(config, "http: \"{http}\"");
+    }
+    if let Some(Store(folder)) = store {
+        let _ = writeln!(config, "jetstream {{ store_dir: \"{}\" }}", folder.display());
+    }
+    config
+}
+
+fn facts(address: SocketAddr, settings: Settings, program: &Path) -> Facts {
+    let version = installed::version(program, "--version").unwrap_or_else(|| "unknown".into());
+    Facts::at(address)
+        .version(PROGRAM, &version)
+        .setting("max_payload", MAX_PAYLOAD)
+        .setting("max_pending", MAX_PENDING)
+        .setting("jetstream", settings.jetstream)
+        // Go sets it on every connection, and the server has no option not to.
+        .setting("TCP_NODELAY", true)
+}
+
+/// A pipe that holds the configuration, which is far smaller than a pipe's buffer.
+fn pipe(config: &str) -> Result<Stdio> {
+    let (reader, mut writer) = std::io::pipe().context("cannot make a pipe")?;
+    writer.write_all(config.as_bytes()).context("cannot hand over the configuration")?;
+    Ok(reader.into())
+}
+
+/// `JetStream`'s folder: the server wants one even where messages stay in memory. Removed when dropped.
+struct Store(PathBuf);
+
+impl Store {
+    fn create() -> Result<Store> {
+        let folder = env::temp_dir().join(format!("wirelap-nats-{}", process::id()));
+        fs::create_dir(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
+        Ok(Store(folder))
+    }
+}
+
+impl Drop for Store {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_set_is_in_the_configuration() {
+        let address = "127.0.0.1:4222".parse().unwrap();
+        let plain = config(address, Settings::default(), None);
+        assert!(plain.contains("listen: \"127.0.0.1:4222\"\nmax_payload: 8388608\n"), "{plain}");
+        assert!(!plain.contains("http") && !plain.contains("jetstream"), "{plain}");
+        let store = Store::create().unwrap();
+        let settings = Settings { jetstream: true, http_port: 8222, ..Settings::default() };
+        let full = config(address, settings, Some(&store));
+        assert!(full.contains("http: \"127.0.0.1:8222\"\n"), "{full}");
+        assert!(full.contains(&format!("store_dir: \"{}\"", store.0.display())), "{full}");
+    }
+}

@@ -1,0 +1,77 @@
+//! Where the programs meet.
+
+use anyhow::Result;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use wirelap_contract::Spec;
+use wirelap_harness::foreign;
+use wirelap_harness::{daemon, link};
+
+/// Zenoh's own group, one up from the one for scouting.
+const GROUP: Ipv4Addr = Ipv4Addr::new(224, 0, 0, 123);
+
+/// A TCP address or a multicast group.
+#[derive(Clone, Debug)]
+pub enum Place {
+    /// One listens here and the other connects.
+    Tcp(SocketAddr),
+    /// All join this group on an interface.
+    Multicast(SocketAddr, String),
+}
+
+impl Place {
+    /// The place of `--endpoint`; with a free port if it has none.
+    pub fn tcp(spec: &Spec) -> Result<Place> {
+        let address = link::resolve(&spec.endpoint)?;
+        let chosen = if link::listens(spec.role) { daemon::choose(address)? } else { address };
+        Ok(Place::Tcp(chosen))
+    }
+
+    /// The group of `--endpoint`, or Zenoh's own on its port, on `--interface`.
+    pub fn multicast(spec: &Spec) -> Result<Place> {
+        let mut address = link::resolve(&spec.endpoint)?;
+        if !address.ip().is_multicast() {
+            address.set_ip(IpAddr::V4(GROUP));
+        }
+        if address.port() == 0 {
+            address.set_port(foreign::free_udp_port()?);
+        }
+        let interface = spec.interface.clone();
+        Ok(Place::Multicast(address, interface))
+    }
+
+    /// As HOST:PORT.
+    pub fn address(&self) -> SocketAddr {
+        match self {
+            Place::Tcp(address) | Place::Multicast(address, _) => *address,
+        }
+    }
+
+    /// As Zenoh writes it.
+    pub fn locator(&self) -> String {
+        match self {
+            Place::Tcp(address) => format!("tcp/{address}"),
+            Place::Multicast(address, interface) => format!("udp/{address}#iface={interface}"),
+        }
+    }
+
+    /// What may be wrong when a program cannot open it.
+    pub fn doubt(&self) -> String {
+        match self {
+            Place::Tcp(address) => {
+                format!("is {address} free, and does the other side listen there?")
+            }
+            Place::Multicast(_, interface) => {
+                format!("does {interface} do multicast (ip link set {interface} multicast on)?")
+            }
+        }
+    }
+
+    /// Whether a program waits there.
+    pub fn is_taken(&self) -> bool {
+        let protocol = match self {
+            Place::Tcp(_) => "tcp",
+            Place::Multicast(..) => "udp",
+        };
+        foreign::is_bound(protocol, self.address().port())
+    }
+}

@@ -1,0 +1,54 @@
+//! What a role works with.
+
+use crate::log::SharedLog;
+use anyhow::Result;
+use std::time::Duration;
+use wirelap_contract::{Spec, Stamp};
+use wirelap_harness::control::Control;
+use wirelap_harness::link::{Family, Handler, Link};
+
+/// How long a run's last messages may take to be written out and acknowledged.
+pub const FLUSH: Duration = Duration::from_secs(30);
+/// How long a link may wait for messages before it looks whether the run is over.
+pub const POLL: Duration = Duration::from_millis(100);
+
+/// One role of one process, from its first message to its last.
+pub struct Run<'a> {
+    pub spec: &'a Spec,
+    pub family: &'a dyn Family,
+    pub control: &'a Control,
+    pub log: &'a SharedLog,
+}
+
+impl Run<'_> {
+    pub fn open(&self, handler: Option<Handler>) -> Result<Box<dyn Link>> {
+        let link = self.family.open(self.spec, handler, self.control)?;
+        self.control.say_ready(std::process::id(), link.facts());
+        Ok(link)
+    }
+
+    /// The payload of this run's messages, with room for the stamp in front. Behind it are bytes that differ, so
+    /// that nothing on the way can shorten them.
+    pub fn payload(&self) -> Payload {
+        let mut state = 0x9E37_79B9_7F4A_7C15_u64;
+        let bytes = (0..self.spec.payload).map(|_| {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            state.to_le_bytes()[0]
+        });
+        Payload(bytes.collect())
+    }
+}
+
+/// A payload that is stamped again for each message.
+pub struct Payload(Vec<u8>);
+
+impl Payload {
+    pub fn stamped(&mut self, stamp: Stamp) -> &[u8] {
+        let stamp = stamp.encode();
+        // The command line was checked: there is room.
+        self.0[..stamp.len()].copy_from_slice(&stamp);
+        &self.0
+    }
+}

@@ -1,0 +1,44 @@
+//! Two peers over TCP or UDP: one side listens, the other connects.
+
+use crate::MAX_PAYLOAD;
+use crate::link::{Uplink, ZenohLink};
+use crate::session::{Opening, Side};
+use anyhow::Result;
+use wirelap_contract::{About, LinkTransport, Spec};
+use wirelap_harness::control::Control;
+use wirelap_harness::link::{self, Family, Handler, Link};
+
+/// The middleware `zenoh-p2p`.
+pub struct Peer;
+
+impl Family for Peer {
+    fn about(&self) -> About {
+        let transports = [LinkTransport::Tcp, LinkTransport::Udp];
+        About::new("zenoh-p2p", "Zenoh, peer to peer", MAX_PAYLOAD, &transports)
+    }
+
+    fn open(
+        &self,
+        spec: &Spec,
+        handler: Option<Handler>,
+        control: &Control,
+    ) -> Result<Box<dyn Link>> {
+        let opening = Opening {
+            mode: "peer",
+            side: if link::listens(spec.role) { Side::Listen } else { Side::Connect },
+            transport: spec.transport.unwrap_or(LinkTransport::Tcp),
+            address: link::resolve(&spec.endpoint)?,
+            timestamping: false,
+        };
+        let uplink = Uplink { session: opening.open()?, router: None };
+        let link = ZenohLink::declare(uplink, spec, handler, control)?;
+        let endpoint = match opening.side {
+            Side::Listen => opening.listening()?,
+            Side::Connect => {
+                link.wait_for_match(control)?;
+                opening.address
+            }
+        };
+        Ok(link.at(endpoint, opening.transport, spec))
+    }
+}

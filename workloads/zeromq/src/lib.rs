@@ -1,0 +1,62 @@
+//! `ZeroMQ`, peer to peer over TCP, by two libraries: `zeromq` is libzmq (`libzmq`), `zeromq-rust` is the crate zeromq
+//! (`native`), which published comparisons used.
+//!
+//! One side binds (`sub`, `pong`), the other connects. Publish/subscribe messages have two parts, topic and payload; all others are
+//! the payload alone.
+
+mod libzmq;
+mod monitor;
+mod native;
+mod nodrop;
+mod settings;
+
+use anyhow::Result;
+use settings::{
+    LINGER, LINGER_MS, MAX_PAYLOAD, NODROP, PATTERN, PATTERNS, RCVHWM, SNDHWM, hwm_rule,
+};
+use wirelap_contract::{About, LinkTransport, Spec};
+use wirelap_harness::control::Control;
+use wirelap_harness::link::{Family, Handler, Link};
+
+/// The middleware `zeromq`: libzmq.
+pub struct Libzmq;
+
+/// The middleware `zeromq-rust`: the crate zeromq.
+pub struct Native;
+
+impl Family for Libzmq {
+    fn about(&self) -> About {
+        About::new("zeromq", "ZeroMQ, peer to peer (libzmq)", MAX_PAYLOAD, &[LinkTransport::Tcp])
+            .setting(PATTERN, "by role", PATTERNS)
+            .setting(SNDHWM, hwm_rule(), "messages that may wait to be sent; 0: no limit")
+            .setting(RCVHWM, hwm_rule(), "messages that may wait to be received; 0: no limit")
+            .setting(NODROP, 1, "pubsub at the high-water mark: 1 waits, 0 drops the message")
+            .setting(LINGER, LINGER_MS, "ms that closing waits for unsent messages; -1: for ever")
+    }
+
+    fn open(
+        &self,
+        spec: &Spec,
+        handler: Option<Handler>,
+        control: &Control,
+    ) -> Result<Box<dyn Link>> {
+        libzmq::open(spec, handler, control)
+    }
+}
+
+impl Family for Native {
+    fn about(&self) -> About {
+        let about = "ZeroMQ, peer to peer (crate zeromq)";
+        About::new("zeromq-rust", about, MAX_PAYLOAD, &[LinkTransport::Tcp])
+            .setting(PATTERN, "by role", PATTERNS)
+    }
+
+    fn open(
+        &self,
+        spec: &Spec,
+        handler: Option<Handler>,
+        control: &Control,
+    ) -> Result<Box<dyn Link>> {
+        native::open(spec, handler, control)
+    }
+}
