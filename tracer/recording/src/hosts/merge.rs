@@ -1,8 +1,10 @@
 //! Captures of several hosts as one, in the order of the first one's clock.
 
-use super::{Chain, elsewhere};
-use crate::read::{Peek, Wanted};
-use crate::{Entry, Recording};
+use super::renumber::Renumbering;
+use super::retime::retime;
+use super::tree::Chain;
+use crate::read::{Peek, Recording, Wanted};
+use crate::record::Entry;
 use rustc_hash::FxHashSet;
 use std::io::Read;
 use std::net::IpAddr;
@@ -21,7 +23,7 @@ pub enum What {
 #[derive(Clone, Debug)]
 pub struct Placing {
     chain: Chain,
-    numbers: elsewhere::Renumbering,
+    numbers: Renumbering,
     what: What,
     mine: FxHashSet<IpAddr>,
     others: FxHashSet<IpAddr>,
@@ -36,14 +38,12 @@ impl Placing {
         mine: FxHashSet<IpAddr>,
         others: FxHashSet<IpAddr>,
     ) -> Placing {
-        Placing { chain, numbers: elsewhere::Renumbering::of(host), what, mine, others }
+        Placing { chain, numbers: Renumbering::of(host), what, mine, others }
     }
 
     /// An event by the first clock. `wall` leads to the wall clock of its host.
     fn place(&self, event: &mut Event<'_>, wall: i64) {
-        elsewhere::retime(event, |seen| {
-            self.chain.to_first(Nanos(seen.0.saturating_add_signed(wall)))
-        });
+        retime(event, |seen| self.chain.to_first(Nanos(seen.0.saturating_add_signed(wall))));
         self.numbers.renumber(event);
     }
 
@@ -130,6 +130,6 @@ pub fn merge<R: Read, E>(
 pub fn next_on_wall<R: Read>(recording: &mut Recording<R>) -> Option<Event<'_>> {
     let wall = recording.wall().unwrap_or(0);
     let mut event = recording.next_packet()?;
-    elsewhere::retime(&mut event, |seen| Nanos(seen.0.saturating_add_signed(wall)));
+    retime(&mut event, |seen| Nanos(seen.0.saturating_add_signed(wall)));
     Some(event)
 }

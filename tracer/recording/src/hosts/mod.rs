@@ -24,25 +24,27 @@
 //! | [`places`] | which addresses are on which host |
 //! | [`own`] | the addresses of the host that made a capture, where its packets have a direction |
 //! | [`merge`] | all files as one |
-//! | `elsewhere` | what makes another host's clock and numbers the first one's |
+//! | `retime` | another host's times by the first one's clock |
+//! | `renumber` | another host's numbers as none of the first one's are |
 //! | [`twice`] | one file that has both ends |
 
 pub mod clocks;
-mod elsewhere;
 mod hull;
 pub mod merge;
 pub mod own;
 pub mod places;
+mod renumber;
+mod retime;
 pub mod survey;
 mod token;
 pub mod tree;
 pub mod twice;
 
 pub use clocks::Clocks;
-pub use elsewhere::netns_on;
 pub use merge::merge;
 pub use own::own_addresses;
 pub use places::Places;
+pub use renumber::netns_on;
 pub use survey::{Addresses, Common, Sides, Survey, common};
 pub use tree::{Chain, Link, tree};
 pub use twice::{DuplicateCapture, is_twice};

@@ -1,7 +1,8 @@
 //! The addresses of the host that a capture was made on, where it says which way packets went (`tcpdump -i any`, pcapng's
 //! direction): those that send what leaves and get what comes in, and never the other way round.
 
-use crate::{Entry, Recording};
+use crate::read::Recording;
+use crate::record::Entry;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::io::Read;
 use std::net::IpAddr;

@@ -1,7 +1,8 @@
 //! One capture with both ends in it: captures of two hosts that share a clock, put together with mergecap.
 
 use super::token::token;
-use crate::{Entry, Recording};
+use crate::read::Recording;
+use crate::record::Entry;
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 use std::io::Read;

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use std::fs;
 use std::path::Path;
 use wirelap_events::{Body, Nanos};
-use wirelap_recording::{Entry, Limits, Passages, Piece, Recording, Verbatim};
+use wirelap_recording::{BlockOrEntry, Entry, Limits, MessageSink, Recording, Verbatim};
 
 const ROOM: Limits = Limits { time: Nanos::from_millis(1_000), bytes: 1 << 20 };
 
@@ -16,10 +16,10 @@ fn copy(bytes: &[u8], to: &Path, limits: Limits) -> Vec<u8> {
     let mut recording = Recording::new(bytes).unwrap();
     let mut verbatim = Verbatim::create(to, limits).unwrap();
     let mut count = 0;
-    while let Some(piece) = recording.next_piece() {
-        match piece {
-            Piece::Block(block) => verbatim.block(&block),
-            Piece::Entry(Entry::Event(event)) => {
+    while let Some(next) = recording.next_block_or_entry() {
+        match next {
+            BlockOrEntry::Block(block) => verbatim.block(&block),
+            BlockOrEntry::Entry(Entry::Event(event)) => {
                 assert!(matches!(event.body, Body::Packet(_)));
                 let carried = stretch(1, 1_000 + count * 100, 100);
                 verbatim.carries(carried);
@@ -28,7 +28,7 @@ fn copy(bytes: &[u8], to: &Path, limits: Limits) -> Vec<u8> {
                 }
                 count += 1;
             }
-            Piece::Entry(other) => panic!("{other:?}"),
+            BlockOrEntry::Entry(other) => panic!("{other:?}"),
         }
     }
     verbatim.close().unwrap();

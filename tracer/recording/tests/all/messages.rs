@@ -11,7 +11,7 @@ use wirelap_events::{
 };
 use wirelap_recording::message::{DelayCause, End, MessageStatus, Row};
 use wirelap_recording::{
-    ENTERPRISE, Limits, MESSAGE_TAG, Passage, Passages, Recorder, Rotation, Settings, Written,
+    ENTERPRISE, Limits, MESSAGE_TAG, MessageLeg, MessageSink, Recorder, Rotation, Settings, Written,
 };
 
 const WHOLE: Settings = Settings { shown: wirelap_recording::Shown::Once, payload: true };
@@ -22,29 +22,29 @@ pub fn stretch(flow: u64, start: u64, len: u64) -> FlowRange {
     FlowRange { flow: FlowId(flow), range: ByteRange::new(Offset(start), len) }
 }
 
-pub fn leg(message: u64, leg: u8, legs: u8, stretch: FlowRange) -> Passage {
+pub fn leg(message: u64, leg: u8, legs: u8, stretch: FlowRange) -> MessageLeg {
     let mut times = StageTimes::default();
     times.set(Stage::Send, Nanos(1_000 + 700 * u64::from(leg)));
     times.set(Stage::Xmit, Nanos(1_300 + 700 * u64::from(leg)));
     let mut segments = Segments::default();
     segments.add(Segment::SocketTx, Nanos(300));
     segments.add(Segment::RunQueue, Nanos(60_000));
-    Passage {
+    MessageLeg {
         message: MessageId(message),
         row: Arc::new(Row { middleware: "mqtt".into(), broker: Some("a; broker".into()) }),
         topic: Arc::from(&b"demo/a; b\n"[..]),
         payload_len: 64,
-        standing: MessageStatus::Counted,
+        status: MessageStatus::Counted,
         leg,
         legs,
-        stretch,
+        range: stretch,
         began: Nanos(1_000),
         times,
         segments,
         sender: End { pid: Pid(7), tid: Tid(8), name: Comm::from_name("pub") },
         reader: End::default(),
         one_way: Some(Nanos(123_456)),
-        held_up: None,
+        delay_cause: None,
         last_seen: None,
         readers: 1,
         frames: [0; MAX_LEGS],
@@ -117,8 +117,8 @@ fn tenths(recorder: &mut Recorder, count: u64, late: u64) {
             recorder.tick(Nanos(n * 1_000_000));
         }
         if let Some(told) = n.checked_sub(late).filter(|told| told % 10 == 0) {
-            let passage = leg(told, 0, 1, stretch(0, 1_000 + told * 100, 100));
-            recorder.message(&mut vec![passage]);
+            let leg = leg(told, 0, 1, stretch(0, 1_000 + told * 100, 100));
+            recorder.message(&mut vec![leg]);
         }
     }
 }
@@ -137,7 +137,7 @@ fn a_message_is_told_in_words_and_in_an_option() {
         time: Nanos(57_000),
     };
     let legs = [leg(4_711, 0, 2, first), leg(4_711, 1, 2, second)];
-    let legs = legs.map(|leg| Passage { held_up: Some(held_up), ..leg });
+    let legs = legs.map(|leg| MessageLeg { delay_cause: Some(held_up), ..leg });
     recorder.message(&mut legs.to_vec());
     let written = recorder.close().unwrap();
     let found = beside(&fs::read(&written.files[0]).unwrap());
@@ -156,7 +156,7 @@ fn a_message_is_told_in_words_and_in_an_option() {
         ]
     );
     let option = &found[1].1[0];
-    // Message, leg, legs, standing, readers, payload, from, to, of; one way.
+    // Message, leg, legs, status, readers, payload, from, to, of; one way.
     assert_eq!(option[..14], [0xE7, 0x24, 1, 2, 0, 1, 64, 0, 100, 100, 1, 0xC0, 0xC4, 7]);
     // Send 700 ns after the message's first, xmit 1000 ns: zigzag.
     assert_eq!(option[14..30], [0, 1, 0xF8, 0x0A, 0, 0, 0, 1, 0xD0, 0x0F, 0, 0, 0, 0, 0, 0]);
@@ -175,8 +175,8 @@ fn how_far_a_message_came_is_told_unless_another_reader_had_it() {
     for (at, part) in (1_300..).zip(parts) {
         packet(&mut recorder, at, part);
     }
-    let lost = |leg: Passage| Passage {
-        standing: MessageStatus::Undelivered,
+    let lost = |leg: MessageLeg| MessageLeg {
+        status: MessageStatus::Undelivered,
         one_way: None,
         last_seen: Some((1, Stage::Ready)),
         readers: 0,
@@ -264,7 +264,7 @@ fn a_message_in_several_packets_and_several_in_one() {
         recorder.message(&mut vec![leg(10 + n, 0, 1, stretch(3, 1_150 + n % 50, 1))]);
     }
     // Another reader of the first message, a slower one.
-    let slow = Passage { one_way: Some(Nanos(999_999)), ..leg(1, 0, 1, stretch(3, 1_050, 100)) };
+    let slow = MessageLeg { one_way: Some(Nanos(999_999)), ..leg(1, 0, 1, stretch(3, 1_050, 100)) };
     recorder.message(&mut vec![slow]);
     let all = comments(&recorder.close().unwrap());
     assert_eq!(all[0].len(), 1);
@@ -297,7 +297,7 @@ fn what_is_sent_again_tells_of_its_messages_again() {
 
 /// A flow that is always full: the oldest go, and no others.
 #[test]
-fn passages_of_packets_that_are_gone_take_no_room() {
+fn legs_whose_packets_are_gone_take_no_room() {
     let folder = tempfile::tempdir().unwrap();
     let limits = Limits { time: Nanos::from_millis(1_000_000), bytes: 4 << 20 };
     let mut recorder = recorder(&folder.path().join("a"), Rotation::default(), limits);

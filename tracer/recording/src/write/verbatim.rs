@@ -3,27 +3,27 @@
 //! What an earlier copy told of messages is left out, as its numbers are not those of now. A section that gives its own length is
 //! made one of unknown length (draft-ietf-opsawg-pcapng §4.1), as it grows. Nothing else of a block is changed.
 
-use crate::block::{self, Blocks, Body, option};
-use crate::files::{Files, Plain, Store};
-use crate::hold::{PendingPackets, Released, ShownPacket};
-use crate::read::{Block, section_for};
-use crate::{
-    ENTERPRISE, Limits, MESSAGE_TAG, Passage, Passages, Rotation, WriteFailed, Written, message,
-};
+use super::files::{Files, Plain, Rotation, Store, WriteFailed};
+use super::pending::{Limits, PendingPackets, Released};
+use super::recorder::Written;
+use super::shown::ShownPacket;
+use crate::message::{MessageLeg, MessageSink, option as message_option, sentence};
+use crate::pcapng::{BlockOption, Blocks, Fields, block, option, section};
+use crate::read::{Block, PacketPlace};
+use std::ops::Range;
 use std::path::Path;
-use wirelap_events::Saturate;
-use wirelap_events::{FlowRange, Nanos};
+use wirelap_events::{FlowRange, Nanos, Saturate};
 
 /// Written at once.
 const CHUNK: usize = 256 << 10;
 
 /// Where a section header has its section's length.
-const SECTION_LEN: std::ops::Range<usize> = 16..24;
+const SECTION_LEN: Range<usize> = 16..24;
 
 /// Writes blocks into a file.
 #[derive(Debug)]
 pub struct Verbatim {
-    hold: PendingPackets,
+    pending: PendingPackets,
     files: Files,
     /// A section has begun.
     has_section: bool,
@@ -59,7 +59,7 @@ impl Verbatim {
         limits: Limits,
     ) -> Result<Verbatim, WriteFailed> {
         Ok(Verbatim {
-            hold: PendingPackets::new(limits),
+            pending: PendingPackets::new(limits),
             files: Files::create(store, path, Rotation::default())?,
             has_section: false,
             frames: 0,
@@ -93,9 +93,9 @@ impl Verbatim {
         self.bare.grow(u64::from(block.kind == block::SIMPLE));
         self.waiting.grow(block.bytes.len());
         match block.packet {
-            Some((at, options)) => self.packet(block, at, options),
+            Some(place) => self.packet(block, place),
             None if block.kind == block::SECTION => self.section(block),
-            None => self.hold.push(block.bytes, None, Nanos(0)),
+            None => self.pending.push(block.bytes, None, Nanos(0)),
         }
         if self.waiting >= CHUNK {
             self.flush(false);
@@ -115,32 +115,32 @@ impl Verbatim {
         }
     }
 
-    fn packet(&mut self, block: &Block<'_>, at: Nanos, options: usize) {
+    fn packet(&mut self, block: &Block<'_>, place: PacketPlace) {
         let mut bytes = block.bytes;
-        let mut place = places(block, options);
-        if place.is_told {
+        let mut options = ReadableOptions::of(block, place.options);
+        if options.has_messages {
             self.scratch.clear();
-            place.end = without_told(block, options, place.end, &mut self.scratch);
+            options.end = without_messages(block, place.options, options.end, &mut self.scratch);
             bytes = &self.scratch;
         }
         let packet = ShownPacket {
             start: 0,
             end: bytes.len(),
-            options: place.end,
+            options: options.end,
             order: block.order,
             frame: self.frames,
-            at,
+            at: place.at,
             queue: None,
         };
-        self.hold.push(bytes, Some(packet), at);
+        self.pending.push(bytes, Some(packet), place.at);
     }
 
     /// Begins a section if none has begun: the file's own could not be read.
     fn need_section(&mut self) {
         if !self.has_section {
             let mut blocks = Blocks::default();
-            section_for(&mut blocks);
-            self.hold.push(&blocks.bytes, None, Nanos(0));
+            section::put_plain(&mut blocks);
+            self.pending.push(&blocks.bytes, None, Nanos(0));
             self.has_section = true;
         }
     }
@@ -152,15 +152,15 @@ impl Verbatim {
         if let Some(len) = self.scratch.get_mut(SECTION_LEN) {
             len.fill(0xFF);
         }
-        self.hold.push(&self.scratch, None, Nanos(0));
+        self.pending.push(&self.scratch, None, Nanos(0));
     }
 
     fn flush(&mut self, all: bool) {
         self.waiting = 0;
         loop {
-            let released = self.hold.release(all);
-            self.files.write(&self.hold.ready);
-            self.hold.ready.clear();
+            let released = self.pending.release(all);
+            self.files.write(&self.pending.ready);
+            self.pending.ready.clear();
             if released == Released::All {
                 break;
             }
@@ -168,15 +168,15 @@ impl Verbatim {
     }
 }
 
-impl Passages for Verbatim {
-    fn carries(&mut self, stretch: FlowRange) {
+impl MessageSink for Verbatim {
+    fn carries(&mut self, range: FlowRange) {
         if self.is_packet_last {
-            self.hold.carries(stretch);
+            self.pending.carries(range);
         }
     }
 
-    fn message(&mut self, passages: &mut Vec<Passage>) {
-        self.hold.message(passages);
+    fn message(&mut self, legs: &mut Vec<MessageLeg>) {
+        self.pending.message(legs);
     }
 }
 
@@ -186,56 +186,56 @@ fn is_listed(kind: u32) -> bool {
     [PACKET, OLD_PACKET, SIMPLE, JOURNAL, CUSTOM, CUSTOM_KEPT].contains(&kind)
 }
 
-/// Of a packet's options.
-struct Places {
-    /// Where those that can be read end: in front of the mark of their end, if there is one.
+/// The options of a packet that can be read.
+struct ReadableOptions {
+    /// Where they end: in front of the mark of their end, if there is one.
     end: usize,
-    /// An earlier copy told of messages.
-    is_told: bool,
+    /// An earlier copy wrote what became of messages.
+    has_messages: bool,
 }
 
-fn places(block: &Block<'_>, options: usize) -> Places {
-    let mut end = options;
-    let mut is_told = false;
-    each_option(block, options, |at, number, value| {
-        end = at;
-        is_told |= is_message(number, value);
-    });
-    Places { end, is_told }
-}
-
-/// Gives each option's end, number and value.
-fn each_option(block: &Block<'_>, options: usize, mut each: impl FnMut(usize, u16, &[u8])) {
-    let mut body = Body::of(block.bytes, block.order);
-    body.rest.take(options.saturating_sub(8));
-    while let Some((number, value)) = body.next() {
-        each(block.bytes.len().saturating_sub(4).saturating_sub(body.rest.0.len()), number, value);
+impl ReadableOptions {
+    /// The options of a block, which begin at `start`.
+    fn of(block: &Block<'_>, start: usize) -> ReadableOptions {
+        let mut readable = ReadableOptions { end: start, has_messages: false };
+        for found in options(block, start) {
+            readable.end = found.end;
+            readable.has_messages |= is_message(&found);
+        }
+        readable
     }
 }
 
-/// Whether this is wirelap's option about a message. Those of other versions are its own, too.
-fn is_message(number: u16, value: &[u8]) -> bool {
-    let tag = ENTERPRISE.to_le_bytes().into_iter().chain(MESSAGE_TAG[..2].iter().copied());
-    number == option::CUSTOM && value.iter().copied().take(6).eq(tag)
+/// The options of a block, which begin at `start`, as far as they can be read.
+fn options<'a>(block: &Block<'a>, start: usize) -> impl Iterator<Item = BlockOption<'a>> {
+    let mut fields = Fields::of_block(block.bytes, block.order);
+    fields.skip(start.saturating_sub(8));
+    std::iter::from_fn(move || fields.option())
 }
 
-/// Appends the block without what was told of messages. Returns where its options end now.
-fn without_told(block: &Block<'_>, options: usize, end: usize, out: &mut Vec<u8>) -> usize {
-    out.extend_from_slice(&block.bytes[..options]);
-    let mut start = options;
-    each_option(block, options, |at, number, value| {
-        let is_told = match number {
-            option::COMMENT => message::is_sentence(value),
-            _ => is_message(number, value),
+/// Whether this is wirelap's option about a message.
+fn is_message(found: &BlockOption<'_>) -> bool {
+    found.number == option::CUSTOM && message_option::is_message(found.value)
+}
+
+/// Appends the block without what was written of messages. Its options begin at `start` and end at `end`. Returns where they end
+/// now.
+fn without_messages(block: &Block<'_>, start: usize, end: usize, out: &mut Vec<u8>) -> usize {
+    out.extend_from_slice(&block.bytes[..start]);
+    let mut at = start;
+    for found in options(block, start) {
+        let is_left_out = match found.number {
+            option::COMMENT => sentence::is_sentence(found.value),
+            _ => is_message(&found),
         };
-        if !is_told {
-            out.extend_from_slice(&block.bytes[start..at]);
+        if !is_left_out {
+            out.extend_from_slice(&block.bytes[at..found.end]);
         }
-        start = at;
-    });
+        at = found.end;
+    }
     let place = out.len();
     out.extend_from_slice(&block.bytes[end..]);
-    let len = block.order.word(u32::try_from(out.len()).unwrap_or(u32::MAX));
+    let len = block.order.u32_bytes(u32::try_from(out.len()).unwrap_or(u32::MAX));
     out[4..8].copy_from_slice(&len);
     let last = out.len().saturating_sub(4);
     out[last..].copy_from_slice(&len);

@@ -1,14 +1,14 @@
-//! What another host saw, as the first one would tell it: by its clock, and with numbers that none of its own has.
+//! The numbers of another host's events, as none of the first host's are.
 
 use wirelap_events::{
-    Body, CgroupId, Cpu, DroppedPacket, Event, FlowKey, Holder, Lost, Nanos, NetNs, Packet,
-    PacketId, Quota, ReadCall, ReadKind, Ready, ReadyKind, Retransmit, SendCall, SendKind, Socket,
-    SocketId, TaskId, ThreadState, Wake,
+    Body, CgroupId, Cpu, DroppedPacket, Event, FlowKey, Holder, Lost, NetNs, PacketId, Quota,
+    ReadCall, ReadKind, Ready, ReadyKind, Retransmit, SendCall, Socket, SocketId, TaskId,
+    ThreadState, Wake,
 };
 
 /// What makes numbers of one host others than those of another, beside its number in the highest bits.
-const ELSEWHERE: u64 = 0x5555_5555_5555_5555;
-const ELSEWHERE_NETNS: u32 = 0x5555_5555;
+const OTHER_HOST: u64 = 0x5555_5555_5555_5555;
+const OTHER_HOST_NETNS: u32 = 0x5555_5555;
 
 /// The network namespace that the packets of a host's capture are in, where the capture names none: 1 for the first host.
 pub fn netns_on(host: u8) -> NetNs {
@@ -24,57 +24,6 @@ pub struct Renumbering {
     cpu: u16,
 }
 
-/// Every time of an event by another clock. All fields are named, so that one that is added does not compile until it
-/// is thought of here.
-pub fn retime(event: &mut Event<'_>, clock: impl Fn(Nanos) -> Nanos) {
-    let seen = event.at;
-    event.at = clock(seen);
-    let optional = |at: &mut Option<Nanos>| *at = at.map(&clock);
-    match &mut event.body {
-        Body::Send(SendCall { kind: SendKind::Datagram { entered, len: _ }, .. }) => {
-            optional(entered);
-        }
-        Body::Read(ReadCall {
-            kind: ReadKind::Datagram { seen, packet: _, flow: _, len: _ },
-            ..
-        })
-        | Body::Ready(Ready { kind: ReadyKind::Datagram { seen, packet: _ }, .. }) => {
-            optional(seen);
-        }
-        Body::Packet(Packet { queued, .. }) | Body::Drop(DroppedPacket { queued, .. }) => {
-            optional(queued);
-        }
-        Body::Wake(Wake {
-            left,
-            woken,
-            task: _,
-            rest: _,
-            waker: _,
-            from_irq: _,
-            migrated: _,
-            holder: Holder { task: _, comm: _, held: _ },
-            others: _,
-            throttled: _,
-            cgroup: _,
-            sleep: _,
-            waker_comm: _,
-        }) => {
-            optional(left);
-            *woken = clock(*woken);
-        }
-        Body::Send(SendCall { kind: SendKind::Stream { start: _, len: _, state: _ }, .. })
-        | Body::Socket(_)
-        | Body::Closed(_)
-        | Body::Read(ReadCall { kind: ReadKind::Stream { end: _, len: _ }, .. })
-        | Body::Ready(Ready { kind: ReadyKind::Stream(_), .. })
-        | Body::Retransmit(_)
-        | Body::Quota(_)
-        | Body::Lost(_)
-        | Body::State(_)
-        | Body::Window(_) => {}
-    }
-}
-
 impl Renumbering {
     /// As those of a host: 1 for the first.
     pub fn of(number: u8) -> Renumbering {
@@ -82,11 +31,11 @@ impl Renumbering {
         let is_first = before == 0;
         Renumbering {
             number,
-            long: if is_first { 0 } else { ELSEWHERE ^ u64::from(before.saturating_sub(1)) << 56 },
+            long: if is_first { 0 } else { OTHER_HOST ^ u64::from(before.saturating_sub(1)) << 56 },
             netns: if is_first {
                 0
             } else {
-                ELSEWHERE_NETNS ^ u32::from(before.saturating_sub(1)) << 24
+                OTHER_HOST_NETNS ^ u32::from(before.saturating_sub(1)) << 24
             },
             // The highest bits of the 4096 that the correlator tells apart.
             cpu: u16::from(before).reverse_bits() >> 4,
@@ -242,7 +191,9 @@ impl Renumbering {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wirelap_events::{Comm, IfIndex, PacketHook, Pid, Portion, Seq, Tid, Transport};
+    use wirelap_events::{
+        Comm, IfIndex, Nanos, Packet, PacketHook, Pid, Portion, Seq, Tid, Transport,
+    };
 
     fn at(body: Body<'_>) -> Event<'_> {
         Event { at: Nanos(100), cpu: Cpu(1), body }
@@ -254,32 +205,6 @@ mod tests {
         let [a, b] =
             if local { ["127.0.0.1:1", "127.0.0.1:2"] } else { ["10.0.0.1:1", "10.0.0.2:2"] };
         FlowKey::new(Transport::Udp, a.parse().unwrap(), b.parse().unwrap(), NetNs(scope))
-    }
-
-    #[test]
-    fn every_time_moves_with_its_event() {
-        let wake = Wake { woken: Nanos(90), left: Some(Nanos(50)), ..Wake::default() };
-        let mut event = at(Body::Wake(wake));
-        retime(&mut event, |at| at + Nanos(1_000));
-        let Body::Wake(moved) = event.body else { unreachable!() };
-        assert_eq!((event.at.0, moved.woken.0, moved.left), (1_100, 1_090, Some(Nanos(1_050))));
-        let kind = SendKind::Datagram { len: 1, entered: Some(Nanos(80)) };
-        let mut event = at(Body::Send(SendCall { socket: SocketId(1), task: TASK, kind }));
-        retime(&mut event, |at| at + Nanos(1_000));
-        let Body::Send(SendCall { kind, .. }) = event.body else { unreachable!() };
-        assert_eq!(kind, SendKind::Datagram { len: 1, entered: Some(Nanos(1_080)) });
-        let packet = Some(PacketId(3));
-        let kind = ReadKind::Datagram { packet, seen: Some(Nanos(80)), flow: None, len: 1 };
-        let mut read = at(Body::Read(ReadCall { socket: SocketId(1), task: TASK, kind }));
-        let kind = ReadyKind::Datagram { packet, seen: Some(Nanos(80)) };
-        let mut ready = at(Body::Ready(Ready { socket: SocketId(1), kind }));
-        retime(&mut read, |at| at + Nanos(1_000));
-        retime(&mut ready, |at| at + Nanos(1_000));
-        let (Body::Read(read), Body::Ready(ready)) = (read.body, ready.body) else {
-            unreachable!()
-        };
-        assert!(matches!(read.kind, ReadKind::Datagram { seen: Some(Nanos(1_080)), .. }));
-        assert!(matches!(ready.kind, ReadyKind::Datagram { seen: Some(Nanos(1_080)), .. }));
     }
 
     #[test]

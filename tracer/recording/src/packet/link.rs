@@ -1,6 +1,6 @@
 //! Link headers of captures that others made (LINKTYPE registry, <https://www.tcpdump.org/linktypes.html>).
 
-use crate::headers::Other;
+use super::unreadable::Unreadable;
 use crate::wire::Bytes;
 use wirelap_events::PacketHook;
 
@@ -20,37 +20,37 @@ pub fn is_known(kind: u16) -> bool {
 ///
 /// # Errors
 /// It is not followed by IP, or was not captured as a whole.
-pub fn header(kind: u16, packet: &[u8]) -> Result<(usize, Option<PacketHook>), Other> {
+pub fn header(kind: u16, packet: &[u8]) -> Result<(usize, Option<PacketHook>), Unreadable> {
     let mut from = Bytes(packet);
     let mut direction = None;
     let is_ip = match kind {
         ETHERNET => {
-            from.take(12).ok_or(Other::Cut)?;
+            from.take(12).ok_or(Unreadable::Cut)?;
             is_ip(&mut from)
         }
         // The address family, in the byte order of whoever captured; every system has its own for IPv6.
         NULL | LOOP => from.take(4).map(|_| true),
         COOKED => {
-            let [_, kind] = from.array::<2>().ok_or(Other::Cut)?;
+            let [_, kind] = from.array::<2>().ok_or(Unreadable::Cut)?;
             direction = Some(way(kind));
-            from.take(12).ok_or(Other::Cut)?;
+            from.take(12).ok_or(Unreadable::Cut)?;
             is_ip(&mut from)
         }
         COOKED_2 => {
             let start = Bytes(packet);
-            from.take(10).ok_or(Other::Cut)?;
-            let [kind] = from.array().ok_or(Other::Cut)?;
+            from.take(10).ok_or(Unreadable::Cut)?;
+            let [kind] = from.array().ok_or(Unreadable::Cut)?;
             direction = Some(way(kind));
-            from.take(9).ok_or(Other::Cut)?;
+            from.take(9).ok_or(Unreadable::Cut)?;
             is_ip(&mut { start })
         }
         kind if RAW.contains(&kind) => Some(true),
         _ => Some(false),
     };
-    if is_ip.ok_or(Other::Cut)? {
+    if is_ip.ok_or(Unreadable::Cut)? {
         Ok((packet.len().saturating_sub(from.0.len()), direction))
     } else {
-        Err(Other::Protocol)
+        Err(Unreadable::Protocol)
     }
 }
 

@@ -1,11 +1,12 @@
 //! What is being recorded on its way into files: encoded, kept back for what is told of messages, written.
 
-use crate::files::{Files, Plain, Rotation, Store, WriteFailed};
-use crate::hold::{PendingPackets, Released};
-use crate::{Encoder, Entry, Limits, Note, Passage, Passages};
+use super::encoder::Encoder;
+use super::files::{Files, Plain, Rotation, Store, WriteFailed};
+use super::pending::{Limits, PendingPackets, Released};
+use crate::message::{MessageLeg, MessageSink};
+use crate::record::{Entry, Note};
 use std::path::{Path, PathBuf};
-use wirelap_events::Saturate;
-use wirelap_events::{Event, FlowRange, IfIndex, Nanos, NetNs};
+use wirelap_events::{Event, FlowRange, IfIndex, Nanos, NetNs, Saturate};
 
 /// Written at once.
 const CHUNK: usize = 256 << 10;
@@ -26,8 +27,8 @@ pub struct Written {
 #[derive(Debug)]
 pub struct Recorder {
     encoder: Encoder,
-    /// Packets that wait for what is told of their messages, if anything is.
-    hold: Option<PendingPackets>,
+    /// Packets that wait until it is known what became of their messages, if that is written at all.
+    pending: Option<PendingPackets>,
     /// The last event was a packet that is shown.
     is_packet_last: bool,
     rotation: Rotation,
@@ -76,7 +77,7 @@ impl Recorder {
     ) -> Result<Recorder, WriteFailed> {
         let mut recorder = Recorder {
             encoder,
-            hold: None,
+            pending: None,
             is_packet_last: false,
             rotation,
             files: Files::create(store, path, rotation)?,
@@ -98,12 +99,12 @@ impl Recorder {
 
     /// Keeps packets back until it is told what became of their messages, within these limits.
     pub fn hold(&mut self, limits: Limits) {
-        self.hold = Some(PendingPackets::new(limits));
+        self.pending = Some(PendingPackets::new(limits));
     }
 
     /// Whether packets are kept back for what is told of their messages.
     pub fn holds(&self) -> bool {
-        self.hold.is_some()
+        self.pending.is_some()
     }
 
     /// The file that is being written.
@@ -207,8 +208,8 @@ impl Recorder {
     fn rotate(&mut self) {
         self.encoder.complete();
         self.hold_back(Nanos(0));
-        if let Some(hold) = &mut self.hold {
-            hold.end_file();
+        if let Some(pending) = &mut self.pending {
+            pending.end_file();
         } else {
             self.flush(true);
             self.files.next();
@@ -220,11 +221,11 @@ impl Recorder {
 
     /// Gives what is encoded to whoever keeps it back.
     fn hold_back(&mut self, now: Nanos) {
-        let Some(hold) = &mut self.hold else { return };
+        let Some(pending) = &mut self.pending else { return };
         let shown = self.encoder.take_shown();
         self.is_packet_last |= shown.is_some();
         let bytes = self.encoder.bytes();
-        hold.push(bytes, shown, now);
+        pending.push(bytes, shown, now);
         self.waiting.grow(bytes.len());
         self.filled.grow(bytes.len() as u64);
         self.encoder.clear();
@@ -234,18 +235,18 @@ impl Recorder {
     fn flush(&mut self, all: bool) {
         self.hold_back(Nanos(0));
         self.waiting = 0;
-        let Some(hold) = &mut self.hold else {
+        let Some(pending) = &mut self.pending else {
             let bytes = self.encoder.bytes();
             self.filled.grow(bytes.len() as u64);
             self.files.write(bytes);
             return self.encoder.clear();
         };
         loop {
-            let added = hold.added;
-            let released = hold.release(all);
-            self.filled.grow(hold.added.saturating_sub(added));
-            self.files.write(&hold.ready);
-            hold.ready.clear();
+            let added = pending.added;
+            let released = pending.release(all);
+            self.filled.grow(pending.added.saturating_sub(added));
+            self.files.write(&pending.ready);
+            pending.ready.clear();
             match released {
                 Released::All => break,
                 Released::File => self.files.next(),
@@ -255,17 +256,17 @@ impl Recorder {
     }
 }
 
-impl Passages for Recorder {
-    fn carries(&mut self, stretch: FlowRange) {
-        if let (Some(hold), true) = (&mut self.hold, self.is_packet_last) {
-            hold.carries(stretch);
+impl MessageSink for Recorder {
+    fn carries(&mut self, range: FlowRange) {
+        if let (Some(pending), true) = (&mut self.pending, self.is_packet_last) {
+            pending.carries(range);
         }
     }
 
-    fn message(&mut self, passages: &mut Vec<Passage>) {
-        match &mut self.hold {
-            Some(hold) => hold.message(passages),
-            None => passages.clear(),
+    fn message(&mut self, legs: &mut Vec<MessageLeg>) {
+        match &mut self.pending {
+            Some(pending) => pending.message(legs),
+            None => legs.clear(),
         }
     }
 }

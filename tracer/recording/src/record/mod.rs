@@ -1,0 +1,36 @@
+//! One record ↔ what it says.
+//!
+//! ```text
+//! length (unsigned) | kind (1 byte) | by kind:
+//!    0 tick     time
+//!    1 note     length of its subject (unsigned) | subject | text
+//!   16… event   time | cpu | body; the kind is the body's
+//!   80  known   as 16 (a socket), of an earlier file
+//! ```
+//! Times are differences (signed) from that of the record before, in the first one from the time
+//! before the records. Kinds that a reader does not know are left out by it, and so is what follows the last
+//! field that it knows.
+//!
+//! | file | what |
+//! |---|---|
+//! | `entry` | [`Entry`]: what a recording holds |
+//! | `located` | an entry that was read, its bytes still where they are |
+//! | `writer` | entries → records |
+//! | `cursor` | records → entries |
+//! | `kind` | the numbers of the kinds |
+//! | `body` | an event's body ↔ its bytes |
+//! | `packet` | a packet ↔ its bytes, and what its headers do not tell |
+
+mod body;
+mod cursor;
+mod entry;
+mod kind;
+mod located;
+mod packet;
+mod writer;
+
+pub(crate) use cursor::{RecordCursor, Unreadable};
+pub use entry::{Entry, Note};
+pub(crate) use located::LocatedEntry;
+pub(crate) use packet::{PacketHeaders, PacketMetadata};
+pub(crate) use writer::Records;
