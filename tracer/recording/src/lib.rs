@@ -1,22 +1,20 @@
 //! Events in a file: pcapng that Wireshark opens and that gives every event back, bit for bit. And captures
-//! of others as events, as far as packets alone can tell.
+//! of others as events, as far as packets alone show them.
 //!
-//! The layout is in docs/recording.md. No clock here: time is that of the events. Only `read::open` and `write::files` know
-//! files.
+//! The layout is in docs/recording.md. Nothing reads a clock: time is that of the events. Only `read/open.rs` and `write/files.rs`
+//! open files.
 //!
-//! Each folder imports only from folders below it:
+//! A folder imports only from those in the rows below its own:
 //!
 //! ```text
-//!        hosts        write
-//!            \       /     \
-//!              read         message
-//!            /   |  \         |
-//!      packet  record \       |
-//!            \   |     pcapng ┘
-//!             \  |    /
-//!               wire
+//!  hosts     write
+//! ───────────────────────────
+//!  read      message
+//! ───────────────────────────
+//!  record    packet    pcapng
+//! ───────────────────────────
+//!  wire
 //! ```
-//! `write` also imports from `packet`, `record` and `pcapng`.
 //!
 //! | folder | what |
 //! |---|---|

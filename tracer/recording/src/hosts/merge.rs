@@ -19,7 +19,7 @@ pub enum What {
     Packets,
 }
 
-/// How one capture's events are told from the others', and put in order.
+/// How one capture's events are made different from the others', and put in order.
 #[derive(Clone, Debug)]
 pub struct Placing {
     chain: Chain,
@@ -51,7 +51,7 @@ impl Placing {
     fn packet(&self, event: &mut Event<'_>, is_own: bool) {
         let Body::Packet(packet) = &mut event.body else { return };
         let flow = packet.flow;
-        // A recording says it itself.
+        // A recording knows itself which way its packets went.
         if is_own {
             (packet.socket, packet.task) = (None, TaskId::default());
         } else if self.mine.contains(&flow.src.ip()) {
@@ -92,7 +92,7 @@ impl<'r, 'p, R: Read> Source<'r, 'p, R> {
         self.at = event;
     }
 
-    /// The entry at hand. Ticks are of one host's events alone, and left out.
+    /// The entry at hand. Ticks are left out: they are of one host's events alone.
     fn entry(&self) -> Option<Entry<'_>> {
         let recording = self.peek.recording();
         let (is_own, wall) = (recording.is_own(), recording.wall().unwrap_or(0));
@@ -107,10 +107,10 @@ impl<'r, 'p, R: Read> Source<'r, 'p, R> {
     }
 }
 
-/// Hands out what is in all, in the order of the first one's clock, and of which it is.
+/// Hands out the entries of all recordings in the order of the first one's clock, each with its recording's index.
 ///
 /// # Errors
-/// Those of `out`.
+/// What `out` fails with.
 pub fn merge<R: Read, E>(
     recordings: &mut [Recording<R>],
     placings: &[Placing],

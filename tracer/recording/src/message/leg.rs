@@ -22,7 +22,7 @@ pub struct Row {
 pub struct End {
     /// The process; 0 if it is not known.
     pub pid: Pid,
-    /// Its thread; 0 if it is not known.
+    /// The thread; 0 if it is not known.
     pub tid: Tid,
     /// The process's name.
     pub name: Comm,
@@ -55,11 +55,11 @@ impl MessageStatus {
 pub struct DelayCause {
     /// The cause: the verdict's name.
     pub cause: &'static str,
-    /// On which leg, 0 for the first.
+    /// The leg, 0 for the first.
     pub leg: u8,
-    /// In which segment.
+    /// The segment.
     pub segment: Segment,
-    /// How much more than a typical one.
+    /// How much more time than a typical message.
     pub time: Nanos,
 }
 

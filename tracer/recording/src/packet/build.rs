@@ -1,10 +1,10 @@
 //! IP, TCP and UDP headers, made anew for a packet that was seen.
 //!
-//! The probes hand up what the headers say, not their bytes. What they do not hand up stands as follows:
+//! The probes hand up what the headers say, not their bytes. What the probes do not hand up is written as follows:
 //! IPv4 identification 0, don't fragment; time to live 64 (1 for link-local multicast); traffic class 0;
 //! urgent pointer 0; options are as long as the packet's own were, and say nothing: an end-of-list and zeros (TCP, IPv4),
-//! padding (IPv6). Those of a SYN are left out, as ones that were not captured: that a SYN has none would say that windows are
-//! not scaled. IPv4's checksum is right; TCP's and UDP's is the sum over the pseudo-header, as
+//! padding (IPv6). The options of a SYN are left out as if they had not been captured: a SYN without options would say that
+//! windows are not scaled. IPv4's checksum is right; TCP's and UDP's is the sum over the pseudo-header, as
 //! the kernel leaves it for a device that completes it.
 
 use super::protocol::{IPV4_HEADER, IPV6_HEADER, TCP, UDP};
@@ -24,13 +24,13 @@ pub fn build(packet: &Packet<'_>, out: &mut Vec<u8>) -> bool {
     built
 }
 
-/// Bytes of the packet from its IP header on.
+/// How many bytes a packet has from its IP header on.
 pub fn original_len(packet: &Packet<'_>) -> Option<u32> {
     let headers = u32::from(packet.ip_header).saturating_add(u32::from(packet.transport_header));
     headers.checked_add(packet.payload_len)
 }
 
-/// How much of its headers is written: all, but for the options of a SYN without data.
+/// How many bytes of a packet's headers are written: all, but for the options of a SYN without data.
 pub fn known_len(packet: &Packet<'_>) -> usize {
     let is_syn = packet.tcp.is_some_and(|tcp| tcp.flags & tcp_flags::SYN != 0);
     let transport = if is_syn && packet.payload_len == 0 { 20 } else { packet.transport_header };
@@ -129,7 +129,7 @@ fn number(transport: Transport) -> u8 {
     }
 }
 
-/// The sum over the pseudo-header (RFC 9293 §3.1, RFC 8200 §8.1); 0 would mean that there is none.
+/// The sum over the pseudo-header (RFC 9293 §3.1, RFC 8200 §8.1); 0 would mean that there is no checksum.
 fn pseudo(packet: &Packet<'_>, len: u32) -> [u8; 2] {
     let address = |address: SocketAddr| match address.ip() {
         IpAddr::V4(ip) => sum_of(&ip.octets()),

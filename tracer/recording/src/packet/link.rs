@@ -16,10 +16,10 @@ pub fn is_known(kind: u16) -> bool {
     RAW.contains(&kind) || [ETHERNET, NULL, LOOP, COOKED, COOKED_2].contains(&kind)
 }
 
-/// Bytes of the link header, and which way the packet went, where the header says.
+/// How long the link header is, and which way the packet went, if the header says that.
 ///
 /// # Errors
-/// It is not followed by IP, or was not captured as a whole.
+/// The header is not followed by IP, or was not captured as a whole.
 pub fn header(kind: u16, packet: &[u8]) -> Result<(usize, Option<PacketHook>), Unreadable> {
     let mut from = Bytes(packet);
     let mut direction = None;

@@ -23,7 +23,7 @@ pub struct Headers<'a> {
     pub tcp: Option<TcpFields>,
     /// Bytes of transport payload on the wire.
     pub payload_len: u32,
-    /// Those of them that were captured.
+    /// The bytes of transport payload that were captured.
     pub payload: &'a [u8],
 }
 
@@ -66,7 +66,7 @@ struct Network {
     src: IpAddr,
     dst: IpAddr,
     protocol: u8,
-    /// From the IP header on; 0 if it does not say.
+    /// Bytes from the IP header on; 0 if the header does not say.
     len: u32,
 }
 

@@ -67,13 +67,13 @@ pub struct Fields<'a> {
 /// An option of a block.
 #[derive(Clone, Copy, Debug)]
 pub struct BlockOption<'a> {
-    /// Its number; see [`option`].
+    /// The option's number; see [`option`].
     pub number: u16,
-    /// Its value.
+    /// The option's value.
     pub value: &'a [u8],
-    /// Where its value begins in the block.
+    /// Where the value begins in the block.
     pub start: usize,
-    /// Where it ends in the block, padding included.
+    /// Where the option ends in the block, padding included.
     pub end: usize,
 }
 

@@ -25,13 +25,13 @@ fields! {
 /// An interface, as its block describes it.
 #[derive(Clone, Copy, Debug)]
 pub struct Interface {
-    /// The type of its packets' link headers.
+    /// The type of the packets' link headers.
     pub link: u16,
-    /// `if_tsresol`: the unit of its packets' times.
+    /// `if_tsresol`: the unit of the packets' times.
     pub resolution: u8,
     /// `if_tsoffset`, in seconds.
     pub offset: i64,
-    /// Where its packets were seen, if wirelap recorded them.
+    /// Where the packets were seen, if wirelap recorded them.
     pub point: Option<CapturePoint>,
 }
 
@@ -69,7 +69,7 @@ impl Interface {
     }
 }
 
-/// The name of an interface's device, as its block tells it: `lo` of `lo tx-queue`.
+/// The name of an interface's device, as its block has it: `lo` of `lo tx-queue`.
 pub fn device_name(mut fields: Fields<'_>) -> Option<String> {
     fields.skip(8)?;
     let name = fields.options().find(|found| found.number == option::NAME)?;

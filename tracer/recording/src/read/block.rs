@@ -25,7 +25,7 @@ pub struct Block<'a> {
     pub bytes: &'a [u8],
     /// The byte order of its fields.
     pub order: ByteOrder,
-    /// Its type.
+    /// The block's type.
     pub kind: u32,
     /// Where a packet has its options; `None` if the block has none.
     pub packet: Option<PacketPlace>,

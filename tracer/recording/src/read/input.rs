@@ -4,7 +4,7 @@ use std::io::{self, ErrorKind, Read};
 use std::ops::Range;
 use wirelap_events::Saturate;
 
-/// Read at once.
+/// Bytes that are read at once.
 const CHUNK: usize = 256 << 10;
 
 /// The bytes from some offset of the file on, as many as were asked for.
@@ -14,7 +14,7 @@ pub struct Input<R> {
     buffer: Vec<u8>,
     start: usize,
     end: usize,
-    /// Of the first byte in the file.
+    /// Where the first byte is in the file.
     offset: u64,
     ended: bool,
 }
@@ -34,7 +34,7 @@ impl<R: Read> Input<R> {
         self.bytes().get(range).unwrap_or_default()
     }
 
-    /// Where the first of them is in the file.
+    /// Where the first byte that is there is in the file.
     pub fn offset(&self) -> u64 {
         self.offset
     }

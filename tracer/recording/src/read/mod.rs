@@ -1,10 +1,10 @@
 //! A file → entries, one after the other.
 //!
 //! ```text
-//!              bytes            blocks              entries
-//!  file ─────────────▶ blocks ──────────▶ entries ──────────▶ whoever reads
-//!                                └──────▶ section ─┘
-//!                                          byte order, interfaces
+//!        bytes               blocks                 entries
+//!  file ────────▶ BlockReader ──┬────▶ EntryReader ──────────▶ Recording
+//!                               │           ▲ clock, interfaces
+//!                               └────▶ CurrentSection
 //! ```
 //! Whatever the bytes are, reading ends and keeps at most one block in memory. What cannot be read is reported with its
 //! place, and reading goes on behind it where that can be found.

@@ -1,4 +1,4 @@
-//! Files as they lie about: compressed or not, or stdin.
+//! Opens files, compressed or not, and stdin.
 
 use flate2::read::MultiGzDecoder;
 use ruzstd::decoding::{FrameDecoder, StreamingDecoder};
@@ -6,17 +6,18 @@ use std::fs::File;
 use std::io::{self, BufReader, Cursor, Read};
 use std::path::Path;
 
-/// The first bytes tell how a file is compressed.
+/// The first bytes of a file that is compressed with gzip.
 const GZIP: [u8; 2] = [0x1F, 0x8B];
+/// The first bytes of a file that is compressed with zstd.
 const ZSTD: [u8; 4] = [0x28, 0xB5, 0x2F, 0xFD];
 
-/// The most memory for what zstd looks back on: `zstd --long=27` and everything below.
-const WINDOW: u64 = 128 << 20;
+/// The most memory for what zstd refers back to: `zstd --long=27` and everything below.
+const MAX_WINDOW: u64 = 128 << 20;
 
 /// A file's bytes, uncompressed. `-` is stdin.
 ///
 /// # Errors
-/// It cannot be opened, or not be read.
+/// The file cannot be opened, or not be read.
 pub fn open(path: &Path) -> io::Result<Box<dyn Read + Send>> {
     if path == Path::new("-") {
         return uncompressed(Box::new(io::stdin()));
@@ -31,19 +32,19 @@ pub fn open(path: &Path) -> io::Result<Box<dyn Read + Send>> {
 /// Bytes that may be compressed with gzip or zstd, uncompressed.
 ///
 /// # Errors
-/// They cannot be read.
+/// The bytes cannot be read.
 pub fn uncompressed(mut source: Box<dyn Read + Send>) -> io::Result<Box<dyn Read + Send>> {
     let mut start = Vec::new();
     source.by_ref().take(4).read_to_end(&mut start)?;
     let is_gzip = start.starts_with(&GZIP);
     let is_zstd = start.starts_with(&ZSTD);
-    let whole = Box::new(Cursor::new(start).chain(source));
+    let source = Box::new(Cursor::new(start).chain(source));
     Ok(if is_gzip {
-        Box::new(MultiGzDecoder::new(whole))
+        Box::new(MultiGzDecoder::new(source))
     } else if is_zstd {
-        Box::new(Frames::Between(Peeked { byte: None, source: Box::new(BufReader::new(whole)) }))
+        Box::new(Frames::Between(Peeked { byte: None, source: Box::new(BufReader::new(source)) }))
     } else {
-        whole
+        source
     })
 }
 
@@ -97,7 +98,7 @@ impl Frames {
         if source.is_at_end()? {
             return Ok(false);
         }
-        let decoder = Decoder::new_with_max_window_size(source, WINDOW)
+        let decoder = Decoder::new_with_max_window_size(source, MAX_WINDOW)
             .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
         *self = Frames::Inside(Box::new(decoder));
         Ok(true)

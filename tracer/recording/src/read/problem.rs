@@ -3,13 +3,13 @@
 use std::fmt;
 use wirelap_events::Saturate;
 
-/// The most that are kept with their words; further ones are counted.
-const KEPT: usize = 16;
+/// The most problems that are kept with their texts; further ones are counted.
+const MAX_KEPT: usize = 16;
 
 /// Something in a file that could not be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// Where it begins, in bytes from the start of the file; of a compressed one after it was uncompressed.
+    /// Where the problem begins, in bytes from the start of the file; of a compressed file after it was uncompressed.
     pub offset: u64,
     /// What is wrong there, and what was done about it.
     pub what: String,
@@ -21,12 +21,12 @@ impl fmt::Display for Problem {
     }
 }
 
-/// What could not be read, as far as it is kept.
+/// What could not be read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Problems {
-    /// The first ones.
+    /// The first problems.
     pub first: Vec<Problem>,
-    /// How many there were beyond.
+    /// How many problems there were beyond.
     pub more: u64,
 }
 
@@ -37,7 +37,7 @@ impl Problems {
     }
 
     pub(crate) fn add(&mut self, offset: u64, what: impl Into<String>) {
-        if self.first.len() < KEPT {
+        if self.first.len() < MAX_KEPT {
             self.first.push(Problem { offset, what: what.into() });
         } else {
             self.more.grow(1);

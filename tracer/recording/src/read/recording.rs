@@ -30,7 +30,7 @@ impl<R: Read> Recording<R> {
     /// Begins to read, up to the first block. For compressed files see [`crate::open`].
     ///
     /// # Errors
-    /// It is no capture file.
+    /// The source is no capture file.
     pub fn new(source: R) -> Result<Recording<R>, NotACapture> {
         let mut recording = Recording {
             blocks: BlockReader::new(source)?,

@@ -7,7 +7,7 @@ use wirelap_events::{Event, Nanos};
 pub enum Entry<'a> {
     /// Something that was seen.
     Event(Event<'a>),
-    /// A socket of an earlier file of the same recording, told again so that each file can be read alone.
+    /// A socket of an earlier file of the same recording, repeated so that each file can be read alone.
     Known(Event<'a>),
     /// Whoever took the events had taken in all up to this time when the tick was written. Messages that wait for
     /// slower hooks are completed by ticks, so a replay of the ticks completes them alike.

@@ -7,9 +7,8 @@
 //!   16… event   time | cpu | body; the kind is the body's
 //!   80  known   as 16 (a socket), of an earlier file
 //! ```
-//! Times are differences (signed) from that of the record before, in the first one from the time
-//! before the records. Kinds that a reader does not know are left out by it, and so is what follows the last
-//! field that it knows.
+//! Times are signed differences from the time of the record before; that of the first record is from the time before the
+//! records. A reader leaves out kinds that it does not know, and what follows the last field that it knows.
 //!
 //! | file | what |
 //! |---|---|
@@ -19,7 +18,7 @@
 //! | `cursor` | records → entries |
 //! | `kind` | the numbers of the kinds |
 //! | `body` | an event's body ↔ its bytes |
-//! | `packet` | a packet ↔ its bytes, and what its headers do not tell |
+//! | `packet` | a packet ↔ its bytes, and what its headers do not say |
 
 mod body;
 mod cursor;

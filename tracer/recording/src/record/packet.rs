@@ -1,4 +1,4 @@
-//! A packet ↔ its bytes: what its headers and its interface tell, and what they do not.
+//! A packet ↔ its bytes: what its headers and its interface say, and what they do not.
 
 use crate::wire::{Bytes, Signed, Wire, fields, put_unsigned};
 use wirelap_events::{
@@ -21,7 +21,7 @@ pub fn take(at: Nanos, from: &mut Bytes<'_>) -> Option<Packet<'static>> {
     Some(headers.packet(&metadata, at))
 }
 
-/// What a packet's headers and its interface tell.
+/// What a packet's headers and its interface say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PacketHeaders {
     pub hook: PacketHook,
@@ -34,7 +34,7 @@ pub struct PacketHeaders {
     pub tcp: Option<TcpFields>,
 }
 
-/// What neither a packet's headers nor its interface tell.
+/// What neither a packet's headers nor its interface say.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PacketMetadata {
     pub id: PacketId,
@@ -98,7 +98,7 @@ impl PacketHeaders {
 }
 
 impl PacketMetadata {
-    /// That of a packet that was seen at a time.
+    /// The metadata of a packet that was seen at a time.
     pub fn of(packet: &Packet<'_>, at: Nanos) -> PacketMetadata {
         let before = |queued: Nanos| Signed(at.0.wrapping_sub(queued.0).cast_signed());
         PacketMetadata {

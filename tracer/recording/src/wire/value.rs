@@ -99,7 +99,7 @@ macro_rules! newtypes {
 }
 newtypes!(CgroupId, Cpu, IfIndex, Nanos, NetNs, Pid, SocketId, Tid);
 
-/// A difference.
+/// A signed number, as of a difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Signed(pub i64);
 
@@ -155,8 +155,7 @@ impl<T: Wire> Wire for Option<T> {
     }
 }
 
-/// Its length without the NULs, then so many bytes: names are short, and nothing follows the first NUL.
-/// A name with bytes after a NUL keeps them.
+/// A name: its length without the NULs at its end, then so many bytes. Bytes behind an earlier NUL are kept.
 impl Wire for Comm {
     fn put(&self, out: &mut Vec<u8>) {
         let len =

@@ -1,13 +1,13 @@
-//! A packet's comment: what its bytes do not tell and a reader of Wireshark would like to know.
+//! A packet's comment: what its bytes do not say and a user of Wireshark would like to know.
 
 use std::fmt::Write;
 use wirelap_events::{Body, Event, Nanos, Packet, tcp_flags};
 
-/// A wait in the qdisc that is worth a word.
-const LONG: Nanos = Nanos(50_000);
+/// A shorter wait in the qdisc is not mentioned.
+const LONG_WAIT: Nanos = Nanos(50_000);
 
-/// The comment, if there is something to say. `socket` is the sending socket's event, `first` whether
-/// it is the first packet of its flow.
+/// The comment, if there is something to say. `socket` is the sending socket's event; `first` says whether the packet is
+/// the first of its flow.
 pub fn of(
     event: &Event<'_>,
     packet: &Packet<'_>,
@@ -33,7 +33,7 @@ pub fn of(
         say(format_args!("one packet here, {} on the wire", packet.segments));
     }
     if let Some(waited) = packet.queued.and_then(|queued| event.at.since(queued))
-        && waited >= LONG
+        && waited >= LONG_WAIT
     {
         say(format_args!("waited {waited} in the qdisc"));
     }

@@ -1,8 +1,8 @@
 //! Entries → the bytes of a pcapng file.
 //!
-//! What Wireshark shows are Enhanced Packet Blocks. Everything else goes into an option of the next one, or, where
-//! none comes soon, of a Name Resolution Block without names, which is not shown. What is too long for an option is a Custom
-//! Block, which Wireshark shows as a line of its own, and at the time 0. Layout: docs/recording.md.
+//! What Wireshark shows is an Enhanced Packet Block. Everything else goes into an option of the next such block, or, where
+//! none comes soon, of a Name Resolution Block without names, which is not shown. A record that is too long for an option is in
+//! a Custom Block, which Wireshark shows as a line of its own, at the time 0. The layout is in docs/recording.md.
 
 use super::comment;
 use super::interfaces::{DeviceName, Interfaces};
@@ -37,12 +37,12 @@ pub struct Encoder {
     interfaces: Interfaces,
     /// Records that wait for a block.
     records: Records,
-    /// Something other than ticks waits for a block.
+    /// A record other than a tick waits for a block.
     has_news: bool,
     flows: ShownFlows,
     sockets: OpenSockets,
-    /// Notes that each file has: subject and text.
-    standing: Vec<(String, String)>,
+    /// Notes that each file repeats: subject and text.
+    repeated_notes: Vec<(String, String)>,
     scratch: Vec<u8>,
     /// Blocks of this file that Wireshark lists.
     frames: u64,
@@ -68,7 +68,7 @@ impl Encoder {
             has_news: false,
             flows: ShownFlows::new(settings.shown),
             sockets: OpenSockets::default(),
-            standing: Vec::new(),
+            repeated_notes: Vec::new(),
             scratch: Vec::new(),
             frames: 0,
             last: None,
@@ -107,8 +107,8 @@ impl Encoder {
         self.interfaces.clear();
         self.frames = 0;
         self.section.put(&mut self.blocks);
-        self.has_news = !self.standing.is_empty() || !self.sockets.is_empty();
-        for (subject, text) in &self.standing {
+        self.has_news = !self.repeated_notes.is_empty() || !self.sockets.is_empty();
+        for (subject, text) in &self.repeated_notes {
             self.records.note(Note { subject, text });
         }
         for event in &self.sockets.in_order() {
@@ -163,7 +163,7 @@ impl Encoder {
 
     /// Writes something down that each file of a ring has.
     pub fn standing_note(&mut self, note: Note<'_>) {
-        self.standing.push((note.subject.to_owned(), note.text.to_owned()));
+        self.repeated_notes.push((note.subject.to_owned(), note.text.to_owned()));
         self.note(note);
     }
 
@@ -233,12 +233,12 @@ impl Encoder {
         first: bool,
     ) -> bool {
         let flow = packet.flow;
-        let headers_tell_all = flow
+        let headers_say_all = flow
             == FlowKey::new(flow.transport, flow.src, flow.dst, packet.netns)
             && packet.payload.len() as u64 <= u64::from(packet.payload_len);
         let Some(original) = build::original_len(packet) else { return false };
         self.scratch.clear();
-        if !headers_tell_all || !build::build(packet, &mut self.scratch) {
+        if !headers_say_all || !build::build(packet, &mut self.scratch) {
             return false;
         }
         if self.records.len() > MAX_IN_OPTION {
@@ -269,7 +269,7 @@ impl Encoder {
         true
     }
 
-    /// The options of a packet: its direction, a comment, and what its bytes do not tell with the records before it.
+    /// The options of a packet: its direction, a comment, and what its headers do not say, with the records before it.
     fn put_options(&mut self, event: &Event<'_>, packet: &Packet<'_>, first: bool) {
         let direction: u32 = if packet.hook == PacketHook::Xmit { 2 } else { 1 };
         self.blocks.option(option::FLAGS, &direction.to_le_bytes());

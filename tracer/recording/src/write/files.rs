@@ -13,9 +13,9 @@ use wirelap_events::{Nanos, Saturate};
 pub struct Rotation {
     /// When it has so many bytes.
     pub bytes: Option<u64>,
-    /// When it tells of so much time.
+    /// When its entries span so much time.
     pub time: Option<Nanos>,
-    /// So many files are kept, the newest; all if not given.
+    /// How many files are kept, the newest ones; all if not given.
     pub files: Option<usize>,
 }
 
@@ -31,23 +31,23 @@ impl Rotation {
 pub struct WriteFailed {
     /// The file.
     pub path: PathBuf,
-    /// Why not.
+    /// Why it cannot be written.
     pub error: io::Error,
 }
 
 /// Creates files and removes them.
 pub trait Store: Debug + Send {
-    /// An empty file of this name.
+    /// Creates an empty file of this name.
     ///
     /// # Errors
-    /// It cannot be created.
+    /// The file cannot be created.
     fn create(&mut self, path: &Path) -> io::Result<File>;
 
-    /// Removes a file that was created. One that is not there any more is not in the way.
+    /// Removes a file that was created, if it is still there.
     fn remove(&mut self, path: &Path);
 }
 
-/// Files that their owner alone can read. One that is there already is replaced.
+/// Creates files that their owner alone can read. A file that is there already is replaced.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Plain;
 
@@ -68,10 +68,10 @@ pub struct Files {
     store: Box<dyn Store>,
     rotation: Rotation,
     sink: Sink,
-    /// Bytes of the file that is being written, all of them whole blocks.
+    /// Bytes of complete blocks in the file that is being written.
     len: u64,
     number: u64,
-    /// Those that are there now, the oldest first.
+    /// The files that are there now, the oldest first.
     pub kept: VecDeque<PathBuf>,
     /// Bytes of all files.
     pub bytes: u64,
@@ -86,10 +86,10 @@ enum Sink {
 }
 
 impl Files {
-    /// Creates the first one. `-` is stdout.
+    /// Creates the first file. `-` is stdout.
     ///
     /// # Errors
-    /// It cannot be created.
+    /// The file cannot be created.
     pub fn create(
         store: Box<dyn Store>,
         path: &Path,
@@ -120,7 +120,7 @@ impl Files {
         self.kept.back().map_or(self.path.as_path(), PathBuf::as_path)
     }
 
-    /// Begins the next one.
+    /// Begins the next file.
     pub fn next(&mut self) {
         if self.failed.is_some() {
             return;
@@ -145,14 +145,14 @@ impl Files {
         }
     }
 
-    /// Removes all of them.
+    /// Removes all files.
     pub fn discard(&mut self) {
         for path in self.kept.drain(..) {
             self.store.remove(&path);
         }
     }
 
-    /// Writes whole blocks. What is written in part is cut off again.
+    /// Writes complete blocks. A block that is written in part is cut off again.
     pub fn write(&mut self, bytes: &[u8]) {
         if self.failed.is_some() || bytes.is_empty() {
             return;
@@ -171,7 +171,7 @@ impl Files {
             }
             Err(error) => {
                 if let Sink::File(file) = &self.sink {
-                    // If not, the file ends in the middle of a block, which readers cope with.
+                    // If that fails, the file ends in the middle of a block, which readers cope with.
                     let _ = file.set_len(self.len);
                 }
                 self.failed = Some(WriteFailed { path: self.path().to_owned(), error });

@@ -1,4 +1,4 @@
-//! What is being recorded on its way into files: encoded, kept back for what is told of messages, written.
+//! What is being recorded on its way into files: encoded, kept back until its messages are known, written.
 
 use super::encoder::Encoder;
 use super::files::{Files, Plain, Rotation, Store, WriteFailed};
@@ -8,7 +8,7 @@ use crate::record::{Entry, Note};
 use std::path::{Path, PathBuf};
 use wirelap_events::{Event, FlowRange, IfIndex, Nanos, NetNs, Saturate};
 
-/// Written at once.
+/// Bytes that are written at once.
 const CHUNK: usize = 256 << 10;
 
 /// What was seen, and is not kept back, is in the file after this time at the latest.
@@ -33,7 +33,7 @@ pub struct Recorder {
     is_packet_last: bool,
     rotation: Rotation,
     files: Files,
-    /// Bytes of the file that is being filled: that which is being written, or a later one.
+    /// Bytes of the file that is being filled: the one that is being written, or a later one.
     filled: u64,
     /// Bytes that were not written at once.
     waiting: usize,
@@ -44,7 +44,7 @@ pub struct Recorder {
     is_closed: bool,
 }
 
-/// Whatever ended the program's work: what was recorded until then is in the file.
+/// Whatever ended the program's work, what was recorded until then is in the file.
 impl Drop for Recorder {
     fn drop(&mut self) {
         self.finish();
@@ -52,11 +52,11 @@ impl Drop for Recorder {
 }
 
 impl Recorder {
-    /// Creates the file, or the first one: `trace-00001.pcapng` for `trace.pcapng` when there will be several. `-` is
+    /// Creates the file, or the first one of several: `trace-00001.pcapng` for `trace.pcapng` when there will be several. `-` is
     /// stdout.
     ///
     /// # Errors
-    /// It cannot be created.
+    /// The file cannot be created.
     pub fn create(
         path: &Path,
         encoder: Encoder,
@@ -65,10 +65,10 @@ impl Recorder {
         Recorder::create_in(Box::new(Plain), path, encoder, rotation)
     }
 
-    /// The same with whatever creates the files.
+    /// As [`Recorder::create`], with a store that creates the files.
     ///
     /// # Errors
-    /// As [`Recorder::create`].
+    /// The file cannot be created.
     pub fn create_in(
         store: Box<dyn Store>,
         path: &Path,
@@ -97,12 +97,12 @@ impl Recorder {
         }
     }
 
-    /// Keeps packets back until it is told what became of their messages, within these limits.
+    /// Keeps packets back until what became of their messages is known, within these limits.
     pub fn hold(&mut self, limits: Limits) {
         self.pending = Some(PendingPackets::new(limits));
     }
 
-    /// Whether packets are kept back for what is told of their messages.
+    /// Whether packets are kept back until what became of their messages is known.
     pub fn holds(&self) -> bool {
         self.pending.is_some()
     }
@@ -192,7 +192,7 @@ impl Recorder {
         if is_late && self.encoder.has_news() {
             self.encoder.complete();
         }
-        self.hold_back(last);
+        self.move_to_pending(last);
         if is_late || self.waiting.saturating_add(self.encoder.bytes().len()) >= CHUNK {
             self.flushed = last;
             self.flush(false);
@@ -207,7 +207,7 @@ impl Recorder {
 
     fn rotate(&mut self) {
         self.encoder.complete();
-        self.hold_back(Nanos(0));
+        self.move_to_pending(Nanos(0));
         if let Some(pending) = &mut self.pending {
             pending.end_file();
         } else {
@@ -219,8 +219,8 @@ impl Recorder {
         self.span = None;
     }
 
-    /// Gives what is encoded to whoever keeps it back.
-    fn hold_back(&mut self, now: Nanos) {
+    /// Hands what is encoded to the packets that wait.
+    fn move_to_pending(&mut self, now: Nanos) {
         let Some(pending) = &mut self.pending else { return };
         let shown = self.encoder.take_shown();
         self.is_packet_last |= shown.is_some();
@@ -233,7 +233,7 @@ impl Recorder {
 
     /// Writes complete blocks: those that may go, or all.
     fn flush(&mut self, all: bool) {
-        self.hold_back(Nanos(0));
+        self.move_to_pending(Nanos(0));
         self.waiting = 0;
         let Some(pending) = &mut self.pending else {
             let bytes = self.encoder.bytes();

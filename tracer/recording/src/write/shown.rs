@@ -7,8 +7,8 @@ use wirelap_events::{FlowKey, Nanos, PacketHook};
 /// Flows whose shown point is remembered; when there are more, all are forgotten.
 const MAX_FLOWS: usize = 65_536;
 
-/// Which sightings of a packet are packets for Wireshark. The others go into custom blocks: nothing is lost to
-/// [`crate::Recording`].
+/// Which sightings of a packet are packets for Wireshark. The other sightings become records: a
+/// [`crate::Recording`] has them all.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Shown {
     /// One sighting a packet: where its flow is sent, or else where it is received first. Wireshark takes

@@ -1,6 +1,6 @@
 //! A capture that is written again: every block as it was, and packets with what became of their messages.
 //!
-//! What an earlier copy told of messages is left out, as its numbers are not those of now. A section that gives its own length is
+//! What an earlier copy says of messages is left out, as its numbers are of another analysis. A section that gives its own length is
 //! made one of unknown length (draft-ietf-opsawg-pcapng §4.1), as it grows. Nothing else of a block is changed.
 
 use super::files::{Files, Plain, Rotation, Store, WriteFailed};
@@ -14,7 +14,7 @@ use std::ops::Range;
 use std::path::Path;
 use wirelap_events::{FlowRange, Nanos, Saturate};
 
-/// Written at once.
+/// Bytes that are written at once.
 const CHUNK: usize = 256 << 10;
 
 /// Where a section header has its section's length.
@@ -40,19 +40,19 @@ pub struct Verbatim {
 }
 
 impl Verbatim {
-    /// Creates the file; `-` is stdout. Packets are kept back until it is told what became of their messages, within these
+    /// Creates the file; `-` is stdout. Packets are kept back until what became of their messages is known, within these
     /// limits.
     ///
     /// # Errors
-    /// It cannot be created.
+    /// The file cannot be created.
     pub fn create(path: &Path, limits: Limits) -> Result<Verbatim, WriteFailed> {
         Verbatim::create_in(Box::new(Plain), path, limits)
     }
 
-    /// The same with whatever creates the file.
+    /// As [`Verbatim::create`], with a store that creates the file.
     ///
     /// # Errors
-    /// As [`Verbatim::create`].
+    /// The file cannot be created.
     pub fn create_in(
         store: Box<dyn Store>,
         path: &Path,
@@ -75,7 +75,7 @@ impl Verbatim {
         self.files.failed.as_ref()
     }
 
-    /// Packets that cannot tell of messages: simple packet blocks have no options.
+    /// How many packets cannot say what became of messages: simple packet blocks have no options.
     pub fn bare(&self) -> u64 {
         self.bare
     }
@@ -180,7 +180,7 @@ impl MessageSink for Verbatim {
     }
 }
 
-/// Whether Wireshark lists a block: packets, and what it takes for events.
+/// Whether Wireshark lists a block: a packet, or what it takes for an event.
 fn is_listed(kind: u32) -> bool {
     use block::{CUSTOM, CUSTOM_KEPT, JOURNAL, OLD_PACKET, PACKET, SIMPLE};
     [PACKET, OLD_PACKET, SIMPLE, JOURNAL, CUSTOM, CUSTOM_KEPT].contains(&kind)
