@@ -1,6 +1,6 @@
 //! Captures of others, written again: every block as it was, and packets with what became of their messages.
 
-use crate::messages::{beside, leg, stretch};
+use crate::messages::{beside, flow_range, leg};
 use crate::packets::{block, classic, raw, section};
 use crate::round_trip::{Held, read};
 use proptest::prelude::*;
@@ -21,7 +21,7 @@ fn copy(bytes: &[u8], to: &Path, limits: Limits) -> Vec<u8> {
             BlockOrEntry::Block(block) => verbatim.block(&block),
             BlockOrEntry::Entry(Entry::Event(event)) => {
                 assert!(matches!(event.body, Body::Packet(_)));
-                let carried = stretch(1, 1_000 + count * 100, 100);
+                let carried = flow_range(1, 1_000 + count * 100, 100);
                 verbatim.carries(carried);
                 if count % 2 == 1 {
                     verbatim.message(&mut vec![leg(count, 0, 1, carried)]);
