@@ -7,7 +7,8 @@ use wirelap_process::Failure;
 use wirelap_process::outputs::{self, Outputs};
 use wirelap_recording::read::Block;
 use wirelap_recording::{
-    Encoder, Entry, Passages, Recorder, Rotation, Section, Settings, Verbatim, WriteFailed, Written,
+    Encoder, Entry, MessageSink, Recorder, Rotation, Section, Settings, Verbatim, WriteFailed,
+    Written,
 };
 use wirelap_session::annotate::{Annotator, OFFLINE};
 use wirelap_session::notes;
@@ -33,7 +34,7 @@ enum Target {
 }
 
 impl Target {
-    fn passages(&mut self) -> &mut dyn Passages {
+    fn messages(&mut self) -> &mut dyn MessageSink {
         match self {
             Target::Anew(recorder) => &mut **recorder,
             Target::Verbatim(verbatim) => &mut **verbatim,
@@ -117,14 +118,14 @@ impl AnnotatedCopy {
     pub fn event(&mut self, event: &Event<'_>, correlator: &mut Correlator) {
         self.entry(&Entry::Event(*event));
         let Some(target) = &mut self.target else { return };
-        self.annotator.event(event, correlator, &mut discard, target.passages());
+        self.annotator.event(event, correlator, &mut discard, target.messages());
     }
 
     /// Takes a tick, and gives it to the correlator.
     pub fn tick(&mut self, at: Nanos, correlator: &mut Correlator) {
         self.entry(&Entry::Tick(at));
         let Some(target) = &mut self.target else { return };
-        self.annotator.tick(Some(at), correlator, &mut discard, target.passages());
+        self.annotator.tick(Some(at), correlator, &mut discard, target.messages());
     }
 
     /// Lets the correlator complete everything, and writes the rest. Returns what a reader of the report should know.
@@ -133,7 +134,7 @@ impl AnnotatedCopy {
     /// Not everything could be written.
     pub fn end(mut self, correlator: &mut Correlator) -> Result<Option<String>, Failure> {
         let Some(mut target) = self.target else { return Ok(None) };
-        self.annotator.tick(None, correlator, &mut discard, target.passages());
+        self.annotator.tick(None, correlator, &mut discard, target.messages());
         let note = match &target {
             Target::Verbatim(verbatim) if verbatim.bare() > 0 => Some(format!(
                 "{}: {} packets stand in simple packet blocks, which have no place to tell of messages.",

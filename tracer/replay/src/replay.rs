@@ -12,7 +12,7 @@ use wirelap_correlate::{Config, Correlator, DeliverySink, Host, Snapshot};
 use wirelap_events::{Delivery, Nanos, Saturate};
 use wirelap_process::{Failure, Outputs};
 use wirelap_recording::hosts::DuplicateCapture;
-use wirelap_recording::{Entry, Piece, Recording};
+use wirelap_recording::{BlockOrEntry, Entry, Recording};
 use wirelap_report::{HostClock, RunReport};
 use wirelap_session::notes::{self, RecordedNotes};
 
@@ -144,10 +144,12 @@ impl<F: Follower> Replay<F> {
         if self.copy.is_none() {
             recording.read_ahead(|entry| take(self, entry))?;
         }
-        while let Some(piece) = self.piece(&mut recording) {
-            match piece {
-                Piece::Block(block) => self.copy.iter_mut().for_each(|copy| copy.block(&block)),
-                Piece::Entry(entry) => take(self, entry)?,
+        while let Some(next) = self.block_or_entry(&mut recording) {
+            match next {
+                BlockOrEntry::Block(block) => {
+                    self.copy.iter_mut().for_each(|copy| copy.block(&block));
+                }
+                BlockOrEntry::Entry(entry) => take(self, entry)?,
             }
             if let Some(copy) = &mut self.copy {
                 if self.told.cut {
@@ -161,11 +163,14 @@ impl<F: Follower> Replay<F> {
     }
 
     /// The next of a file: its blocks too, if they are copied.
-    fn piece<'a>(&self, recording: &'a mut Recording<impl io::Read>) -> Option<Piece<'a>> {
+    fn block_or_entry<'a>(
+        &self,
+        recording: &'a mut Recording<impl io::Read>,
+    ) -> Option<BlockOrEntry<'a>> {
         if self.copy.is_some() && self.packets_only {
-            recording.next_piece()
+            recording.next_block_or_entry()
         } else {
-            recording.next().map(Piece::Entry)
+            recording.next().map(BlockOrEntry::Entry)
         }
     }
 

@@ -7,8 +7,8 @@ use wirelap_events::{
     Delivery, Event, GroupId, Leg, MAX_LEGS, Nanos, Pid, Segment, SocketId, Stage, StageTimes,
     TaskId, Tid, TopicId,
 };
-use wirelap_recording::message::{self, End, MessageStatus, Passage, Row};
-use wirelap_recording::{Limits, Passages};
+use wirelap_recording::Limits;
+use wirelap_recording::message::{self, End, MessageLeg, MessageSink, MessageStatus, Row};
 
 /// While recording: messages that took longer are not told beside their packets.
 pub const LIVE: Limits = Limits { time: Nanos::from_millis(2_000), bytes: 32 << 20 };
@@ -25,7 +25,7 @@ struct Pending {
     group: GroupId,
     topic: Option<TopicId>,
     ends: [(Option<TaskId>, Option<SocketId>); 2],
-    passage: Passage,
+    leg: MessageLeg,
 }
 
 /// Hears of deliveries, and tells a recorder of them.
@@ -35,7 +35,7 @@ pub struct Annotator {
     pub packets_only: bool,
     pending: Vec<Pending>,
     /// Of one message, on their way to the recorder.
-    legs: Vec<Passage>,
+    legs: Vec<MessageLeg>,
     rows: HashMap<GroupId, (Arc<Row>, Nanos)>,
     /// As many as the correlator keeps.
     topics: HashMap<TopicId, Arc<[u8]>>,
@@ -61,8 +61,8 @@ impl DeliverySink for Overheard<'_> {
 
     fn aside(&mut self, delivery: &Delivery) {
         let warmup = delivery.stamp.is_some_and(|stamp| stamp.warmup);
-        let standing = if warmup { MessageStatus::WarmUp } else { MessageStatus::Partial };
-        self.annotator.hear(delivery, None, standing);
+        let status = if warmup { MessageStatus::WarmUp } else { MessageStatus::Partial };
+        self.annotator.hear(delivery, None, status);
         self.sink.aside(delivery);
     }
 
@@ -71,8 +71,8 @@ impl DeliverySink for Overheard<'_> {
     }
 
     fn undelivered(&mut self, so_far: &Delivery, at_end: bool) {
-        let standing = if at_end { MessageStatus::UnderWay } else { MessageStatus::Undelivered };
-        self.annotator.hear(so_far, None, standing);
+        let status = if at_end { MessageStatus::UnderWay } else { MessageStatus::Undelivered };
+        self.annotator.hear(so_far, None, status);
     }
 }
 
@@ -83,11 +83,11 @@ impl Annotator {
         event: &Event<'_>,
         correlator: &mut Correlator,
         sink: &mut dyn DeliverySink,
-        recorder: &mut dyn Passages,
+        recorder: &mut dyn MessageSink,
     ) {
         correlator.take(event, &mut Overheard { annotator: self, sink });
-        if let Some(stretch) = correlator.carried() {
-            recorder.carries(stretch);
+        if let Some(range) = correlator.carried() {
+            recorder.carries(range);
         }
         self.tell(event.at, correlator, recorder);
     }
@@ -98,7 +98,7 @@ impl Annotator {
         until: Option<Nanos>,
         correlator: &mut Correlator,
         sink: &mut dyn DeliverySink,
-        recorder: &mut dyn Passages,
+        recorder: &mut dyn MessageSink,
     ) {
         let mut overheard = Overheard { annotator: self, sink };
         match until {
@@ -108,19 +108,19 @@ impl Annotator {
         self.tell(until.unwrap_or_default(), correlator, recorder);
     }
 
-    fn hear(&mut self, delivery: &Delivery, held_up: Option<DelayCause>, standing: MessageStatus) {
+    fn hear(&mut self, delivery: &Delivery, held_up: Option<DelayCause>, status: MessageStatus) {
         let small = |number: usize| u8::try_from(number).unwrap_or(u8::MAX);
-        let held_up = held_up.map(|found| message::DelayCause {
+        let delay_cause = held_up.map(|found| message::DelayCause {
             cause: found.kind.name(),
             leg: small(found.leg),
             segment: found.segment,
             time: found.time,
         });
         let began = delivery.legs.iter().find_map(|leg| first(&leg.times)).unwrap_or_default();
-        let is_whole = matches!(standing, MessageStatus::Counted | MessageStatus::WarmUp);
+        let is_whole = matches!(status, MessageStatus::Counted | MessageStatus::WarmUp);
         let is_told = |time: &Nanos| is_whole && (!self.packets_only || *time > Nanos(0));
         let one_way = delivery.one_way().filter(is_told);
-        let last_seen = if standing.is_delivered() { None } else { self.last_seen(delivery) };
+        let last_seen = if status.is_delivered() { None } else { self.last_seen(delivery) };
         for (index, mut segments) in delivery.segments() {
             let leg: &Leg = &delivery.legs[index];
             let mut times = leg.times;
@@ -129,24 +129,24 @@ impl Annotator {
                 times.clear(Stage::Read);
                 segments = segments.without(Segment::Busy);
             }
-            let passage = Passage {
+            let message_leg = MessageLeg {
                 message: delivery.message,
                 row: Arc::clone(&self.nameless),
                 topic: Arc::clone(&self.topicless),
                 payload_len: delivery.payload_len,
-                standing,
+                status,
                 leg: small(index),
                 legs: small(delivery.legs.len()),
-                stretch: leg.stretch,
+                range: leg.stretch,
                 began,
                 times,
                 segments,
                 sender: End::default(),
                 reader: End::default(),
                 one_way,
-                held_up,
+                delay_cause,
                 last_seen,
-                readers: u32::from(standing.is_delivered()),
+                readers: u32::from(status.is_delivered()),
                 frames: [0; MAX_LEGS],
             };
             let ends = [(leg.sender, leg.from), (leg.reader, leg.to)];
@@ -154,7 +154,7 @@ impl Annotator {
                 group: delivery.group,
                 topic: delivery.topic,
                 ends,
-                passage,
+                leg: message_leg,
             });
         }
     }
@@ -170,18 +170,18 @@ impl Annotator {
     }
 
     /// Tells what was heard, with the names that the correlator knows.
-    fn tell(&mut self, now: Nanos, correlator: &Correlator, recorder: &mut dyn Passages) {
+    fn tell(&mut self, now: Nanos, correlator: &Correlator, recorder: &mut dyn MessageSink) {
         if self.pending.is_empty() {
             return;
         }
         let mut pending = std::mem::take(&mut self.pending);
         for mut heard in pending.drain(..) {
-            heard.passage.row = self.row(heard.group, now, correlator);
-            heard.passage.topic = self.topic(heard.topic, correlator);
+            heard.leg.row = self.row(heard.group, now, correlator);
+            heard.leg.topic = self.topic(heard.topic, correlator);
             let [sender, reader] = heard.ends.map(|(task, socket)| end(task, socket, correlator));
-            (heard.passage.sender, heard.passage.reader) = (sender, reader);
-            let is_last = heard.passage.leg.saturating_add(1) == heard.passage.legs;
-            self.legs.push(heard.passage);
+            (heard.leg.sender, heard.leg.reader) = (sender, reader);
+            let is_last = heard.leg.leg.saturating_add(1) == heard.leg.legs;
+            self.legs.push(heard.leg);
             if is_last {
                 recorder.message(&mut self.legs);
             }

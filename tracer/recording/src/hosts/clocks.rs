@@ -6,14 +6,14 @@ use wirelap_events::Nanos;
 /// Rates differ by less: 1000 ppm. Quartz is within 100, and `adjtimex` slews by 500 at most.
 const FASTEST: f64 = 1e6;
 
-/// Samples that may contradict the others before it is said that all do.
-const STRAYS: usize = 32;
+/// The most samples that may contradict the others before all are taken to do so.
+const MAX_OUTLIERS: usize = 32;
 
-/// Stretches of the captures that are looked at for themselves.
-const STRETCHES: usize = 16;
+/// The most parts of the captures that are looked at separately.
+const MAX_PARTS: usize = 16;
 
-/// A stretch of fewer samples of a direction says nothing.
-const FEW: usize = 8;
+/// Fewer samples of a direction say nothing about a part.
+const MIN_SAMPLES: usize = 8;
 
 /// A packet that both captures have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,17 +33,17 @@ pub struct Clocks {
     pub start: Nanos,
     /// The difference then, in nanoseconds; above zero if the second clock is ahead.
     pub offset: i64,
-    /// By how much it grows each second, in nanoseconds (1000 is 1 ppm); 0 if that cannot be told from nothing.
+    /// By how much it grows each second, in nanoseconds (1000 is 1 ppm); 0 if that is not certain to be more than nothing.
     pub drift: f64,
     /// How far `drift` can be wrong.
     pub drift_within: f64,
     /// How far the difference can be wrong if the shortest way takes as long in both directions.
     pub within: Nanos,
-    /// How far it can be wrong however long each direction takes: half the shortest round trip.
+    /// How far the difference can be wrong however long each direction takes: half the shortest round trip.
     pub at_most: Nanos,
-    /// From so many packets.
+    /// How many packets this is from.
     pub samples: usize,
-    /// From the first sample to the last.
+    /// The time from the first sample to the last.
     pub span: Nanos,
 }
 
@@ -74,10 +74,10 @@ impl Clocks {
         }
     }
 
-    /// From samples of both directions, in the order of the first clock.
+    /// Estimates the clocks from samples of both directions, in the order of the first clock.
     ///
     /// # Errors
-    /// They contradict each other.
+    /// The samples contradict each other.
     pub fn of(samples: &[Sample]) -> Result<Option<Clocks>, Uneven> {
         let (Some(first), Some(last)) = (samples.first(), samples.last()) else { return Ok(None) };
         let mut band = Band::of(samples, *first);
@@ -85,7 +85,7 @@ impl Clocks {
             return Ok(None);
         }
         let mut line = band.steepest();
-        for _ in 0..STRAYS.min(samples.len() / 50) {
+        for _ in 0..MAX_OUTLIERS.min(samples.len() / 50) {
             if line.width >= 0.0 {
                 break;
             }
@@ -133,26 +133,28 @@ fn tick(samples: &[Sample]) -> f64 {
 /// A line through the middle of the band, and how wide the band is there.
 #[derive(Clone, Copy, Debug)]
 struct Line {
-    /// Nanoseconds a second.
+    /// Its slope, in nanoseconds a second.
     drift: f64,
-    /// At the first sample.
+    /// Its height at the first sample.
     middle: f64,
+    /// How wide the band is around it.
     width: f64,
 }
 
-/// What lies above the line and what below.
+/// The points above the line, which are from the first host, and those below it.
 struct Band {
-    /// From the first host.
+    /// Points from the first host.
     there: Vec<Point>,
-    /// From the second.
+    /// Points from the second host.
     back: Vec<Point>,
-    /// Of them, what a line can touch.
+    /// The points from the first host that a line below them can touch.
     above: Vec<Point>,
+    /// The points from the second host that a line above them can touch.
     below: Vec<Point>,
 }
 
 impl Band {
-    /// In seconds after the first sample, and nanoseconds more than that.
+    /// The samples in seconds after the first sample, and nanoseconds more than that.
     fn of(samples: &[Sample], first: Sample) -> Band {
         let point = |sample: &Sample| {
             let later = i128::from(sample.later).saturating_sub(i128::from(first.later));
@@ -203,7 +205,7 @@ impl Band {
         self.touch();
     }
 
-    /// How far the middle can be off by chance: by what the shortest delays of most stretches are above the shortest of all.
+    /// How far the middle can be off by chance: by what the shortest delays of most parts are above the shortest of all.
     fn within(&self, line: Line) -> f64 {
         let above = |point: &Point| point.1 - line.drift * point.0;
         let excess = [excess(&self.there, above), excess(&self.back, |point| -above(point))];
@@ -214,13 +216,13 @@ impl Band {
     }
 }
 
-/// By how much the least of three quarters of the stretches are above the least of all; `None` if there are too few.
+/// By how much the least of three quarters of the parts are above the least of all; `None` if there are too few.
 fn excess(points: &[Point], level: impl Fn(&Point) -> f64) -> Option<f64> {
-    let count = (points.len() / (2 * FEW)).clamp(1, STRETCHES);
-    let stretches = points.chunks(points.len().div_ceil(count).max(1));
-    let least = |stretch: &[Point]| stretch.iter().map(&level).fold(f64::INFINITY, f64::min);
-    let whole = stretches.filter(|stretch| stretch.len() >= FEW);
-    let mut least: Vec<f64> = whole.map(least).collect();
+    let count = (points.len() / (2 * MIN_SAMPLES)).clamp(1, MAX_PARTS);
+    let parts = points.chunks(points.len().div_ceil(count).max(1));
+    let least = |part: &[Point]| part.iter().map(&level).fold(f64::INFINITY, f64::min);
+    let enough = parts.filter(|part| part.len() >= MIN_SAMPLES);
+    let mut least: Vec<f64> = enough.map(least).collect();
     least.sort_unstable_by(f64::total_cmp);
     if least.len() < 2 {
         return None;

@@ -1,8 +1,10 @@
 //! Captures of several hosts as one, in the order of the first one's clock.
 
-use super::{Chain, elsewhere};
-use crate::read::{Peek, Wanted};
-use crate::{Entry, Recording};
+use super::renumber::Renumbering;
+use super::retime::retime;
+use super::tree::Chain;
+use crate::read::{Peek, Recording, Wanted};
+use crate::record::Entry;
 use rustc_hash::FxHashSet;
 use std::io::Read;
 use std::net::IpAddr;
@@ -17,11 +19,11 @@ pub enum What {
     Packets,
 }
 
-/// How one capture's events are told from the others', and put in order.
+/// How one capture's events are made different from the others', and put in order.
 #[derive(Clone, Debug)]
 pub struct Placing {
     chain: Chain,
-    numbers: elsewhere::Renumbering,
+    numbers: Renumbering,
     what: What,
     mine: FxHashSet<IpAddr>,
     others: FxHashSet<IpAddr>,
@@ -36,14 +38,12 @@ impl Placing {
         mine: FxHashSet<IpAddr>,
         others: FxHashSet<IpAddr>,
     ) -> Placing {
-        Placing { chain, numbers: elsewhere::Renumbering::of(host), what, mine, others }
+        Placing { chain, numbers: Renumbering::of(host), what, mine, others }
     }
 
     /// An event by the first clock. `wall` leads to the wall clock of its host.
     fn place(&self, event: &mut Event<'_>, wall: i64) {
-        elsewhere::retime(event, |seen| {
-            self.chain.to_first(Nanos(seen.0.saturating_add_signed(wall)))
-        });
+        retime(event, |seen| self.chain.to_first(Nanos(seen.0.saturating_add_signed(wall))));
         self.numbers.renumber(event);
     }
 
@@ -51,7 +51,7 @@ impl Placing {
     fn packet(&self, event: &mut Event<'_>, is_own: bool) {
         let Body::Packet(packet) = &mut event.body else { return };
         let flow = packet.flow;
-        // A recording says it itself.
+        // A recording knows itself which way its packets went.
         if is_own {
             (packet.socket, packet.task) = (None, TaskId::default());
         } else if self.mine.contains(&flow.src.ip()) {
@@ -92,7 +92,7 @@ impl<'r, 'p, R: Read> Source<'r, 'p, R> {
         self.at = event;
     }
 
-    /// The entry at hand. Ticks are of one host's events alone, and left out.
+    /// The entry at hand. Ticks are left out: they are of one host's events alone.
     fn entry(&self) -> Option<Entry<'_>> {
         let recording = self.peek.recording();
         let (is_own, wall) = (recording.is_own(), recording.wall().unwrap_or(0));
@@ -107,10 +107,10 @@ impl<'r, 'p, R: Read> Source<'r, 'p, R> {
     }
 }
 
-/// Hands out what is in all, in the order of the first one's clock, and of which it is.
+/// Hands out the entries of all recordings in the order of the first one's clock, each with its recording's index.
 ///
 /// # Errors
-/// Those of `out`.
+/// What `out` fails with.
 pub fn merge<R: Read, E>(
     recordings: &mut [Recording<R>],
     placings: &[Placing],
@@ -130,6 +130,6 @@ pub fn merge<R: Read, E>(
 pub fn next_on_wall<R: Read>(recording: &mut Recording<R>) -> Option<Event<'_>> {
     let wall = recording.wall().unwrap_or(0);
     let mut event = recording.next_packet()?;
-    elsewhere::retime(&mut event, |seen| Nanos(seen.0.saturating_add_signed(wall)));
+    retime(&mut event, |seen| Nanos(seen.0.saturating_add_signed(wall)));
     Some(event)
 }

@@ -10,39 +10,44 @@
 //!   t₂' − t₁' = offset − delay back       never above offset − the shortest delay back
 //! ```
 //!
-//! The offset lies between the two; in the middle if the shortest delays of both directions are the same, which packets cannot
-//! tell. Only the shortest count, so that queues, however uneven, do no harm while some packet finds
+//! The offset lies between the two; in the middle if the shortest delays of both directions are the same, which packets do not
+//! show. Only the shortest count, so that queues, however uneven, do no harm while some packet finds
 //! them empty. The two clocks' rates differ, too: the offset is taken as a line over time.
 //!
 //! | module | what |
 //! |---|---|
 //! | `token` | what makes a packet the same in both files |
-//! | [`survey`] | the packets of a file, in bounded memory, and those that two have in common |
+//! | [`survey`] | the packets of a file, in bounded memory |
+//! | `common` | the packets that two files have in common |
 //! | [`clocks`] | [`Clocks`]: the line |
 //! | `hull` | the points that a line from below can touch |
-//! | [`tree`] | every clock against the first one, over the captures in between |
+//! | [`tree`] | every clock against the first one's, over the captures in between |
 //! | [`places`] | which addresses are on which host |
 //! | [`own`] | the addresses of the host that made a capture, where its packets have a direction |
 //! | [`merge`] | all files as one |
-//! | `elsewhere` | what makes another host's clock and numbers the first one's |
-//! | [`twice`] | one file that has both ends |
+//! | `retime` | another host's times by the first one's clock |
+//! | `renumber` | another host's numbers as none of the first one's are |
+//! | [`twice`] | one file that has the captures of both ends |
 
 pub mod clocks;
-mod elsewhere;
+mod common;
 mod hull;
 pub mod merge;
 pub mod own;
 pub mod places;
+mod renumber;
+mod retime;
 pub mod survey;
 mod token;
 pub mod tree;
 pub mod twice;
 
 pub use clocks::Clocks;
-pub use elsewhere::netns_on;
+pub use common::{Common, Sides, common};
 pub use merge::merge;
 pub use own::own_addresses;
 pub use places::Places;
-pub use survey::{Addresses, Common, Sides, Survey, common};
+pub use renumber::netns_on;
+pub use survey::{Addresses, Survey};
 pub use tree::{Chain, Link, tree};
 pub use twice::{DuplicateCapture, is_twice};

@@ -1,24 +1,25 @@
 //! The addresses of the host that a capture was made on, where it says which way packets went (`tcpdump -i any`, pcapng's
 //! direction): those that send what leaves and get what comes in, and never the other way round.
 
-use crate::{Entry, Recording};
+use crate::read::Recording;
+use crate::record::Entry;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::io::Read;
 use std::net::IpAddr;
 use wirelap_events::{Body, Event, IfIndex, PacketHook};
 
-/// Packets that are looked at to find out.
-const LOOKED_AT: usize = 20_000;
+/// How many packets are looked at to find out.
+const SAMPLE: usize = 20_000;
 
-/// What packets in each direction have for addresses.
+/// The addresses that packets of each direction have.
 #[derive(Default)]
-struct Seen {
+struct SeenAddresses {
     leaves: FxHashSet<IpAddr>,
     comes_in: FxHashSet<IpAddr>,
     elsewhere: FxHashSet<IpAddr>,
 }
 
-impl Seen {
+impl SeenAddresses {
     fn add(&mut self, hook: PacketHook, src: IpAddr, dst: IpAddr) {
         match hook {
             PacketHook::Xmit => {
@@ -41,8 +42,8 @@ impl Seen {
 /// The addresses of the host that made a capture, for each of its interfaces (several hosts' may have been put into one
 /// file); none where that is not known.
 pub fn own_addresses<R: Read>(recording: &mut Recording<R>) -> Vec<Vec<IpAddr>> {
-    let mut seen = FxHashMap::<IfIndex, Seen>::default();
-    for _ in 0..LOOKED_AT {
+    let mut seen = FxHashMap::<IfIndex, SeenAddresses>::default();
+    for _ in 0..SAMPLE {
         let Some(entry) = recording.next() else { break };
         let Entry::Event(Event { body: Body::Packet(packet), .. }) = entry else { continue };
         let (src, dst) = (packet.flow.src.ip(), packet.flow.dst.ip());
@@ -50,7 +51,7 @@ pub fn own_addresses<R: Read>(recording: &mut Recording<R>) -> Vec<Vec<IpAddr>> 
             seen.entry(packet.device).or_default().add(packet.hook, src, dst);
         }
     }
-    seen.into_values().map(Seen::own).filter(|own| !own.is_empty()).collect()
+    seen.into_values().map(SeenAddresses::own).filter(|own| !own.is_empty()).collect()
 }
 
 #[cfg(test)]
@@ -58,7 +59,7 @@ mod tests {
     use super::*;
 
     fn own(packets: &[(PacketHook, u8, u8)]) -> Vec<IpAddr> {
-        let mut seen = Seen::default();
+        let mut seen = SeenAddresses::default();
         for &(hook, src, dst) in packets {
             let [src, dst] = [src, dst].map(|last| IpAddr::from([10, 0, 0, last]));
             seen.add(hook, src, dst);
@@ -71,8 +72,8 @@ mod tests {
     #[test]
     fn a_host_sends_what_leaves_and_gets_what_comes_in() {
         use PacketHook::{Rx, Xmit};
-        let ours = [1, 2].map(|last| IpAddr::from([10, 0, 0, last]));
-        assert_eq!(own(&[(Rx, 7, 1), (Xmit, 1, 7), (Rx, 8, 2), (Xmit, 2, 8)]), ours);
+        let expected = [1, 2].map(|last| IpAddr::from([10, 0, 0, last]));
+        assert_eq!(own(&[(Rx, 7, 1), (Xmit, 1, 7), (Rx, 8, 2), (Xmit, 2, 8)]), expected);
         // A router's capture has both ways of both ends; one without directions has all coming in.
         assert!(own(&[(Rx, 7, 1), (Xmit, 7, 1), (Rx, 1, 7), (Xmit, 1, 7)]).is_empty());
         assert!(own(&[(Rx, 7, 1), (Rx, 1, 7)]).is_empty());

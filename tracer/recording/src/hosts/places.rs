@@ -1,6 +1,7 @@
 //! Which addresses are on which host, and which captures are parts of one.
 
-use super::survey::{Addresses, Sides, Survey};
+use super::common::Sides;
+use super::survey::{Addresses, Survey};
 use super::tree::Link;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::net::IpAddr;
@@ -9,7 +10,7 @@ use wirelap_events::Nanos;
 /// Between two parts of one capture there is no more time than this.
 const GAP: Nanos = Nanos::from_millis(1_000);
 
-/// The addresses of the hosts that made captures, as pairs of captures tell: of a packet that two have, its sender is on the
+/// The addresses of the hosts that made captures, as pairs of captures show: of a packet that two have, its sender is on the
 /// side of the one that had it first. An address that is on the one side against one capture and on the other side against
 /// another is beyond both: this host passes on what it sends.
 #[derive(Debug, Default)]

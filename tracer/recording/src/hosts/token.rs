@@ -3,14 +3,14 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 use wirelap_events::{Packet, Portion, tcp_flags};
 
-/// Payload of a datagram that is looked at. It must be in both captures, whatever their snap lengths.
-const LOOKED_AT: usize = 64;
+/// How much of a datagram's payload is looked at. It must be in both captures, whatever their snap lengths.
+const PREFIX: usize = 64;
 
 /// A packet's identity; `None` if it has none, or none that another capture could have.
 ///
 /// TCP: the number of its last byte, as offloading may have cut it elsewhere, and what it acknowledges; of one without bytes,
 /// all its numbers. Its addresses may have been translated between the captures, and the numbers do without. UDP: its
-/// addresses and its content. Whoever repeats himself is found out by seeing an identity twice.
+/// addresses and its content. A packet that is repeated is noticed, as its identity is seen twice.
 pub fn token(packet: &Packet<'_>) -> Option<u64> {
     let flow = packet.flow;
     let [src, dst] = [flow.src.ip(), flow.dst.ip()];
@@ -29,7 +29,7 @@ pub fn token(packet: &Packet<'_>) -> Option<u64> {
             (2_u8, tcp.seq, tcp.ack, tcp.window).hash(&mut hasher);
         }
     } else {
-        let len = usize::try_from(packet.payload_len).ok()?.min(LOOKED_AT);
+        let len = usize::try_from(packet.payload_len).ok()?.min(PREFIX);
         (3_u8, flow.src, flow.dst).hash(&mut hasher);
         (packet.payload_len, packet.payload.get(..len)?).hash(&mut hasher);
     }

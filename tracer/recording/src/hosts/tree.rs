@@ -9,7 +9,7 @@
 //! Of several ways those links are taken that are the most exact (a minimum spanning tree): a message's own way is most
 //! often one of them.
 
-use super::Clocks;
+use super::clocks::Clocks;
 use wirelap_events::Nanos;
 
 /// Two captures whose clocks can be compared.

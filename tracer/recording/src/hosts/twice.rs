@@ -1,27 +1,30 @@
 //! One capture with both ends in it: captures of two hosts that share a clock, put together with mergecap.
 
 use super::token::token;
-use crate::{Entry, Recording};
+use crate::read::Recording;
+use crate::record::Entry;
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 use std::io::Read;
 use wirelap_events::Saturate;
 use wirelap_events::{Body, Event, FlowKey, Nanos, NetNs, PacketHook};
 
-/// Packets that are looked at to find out.
-const LOOKED_AT: usize = 20_000;
+/// How many packets are looked at to find out.
+const SAMPLE: usize = 20_000;
 
-/// Fewer say nothing.
-const FEW: usize = 16;
+/// Fewer different packets say nothing.
+const MIN_PACKETS: usize = 16;
 
-/// Packets that wait for their second sighting, and how long they do.
-const LIMIT: usize = 65_536;
-const PATIENCE: Nanos = Nanos::from_millis(10_000);
+/// The most packets that wait for their second sighting.
+const MAX_WAITING: usize = 65_536;
+
+/// How long a packet waits for its second sighting.
+const MAX_WAIT: Nanos = Nanos::from_millis(10_000);
 
 /// Whether seven in ten of the first packets are there exactly twice, and nothing says which way they went.
 pub fn is_twice<R: Read>(recording: &mut Recording<R>) -> bool {
     let mut counts = FxHashMap::<u64, u32>::default();
-    for _ in 0..LOOKED_AT {
+    for _ in 0..SAMPLE {
         let Some(entry) = recording.next() else { break };
         let Entry::Event(Event { body: Body::Packet(packet), .. }) = entry else { return false };
         if packet.hook == PacketHook::Xmit {
@@ -32,7 +35,7 @@ pub fn is_twice<R: Read>(recording: &mut Recording<R>) -> bool {
         }
     }
     let twice = counts.values().filter(|&&count| count == 2).count();
-    counts.len() >= FEW && twice.saturating_mul(10) >= counts.len().saturating_mul(7)
+    counts.len() >= MIN_PACKETS && twice.saturating_mul(10) >= counts.len().saturating_mul(7)
 }
 
 /// Takes the first sighting of a packet for its sending, and the second for its receipt.
@@ -48,7 +51,7 @@ impl DuplicateCapture {
         let at = event.at;
         let Body::Packet(packet) = &mut event.body else { return event };
         let Some(token) = token(packet) else { return event };
-        let is_second = self.waiting.remove(&token).is_some_and(|first| at <= first + PATIENCE);
+        let is_second = self.waiting.remove(&token).is_some_and(|first| at <= first + MAX_WAIT);
         if is_second {
             packet.hook = PacketHook::Rx;
             packet.netns = NetNs(2);
@@ -63,8 +66,8 @@ impl DuplicateCapture {
     }
 
     fn wait(&mut self, token: u64, at: Nanos) {
-        while self.order.len() >= LIMIT
-            || self.order.front().is_some_and(|&(first, _)| first + PATIENCE < at)
+        while self.order.len() >= MAX_WAITING
+            || self.order.front().is_some_and(|&(first, _)| first + MAX_WAIT < at)
         {
             let Some((first, old)) = self.order.pop_front() else { break };
             if self.waiting.get(&old) == Some(&first) {

@@ -1,32 +1,32 @@
 //! Reads on a thread of its own, ahead of whoever takes the entries.
 
-use super::{Found, Recording};
-use crate::record::Entry;
+use super::recording::Recording;
+use crate::record::{Entry, LocatedEntry};
 use std::io::Read;
 use std::ops::Range;
 use std::sync::mpsc::sync_channel;
 use std::thread;
 use wirelap_events::Body;
 
-/// Entries that are handed over at once; as many as leave the caches to whoever takes them.
+/// Entries that are handed over at once: not so many that they displace what their taker has in the CPU's caches.
 const ENTRIES: usize = 512;
 
-/// … or fewer, if they have so many bytes.
+/// Fewer entries are handed over at once if they have so many bytes.
 const BYTES: usize = 256 << 10;
 
 /// Batches that are read ahead.
 const BATCHES: usize = 4;
 
-/// Entries, and the bytes that they tell of.
+/// Entries, and the bytes that they refer to.
 #[derive(Default)]
 struct Batch {
-    found: Vec<Found>,
+    entries: Vec<LocatedEntry>,
     bytes: Vec<u8>,
 }
 
 impl Batch {
     fn is_full(&self) -> bool {
-        self.found.len() >= ENTRIES || self.bytes.len() >= BYTES
+        self.entries.len() >= ENTRIES || self.bytes.len() >= BYTES
     }
 
     /// Keeps some bytes. Returns where they are.
@@ -37,7 +37,7 @@ impl Batch {
     }
 
     fn clear(&mut self) {
-        self.found.clear();
+        self.entries.clear();
         self.bytes.clear();
     }
 }
@@ -58,18 +58,18 @@ impl<R: Read + Send> Recording<R> {
                 loop {
                     let mut batch = empty.try_recv().unwrap_or_default();
                     self.fill(&mut batch);
-                    // Nobody takes any more, or there are no more.
-                    if batch.found.is_empty() || full.send(batch).is_err() {
+                    // Nobody takes more batches, or there are no more entries.
+                    if batch.entries.is_empty() || full.send(batch).is_err() {
                         return;
                     }
                 }
             });
             for mut batch in batches {
-                for found in batch.found.drain(..) {
-                    take(found.entry(|range| batch.bytes.get(range).unwrap_or_default()))?;
+                for entry in batch.entries.drain(..) {
+                    take(entry.entry(|range| batch.bytes.get(range).unwrap_or_default()))?;
                 }
                 batch.clear();
-                // One too many is not kept.
+                // A batch that is one too many is not kept.
                 let _ = used.try_send(batch);
             }
             Ok(())
@@ -81,21 +81,21 @@ impl<R: Read> Recording<R> {
     /// Reads entries until the batch is full, or there are no more.
     fn fill(&mut self, batch: &mut Batch) {
         while !batch.is_full()
-            && let Some(mut found) = self.find()
+            && let Some(mut entry) = self.next_located()
         {
-            match &mut found {
-                Found::Event { event, payload, .. } => {
+            match &mut entry {
+                LocatedEntry::Event { event, payload, .. } => {
                     if matches!(event.body, Body::Packet(_)) {
-                        *payload = batch.keep(self.input.range(payload.clone()));
+                        *payload = batch.keep(self.bytes(payload.clone()));
                     }
                 }
-                Found::Tick(_) => {}
-                Found::Note { subject, text } => {
-                    *subject = batch.keep(self.input.range(subject.clone()));
-                    *text = batch.keep(self.input.range(text.clone()));
+                LocatedEntry::Tick(_) => {}
+                LocatedEntry::Note { subject, text } => {
+                    *subject = batch.keep(self.bytes(subject.clone()));
+                    *text = batch.keep(self.bytes(text.clone()));
                 }
             }
-            batch.found.push(found);
+            batch.entries.push(entry);
         }
     }
 }

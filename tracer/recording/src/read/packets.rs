@@ -1,127 +1,189 @@
-//! Packets of both formats.
+//! One captured packet → an event.
 
-use super::pieces::Whole;
-use super::{Format, Recording};
-use crate::block::{self, Body, ByteOrder, option};
-use crate::captured::{Captured, Form, Interface, Own, captured, event};
-use crate::headers::Other;
-use std::io::Read;
+use super::section::CurrentSection;
+use crate::packet::{Unreadable, link, parse};
+use crate::pcapng::classic::PacketHeader;
+use crate::pcapng::{BlockOption, ByteOrder, CapturePoint, Fields, Interface, block, custom};
+use crate::record::{PacketHeaders, PacketMetadata, RecordCursor};
+use crate::wire::Wire;
 use std::ops::Range;
-use wirelap_events::Saturate;
-use wirelap_events::{Event, Nanos, PacketHook};
+use wirelap_events::{Body, Cpu, Event, FlowKey, IfIndex, Nanos, NetNs, PacketHook, PacketId};
 
-/// The longest packet of the classic format that is read.
-const MOST_CLASSIC: u32 = 1 << 20;
+/// The kinds of packet blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PacketBlock {
+    /// Enhanced Packet Block.
+    Enhanced,
+    /// Packet Block, which is obsolete.
+    Obsolete,
+    /// Simple Packet Block, which has no options.
+    Simple,
+}
 
-impl<R: Read> Recording<R> {
-    pub(super) fn packet_block(&mut self, frame: block::Frame, form: Form) {
-        let block = &self.input.bytes()[..frame.len];
-        let mut body = Body::of(block, frame.order);
-        let Some(captured) = captured(&mut body, form, &self.interfaces, frame.len) else {
-            self.whole = None;
-            self.bad("a packet that cannot be read, or of an interface that was not described");
-            return;
-        };
-        let options = frame.len.saturating_sub(4).saturating_sub(body.rest.0.len());
-        let place = (form != Form::Simple).then_some((Nanos(captured.at), options));
-        let mut own = None;
-        let mut direction = None;
-        loop {
-            // An option's value stands behind its number and length.
-            let start = block.len().saturating_sub(body.rest.0.len());
-            let Some((number, value)) = body.next() else { break };
-            match number {
-                option::CUSTOM if own.is_none() => {
-                    own = self.section.as_ref().and_then(|section| {
-                        Own::take(value, start, frame.order, captured.at, section.wall)
-                    });
-                }
-                option::FLAGS => {
-                    let bits = value.first_chunk().map_or(0, |&bytes| frame.order.u32(bytes) & 3);
-                    direction =
-                        [None, Some(PacketHook::Rx), Some(PacketHook::Xmit), None][bits as usize];
-                }
-                _ => {}
+impl PacketBlock {
+    /// `None` if a block of this type is no packet.
+    pub fn of(kind: u32) -> Option<PacketBlock> {
+        match kind {
+            block::PACKET => Some(PacketBlock::Enhanced),
+            block::OLD_PACKET => Some(PacketBlock::Obsolete),
+            block::SIMPLE => Some(PacketBlock::Simple),
+            _ => None,
+        }
+    }
+}
+
+/// When a packet was seen, and where its options have their place in its block.
+#[derive(Clone, Copy, Debug)]
+pub struct PacketPlace {
+    /// When the packet was seen, by the file's clock.
+    pub at: Nanos,
+    /// Where the block's options begin, or would begin.
+    pub options: usize,
+}
+
+/// A captured packet, before its bytes are looked at.
+#[derive(Debug)]
+pub struct CapturedPacket<'s> {
+    interface: &'s Interface,
+    /// The interface's number.
+    number: u32,
+    /// When the packet was seen, in nanoseconds by the file's clock.
+    pub at: u64,
+    /// Where the captured bytes are in the block.
+    bytes: Range<usize>,
+    /// Bytes of the packet on the wire.
+    original: u32,
+}
+
+impl<'s> CapturedPacket<'s> {
+    /// Reads the fixed fields of a packet's block; its options follow then. `None` if the block is too short, or the
+    /// interface was not described.
+    pub fn read(
+        fields: &mut Fields<'_>,
+        kind: PacketBlock,
+        section: &'s CurrentSection,
+    ) -> Option<CapturedPacket<'s>> {
+        let (number, time, captured, original) = match kind {
+            PacketBlock::Enhanced => (fields.u32()?, fields.time()?, fields.u32()?, fields.u32()?),
+            PacketBlock::Obsolete => {
+                let number = fields.u16()?.into();
+                // The number of packets that were lost before.
+                fields.skip(2)?;
+                (number, fields.time()?, fields.u32()?, fields.u32()?)
             }
-        }
-        self.whole = Some(Whole::Block { frame, packet: place });
-        let event = event(block, &captured, own.as_ref(), direction, self.counts.packets);
-        self.records = own.and_then(|own| own.records);
-        self.take(event);
-    }
-
-    fn take(&mut self, packet: Result<(Event<'static>, Range<usize>, bool), Other>) {
-        let counts = &mut self.counts;
-        match packet {
-            Ok((event, payload, own)) => {
-                counts.packets.grow(1);
-                counts.own.grow(u64::from(own));
-                self.packet = Some((event, payload));
+            PacketBlock::Simple => {
+                let original = fields.u32()?;
+                (0, 0, original.min(u32::try_from(fields.rest().len()).ok()?), original)
             }
-            Err(Other::Protocol) => counts.other.grow(1),
-            Err(Other::Fragment) => counts.fragments.grow(1),
-            Err(Other::Cut) => counts.cut.grow(1),
-            Err(Other::Link) => counts.unknown_link.grow(1),
-        }
-    }
-
-    /// The header of the classic format (draft-ietf-opsawg-pcap §4).
-    pub(super) fn classic_header(&mut self) {
-        if self.have(24, "its header")
-            && let Format::Classic { order, link, fraction } = &mut self.format
-            && let Some(&bytes) = self.input.bytes()[20..].first_chunk()
-        {
-            // The upper half says whether there are check sums behind the packets.
-            *link = u16::try_from(order.u32(bytes) & 0xFFFF).unwrap_or_default();
-            self.done = 24;
-            self.whole = Some(Whole::ClassicHeader { order: *order, fraction: *fraction });
-        }
-    }
-
-    /// A packet of the classic format (draft-ietf-opsawg-pcap §5).
-    pub(super) fn classic(&mut self, order: ByteOrder, fraction: u64, link: u16) {
-        if !self.have(16, "a packet's header") {
-            return;
-        }
-        let Some(&head) = self.input.bytes().first_chunk::<16>() else { return };
-        let word = |at: usize| {
-            order.u32([
-                head[at],
-                head[at.saturating_add(1)],
-                head[at.saturating_add(2)],
-                head[at.saturating_add(3)],
-            ])
         };
-        let (seconds, part, len, original) = (word(0), word(4), word(8), word(12));
-        if len > MOST_CLASSIC {
-            self.ended = true;
-            let what = format!("a packet of {len} bytes cannot be: nothing behind it can be read");
-            self.problems.add(self.input.offset(), what);
-            return;
-        }
-        let len = len as usize;
-        if !self.have(len.saturating_add(16), "a packet") {
-            return;
-        }
-        self.done = len.saturating_add(16);
-        let (seconds, part) = (u64::from(seconds), u64::from(part));
-        let captured = Captured {
-            interface: Interface { link, resolution: 9, offset: 0, place: None },
+        let interface = section.interface(number)?;
+        let start = fields.position();
+        let bytes = start..start.saturating_add(fields.padded(captured as usize)?.len());
+        Some(CapturedPacket { interface, number, at: interface.nanoseconds(time), bytes, original })
+    }
+
+    /// A packet of a classic file.
+    pub fn classic(
+        header: &PacketHeader,
+        section: &'s CurrentSection,
+    ) -> Option<CapturedPacket<'s>> {
+        let interface = section.interface(0)?;
+        Some(CapturedPacket {
+            interface,
             number: 0,
-            at: seconds.saturating_mul(1_000_000_000).saturating_add(part.saturating_mul(fraction)),
-            bytes: 16..len.saturating_add(16),
-            original,
-        };
-        self.whole = Some(Whole::ClassicPacket {
-            units: seconds
-                .saturating_mul(1_000_000_000_u64.checked_div(fraction.max(1)).unwrap_or(0))
-                .saturating_add(part),
-            at: Nanos(captured.at),
-            len,
-            original,
+            at: interface.nanoseconds(header.time),
+            bytes: header.bytes(),
+            original: header.original,
+        })
+    }
+
+    /// The packet's event, and where its payload is in the block.
+    ///
+    /// # Errors
+    /// The packet carries neither TCP nor UDP, or too little of it was captured.
+    pub fn event(
+        &self,
+        block: &[u8],
+        own: Option<&OwnOption>,
+        direction: Option<PacketHook>,
+        number: u64,
+    ) -> Result<(Event<'static>, Range<usize>), Unreadable> {
+        let bytes = &block[self.bytes.clone()];
+        if !link::is_known(self.interface.link) {
+            return Err(Unreadable::Link);
+        }
+        let (link_header, way) = link::header(self.interface.link, bytes)?;
+        let link_bytes = u32::try_from(link_header).map_err(|_| Unreadable::Cut)?;
+        let original = self.original.checked_sub(link_bytes).ok_or(Unreadable::Cut)?;
+        let inside = bytes.get(link_header..).ok_or(Unreadable::Cut)?;
+        let headers = parse::parse(inside, original)?;
+        let point = self.interface.point.unwrap_or(CapturePoint {
+            hook: way.or(direction).unwrap_or(PacketHook::Rx),
+            netns: NetNs(0),
+            device: IfIndex(self.number),
         });
-        let packet = &self.input.bytes()[..len.saturating_add(16)];
-        let event = event(packet, &captured, None, None, self.counts.packets);
-        self.take(event);
+        let metadata = own.map_or_else(|| self.metadata(number, link_header), |own| own.metadata);
+        let (at, cpu) = own.map_or((Nanos(self.at), Cpu(0)), |own| (own.at, own.cpu));
+        let seen = PacketHeaders {
+            hook: point.hook,
+            flow: FlowKey::new(headers.transport, headers.src, headers.dst, point.netns),
+            netns: point.netns,
+            device: point.device,
+            ip_header: headers.ip_header,
+            transport_header: headers.transport_header,
+            payload_len: headers.payload_len,
+            tcp: headers.tcp,
+        };
+        // A frame that was filled up has bytes behind its payload.
+        let before =
+            usize::from(headers.ip_header).saturating_add(usize::from(headers.transport_header));
+        let start =
+            self.bytes.start.saturating_add(link_header).saturating_add(before.min(inside.len()));
+        let event = Event { at, cpu, body: Body::Packet(seen.packet(&metadata, at)) };
+        Ok((event, start..start.saturating_add(headers.payload.len())))
+    }
+
+    /// What is assumed of a packet that others captured. `number` is its place among all packets of the file.
+    fn metadata(&self, number: u64, link_header: usize) -> PacketMetadata {
+        PacketMetadata {
+            // No two sightings are known to be of the same packet.
+            id: PacketId(number),
+            wire_bytes: self.original,
+            link_header: u16::try_from(link_header).unwrap_or(u16::MAX),
+            segments: 1,
+            ..PacketMetadata::default()
+        }
+    }
+}
+
+/// What wirelap's own option of a packet says.
+#[derive(Debug)]
+pub struct OwnOption {
+    at: Nanos,
+    cpu: Cpu,
+    metadata: PacketMetadata,
+    /// What was seen before the packet, if there was anything.
+    pub records: Option<RecordCursor>,
+}
+
+impl OwnOption {
+    /// Reads an option of a packet that was seen at `at` by the wall clock; `None` if the option is another program's, or
+    /// cannot be read.
+    pub fn read(
+        option: &BlockOption<'_>,
+        order: ByteOrder,
+        at: u64,
+        wall: i64,
+    ) -> Option<OwnOption> {
+        let mut from = custom::own_value(option.value, order)?;
+        let at = Nanos(at.wrapping_sub(wall.cast_unsigned()));
+        let (cpu, metadata) = (Wire::take(&mut from)?, Wire::take(&mut from)?);
+        let records = if from.0.is_empty() {
+            None
+        } else {
+            let end = option.start.saturating_add(option.value.len());
+            Some(RecordCursor::with_base(from, end)?)
+        };
+        Some(OwnOption { at, cpu, metadata, records })
     }
 }

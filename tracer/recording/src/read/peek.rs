@@ -1,9 +1,8 @@
 //! A recording whose next entry can be looked at while others are, too.
 
-use super::{Found, Recording};
-use crate::record::Entry;
+use super::recording::Recording;
+use crate::record::{Entry, LocatedEntry};
 use std::io::Read;
-use wirelap_events::{Body, Event};
 
 /// Which entries are looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,48 +13,48 @@ pub enum Wanted {
     Packets,
 }
 
+impl Wanted {
+    fn has(self, entry: &LocatedEntry) -> bool {
+        match self {
+            Wanted::AllButTicks => !matches!(entry, LocatedEntry::Tick(_)),
+            Wanted::Packets => entry.is_packet(),
+        }
+    }
+}
+
 /// One entry of a recording after the other; each stays until the next one is asked for.
 #[derive(Debug)]
 pub struct Peek<'r, R> {
     recording: &'r mut Recording<R>,
     wanted: Wanted,
-    found: Option<Found>,
+    entry: Option<LocatedEntry>,
 }
 
 impl<'r, R: Read> Peek<'r, R> {
-    /// Nothing read yet.
+    /// Nothing is read yet.
     pub fn new(recording: &'r mut Recording<R>, wanted: Wanted) -> Peek<'r, R> {
-        Peek { recording, wanted, found: None }
+        Peek { recording, wanted, entry: None }
     }
 
     /// Goes on to the next entry. Whether there is one.
     pub fn advance(&mut self) -> bool {
-        self.found = loop {
-            let Some(found) = self.recording.find() else { break None };
-            let is_wanted = match (&found, self.wanted) {
-                (Found::Tick(_), _) | (Found::Note { .. }, Wanted::Packets) => false,
-                (_, Wanted::AllButTicks) => true,
-                (Found::Event { event, known, .. }, Wanted::Packets) => is_packet(event) && !known,
-            };
-            if is_wanted {
-                break Some(found);
+        self.entry = loop {
+            match self.recording.next_located() {
+                Some(entry) if !self.wanted.has(&entry) => {}
+                end_or_entry => break end_or_entry,
             }
         };
-        self.found.is_some()
+        self.entry.is_some()
     }
 
     /// The entry at hand.
     pub fn entry(&self) -> Option<Entry<'_>> {
-        let found = self.found.clone()?;
-        Some(found.entry(|range| self.recording.input.range(range)))
+        let entry = self.entry.clone()?;
+        Some(entry.entry(|range| self.recording.bytes(range)))
     }
 
-    /// The recording that it is of.
+    /// The recording that the entries are of.
     pub fn recording(&self) -> &Recording<R> {
         self.recording
     }
-}
-
-fn is_packet(event: &Event<'_>) -> bool {
-    matches!(event.body, Body::Packet(_))
 }

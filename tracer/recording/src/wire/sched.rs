@@ -8,9 +8,10 @@
 //! ```
 //! The first recordings have a `Wake` that ends with its holder.
 
-use super::{Bytes, Wire, put_unsigned};
-use arrayvec::ArrayString;
-use wirelap_events::{CGROUP_NAME, Holder, Quota, Wake};
+use super::Wire;
+use super::bytes::{Bytes, put_unsigned};
+use super::value::fields;
+use wirelap_events::{Holder, Quota, Wake};
 
 impl Wire for Wake {
     fn put(&self, out: &mut Vec<u8>) {
@@ -63,46 +64,14 @@ impl Wire for Wake {
     }
 }
 
-impl Wire for Quota {
-    fn put(&self, out: &mut Vec<u8>) {
-        let Quota { cgroup, task, name, is_v2, quota, period, .. } = self;
-        let Quota { periods, throttled_periods, throttled, .. } = self;
-        cgroup.put(out);
-        task.put(out);
-        is_v2.put(out);
-        quota.put(out);
-        period.put(out);
-        periods.put(out);
-        throttled_periods.put(out);
-        throttled.put(out);
-        put_unsigned(out, name.len() as u64);
-        out.extend_from_slice(name.as_bytes());
-    }
-
-    fn take(from: &mut Bytes<'_>) -> Option<Quota> {
-        Some(Quota {
-            cgroup: Wire::take(from)?,
-            task: Wire::take(from)?,
-            is_v2: Wire::take(from)?,
-            quota: Wire::take(from)?,
-            period: Wire::take(from)?,
-            periods: Wire::take(from)?,
-            throttled_periods: Wire::take(from)?,
-            throttled: Wire::take(from)?,
-            name: name(from)?,
-        })
-    }
-}
-
-fn name(from: &mut Bytes<'_>) -> Option<ArrayString<CGROUP_NAME>> {
-    let len = usize::try_from(from.unsigned()?).ok()?;
-    let text = std::str::from_utf8(from.take(len)?).ok()?;
-    ArrayString::from(text).ok()
+fields! {
+    Quota { cgroup, task, is_v2, quota, period, periods, throttled_periods, throttled, name }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use arrayvec::ArrayString;
     use wirelap_events::{CgroupId, Comm, Nanos, OTHERS, Pid, Sleep, TaskId, Tid};
 
     fn wake() -> Wake {

@@ -1,13 +1,13 @@
 //! Captures of others, written again: every block as it was, and packets with what became of their messages.
 
-use crate::messages::{beside, leg, stretch};
+use crate::messages::{beside, flow_range, leg};
 use crate::packets::{block, classic, raw, section};
 use crate::round_trip::{Held, read};
 use proptest::prelude::*;
 use std::fs;
 use std::path::Path;
 use wirelap_events::{Body, Nanos};
-use wirelap_recording::{Entry, Limits, Passages, Piece, Recording, Verbatim};
+use wirelap_recording::{BlockOrEntry, Entry, Limits, MessageSink, Recording, Verbatim};
 
 const ROOM: Limits = Limits { time: Nanos::from_millis(1_000), bytes: 1 << 20 };
 
@@ -16,19 +16,19 @@ fn copy(bytes: &[u8], to: &Path, limits: Limits) -> Vec<u8> {
     let mut recording = Recording::new(bytes).unwrap();
     let mut verbatim = Verbatim::create(to, limits).unwrap();
     let mut count = 0;
-    while let Some(piece) = recording.next_piece() {
-        match piece {
-            Piece::Block(block) => verbatim.block(&block),
-            Piece::Entry(Entry::Event(event)) => {
+    while let Some(next) = recording.next_block_or_entry() {
+        match next {
+            BlockOrEntry::Block(block) => verbatim.block(&block),
+            BlockOrEntry::Entry(Entry::Event(event)) => {
                 assert!(matches!(event.body, Body::Packet(_)));
-                let carried = stretch(1, 1_000 + count * 100, 100);
+                let carried = flow_range(1, 1_000 + count * 100, 100);
                 verbatim.carries(carried);
                 if count % 2 == 1 {
                     verbatim.message(&mut vec![leg(count, 0, 1, carried)]);
                 }
                 count += 1;
             }
-            Piece::Entry(other) => panic!("{other:?}"),
+            BlockOrEntry::Entry(other) => panic!("{other:?}"),
         }
     }
     verbatim.close().unwrap();

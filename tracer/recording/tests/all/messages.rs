@@ -11,40 +11,40 @@ use wirelap_events::{
 };
 use wirelap_recording::message::{DelayCause, End, MessageStatus, Row};
 use wirelap_recording::{
-    ENTERPRISE, Limits, MESSAGE_TAG, Passage, Passages, Recorder, Rotation, Settings, Written,
+    ENTERPRISE, Limits, MESSAGE_TAG, MessageLeg, MessageSink, Recorder, Rotation, Settings, Written,
 };
 
 const WHOLE: Settings = Settings { shown: wirelap_recording::Shown::Once, payload: true };
 
 const ROOM: Limits = Limits { time: Nanos::from_millis(1_000), bytes: 1 << 20 };
 
-pub fn stretch(flow: u64, start: u64, len: u64) -> FlowRange {
+pub fn flow_range(flow: u64, start: u64, len: u64) -> FlowRange {
     FlowRange { flow: FlowId(flow), range: ByteRange::new(Offset(start), len) }
 }
 
-pub fn leg(message: u64, leg: u8, legs: u8, stretch: FlowRange) -> Passage {
+pub fn leg(message: u64, leg: u8, legs: u8, range: FlowRange) -> MessageLeg {
     let mut times = StageTimes::default();
     times.set(Stage::Send, Nanos(1_000 + 700 * u64::from(leg)));
     times.set(Stage::Xmit, Nanos(1_300 + 700 * u64::from(leg)));
     let mut segments = Segments::default();
     segments.add(Segment::SocketTx, Nanos(300));
     segments.add(Segment::RunQueue, Nanos(60_000));
-    Passage {
+    MessageLeg {
         message: MessageId(message),
         row: Arc::new(Row { middleware: "mqtt".into(), broker: Some("a; broker".into()) }),
         topic: Arc::from(&b"demo/a; b\n"[..]),
         payload_len: 64,
-        standing: MessageStatus::Counted,
+        status: MessageStatus::Counted,
         leg,
         legs,
-        stretch,
+        range,
         began: Nanos(1_000),
         times,
         segments,
         sender: End { pid: Pid(7), tid: Tid(8), name: Comm::from_name("pub") },
         reader: End::default(),
         one_way: Some(Nanos(123_456)),
-        held_up: None,
+        delay_cause: None,
         last_seen: None,
         readers: 1,
         frames: [0; MAX_LEGS],
@@ -112,13 +112,13 @@ fn comments(written: &Written) -> Vec<Vec<String>> {
 fn tenths(recorder: &mut Recorder, count: u64, late: u64) {
     for n in 0..count + late {
         if n < count {
-            packet(recorder, n * 1_000_000, stretch(0, 1_000 + n * 100, 100));
+            packet(recorder, n * 1_000_000, flow_range(0, 1_000 + n * 100, 100));
         } else {
             recorder.tick(Nanos(n * 1_000_000));
         }
         if let Some(told) = n.checked_sub(late).filter(|told| told % 10 == 0) {
-            let passage = leg(told, 0, 1, stretch(0, 1_000 + told * 100, 100));
-            recorder.message(&mut vec![passage]);
+            let leg = leg(told, 0, 1, flow_range(0, 1_000 + told * 100, 100));
+            recorder.message(&mut vec![leg]);
         }
     }
 }
@@ -127,7 +127,7 @@ fn tenths(recorder: &mut Recorder, count: u64, late: u64) {
 fn a_message_is_told_in_words_and_in_an_option() {
     let folder = tempfile::tempdir().unwrap();
     let mut recorder = recorder(&folder.path().join("a"), Rotation::default(), ROOM);
-    let [first, second] = [stretch(1, 50, 100), stretch(2, 500, 100)];
+    let [first, second] = [flow_range(1, 50, 100), flow_range(2, 500, 100)];
     packet(&mut recorder, 1_300, first);
     packet(&mut recorder, 2_000, second);
     let held_up = DelayCause {
@@ -137,7 +137,7 @@ fn a_message_is_told_in_words_and_in_an_option() {
         time: Nanos(57_000),
     };
     let legs = [leg(4_711, 0, 2, first), leg(4_711, 1, 2, second)];
-    let legs = legs.map(|leg| Passage { held_up: Some(held_up), ..leg });
+    let legs = legs.map(|leg| MessageLeg { delay_cause: Some(held_up), ..leg });
     recorder.message(&mut legs.to_vec());
     let written = recorder.close().unwrap();
     let found = beside(&fs::read(&written.files[0]).unwrap());
@@ -156,7 +156,7 @@ fn a_message_is_told_in_words_and_in_an_option() {
         ]
     );
     let option = &found[1].1[0];
-    // Message, leg, legs, standing, readers, payload, from, to, of; one way.
+    // Message, leg, legs, status, readers, payload, from, to, of; one way.
     assert_eq!(option[..14], [0xE7, 0x24, 1, 2, 0, 1, 64, 0, 100, 100, 1, 0xC0, 0xC4, 7]);
     // Send 700 ns after the message's first, xmit 1000 ns: zigzag.
     assert_eq!(option[14..30], [0, 1, 0xF8, 0x0A, 0, 0, 0, 1, 0xD0, 0x0F, 0, 0, 0, 0, 0, 0]);
@@ -171,12 +171,12 @@ fn a_message_is_told_in_words_and_in_an_option() {
 fn how_far_a_message_came_is_told_unless_another_reader_had_it() {
     let folder = tempfile::tempdir().unwrap();
     let mut recorder = recorder(&folder.path().join("a"), Rotation::default(), ROOM);
-    let parts = [stretch(1, 50, 100), stretch(2, 500, 100), stretch(3, 900, 100)];
+    let parts = [flow_range(1, 50, 100), flow_range(2, 500, 100), flow_range(3, 900, 100)];
     for (at, part) in (1_300..).zip(parts) {
         packet(&mut recorder, at, part);
     }
-    let lost = |leg: Passage| Passage {
-        standing: MessageStatus::Undelivered,
+    let lost = |leg: MessageLeg| MessageLeg {
+        status: MessageStatus::Undelivered,
         one_way: None,
         last_seen: Some((1, Stage::Ready)),
         readers: 0,
@@ -257,14 +257,15 @@ fn what_waits_comes_back_as_it_was_in_files_that_are_whole() {
 fn a_message_in_several_packets_and_several_in_one() {
     let folder = tempfile::tempdir().unwrap();
     let mut recorder = recorder(&folder.path().join("a"), Rotation::default(), ROOM);
-    packet(&mut recorder, 1, stretch(3, 1_000, 100));
-    packet(&mut recorder, 2, stretch(3, 1_100, 100));
-    recorder.message(&mut vec![leg(1, 0, 1, stretch(3, 1_050, 100))]);
+    packet(&mut recorder, 1, flow_range(3, 1_000, 100));
+    packet(&mut recorder, 2, flow_range(3, 1_100, 100));
+    recorder.message(&mut vec![leg(1, 0, 1, flow_range(3, 1_050, 100))]);
     for n in 0..1_008 {
-        recorder.message(&mut vec![leg(10 + n, 0, 1, stretch(3, 1_150 + n % 50, 1))]);
+        recorder.message(&mut vec![leg(10 + n, 0, 1, flow_range(3, 1_150 + n % 50, 1))]);
     }
     // Another reader of the first message, a slower one.
-    let slow = Passage { one_way: Some(Nanos(999_999)), ..leg(1, 0, 1, stretch(3, 1_050, 100)) };
+    let slow =
+        MessageLeg { one_way: Some(Nanos(999_999)), ..leg(1, 0, 1, flow_range(3, 1_050, 100)) };
     recorder.message(&mut vec![slow]);
     let all = comments(&recorder.close().unwrap());
     assert_eq!(all[0].len(), 1);
@@ -280,14 +281,14 @@ fn what_is_sent_again_tells_of_its_messages_again() {
     let folder = tempfile::tempdir().unwrap();
     let mut recorder = recorder(&folder.path().join("a"), Rotation::default(), ROOM);
     for n in 0..300 {
-        packet(&mut recorder, n, stretch(0, 1_000 + n * 100, 100));
+        packet(&mut recorder, n, flow_range(0, 1_000 + n * 100, 100));
     }
-    packet(&mut recorder, 300, stretch(0, 1_000, 1_000));
+    packet(&mut recorder, 300, flow_range(0, 1_000, 1_000));
     for n in 0..300 {
-        recorder.message(&mut vec![leg(n, 0, 1, stretch(0, 1_000 + n * 100, 100))]);
+        recorder.message(&mut vec![leg(n, 0, 1, flow_range(0, 1_000 + n * 100, 100))]);
     }
     // A message that others lie in.
-    recorder.message(&mut vec![leg(1_000, 0, 1, stretch(0, 1_000, 4_000))]);
+    recorder.message(&mut vec![leg(1_000, 0, 1, flow_range(0, 1_000, 4_000))]);
     let all = comments(&recorder.close().unwrap());
     let told: Vec<usize> = all.iter().map(Vec::len).collect();
     assert_eq!(told[..40], [2; 40]);
@@ -297,17 +298,17 @@ fn what_is_sent_again_tells_of_its_messages_again() {
 
 /// A flow that is always full: the oldest go, and no others.
 #[test]
-fn passages_of_packets_that_are_gone_take_no_room() {
+fn legs_whose_packets_are_gone_take_no_room() {
     let folder = tempfile::tempdir().unwrap();
     let limits = Limits { time: Nanos::from_millis(1_000_000), bytes: 4 << 20 };
     let mut recorder = recorder(&folder.path().join("a"), Rotation::default(), limits);
     let (count, late) = (40_000, 1_000);
     for n in 0..count + late {
         if n < count {
-            packet(&mut recorder, n, stretch(0, 1_000 + n * 100, 100));
+            packet(&mut recorder, n, flow_range(0, 1_000 + n * 100, 100));
         }
         if let Some(told) = n.checked_sub(late) {
-            recorder.message(&mut vec![leg(told, 0, 1, stretch(0, 1_000 + told * 100, 100))]);
+            recorder.message(&mut vec![leg(told, 0, 1, flow_range(0, 1_000 + told * 100, 100))]);
         }
     }
     let all = comments(&recorder.close().unwrap());

@@ -1,0 +1,192 @@
+//! The numbers of another host's events, as none of the first host's are.
+
+use wirelap_events::{
+    Body, CgroupId, Cpu, DroppedPacket, Event, FlowKey, Holder, Lost, NetNs, PacketId, Quota,
+    ReadCall, ReadKind, Ready, ReadyKind, Retransmit, SendCall, Socket, SocketId, TaskId,
+    ThreadState, Wake,
+};
+
+/// What makes numbers of one host others than those of another, beside its number in the highest bits.
+const OTHER_HOST: u64 = 0x5555_5555_5555_5555;
+const OTHER_HOST_NETNS: u32 = 0x5555_5555;
+
+/// The network namespace that the packets of a host's capture are in, where the capture names none: 1 for the first host.
+pub fn netns_on(host: u8) -> NetNs {
+    NetNs(Renumbering::of(host).netns)
+}
+
+/// Numbers that one host gives by itself, as those of the `number`th host: 1 for the first, which keeps them.
+#[derive(Clone, Copy, Debug)]
+pub struct Renumbering {
+    number: u8,
+    long: u64,
+    netns: u32,
+    cpu: u16,
+}
+
+impl Renumbering {
+    /// The renumbering of a host: 1 for the first.
+    pub fn of(number: u8) -> Renumbering {
+        let before = number.saturating_sub(1);
+        let is_first = before == 0;
+        Renumbering {
+            number,
+            long: if is_first { 0 } else { OTHER_HOST ^ u64::from(before.saturating_sub(1)) << 56 },
+            netns: if is_first {
+                0
+            } else {
+                OTHER_HOST_NETNS ^ u32::from(before.saturating_sub(1)) << 24
+            },
+            // The highest bits of the 4096 CPUs that the correlator distinguishes.
+            cpu: u16::from(before).reverse_bits() >> 4,
+        }
+    }
+
+    /// Renumbers an event.
+    #[expect(
+        clippy::too_many_lines,
+        reason = "every field of every event, so that a new one is not forgotten"
+    )]
+    pub fn renumber(&self, event: &mut Event<'_>) {
+        if self.number <= 1 {
+            return;
+        }
+        event.cpu = Cpu(event.cpu.0 ^ self.cpu);
+        match &mut event.body {
+            Body::Socket(Socket {
+                id,
+                netns,
+                task,
+                transport: _,
+                local: _,
+                remote: _,
+                comm: _,
+                origin: _,
+                tx_next: _,
+                rx_next: _,
+            }) => {
+                self.socket(id);
+                self.namespace(netns);
+                self.thread(task);
+            }
+            Body::State(ThreadState { task, doing: _ }) => self.thread(task),
+            Body::Closed(id)
+            | Body::Retransmit(Retransmit { socket: id, start: _, len: _, recovery: _ }) => {
+                self.socket(id);
+            }
+            Body::Send(SendCall { socket: id, task, kind: _ }) => {
+                self.socket(id);
+                self.thread(task);
+            }
+            Body::Read(ReadCall { socket: id, task, kind }) => {
+                self.socket(id);
+                self.thread(task);
+                match kind {
+                    ReadKind::Datagram { packet: memory, seen: _, flow: key, len: _ } => {
+                        if let Some(id) = memory {
+                            self.packet(id);
+                        }
+                        if let Some(key) = key {
+                            self.flow(key);
+                        }
+                    }
+                    ReadKind::Stream { end: _, len: _ } => {}
+                }
+            }
+            Body::Ready(Ready { socket: id, kind }) => {
+                self.socket(id);
+                match kind {
+                    ReadyKind::Datagram { packet: memory, seen: _ } => {
+                        if let Some(id) = memory {
+                            self.packet(id);
+                        }
+                    }
+                    ReadyKind::Stream(_) => {}
+                }
+            }
+            Body::Packet(seen) => {
+                self.packet(&mut seen.id);
+                seen.socket.iter_mut().for_each(|id| self.socket(id));
+                self.thread(&mut seen.task);
+                self.namespace(&mut seen.netns);
+                self.flow(&mut seen.flow);
+            }
+            Body::Wake(Wake {
+                task,
+                waker,
+                holder: Holder { task: holder, comm: _, held: _ },
+                rest: _,
+                left: _,
+                woken: _,
+                from_irq: _,
+                migrated: _,
+                others,
+                throttled: _,
+                cgroup,
+                sleep: _,
+                waker_comm: _,
+            }) => {
+                let others = others.iter_mut().map(|other| &mut other.task);
+                [task, waker, holder].into_iter().chain(others).for_each(|task| self.thread(task));
+                self.cgroup(cgroup);
+            }
+            Body::Quota(Quota {
+                cgroup,
+                task,
+                name: _,
+                is_v2: _,
+                quota: _,
+                period: _,
+                periods: _,
+                throttled_periods: _,
+                throttled: _,
+            }) => {
+                self.cgroup(cgroup);
+                self.thread(task);
+            }
+            Body::Drop(DroppedPacket {
+                flow: key,
+                cause: _,
+                reason: _,
+                len: _,
+                outward: _,
+                queued: _,
+                tcp: _,
+            }) => self.flow(key),
+            Body::Lost(Lost { probe: _, count: _ }) | Body::Window(_) => {}
+        }
+    }
+
+    fn socket(&self, id: &mut SocketId) {
+        id.0 ^= self.long;
+    }
+
+    /// 0 means that there is none, and stays.
+    fn cgroup(&self, id: &mut CgroupId) {
+        if id.0 != 0 {
+            id.0 ^= self.long;
+        }
+    }
+
+    fn packet(&self, id: &mut PacketId) {
+        id.0 ^= self.long;
+    }
+
+    fn namespace(&self, netns: &mut NetNs) {
+        netns.0 ^= self.netns;
+    }
+
+    fn thread(&self, task: &mut TaskId) {
+        *task = TaskId { pid: task.pid.on_host(self.number), tid: task.tid.on_host(self.number) };
+    }
+
+    /// What stays within a namespace stays within that of its host.
+    fn flow(&self, key: &mut FlowKey) {
+        let mut scope = key.scope;
+        self.namespace(&mut scope);
+        *key = FlowKey::new(key.transport, key.src, key.dst, scope);
+    }
+}
+
+#[cfg(test)]
+mod tests;

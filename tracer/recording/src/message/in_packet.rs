@@ -1,0 +1,25 @@
+//! A leg of a message, as one of the packets that carried it reports it.
+
+use super::leg::MessageLeg;
+use wirelap_events::ByteRange;
+
+/// A leg of a message, as one of the packets that carried it reports it.
+#[derive(Clone, Copy, Debug)]
+pub struct LegInPacket<'a> {
+    /// What became of the message on this leg.
+    pub leg: &'a MessageLeg,
+    /// The bytes of the flow that the packet carries.
+    pub carried: ByteRange,
+    /// The device's queue, if that is known.
+    pub queue: Option<u16>,
+}
+
+impl LegInPacket<'_> {
+    /// Which of the message's bytes the packet has: from, to.
+    pub fn bytes_in_packet(&self) -> (u64, u64) {
+        let all = self.leg.range.range;
+        let from = self.carried.start.max(all.start).0.saturating_sub(all.start.0);
+        let to = self.carried.end.min(all.end).0.saturating_sub(all.start.0);
+        (from, to.max(from))
+    }
+}

@@ -1,0 +1,138 @@
+//! What became of a message on one leg.
+
+use std::sync::Arc;
+use wirelap_events::{
+    Comm, FlowRange, MAX_LEGS, MessageId, Nanos, Pid, Segment, Segments, Stage, StageTimes, Tid,
+};
+
+/// The most bytes of a topic that a packet reports.
+const TOPIC: usize = 256;
+
+/// What a message travelled with.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Row {
+    /// The middleware, as the report calls it.
+    pub middleware: String,
+    /// The broker, as the report calls it.
+    pub broker: Option<String>,
+}
+
+/// One end of a leg, as far as it is known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct End {
+    /// The process; 0 if it is not known.
+    pub pid: Pid,
+    /// The thread; 0 if it is not known.
+    pub tid: Tid,
+    /// The process's name.
+    pub name: Comm,
+}
+
+/// Whether a message is in the report's figures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MessageStatus {
+    /// The message is in the figures.
+    Counted,
+    /// The message is in no figure: it was sent to warm up.
+    WarmUp,
+    /// The message is in no figure: one of its ends was not seen.
+    Partial,
+    /// The message is in no figure: it was not seen to be delivered.
+    Undelivered,
+    /// The message is in no figure: it was not seen to be delivered by the end.
+    UnderWay,
+}
+
+impl MessageStatus {
+    /// Whether the message was delivered, as far as is known.
+    pub fn is_delivered(self) -> bool {
+        !matches!(self, MessageStatus::Undelivered | MessageStatus::UnderWay)
+    }
+}
+
+/// What a message lost more time to than a typical one of its row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DelayCause {
+    /// The cause: the verdict's name.
+    pub cause: &'static str,
+    /// The leg, 0 for the first.
+    pub leg: u8,
+    /// The segment.
+    pub segment: Segment,
+    /// How much more time than a typical message.
+    pub time: Nanos,
+}
+
+/// What became of a message on one leg. Of several readers, the last one to have it.
+#[derive(Clone, Debug)]
+pub struct MessageLeg {
+    /// The message.
+    pub message: MessageId,
+    /// What the message travelled with.
+    pub row: Arc<Row>,
+    /// The message's topic; empty if it has none, or that is not known.
+    pub topic: Arc<[u8]>,
+    /// Bytes of the message's payload.
+    pub payload_len: u64,
+    /// Whether the message is in the report's figures.
+    pub status: MessageStatus,
+    /// Which leg this is, 0 for the first.
+    pub leg: u8,
+    /// How many legs the message has.
+    pub legs: u8,
+    /// The message's bytes on this leg.
+    pub range: FlowRange,
+    /// The first time that is known of the message, on its first leg.
+    pub began: Nanos,
+    /// When the message passed each stage of this leg.
+    pub times: StageTimes,
+    /// What the message's time was spent on, on this leg; the dwell before the leg included.
+    pub segments: Segments,
+    /// Who sent the message on this leg.
+    pub sender: End,
+    /// Who read the message on this leg.
+    pub reader: End,
+    /// From the first leg's send to the last leg's read.
+    pub one_way: Option<Nanos>,
+    /// What held the message up.
+    pub delay_cause: Option<DelayCause>,
+    /// Where the message was seen last, if it was not seen to be delivered: on which leg, 0 for the first, and at which stage.
+    pub last_seen: Option<(u8, Stage)>,
+    /// How many deliveries this leg is a part of.
+    pub readers: u32,
+    /// The number of the packet with the last byte of each leg, in the file; 0 if it is not known.
+    pub frames: [u64; MAX_LEGS],
+}
+
+/// Takes what packets carry, and later what became of the messages in them.
+pub trait MessageSink {
+    /// The packet that was the last to be taken carries these bytes.
+    fn carries(&mut self, range: FlowRange);
+
+    /// What became of a message, one element a leg, in order. Takes all of them. The message's packets report it if they are
+    /// still waiting.
+    fn message(&mut self, legs: &mut Vec<MessageLeg>);
+}
+
+impl MessageLeg {
+    /// As much of the topic as a line can have.
+    pub(super) fn shown_topic(&self) -> &[u8] {
+        &self.topic[..self.topic.len().min(TOPIC)]
+    }
+
+    /// When the message passed a stage, after the first time that is known of it.
+    pub(super) fn since_began(&self, stage: Stage) -> Option<i64> {
+        let at = self.times.get(stage)?;
+        Some(at.0.wrapping_sub(self.began.0).cast_signed())
+    }
+
+    /// Adds another reader of the same message on the same leg. The slower one is kept, of those that had it delivered.
+    pub(crate) fn merge(&mut self, other: MessageLeg) {
+        let readers = self.readers.saturating_add(other.readers);
+        let rank = |leg: &MessageLeg| (leg.one_way, leg.status.is_delivered());
+        if rank(&other) > rank(self) {
+            *self = other;
+        }
+        self.readers = readers;
+    }
+}

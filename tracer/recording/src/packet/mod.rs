@@ -1,0 +1,17 @@
+//! The headers of packets: link, IP, TCP and UDP.
+//!
+//! | file | what |
+//! |---|---|
+//! | `build` | IP, TCP and UDP headers for a packet that was seen |
+//! | `parse` | IP, TCP and UDP headers of a packet that was captured |
+//! | `link` | link headers of captures that others made |
+//! | `protocol` | numbers and lengths that both have |
+//! | `unreadable` | why a captured packet gives no event |
+
+pub mod build;
+pub mod link;
+pub mod parse;
+mod protocol;
+mod unreadable;
+
+pub use unreadable::Unreadable;

@@ -1,0 +1,138 @@
+//! IP, TCP and UDP headers, read from a packet that was captured.
+
+use super::protocol::{IPV4_HEADER, TCP, UDP};
+use super::unreadable::Unreadable;
+use crate::wire::Bytes;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use wirelap_events::{Seq, TcpFields, Transport};
+
+/// What the headers of a captured packet say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Headers<'a> {
+    /// TCP or UDP.
+    pub transport: Transport,
+    /// The sender.
+    pub src: SocketAddr,
+    /// The receiver.
+    pub dst: SocketAddr,
+    /// Bytes of the IP header, options and extension headers included.
+    pub ip_header: u16,
+    /// Bytes of the TCP or UDP header, options included.
+    pub transport_header: u16,
+    /// TCP's fields.
+    pub tcp: Option<TcpFields>,
+    /// Bytes of transport payload on the wire.
+    pub payload_len: u32,
+    /// The bytes of transport payload that were captured.
+    pub payload: &'a [u8],
+}
+
+/// Reads a packet from its IP header on. `original` is its length on the wire from there.
+///
+/// # Errors
+/// The packet carries neither TCP nor UDP, or too little of it was captured.
+pub fn parse(bytes: &[u8], original: u32) -> Result<Headers<'_>, Unreadable> {
+    let mut from = Bytes(bytes);
+    let network = match bytes.first().ok_or(Unreadable::Cut)? >> 4 {
+        4 => ipv4(&mut from)?,
+        6 => ipv6(&mut from)?,
+        _ => return Err(Unreadable::Protocol),
+    };
+    let header = bytes.len().saturating_sub(from.0.len());
+    let on_wire = if network.len == 0 { original } else { network.len.min(original) };
+    let inside = on_wire.checked_sub(u32::try_from(header).map_err(|_| Unreadable::Cut)?);
+    let inside = inside.ok_or(Unreadable::Cut)?;
+    let (transport, ports, transport_header, tcp) = match network.protocol {
+        TCP => tcp(&mut from).map(|(ports, len, tcp)| (Transport::Tcp, ports, len, Some(tcp))),
+        UDP => udp(&mut from).map(|ports| (Transport::Udp, ports, 8, None)),
+        _ => return Err(Unreadable::Protocol),
+    }
+    .ok_or(Unreadable::Cut)?;
+    let payload_len = inside.saturating_sub(transport_header.into());
+    let captured = from.0.len().min(payload_len as usize);
+    Ok(Headers {
+        transport,
+        src: SocketAddr::new(network.src, ports[0]),
+        dst: SocketAddr::new(network.dst, ports[1]),
+        ip_header: u16::try_from(header).map_err(|_| Unreadable::Cut)?,
+        transport_header,
+        tcp,
+        payload_len,
+        payload: &from.0[..captured],
+    })
+}
+
+struct Network {
+    src: IpAddr,
+    dst: IpAddr,
+    protocol: u8,
+    /// Bytes from the IP header on; 0 if the header does not say.
+    len: u32,
+}
+
+fn ipv4(from: &mut Bytes<'_>) -> Result<Network, Unreadable> {
+    let fixed = from.array::<IPV4_HEADER>().ok_or(Unreadable::Cut)?;
+    let options = usize::from(fixed[0] & 0xF) * 4;
+    from.take(options.checked_sub(IPV4_HEADER).ok_or(Unreadable::Cut)?).ok_or(Unreadable::Cut)?;
+    if u16::from_be_bytes([fixed[6], fixed[7]]) & 0x1FFF != 0 {
+        return Err(Unreadable::Fragment);
+    }
+    let address = |at: usize| {
+        Ipv4Addr::new(
+            fixed[at],
+            fixed[at.saturating_add(1)],
+            fixed[at.saturating_add(2)],
+            fixed[at.saturating_add(3)],
+        )
+    };
+    Ok(Network {
+        src: address(12).into(),
+        dst: address(16).into(),
+        protocol: fixed[9],
+        len: u16::from_be_bytes([fixed[2], fixed[3]]).into(),
+    })
+}
+
+/// The header and its extensions (RFC 8200 §4).
+fn ipv6(from: &mut Bytes<'_>) -> Result<Network, Unreadable> {
+    let fixed = from.array::<8>().ok_or(Unreadable::Cut)?;
+    let mut address = || from.array::<16>().map(Ipv6Addr::from).ok_or(Unreadable::Cut);
+    let (src, dst) = (address()?.into(), address()?.into());
+    let payload = u32::from(u16::from_be_bytes([fixed[4], fixed[5]]));
+    let mut protocol = fixed[6];
+    // Hop-by-hop, routing, destination options; fragment; no packet has more than a few.
+    while let 0 | 43 | 44 | 60 = protocol {
+        let start = from.array::<8>().ok_or(Unreadable::Cut)?;
+        if protocol == 44 {
+            if u16::from_be_bytes([start[2], start[3]]) & 0xFFF8 != 0 {
+                return Err(Unreadable::Fragment);
+            }
+        } else {
+            from.take(usize::from(start[1]) * 8).ok_or(Unreadable::Cut)?;
+        }
+        protocol = start[0];
+    }
+    Ok(Network { src, dst, protocol, len: if payload == 0 { 0 } else { payload + 40 } })
+}
+
+/// Ports, length, fields. Options may be cut off: then there is no payload behind them.
+fn tcp(from: &mut Bytes<'_>) -> Option<([u16; 2], u16, TcpFields)> {
+    let fixed = from.array::<20>()?;
+    let u16_at = |at: usize| u16::from_be_bytes([fixed[at], fixed[at.saturating_add(1)]]);
+    let u32_at = |at: usize| u32::from(u16_at(at)) << 16 | u32::from(u16_at(at.saturating_add(2)));
+    let len = u16::from(fixed[12] >> 4) * 4;
+    let options = usize::from(len.checked_sub(20)?);
+    from.take(options.min(from.0.len()))?;
+    let tcp = TcpFields {
+        seq: Seq(u32_at(4)),
+        ack: Seq(u32_at(8)),
+        flags: fixed[13],
+        window: u16_at(14),
+    };
+    Some(([u16_at(0), u16_at(2)], len, tcp))
+}
+
+fn udp(from: &mut Bytes<'_>) -> Option<[u16; 2]> {
+    let fixed = from.array::<8>()?;
+    Some([u16::from_be_bytes([fixed[0], fixed[1]]), u16::from_be_bytes([fixed[2], fixed[3]])])
+}

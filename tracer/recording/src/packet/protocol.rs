@@ -1,0 +1,10 @@
+//! Numbers of protocols and lengths of headers.
+
+/// The Transmission Control Protocol, in an IP header.
+pub const TCP: u8 = 6;
+/// The User Datagram Protocol, in an IP header.
+pub const UDP: u8 = 17;
+/// An IPv4 header without options (RFC 791 §3.1).
+pub const IPV4_HEADER: usize = 20;
+/// An IPv6 header without extensions (RFC 8200 §3).
+pub const IPV6_HEADER: usize = 40;

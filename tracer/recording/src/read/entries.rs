@@ -1,0 +1,150 @@
+//! A block → its entries: the records in it, then the packet that it is.
+
+use super::packets::{CapturedPacket, OwnOption, PacketBlock, PacketPlace};
+use super::problem::{Counts, Problems};
+use super::section::CurrentSection;
+use crate::packet::Unreadable;
+use crate::pcapng::classic::PacketHeader;
+use crate::pcapng::{ByteOrder, Fields, custom, option};
+use crate::record::{self, LocatedEntry, RecordCursor};
+use crate::wire::Wire;
+use std::ops::Range;
+use wirelap_events::{Event, Nanos, PacketHook, Saturate};
+
+/// Reads what a block says. The bytes stay with whoever has the block.
+#[derive(Debug, Default)]
+pub struct EntryReader {
+    /// The records of the block at hand, if it has any left.
+    records: Option<RecordCursor>,
+    /// The packet of the block at hand, which comes behind the records: its event and where its payload is.
+    packet: Option<(Event<'static>, Range<usize>)>,
+    counts: Counts,
+}
+
+impl EntryReader {
+    /// What was read so far.
+    pub fn counts(&self) -> Counts {
+        self.counts
+    }
+
+    /// Begins to read a packet's block. Returns where options have their place in it; `None` if the block cannot be
+    /// read, or is of an interface that was not described.
+    pub fn packet_block(
+        &mut self,
+        kind: PacketBlock,
+        block: &[u8],
+        order: ByteOrder,
+        section: &CurrentSection,
+    ) -> Option<PacketPlace> {
+        let mut fields = Fields::of_block(block, order);
+        let captured = CapturedPacket::read(&mut fields, kind, section)?;
+        let place = PacketPlace { at: Nanos(captured.at), options: fields.position() };
+        let mut own = None;
+        let mut direction = None;
+        for found in fields.options() {
+            match found.number {
+                option::CUSTOM if own.is_none() => {
+                    own = section.own().and_then(|section| {
+                        OwnOption::read(&found, order, captured.at, section.wall)
+                    });
+                }
+                option::FLAGS => {
+                    let bits = found.value.first_chunk().map_or(0, |&bytes| order.u32(bytes) & 3);
+                    direction =
+                        [None, Some(PacketHook::Rx), Some(PacketHook::Xmit), None][bits as usize];
+                }
+                _ => {}
+            }
+        }
+        self.packet(&captured, block, own.as_ref(), direction);
+        self.records = own.and_then(|own| own.records);
+        Some(place)
+    }
+
+    /// Begins to read a packet of a classic file.
+    pub fn classic_packet(
+        &mut self,
+        header: &PacketHeader,
+        block: &[u8],
+        section: &CurrentSection,
+    ) -> Option<PacketPlace> {
+        let captured = CapturedPacket::classic(header, section)?;
+        self.packet(&captured, block, None, None);
+        Some(PacketPlace { at: Nanos(captured.at), options: block.len() })
+    }
+
+    /// Begins to read the records in an option of a block of names; `None` if they are there and cannot be read.
+    pub fn names_block(&mut self, block: &[u8], order: ByteOrder) -> Option<()> {
+        let mut fields = Fields::of_block(block, order);
+        // Names have the layout of options, and end as options do (§4.5).
+        fields.options().for_each(drop);
+        let own = fields.options().find_map(|found| {
+            let custom = (found.number == option::CUSTOM).then_some(found.value)?;
+            Some((custom::own_value(custom, order)?, found.start.saturating_add(custom.len())))
+        });
+        if let Some((records, end)) = own {
+            self.records = Some(RecordCursor::with_base(records, end)?);
+        }
+        Some(())
+    }
+
+    /// Begins to read the records in a custom block; `None` if they are there and cannot be read.
+    pub fn custom_block(&mut self, block: &[u8], order: ByteOrder) -> Option<()> {
+        let fields = Fields::of_block(block, order);
+        let Some(mut from) = custom::own_value(fields.rest(), order) else { return Some(()) };
+        let len = usize::try_from(from.unsigned()?).ok()?;
+        let base = Nanos::take(&mut from)?;
+        let end = block.len().saturating_sub(4);
+        let start = end.saturating_sub(from.0.len());
+        from.take(len)?;
+        self.records = Some(RecordCursor::new(start..start.saturating_add(len), base));
+        Some(())
+    }
+
+    /// The next entry of the block at hand, given its bytes and where it is in the file.
+    pub fn next(
+        &mut self,
+        block: &[u8],
+        offset: u64,
+        problems: &mut Problems,
+    ) -> Option<LocatedEntry> {
+        while let Some(records) = &mut self.records {
+            let at = records.position();
+            match records.next(block) {
+                Ok(Some(entry)) => {
+                    self.counts.records.grow(1);
+                    return Some(entry);
+                }
+                Ok(None) => self.records = None,
+                Err(record::Unreadable::LaterVersion) => self.counts.unknown_records.grow(1),
+                Err(record::Unreadable::Malformed) => problems.add(
+                    offset.saturating_add(at as u64),
+                    "a record of wirelap's that cannot be read: left out",
+                ),
+            }
+        }
+        let (event, payload) = self.packet.take()?;
+        Some(LocatedEntry::Event { event, payload, known: false })
+    }
+
+    fn packet(
+        &mut self,
+        captured: &CapturedPacket<'_>,
+        block: &[u8],
+        own: Option<&OwnOption>,
+        direction: Option<PacketHook>,
+    ) {
+        let counts = &mut self.counts;
+        match captured.event(block, own, direction, counts.packets) {
+            Ok(found) => {
+                counts.packets.grow(1);
+                counts.own.grow(u64::from(own.is_some()));
+                self.packet = Some(found);
+            }
+            Err(Unreadable::Protocol) => counts.other.grow(1),
+            Err(Unreadable::Fragment) => counts.fragments.grow(1),
+            Err(Unreadable::Cut) => counts.cut.grow(1),
+            Err(Unreadable::Link) => counts.unknown_link.grow(1),
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! A file → entries, one after the other.
+//!
+//! ```text
+//!        bytes               blocks                 entries
+//!  file ────────▶ BlockReader ──┬────▶ EntryReader ──────────▶ Recording
+//!                               │           ▲ clock, interfaces
+//!                               └────▶ CurrentSection
+//! ```
+//! Whatever the bytes are, reading ends and keeps at most one block in memory. What cannot be read is reported with its
+//! place, and reading goes on behind it where that can be found.
+//!
+//! | file | what |
+//! |---|---|
+//! | `input` | a file's bytes, a window at a time |
+//! | `blocks` | bytes → blocks, behind damage, too |
+//! | `section` | what section headers and interfaces say of the blocks behind them |
+//! | `entries` | a block → its entries |
+//! | `packets` | one captured packet → an event |
+//! | `recording` | [`Recording`]: the three readers put together |
+//! | `block` | blocks as they stand in the file, for copying |
+//! | `peek` | a recording whose next entry can be looked at |
+//! | `ahead` | reading on a thread of its own |
+//! | `open` | files, compressed ones too |
+//! | [`problem`] | what could not be read, and what was |
+
+mod ahead;
+mod block;
+mod blocks;
+mod entries;
+mod input;
+mod open;
+mod packets;
+mod peek;
+pub mod problem;
+mod recording;
+mod section;
+
+pub use block::{Block, BlockOrEntry};
+pub use blocks::NotACapture;
+pub use open::{open, uncompressed};
+pub use packets::PacketPlace;
+pub use peek::{Peek, Wanted};
+pub use problem::{Counts, Problem, Problems};
+pub use recording::Recording;

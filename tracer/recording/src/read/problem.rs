@@ -1,0 +1,67 @@
+//! What could not be read of a file.
+
+use std::fmt;
+use wirelap_events::Saturate;
+
+/// The most problems that are kept with their texts; further ones are counted.
+const MAX_KEPT: usize = 16;
+
+/// Something in a file that could not be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// Where the problem begins, in bytes from the start of the file; of a compressed file after it was uncompressed.
+    pub offset: u64,
+    /// What is wrong there, and what was done about it.
+    pub what: String,
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "at byte {}: {}", self.offset, self.what)
+    }
+}
+
+/// What could not be read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Problems {
+    /// The first problems.
+    pub first: Vec<Problem>,
+    /// How many problems there were beyond.
+    pub more: u64,
+}
+
+impl Problems {
+    /// Whether everything could be read.
+    pub fn is_empty(&self) -> bool {
+        self.first.is_empty()
+    }
+
+    pub(crate) fn add(&mut self, offset: u64, what: impl Into<String>) {
+        if self.first.len() < MAX_KEPT {
+            self.first.push(Problem { offset, what: what.into() });
+        } else {
+            self.more.grow(1);
+        }
+    }
+}
+
+/// What was in a file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// TCP and UDP packets that were handed out, from packet blocks.
+    pub packets: u64,
+    /// Entries that were handed out from wirelap's own records.
+    pub records: u64,
+    /// Packets that are neither TCP nor UDP.
+    pub other: u64,
+    /// Later IP fragments, which have no ports.
+    pub fragments: u64,
+    /// Packets whose headers were not captured as a whole.
+    pub cut: u64,
+    /// Packets of a link type that wirelap does not read.
+    pub unknown_link: u64,
+    /// Records of a later version.
+    pub unknown_records: u64,
+    /// Packets that have wirelap's own option: they carry everything that was seen.
+    pub own: u64,
+}

@@ -1,0 +1,196 @@
+//! A file → entries, one after the other: the three readers put together.
+
+use super::block::{BlockOrEntry, PendingBlock};
+use super::blocks::{BlockReader, NotACapture, RawBlock};
+use super::entries::EntryReader;
+use super::packets::{PacketBlock, PacketPlace};
+use super::problem::{Counts, Problems};
+use super::section::CurrentSection;
+use crate::pcapng::block::{self, Frame};
+use crate::pcapng::{Blocks, Section};
+use crate::record::{Entry, LocatedEntry};
+use std::io::Read;
+use std::ops::Range;
+use wirelap_events::{Body, Event, IfIndex, NetNs};
+
+/// A capture file that is read.
+#[derive(Debug)]
+pub struct Recording<R> {
+    blocks: BlockReader<R>,
+    section: CurrentSection,
+    entries: EntryReader,
+    /// The block at hand, if it can be handed out and was not.
+    pending: Option<PendingBlock>,
+    /// Blocks of pcapng that a classic file's header or packet was made into.
+    converted: Blocks,
+    problems: Problems,
+}
+
+impl<R: Read> Recording<R> {
+    /// Begins to read, up to the first block. For compressed files see [`crate::open`].
+    ///
+    /// # Errors
+    /// The source is no capture file.
+    pub fn new(source: R) -> Result<Recording<R>, NotACapture> {
+        let mut recording = Recording {
+            blocks: BlockReader::new(source)?,
+            section: CurrentSection::default(),
+            entries: EntryReader::default(),
+            pending: None,
+            converted: Blocks::default(),
+            problems: Problems::default(),
+        };
+        recording.read_block();
+        Ok(recording)
+    }
+
+    /// The next entry; `None` at the end of what can be read.
+    #[expect(clippy::should_implement_trait, reason = "entries borrow from the recording")]
+    pub fn next(&mut self) -> Option<Entry<'_>> {
+        let entry = self.next_located()?;
+        Some(entry.entry(|range| self.bytes(range)))
+    }
+
+    /// The next block, or the next entry of the block before; `None` at the end of what can be read. A block that cannot be read
+    /// is left out.
+    pub fn next_block_or_entry(&mut self) -> Option<BlockOrEntry<'_>> {
+        loop {
+            if let Some(block) = self.pending.take() {
+                let block = block.block(self.blocks.block(), &mut self.converted);
+                return Some(BlockOrEntry::Block(block));
+            }
+            if let Some(entry) = self.entry_of_block() {
+                return Some(BlockOrEntry::Entry(entry.entry(|range| self.bytes(range))));
+            }
+            self.read_block()?;
+        }
+    }
+
+    /// The next packet, whatever else comes before it.
+    pub fn next_packet(&mut self) -> Option<Event<'_>> {
+        loop {
+            let entry = self.next_located()?;
+            if let LocatedEntry::Event { mut event, payload, known: false } = entry
+                && let Body::Packet(packet) = &mut event.body
+            {
+                packet.payload = self.bytes(payload);
+                return Some(event);
+            }
+        }
+    }
+
+    /// Whether this section was recorded by wirelap: sockets and calls, not packets alone.
+    pub fn is_own(&self) -> bool {
+        self.section.own().is_some()
+    }
+
+    /// What the section says of the machine, if it was recorded by wirelap.
+    pub fn section(&self) -> Option<&Section> {
+        self.section.own()
+    }
+
+    /// Devices whose names came with the last entries.
+    pub fn take_named(&mut self) -> impl Iterator<Item = (NetNs, IfIndex, String)> + use<'_, R> {
+        self.section.take_named()
+    }
+
+    /// From the events' clock, which is monotonic, to the wall clock, in nanoseconds; `None` if they are on the wall clock.
+    pub fn wall(&self) -> Option<i64> {
+        self.section.own().map(|section| section.wall)
+    }
+
+    /// What was in the file so far.
+    pub fn counts(&self) -> Counts {
+        self.entries.counts()
+    }
+
+    /// What could not be read so far.
+    pub fn problems(&self) -> &Problems {
+        &self.problems
+    }
+
+    /// The next entry, its bytes still where they are.
+    pub(super) fn next_located(&mut self) -> Option<LocatedEntry> {
+        loop {
+            self.pending = None;
+            if let Some(entry) = self.entry_of_block() {
+                return Some(entry);
+            }
+            self.read_block()?;
+        }
+    }
+
+    /// Bytes of the block at hand.
+    pub(super) fn bytes(&self, range: Range<usize>) -> &[u8] {
+        self.blocks.range(range)
+    }
+
+    /// The next entry of the block at hand.
+    fn entry_of_block(&mut self) -> Option<LocatedEntry> {
+        self.entries.next(self.blocks.block(), self.blocks.offset(), &mut self.problems)
+    }
+
+    /// Goes on to the next block; `None` at the end of what can be read.
+    fn read_block(&mut self) -> Option<()> {
+        let raw = self.blocks.next(&mut self.problems)?;
+        let read = match raw {
+            RawBlock::Pcapng(frame) => self.pcapng_block(frame),
+            RawBlock::ClassicHeader(header) => {
+                self.section.begin_classic(&header);
+                Ok(None)
+            }
+            RawBlock::ClassicPacket(packet) => {
+                Ok(self.entries.classic_packet(&packet, self.blocks.block(), &self.section))
+            }
+        };
+        match read {
+            Ok(packet) => self.pending = Some(PendingBlock { raw, packet }),
+            Err(what) => self.left_out(what),
+        }
+        Some(())
+    }
+
+    /// Reads a block into the section, or begins to read its entries. Returns where its options have their place, if it
+    /// is a packet that can have any.
+    ///
+    /// # Errors
+    /// The block cannot be read, and what it is.
+    fn pcapng_block(&mut self, frame: Frame) -> Result<Option<PacketPlace>, &'static str> {
+        let (bytes, order) = (self.blocks.block(), frame.order);
+        match frame.kind {
+            block::SECTION => self.section.begin(bytes, order),
+            block::INTERFACE => self
+                .section
+                .add_interface(bytes, order)
+                .ok_or("an interface that cannot be read")?,
+            block::NAMES if self.is_own() => {
+                let read = self.entries.names_block(bytes, order);
+                self.report_own(read);
+            }
+            block::CUSTOM if self.is_own() => {
+                let read = self.entries.custom_block(bytes, order);
+                self.report_own(read);
+            }
+            kind => {
+                if let Some(kind) = PacketBlock::of(kind) {
+                    let place = self.entries.packet_block(kind, bytes, order, &self.section).ok_or(
+                        "a packet that cannot be read, or of an interface that was not described",
+                    )?;
+                    return Ok((kind != PacketBlock::Simple).then_some(place));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// Reports a block with records that could not be read. The block itself can be handed out.
+    fn report_own(&mut self, read: Option<()>) {
+        if read.is_none() {
+            self.left_out("a block of wirelap's that cannot be read");
+        }
+    }
+
+    fn left_out(&mut self, what: &str) {
+        self.problems.add(self.blocks.offset(), format!("{what}: left out"));
+    }
+}

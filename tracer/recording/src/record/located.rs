@@ -1,0 +1,51 @@
+//! An entry that was read, its bytes still where they are.
+
+use super::entry::{Entry, Note};
+use std::ops::Range;
+use wirelap_events::{Body, Event, Nanos};
+
+/// An entry that was read. Payload and text stay where they are, and are given as their place in the block.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "one is alive at a time, on the stack; a box would be an allocation for each event"
+)]
+pub enum LocatedEntry {
+    /// A packet's event has no payload; `payload` is where that is, and `0..0` for other events.
+    Event {
+        event: Event<'static>,
+        payload: Range<usize>,
+        /// A socket of an earlier file.
+        known: bool,
+    },
+    Tick(Nanos),
+    Note {
+        subject: Range<usize>,
+        text: Range<usize>,
+    },
+}
+
+impl LocatedEntry {
+    /// The entry with its bytes, of which `bytes` gives each range.
+    pub fn entry<'a>(self, bytes: impl Fn(Range<usize>) -> &'a [u8]) -> Entry<'a> {
+        match self {
+            LocatedEntry::Event { mut event, payload, known } => {
+                if let Body::Packet(packet) = &mut event.body {
+                    packet.payload = bytes(payload);
+                }
+                if known { Entry::Known(event) } else { Entry::Event(event) }
+            }
+            LocatedEntry::Tick(at) => Entry::Tick(at),
+            LocatedEntry::Note { subject, text } => {
+                // Only text is read as a note.
+                let text_of = |range| str::from_utf8(bytes(range)).unwrap_or_default();
+                Entry::Note(Note { subject: text_of(subject), text: text_of(text) })
+            }
+        }
+    }
+
+    /// Whether this is a packet that was seen.
+    pub fn is_packet(&self) -> bool {
+        matches!(self, LocatedEntry::Event { event, known: false, .. } if matches!(event.body, Body::Packet(_)))
+    }
+}

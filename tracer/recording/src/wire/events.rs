@@ -1,0 +1,72 @@
+//! How the structs and enums of events stand in a record.
+//!
+//! A field behind a semicolon was added later: the first recordings end before it.
+
+use super::Wire;
+use super::bytes::Bytes;
+use super::value::{fields, variants};
+use wirelap_events::{
+    Doing, DropCause, DroppedPacket, FlowKey, Holder, Lost, Nagle, OffCpuReason, Origin,
+    PacketHook, Portion, Probe, ReadCall, ReadKind, Ready, ReadyKind, Recovery, Retransmit,
+    SendCall, SendKind, Sleep, Socket, TaskId, TcpFields, ThreadState, Transport, TxState,
+};
+
+fields! {
+    TaskId { pid, tid }
+    Socket { id, netns, transport, local, remote, task, comm, origin, tx_next, rx_next }
+    SendCall { socket, task, kind }
+    TxState { in_flight, unsent, window, mss, cwnd, segments_out, nagle; send_buffer, pacing }
+    ReadCall { socket, task, kind }
+    Ready { socket, kind }
+    TcpFields { seq, ack, flags, window }
+    Retransmit { socket, start, len; recovery }
+    DroppedPacket { flow, cause, reason, len; outward, queued, tcp }
+    Holder { task, comm, held }
+    Lost { probe, count }
+    ThreadState { task, doing }
+    FlowKey { transport, src, dst, scope }
+}
+
+variants! {
+    Transport { 6 => Tcp, 17 => Udp }
+    Origin { 0 => Existing, 1 => Connected, 2 => Accepted, 3 => FirstSeen }
+    SendKind { 0 => Stream { start, len, state }, 1 => Datagram { len, entered } }
+    Nagle { 0 => On, 1 => Off, 2 => Corked }
+    PacketHook { 0 => Xmit, 1 => Rx }
+    Doing { 0 => Stopped, 1 => Asleep, 2 => Blocked, 3 => Running }
+    OffCpuReason { 0 => Asleep, 1 => Blocked, 2 => Stopped, 3 => Preempted }
+    Sleep { 0 => Unknown, 1 => Lock, 2 => Timer, 3 => Call }
+    DropCause { 0 => SocketBuffer, 1 => Queue, 2 => NoSocket, 3 => Other, 4 => Filter, 5 => Duplicate }
+    Recovery { 0 => Timeout, 1 => Fast, 2 => TailProbe, 3 => Retry }
+    Portion { 0 => Whole, 1 => Fragment { start, of }, 2 => Refusal }
+    Probe {
+        0 => Socket, 1 => Send, 2 => Read, 3 => Ready, 4 => Xmit, 5 => Rx, 6 => Sched,
+        7 => Retransmit, 8 => Drop
+    }
+    ReadKind { 0 => Stream { end, len }, 1 => Datagram { packet, flow, len; seen } }
+    ReadyKind { 0 => Stream(end), 1 => Datagram { packet; seen } }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wirelap_events::{Nanos, PacketId};
+
+    /// The first recordings do not say when a datagram's memory was its.
+    #[test]
+    fn calls_for_datagrams_of_the_first_recordings_are_read() {
+        let (packet, seen) = (Some(PacketId(3)), Some(Nanos(1)));
+        let read = ReadKind::Datagram { packet, seen, flow: None, len: 64 };
+        let ready = ReadyKind::Datagram { packet, seen };
+        let (mut as_read, mut as_ready) = (Vec::new(), Vec::new());
+        read.put(&mut as_read);
+        ready.put(&mut as_ready);
+        assert_eq!(ReadKind::take(&mut Bytes(&as_read)), Some(read));
+        assert_eq!(ReadyKind::take(&mut Bytes(&as_ready)), Some(ready));
+        let old = |bytes: &[u8]| bytes[..bytes.len() - 2].to_vec();
+        let read = ReadKind::Datagram { packet, seen: None, flow: None, len: 64 };
+        let ready = ReadyKind::Datagram { packet, seen: None };
+        assert_eq!(ReadKind::take(&mut Bytes(&old(&as_read))), Some(read));
+        assert_eq!(ReadyKind::take(&mut Bytes(&old(&as_ready))), Some(ready));
+    }
+}

@@ -1,0 +1,191 @@
+//! Where a recording goes: a file, one after the other, a ring of them, or stdout.
+
+use std::collections::VecDeque;
+use std::fmt::Debug;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use wirelap_events::{Nanos, Saturate};
+
+/// When a file ends and the next one begins.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Rotation {
+    /// When it has so many bytes.
+    pub bytes: Option<u64>,
+    /// When its entries span so much time.
+    pub time: Option<Nanos>,
+    /// How many files are kept, the newest ones; all if not given.
+    pub files: Option<usize>,
+}
+
+impl Rotation {
+    pub(crate) fn is_on(&self) -> bool {
+        self.bytes.is_some() || self.time.is_some()
+    }
+}
+
+/// Nothing more can be written. What was written before can be read.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot write to {path}: {error}", path = .path.display())]
+pub struct WriteFailed {
+    /// The file.
+    pub path: PathBuf,
+    /// Why it cannot be written.
+    pub error: io::Error,
+}
+
+/// Creates files and removes them.
+pub trait Store: Debug + Send {
+    /// Creates an empty file of this name.
+    ///
+    /// # Errors
+    /// The file cannot be created.
+    fn create(&mut self, path: &Path) -> io::Result<File>;
+
+    /// Removes a file that was created, if it is still there.
+    fn remove(&mut self, path: &Path);
+}
+
+/// Creates files that their owner alone can read. A file that is there already is replaced.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Plain;
+
+impl Store for Plain {
+    fn create(&mut self, path: &Path) -> io::Result<File> {
+        OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)
+    }
+
+    fn remove(&mut self, path: &Path) {
+        let _ = fs::remove_file(path);
+    }
+}
+
+/// Files that are being written.
+#[derive(Debug)]
+pub struct Files {
+    path: PathBuf,
+    store: Box<dyn Store>,
+    rotation: Rotation,
+    sink: Sink,
+    /// Bytes of complete blocks in the file that is being written.
+    len: u64,
+    number: u64,
+    /// The files that are there now, the oldest first.
+    pub kept: VecDeque<PathBuf>,
+    /// Bytes of all files.
+    pub bytes: u64,
+    /// Why nothing is written any more.
+    pub failed: Option<WriteFailed>,
+}
+
+#[derive(Debug)]
+enum Sink {
+    File(File),
+    Stdout,
+}
+
+impl Files {
+    /// Creates the first file. `-` is stdout.
+    ///
+    /// # Errors
+    /// The file cannot be created.
+    pub fn create(
+        store: Box<dyn Store>,
+        path: &Path,
+        rotation: Rotation,
+    ) -> Result<Files, WriteFailed> {
+        let mut files = Files {
+            path: path.to_owned(),
+            store,
+            rotation,
+            sink: Sink::Stdout,
+            len: 0,
+            number: 0,
+            kept: VecDeque::new(),
+            bytes: 0,
+            failed: None,
+        };
+        if path != Path::new("-") {
+            files.next();
+        }
+        match files.failed.take() {
+            None => Ok(files),
+            Some(failed) => Err(failed),
+        }
+    }
+
+    /// The file that is being written.
+    pub fn path(&self) -> &Path {
+        self.kept.back().map_or(self.path.as_path(), PathBuf::as_path)
+    }
+
+    /// Begins the next file.
+    pub fn next(&mut self) {
+        if self.failed.is_some() {
+            return;
+        }
+        self.number.grow(1);
+        let path = if self.rotation.is_on() {
+            numbered(&self.path, self.number)
+        } else {
+            self.path.clone()
+        };
+        self.sink = match self.store.create(&path) {
+            Ok(file) => Sink::File(file),
+            Err(error) => return self.failed = Some(WriteFailed { path, error }),
+        };
+        self.len = 0;
+        self.kept.push_back(path);
+        let most = self.rotation.files.filter(|_| self.rotation.is_on());
+        while most.is_some_and(|most| self.kept.len() > most.max(1)) {
+            if let Some(old) = self.kept.pop_front() {
+                self.store.remove(&old);
+            }
+        }
+    }
+
+    /// Removes all files.
+    pub fn discard(&mut self) {
+        for path in self.kept.drain(..) {
+            self.store.remove(&path);
+        }
+    }
+
+    /// Writes complete blocks. A block that is written in part is cut off again.
+    pub fn write(&mut self, bytes: &[u8]) {
+        if self.failed.is_some() || bytes.is_empty() {
+            return;
+        }
+        let written = match &mut self.sink {
+            Sink::File(file) => file.write_all(bytes),
+            Sink::Stdout => {
+                let mut out = io::stdout().lock();
+                out.write_all(bytes).and_then(|()| out.flush())
+            }
+        };
+        match written {
+            Ok(()) => {
+                self.len.grow(bytes.len() as u64);
+                self.bytes.grow(bytes.len() as u64);
+            }
+            Err(error) => {
+                if let Sink::File(file) = &self.sink {
+                    // If that fails, the file ends in the middle of a block, which readers cope with.
+                    let _ = file.set_len(self.len);
+                }
+                self.failed = Some(WriteFailed { path: self.path().to_owned(), error });
+            }
+        }
+    }
+}
+
+/// `trace.pcapng` → `trace-00007.pcapng`.
+pub fn numbered(path: &Path, number: u64) -> PathBuf {
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    let name = match path.extension() {
+        Some(extension) => format!("{stem}-{number:05}.{}", extension.to_string_lossy()),
+        None => format!("{stem}-{number:05}"),
+    };
+    path.with_file_name(name)
+}

@@ -1,0 +1,79 @@
+//! Which sightings of a packet Wireshark sees, and where they are among the blocks.
+
+use crate::pcapng::{ByteOrder, CapturePoint};
+use rustc_hash::FxHashMap;
+use wirelap_events::{FlowKey, Nanos, PacketHook};
+
+/// Flows whose shown point is remembered; when there are more, all are forgotten.
+const MAX_FLOWS: usize = 65_536;
+
+/// Which sightings of a packet are packets for Wireshark. The other sightings become records: a
+/// [`crate::Recording`] has them all.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Shown {
+    /// One sighting a packet: where its flow is sent, or else where it is received first. Wireshark takes
+    /// a second one for a retransmission.
+    #[default]
+    Once,
+    /// At this hook.
+    At(PacketHook),
+    /// All.
+    All,
+}
+
+/// Decides which sightings are shown, and remembers where each flow is.
+#[derive(Debug)]
+pub struct ShownFlows {
+    shown: Shown,
+    points: FxHashMap<FlowKey, CapturePoint>,
+}
+
+impl ShownFlows {
+    /// No flow was seen yet.
+    pub fn new(shown: Shown) -> ShownFlows {
+        ShownFlows { shown, points: FxHashMap::default() }
+    }
+
+    /// Whether a flow was seen before.
+    pub fn is_known(&self, flow: &FlowKey) -> bool {
+        self.points.contains_key(flow)
+    }
+
+    /// Whether a flow's packet that was seen at a point is shown.
+    pub fn is_shown(&mut self, flow: FlowKey, point: CapturePoint) -> bool {
+        if self.points.len() >= MAX_FLOWS {
+            self.points.clear();
+        }
+        let known = self.points.entry(flow).or_insert(point);
+        match self.shown {
+            Shown::All => true,
+            Shown::At(hook) => hook == point.hook,
+            Shown::Once => {
+                if (known.hook, point.hook) == (PacketHook::Rx, PacketHook::Xmit) {
+                    // The packet that made it known was on its way already when recording began.
+                    *known = point;
+                }
+                *known == point
+            }
+        }
+    }
+}
+
+/// A packet's block among the others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ShownPacket {
+    /// Where the block begins in the bytes that come with it.
+    pub start: usize,
+    /// Where the block ends in these bytes.
+    pub end: usize,
+    /// Where in the block more options have their place.
+    pub options: usize,
+    /// The block's byte order.
+    pub order: ByteOrder,
+    /// The block's number among all that Wireshark lists, from 1.
+    pub frame: u64,
+    /// When the packet was seen.
+    pub at: Nanos,
+    /// The device's queue, if that is known.
+    pub queue: Option<u16>,
+}
