@@ -5,17 +5,11 @@
 //! `make test` tries the cells that are listed as `ci`; `make truth` tries all, and writes the table.
 #![cfg(feature = "privileged")]
 
-#[path = "truth/cell.rs"]
 mod cell;
-#[path = "truth/judge.rs"]
 mod judge;
-#[path = "truth/said.rs"]
 mod said;
-#[path = "truth/situation.rs"]
 mod situation;
-#[path = "truth/stage.rs"]
 mod stage;
-#[path = "truth/table.rs"]
 mod table;
 
 use cell::Cell;

@@ -3,9 +3,7 @@
 
 #![allow(missing_docs, reason = "a test")]
 
-#[path = "hosts/captures.rs"]
 mod captures;
-#[path = "hosts/recorded.rs"]
 mod recorded;
 
 use captures::{

@@ -2,9 +2,7 @@
 //! fragments, cut.
 
 #[macro_use]
-#[path = "zenoh/messages.rs"]
 mod messages;
-#[path = "zenoh/handshake.rs"]
 mod handshake;
 
 use messages::{Carried, Case, any_data, any_message};

@@ -2,33 +2,19 @@
 //! `wirelap-workload`, and fails without them: `cargo test -p wirelap --features privileged`.
 #![cfg(feature = "privileged")]
 
-#[path = "e2e/agreement/mod.rs"]
 mod agreement;
-#[path = "e2e/bench.rs"]
 mod bench;
-#[path = "e2e/bytes.rs"]
 mod bytes;
-#[path = "e2e/crowd.rs"]
 mod crowd;
-#[path = "e2e/failures.rs"]
 mod failures;
-#[path = "e2e/faults.rs"]
 mod faults;
-#[path = "e2e/hosts.rs"]
 mod hosts;
-#[path = "e2e/limits.rs"]
 mod limits;
-#[path = "e2e/mqtt.rs"]
 mod mqtt;
-#[path = "e2e/offline.rs"]
 mod offline;
-#[path = "e2e/rights.rs"]
 mod rights;
-#[path = "e2e/soak.rs"]
 mod soak;
-#[path = "e2e/terminal.rs"]
 mod terminal;
-#[path = "e2e/why.rs"]
 mod why;
 
 use agreement::messages::{Carried, Message, Messages};
