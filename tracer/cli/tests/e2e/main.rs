@@ -17,7 +17,6 @@ mod soak;
 mod terminal;
 mod why;
 
-use agreement::messages::{Carried, Message, Messages};
 use bench::{Bench, lock};
 use rustix::process::Signal;
 use serde_json::Value;

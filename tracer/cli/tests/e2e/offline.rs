@@ -6,12 +6,12 @@ use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use wirelap_test_support::tshark;
 
 /// tshark's answer, a line each.
 fn tshark(file: &Path, words: &[&str]) -> Vec<String> {
-    let output = Command::new("tshark").arg("-r").arg(file).args(words).output().expect("tshark");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect()
+    let output = tshark::output(tshark::command().arg("-r").arg(file).args(words));
+    output.lines().map(str::to_owned).collect()
 }
 
 /// Wireshark finds nothing to complain about: neither errors nor warnings, nothing malformed.
