@@ -23,12 +23,8 @@ fn traffic(payload_len: usize, per_send: u32) -> Vec<OwnedEvent> {
     let mut world = World::new();
     let broker = process(10, "broker");
     let to = "127.0.0.1:1883";
-    let mut publisher = world.connect(process(20, "pub"), "127.0.0.1:41000", broker, to);
-    let mut subscriber = world.connect(process(30, "sub"), "127.0.0.1:42000", broker, to);
-    for connection in [&mut publisher, &mut subscriber] {
-        world.message(&mut connection.up, mqtt::CONNECT);
-        world.message(&mut connection.down, mqtt::CONNACK);
-    }
+    let mut publisher = world.connect_mqtt(process(20, "pub"), "127.0.0.1:41000", broker, to);
+    let mut subscriber = world.connect_mqtt(process(30, "sub"), "127.0.0.1:42000", broker, to);
     for n in 0..MESSAGES / per_send {
         let bytes: Vec<u8> = (0..per_send)
             .flat_map(|m| {
@@ -115,17 +111,10 @@ fn crowd(idle: u64) -> Crowd {
     let join = |world: &mut World, n: u64| {
         let from = format!("127.0.{}.{}:40000", n / 250, n % 250 + 1);
         let client = process(1000 + u32::try_from(n).unwrap_or_default(), "idle");
-        let mut connection = world.connect(client, &from, broker, to);
-        world.message(&mut connection.up, mqtt::CONNECT);
-        world.message(&mut connection.down, mqtt::CONNACK);
-        connection
+        world.connect_mqtt(client, &from, broker, to)
     };
-    let mut publisher = world.connect(process(20, "pub"), "127.0.0.1:41000", broker, to);
-    let mut subscriber = world.connect(process(30, "sub"), "127.0.0.1:42000", broker, to);
-    for connection in [&mut publisher, &mut subscriber] {
-        world.message(&mut connection.up, mqtt::CONNECT);
-        world.message(&mut connection.down, mqtt::CONNACK);
-    }
+    let mut publisher = world.connect_mqtt(process(20, "pub"), "127.0.0.1:41000", broker, to);
+    let mut subscriber = world.connect_mqtt(process(30, "sub"), "127.0.0.1:42000", broker, to);
     let start = world.now;
     let mut all = Vec::new();
     for n in 0..idle {

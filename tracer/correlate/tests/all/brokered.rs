@@ -14,10 +14,7 @@ pub fn house(world: &mut World, subscribers: u32) -> (Connection, Vec<Connection
     let broker = process(10, "mosquitto");
     let join = |world: &mut World, pid: u32, name| {
         let from = format!("127.0.0.1:{}", 40_000 + pid);
-        let mut connection = world.connect(process(pid, name), &from, broker, BROKER);
-        world.message(&mut connection.up, CONNECT);
-        world.message(&mut connection.down, CONNACK);
-        connection
+        world.connect_mqtt(process(pid, name), &from, broker, BROKER)
     };
     let publisher = join(world, 20, "pub");
     let subscribers = (0..subscribers).map(|n| join(world, 30 + n, "sub")).collect();

@@ -25,10 +25,7 @@ fn join(world: &mut World, client: Process, port: u32) -> Connection {
 }
 
 fn join_at(world: &mut World, client: Process, port: u32, broker: Process, at: &str) -> Connection {
-    let mut connection = world.connect(client, &format!("127.0.0.1:{port}"), broker, at);
-    world.message(&mut connection.up, CONNECT);
-    world.message(&mut connection.down, CONNACK);
-    connection
+    world.connect_mqtt(client, &format!("127.0.0.1:{port}"), broker, at)
 }
 
 /// Published, then delivered to each of `to`. Returns each delivery's latency.

@@ -1,6 +1,6 @@
 //! Every byte of the device is in exactly one part of the ledger.
 
-use crate::played::Played;
+use crate::played::{Played, sent_bytes};
 use proptest::prelude::*;
 use wirelap_correlate::{Config, Cost, Operation, Overhead, Part, Snapshot};
 use wirelap_events::{Body, PacketHook, Retransmit, Seq, TcpFields, tcp_flags};
@@ -19,27 +19,14 @@ fn bare(world: &mut World, way: &Way, flags: u8) {
     world.tell(Body::Packet(packet), &[]);
 }
 
-fn sent_bytes(told: &[OwnedEvent]) -> u64 {
-    let bytes = told.iter().filter_map(|told| match &told.event.body {
-        Body::Packet(packet) if packet.hook == PacketHook::Xmit => {
-            Some(u64::from(packet.wire_bytes))
-        }
-        _ => None,
-    });
-    bytes.sum()
-}
-
 fn total(snapshot: &Snapshot) -> u64 {
     snapshot.groups.iter().map(|group| group.overhead.total()).sum()
 }
 
 fn client(world: &mut World, number: u32) -> Connection {
     let from = format!("127.0.0.1:{}", 40_000 + number);
-    let mut client =
-        world.connect(process(20 + number, "client"), &from, process(10, "broker"), BROKER);
-    world.message(&mut client.up, CONNECT);
-    world.message(&mut client.down, CONNACK);
-    client
+    let (client, broker) = (process(20 + number, "client"), process(10, "broker"));
+    world.connect_mqtt(client, &from, broker, BROKER)
 }
 
 /// The parts that have bytes.

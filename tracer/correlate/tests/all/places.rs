@@ -10,31 +10,29 @@ use wirelap_events::{
 use wirelap_test_support::compose::mqtt::{CONNACK, CONNECT, publish};
 use wirelap_test_support::compose::{payload, stamp};
 use wirelap_test_support::event::OwnedEvent;
-use wirelap_test_support::world::{Connection, LO, Process, World, process};
+use wirelap_test_support::world::{LO, World, process};
 
-fn join(world: &mut World, client: Process, from: &str, server: Process, to: &str) -> Connection {
-    let mut connection = world.connect(client, from, server, to);
-    world.message(&mut connection.up, CONNECT);
-    world.message(&mut connection.down, CONNACK);
-    connection
-}
-
-#[test]
-fn one_broker_is_one_row_at_whatever_address() {
+/// Ten messages to a subscriber at another address of the broker's host, and to one at `local`.
+fn at_three_addresses(local: &str) -> World {
     let mut world = World::new();
     let broker = process(10, "mosquitto");
     let (from, to) = ("10.0.1.2:40000", "10.0.1.1:1883");
-    let mut publisher = join(&mut world, process(20, "pub"), from, broker, to);
+    let mut publisher = world.connect_mqtt(process(20, "pub"), from, broker, to);
     let (from, to) = ("10.0.2.2:40000", "10.0.2.1:1883");
-    let mut subscriber = join(&mut world, process(30, "sub"), from, broker, to);
-    let (from, to) = ("127.0.0.1:40000", "127.0.0.1:8883");
-    let mut other = join(&mut world, process(31, "sub"), from, broker, to);
+    let mut subscriber = world.connect_mqtt(process(30, "sub"), from, broker, to);
+    let mut other = world.connect_mqtt(process(31, "sub"), "127.0.0.1:40000", broker, local);
     for n in 0..10 {
         let bytes = publish("t", &payload(stamp(n), 64));
         world.message(&mut publisher.up, &bytes);
         world.message(&mut subscriber.down, &bytes);
         world.message(&mut other.down, &bytes);
     }
+    world
+}
+
+#[test]
+fn one_broker_is_one_row_at_whatever_address() {
+    let world = at_three_addresses("127.0.0.1:8883");
     let played = Played::of(&world);
     assert_eq!(played.counts(), [10, 20, 20, 0]);
     assert_eq!(played.group().broker.as_deref(), Some("mosquitto"));
@@ -43,20 +41,7 @@ fn one_broker_is_one_row_at_whatever_address() {
 /// The addresses of a host, where its processes are not known, are told by the caller.
 #[test]
 fn a_hosts_addresses_are_one_servers_in_packets_alone() {
-    let mut world = World::new();
-    let broker = process(10, "mosquitto");
-    let (from, to) = ("10.0.1.2:40000", "10.0.1.1:1883");
-    let mut publisher = join(&mut world, process(20, "pub"), from, broker, to);
-    let (from, to) = ("10.0.2.2:40000", "10.0.2.1:1883");
-    let mut subscriber = join(&mut world, process(30, "sub"), from, broker, to);
-    let (from, to) = ("127.0.0.1:40000", "127.0.0.1:1883");
-    let mut local = join(&mut world, process(31, "sub"), from, broker, to);
-    for n in 0..10 {
-        let bytes = publish("t", &payload(stamp(n), 64));
-        world.message(&mut publisher.up, &bytes);
-        world.message(&mut subscriber.down, &bytes);
-        world.message(&mut local.down, &bytes);
-    }
+    let world = at_three_addresses("127.0.0.1:1883");
     let packets: Vec<OwnedEvent> = world
         .events
         .into_iter()
@@ -290,7 +275,7 @@ fn a_proxy_passes_messages_on_and_is_no_broker() {
         (subscriber, "127.0.0.1:40002", proxy, "127.0.0.1:1884"),
         (proxy, "127.0.0.1:40003", broker, "127.0.0.1:1883"),
     ]
-    .map(|(client, from, server, to)| join(&mut world, client, from, server, to));
+    .map(|(client, from, server, to)| world.connect_mqtt(client, from, server, to));
     for n in 0..20 {
         let bytes = publish("t", &payload(stamp(n), 64));
         world.message(&mut legs[0].up, &bytes);
@@ -347,9 +332,9 @@ fn a_bridge_with_clients_of_its_own_is_a_broker() {
     let mut world = World::new();
     let (mut publisher, mut subscribers) = house(&mut world, 1);
     let (near, far) = (process(10, "mosquitto"), process(11, "nanomq"));
-    let mut bridge = join(&mut world, near, "127.0.0.1:40101", far, "127.0.0.1:1999");
+    let mut bridge = world.connect_mqtt(near, "127.0.0.1:40101", far, "127.0.0.1:1999");
     let mut distant =
-        join(&mut world, process(40, "sub"), "127.0.0.1:40102", far, "127.0.0.1:1999");
+        world.connect_mqtt(process(40, "sub"), "127.0.0.1:40102", far, "127.0.0.1:1999");
     for n in 0..10 {
         let bytes = publish("t", &payload(stamp(n), 64));
         world.message(&mut publisher.up, &bytes);

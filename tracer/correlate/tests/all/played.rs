@@ -1,7 +1,7 @@
 //! What comes out when events are played to a correlator, and what holds of it whatever they are.
 
 use wirelap_correlate::{Config, Correlator, Group, Overhead, Part, Snapshot};
-use wirelap_events::{Delivery, Nanos, Stage};
+use wirelap_events::{Body, Delivery, Nanos, PacketHook, Stage};
 use wirelap_test_support::event::OwnedEvent;
 use wirelap_test_support::world::World;
 
@@ -80,6 +80,18 @@ impl Played {
     }
 }
 
+/// Bytes of the packets on the device where their flow is counted: the one that sends.
+pub fn sent_bytes(events: &[OwnedEvent]) -> u64 {
+    let bytes = events.iter().filter_map(|event| match &event.event.body {
+        Body::Packet(packet) if packet.hook == PacketHook::Xmit => {
+            Some(u64::from(packet.wire_bytes))
+        }
+        _ => None,
+    });
+    bytes.sum()
+}
+
+/// The stages of a leg that were seen, and when.
 pub fn seen(delivery: &Delivery, leg: usize) -> Vec<(Stage, u64)> {
     delivery.legs[leg].times.seen().map(|(stage, at)| (stage, at.0)).collect()
 }

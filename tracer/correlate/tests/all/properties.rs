@@ -3,12 +3,12 @@
 //! [`Played::new`] checks after every run that all segments telescope, that no time runs backwards, and
 //! that counts and shares add up.
 
-use crate::played::Played;
+use crate::played::{Played, sent_bytes};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use wirelap_correlate::Config;
 use wirelap_events::{Body, PacketHook};
-use wirelap_test_support::compose::mqtt::{CONNACK, CONNECT, publish};
+use wirelap_test_support::compose::mqtt::publish;
 use wirelap_test_support::compose::{payload, plain, stamp};
 use wirelap_test_support::event::OwnedEvent;
 use wirelap_test_support::world::{STEP, World, process};
@@ -18,12 +18,8 @@ pub fn traffic(messages: u32) -> World {
     let mut world = World::new();
     let broker = process(10, "broker");
     let to = "127.0.0.1:1883";
-    let mut publisher = world.connect(process(20, "pub"), "127.0.0.1:41000", broker, to);
-    let mut subscriber = world.connect(process(30, "sub"), "127.0.0.1:42000", broker, to);
-    for connection in [&mut publisher, &mut subscriber] {
-        world.message(&mut connection.up, CONNECT);
-        world.message(&mut connection.down, CONNACK);
-    }
+    let mut publisher = world.connect_mqtt(process(20, "pub"), "127.0.0.1:41000", broker, to);
+    let mut subscriber = world.connect_mqtt(process(30, "sub"), "127.0.0.1:42000", broker, to);
     let mut pair =
         world.connect(process(1, "a"), "127.0.0.1:43000", process(2, "b"), "127.0.0.1:9000");
     for n in 0..messages {
@@ -89,17 +85,6 @@ fn suffer(told: &[OwnedEvent], fates: &[Fate]) -> Vec<OwnedEvent> {
         order.insert((place, index), told);
     }
     order.into_values().collect()
-}
-
-/// Bytes of the packets on the device where their flow is counted: here, the one that sends.
-fn sent_bytes(told: &[OwnedEvent]) -> u64 {
-    let bytes = told.iter().filter_map(|told| match &told.event.body {
-        Body::Packet(packet) if packet.hook == PacketHook::Xmit => {
-            Some(u64::from(packet.wire_bytes))
-        }
-        _ => None,
-    });
-    bytes.sum()
 }
 
 #[test]

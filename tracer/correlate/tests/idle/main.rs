@@ -29,9 +29,7 @@ fn session(world: &mut World, n: u32, messages: u32, closes: bool) {
     let from =
         format!("127.{}.{}.{}:{}", n >> 16 & 127, n >> 8 & 255, n & 255, 40_000 + n % 20_000);
     let (client, broker) = (process(1000 + n % 500, "client"), process(10, "broker"));
-    let mut connection = world.connect(client, &from, broker, BROKER);
-    world.message(&mut connection.up, mqtt::CONNECT);
-    world.message(&mut connection.down, mqtt::CONNACK);
+    let mut connection = world.connect_mqtt(client, &from, broker, BROKER);
     for message in 0..messages {
         let bytes = mqtt::publish("t", &payload(stamp(n * 8 + message), 64));
         world.message(&mut connection.up, &bytes);

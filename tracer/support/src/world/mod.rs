@@ -4,6 +4,7 @@
 
 pub mod udp;
 
+use crate::compose::mqtt;
 use crate::event::OwnedEvent;
 use std::net::SocketAddr;
 use wirelap_events::{
@@ -156,6 +157,20 @@ impl World {
             }
         }
         self.sockets_of(&mut connection, Origin::Connected, Origin::Accepted);
+        connection
+    }
+
+    /// A connection with its handshake, and the session of an MQTT client on it.
+    pub fn connect_mqtt(
+        &mut self,
+        client: Process,
+        from: &str,
+        broker: Process,
+        to: &str,
+    ) -> Connection {
+        let mut connection = self.connect(client, from, broker, to);
+        self.message(&mut connection.up, mqtt::CONNECT);
+        self.message(&mut connection.down, mqtt::CONNACK);
         connection
     }
 
