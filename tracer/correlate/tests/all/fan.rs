@@ -4,7 +4,7 @@ use crate::brokered::{BROKER, house};
 use crate::played::Played;
 use wirelap_correlate::Config;
 use wirelap_events::{Delivery, Nanos, Stage};
-use wirelap_test_support::compose::mqtt::{CONNACK, CONNECT, publish, publish_with};
+use wirelap_test_support::compose::mqtt::{publish, publish_with};
 use wirelap_test_support::compose::{payload, stamp};
 use wirelap_test_support::world::{Connection, Process, World, process};
 
