@@ -26,7 +26,7 @@ WORKSPACE := --workspace --features wirelap-capture/privileged,wirelap/privilege
 TRIPLE = $(shell rustc -vV | sed -n 's/^host: //p' | tr a-z- A-Z_)
 # Folders whose files import each other in no circle.
 UNCIRCULAR := $(foreach crate,events recording process capture report session replay experiment cli,tracer/$(crate)/src) \
-	tracer/correlate/src/why $(wildcard workloads/src workloads/*/src)
+	tracer/correlate/src/why tracer/support/src tracer/support/pipeline/src $(wildcard workloads/src workloads/*/src)
 PROBES := $(filter-out %/vmlinux.h,$(wildcard ebpf/probes/*.c ebpf/include/*.h))
 
 help: ## this list

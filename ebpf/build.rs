@@ -2,6 +2,7 @@
 //!
 //! clang checks each generated offset with a static assertion, so the two sides cannot drift apart.
 
+// A build script is compiled before its crate and cannot depend on it; the crate has the same module only to test it.
 #[path = "src/header.rs"]
 mod header;
 

@@ -1,12 +1,9 @@
 //! The screen over made-up figures that move, for looking at a change to it by hand:
 //! `cargo run -p wirelap-tui --example screen [five|many|degraded|empty]`.
 
-#![allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "made-up figures")]
-
-#[path = "../tests/synthetic/mod.rs"]
-mod synthetic;
-
+use std::sync::Arc;
 use std::time::Instant;
+use wirelap_test_pipeline::snapshots;
 use wirelap_tui::{Options, TuiError};
 
 fn main() -> Result<(), TuiError> {
@@ -14,11 +11,11 @@ fn main() -> Result<(), TuiError> {
     let start = Instant::now();
     let mut source = || {
         let seconds = start.elapsed().as_secs();
-        synthetic::shared(match which.as_str() {
-            "many" => synthetic::many(40),
-            "degraded" => synthetic::degraded(),
-            "empty" => synthetic::empty(seconds),
-            _ => synthetic::five(seconds + 1),
+        Arc::new(match which.as_str() {
+            "many" => snapshots::many(40),
+            "degraded" => snapshots::degraded(),
+            "empty" => snapshots::empty(seconds),
+            _ => snapshots::five(seconds + 1),
         })
     };
     let outcome = wirelap_tui::run(Options::default(), &mut source, &|| false)?;

@@ -3,13 +3,11 @@
 #![allow(missing_docs, reason = "a test")]
 #![allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "made-up figures")]
 
-mod synthetic;
-
 use crossterm::event::{KeyCode, KeyEvent};
 use proptest::prelude::*;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
-use synthetic::shared;
+use std::sync::Arc;
 use wirelap_correlate::snapshot::{
     Cause, Cost, Counts, Detail, Framed, Group, HistoryPoint, HolderShare, Holes, Overdue,
     Overhead, Part, Period, ProbeLoss, Process, Rate, Scheduling, SegmentStat, Severity, Snapshot,
@@ -20,6 +18,7 @@ use wirelap_events::{
     Circumstances, Comm, Delivery, FlowKey, FlowRange, GroupId, Holder, Hop, Leg, MessageId, Nanos,
     NetNs, Pid, Probe, Segment, Stage, StageTimes, TaskId, Tid, Transport,
 };
+use wirelap_test_pipeline::snapshots;
 use wirelap_tui::{App, Theme, render};
 
 fn float() -> impl Strategy<Value = f64> {
@@ -291,7 +290,7 @@ proptest! {
     ) {
         let mut app = App::new();
         for snapshot in snapshots {
-            app.update(shared(snapshot));
+            app.update(Arc::new(snapshot));
             for key in &keys {
                 app.on_key(*key);
                 draw(&app, width, height, Theme { color })?;
@@ -313,10 +312,10 @@ proptest! {
 
 #[test]
 fn every_size_is_drawn() {
-    for snapshot in [synthetic::many(40), synthetic::degraded(), synthetic::empty(0)] {
+    for snapshot in [snapshots::many(40), snapshots::degraded(), snapshots::empty(0)] {
         for keys in ["", "?", "\n", "w"] {
             let mut app = App::new();
-            app.update(shared(snapshot.clone()));
+            app.update(Arc::new(snapshot.clone()));
             for key in keys.chars() {
                 let key = if key == '\n' { KeyCode::Enter } else { KeyCode::Char(key) };
                 app.on_key(key.into());

@@ -1,16 +1,14 @@
 //! The screen as text at three sizes, in every state.
 
 #![allow(missing_docs, reason = "a test")]
-#![allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "made-up figures")]
-
-mod synthetic;
 
 use crossterm::event::KeyCode;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::style::Color;
-use synthetic::shared;
+use std::sync::Arc;
 use wirelap_correlate::snapshot::Snapshot;
+use wirelap_test_pipeline::snapshots;
 use wirelap_tui::{App, Theme, render};
 
 const SIZES: [(u16, u16); 3] = [(80, 24), (120, 40), (200, 60)];
@@ -18,7 +16,7 @@ const COLOR: Theme = Theme { color: true };
 
 fn app(snapshot: Snapshot, keys: &[KeyCode]) -> App {
     let mut app = App::new();
-    app.update(shared(snapshot));
+    app.update(Arc::new(snapshot));
     for key in keys {
         app.on_key((*key).into());
     }
@@ -44,64 +42,64 @@ fn check(name: &str, app: &App) {
 
 #[test]
 fn comparison() {
-    check("comparison", &app(synthetic::five(83), &[KeyCode::Down, KeyCode::Down]));
+    check("comparison", &app(snapshots::five(83), &[KeyCode::Down, KeyCode::Down]));
 }
 
 #[test]
 fn nothing_seen_yet() {
-    check("empty", &app(synthetic::empty(0), &[]));
-    let unknown = app(synthetic::empty(12_345), &[]);
+    check("empty", &app(snapshots::empty(0), &[]));
+    let unknown = app(snapshots::empty(12_345), &[]);
     assert!(text(&unknown, (80, 24)).contains("12,345 events"));
 }
 
 #[test]
 fn events_lost_and_messages_not_followed() {
-    check("degraded", &app(synthetic::degraded(), &[KeyCode::Down, KeyCode::Down]));
+    check("degraded", &app(snapshots::degraded(), &[KeyCode::Down, KeyCode::Down]));
 }
 
 #[test]
 fn more_rows_than_lines() {
-    check("many", &app(synthetic::many(40), &[KeyCode::End, KeyCode::Up]));
+    check("many", &app(snapshots::many(40), &[KeyCode::End, KeyCode::Up]));
 }
 
 #[test]
 fn details_of_a_brokered_row() {
     let keys = [KeyCode::Down, KeyCode::Down, KeyCode::Enter];
-    check("details", &app(synthetic::five(83), &keys));
+    check("details", &app(snapshots::five(83), &keys));
 }
 
 #[test]
 fn why_of_a_brokered_row() {
     let keys = [KeyCode::Down, KeyCode::Down, KeyCode::Char('w')];
-    check("why", &app(synthetic::five(83), &keys));
+    check("why", &app(snapshots::five(83), &keys));
     // Nothing wrong, and nothing examined.
-    let healthy = app(synthetic::five(83), &[KeyCode::Char('w')]);
+    let healthy = app(snapshots::five(83), &[KeyCode::Char('w')]);
     assert!(text(&healthy, (80, 24)).contains("nothing wrong: 164,7"));
-    let unknown = app(synthetic::degraded(), &[KeyCode::End, KeyCode::Char('w')]);
+    let unknown = app(snapshots::degraded(), &[KeyCode::End, KeyCode::Char('w')]);
     assert!(text(&unknown, (80, 24)).contains("no message followed to its end yet"));
 }
 
 #[test]
 fn help() {
-    check("help", &app(synthetic::five(83), &[KeyCode::Char('?')]));
+    check("help", &app(snapshots::five(83), &[KeyCode::Char('?')]));
 }
 
 #[test]
 fn paused_and_sorted_with_time_bars() {
     let keys = ['p', 's', 's', 's', 'r', 'b'].map(KeyCode::Char);
-    check("paused", &app(synthetic::five(83), &keys));
+    check("paused", &app(snapshots::five(83), &keys));
 }
 
 #[test]
 fn small_terminals() {
-    let app = app(synthetic::degraded(), &[]);
+    let app = app(snapshots::degraded(), &[]);
     insta::assert_snapshot!("small-40x10", text(&app, (40, 10)));
     insta::assert_snapshot!("too-small-30x6", text(&app, (30, 6)));
 }
 
 #[test]
 fn without_colour_letters_carry_the_bars() {
-    let app = app(synthetic::five(83), &[]);
+    let app = app(snapshots::five(83), &[]);
     let plain = terminal(&app, (80, 24), Theme { color: false });
     let buffer = plain.backend().buffer();
     let colored = buffer.content().iter().filter(|c| c.fg != Color::Reset || c.bg != Color::Reset);
@@ -111,7 +109,7 @@ fn without_colour_letters_carry_the_bars() {
 
 #[test]
 fn losses_are_in_the_warning_colour() {
-    let app = app(synthetic::degraded(), &[]);
+    let app = app(snapshots::degraded(), &[]);
     let drawn = terminal(&app, (80, 24), COLOR);
     let buffer = drawn.backend().buffer();
     let line = (0..80).map(|x| buffer[(x, 1)].symbol()).collect::<String>();
@@ -121,7 +119,7 @@ fn losses_are_in_the_warning_colour() {
 
 #[test]
 fn plain_lines() {
-    insta::assert_snapshot!("plain-100", wirelap_tui::plain(&synthetic::five(83), 100));
-    insta::assert_snapshot!("plain-degraded-80", wirelap_tui::plain(&synthetic::degraded(), 80));
-    insta::assert_snapshot!("plain-empty-60", wirelap_tui::plain(&synthetic::empty(0), 60));
+    insta::assert_snapshot!("plain-100", wirelap_tui::plain(&snapshots::five(83), 100));
+    insta::assert_snapshot!("plain-degraded-80", wirelap_tui::plain(&snapshots::degraded(), 80));
+    insta::assert_snapshot!("plain-empty-60", wirelap_tui::plain(&snapshots::empty(0), 60));
 }

@@ -2,29 +2,21 @@
 //!
 //! `WIRELAP_MUTATIONS=N` tries N of each capture, `WIRELAP_SEED=N` begins with another one.
 
-#[path = "../../report/fuzz/captures.rs"]
-mod captures;
-#[path = "../../report/fuzz/pipeline.rs"]
-#[allow(clippy::cast_possible_truncation)]
-mod pipeline;
-
-use pipeline::{Random, mutate};
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
+use wirelap_test_support::committed;
+use wirelap_test_support::mutate::{mutate, number};
+use wirelap_test_support::random::Random;
 
 /// Of long captures, the beginning.
 const MOST_BYTES: u64 = 32 << 10;
 
 /// A run that takes longer hangs.
 const LONG: Duration = Duration::from_mins(1);
-
-fn number(name: &str, usual: u64) -> u64 {
-    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(usual)
-}
 
 /// Runs the program. What is wrong with how it ended, if anything.
 fn ends_badly(words: &[&str], folder: &Path) -> Option<String> {
@@ -67,7 +59,7 @@ fn mutated_captures_break_no_command() {
         &["export", "--perfetto", "in.pcapng", "-o", "trace.json", "--force"],
     ];
     let mut wrong = Vec::new();
-    for (name, bytes) in captures::all(MOST_BYTES) {
+    for (name, bytes) in committed::all(MOST_BYTES) {
         for seed in first..first + mutations {
             let file = mutate(&bytes, &mut Random::new(seed + 77));
             fs::write(path.join("in.pcapng"), file).unwrap();

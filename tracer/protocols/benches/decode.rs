@@ -6,54 +6,20 @@
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use std::hint::black_box;
 use std::io::Write;
-use wirelap_events::{ByteRange, Frame, Offset, Stamp, Transport};
+use wirelap_events::{ByteRange, Frame, Offset, Transport};
 use wirelap_protocols::stream::Stream;
 use wirelap_protocols::{Connection, Pdu, Protocol, Side, by_name};
+use wirelap_test_support::compose::{kafka, mqtt, nats, payload, plain, stamp, zmtp};
 
-/// A PUBLISH of `QoS` 0 with a stamped payload.
-fn publish(payload_len: usize, v5: bool) -> Vec<u8> {
-    let topic = b"wirelap/bench";
-    let mut body = vec![0, u8::try_from(topic.len()).unwrap()];
-    body.extend(topic);
-    body.extend(v5.then_some(0));
-    body.extend(stamped(payload_len));
-    let mut packet = vec![0x30];
-    let mut remaining = body.len();
-    while remaining > 0x7F {
-        packet.push(u8::try_from(remaining & 0x7F).unwrap() | 0x80);
-        remaining >>= 7;
-    }
-    packet.push(u8::try_from(remaining).unwrap());
-    packet.extend(body);
-    packet
-}
+const TOPIC: &str = "wirelap/bench";
 
-/// A PUB, and a MSG of the same length.
-fn nats(line: &str, payload_len: usize) -> Vec<u8> {
-    let mut message = format!("{line} {payload_len}\r\n").into_bytes();
-    message.extend(stamped(payload_len));
-    message.extend(b"\r\n");
-    message
+fn stamped(len: usize) -> Vec<u8> {
+    payload(stamp(7), len)
 }
 
 /// A message of two parts, topic and payload.
-fn zmtp(payload_len: u8) -> Vec<u8> {
-    let mut message = b"\x01\x0dwirelap/bench\0".to_vec();
-    message.push(payload_len);
-    message.extend(stamped(usize::from(payload_len)));
-    message
-}
-
-fn plain(payload_len: usize) -> Vec<u8> {
-    let mut message = u32::try_from(payload_len).unwrap().to_be_bytes().to_vec();
-    message.extend(stamped(payload_len));
-    message
-}
-
-fn stamped(len: usize) -> Vec<u8> {
-    let mut payload = Stamp { stream: 1, seq: 7, reply: false, warmup: false }.encode().to_vec();
-    payload.resize(len, b'x');
-    payload
+fn zmtp_message(payload_len: usize) -> Vec<u8> {
+    [zmtp::part(true, TOPIC.as_bytes()), zmtp::part(false, &stamped(payload_len))].concat()
 }
 
 /// One direction of an endless flow.
@@ -106,14 +72,14 @@ fn small(c: &mut Criterion) {
     let mut group = c.benchmark_group("64 B");
     group.throughput(Throughput::Elements(1));
     for (name, protocol, opening, message) in [
-        ("mqtt 3.1.1", "mqtt", CONNECT_V311, publish(64, false)),
-        ("mqtt 5", "mqtt", CONNECT_V5, publish(64, true)),
-        ("mqtt, CONNECT not seen", "mqtt", &[][..], publish(64, false)),
-        ("nats PUB", "nats", &[][..], nats("PUB wirelap.bench", 64)),
-        ("nats MSG", "nats", &[][..], nats("MSG wirelap.bench 1", 64)),
-        ("zmtp, two parts", "zmtp", &[][..], zmtp(64)),
+        ("mqtt 3.1.1", "mqtt", CONNECT_V311, mqtt::publish(TOPIC, &stamped(64))),
+        ("mqtt 5", "mqtt", CONNECT_V5, mqtt::publish_v5(TOPIC, &stamped(64))),
+        ("mqtt, CONNECT not seen", "mqtt", &[][..], mqtt::publish(TOPIC, &stamped(64))),
+        ("nats PUB", "nats", &[][..], nats::message("PUB wirelap.bench", &stamped(64))),
+        ("nats MSG", "nats", &[][..], nats::message("MSG wirelap.bench 1", &stamped(64))),
+        ("zmtp, two parts", "zmtp", &[][..], zmtp_message(64)),
         ("opcua", "opcua", &[][..], opcua_write(64)),
-        ("plain tcp", "tcp", &[][..], plain(64)),
+        ("plain tcp", "tcp", &[][..], plain(stamp(7), 64)),
     ] {
         let mut flow = Flow::new(protocol, opening);
         group.bench_function(name, |b| b.iter(|| flow.feed(black_box(&message))));
@@ -121,9 +87,9 @@ fn small(c: &mut Criterion) {
     }
     group.throughput(Throughput::Elements(700));
     for (name, protocol, opening, message) in [
-        ("mqtt 3.1.1", "mqtt", CONNECT_V311, publish(64, false)),
-        ("nats MSG", "nats", &[][..], nats("MSG wirelap.bench 1", 64)),
-        ("zmtp, two parts", "zmtp", &[][..], zmtp(64)),
+        ("mqtt 3.1.1", "mqtt", CONNECT_V311, mqtt::publish(TOPIC, &stamped(64))),
+        ("nats MSG", "nats", &[][..], nats::message("MSG wirelap.bench 1", &stamped(64))),
+        ("zmtp, two parts", "zmtp", &[][..], zmtp_message(64)),
     ] {
         let batch = message.repeat(700);
         let mut flow = Flow::new(protocol, opening);
@@ -139,7 +105,7 @@ fn large(c: &mut Criterion) {
     for (payload, segment) in
         [(60_000, 65_536), (200_000, 1448), (200_000, 65_536), (1 << 20, 65_536)]
     {
-        let message = publish(payload, false);
+        let message = mqtt::publish(TOPIC, &stamped(payload));
         group.throughput(Throughput::Bytes(message.len() as u64));
         let mut flow = Flow::new("mqtt", CONNECT_V311);
         let id = BenchmarkId::new(format!("{payload} B"), format!("packets of {segment}"));
@@ -217,55 +183,26 @@ fn dds(c: &mut Criterion) {
     group.finish();
 }
 
-/// Bytes behind their length as a record's varint, zigzag, for lengths below 8192.
-fn sized(bytes: &[u8]) -> Vec<u8> {
-    let zigzag = u16::try_from(2 * bytes.len()).unwrap();
-    let [low, high] = [zigzag & 0x7F, zigzag >> 7].map(|half| u8::try_from(half).unwrap());
-    let mut sized = if high == 0 { vec![low] } else { vec![low | 0x80, high] };
-    sized.extend(bytes);
-    sized
-}
-
 /// So many records of 64 B.
-fn records(records: u16) -> Vec<u8> {
-    let mut record = vec![0, 0, 0, 1];
-    record.extend(sized(&stamped(64)));
-    record.push(0);
-    sized(&record).repeat(records.into())
+fn records(count: usize) -> Vec<u8> {
+    kafka::record(&stamped(64)).repeat(count)
 }
 
-/// A Produce request of version 9 with `records`, compressed by this codec, in a batch, not to be acknowledged.
-fn produce(records: u16, codec: u8, records_bytes: &[u8]) -> Vec<u8> {
-    let mut batch = vec![0; 61];
-    let len = u32::try_from(49 + records_bytes.len()).unwrap();
-    batch[8..12].copy_from_slice(&len.to_be_bytes());
-    batch[16] = 2;
+/// A Produce request with a batch of so many records, compressed by this codec.
+fn produce(count: usize, codec: u8, records: &[u8]) -> Vec<u8> {
+    let mut batch = kafka::batch(count, records);
     batch[22] = codec;
-    batch[59..].copy_from_slice(&records.to_be_bytes());
-    batch.extend(records_bytes);
-    let mut body =
-        b"\0\0\0\x09\0\0\0\x01\0\x05bench\0\0\0\0\0\0\0\0\x02\x06bench\x02\0\0\0\0".to_vec();
-    let mut compact = batch.len() + 1;
-    while compact > 0x7F {
-        body.push(u8::try_from(compact & 0x7F).unwrap() | 0x80);
-        compact >>= 7;
-    }
-    body.push(u8::try_from(compact).unwrap());
-    body.extend(batch);
-    body.extend([0; 3]);
-    let mut request = u32::try_from(body.len()).unwrap().to_be_bytes().to_vec();
-    request.extend(body);
-    request
+    kafka::produce(1, "bench", &batch)
 }
 
-fn kafka(c: &mut Criterion) {
+fn kafka_plain(c: &mut Criterion) {
     let mut group = c.benchmark_group("kafka 64 B");
     // The last ones are longer than what is waited for.
     for (records, segment) in [(1, 65_536), (100, 65_536), (5000, 65_536), (5000, 1448)] {
         let request = produce(records, 0, &self::records(records));
         let mut flow = Flow::new("kafka", &request);
-        assert_eq!(flow.messages, u64::from(records));
-        group.throughput(Throughput::Elements(records.into()));
+        assert_eq!(flow.messages, records as u64);
+        group.throughput(Throughput::Elements(records as u64));
         let id = BenchmarkId::new(format!("{records} in a batch"), format!("packets of {segment}"));
         group.bench_function(id, |b| {
             b.iter(|| request.chunks(segment).for_each(|packet| flow.feed(black_box(packet))));
@@ -322,5 +259,5 @@ fn xrce(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, small, large, dds, kafka, kafka_compressed, xrce);
+criterion_group!(benches, small, large, dds, kafka_plain, kafka_compressed, xrce);
 criterion_main!(benches);

@@ -4,13 +4,7 @@ use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_m
 use std::hint::black_box;
 use wirelap_events::{ByteRange, Frame, Offset, Transport};
 use wirelap_protocols::{Connection, Pdu, Protocol, Side, zenoh::PROTOCOL};
-
-/// A length and a batch.
-fn batch(body: &[u8]) -> Vec<u8> {
-    let mut bytes = u16::try_from(body.len()).unwrap().to_le_bytes().to_vec();
-    bytes.extend(body);
-    bytes
-}
+use wirelap_test_support::compose::zenoh::batch;
 
 /// A Push of a 64 B Put by number: what a declared publisher sends.
 fn put() -> Vec<u8> {

@@ -1,13 +1,13 @@
 //! Every registered protocol against its corpus: a new case is a new file in `corpus/<name>/`, a new
-//! protocol a new folder. The format is described in `common/transcript.rs`.
+//! protocol a new folder. The format is described in `wirelap_test_support::transcript`.
 
-mod common;
-
-use common::{Chunk, Player, check_everywhere, packed, segments, transcript};
 use proptest::prelude::*;
 use wirelap_events::Transport;
 use wirelap_protocols::recognise::{Choice, choose};
 use wirelap_protocols::{Protocol, Side, registry};
+use wirelap_test_support::exercise::check_everywhere;
+use wirelap_test_support::player::{Chunk, Player};
+use wirelap_test_support::{packed, segments, transcript};
 
 /// Bytes up to which a transcript is tried with a cut at each of its bytes; of longer ones, so many
 /// places are tried.

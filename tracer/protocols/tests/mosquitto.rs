@@ -3,14 +3,15 @@
 //! Needs root (tcpdump), mosquitto, its clients, tcpdump and tshark:
 //! `cargo test -p wirelap-protocols --features e2e --test mosquitto`.
 
-mod common;
 mod host;
 
-use common::{Chunk, Player};
-use host::capture::{Capture, read_packets};
+use host::capture::Capture;
 use host::{broker, run, tshark};
 use std::collections::BTreeMap;
 use wirelap_protocols::{Side, by_name};
+use wirelap_test_support::compose::mqtt::NAMES;
+use wirelap_test_support::pcap::{Packet, fresh};
+use wirelap_test_support::player::{Chunk, Player};
 
 /// One control packet, as both decoders see it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -25,24 +26,6 @@ pub struct Message {
 
 /// The packets of each direction, by source and destination port.
 pub type Messages = BTreeMap<(u16, u16), Vec<Message>>;
-
-const NAMES: [&str; 15] = [
-    "CONNECT",
-    "CONNACK",
-    "PUBLISH",
-    "PUBACK",
-    "PUBREC",
-    "PUBREL",
-    "PUBCOMP",
-    "SUBSCRIBE",
-    "SUBACK",
-    "UNSUBSCRIBE",
-    "UNSUBACK",
-    "PINGREQ",
-    "PINGRESP",
-    "DISCONNECT",
-    "AUTH",
-];
 
 /// Messages of each publisher; their payloads have 0 to 5000 bytes.
 const MESSAGES: usize = 40;
@@ -63,8 +46,7 @@ fn every_packet_of_a_real_session_is_what_tshark_says() {
     let path =
         capture.finish(|| run("mosquitto_pub", broker.port, &["-t", "the/end", "-m", "end"], b""));
 
-    let packets = read_packets(&path, broker.port);
-    let ours = decode(&packets);
+    let ours = decode(&fresh(&std::fs::read(&path).unwrap()), broker.port);
     let theirs = tshark::read(&path, broker.port);
     assert_eq!(ours, theirs);
 
@@ -96,13 +78,13 @@ fn exchange(port: u16, version: &str, qos: &str) {
 }
 
 /// Both directions of every connection, through the stream and the decoder.
-fn decode(packets: &[host::capture::Segment]) -> Messages {
+fn decode(packets: &[Packet], server: u16) -> Messages {
     let mut players: BTreeMap<u16, Player> = BTreeMap::new();
     let mut messages = Messages::new();
     for packet in packets {
-        let side = if packet.from_client { Side::A } else { Side::B };
+        let side = if packet.is_to(server) { Side::A } else { Side::B };
         players
-            .entry(packet.client)
+            .entry(packet.client(server))
             .or_insert_with(|| {
                 let mqtt = by_name("mqtt").unwrap();
                 Player::new(mqtt, wirelap_events::Transport::Tcp, false)
@@ -113,7 +95,6 @@ fn decode(packets: &[host::capture::Segment]) -> Messages {
         let (undecoded, pending) = (player.undecoded(), player.pending());
         assert_eq!((undecoded, pending), (0, 0), "on port {client}: {:#?}", player.found);
         for found in &player.found {
-            let server = packets.first().map_or(0, |packet| packet.server);
             let ports = if found.side == Side::A { (client, server) } else { (server, client) };
             messages.entry(ports).or_default().push(message(&found.text));
         }
@@ -121,7 +102,7 @@ fn decode(packets: &[host::capture::Segment]) -> Messages {
     messages
 }
 
-/// A frame's words, see `common::describe`.
+/// A frame's words, see `describe` beside [`Player`].
 fn message(text: &str) -> Message {
     let word = |prefix: &str| text.split(' ').find_map(|word| word.strip_prefix(prefix));
     let name = text.split(' ').next().unwrap_or_default();

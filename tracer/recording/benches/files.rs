@@ -7,71 +7,33 @@
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use std::hint::black_box;
-use wirelap_events::{
-    Body, Cpu, Event, FlowKey, IfIndex, Nanos, NetNs, Packet, PacketHook, PacketId, Pid, Portion,
-    ReadCall, ReadKind, Ready, ReadyKind, SendCall, SendKind, Seq, SocketId, TaskId, TcpFields,
-    Tid, Transport, TxState, Wake, tcp_flags,
-};
+use wirelap_events::{TxState, tcp_flags};
 use wirelap_recording::{Encoder, Recording, Section, Settings};
+use wirelap_test_support::event::OwnedEvent;
+use wirelap_test_support::world::{World, process};
 
 const MESSAGES: u32 = 10_000;
 const PAYLOAD: [u8; 64] = [b'x'; 64];
 
-/// The events of one message.
-fn message(number: u32) -> [Event<'static>; 6] {
-    let [src, dst] = ["127.0.0.1:40000", "127.0.0.1:1883"].map(|addr| addr.parse().unwrap());
-    let flow = FlowKey::new(Transport::Tcp, src, dst, NetNs(1));
-    let start = Seq(number * 64);
-    let end = start.plus(64);
-    let [sender, reader] = [7, 8].map(|id| TaskId { pid: Pid(id), tid: Tid(id) });
-    let packet = Packet {
-        hook: PacketHook::Xmit,
-        flow,
-        id: PacketId(u64::from(number) << 10),
-        socket: Some(SocketId(1)),
-        task: sender,
-        netns: NetNs(1),
-        device: IfIndex(1),
-        queued: None,
-        queue: 0,
-        wire_bytes: 116,
-        link_header: 0,
-        ip_header: 20,
-        transport_header: 32,
-        payload_len: 64,
-        segments: 1,
-        deferred: false,
-        portion: Portion::Whole,
-        tcp: Some(TcpFields { seq: start, ack: Seq(1), flags: tcp_flags::ACK, window: 512 }),
-        payload: &PAYLOAD,
-    };
-    let received = Packet { hook: PacketHook::Rx, socket: None, payload: &[], ..packet };
-    let state = Some(TxState { window: 65_535, mss: 32_768, cwnd: 10, ..TxState::default() });
-    let [one, two] = [SocketId(1), SocketId(2)];
-    let sent = SendKind::Stream { start, len: 64, state };
-    let woken = Nanos(u64::from(number) * 50_000 + 6_000);
-    let wake = Wake { task: reader, woken, from_irq: true, ..Wake::default() };
-    let bodies = [
-        Body::Send(SendCall { socket: one, task: sender, kind: sent }),
-        Body::Packet(packet),
-        Body::Packet(received),
-        Body::Ready(Ready { socket: two, kind: ReadyKind::Stream(end) }),
-        Body::Wake(wake),
-        Body::Read(ReadCall { socket: two, task: reader, kind: ReadKind::Stream { end, len: 64 } }),
-    ];
-    let mut at = Nanos(u64::from(number) * 50_000);
-    bodies.map(|body| {
-        at += Nanos(2_000);
-        Event { at, cpu: Cpu(1), body }
-    })
+/// The events of so many messages.
+fn events(messages: u32) -> Vec<OwnedEvent> {
+    let mut world = World::new();
+    world.state = Some(TxState { window: 65_535, mss: 32_768, cwnd: 10, ..TxState::default() });
+    let [sender, reader] = [(7, "sender"), (8, "reader")].map(|(pid, name)| process(pid, name));
+    let mut pair = world.existing(sender, "127.0.0.1:40000", reader, "127.0.0.1:1883");
+    world.events.clear();
+    for _ in 0..messages {
+        world.message(&mut pair.up, &PAYLOAD);
+    }
+    world.events
 }
 
-fn write(messages: u32) -> Vec<u8> {
+fn write(events: &[OwnedEvent]) -> Vec<u8> {
     let settings = Settings { payload: true, ..Settings::default() };
     let mut encoder = Encoder::new(Section::default(), settings, Box::new(|_, _| None));
     let mut file = Vec::new();
-    for event in (0..messages).flat_map(message) {
-        encoder.event(&event);
+    for event in events {
+        encoder.event(&event.event());
         if encoder.bytes().len() > 1 << 16 {
             file.extend_from_slice(encoder.bytes());
             encoder.clear();
@@ -112,7 +74,8 @@ fn entries(bytes: &[u8]) -> u64 {
 }
 
 fn files(criterion: &mut Criterion) {
-    let recording = write(MESSAGES);
+    let events = events(MESSAGES);
+    let recording = write(&events);
     let packets = capture(MESSAGES);
     let mut group = criterion.benchmark_group("read");
     for (name, bytes) in [("recording", &recording), ("capture", &packets)] {
@@ -123,8 +86,8 @@ fn files(criterion: &mut Criterion) {
     }
     group.finish();
     let mut group = criterion.benchmark_group("write");
-    group.throughput(Throughput::Elements(u64::from(MESSAGES) * 6));
-    group.bench_function("recording", |bencher| bencher.iter(|| write(MESSAGES)));
+    group.throughput(Throughput::Elements(events.len() as u64));
+    group.bench_function("recording", |bencher| bencher.iter(|| write(&events)));
     group.finish();
 }
 

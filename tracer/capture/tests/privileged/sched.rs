@@ -5,15 +5,15 @@ use crate::raw::real_time;
 use crate::support::{Seen, V4, connect, everything, in_own_netns, own_tid, pin, port, wait_until};
 use rustix::process::Signal;
 use std::io::{Read as _, Write as _};
-use std::net::TcpListener;
+use std::net::{TcpListener, TcpStream};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
-use std::thread;
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
 use wirelap_capture::Capture;
-use wirelap_events::{Nanos, OffCpuReason, Pid, Tid, Wake};
+use wirelap_events::{Nanos, NetNs, OffCpuReason, Pid, Tid, Wake};
 
 const TURNS: usize = 20;
 /// How long the neighbour keeps the CPU at a time, at least.
@@ -38,19 +38,50 @@ fn assert_counts(wakes: &[(Wake, Nanos)], from: Switches, to: Switches) {
     assert_eq!(preempted, to.involuntary - from.involuntary, "{from:?} {to:?} {wakes:#?}");
 }
 
+/// A connection with a thread that sends back what comes.
+struct Echoed {
+    capture: Capture,
+    seen: Seen,
+    near: TcpStream,
+    /// The thread, which is on the crowded CPU.
+    reader: u32,
+    /// What it is told to spin for.
+    spin: Arc<AtomicBool>,
+    echoing: JoinHandle<(Switches, Switches)>,
+}
+
+impl Echoed {
+    /// Watched from before it is opened; the thread has read once.
+    fn new(netns: NetNs) -> Echoed {
+        let capture = Capture::attach(&everything()).unwrap();
+        let seen = Seen::new(netns);
+        let (mut near, far) = connect(V4);
+        let (tell, told) = channel();
+        let spin = Arc::new(AtomicBool::new(true));
+        let spinning = Arc::clone(&spin);
+        let echoing = thread::spawn(move || echo(far, &spinning, &tell));
+        near.write_all(&[0]).unwrap();
+        let reader = told.recv().unwrap();
+        Echoed { capture, seen, near, reader, spin, echoing }
+    }
+
+    /// Closes it. What was seen, and how often the thread was switched up to its first read and to its last.
+    fn end(self) -> (Seen, Switches, Switches) {
+        let Echoed { mut capture, mut seen, near, echoing, .. } = self;
+        drop(near);
+        let (from, to) = echoing.join().unwrap();
+        seen.collect(&mut capture, "the end of both sockets", |seen| seen.closed() == 2);
+        (seen, from, to)
+    }
+}
+
 #[test]
 fn a_thread_that_waits_for_a_cpu_says_who_had_it() {
     let _crowd = CROWD.lock();
     in_own_netns(|netns| {
         conduct();
-        let mut capture = Capture::attach(&everything()).unwrap();
-        let mut seen = Seen::new(netns);
-        let (mut near, far) = connect(V4);
-        let (tell, told) = channel();
-        let spin = Arc::new(AtomicBool::new(true));
-        let echoing = thread::spawn(move || echo(far, &spin, &tell));
-        near.write_all(&[0]).unwrap();
-        let reader = told.recv().unwrap();
+        let mut echoed = Echoed::new(netns);
+        let (near, reader) = (&mut echoed.near, echoed.reader);
         let neighbour = Neighbour::new(2);
         for _ in 0..TURNS {
             wait_until(reader, 'S');
@@ -61,9 +92,7 @@ fn a_thread_that_waits_for_a_cpu_says_who_had_it() {
         }
         let holder = neighbour.tid;
         neighbour.end();
-        drop(near);
-        let (from, to) = echoing.join().unwrap();
-        seen.collect(&mut capture, "the end of both sockets", |seen| seen.closed() == 2);
+        let (seen, from, to) = echoed.end();
 
         let wakes = seen.wakes(reader);
         assert_counts(&wakes, from, to);
@@ -102,15 +131,8 @@ fn a_preempted_thread_says_by_whom() {
     let _crowd = CROWD.lock();
     in_own_netns(|netns| {
         conduct();
-        let mut capture = Capture::attach(&everything()).unwrap();
-        let mut seen = Seen::new(netns);
-        let (mut near, far) = connect(V4);
-        let (tell, told) = channel();
-        let spin = Arc::new(AtomicBool::new(true));
-        let spinning = Arc::clone(&spin);
-        let echoing = thread::spawn(move || echo(far, &spinning, &tell));
-        near.write_all(&[0]).unwrap();
-        let reader = told.recv().unwrap();
+        let mut echoed = Echoed::new(netns);
+        let (near, reader) = (&mut echoed.near, echoed.reader);
         let neighbour = Neighbour::new(2);
         wait_until(reader, 'S');
         near.write_all(&[2]).unwrap();
@@ -119,13 +141,11 @@ fn a_preempted_thread_says_by_whom() {
             neighbour.take_cpu();
             neighbour.give_up_after(TURN);
         }
-        spin.store(false, Ordering::Relaxed);
+        echoed.spin.store(false, Ordering::Relaxed);
         near.read_exact(&mut [0]).unwrap();
         let holder = neighbour.tid;
         neighbour.end();
-        drop(near);
-        let (from, to) = echoing.join().unwrap();
-        seen.collect(&mut capture, "the end of both sockets", |seen| seen.closed() == 2);
+        let (seen, from, to) = echoed.end();
 
         let wakes = seen.wakes(reader);
         assert_counts(&wakes, from, to);
@@ -155,14 +175,8 @@ fn two_that_had_the_cpu_in_turns_are_told_apart_by_their_times() {
     let _crowd = CROWD.lock();
     in_own_netns(|netns| {
         conduct();
-        let mut capture = Capture::attach(&everything()).unwrap();
-        let mut seen = Seen::new(netns);
-        let (mut near, far) = connect(V4);
-        let (tell, told) = channel();
-        let spin = Arc::new(AtomicBool::new(true));
-        let echoing = thread::spawn(move || echo(far, &spin, &tell));
-        near.write_all(&[0]).unwrap();
-        let reader = told.recv().unwrap();
+        let mut echoed = Echoed::new(netns);
+        let (near, reader) = (&mut echoed.near, echoed.reader);
         // The second has a longer turn than each of the two of the first, and less than both together.
         let (first, second) = (Neighbour::new(2), Neighbour::new(3));
         wait_until(reader, 'S');
@@ -176,9 +190,7 @@ fn two_that_had_the_cpu_in_turns_are_told_apart_by_their_times() {
         let tids = [first.tid, second.tid];
         first.end();
         second.end();
-        drop(near);
-        let (from, _) = echoing.join().unwrap();
-        seen.collect(&mut capture, "the end of both sockets", |seen| seen.closed() == 2);
+        let (seen, from, _) = echoed.end();
 
         let wakes = seen.wakes(reader);
         let later = wakes.iter().filter(|(wake, _)| wake.woken > from.at);
@@ -207,14 +219,8 @@ fn shares(seen: &Seen, tids: [u32; 2], (wait, end): &(Wake, Nanos)) -> [u64; 2] 
 fn a_thread_that_was_moved_to_another_cpu_says_so() {
     let _crowd = CROWD.lock();
     in_own_netns(|netns| {
-        let mut capture = Capture::attach(&everything()).unwrap();
-        let mut seen = Seen::new(netns);
-        let (mut near, far) = connect(V4);
-        let (tell, told) = channel();
-        let spin = Arc::new(AtomicBool::new(true));
-        let echoing = thread::spawn(move || echo(far, &spin, &tell));
-        near.write_all(&[0]).unwrap();
-        let reader = told.recv().unwrap();
+        let mut echoed = Echoed::new(netns);
+        let (near, reader) = (&mut echoed.near, echoed.reader);
         let cpus = [1, 0, 0, 1, 1, 0, 1];
         for cpu in cpus {
             wait_until(reader, 'S');
@@ -222,9 +228,7 @@ fn a_thread_that_was_moved_to_another_cpu_says_so() {
             near.write_all(&[1]).unwrap();
             near.read_exact(&mut [0]).unwrap();
         }
-        drop(near);
-        let (from, _) = echoing.join().unwrap();
-        seen.collect(&mut capture, "the end of both sockets", |seen| seen.closed() == 2);
+        let (seen, from, _) = echoed.end();
         let wakes = seen.wakes(reader);
         let later = wakes.iter().filter(|(wake, _)| wake.woken > from.at);
         let moves = later.filter(|(wake, _)| wake.migrated).count();

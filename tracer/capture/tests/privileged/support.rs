@@ -1,8 +1,10 @@
 //! A private network namespace, and what was seen in it.
 
+use rustix::net::sockopt::set_socket_reuseport;
+use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, socket_with};
 use std::collections::HashMap;
 use std::fs;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, TcpListener, TcpStream};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::os::unix::fs::MetadataExt;
 use std::process::Command;
 use std::thread;
@@ -51,8 +53,8 @@ pub fn ip(arguments: &str) {
 }
 
 /// Sends a datagram to itself, so that the hooks which wait for one are attached. Its socket stays open.
-pub fn warm_up(seen: &mut Seen, capture: &mut Capture) -> std::net::UdpSocket {
-    let socket = std::net::UdpSocket::bind((V4, 0)).unwrap();
+pub fn warm_up(seen: &mut Seen, capture: &mut Capture) -> UdpSocket {
+    let socket = UdpSocket::bind((V4, 0)).unwrap();
     let at = socket.local_addr().unwrap();
     socket.send_to(&[0], at).unwrap();
     seen.collect(capture, "the first datagram", |seen| !seen.sends_at(at.port()).is_empty());
@@ -331,6 +333,15 @@ pub fn connect(address: IpAddr) -> (TcpStream, TcpStream) {
     let far = listener.accept().unwrap().0;
     far.set_nodelay(true).unwrap();
     (near, far)
+}
+
+/// A UDP socket at a port that others may share; 0 for any.
+pub fn shared(port: u16) -> UdpSocket {
+    let (family, kind) = (AddressFamily::INET, SocketType::DGRAM);
+    let socket = socket_with(family, kind, SocketFlags::CLOEXEC, None).unwrap();
+    set_socket_reuseport(&socket, true).unwrap();
+    bind(&socket, &SocketAddr::from((V4, port))).unwrap();
+    UdpSocket::from(socket)
 }
 
 /// Polls until a thread is in this state (proc(5), `/proc/pid/stat`).

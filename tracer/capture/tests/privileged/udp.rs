@@ -1,7 +1,7 @@
 //! UDP: sends, which datagram a read takes, shared ports, sendmmsg.
 
 use crate::raw;
-use crate::support::{Seen, V4, V6, everything, in_own_netns, own_tid, pattern, warm_up};
+use crate::support::{Seen, V4, V6, everything, in_own_netns, own_tid, pattern, shared, warm_up};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::os::fd::OwnedFd;
@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 use wirelap_capture::Capture;
-use wirelap_events::{Body, PacketHook, PacketId, ReadKind, ReadyKind, SendKind, Transport};
+use wirelap_events::{Body, NetNs, PacketHook, PacketId, ReadKind, ReadyKind, SendKind, Transport};
 
 const MESSAGES: usize = 23;
 
@@ -147,6 +147,25 @@ fn flood(to: SocketAddr, senders: u8, each: u32, read: &Arc<AtomicUsize>) {
     }
 }
 
+/// A socket to be flooded, watched from before it is there.
+struct Target {
+    capture: Capture,
+    seen: Seen,
+    reader: UdpSocket,
+    to: SocketAddr,
+    /// How many datagrams were read.
+    read: Arc<AtomicUsize>,
+}
+
+impl Target {
+    fn new(netns: NetNs) -> Target {
+        let capture = Capture::attach(&everything()).unwrap();
+        let reader = UdpSocket::bind((V4, 0)).unwrap();
+        let to = reader.local_addr().unwrap();
+        Target { capture, seen: Seen::new(netns), reader, to, read: Arc::default() }
+    }
+}
+
 /// How many of an application's datagrams the reads name. Panics if one is named that is another.
 fn named(seen: &Seen, reads: impl IntoIterator<Item = Option<usize>>, took: &[Vec<u8>]) -> usize {
     let left: Vec<_> = seen.packets(PacketHook::Xmit).map(|(_, payload)| payload).collect();
@@ -166,11 +185,7 @@ fn datagrams_that_several_cpus_receive_are_what_was_read() {
     const SENDERS: u8 = 3;
     const EACH: u32 = 6_000;
     in_own_netns(|netns| {
-        let mut capture = Capture::attach(&everything()).unwrap();
-        let mut seen = Seen::new(netns);
-        let reader = UdpSocket::bind((V4, 0)).unwrap();
-        let to = reader.local_addr().unwrap();
-        let read = Arc::new(AtomicUsize::new(0));
+        let Target { mut capture, mut seen, reader, to, read } = Target::new(netns);
         flood(to, SENDERS, EACH, &read);
         let mut took = Vec::new();
         let mut buffer = [0; 64];
@@ -202,11 +217,7 @@ fn of_a_socket_that_two_threads_read_no_datagram_is_another() {
     const SENDERS: u8 = 2;
     const EACH: u32 = 3_000;
     in_own_netns(|netns| {
-        let mut capture = Capture::attach(&everything()).unwrap();
-        let mut seen = Seen::new(netns);
-        let reader = UdpSocket::bind((V4, 0)).unwrap();
-        let to = reader.local_addr().unwrap();
-        let read = Arc::new(AtomicUsize::new(0));
+        let Target { mut capture, mut seen, reader, to, read } = Target::new(netns);
         let turn = Arc::new(AtomicUsize::new(0));
         let sender = UdpSocket::bind((V4, 0)).unwrap();
         reader.set_read_timeout(Some(Duration::from_millis(500))).unwrap();
@@ -295,15 +306,6 @@ fn a_datagram_with_a_wrong_checksum_is_not_what_was_read() {
         let named = named(&seen, reads.into_iter().map(|(_, packet)| packet), &took);
         assert!(named >= took.len() / 4, "{named} of {}", took.len());
     });
-}
-
-/// A UDP socket at a port that others may share.
-fn shared(port: u16) -> UdpSocket {
-    use rustix::net::{AddressFamily, SocketType, bind, socket, sockopt};
-    let fd: OwnedFd = socket(AddressFamily::INET, SocketType::DGRAM, None).unwrap();
-    sockopt::set_socket_reuseport(&fd, true).unwrap();
-    bind(&fd, &std::net::SocketAddr::from((V4, port))).unwrap();
-    UdpSocket::from(fd)
 }
 
 #[test]

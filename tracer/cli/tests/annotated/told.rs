@@ -4,26 +4,14 @@ use crate::root;
 use crate::truth::{Fields, Key, truth};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use std::process::Command;
 use wirelap_events::{FlowId, Nanos};
+use wirelap_test_support::tshark::{command, quiet_output};
 
 pub fn tshark(file: &Path, words: &[&str]) -> String {
     let script = root().join("dissectors/wirelap.lua").canonicalize().unwrap();
-    let output = Command::new("tshark")
-        .args(["-X", &format!("lua_script:{}", script.display()), "-r"])
-        .arg(file)
-        .args(words)
-        // Not the user's preferences, nor dissectors that are installed.
-        .env("HOME", env!("CARGO_TARGET_TMPDIR"))
-        .env_remove("XDG_CONFIG_HOME")
-        .output()
-        .expect("tshark");
-    // Errors in Lua show up there.
-    let complaints = String::from_utf8_lossy(&output.stderr);
-    let complaints: Vec<_> =
-        complaints.lines().filter(|line| !line.starts_with("Running as user")).collect();
-    assert!(output.status.success() && complaints.is_empty(), "{complaints:#?}");
-    String::from_utf8(output.stdout).unwrap()
+    let mut tshark = command();
+    tshark.args(["-X", &format!("lua_script:{}", script.display()), "-r"]).arg(file).args(words);
+    quiet_output(&mut tshark)
 }
 
 /// A packet that tells of a message.

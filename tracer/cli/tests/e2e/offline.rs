@@ -1,17 +1,17 @@
 //! Recordings and captures: what was seen live is found again in the file, and Wireshark agrees.
 
 use crate::LONG;
-use crate::bench::{Bench, lock};
+use crate::bench::{Bench, Running, lock};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use wirelap_test_support::tshark;
 
 /// tshark's answer, a line each.
 fn tshark(file: &Path, words: &[&str]) -> Vec<String> {
-    let output = Command::new("tshark").arg("-r").arg(file).args(words).output().expect("tshark");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect()
+    let output = tshark::output(tshark::command().arg("-r").arg(file).args(words));
+    output.lines().map(str::to_owned).collect()
 }
 
 /// Wireshark finds nothing to complain about: neither errors nor warnings, nothing malformed.
@@ -175,15 +175,21 @@ fn delivered(file: &Path) -> u64 {
     lines.iter().map(count).sum()
 }
 
+/// 4 MB a second through a broker at this port, for longer than a test takes.
+fn traffic(bench: &Bench, port: u16) -> Running {
+    let words =
+        format!("live --plain --on mqtt --rate 4000 --payload 1K --duration 20s --port {port}");
+    let traffic = bench.wirelap(&words).start();
+    Bench::until_messages_flow(&traffic, LONG);
+    traffic
+}
+
 #[test]
 fn a_ring_of_files_keeps_the_newest_and_each_can_be_read() {
     let _alone = lock();
     let bench = Bench::new();
     let port = crate::free_port();
-    let beside =
-        format!("live --plain --on mqtt --rate 4000 --payload 1K --duration 20s --port {port}");
-    let traffic = bench.wirelap(&beside).start();
-    Bench::until_messages_flow(&traffic, LONG);
+    let traffic = traffic(&bench, port);
     let ring = bench.file("ring.pcapng");
     let words = format!(
         "record -o {} --payload --duration 6s --ports {port} --rotate-size 2M --files 3",
@@ -225,10 +231,7 @@ fn a_full_disk_ends_the_recording_and_leaves_what_was_written() {
     let _alone = lock();
     let bench = Bench::new();
     let port = crate::free_port();
-    let beside =
-        format!("live --plain --on mqtt --rate 4000 --payload 1K --duration 20s --port {port}");
-    let traffic = bench.wirelap(&beside).start();
-    Bench::until_messages_flow(&traffic, LONG);
+    let traffic = traffic(&bench, port);
     let folder = bench.file("small");
     fs::create_dir(&folder).unwrap();
     let words =

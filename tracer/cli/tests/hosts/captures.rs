@@ -1,16 +1,8 @@
 //! What the two hosts captured.
 
-use std::fs;
-use std::io::Read;
-use std::path::Path;
-
-/// A packet of a capture.
-#[derive(Clone)]
-pub struct Packet {
-    pub at: i64,
-    pub original: u32,
-    pub bytes: Vec<u8>,
-}
+use wirelap_test_support::committed::{of_protocols, repository};
+pub use wirelap_test_support::pcap::Record as Packet;
+use wirelap_test_support::pcap::{read, records};
 
 /// Of Ethernet.
 pub const SOURCE: std::ops::Range<usize> = 26..30;
@@ -20,27 +12,7 @@ pub const CLIENT: [u8; 4] = [10, 77, 0, 1];
 pub const SERVER: [u8; 4] = [10, 77, 0, 2];
 
 fn capture(name: &str) -> Vec<Packet> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hosts").join(name);
-    let mut bytes = Vec::new();
-    flate2::read::GzDecoder::new(&fs::read(path).unwrap()[..]).read_to_end(&mut bytes).unwrap();
-    packets(&bytes, 1)
-}
-
-/// The packets of a file whose times have parts of so many nanoseconds.
-fn packets(bytes: &[u8], unit: i64) -> Vec<Packet> {
-    let mut rest = &bytes[24..];
-    let mut packets = Vec::new();
-    while !rest.is_empty() {
-        let word = |at: usize| u32::from_le_bytes(rest[at..at + 4].try_into().unwrap());
-        let len = word(8) as usize;
-        packets.push(Packet {
-            at: i64::from(word(0)) * 1_000_000_000 + i64::from(word(4)) * unit,
-            original: word(12),
-            bytes: rest[16..16 + len].to_vec(),
-        });
-        rest = &rest[16 + len..];
-    }
-    packets
+    records(&read(&repository("tracer/cli/tests/hosts").join(name)))
 }
 
 pub fn client() -> Vec<Packet> {
@@ -93,10 +65,9 @@ pub fn shifted(mut packets: Vec<Packet>, offset: i64, ppm: i64) -> Vec<Packet> {
 /// on the loopback device.
 pub fn datagrams() -> [Vec<Packet>; 2] {
     const PORT: [u8; 2] = 7447_u16.to_be_bytes();
-    let path = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let path = path.join("../protocols/tests/dissectors/captures/zenoh-udp.pcap");
+    let captured = read(&of_protocols("dissectors/captures/zenoh-udp.pcap"));
     let mut ends = [Vec::new(), Vec::new()];
-    for (index, mut packet) in (0..).zip(packets(&fs::read(path).unwrap(), 1_000)) {
+    for (index, mut packet) in (0..).zip(records(&captured)) {
         let is_answer = packet.bytes[34..36] == PORT;
         if !is_answer && packet.bytes[36..38] != PORT {
             continue;

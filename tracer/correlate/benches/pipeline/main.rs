@@ -9,43 +9,34 @@ use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_mai
 use std::hint::black_box;
 use wirelap_correlate::{Config, Correlator};
 use wirelap_events::{Delivery, Nanos};
-
-#[allow(dead_code)] // The tests use all of it.
-#[path = "../../tests/all/mqtt.rs"]
-mod mqtt;
-#[allow(dead_code)] // The tests use all of it.
-#[path = "../../tests/all/world.rs"]
-mod world;
-
-use world::{WorkloadCounts, World, process};
+use wirelap_test_support::compose::mqtt;
+use wirelap_test_support::compose::{payload, stamp};
+use wirelap_test_support::event::OwnedEvent;
+use wirelap_test_support::world::{World, process};
 
 const MESSAGES: u32 = 40_000;
 
 /// Messages at 20,000 a second, 12 events each.
 ///
 /// The first half brings the tables to the size that they keep; the second half is measured.
-fn traffic(payload: usize, per_send: u32) -> Vec<WorkloadCounts> {
+fn traffic(payload_len: usize, per_send: u32) -> Vec<OwnedEvent> {
     let mut world = World::new();
     let broker = process(10, "broker");
     let to = "127.0.0.1:1883";
-    let mut publisher = world.connect(process(20, "pub"), "127.0.0.1:41000", broker, to);
-    let mut subscriber = world.connect(process(30, "sub"), "127.0.0.1:42000", broker, to);
-    for connection in [&mut publisher, &mut subscriber] {
-        world.message(&mut connection.up, mqtt::CONNECT);
-        world.message(&mut connection.down, mqtt::CONNACK);
-    }
+    let mut publisher = world.connect_mqtt(process(20, "pub"), "127.0.0.1:41000", broker, to);
+    let mut subscriber = world.connect_mqtt(process(30, "sub"), "127.0.0.1:42000", broker, to);
     for n in 0..MESSAGES / per_send {
         let bytes: Vec<u8> = (0..per_send)
             .flat_map(|m| {
-                let stamp = mqtt::stamp(n * per_send + m);
-                mqtt::publish("wirelap/data", &mqtt::payload(stamp, payload))
+                let stamp = stamp(n * per_send + m);
+                mqtt::publish("wirelap/data", &payload(stamp, payload_len))
             })
             .collect();
         world.message(&mut publisher.up, &bytes);
         world.message(&mut subscriber.down, &bytes);
         world.now += 36_000;
     }
-    world.told
+    world.events
 }
 
 /// So short that messages are forgotten as fast as they come, as they are in a long run.
@@ -53,7 +44,7 @@ fn steady() -> Config {
     Config { patience: Nanos::from_millis(200), ..Config::default() }
 }
 
-fn play(correlator: &mut Correlator, told: &[WorkloadCounts]) -> u64 {
+fn play(correlator: &mut Correlator, told: &[OwnedEvent]) -> u64 {
     let mut deliveries = 0u64;
     let mut ticked = Nanos(0);
     for told in told {
@@ -68,7 +59,7 @@ fn play(correlator: &mut Correlator, told: &[WorkloadCounts]) -> u64 {
 }
 
 /// Plays the first half.
-fn warm(told: &[WorkloadCounts]) -> Correlator {
+fn warm(told: &[OwnedEvent]) -> Correlator {
     let mut correlator = Correlator::new(steady());
     play(&mut correlator, told);
     correlator
@@ -98,8 +89,8 @@ fn benches(criterion: &mut Criterion<CpuTime>) {
 
 /// A busy flow beside idle connections, and what comes to these while it is measured.
 struct Crowd {
-    before: Vec<WorkloadCounts>,
-    during: Vec<WorkloadCounts>,
+    before: Vec<OwnedEvent>,
+    during: Vec<OwnedEvent>,
 }
 
 const SECOND: u64 = 1_000_000_000;
@@ -120,17 +111,10 @@ fn crowd(idle: u64) -> Crowd {
     let join = |world: &mut World, n: u64| {
         let from = format!("127.0.{}.{}:40000", n / 250, n % 250 + 1);
         let client = process(1000 + u32::try_from(n).unwrap_or_default(), "idle");
-        let mut connection = world.connect(client, &from, broker, to);
-        world.message(&mut connection.up, mqtt::CONNECT);
-        world.message(&mut connection.down, mqtt::CONNACK);
-        connection
+        world.connect_mqtt(client, &from, broker, to)
     };
-    let mut publisher = world.connect(process(20, "pub"), "127.0.0.1:41000", broker, to);
-    let mut subscriber = world.connect(process(30, "sub"), "127.0.0.1:42000", broker, to);
-    for connection in [&mut publisher, &mut subscriber] {
-        world.message(&mut connection.up, mqtt::CONNECT);
-        world.message(&mut connection.down, mqtt::CONNACK);
-    }
+    let mut publisher = world.connect_mqtt(process(20, "pub"), "127.0.0.1:41000", broker, to);
+    let mut subscriber = world.connect_mqtt(process(30, "sub"), "127.0.0.1:42000", broker, to);
     let start = world.now;
     let mut all = Vec::new();
     for n in 0..idle {
@@ -141,9 +125,9 @@ fn crowd(idle: u64) -> Crowd {
     let (mut due, mut opened) = (world.now, world.now);
     for n in 0..2 * BUSY {
         if n == BUSY {
-            split = world.told.len();
+            split = world.events.len();
         }
-        let bytes = mqtt::publish("wirelap/data", &mqtt::payload(mqtt::stamp(n), 64));
+        let bytes = mqtt::publish("wirelap/data", &payload(stamp(n), 64));
         world.message(&mut publisher.up, &bytes);
         world.message(&mut subscriber.down, &bytes);
         world.now += 36_000;
@@ -158,8 +142,8 @@ fn crowd(idle: u64) -> Crowd {
             world.message(&mut all[index].down, b"\xd0\x00");
         }
     }
-    let during = world.told.split_off(split);
-    Crowd { before: world.told, during }
+    let during = world.events.split_off(split);
+    Crowd { before: world.events, during }
 }
 
 /// The cost of a message on the busy flow, snapshots included.

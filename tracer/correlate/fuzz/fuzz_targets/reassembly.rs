@@ -4,7 +4,4 @@
 
 use libfuzzer_sys::fuzz_target;
 
-#[path = "../script.rs"]
-mod script;
-
-fuzz_target!(|data: &[u8]| script::run(data));
+fuzz_target!(|data: &[u8]| wirelap_test_pipeline::reassembly::run(data));

@@ -1,9 +1,11 @@
 //! Publisher → broker → subscriber.
 
-use crate::mqtt::{CONNACK, CONNECT, payload, publish, publish_with, stamp};
-use crate::world::{Connection, STEP, World, process, seen};
+use crate::played::{Played, seen};
 use wirelap_correlate::{Config, Label};
 use wirelap_events::{Nanos, Permit, Pid, Segment, Stage, Stamp};
+use wirelap_test_support::compose::mqtt::{CONNACK, CONNECT, publish, publish_with};
+use wirelap_test_support::compose::{payload, stamp};
+use wirelap_test_support::world::{Connection, STEP, World, process};
 
 pub const BROKER: &str = "127.0.0.1:1883";
 
@@ -12,10 +14,7 @@ pub fn house(world: &mut World, subscribers: u32) -> (Connection, Vec<Connection
     let broker = process(10, "mosquitto");
     let join = |world: &mut World, pid: u32, name| {
         let from = format!("127.0.0.1:{}", 40_000 + pid);
-        let mut connection = world.connect(process(pid, name), &from, broker, BROKER);
-        world.message(&mut connection.up, CONNECT);
-        world.message(&mut connection.down, CONNACK);
-        connection
+        world.connect_mqtt(process(pid, name), &from, broker, BROKER)
     };
     let publisher = join(world, 20, "pub");
     let subscribers = (0..subscribers).map(|n| join(world, 30 + n, "sub")).collect();
@@ -37,7 +36,7 @@ fn two_legs_with_every_stage() {
     let bytes = publish("t", &payload(stamp(0), 64));
     let (sent, read) = world.message(&mut publisher.up, &bytes);
     let (forwarded, arrived) = world.message(&mut subscribers[0].down, &bytes);
-    let played = world.play();
+    let played = Played::of(&world);
     let [delivery] = played.deliveries.as_slice() else { panic!("{:?}", played.counts()) };
     let (s, h) = (sent.0, STEP / 2);
     let stages = |s: u64| {
@@ -77,7 +76,7 @@ fn a_broker_may_pass_on_qos_2_once_it_has_read_the_pubrel() {
     let bytes = publish_with(0x32, "t", &payload(stamp(1), 64));
     world.message(&mut publisher.up, &bytes);
     world.message(&mut subscribers[0].down, &bytes);
-    let played = world.play();
+    let played = Played::of(&world);
     let permits: Vec<_> =
         played.deliveries.iter().map(|all| all.legs[1].circumstances.permit).collect();
     let waited = permits[0].map_or(Nanos(0), |permit| permit.waited);
@@ -99,7 +98,7 @@ fn an_acknowledgement_makes_room_for_the_next_message() {
         let passed_on = publish_with(0x32, "t", &payload(stamp(n), 64));
         world.message(&mut subscribers[0].down, &passed_on);
     }
-    let played = world.play();
+    let played = Played::of(&world);
     let rooms: Vec<Option<Nanos>> = played
         .deliveries
         .iter()
@@ -120,7 +119,7 @@ fn the_row_names_the_broker_and_its_processes() {
         world.message(&mut publisher.up, &bytes);
         world.message(&mut subscribers[0].down, &bytes);
     }
-    let played = world.play();
+    let played = Played::of(&world);
     let group = played.group();
     assert_eq!((group.middleware.as_str(), group.broker.as_deref()), ("mqtt", Some("mosquitto")));
     assert_eq!(group.endpoint, Some(BROKER.parse().unwrap()));
@@ -150,7 +149,7 @@ fn foreign_messages_are_matched_by_content_in_order() {
             expected.push(read.since(sent));
         }
     }
-    let played = world.play();
+    let played = Played::of(&world);
     let found: Vec<_> = played.deliveries.iter().map(wirelap_events::Delivery::one_way).collect();
     assert_eq!(found, expected);
     assert_eq!(played.counts(), [60, 60, 60, 0]);
@@ -167,7 +166,7 @@ fn a_late_subscriber_gets_the_message_of_now_not_an_old_one() {
     }
     let (sent, _) = world.message(&mut publisher.up, &bytes);
     let (_, read) = world.message(&mut subscribers[0].down, &bytes);
-    let played = world.play();
+    let played = Played::of(&world);
     assert_eq!(played.deliveries[0].one_way(), read.since(sent));
     assert_eq!(played.counts(), [4, 1, 1, 0]);
 }
@@ -183,7 +182,7 @@ fn fan_out_to_a_hundred() {
             world.message(&mut subscriber.down, &bytes);
         }
     }
-    let played = world.play();
+    let played = Played::of(&world);
     assert_eq!(played.counts(), [5, 500, 500, 0]);
     let mut ids: Vec<_> = played.deliveries.iter().map(|d| d.message).collect();
     ids.sort_unstable();
@@ -208,7 +207,7 @@ fn fan_in_of_two_publishers_with_the_same_stamps() {
             expected.push(read.since(sent));
         }
     }
-    let played = world.play();
+    let played = Played::of(&world);
     assert_eq!(played.counts(), [20, 20, 20, 0]);
     assert!(played.deliveries.iter().map(wirelap_events::Delivery::one_way).eq(expected));
 }
@@ -224,7 +223,7 @@ fn copies_and_stored_messages_are_not_matched() {
     world.message(&mut subscribers[0].down, &retained);
     // The stamp again on the same way.
     world.message(&mut publisher.up, &bytes);
-    let played = world.play();
+    let played = Played::of(&world);
     assert_eq!(played.counts(), [1, 1, 1, 0]);
     let counts = played.group().messages;
     assert_eq!((counts.duplicates, counts.retained), (1, 1));
@@ -240,7 +239,7 @@ fn warm_up_is_only_counted() {
         world.message(&mut publisher.up, &bytes);
         world.message(&mut subscribers[0].down, &bytes);
     }
-    let played = world.play();
+    let played = Played::of(&world);
     assert_eq!(played.counts(), [1, 1, 1, 0]);
     assert_eq!(played.group().messages.warmup, 1);
     assert_eq!(played.group().one_way.count, 1);
@@ -252,7 +251,7 @@ fn a_delivery_whose_first_leg_was_not_seen_is_uncovered() {
     let mut world = World::new();
     let (_, mut subscribers) = house(&mut world, 1);
     world.message(&mut subscribers[0].down, &publish("t", &payload(stamp(0), 8)));
-    let played = world.play();
+    let played = Played::of(&world);
     assert_eq!(played.counts(), [0, 1, 0, 1]);
     assert!(played.group().rate.msg_per_s > 0.0);
 }
@@ -262,7 +261,7 @@ fn a_message_that_nobody_subscribed_to_is_sent_and_not_uncovered() {
     let mut world = World::new();
     let (mut publisher, _) = house(&mut world, 0);
     world.message(&mut publisher.up, &publish("t", &payload(stamp(0), 8)));
-    assert_eq!(world.play().counts(), [1, 0, 0, 0]);
+    assert_eq!(Played::of(&world).counts(), [1, 0, 0, 0]);
 }
 
 #[test]
@@ -272,7 +271,7 @@ fn a_delivery_waits_for_its_hold_but_not_for_patience() {
     let bytes = publish("t", &payload(stamp(0), 8));
     world.message(&mut publisher.up, &bytes);
     world.message(&mut subscribers[0].down, &bytes);
-    assert_eq!(world.play().early.groups[0].messages.matched, 1);
+    assert_eq!(Played::of(&world).early.groups[0].messages.matched, 1);
 }
 
 #[test]
@@ -290,7 +289,7 @@ fn labels_name_rows_by_process_and_port() {
     };
     for label in [label(&[10], &[]), label(&[], &[1883])] {
         let config = Config { labels: vec![label], ..Config::default() };
-        let played = crate::world::Played::new(config, &world.told);
+        let played = Played::new(config, &world.events);
         let group = played.group();
         assert_eq!(group.middleware, "ours");
         assert_eq!(group.broker.as_deref(), Some("rumqttd"));
@@ -309,7 +308,7 @@ fn a_broker_found_open_is_joined_in_mid_stream() {
         world.message(&mut publisher.up, &bytes);
         world.message(&mut subscriber.down, &bytes);
     }
-    let played = world.play();
+    let played = Played::of(&world);
     assert_eq!(played.counts(), [10, 10, 10, 0]);
     assert!(played.deliveries.iter().all(|d| d.one_way() > Some(Nanos(0))));
 }
@@ -333,7 +332,7 @@ fn a_missed_start_is_made_up_for_by_what_the_server_is_known_to_speak() {
             world.message(&mut publisher.up, &bytes);
             world.message(&mut subscriber.down, &bytes);
         }
-        world.play().deliveries.len()
+        Played::of(&world).deliveries.len()
     };
     assert_eq!(followed(true), 10);
     assert_eq!(followed(false), 0, "nobody has said that this is MQTT");
@@ -360,7 +359,7 @@ fn a_topic_that_is_named_by_a_number_is_found_by_its_content() {
         world.message(&mut publisher.up, &aliased(3, payload.as_bytes()));
         world.message(&mut subscriber.down, &fifth("sensors/t1", payload.as_bytes()));
     }
-    assert_eq!(world.play().counts(), [30, 30, 30, 0]);
+    assert_eq!(Played::of(&world).counts(), [30, 30, 30, 0]);
 }
 
 #[test]
@@ -374,7 +373,7 @@ fn a_content_that_two_topics_have_does_not_tell_which_one_a_number_means() {
         }
         world.message(&mut subscriber.down, &aliased(3, payload.as_bytes()));
     }
-    assert_eq!(world.play().counts(), [60, 30, 0, 30]);
+    assert_eq!(Played::of(&world).counts(), [60, 30, 0, 30]);
 }
 
 #[test]
@@ -395,7 +394,7 @@ fn rows_of_two_brokers_of_one_name_are_told_apart() {
             world.message(&mut down.down, &bytes);
         }
     }
-    let played = world.play();
+    let played = Played::of(&world);
     let brokers: Vec<_> =
         played.snapshot.groups.iter().filter_map(|g| g.broker.as_deref()).collect();
     assert_eq!(brokers, ["mosquitto:1883", "mosquitto:1884"]);
@@ -414,7 +413,7 @@ fn a_payload_that_may_start_a_byte_earlier_is_found_by_its_content() {
         world.message(&mut publisher.up, &bytes);
         world.message(&mut subscriber.down, &bytes);
     }
-    assert_eq!(world.play().counts(), [30, 30, 30, 0]);
+    assert_eq!(Played::of(&world).counts(), [30, 30, 30, 0]);
 }
 
 #[test]
@@ -426,5 +425,5 @@ fn a_topic_by_number_and_a_payload_that_may_start_earlier_are_joined() {
         world.message(&mut publisher.up, &aliased(3, &payload));
         world.message(&mut subscriber.down, &fifth("sensors/t1", &payload));
     }
-    assert_eq!(world.play().counts(), [30, 30, 30, 0]);
+    assert_eq!(Played::of(&world).counts(), [30, 30, 30, 0]);
 }

@@ -1,34 +1,17 @@
 //! What discovery tells on one conversation, known on another.
 
-use crate::mqtt::{payload, stamp};
-use crate::udp::{ALL, End, datagram, end, flow};
-use crate::world::{Played, World, process};
+use crate::played::Played;
+use wirelap_test_support::compose::rtps::{Message, PREFIX, PUBLICATIONS_WRITER};
+use wirelap_test_support::compose::{payload, stamp};
+use wirelap_test_support::world::udp::{ALL, End, datagram, end, flow};
+use wirelap_test_support::world::{World, process};
 
-const PUBLICATIONS: u32 = 0x0000_03c2;
 const WRITERS: [(u32, &str); 2] = [(0x0000_0b02, "Square"), (0x0000_0c02, "Circle")];
-const PREFIX: [u8; 12] = [1, 0x10, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11];
 
 /// A message of one `DATA`, little-endian.
 fn data(writer: u32, number: u32, encapsulation: u8, body: &[u8]) -> Vec<u8> {
-    let mut message = b"RTPS\x02\x05\x01\x10".to_vec();
-    message.extend(PREFIX);
-    let len = u16::try_from(24 + body.len()).unwrap();
-    message.extend([0x15, 5]);
-    message.extend(len.to_le_bytes());
-    message.extend([0, 0, 16, 0, 0, 0, 0, 0]);
-    message.extend(writer.to_be_bytes());
-    message.extend(0u32.to_le_bytes());
-    message.extend(number.to_le_bytes());
-    message.extend([0, encapsulation, 0, 0]);
-    message.extend(body);
-    message
-}
-
-fn parameter(id: u16, value: &[u8]) -> Vec<u8> {
-    let mut bytes = id.to_le_bytes().to_vec();
-    bytes.extend(u16::try_from(value.len()).unwrap().to_le_bytes());
-    bytes.extend(value);
-    bytes
+    let serialized = [&[0, encapsulation, 0, 0], body].concat();
+    Message::new(true).data(writer, number.into(), &serialized).bytes
 }
 
 /// The discovery of a writer and its topic.
@@ -39,8 +22,9 @@ fn publication(number: u32, (writer, topic): (u32, &str)) -> Vec<u8> {
     name.extend(topic.as_bytes());
     name.resize(name.len().next_multiple_of(4) + 4, 0);
     let list = [(0x5a, guid), (0x05, name), (0x01, vec![])];
-    let body: Vec<u8> = list.iter().flat_map(|(id, value)| parameter(*id, value)).collect();
-    data(PUBLICATIONS, number, 3, &body)
+    let writes = Message::new(true);
+    let body: Vec<u8> = list.iter().flat_map(|(id, value)| writes.parameter(*id, value)).collect();
+    data(PUBLICATIONS_WRITER, number, 3, &body)
 }
 
 struct Ends {
@@ -72,7 +56,7 @@ fn play(told: &[(u32, &str)]) -> Played {
         body.extend(payload(stamp(0), 64));
         ends.send(7413, &data(writer, 1, 1, &body));
     }
-    ends.world.play()
+    Played::of(&ends.world)
 }
 
 #[test]
@@ -115,8 +99,8 @@ fn what_a_participant_says_at_any_port_belongs_to_its_domain() {
     for number in 2..=5 {
         send(number + 1, to_b, a, b, &sample(number));
     }
-    send(7, to_a, b, a, &data(PUBLICATIONS, 1, 3, &[0; 16]));
-    let played = world.play();
+    send(7, to_a, b, a, &data(PUBLICATIONS_WRITER, 1, 3, &[0; 16]));
+    let played = Played::of(&world);
     let groups = &played.snapshot.groups;
     assert_eq!(groups.len(), 1);
     assert!(groups[0].notes.iter().any(|note| note.starts_with("Domain 0")));

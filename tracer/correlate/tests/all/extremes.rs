@@ -1,21 +1,19 @@
 //! Numbers at the ends of what they can be: sums stop there.
 
+use crate::played::Played;
 use crate::properties::traffic;
-use crate::world::{Played, WorkloadCounts};
 use wirelap_correlate::Config;
 use wirelap_events::{Body, Cpu, Event, Lost, Nanos, Probe, SendKind};
+use wirelap_test_support::event::OwnedEvent;
 
-fn lost(count: u64) -> WorkloadCounts {
+fn lost(count: u64) -> OwnedEvent {
     let body = Body::Lost(Lost { probe: Probe::Send, count });
-    WorkloadCounts {
-        event: Event { at: Nanos(1_000_000_000), cpu: Cpu(0), body },
-        payload: Vec::new(),
-    }
+    OwnedEvent { event: Event { at: Nanos(1_000_000_000), cpu: Cpu(0), body }, payload: Vec::new() }
 }
 
 #[test]
 fn more_lost_events_than_can_be_counted_are_as_many_as_can() {
-    let mut told = traffic(3).told;
+    let mut told = traffic(3).events;
     told.extend([lost(u64::MAX), lost(u64::MAX), lost(7)]);
     let trust = Played::new(Config::default(), &told).snapshot.trust;
     assert_eq!(trust.lost(), u64::MAX);
@@ -27,7 +25,7 @@ type Way<'a> = &'a dyn Fn(usize, u64) -> u64;
 /// Messages that take a quarter of all time each, at the end of time, or from its one end to the other.
 #[test]
 fn any_time_is_a_time() {
-    let told = traffic(30).told;
+    let told = traffic(30).events;
     let (first, last) = (told[0].event.at.0, told[told.len() - 1].event.at.0);
     let ways: [(&str, Way<'_>); 5] = [
         ("at the end", &|_, at| u64::MAX - (last - at)),
@@ -38,7 +36,7 @@ fn any_time_is_a_time() {
     ];
     for (name, way) in ways {
         println!("{name}");
-        let told: Vec<WorkloadCounts> = told
+        let told: Vec<OwnedEvent> = told
             .iter()
             .enumerate()
             .map(|(index, told)| {
@@ -54,8 +52,8 @@ fn any_time_is_a_time() {
 #[test]
 fn any_length_is_a_length() {
     for len in [0, u32::MAX] {
-        let told: Vec<WorkloadCounts> = traffic(30)
-            .told
+        let told: Vec<OwnedEvent> = traffic(30)
+            .events
             .into_iter()
             .enumerate()
             .map(|(index, mut told)| {

@@ -1,10 +1,12 @@
 //! One publisher to many, many to one, and what comes twice or was stored.
 
 use crate::brokered::{BROKER, house};
-use crate::mqtt::{CONNACK, CONNECT, payload, publish, publish_with, stamp};
-use crate::world::{Connection, Played, Process, World, process};
+use crate::played::Played;
 use wirelap_correlate::Config;
 use wirelap_events::{Delivery, Nanos, Stage};
+use wirelap_test_support::compose::mqtt::{publish, publish_with};
+use wirelap_test_support::compose::{payload, stamp};
+use wirelap_test_support::world::{Connection, Process, World, process};
 
 const SECOND: u64 = 1_000_000_000;
 
@@ -23,10 +25,7 @@ fn join(world: &mut World, client: Process, port: u32) -> Connection {
 }
 
 fn join_at(world: &mut World, client: Process, port: u32, broker: Process, at: &str) -> Connection {
-    let mut connection = world.connect(client, &format!("127.0.0.1:{port}"), broker, at);
-    world.message(&mut connection.up, CONNECT);
-    world.message(&mut connection.down, CONNACK);
-    connection
+    world.connect_mqtt(client, &format!("127.0.0.1:{port}"), broker, at)
 }
 
 /// Published, then delivered to each of `to`. Returns each delivery's latency.
@@ -62,7 +61,7 @@ fn a_shared_subscription_delivers_each_message_once() {
         let worker = n % workers.len();
         expected.extend(pass(&mut world, &mut publisher, &mut workers[worker..=worker], &bytes));
     }
-    let played = world.play();
+    let played = Played::of(&world);
     assert_eq!(played.counts(), [100, 100, 100, 0]);
     assert_eq!((ids(&played), latencies(&played)), (100, expected));
 }
@@ -79,7 +78,7 @@ fn several_groups_get_each_message_once_a_group() {
             world.message(&mut group[n % 2].down, &bytes);
         }
     }
-    let played = world.play();
+    let played = Played::of(&world);
     assert_eq!(played.counts(), [60, 180, 180, 0]);
     assert_eq!(ids(&played), 60);
 }
@@ -95,7 +94,7 @@ fn a_thousand_publishers_at_once_with_the_same_content() {
         publishers.iter_mut().map(|from| world.message(&mut from.up, &bytes).0).collect();
     let reads = sent.iter().map(|_| world.message(&mut subscribers[0].down, &bytes).1);
     let reads: Vec<_> = reads.collect();
-    let played = world.play();
+    let played = Played::of(&world);
     assert_eq!(played.counts(), [1000, 1000, 1000, 0]);
     assert_eq!(ids(&played), 1000);
     assert!(reads.iter().zip(&sent).map(|(read, &sent)| read.since(sent)).eq(latencies(&played)));
@@ -113,7 +112,7 @@ fn wildcards_deliver_what_they_match() {
             expected.extend(pass(&mut world, &mut publisher, &mut subscribers[first..], &bytes));
         }
     }
-    let played = world.play();
+    let played = Played::of(&world);
     assert_eq!(played.counts(), [60, 120, 120, 0]);
     assert_eq!((ids(&played), latencies(&played)), (60, expected));
 }
@@ -131,7 +130,7 @@ fn the_same_content_on_two_topics_is_two_messages() {
             expected.push(world.message(&mut subscribers[0].down, bytes).1.since(sent));
         }
     }
-    let played = world.play();
+    let played = Played::of(&world);
     assert_eq!(played.counts(), [40, 40, 40, 0]);
     assert_eq!(latencies(&played), expected);
 }
@@ -146,7 +145,7 @@ fn what_was_stored_is_told_as_retained() {
     world.message(&mut late.down, &publish_with(RETAIN, "t", b"on"));
     // Stored before anyone looked.
     world.message(&mut late.down, &publish_with(RETAIN, "old", b"on"));
-    let played = world.play();
+    let played = Played::of(&world);
     assert_eq!(played.counts(), [1, 1, 1, 0]);
     assert_eq!(latencies(&played), [read.since(sent)]);
     let counts = played.group().messages;
@@ -171,7 +170,7 @@ fn a_subscriber_that_comes_back_gets_duplicates() {
     for n in 3..9 {
         expected.extend(pass(&mut world, &mut publisher, &mut back, &once(n)));
     }
-    let played = world.play();
+    let played = Played::of(&world);
     assert_eq!(played.counts(), [12, 12, 12, 0]);
     assert_eq!(latencies(&played), expected);
     assert_eq!(played.group().messages.duplicates, 2);
@@ -190,7 +189,7 @@ fn a_publisher_that_comes_back_repeats_itself() {
     let (_, read) = world.message(&mut subscribers[0].down, &once);
     expected.push(read.since(sent));
     expected.extend(pass(&mut world, &mut back, &mut subscribers, &once));
-    let played = world.play();
+    let played = Played::of(&world);
     assert_eq!(played.counts(), [2, 3, 3, 0]);
     assert_eq!(latencies(&played), expected);
     assert_eq!(played.group().messages.duplicates, 1);
@@ -206,7 +205,7 @@ fn a_delivery_without_its_publish_does_not_shift_the_next_ones() {
     for _ in 0..20 {
         expected.extend(pass(&mut world, &mut publisher, &mut subscribers, &bytes));
     }
-    let played = world.play();
+    let played = Played::of(&world);
     assert_eq!(played.counts(), [20, 21, 20, 1]);
     assert_eq!(latencies(&played), expected);
 }
@@ -224,7 +223,7 @@ fn one_process_with_all_publishers_and_subscribers() {
             expected.extend(pass(&mut world, publisher, &mut subscribers, &bytes));
         }
     }
-    let played = world.play();
+    let played = Played::of(&world);
     assert_eq!(played.counts(), [50, 150, 150, 0]);
     assert!(played.deliveries.iter().all(|delivery| delivery.legs.len() == 2));
     assert_eq!(latencies(&played), expected);
@@ -244,7 +243,7 @@ fn a_bridge_between_brokers_is_a_leg() {
         world.message(&mut bridge.up, &bytes);
         expected.push(world.message(&mut subscriber.down, &bytes).1.since(sent));
     }
-    let played = world.play();
+    let played = Played::of(&world);
     assert!(played.deliveries.iter().all(|delivery| delivery.legs.len() == 3));
     assert_eq!(latencies(&played), expected);
     let sent: u64 = played.snapshot.groups.iter().map(|group| group.messages.sent).sum();
@@ -259,7 +258,7 @@ fn more_deliveries_than_there_is_room_for_are_counted() {
         let bytes = publish("t", &payload(stamp(n), 8));
         pass(&mut world, &mut publisher, &mut subscribers, &bytes);
     }
-    let played = Played::new(Config { max_messages: 50, ..Config::default() }, &world.told);
+    let played = Played::new(Config { max_messages: 50, ..Config::default() }, &world.events);
     let [sent, delivered, matched, uncovered] = played.counts();
     assert_eq!(sent, 5);
     assert_eq!(matched + uncovered, 1500);

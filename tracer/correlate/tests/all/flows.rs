@@ -1,9 +1,10 @@
 //! Connections that come and go, and packets that pass several devices.
 
-use crate::mqtt::{plain, stamp};
-use crate::world::{IP, LINK, Played, TCP, World, process};
+use crate::played::Played;
 use wirelap_correlate::Config;
 use wirelap_events::{Body, IfIndex, NetNs, PacketHook, Seq, SocketId, Stage};
+use wirelap_test_support::compose::{plain, stamp};
+use wirelap_test_support::world::{IP, LINK, TCP, World, process};
 
 const SERVER: &str = "127.0.0.1:9000";
 const CLIENT: &str = "127.0.0.1:40000";
@@ -16,7 +17,7 @@ fn sequence_numbers_wrap_within_a_connection() {
         world.message(&mut pair.up, &plain(stamp(n), 100));
     });
     assert!(pair.up.next.0 < 0x1000, "the scenario must wrap");
-    assert_eq!(world.play().counts(), [20, 20, 20, 0]);
+    assert_eq!(Played::of(&world).counts(), [20, 20, 20, 0]);
 }
 
 #[test]
@@ -30,7 +31,7 @@ fn the_same_addresses_again_are_another_connection() {
             world.message(&mut pair.up, &plain(stamp(round * 5 + n), 100));
         });
     }
-    let played = world.play();
+    let played = Played::of(&world);
     assert_eq!(played.counts(), [15, 15, 15, 0]);
     assert_eq!(played.group().overhead.retransmitted, 0);
 }
@@ -49,7 +50,7 @@ fn messages_of_the_old_connection_are_still_read_from_it() {
     let mut new = world.connect_at(a, CLIENT, b, SERVER, Seq(9000));
     world.message(&mut new.up, &plain(stamp(1), 100));
     let read = world.read(&old.up, old.up.next, len);
-    let played = world.play();
+    let played = Played::of(&world);
     assert_eq!(played.counts(), [2, 2, 2, 0]);
     assert!(played.deliveries.iter().any(|d| d.one_way() == read.since(sent)));
 }
@@ -58,12 +59,12 @@ fn messages_of_the_old_connection_are_still_read_from_it() {
 fn loopback_exists_once_in_every_namespace() {
     let mut world = World::new();
     let mut here = world.connect(process(1, "a"), CLIENT, process(2, "b"), SERVER);
-    let first = world.told.len();
+    let first = world.events.len();
     let mut there = world.connect(process(3, "c"), CLIENT, process(4, "d"), SERVER);
     (0..5).for_each(|n| {
         world.message(&mut there.up, &plain(stamp(n), 100));
     });
-    for told in &mut world.told[first..] {
+    for told in &mut world.events[first..] {
         match &mut told.event.body {
             Body::Packet(packet) => {
                 packet.netns = NetNs(2);
@@ -76,7 +77,7 @@ fn loopback_exists_once_in_every_namespace() {
     (0..5).for_each(|n| {
         world.message(&mut here.up, &plain(stamp(n), 100));
     });
-    let played = world.play();
+    let played = Played::of(&world);
     let matched: Vec<_> = played.snapshot.groups.iter().map(|g| g.messages.matched).collect();
     assert_eq!(matched, [5, 5]);
 }
@@ -108,7 +109,7 @@ fn a_packet_on_several_devices_is_one_packet() {
     world.ready(&way, way.next);
     world.read(&way, way.next, len);
     // The handshake was on another device: this one takes over with the first new bytes.
-    let played = world.play();
+    let played = Played::of(&world);
     assert_eq!(played.counts(), [1, 1, 1, 0]);
     let times = &played.deliveries[0].legs[0].times;
     assert_eq!(times.get(Stage::Xmit), Some(marks[0]), "the sender's own device");
@@ -131,7 +132,7 @@ fn a_sender_on_another_host_is_seen_from_its_reception_on() {
     let client = pair.up.from.0;
     // What the other host's probes would have told is not there; payload comes with the reception.
     let mut bytes = Vec::new();
-    let mut told = world.told.clone();
+    let mut told = world.events.clone();
     told.retain_mut(|told| match &mut told.event.body {
         Body::Packet(packet) if packet.flow == up && packet.hook == PacketHook::Xmit => {
             bytes.clone_from(&told.payload);
@@ -162,7 +163,7 @@ fn a_receiver_on_another_host_leaves_the_message_sent() {
         world.connect(process(1, "a"), "10.0.0.1:40000", process(2, "b"), "10.0.0.2:9000");
     world.message(&mut pair.up, &plain(stamp(0), 100));
     let server = pair.up.to.0;
-    let mut told = world.told.clone();
+    let mut told = world.events.clone();
     let is_there = |id: SocketId| id == server;
     told.retain(|told| match &told.event.body {
         Body::Packet(packet) => (packet.flow == pair.up.key) == (packet.hook == PacketHook::Xmit),
@@ -186,7 +187,7 @@ fn conversations_beyond_the_limit_are_given_up_and_counted() {
         world.now += 100_000_000;
     }
     let config = Config { max_flows: 8, ..Config::default() };
-    let played = Played::new(config, &world.told);
+    let played = Played::new(config, &world.events);
     assert_eq!(played.counts(), [64, 64, 64, 0]);
     assert!(played.snapshot.trust.evicted >= 56, "{:?}", played.snapshot.trust);
     let whole = 64 * (3 * u64::from(LINK + IP + TCP) + 104);
@@ -201,7 +202,7 @@ fn a_protocol_that_nobody_knows_costs_no_row() {
         world.message(&mut pair.up, &[0xEE; 500]);
         world.message(&mut pair.down, &[0xEF; 500]);
     }
-    let played = world.play();
+    let played = Played::of(&world);
     assert!(played.snapshot.groups.is_empty());
     assert!(played.snapshot.notes[0].contains("no protocol that wirelap knows"));
     assert!(played.deliveries.is_empty());

@@ -1,9 +1,12 @@
 //! Packets with the addresses of others: what a socket would not take does not count.
 
-use crate::mqtt::{CONNACK, CONNECT, payload, publish, stamp};
-use crate::world::{Connection, Played, Way, WorkloadCounts, World, process};
+use crate::played::Played;
 use wirelap_correlate::Config;
 use wirelap_events::{Body, IfIndex, NetNs, PacketHook, Seq, TcpFields, tcp_flags};
+use wirelap_test_support::compose::mqtt::{CONNACK, CONNECT, publish};
+use wirelap_test_support::compose::{payload, stamp};
+use wirelap_test_support::event::OwnedEvent;
+use wirelap_test_support::world::{Connection, Way, World, process};
 
 const ACK: u8 = tcp_flags::ACK;
 
@@ -124,7 +127,7 @@ fn counts(here: Here, is_late: bool, forger: Option<Forger>) -> [u64; 3] {
         message(&mut world, &mut up.up, &up.down, &bytes, hear);
         message(&mut world, &mut down.down, &down.up, &bytes, tell);
     }
-    let is_seen = |told: &WorkloadCounts| match &told.event.body {
+    let is_seen = |told: &OwnedEvent| match &told.event.body {
         Body::Socket(socket) => brokers && (clients || socket.comm.as_str() == "mosquitto"),
         Body::Packet(packet) => {
             // What a socket that is not here sends is not seen to leave it.
@@ -133,7 +136,7 @@ fn counts(here: Here, is_late: bool, forger: Option<Forger>) -> [u64; 3] {
         }
         _ => brokers,
     };
-    let told: Vec<WorkloadCounts> = world.told.into_iter().filter(is_seen).collect();
+    let told: Vec<OwnedEvent> = world.events.into_iter().filter(is_seen).collect();
     let packets_only = here == Here::Neither;
     let played = Played::new(Config { packets_only, ..Config::default() }, &told);
     let rows = played.snapshot.groups.iter().filter(|row| row.messages.sent > 0);
@@ -181,7 +184,7 @@ fn sockets_are_believed_wherever_they_are() {
             world.message(&mut up.up, &bytes);
             world.message(&mut down.down, &bytes);
         }
-        let counts = Played::new(Config::default(), &world.told).group().messages;
+        let counts = Played::new(Config::default(), &world.events).group().messages;
         assert!(counts.matched >= 38, "{gap}: {counts:?}");
     }
 }

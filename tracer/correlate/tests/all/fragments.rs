@@ -1,11 +1,13 @@
 //! Datagrams in IP fragments, and ICMP errors.
 
-use crate::mqtt::{payload, stamp};
-use crate::udp::{ALL, End, datagram, end, flow};
-use crate::world::{IP, LINK, UDP, WorkloadCounts, World, process};
+use crate::played::Played;
 use proptest::prelude::*;
 use wirelap_correlate::Part;
 use wirelap_events::{Body, PacketHook, PacketId, Portion, Stage};
+use wirelap_test_support::compose::{payload, stamp};
+use wirelap_test_support::event::OwnedEvent;
+use wirelap_test_support::world::udp::{ALL, End, datagram, end, flow};
+use wirelap_test_support::world::{IP, LINK, UDP, World, process};
 
 /// Payload bytes of the first fragment and of those after it (RFC 791 §3.2: multiples of 8, the UDP
 /// header among them).
@@ -13,7 +15,7 @@ const FIRST: usize = 1472;
 const LATER: usize = 1480;
 
 /// What a datagram's packet becomes where the MTU is 1500.
-fn cut(told: &WorkloadCounts) -> Vec<WorkloadCounts> {
+fn cut(told: &OwnedEvent) -> Vec<OwnedEvent> {
     let Body::Packet(whole) = told.event.body else { return vec![told.clone()] };
     let of = whole.payload_len;
     if of as usize <= FIRST {
@@ -53,7 +55,7 @@ fn traffic(count: u32, len: usize) -> World {
     world
 }
 
-fn sent_bytes(told: &[WorkloadCounts]) -> u64 {
+fn sent_bytes(told: &[OwnedEvent]) -> u64 {
     let bytes = told.iter().filter_map(|told| match &told.event.body {
         Body::Packet(packet) if packet.hook == PacketHook::Xmit => Some(packet.wire_bytes),
         _ => None,
@@ -64,17 +66,17 @@ fn sent_bytes(told: &[WorkloadCounts]) -> u64 {
 #[test]
 fn a_datagram_in_fragments_is_one_message() {
     let mut world = traffic(3, 5000);
-    world.told = world.told.iter().flat_map(cut).collect();
-    let played = world.play();
+    world.events = world.events.iter().flat_map(cut).collect();
+    let played = Played::of(&world);
     assert_eq!(played.counts(), [3, 3, 3, 0]);
     let overhead = played.group().overhead;
-    assert_eq!(overhead.total(), sent_bytes(&world.told));
+    assert_eq!(overhead.total(), sent_bytes(&world.events));
     assert_eq!((overhead.payload, overhead.opaque, overhead.packets), (15_000, 0, 12));
     assert_eq!(overhead.detail.framed.frames, 12);
     // The last byte leaves and arrives with the last fragment.
     let times = played.deliveries[0].legs[0].times;
     let last = |hook: PacketHook| {
-        let mut packets = world.told.iter().filter(|told| {
+        let mut packets = world.events.iter().filter(|told| {
             matches!(&told.event.body, Body::Packet(packet)
                 if packet.hook == hook && packet.id.0 == 100)
         });
@@ -87,8 +89,8 @@ fn a_datagram_in_fragments_is_one_message() {
 #[test]
 fn an_icmp_error_is_counted_whole_to_its_conversation() {
     let mut world = traffic(1, 100);
-    let sent = sent_bytes(&world.told);
-    let mut error = world.told.iter().find_map(|told| match told.event.body {
+    let sent = sent_bytes(&world.events);
+    let mut error = world.events.iter().find_map(|told| match told.event.body {
         Body::Packet(packet) if packet.hook == PacketHook::Xmit => Some(packet),
         _ => None,
     });
@@ -102,7 +104,7 @@ fn an_icmp_error_is_counted_whole_to_its_conversation() {
             world.tell(Body::Packet(*packet), &[]);
         }
     }
-    let overhead = world.play().group().overhead;
+    let overhead = Played::of(&world).group().overhead;
     let cost = 128 + u64::from(LINK + IP + UDP);
     assert_eq!(overhead.total(), sent + cost);
     assert_eq!(overhead.detail.parts()[Part::Connection], cost);
@@ -121,16 +123,16 @@ proptest! {
     ) {
         let mut world = traffic(10, len.max(16));
         // The sockets, and a first datagram that tells what is spoken.
-        let (start, rest) = world.told.split_at(8);
-        let leaves = |told: &WorkloadCounts| matches!(&told.event.body,
+        let (start, rest) = world.events.split_at(8);
+        let leaves = |told: &OwnedEvent| matches!(&told.event.body,
             Body::Packet(packet) if packet.hook == PacketHook::Xmit);
-        let mut told: Vec<WorkloadCounts> = rest.iter().flat_map(cut).enumerate()
+        let mut told: Vec<OwnedEvent> = rest.iter().flat_map(cut).enumerate()
             .filter(|(n, told)| leaves(told) || !lost[n % lost.len()])
             .map(|(_, mut told)| { told.payload.truncate(snap); told })
             .collect();
         let sent: Vec<usize> = (0..told.len()).filter(|&n| leaves(&told[n])).collect();
         // Nothing is received before it was sent: only the fragments of one datagram overtake each other.
-        let id = |told: &WorkloadCounts| match &told.event.body {
+        let id = |told: &OwnedEvent| match &told.event.body {
             Body::Packet(packet) => packet.id,
             _ => PacketId(0),
         };
@@ -141,11 +143,11 @@ proptest! {
                 told.swap(a, b);
             }
         }
-        let first: Vec<WorkloadCounts> = start.iter().flat_map(cut).collect();
-        world.told = first.into_iter().chain(told).collect();
-        let played = world.play();
+        let first: Vec<OwnedEvent> = start.iter().flat_map(cut).collect();
+        world.events = first.into_iter().chain(told).collect();
+        let played = Played::of(&world);
         let overhead = played.group().overhead;
-        prop_assert_eq!(overhead.total(), sent_bytes(&world.told));
+        prop_assert_eq!(overhead.total(), sent_bytes(&world.events));
         prop_assert!(overhead.payload <= 10 * len.max(16) as u64);
     }
 }

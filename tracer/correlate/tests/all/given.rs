@@ -1,9 +1,10 @@
 //! Messages that say when their sender's library was given them.
 
-use crate::udp::{ALL, End, datagram, end, flow};
-use crate::world::{Played, World, process};
+use crate::played::Played;
 use wirelap_correlate::Config;
 use wirelap_events::{Body, Delivery, Nanos, OffCpuReason, Segment, Stage, Wake};
+use wirelap_test_support::world::udp::{ALL, End, datagram, end, flow};
+use wirelap_test_support::world::{World, process};
 
 const PREFIX: [u8; 12] = [1, 0x10, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11];
 
@@ -78,7 +79,7 @@ impl Publisher {
     }
 
     fn play(&self, wall: Option<i64>) -> Played {
-        Played::new(Config { wall, ..Config::default() }, &self.world.told)
+        Played::new(Config { wall, ..Config::default() }, &self.world.events)
     }
 }
 

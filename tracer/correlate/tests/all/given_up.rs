@@ -1,10 +1,12 @@
 //! What is told of messages that were not seen to be delivered.
 
 use crate::brokered::house;
-use crate::mqtt::{payload, plain, publish, stamp};
-use crate::world::{WorkloadCounts, World, process};
 use wirelap_correlate::{Config, Correlator, DeliverySink};
 use wirelap_events::{Body, Delivery, Nanos, Stage};
+use wirelap_test_support::compose::mqtt::publish;
+use wirelap_test_support::compose::{payload, plain, stamp};
+use wirelap_test_support::event::OwnedEvent;
+use wirelap_test_support::world::{World, process};
 
 #[derive(Default)]
 struct Heard {
@@ -33,11 +35,7 @@ impl DeliverySink for Heard {
 }
 
 /// What is told of these events, and of time that passes after them.
-fn hear<'a>(
-    told: impl Iterator<Item = &'a WorkloadCounts>,
-    packets_only: bool,
-    rest: Nanos,
-) -> Heard {
+fn hear<'a>(told: impl Iterator<Item = &'a OwnedEvent>, packets_only: bool, rest: Nanos) -> Heard {
     let mut correlator = Correlator::new(Config { packets_only, ..Config::default() });
     let mut heard = Heard { takes: true, ..Heard::default() };
     let mut now = Nanos(0);
@@ -65,7 +63,7 @@ fn what_nobody_subscribed_to_was_last_read_by_the_broker() {
     let (mut publisher, _) = house(&mut world, 0);
     world.message(&mut publisher.up, &publish("t", &payload(stamp(0), 8)));
     for (rest, expected) in [(LONG, false), (SHORT, true)] {
-        let heard = hear(world.told.iter(), false, rest);
+        let heard = hear(world.events.iter(), false, rest);
         let [(so_far, at_end)] = &heard.undelivered[..] else { panic!("{:?}", heard.undelivered) };
         assert_eq!((last(so_far), *at_end), ((1, Stage::Read), expected));
         assert_eq!((so_far.payload_len, so_far.stamp.unwrap().seq), (8, 0));
@@ -83,7 +81,7 @@ fn a_copy_that_nobody_reads_is_told_beside_one_that_was_read() {
     world.message(&mut subscribers[0].down, &bytes);
     world.message(&mut subscribers[1].down, &bytes);
     let mut reads = 0;
-    let kept = world.told.iter().filter(|told| {
+    let kept = world.events.iter().filter(|told| {
         let of_second = subscribers[1].down.to.0;
         let is_read =
             |body: &Body<'_>| matches!(body, Body::Read(read) if read.socket == of_second);
@@ -105,7 +103,7 @@ fn what_came_from_nowhere_was_delivered_without_an_end() {
     let mut world = World::new();
     let (_, mut subscribers) = house(&mut world, 1);
     world.message(&mut subscribers[0].down, &publish("t", &payload(stamp(0), 8)));
-    let heard = hear(world.told.iter(), false, LONG);
+    let heard = hear(world.events.iter(), false, LONG);
     assert!(heard.undelivered.is_empty() && heard.delivered.is_empty());
     assert_eq!(heard.aside.iter().map(last).collect::<Vec<_>>(), [(1, Stage::Read)]);
 }
@@ -119,7 +117,7 @@ fn of_packets_alone_only_a_server_keeps_a_message() {
     let mut peers =
         world.connect(process(1, "a"), "127.0.0.1:41000", process(2, "b"), "127.0.0.1:9000");
     world.message(&mut peers.up, &plain(stamp(0), 100));
-    let packets = world.told.iter().filter(|told| matches!(told.event.body, Body::Packet(_)));
+    let packets = world.events.iter().filter(|told| matches!(told.event.body, Body::Packet(_)));
     let heard = hear(packets, true, LONG);
     assert_eq!((heard.delivered.len(), heard.aside.len(), heard.undelivered.len()), (1, 0, 1));
 }
@@ -132,7 +130,7 @@ fn whoever_does_not_ask_is_told_nothing() {
     world.message(&mut subscribers[0].down, &publish("u", &payload(stamp(7), 9)));
     let mut correlator = Correlator::new(Config::default());
     let mut heard = Heard::default();
-    for told in &world.told {
+    for told in &world.events {
         correlator.take(&told.event(), &mut heard);
     }
     correlator.finish(&mut heard);

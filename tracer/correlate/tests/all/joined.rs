@@ -1,13 +1,11 @@
 //! Every protocol, seen from its start or joined, in messages of 1 B to 4 MB: what was sent is counted, on any port.
 
-#[path = "../../../protocols/tests/opcua/compose.rs"]
-#[allow(dead_code)]
-mod opcua;
-
-use super::kafka::compose as kafka;
-use super::world::{Connection, Played, World, process};
+use crate::played::Played;
 use wirelap_correlate::Config;
 use wirelap_events::{Body, Seq};
+use wirelap_test_support::compose::{kafka, mqtt, nats, opcua, zenoh, zmtp};
+use wirelap_test_support::random::Random;
+use wirelap_test_support::world::{Connection, World, process};
 
 /// A message of this number, in its protocol's bytes.
 type Numbered<'a> = &'a dyn Fn(u32) -> Vec<u8>;
@@ -39,66 +37,7 @@ struct Case {
 
 /// Bytes that look like nothing, different for each message.
 fn payload(n: u32, len: usize) -> Vec<u8> {
-    let mut state = u64::from(n).wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
-    let mut next = || {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        state.to_le_bytes()[4]
-    };
-    (0..len).map(|_| next()).collect()
-}
-
-fn varint(mut n: usize) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    while n > 0x7F {
-        bytes.push(u8::try_from(n & 0x7F).unwrap() | 0x80);
-        n >>= 7;
-    }
-    bytes.push(u8::try_from(n).unwrap());
-    bytes
-}
-
-fn publish(version: u8, n: u32, len: usize) -> Vec<u8> {
-    let mut body = b"\0\x0asensors/t1".to_vec();
-    body.extend((version == 5).then_some(0));
-    body.extend(payload(n, len));
-    [vec![0x30], varint(body.len()), body].concat()
-}
-
-fn nats(n: u32, len: usize) -> Vec<u8> {
-    [format!("PUB sensors.t1 {len}\r\n").as_bytes(), &payload(n, len), b"\r\n"].concat()
-}
-
-fn zmtp(n: u32, len: usize) -> Vec<u8> {
-    let head = match u8::try_from(len) {
-        Ok(len) => vec![0, len],
-        Err(_) => [&[2][..], &(len as u64).to_be_bytes()].concat(),
-    };
-    [head, payload(n, len)].concat()
-}
-
-fn zenoh(n: u32, len: usize) -> Vec<u8> {
-    const PIECE: usize = 60_000;
-    let message = [b"\x5d\x01\x01".to_vec(), varint(len), payload(n, len)].concat();
-    let batch =
-        |body: Vec<u8>| [&u16::try_from(body.len()).unwrap().to_le_bytes()[..], &body].concat();
-    let first = n as usize;
-    if message.len() <= PIECE {
-        return batch([vec![0x25], varint(first), message].concat());
-    }
-    let last = message.len().div_ceil(PIECE) - 1;
-    let first = n as usize * (last + 1);
-    let pieces = message.chunks(PIECE).enumerate().map(|(index, piece)| {
-        // The first one is marked as such by an extension.
-        let (header, mark) = match index {
-            0 => (0xE6, &[2][..]),
-            _ if index == last => (0x26, &[][..]),
-            _ => (0x66, &[][..]),
-        };
-        batch([vec![header], varint(first + index), mark.to_vec(), piece.to_vec()].concat())
-    });
-    pieces.collect::<Vec<_>>().concat()
+    Random::new(n.into()).bytes(len)
 }
 
 fn write(n: u32, len: usize) -> Vec<u8> {
@@ -114,21 +53,21 @@ const CASES: [Case; 7] = [
         name: "mqtt",
         port: 1883,
         opening: b"\x10\x10\0\x04MQTT\x04\x02\0\x3c\0\x04abcd",
-        encode: |n, len| publish(4, n, len),
+        encode: |n, len| mqtt::publish("sensors/t1", &payload(n, len)),
         largest: 4 << 20,
     },
     Case {
         name: "mqtt",
         port: 1883,
         opening: b"\x10\x11\0\x04MQTT\x05\x02\0\x3c\0\0\x04abcd",
-        encode: |n, len| publish(5, n, len),
+        encode: |n, len| mqtt::publish_v5("sensors/t1", &payload(n, len)),
         largest: 4 << 20,
     },
     Case {
         name: "nats",
         port: 4222,
         opening: b"CONNECT {\"verbose\":false}\r\n",
-        encode: nats,
+        encode: |n, len| nats::message("PUB sensors.t1", &payload(n, len)),
         largest: 4 << 20,
     },
     Case {
@@ -143,7 +82,7 @@ const CASES: [Case; 7] = [
         port: 0,
         opening: b"\xff\0\0\0\0\0\0\0\x01\x7f\x03\0NULL\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\
             \x04\x19\x05READY\x0bSocket-Type\0\0\0\x04PUSH",
-        encode: zmtp,
+        encode: |n, len| zmtp::part(false, &payload(n, len)),
         largest: 4 << 20,
     },
     Case {
@@ -153,7 +92,7 @@ const CASES: [Case; 7] = [
         encode: write,
         largest: 4 << 20,
     },
-    Case { name: "zenoh", port: 7447, opening: b"", encode: zenoh, largest: 4 << 20 },
+    Case { name: "zenoh", port: 7447, opening: b"", encode: |n, len| zenoh::put(n, &payload(n, len)), largest: 4 << 20 },
 ];
 
 const SIZES: [usize; 7] = [1, 100, 4 << 10, 8 << 10, 64 << 10, 1 << 20, 4 << 20];
@@ -191,7 +130,7 @@ fn run(case: &Case, size: usize, start: Start, port: u16, packet: usize) -> (u64
         // What the socket said when it was found open lay before this message.
         let message = (case.encode)(99, size);
         let (_, tail) = message.split_at(message.len() / 3);
-        world.told.clear();
+        world.events.clear();
         pair.up.next = Seq(pair.up.next.0.wrapping_add(77));
         send(&mut world, &mut pair, tail, packet);
     }
@@ -206,10 +145,10 @@ fn run(case: &Case, size: usize, start: Start, port: u16, packet: usize) -> (u64
         send(&mut world, &mut pair, &(case.encode)(n, size), packet);
     }
     if start == Start::Packets {
-        world.told.retain(|told| matches!(told.event.body, Body::Packet(_)));
+        world.events.retain(|told| matches!(told.event.body, Body::Packet(_)));
     }
     let config = Config { packets_only: start == Start::Packets, ..Config::default() };
-    let played = Played::new(config, &world.told);
+    let played = Played::new(config, &world.events);
     let groups: Vec<_> =
         played.snapshot.groups.iter().filter(|g| g.middleware == case.name).collect();
     for other in played.snapshot.groups.iter().filter(|group| group.middleware != case.name) {
@@ -295,7 +234,7 @@ fn what_is_not_decoded_is_no_row_and_has_a_name() {
                 for n in 0..40 {
                     send(&mut world, &mut pair, &encode(n), 65_483);
                 }
-                let played = Played::new(Config::default(), &world.told);
+                let played = Played::new(Config::default(), &world.events);
                 let groups = &played.snapshot.groups;
                 assert!(groups.is_empty(), "{name} on {port}: {:?}", groups[0].middleware);
                 let [row] = &played.snapshot.unknown.rows[..] else {
@@ -328,7 +267,7 @@ fn random_bytes_are_nothing() {
         let (client, server) = (process(10, "client"), process(20, "server"));
         let mut pair = world.existing(client, "127.0.0.1:40000", server, "127.0.0.1:7831");
         send(&mut world, &mut pair, &payload(seed, 16 << 20), packet);
-        let played = Played::new(Config::default(), &world.told);
+        let played = Played::new(Config::default(), &world.events);
         assert!(played.snapshot.groups.is_empty(), "{:?}", played.snapshot.groups[0].middleware);
         assert_eq!(played.snapshot.unknown.rows[0].name, "");
     }
@@ -354,7 +293,7 @@ fn behind_a_proxys_header_a_conversation_begins() {
             for n in 0..3 {
                 send(&mut world, &mut pair, &(mqtt.encode)(n, 50), 1_448);
             }
-            let played = Played::new(Config::default(), &world.told);
+            let played = Played::new(Config::default(), &world.events);
             assert_eq!(played.group().middleware, "mqtt");
             assert_eq!(played.group().messages.sent, 3);
         }

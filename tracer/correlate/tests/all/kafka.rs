@@ -1,15 +1,12 @@
 //! Producer → broker → consumer, who asks.
 
-#[allow(dead_code)] // The decoder's own tests use more of it.
-#[path = "../../../protocols/tests/kafka/compose.rs"]
-pub mod compose;
-
-use crate::world::{Connection, World, process};
-use compose::{
+use crate::played::Played;
+use wirelap_events::Nanos;
+use wirelap_test_support::compose::kafka::{
     batch, fetch, fetch_by_id, fetch_committed, fetched, fetched_by_id, produce, record,
     transactional,
 };
-use wirelap_events::Nanos;
+use wirelap_test_support::world::{Connection, World, process};
 
 /// A broker, a producer and a consumer, all connected.
 fn house(world: &mut World) -> (Connection, Connection) {
@@ -37,7 +34,7 @@ fn a_record_is_read_with_the_response_that_it_is_in() {
     world.message(&mut consumer.down, start);
     world.now += 40_000_000;
     let (_, read) = world.message(&mut consumer.down, end);
-    let played = world.play();
+    let played = Played::of(&world);
     assert_eq!(played.counts(), [2, 2, 2, 0]);
     for (delivery, sent) in played.deliveries.iter().zip(sent) {
         assert_eq!(delivery.one_way(), read.since(sent));
@@ -65,7 +62,7 @@ fn the_records_of_a_compressed_batch_are_messages() {
         world.message(&mut producer.up, &produce(id, "t", &records));
         world.message(&mut consumer.down, &fetched(id, "t", &records));
     }
-    let played = world.play();
+    let played = Played::of(&world);
     assert_eq!(played.counts(), [60, 60, 60, 0]);
     assert_eq!(played.snapshot.trust.unread_messages, 0);
 }
@@ -81,7 +78,7 @@ fn records_that_were_not_captured_are_told() {
     world.message(&mut producer.up, start);
     producer.up.advance(rest.len());
     world.message(&mut producer.up, &produce(3, "t", &batch(1, &record(b"value"))));
-    let played = world.play();
+    let played = Played::of(&world);
     let seen = played.counts()[0];
     assert!((1000..2000).contains(&seen), "{seen}");
     assert_eq!(seen + played.snapshot.trust.unread_messages, 3002);
@@ -98,7 +95,7 @@ fn a_batch_that_cannot_be_opened_says_how_many_it_has() {
         world.message(&mut producer.up, &produce(n, "t", &records));
         world.message(&mut consumer.down, &fetched(n, "t", &records));
     }
-    let played = world.play();
+    let played = Played::of(&world);
     assert_eq!(played.counts(), [0, 0, 0, 0]);
     assert_eq!(played.snapshot.trust.unread_messages, 120);
     let notes = played.group().notes.join(" ");
@@ -130,7 +127,7 @@ fn a_response_that_is_seen_first_is_no_request() {
             world.message(&mut producer.up, &produce(n, "t", &records));
             world.message(&mut consumer.down, &fetched_by_id(n, id, &records));
         }
-        let played = world.play();
+        let played = Played::of(&world);
         assert_eq!(played.counts(), [20, 20, 20, 0], "first {first}");
     }
 }
@@ -154,7 +151,7 @@ fn the_id_of_a_topic_is_no_clients_name() {
             world.message(&mut consumer.down, &fetched_by_id(2 * n + 1, id, &records));
             world.message(&mut consumer.up, &fetch_by_id(2 * n + 2));
         }
-        let played = world.play();
+        let played = Played::of(&world);
         assert_eq!(played.counts(), [41, 40, 40, 0], "{start:?}");
     }
 }
@@ -176,7 +173,7 @@ fn what_a_commit_is_waited_for_is_told() {
             world.now += 30_000_000;
             world.message(&mut consumer.down, &fetched(n, "t", &records));
         }
-        let played = world.play();
+        let played = Played::of(&world);
         assert_eq!(played.counts(), [20, 20, 20, 0]);
         for delivery in &played.deliveries {
             let seen = &delivery.legs[1].circumstances;
@@ -200,7 +197,7 @@ fn a_consumer_that_asks_late_is_seen_to_have_been_free() {
         let (_, read) = world.message(&mut consumer.down, &fetched(n, "t", &records));
         free.push(read);
     }
-    let played = world.play();
+    let played = Played::of(&world);
     for (delivery, before) in played.deliveries.iter().skip(1).zip(free) {
         let seen = &delivery.legs[1].circumstances;
         assert!(

@@ -1,10 +1,13 @@
 //! Every byte of the device is in exactly one part of the ledger.
 
-use crate::mqtt::{CONNACK, CONNECT, payload, plain, publish, publish_with, stamp};
-use crate::world::{Connection, IP, LINK, Played, TCP, Way, WorkloadCounts, World, process};
+use crate::played::{Played, sent_bytes};
 use proptest::prelude::*;
 use wirelap_correlate::{Config, Cost, Operation, Overhead, Part, Snapshot};
 use wirelap_events::{Body, PacketHook, Retransmit, Seq, TcpFields, tcp_flags};
+use wirelap_test_support::compose::mqtt::{CONNACK, CONNECT, publish, publish_with};
+use wirelap_test_support::compose::{payload, plain, stamp};
+use wirelap_test_support::event::OwnedEvent;
+use wirelap_test_support::world::{Connection, IP, LINK, TCP, Way, World, process};
 
 const BROKER: &str = "127.0.0.1:1883";
 const HEADERS: u64 = (LINK + IP + TCP) as u64;
@@ -16,27 +19,14 @@ fn bare(world: &mut World, way: &Way, flags: u8) {
     world.tell(Body::Packet(packet), &[]);
 }
 
-fn sent_bytes(told: &[WorkloadCounts]) -> u64 {
-    let bytes = told.iter().filter_map(|told| match &told.event.body {
-        Body::Packet(packet) if packet.hook == PacketHook::Xmit => {
-            Some(u64::from(packet.wire_bytes))
-        }
-        _ => None,
-    });
-    bytes.sum()
-}
-
 fn total(snapshot: &Snapshot) -> u64 {
     snapshot.groups.iter().map(|group| group.overhead.total()).sum()
 }
 
 fn client(world: &mut World, number: u32) -> Connection {
     let from = format!("127.0.0.1:{}", 40_000 + number);
-    let mut client =
-        world.connect(process(20 + number, "client"), &from, process(10, "broker"), BROKER);
-    world.message(&mut client.up, CONNECT);
-    world.message(&mut client.down, CONNACK);
-    client
+    let (client, broker) = (process(20 + number, "client"), process(10, "broker"));
+    world.connect_mqtt(client, &from, broker, BROKER)
 }
 
 /// The parts that have bytes.
@@ -65,7 +55,7 @@ fn a_session_part_by_part() {
     world.message(&mut client.up, b"\xe0\x00");
     bare(&mut world, &client.up, tcp_flags::ACK | tcp_flags::FIN);
     bare(&mut world, &client.down, tcp_flags::ACK | tcp_flags::FIN);
-    let overhead = world.play().early.groups[0].overhead;
+    let overhead = Played::of(&world).early.groups[0].overhead;
     let with_data = 9;
     assert_eq!(
         parts(&overhead),
@@ -84,7 +74,7 @@ fn a_session_part_by_part() {
             (Part::Retransmitted, HEADERS + 47),
         ]
     );
-    assert_eq!(overhead.total(), sent_bytes(&world.told));
+    assert_eq!(overhead.total(), sent_bytes(&world.events));
     assert_eq!((overhead.packets, overhead.detail.retransmissions), (15, 1));
     let cost = |operation, count, bytes| (overhead.detail.cost(operation), Cost { count, bytes });
     for (is, should) in [
@@ -114,7 +104,7 @@ fn the_second_subscriber_gets_a_copy() {
         }
     }
     bare(&mut world, &idle.up, tcp_flags::ACK);
-    let played = world.play();
+    let played = Played::of(&world);
     let overhead = &played.group().overhead;
     assert_eq!(overhead.deliveries, 15);
     let legs = &overhead.detail.legs;
@@ -126,7 +116,7 @@ fn the_second_subscriber_gets_a_copy() {
     assert_eq!(legs[0].total(), session + HEADERS);
     assert_eq!(legs[1].total(), session + 5 * (HEADERS + 109));
     assert_eq!(legs[2].total(), 3 * session + 15 * (2 * HEADERS + 109));
-    assert_eq!(overhead.total(), sent_bytes(&world.told));
+    assert_eq!(overhead.total(), sent_bytes(&world.events));
 }
 
 /// Whoever starts a broker asks whether it listens yet.
@@ -145,9 +135,9 @@ fn a_connection_without_a_word_belongs_to_its_server() {
     let mut publisher = client(&mut world, 0);
     world.message(&mut publisher.up, &publish("topic", &payload(stamp(0), 100)));
     ask(&mut world, "127.0.0.1:39001", BROKER);
-    let all = sent_bytes(&world.told);
+    let all = sent_bytes(&world.events);
     ask(&mut world, "127.0.0.1:39002", "127.0.0.1:7777");
-    let played = world.play();
+    let played = Played::of(&world);
     for snapshot in [&played.early, &played.snapshot] {
         assert_eq!(snapshot.groups.len(), 1);
         assert_eq!(total(snapshot), all);
@@ -165,7 +155,7 @@ fn a_client_that_does_both_has_a_leg_in_each_direction() {
     world.message(&mut publisher.up, &data);
     world.message(&mut both.down, &data);
     world.message(&mut both.up, &publish("reply", &payload(stamp(1), 30)));
-    let legs = world.play().group().overhead.detail.legs;
+    let legs = Played::of(&world).group().overhead.detail.legs;
     assert_eq!((legs[1][Part::Payload], legs[2][Part::Payload]), (80, 50));
     assert_eq!(legs[0].total(), 0);
 }
@@ -177,7 +167,7 @@ fn what_the_program_sends_again_is_no_new_payload() {
         world.connect(process(1, "a"), "127.0.0.1:40000", process(2, "b"), "127.0.0.1:9000");
     world.message(&mut pair.up, &plain(stamp(0), 100));
     world.message(&mut pair.up, &plain(stamp(0), 100));
-    let played = world.play();
+    let played = Played::of(&world);
     assert_eq!(
         parts(&played.group().overhead)[..3],
         [(Part::Payload, 100), (Part::Repeats, 100), (Part::Header, 8)]
@@ -199,10 +189,10 @@ fn a_packet_that_was_overtaken_was_not_sent_again() {
     let socket = pair.up.from.0;
     world.tell(Body::Retransmit(Retransmit { socket, start, len: 104, recovery: None }), &[]);
     world.xmit(&pair.up, start, &first);
-    let overhead = world.play().group().overhead;
+    let overhead = Played::of(&world).group().overhead;
     assert_eq!((overhead.payload, overhead.retransmitted), (300, 0));
     assert_eq!(overhead.detail.retransmissions, 1);
-    assert_eq!(overhead.total(), sent_bytes(&world.told));
+    assert_eq!(overhead.total(), sent_bytes(&world.events));
 }
 
 #[test]
@@ -211,7 +201,7 @@ fn a_super_packet_is_several_frames() {
     let mut pair =
         world.connect(process(1, "a"), "127.0.0.1:40000", process(2, "b"), "127.0.0.1:9000");
     world.message(&mut pair.up, &plain(stamp(0), 8192));
-    let framed = world.play().group().overhead.detail.framed;
+    let framed = Played::of(&world).group().overhead.detail.framed;
     // Two SYNs; 8196 = 5 × 1448 + 956 with 52 bytes of headers.
     assert_eq!(framed.frames, 2 + 6);
     let headers = 14 + 20 + 32 + 4;
@@ -227,13 +217,13 @@ fn a_packet_with_an_impossible_number_is_counted_all_the_same() {
     world.message(&mut pair.up, &plain(stamp(0), 100));
     let far = Seq(pair.up.next.0.wrapping_add(1 << 31));
     world.xmit(&pair.up, far, &[0; 10]);
-    let played = world.play();
-    assert_eq!(played.group().overhead.total(), sent_bytes(&world.told));
+    let played = Played::of(&world);
+    assert_eq!(played.group().overhead.total(), sent_bytes(&world.events));
     assert_eq!(played.group().overhead.opaque, 10);
 }
 
 /// Messages and acknowledgements on three connections; the first [`INTRODUCTION`] events open them.
-fn traffic() -> Vec<WorkloadCounts> {
+fn traffic() -> Vec<OwnedEvent> {
     let mut world = World::new();
     let mut publisher = client(&mut world, 0);
     let mut subscriber = client(&mut world, 1);
@@ -248,7 +238,7 @@ fn traffic() -> Vec<WorkloadCounts> {
             bare(&mut world, way, tcp_flags::ACK);
         }
     }
-    world.told
+    world.events
 }
 
 /// Connections, sessions and the first message on each: from then on every row is known.
@@ -265,7 +255,7 @@ proptest! {
     ) {
         let all = traffic();
         let (known, rest) = all.split_at(INTRODUCTION);
-        let mut order: Vec<(usize, WorkloadCounts)> = Vec::new();
+        let mut order: Vec<(usize, OwnedEvent)> = Vec::new();
         for ((place, told), (late, times, snap)) in rest.iter().enumerate().zip(&fates) {
             for copy in 0..*times {
                 let mut told = told.clone();
@@ -274,7 +264,7 @@ proptest! {
             }
         }
         order.sort_by_key(|(place, _)| *place);
-        let told: Vec<WorkloadCounts> =
+        let told: Vec<OwnedEvent> =
             known.iter().cloned().chain(order.into_iter().map(|(_, told)| told)).collect();
         let played = Played::new(Config::default(), &told);
         for snapshot in [&played.early, &played.snapshot] {

@@ -1,9 +1,11 @@
 //! Events that are missing: uncovered, never guessed.
 
-use crate::mqtt::{plain, stamp};
-use crate::world::{Played, WorkloadCounts, World, process};
+use crate::played::Played;
 use wirelap_correlate::{Config, Correlator};
 use wirelap_events::{Body, Delivery, Lost, Nanos, PacketHook, Probe, Stage};
+use wirelap_test_support::compose::{plain, stamp};
+use wirelap_test_support::event::OwnedEvent;
+use wirelap_test_support::world::{World, process};
 
 const MESSAGES: u32 = 30;
 
@@ -19,8 +21,8 @@ fn stream() -> (World, Vec<(Nanos, Nanos)>) {
 /// The `nth` event that `is_it` names, without which everything is played.
 fn without(world: &World, nth: usize, is_it: impl Fn(&Body<'_>) -> bool) -> Played {
     let mut seen = 0;
-    let kept: Vec<WorkloadCounts> = world
-        .told
+    let kept: Vec<OwnedEvent> = world
+        .events
         .iter()
         .filter(|told| {
             let hit = is_it(&told.event.body);
@@ -29,7 +31,7 @@ fn without(world: &World, nth: usize, is_it: impl Fn(&Body<'_>) -> bool) -> Play
         })
         .cloned()
         .collect();
-    assert_eq!(kept.len() + 1, world.told.len());
+    assert_eq!(kept.len() + 1, world.events.len());
     Played::new(Config::default(), &kept)
 }
 
@@ -83,11 +85,11 @@ fn a_lost_payload_leaves_a_message_that_its_neighbours_frame() {
 #[test]
 fn a_connection_that_opens_while_probes_are_attached_is_recognised() {
     let (world, times) = stream();
-    let is_xmit = |told: &&WorkloadCounts| matches!(told.event.body, Body::Packet(packet) if packet.hook == PacketHook::Xmit);
-    let with_payload = world.told.iter().filter(is_xmit).filter(|told| !told.payload.is_empty());
+    let is_xmit = |told: &&OwnedEvent| matches!(told.event.body, Body::Packet(packet) if packet.hook == PacketHook::Xmit);
+    let with_payload = world.events.iter().filter(is_xmit).filter(|told| !told.payload.is_empty());
     let attached = with_payload.map(|told| told.event.at).nth(5).unwrap();
-    let kept: Vec<WorkloadCounts> = world
-        .told
+    let kept: Vec<OwnedEvent> = world
+        .events
         .iter()
         .filter(|told| !is_xmit(told) || told.event.at >= attached)
         .cloned()
@@ -110,14 +112,14 @@ fn a_lost_wakeup_looks_like_a_busy_reader() {
 fn a_ready_after_lost_ones_tells_only_about_its_end() {
     let (mut world, times) = stream();
     let at = |nth: usize, world: &World| {
-        let is_ready = |told: &WorkloadCounts| matches!(told.event.body, Body::Ready(_));
-        let all = world.told.iter().enumerate().filter(|(_, told)| is_ready(told));
+        let is_ready = |told: &OwnedEvent| matches!(told.event.body, Body::Ready(_));
+        let all = world.events.iter().enumerate().filter(|(_, told)| is_ready(told));
         all.map(|(index, _)| index).nth(nth).unwrap()
     };
     let lost = Lost { probe: Probe::Ready, count: 1 };
     let index = at(10, &world);
-    world.told[index].event.body = Body::Lost(lost);
-    let played = world.play();
+    world.events[index].event.body = Body::Lost(lost);
+    let played = Played::of(&world);
     assert_eq!(played.counts(), [30, 30, 30, 0]);
     assert_others_are_right(&played, &times);
     let unready = |seq: u32| {
@@ -133,17 +135,17 @@ fn an_interruption_uncovers_what_it_cuts() {
     let (mut world, times) = stream();
     // Between the transmission of message 10 and its reading.
     let sends = |world: &World| -> Vec<usize> {
-        let is_send = |told: &WorkloadCounts| matches!(told.event.body, Body::Send(_));
-        (0..world.told.len()).filter(|&index| is_send(&world.told[index])).collect()
+        let is_send = |told: &OwnedEvent| matches!(told.event.body, Body::Send(_));
+        (0..world.events.len()).filter(|&index| is_send(&world.events[index])).collect()
     };
     let from = sends(&world)[10] + 2;
     let to = sends(&world)[15] + 1;
-    let mut close = world.told[from].clone();
+    let mut close = world.events[from].clone();
     close.event.body = Body::Window(false);
-    let mut open = world.told[to].clone();
+    let mut open = world.events[to].clone();
     open.event.body = Body::Window(true);
-    world.told.splice(from..to, [close, open]);
-    let played = world.play();
+    world.events.splice(from..to, [close, open]);
+    let played = Played::of(&world);
     // 10 was cut before it was read, 11 to 14 were not seen, 15's send was not.
     assert_eq!(played.counts(), [26, 25, 24, 2]);
     assert_others_are_right(&played, &times);
@@ -164,7 +166,7 @@ fn a_long_batch_is_settled_while_it_is_taken_in() {
     let config = Config { max_messages: 100, ..Config::default() };
     let mut correlator = Correlator::new(config);
     let mut deliveries = 0;
-    for told in &world.told {
+    for told in &world.events {
         correlator.take(&told.event(), &mut |_: &Delivery| deliveries += 1);
     }
     correlator.finish(&mut |_: &Delivery| deliveries += 1);
@@ -186,7 +188,7 @@ fn a_flood_of_messages_keeps_the_memory_bounded() {
         world.rx(&pair.up, start, len);
     }
     let config = Config { max_messages: 100, ..Config::default() };
-    let played = Played::new(config, &world.told);
+    let played = Played::new(config, &world.events);
     assert_eq!(played.counts(), [500, 0, 0, 500]);
     assert_eq!(played.snapshot.trust.evicted, 400);
 }

@@ -1,9 +1,10 @@
 //! What is called lost, and what is only not known.
 
 use crate::brokered::house;
-use crate::mqtt::publish;
-use crate::world::{Connection, Played, World};
+use crate::played::Played;
 use wirelap_correlate::{Severity, VerdictKind};
+use wirelap_test_support::compose::mqtt::publish;
+use wirelap_test_support::world::{Connection, World};
 
 /// What is said of messages that were never delivered.
 fn never(played: &Played) -> Option<(Severity, String)> {
@@ -29,7 +30,7 @@ fn what_lies_between_messages_that_came_was_lost() {
         let to = (n % 10 != 5).then_some(&mut subscribers[0]);
         pass(&mut world, &mut publisher, to, "t", n);
     }
-    let (severity, evidence) = never(&world.play()).unwrap();
+    let (severity, evidence) = never(&Played::of(&world)).unwrap();
     assert_eq!(severity, Severity::Problem);
     assert_eq!(evidence, "10 of 100 messages were read by the broker and passed on to nobody");
 }
@@ -42,7 +43,7 @@ fn a_topic_that_nobody_is_seen_to_get_is_not_lost() {
         pass(&mut world, &mut publisher, Some(&mut subscribers[0]), "wanted", n);
         pass(&mut world, &mut publisher, None, "unwanted", n);
     }
-    assert_eq!(never(&world.play()), None);
+    assert_eq!(never(&Played::of(&world)), None);
 }
 
 #[test]
@@ -53,7 +54,7 @@ fn what_came_before_the_first_subscriber_or_after_the_last_is_not_lost() {
         let to = (40..80).contains(&n).then_some(&mut subscribers[0]);
         pass(&mut world, &mut publisher, to, "t", n);
     }
-    assert_eq!(never(&world.play()), None);
+    assert_eq!(never(&Played::of(&world)), None);
 }
 
 /// The broker calls the topic something else, or the subscriber's connection cannot be read that far.
@@ -65,7 +66,7 @@ fn what_could_not_be_matched_is_not_lost() {
         pass(&mut world, &mut publisher, None, "t", n);
         world.message(&mut subscribers[0].down, &publish("bridged/t", &[n; 20]));
     }
-    let played = world.play();
+    let played = Played::of(&world);
     assert_eq!(played.counts(), [100, 100, 0, 100]);
     assert_eq!(never(&played), None);
 }
@@ -77,7 +78,7 @@ fn where_nobody_gets_anything_that_is_worth_a_note() {
     for n in 0..100 {
         pass(&mut world, &mut publisher, None, "t", n);
     }
-    let (severity, evidence) = never(&world.play()).unwrap();
+    let (severity, evidence) = never(&Played::of(&world)).unwrap();
     assert_eq!(severity, Severity::Note);
     assert!(evidence.ends_with("nobody seems to subscribe"), "{evidence}");
 }

@@ -1,16 +1,17 @@
 //! Packets that the network loses: what follows until the copy that arrives is the network's, not the sender's socket's.
 
-use crate::mqtt::{plain, stamp};
-use crate::world::{Played, STEP, Way, World, process};
+use crate::played::Played;
 use wirelap_correlate::{Severity, VerdictKind};
 use wirelap_events::{
     Body, Delivery, DropCause, DroppedPacket, Nanos, PacketHook, Recovery, Retransmit, Segment,
     Seq, Stage, TcpFields, tcp_flags,
 };
+use wirelap_test_support::compose::{plain, stamp};
+use wirelap_test_support::world::{Connection, STEP, Way, World, process};
 
 const TIMEOUT: u64 = 200_000_000;
 
-fn world() -> (World, crate::world::Connection) {
+fn world() -> (World, Connection) {
     let mut world = World::new();
     let (a, b) = (process(1, "a"), process(2, "b"));
     let pair = world.connect(a, "127.0.0.1:40000", b, "127.0.0.1:9000");
@@ -69,7 +70,7 @@ fn segment(delivery: &Delivery, segment: Segment) -> u64 {
 }
 
 /// Messages for longer than a connection's start-up takes.
-fn warm_up(world: &mut World, pair: &mut crate::world::Connection) {
+fn warm_up(world: &mut World, pair: &mut Connection) {
     for n in 0..30 {
         world.message(&mut pair.up, &plain(stamp(1_000 + n), 100));
         acknowledge(world, &pair.down, pair.up.next);
@@ -91,7 +92,7 @@ fn with_losses(lose: impl Fn(&mut World, &mut Way, &[u8])) -> Played {
         acknowledge(&mut world, &pair.down, pair.up.next);
         world.now += 10_000_000;
     }
-    let played = world.play();
+    let played = Played::of(&world);
     assert_eq!(played.counts(), [130, 130, 130, 0]);
     played
 }
@@ -223,7 +224,7 @@ fn who_waits_behind_a_loss_waits_for_the_network() {
         arrive(&mut world, &way, (at, len), pair.up.next);
         world.read(&way, pair.up.next, len + more);
     }
-    let played = world.play();
+    let played = Played::of(&world);
     let behind = of(&played, 15);
     assert_eq!(segment(behind, Segment::Loss), 0);
     assert!(segment(behind, Segment::StackRx) >= TIMEOUT, "{behind:#?}");
@@ -278,7 +279,7 @@ fn another_order_is_no_loss() {
         world.read(&way, way.next, len + more);
         world.now += 10_000_000;
     }
-    let played = world.play();
+    let played = Played::of(&world);
     let verdicts = &played.group().why.verdicts;
     assert!(verdicts.iter().all(|v| v.kind != VerdictKind::Retransmission), "{verdicts:#?}");
     assert!(!of(&played, 15).legs[0].circumstances.behind_loss);

@@ -1,7 +1,6 @@
 //! Scenarios: events as the kernel would send them, and exactly what must come out.
 
 mod brokered;
-mod corpus;
 mod dds;
 mod extremes;
 mod fan;
@@ -17,16 +16,16 @@ mod loss;
 mod lost;
 mod lost_packets;
 mod memory;
-mod mqtt;
 mod open;
 mod others;
 mod peers;
 mod places;
+mod played;
 mod properties;
 mod reassembly;
 mod repairs;
 mod span;
+mod taken;
 mod udp;
 mod unseen;
-mod world;
 mod zmtp;

@@ -1,7 +1,8 @@
 //! Memory is bounded in bytes, whatever a few large things there are in tables that are bounded in number.
 
-use crate::world::{Played, World, process};
+use crate::played::Played;
 use wirelap_correlate::Config;
+use wirelap_test_support::world::{World, process};
 
 const CONNECTIONS: u16 = 40;
 
@@ -26,7 +27,7 @@ fn what_waits_in_all_conversations_together_is_bounded() {
     let world = with_holes(20_000);
     let evicted = |max_bytes| {
         let config = Config { max_bytes, ..Config::default() };
-        Played::new(config, &world.told).snapshot.trust.evicted
+        Played::new(config, &world.events).snapshot.trust.evicted
     };
     assert_eq!(evicted(Config::default().max_bytes), 0);
     let (some, most) = (evicted(600_000), evicted(200_000));
@@ -45,6 +46,6 @@ fn the_conversation_at_hand_stays() {
         world.message(&mut pair.up, &[&b"\x30\x0b\0\x03a/b"[..], &[b'0' + n; 6]].concat());
     }
     let config = Config { max_bytes: 1, ..Config::default() };
-    let played = Played::new(config, &world.told);
+    let played = Played::new(config, &world.events);
     assert_eq!(played.group().messages.sent, 10);
 }

@@ -1,10 +1,11 @@
 //! Messages that ought to have arrived: how many, where they are, and who holds them up.
 
 use crate::brokered::house;
-use crate::mqtt::{payload, publish, stamp};
-use crate::world::{Way, World, process};
 use wirelap_correlate::{Config, Correlator, Group, Severity, Verdict, VerdictKind, Whereabouts};
 use wirelap_events::{Body, Delivery, Doing, Nanos, Pid, ThreadState};
+use wirelap_test_support::compose::mqtt::publish;
+use wirelap_test_support::compose::{payload, stamp};
+use wirelap_test_support::world::{Way, World, process};
 
 /// Sends a message that is not read. Returns what is read when it is.
 fn unread(world: &mut World, way: &mut Way, bytes: &[u8]) -> (Way, u32) {
@@ -32,10 +33,10 @@ impl Watch {
     fn take(&mut self, world: &mut World, rest_ms: u64) {
         let delivered = &mut self.delivered;
         let mut count = |_: &Delivery| *delivered += 1;
-        for told in &world.told[self.taken..] {
+        for told in &world.events[self.taken..] {
             self.correlator.take(&told.event(), &mut count);
         }
-        self.taken = world.told.len();
+        self.taken = world.events.len();
         for _ in 0..rest_ms / 10 {
             world.now += 10_000_000;
             self.correlator.tick(Nanos(world.now), &mut count);

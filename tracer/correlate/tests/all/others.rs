@@ -2,12 +2,14 @@
 
 mod talks;
 
-use super::udp::{ALL, datagram, end, flow};
-use super::world::{Played, Way, World, process};
+use crate::played::Played;
 use std::collections::BTreeMap;
-use talks::{Random, Talk};
+use talks::Talk;
 use wirelap_correlate::Config;
 use wirelap_events::Body;
+use wirelap_test_support::random::Random;
+use wirelap_test_support::world::udp::{ALL, datagram, end, flow};
+use wirelap_test_support::world::{Way, World, process};
 
 /// How the tracer comes to see a conversation.
 #[derive(Clone, Copy, Debug)]
@@ -95,10 +97,10 @@ fn row(talk: &Talk, port: u16, view: View, cut: Cut) -> Option<(String, String)>
         }
     }
     if view.packets_only {
-        world.told.retain(|told| matches!(told.event.body, Body::Packet(_)));
+        world.events.retain(|told| matches!(told.event.body, Body::Packet(_)));
     }
     let config = Config { packets_only: view.packets_only, ..Config::default() };
-    let played = Played::new(config, &world.told);
+    let played = Played::new(config, &world.events);
     let row = played.snapshot.groups.first()?;
     Some((row.middleware.clone(), format!("on {port}, {view:?}, {cut:?}")))
 }

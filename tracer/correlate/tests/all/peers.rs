@@ -1,8 +1,9 @@
 //! Straight from the publisher to the subscriber.
 
-use crate::mqtt::{plain, stamp};
-use crate::world::{Connection, STEP, World, process, seen};
+use crate::played::{Played, seen};
 use wirelap_events::{Hop, Nanos, Pid, Segment, Stage, Stamp, TaskId, Tid};
+use wirelap_test_support::compose::{plain, stamp};
+use wirelap_test_support::world::{Connection, STEP, World, process};
 
 fn pair(world: &mut World) -> Connection {
     world.connect(process(1, "ping"), "127.0.0.1:40000", process(2, "pong"), "127.0.0.1:9000")
@@ -13,7 +14,7 @@ fn one_leg_is_a_whole_delivery() {
     let mut world = World::new();
     let mut pair = pair(&mut world);
     let (sent, read) = world.message(&mut pair.up, &plain(stamp(0), 64));
-    let played = world.play();
+    let played = Played::of(&world);
     assert_eq!(played.counts(), [1, 1, 1, 0]);
     assert_eq!(played.deliveries[0].one_way(), read.since(sent));
     assert_eq!(played.group().sched_gap.max, Nanos(STEP));
@@ -32,7 +33,7 @@ fn a_payload_in_shared_memory_is_told() {
     world.message(a, b"\x06\x00\x42\x0a\x05\x02\xc0\xc1");
     world.message(b, b"\x03\x00\x62\x0a\x07");
     world.message(a, b"\x0e\x00\x25\x05\x3d\x00\x01k\x81\x12\x01\x01\x03\x01\x02\x03");
-    let played = world.play();
+    let played = Played::of(&world);
     assert_eq!(played.counts(), [1, 1, 1, 0]);
     let notes = &played.group().notes;
     assert!(notes.iter().any(|note| note.contains("in shared memory")), "{notes:?}");
@@ -46,7 +47,7 @@ fn a_reply_is_another_message() {
         world.message(&mut pair.up, &plain(stamp(n), 64));
         world.message(&mut pair.down, &plain(Stamp { reply: true, ..stamp(n) }, 64));
     }
-    let played = world.play();
+    let played = Played::of(&world);
     assert_eq!(played.counts(), [10, 10, 10, 0]);
     assert!(played.deliveries.iter().all(|delivery| delivery.legs.len() == 1));
     assert!(played.group().processes.iter().all(|process| process.role == "peer"));
@@ -58,7 +59,7 @@ fn many_messages_in_one_send() {
     let mut pair = pair(&mut world);
     let batch: Vec<u8> = (0..50).flat_map(|n| plain(stamp(n), 20)).collect();
     let (sent, read) = world.message(&mut pair.up, &batch);
-    let played = world.play();
+    let played = Played::of(&world);
     assert_eq!(played.counts(), [50, 50, 50, 0]);
     assert!(played.deliveries.iter().all(|delivery| delivery.one_way() == read.since(sent)));
 }
@@ -82,7 +83,7 @@ fn a_message_in_parts_is_sent_when_its_first_byte_is_and_there_when_its_last_is(
     let ready = world.ready(&way, start.plus(3004));
     world.read(&way, start.plus(2000), 2000);
     let read = world.read(&way, start.plus(3004), 1004);
-    let played = world.play();
+    let played = Played::of(&world);
     assert_eq!(played.counts(), [1, 1, 1, 0]);
     let times = &played.deliveries[0].legs[0].times;
     assert_eq!(times.get(Stage::Send), Some(sends[0]));
@@ -109,7 +110,7 @@ fn super_packets_on_the_way_out_and_small_ones_on_the_way_in() {
     }
     world.ready(&way, way.next);
     world.read(&way, way.next, len);
-    let played = world.play();
+    let played = Played::of(&world);
     assert_eq!(played.counts(), [30, 30, 30, 0]);
     for (n, delivery) in played.deliveries.iter().enumerate() {
         let last_byte = (n + 1) * 1004 - 1;
@@ -134,7 +135,7 @@ fn the_thread_that_polls_wakes_the_thread_that_reads() {
     let worked = world.wake(thread(8), Some(thread(7)));
     way.to.1.task = thread(8);
     world.read(&way, way.next, len);
-    let played = world.play();
+    let played = Played::of(&world);
     let leg = &played.deliveries[0].legs[0];
     let hop = Hop::default();
     let half = Nanos(STEP / 2);
@@ -165,7 +166,7 @@ fn a_copy_that_is_sent_again_counts_by_the_one_that_arrived() {
     world.rx(&way, start, len);
     world.ready(&way, way.next);
     let read = world.read(&way, way.next, len);
-    let played = world.play();
+    let played = Played::of(&world);
     assert_eq!(played.counts(), [1, 1, 1, 0]);
     let delivery = &played.deliveries[0];
     assert_eq!(delivery.legs[0].times.get(Stage::Xmit), Some(again));
@@ -180,7 +181,7 @@ fn the_stages_of_a_leg_come_in_their_order() {
     let mut world = World::new();
     let mut pair = pair(&mut world);
     world.message(&mut pair.up, &plain(stamp(0), 64));
-    let played = world.play();
+    let played = Played::of(&world);
     let stages = seen(&played.deliveries[0], 0);
     assert!(stages.windows(2).all(|pair| pair[0].0 < pair[1].0 && pair[0].1 <= pair[1].1));
     assert_eq!(stages.len(), 9);
@@ -215,7 +216,7 @@ fn a_process_that_talks_to_itself_is_no_forwarder() {
             world.message(&mut reader.down, b"\x01\x01t\x00\x04same");
         }
     }
-    let played = world.play();
+    let played = Played::of(&world);
     assert_eq!(played.counts(), [10, 20, 20, 0]);
     assert!(played.deliveries.iter().all(|delivery| delivery.legs.len() == 1));
 }

@@ -1,38 +1,39 @@
 //! One broker at several addresses, one address in several namespaces, translated addresses, proxies: each message is counted once.
 
 use crate::brokered::house;
-use crate::mqtt::{CONNACK, CONNECT, payload, publish, stamp};
-use crate::world::{Connection, LO, Played, Process, WorkloadCounts, World, process};
+use crate::played::Played;
 use std::net::IpAddr;
 use wirelap_correlate::{Config, Host};
 use wirelap_events::{
     Body, FlowKey, IfIndex, Nanos, NetNs, Packet, PacketHook, PacketId, Seq, SocketId, tcp_flags,
 };
+use wirelap_test_support::compose::mqtt::{CONNACK, CONNECT, publish};
+use wirelap_test_support::compose::{payload, stamp};
+use wirelap_test_support::event::OwnedEvent;
+use wirelap_test_support::world::{LO, World, process};
 
-fn join(world: &mut World, client: Process, from: &str, server: Process, to: &str) -> Connection {
-    let mut connection = world.connect(client, from, server, to);
-    world.message(&mut connection.up, CONNECT);
-    world.message(&mut connection.down, CONNACK);
-    connection
-}
-
-#[test]
-fn one_broker_is_one_row_at_whatever_address() {
+/// Ten messages to a subscriber at another address of the broker's host, and to one at `local`.
+fn at_three_addresses(local: &str) -> World {
     let mut world = World::new();
     let broker = process(10, "mosquitto");
     let (from, to) = ("10.0.1.2:40000", "10.0.1.1:1883");
-    let mut publisher = join(&mut world, process(20, "pub"), from, broker, to);
+    let mut publisher = world.connect_mqtt(process(20, "pub"), from, broker, to);
     let (from, to) = ("10.0.2.2:40000", "10.0.2.1:1883");
-    let mut subscriber = join(&mut world, process(30, "sub"), from, broker, to);
-    let (from, to) = ("127.0.0.1:40000", "127.0.0.1:8883");
-    let mut other = join(&mut world, process(31, "sub"), from, broker, to);
+    let mut subscriber = world.connect_mqtt(process(30, "sub"), from, broker, to);
+    let mut other = world.connect_mqtt(process(31, "sub"), "127.0.0.1:40000", broker, local);
     for n in 0..10 {
         let bytes = publish("t", &payload(stamp(n), 64));
         world.message(&mut publisher.up, &bytes);
         world.message(&mut subscriber.down, &bytes);
         world.message(&mut other.down, &bytes);
     }
-    let played = world.play();
+    world
+}
+
+#[test]
+fn one_broker_is_one_row_at_whatever_address() {
+    let world = at_three_addresses("127.0.0.1:8883");
+    let played = Played::of(&world);
     assert_eq!(played.counts(), [10, 20, 20, 0]);
     assert_eq!(played.group().broker.as_deref(), Some("mosquitto"));
 }
@@ -40,22 +41,12 @@ fn one_broker_is_one_row_at_whatever_address() {
 /// The addresses of a host, where its processes are not known, are told by the caller.
 #[test]
 fn a_hosts_addresses_are_one_servers_in_packets_alone() {
-    let mut world = World::new();
-    let broker = process(10, "mosquitto");
-    let (from, to) = ("10.0.1.2:40000", "10.0.1.1:1883");
-    let mut publisher = join(&mut world, process(20, "pub"), from, broker, to);
-    let (from, to) = ("10.0.2.2:40000", "10.0.2.1:1883");
-    let mut subscriber = join(&mut world, process(30, "sub"), from, broker, to);
-    let (from, to) = ("127.0.0.1:40000", "127.0.0.1:1883");
-    let mut local = join(&mut world, process(31, "sub"), from, broker, to);
-    for n in 0..10 {
-        let bytes = publish("t", &payload(stamp(n), 64));
-        world.message(&mut publisher.up, &bytes);
-        world.message(&mut subscriber.down, &bytes);
-        world.message(&mut local.down, &bytes);
-    }
-    let packets: Vec<WorkloadCounts> =
-        world.told.into_iter().filter(|told| matches!(told.event.body, Body::Packet(_))).collect();
+    let world = at_three_addresses("127.0.0.1:1883");
+    let packets: Vec<OwnedEvent> = world
+        .events
+        .into_iter()
+        .filter(|told| matches!(told.event.body, Body::Packet(_)))
+        .collect();
     let addresses = ["10.0.1.1", "10.0.2.1"].map(|ip| ip.parse::<IpAddr>().unwrap()).to_vec();
     let hosts = vec![Host { netns: LO.0, addresses }];
     let told = Played::new(Config { packets_only: true, hosts, ..Config::default() }, &packets);
@@ -65,7 +56,7 @@ fn a_hosts_addresses_are_one_servers_in_packets_alone() {
 }
 
 /// A namespace for each end, told from the address; `island` makes all numbers another one's.
-fn on_island(told: &mut WorkloadCounts, island: u32, client: &str) {
+fn on_island(told: &mut OwnedEvent, island: u32, client: &str) {
     let base = u64::from(island) * 1_000;
     let client: IpAddr = client.parse().unwrap();
     let place = |ip: IpAddr| NetNs(100 * island + if ip == client { 1 } else { 2 });
@@ -94,7 +85,7 @@ fn on_island(told: &mut WorkloadCounts, island: u32, client: &str) {
 
 /// A publisher and a subscriber of one broker, with the same addresses on each island. The first numbers of connections with
 /// the same addresses are near each other, as the kernel's are.
-fn island(number: u32, existing: bool) -> Vec<WorkloadCounts> {
+fn island(number: u32, existing: bool) -> Vec<OwnedEvent> {
     let mut world = World::new();
     world.now += u64::from(number) * 100;
     let broker = process(10 * number, if number == 1 { "mosquitto" } else { "nanomq" });
@@ -112,7 +103,7 @@ fn island(number: u32, existing: bool) -> Vec<WorkloadCounts> {
     });
     if existing {
         // Attached late: the first thing that is seen are the sockets.
-        world.told.retain(|told| !is_syn(told));
+        world.events.retain(|told| !is_syn(told));
     }
     for n in 0..10 {
         let bytes = publish("t", &payload(stamp(n), 64));
@@ -120,20 +111,20 @@ fn island(number: u32, existing: bool) -> Vec<WorkloadCounts> {
         world.message(&mut publisher.up, &bytes);
         world.message(&mut subscriber.down, &bytes);
     }
-    world.told.iter_mut().for_each(|told| {
+    world.events.iter_mut().for_each(|told| {
         on_island(told, number, "10.0.0.2");
         answering(told, isn);
     });
-    world.told
+    world.events
 }
 
-fn is_syn(told: &WorkloadCounts) -> bool {
+fn is_syn(told: &OwnedEvent) -> bool {
     matches!(&told.event.body, Body::Packet(packet)
         if packet.tcp.is_some_and(|tcp| tcp.flags & tcp_flags::SYN != 0))
 }
 
 /// Packets that acknowledge what the other side has begun with.
-fn answering(told: &mut WorkloadCounts, isn: Seq) {
+fn answering(told: &mut OwnedEvent, isn: Seq) {
     let Body::Packet(packet) = &mut told.event.body else { return };
     let Some(tcp) = &mut packet.tcp else { return };
     if tcp.flags & tcp_flags::SYN == 0 {
@@ -169,7 +160,7 @@ fn the_same_addresses_on_two_islands_are_two_brokers() {
 }
 
 /// What a router between both makes of the client's packets: forwarded with other addresses, whose bytes were captured before.
-fn translated(told: &[WorkloadCounts], isn: Seq, socket_knows: bool) -> Vec<WorkloadCounts> {
+fn translated(told: &[OwnedEvent], isn: Seq, socket_knows: bool) -> Vec<OwnedEvent> {
     let [public, inside, gate]: [std::net::SocketAddr; 3] =
         ["10.0.9.9:9999", "172.29.0.2:1883", "172.29.0.1:61000"].map(|addr| addr.parse().unwrap());
     let behind = |key: FlowKey| {
@@ -209,7 +200,7 @@ fn translated(told: &[WorkloadCounts], isn: Seq, socket_knows: bool) -> Vec<Work
                     let mut event = one.event;
                     event.at += Nanos(later);
                     event.body = Body::Packet(body);
-                    out.push(WorkloadCounts { event, payload: payload.to_vec() });
+                    out.push(OwnedEvent { event, payload: payload.to_vec() });
                 };
                 let (here, there) = if from_client { (101, 102) } else { (102, 101) };
                 if packet.hook == PacketHook::Xmit {
@@ -257,8 +248,8 @@ fn translated_addresses_are_one_connection() {
             world.message(&mut publisher.up, &bytes);
             world.message(&mut subscriber.down, &bytes);
         }
-        let plain = world.play();
-        let played = Played::new(Config::default(), &translated(&world.told, isn, socket_knows));
+        let plain = Played::of(&world);
+        let played = Played::new(Config::default(), &translated(&world.events, isn, socket_knows));
         assert_eq!(played.counts(), [10, 10, 10, 0], "{socket_knows}");
         let group = played.group();
         assert_eq!(group.broker.as_deref(), Some("mosquitto"));
@@ -284,7 +275,7 @@ fn a_proxy_passes_messages_on_and_is_no_broker() {
         (subscriber, "127.0.0.1:40002", proxy, "127.0.0.1:1884"),
         (proxy, "127.0.0.1:40003", broker, "127.0.0.1:1883"),
     ]
-    .map(|(client, from, server, to)| join(&mut world, client, from, server, to));
+    .map(|(client, from, server, to)| world.connect_mqtt(client, from, server, to));
     for n in 0..20 {
         let bytes = publish("t", &payload(stamp(n), 64));
         world.message(&mut legs[0].up, &bytes);
@@ -292,7 +283,7 @@ fn a_proxy_passes_messages_on_and_is_no_broker() {
         world.message(&mut legs[3].down, &bytes);
         world.message(&mut legs[2].down, &bytes);
     }
-    let played = world.play();
+    let played = Played::of(&world);
     assert_eq!(played.counts(), [20, 20, 20, 0]);
     assert!(played.deliveries.iter().all(|delivery| delivery.legs.len() == 4));
     let group = played.group();
@@ -330,7 +321,7 @@ fn a_proxy_that_forks_is_one_as_well() {
         world.message(&mut ways[1].1.down, &bytes);
         world.message(&mut ways[1].0.down, &bytes);
     }
-    let played = world.play();
+    let played = Played::of(&world);
     assert_eq!(played.counts(), [20, 20, 20, 0]);
     assert_eq!(played.group().broker.as_deref(), Some("mosquitto"));
 }
@@ -341,9 +332,9 @@ fn a_bridge_with_clients_of_its_own_is_a_broker() {
     let mut world = World::new();
     let (mut publisher, mut subscribers) = house(&mut world, 1);
     let (near, far) = (process(10, "mosquitto"), process(11, "nanomq"));
-    let mut bridge = join(&mut world, near, "127.0.0.1:40101", far, "127.0.0.1:1999");
+    let mut bridge = world.connect_mqtt(near, "127.0.0.1:40101", far, "127.0.0.1:1999");
     let mut distant =
-        join(&mut world, process(40, "sub"), "127.0.0.1:40102", far, "127.0.0.1:1999");
+        world.connect_mqtt(process(40, "sub"), "127.0.0.1:40102", far, "127.0.0.1:1999");
     for n in 0..10 {
         let bytes = publish("t", &payload(stamp(n), 64));
         world.message(&mut publisher.up, &bytes);
@@ -351,7 +342,7 @@ fn a_bridge_with_clients_of_its_own_is_a_broker() {
         world.message(&mut bridge.up, &bytes);
         world.message(&mut distant.down, &bytes);
     }
-    let played = world.play();
+    let played = Played::of(&world);
     assert_eq!(played.snapshot.groups.len(), 2);
     let first = &played.snapshot.groups[0];
     assert_eq!(first.broker.as_deref(), Some("mosquitto"));

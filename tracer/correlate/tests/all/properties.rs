@@ -3,24 +3,23 @@
 //! [`Played::new`] checks after every run that all segments telescope, that no time runs backwards, and
 //! that counts and shares add up.
 
-use crate::mqtt::{CONNACK, CONNECT, payload, plain, publish, stamp};
-use crate::world::{Played, STEP, WorkloadCounts, World, process};
+use crate::played::{Played, sent_bytes};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use wirelap_correlate::Config;
 use wirelap_events::{Body, PacketHook};
+use wirelap_test_support::compose::mqtt::publish;
+use wirelap_test_support::compose::{payload, plain, stamp};
+use wirelap_test_support::event::OwnedEvent;
+use wirelap_test_support::world::{STEP, World, process};
 
 /// Two-leg and one-leg traffic side by side.
 pub fn traffic(messages: u32) -> World {
     let mut world = World::new();
     let broker = process(10, "broker");
     let to = "127.0.0.1:1883";
-    let mut publisher = world.connect(process(20, "pub"), "127.0.0.1:41000", broker, to);
-    let mut subscriber = world.connect(process(30, "sub"), "127.0.0.1:42000", broker, to);
-    for connection in [&mut publisher, &mut subscriber] {
-        world.message(&mut connection.up, CONNECT);
-        world.message(&mut connection.down, CONNACK);
-    }
+    let mut publisher = world.connect_mqtt(process(20, "pub"), "127.0.0.1:41000", broker, to);
+    let mut subscriber = world.connect_mqtt(process(30, "sub"), "127.0.0.1:42000", broker, to);
     let mut pair =
         world.connect(process(1, "a"), "127.0.0.1:43000", process(2, "b"), "127.0.0.1:9000");
     for n in 0..messages {
@@ -29,9 +28,9 @@ pub fn traffic(messages: u32) -> World {
         world.message(&mut subscriber.down, &bytes);
         world.message(&mut pair.up, &plain(stamp(n), 200));
         if n % 7 == 0 {
-            let again = world.told[world.told.len() - 5].clone();
+            let again = world.events[world.events.len() - 5].clone();
             world.now += STEP;
-            world.told.push(WorkloadCounts {
+            world.events.push(OwnedEvent {
                 event: wirelap_events::Event {
                     at: wirelap_events::Nanos(world.now),
                     ..again.event
@@ -68,8 +67,8 @@ fn fate() -> impl Strategy<Value = Fate> {
     ]
 }
 
-fn suffer(told: &[WorkloadCounts], fates: &[Fate]) -> Vec<WorkloadCounts> {
-    let mut order: BTreeMap<(usize, usize), WorkloadCounts> = BTreeMap::new();
+fn suffer(told: &[OwnedEvent], fates: &[Fate]) -> Vec<OwnedEvent> {
+    let mut order: BTreeMap<(usize, usize), OwnedEvent> = BTreeMap::new();
     for (index, (told, fate)) in told.iter().zip(fates.iter().cycle()).enumerate() {
         let mut told = told.clone();
         let mut place = index;
@@ -88,27 +87,16 @@ fn suffer(told: &[WorkloadCounts], fates: &[Fate]) -> Vec<WorkloadCounts> {
     order.into_values().collect()
 }
 
-/// Bytes of the packets on the device where their flow is counted: here, the one that sends.
-fn sent_bytes(told: &[WorkloadCounts]) -> u64 {
-    let bytes = told.iter().filter_map(|told| match &told.event.body {
-        Body::Packet(packet) if packet.hook == PacketHook::Xmit => {
-            Some(u64::from(packet.wire_bytes))
-        }
-        _ => None,
-    });
-    bytes.sum()
-}
-
 #[test]
 fn undisturbed_traffic_is_matched_to_the_last_message() {
     let world = traffic(50);
-    let played = world.play();
+    let played = Played::of(&world);
     for group in &played.snapshot.groups {
         let counts = group.messages;
         assert_eq!((counts.sent, counts.delivered, counts.matched), (50, 50, 50));
     }
     let total: u64 = played.snapshot.groups.iter().map(|group| group.overhead.total()).sum();
-    assert_eq!(total, sent_bytes(&world.told));
+    assert_eq!(total, sent_bytes(&world.events));
     assert_eq!(played.snapshot.groups.iter().map(|g| g.overhead.opaque).sum::<u64>(), 0);
 }
 
@@ -119,7 +107,7 @@ proptest! {
     fn segments_telescope_whatever_is_lost_doubled_late_or_wrong(
         fates in prop::collection::vec(fate(), 40..400),
     ) {
-        let told = suffer(&traffic(30).told, &fates);
+        let told = suffer(&traffic(30).events, &fates);
         let played = Played::new(Config::default(), &told);
         for group in &played.snapshot.groups {
             prop_assert!(group.messages.matched <= group.messages.delivered);
@@ -131,7 +119,7 @@ proptest! {
         fates in prop::collection::vec(fate(), 40..200),
         limit in 1usize..20,
     ) {
-        let told = suffer(&traffic(20).told, &fates);
+        let told = suffer(&traffic(20).events, &fates);
         let config = Config {
             max_flows: limit,
             max_messages: limit,
@@ -148,8 +136,8 @@ proptest! {
     ) {
         let world = traffic(30);
         // The first packets are whole and in order, so that the protocols are known.
-        let (start, rest) = world.told.split_at(60);
-        let told: Vec<WorkloadCounts> = start.iter().cloned().chain(suffer(rest, &fates)).collect();
+        let (start, rest) = world.events.split_at(60);
+        let told: Vec<OwnedEvent> = start.iter().cloned().chain(suffer(rest, &fates)).collect();
         let played = Played::new(Config::default(), &told);
         let groups = &played.snapshot.groups;
         prop_assert_eq!(groups.len(), 2);
@@ -169,7 +157,7 @@ proptest! {
     ) {
         // Receptions, sends and reads may be lost; the device's own packets are all counted.
         let world = traffic(30);
-        let told: Vec<WorkloadCounts> = world.told.iter().take(cut.max(60)).enumerate()
+        let told: Vec<OwnedEvent> = world.events.iter().take(cut.max(60)).enumerate()
             .filter(|(n, told)| {
                 let counted = matches!(&told.event.body,
                     Body::Packet(packet) if packet.hook == PacketHook::Xmit);

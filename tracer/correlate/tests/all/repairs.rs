@@ -1,9 +1,10 @@
 //! Messages in fragments, some of which are lost, and sent again or not.
 
-use crate::udp::{ALL, End, datagram, end, flow};
-use crate::world::{Played, World, process};
+use crate::played::Played;
 use wirelap_correlate::{Config, VerdictKind};
 use wirelap_events::{Body, DropCause, DroppedPacket, FlowKey, Lost, Nanos, Probe, Stage};
+use wirelap_test_support::world::udp::{ALL, End, datagram, end, flow};
+use wirelap_test_support::world::{World, process};
 
 const PREFIX: [u8; 12] = [1, 0x10, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11];
 const WRITER: u32 = 0x0000_0b02;
@@ -98,7 +99,7 @@ impl Net {
     }
 
     fn play(&self) -> Played {
-        Played::new(Config::default(), &self.world.told)
+        Played::new(Config::default(), &self.world.events)
     }
 }
 

@@ -1,9 +1,11 @@
 //! Packets that no probe saw: the sockets' own numbers prove them.
 
-use crate::mqtt::{plain, stamp};
-use crate::world::{Connection, Played, WorkloadCounts, World, process};
+use crate::played::Played;
 use wirelap_correlate::{Config, Unseen};
 use wirelap_events::{Body, Nagle, PacketHook, SendKind, Stage, TxState};
+use wirelap_test_support::compose::{plain, stamp};
+use wirelap_test_support::event::OwnedEvent;
+use wirelap_test_support::world::{Connection, World, process};
 
 const MESSAGES: u32 = 30;
 
@@ -29,9 +31,9 @@ fn existing(world: &mut World) -> Connection {
 }
 
 /// Everything but the `nth` packets with data at these hooks.
-fn hide(world: &World, hooks: &[PacketHook], hidden: &[usize]) -> Vec<WorkloadCounts> {
+fn hide(world: &World, hooks: &[PacketHook], hidden: &[usize]) -> Vec<OwnedEvent> {
     let mut seen = [0; 2];
-    let mut keep = |told: &&WorkloadCounts| match told.event.body {
+    let mut keep = |told: &&OwnedEvent| match told.event.body {
         Body::Packet(packet) if packet.payload_len > 0 && hooks.contains(&packet.hook) => {
             let nth = &mut seen[packet.hook as usize];
             *nth += 1;
@@ -39,7 +41,7 @@ fn hide(world: &World, hooks: &[PacketHook], hidden: &[usize]) -> Vec<WorkloadCo
         }
         _ => true,
     };
-    world.told.iter().filter(|told| keep(told)).cloned().collect()
+    world.events.iter().filter(|told| keep(told)).cloned().collect()
 }
 
 const BOTH: &[PacketHook] = &[PacketHook::Xmit, PacketHook::Rx];
@@ -47,7 +49,7 @@ const BOTH: &[PacketHook] = &[PacketHook::Xmit, PacketHook::Rx];
 #[test]
 fn nothing_is_unseen_where_all_was_seen() {
     for world in [stream(opened), stream(existing)] {
-        let played = world.play();
+        let played = Played::of(&world);
         let trust = &played.snapshot.trust;
         assert_eq!((trust.unseen_sent, trust.unseen_received), (unseen(0, 0), unseen(0, 0)));
     }
@@ -77,12 +79,12 @@ fn the_first_and_the_last_of_a_connection_are_found_missing_too() {
 #[test]
 fn a_receiver_elsewhere_has_no_reception_that_could_be_missing() {
     let world = stream(opened);
-    let server = |told: &&WorkloadCounts| match told.event.body {
+    let server = |told: &&OwnedEvent| match told.event.body {
         Body::Packet(packet) => packet.hook == PacketHook::Xmit,
         Body::Ready(_) | Body::Read(_) => false,
         _ => true,
     };
-    let kept: Vec<WorkloadCounts> = world.told.iter().filter(server).cloned().collect();
+    let kept: Vec<OwnedEvent> = world.events.iter().filter(server).cloned().collect();
     let played = Played::new(Config::default(), &kept);
     assert_eq!(played.snapshot.trust.unseen_received, unseen(0, 0));
     assert_eq!(played.snapshot.trust.unseen_sent, unseen(0, 0));
@@ -91,11 +93,11 @@ fn a_receiver_elsewhere_has_no_reception_that_could_be_missing() {
 #[test]
 fn what_passes_between_two_windows_is_not_asked_for() {
     let world = stream(opened);
-    let sends: Vec<usize> = (0..world.told.len())
-        .filter(|&index| matches!(world.told[index].event.body, Body::Send(_)))
+    let sends: Vec<usize> = (0..world.events.len())
+        .filter(|&index| matches!(world.events[index].event.body, Body::Send(_)))
         .collect();
     let (from, to) = (sends[10] + 1, sends[15] + 1);
-    let mut told = world.told.clone();
+    let mut told = world.events.clone();
     let [mut close, mut open] = [told[from].clone(), told[to].clone()];
     close.event.body = Body::Window(false);
     open.event.body = Body::Window(true);
@@ -118,10 +120,10 @@ fn acknowledged_and_never_captured() {
         }
         acknowledge(&mut world, &pair);
     }
-    world.told.retain(|told| matches!(told.event.body, Body::Packet(_)));
+    world.events.retain(|told| matches!(told.event.body, Body::Packet(_)));
     let config = || Config { packets_only: true, ..Config::default() };
-    assert_eq!(Played::new(config(), &world.told).group().holes.sent, unseen(1, 104));
-    let played = Played::new(Config::default(), &world.told);
+    assert_eq!(Played::new(config(), &world.events).group().holes.sent, unseen(1, 104));
+    let played = Played::new(Config::default(), &world.events);
     assert_eq!(
         played.group().holes.sent,
         unseen(0, 0),
@@ -153,14 +155,14 @@ fn an_acknowledgement_that_no_packet_brought_is_a_packet() {
                 acknowledge(&mut world, &pair);
             }
         }
-        for told in &mut world.told {
+        for told in &mut world.events {
             if let Body::Send(send) = &mut told.event.body
                 && let SendKind::Stream { state, .. } = &mut send.kind
             {
                 *state = Some(TxState { nagle: Nagle::Off, ..TxState::default() });
             }
         }
-        let trust = world.play().snapshot.trust;
+        let trust = Played::of(&world).snapshot.trust;
         (trust.unseen_sent, trust.unseen_received)
     };
     assert_eq!(run(MESSAGES), (unseen(0, 0), unseen(0, 0)));
@@ -218,6 +220,6 @@ fn what_passes_while_nobody_looks_is_not_unseen() {
     for n in 0..MESSAGES {
         world.message(&mut pair.up, &plain(stamp(n), 100));
     }
-    let trust = world.play().snapshot.trust;
+    let trust = Played::of(&world).snapshot.trust;
     assert_eq!((trust.unseen_sent, trust.unseen_received), (unseen(0, 0), unseen(0, 0)));
 }

@@ -1,19 +1,10 @@
 //! `ZeroMQ`: the type of a socket tells whether it sends a message to many.
 
-use crate::world::{Connection, Played, World, process};
+use crate::played::Played;
+use wirelap_test_support::compose::zmtp::introduction;
+use wirelap_test_support::world::{Connection, World, process};
 
 const SENDER: &str = "127.0.0.1:5555";
-
-/// A greeting of version 3.0 and a `READY` that names the socket's type.
-fn introduction(socket: &str) -> Vec<u8> {
-    let mut bytes = vec![0xFF, 0, 0, 0, 0, 0, 0, 0, 0, 0x7F, 3, 0];
-    bytes.extend(b"NULL");
-    bytes.resize(64, 0);
-    let length = u8::try_from(socket.len()).unwrap();
-    let body = [b"\x05READY\x0bSocket-Type\0\0\0", &[length][..], socket.as_bytes()].concat();
-    bytes.extend([4, u8::try_from(body.len()).unwrap()]);
-    [bytes, body].concat()
-}
 
 /// The same 100 messages to each of three receivers of one socket.
 fn played(sends: &str, receives: &str) -> Played {
@@ -33,7 +24,7 @@ fn played(sends: &str, receives: &str) -> Played {
             world.message(&mut receiver.down, &[0, 2, b'n', n]);
         }
     }
-    world.play()
+    Played::of(&world)
 }
 
 #[test]

@@ -2,15 +2,9 @@
 
 use wirelap_correlate::{Config, Correlator};
 use wirelap_events::{Body, Delivery, Nanos, PacketHook, tcp_flags};
-
-#[allow(dead_code)] // The scenarios use all of it.
-#[path = "../all/mqtt.rs"]
-mod mqtt;
-#[allow(dead_code)] // The scenarios use all of it.
-#[path = "../all/world.rs"]
-mod world;
-
-use world::{World, process};
+use wirelap_test_support::compose::mqtt;
+use wirelap_test_support::compose::{payload, stamp};
+use wirelap_test_support::world::{World, process};
 
 const BROKER: &str = "127.0.0.1:1883";
 
@@ -24,7 +18,7 @@ fn resident() -> u64 {
 /// Takes in what was told, and forgets it.
 fn play(correlator: &mut Correlator, world: &mut World) -> u64 {
     let mut deliveries = 0;
-    for told in world.told.drain(..) {
+    for told in world.events.drain(..) {
         correlator.take(&told.event(), &mut |_: &Delivery| deliveries += 1);
     }
     deliveries
@@ -35,11 +29,9 @@ fn session(world: &mut World, n: u32, messages: u32, closes: bool) {
     let from =
         format!("127.{}.{}.{}:{}", n >> 16 & 127, n >> 8 & 255, n & 255, 40_000 + n % 20_000);
     let (client, broker) = (process(1000 + n % 500, "client"), process(10, "broker"));
-    let mut connection = world.connect(client, &from, broker, BROKER);
-    world.message(&mut connection.up, mqtt::CONNECT);
-    world.message(&mut connection.down, mqtt::CONNACK);
+    let mut connection = world.connect_mqtt(client, &from, broker, BROKER);
     for message in 0..messages {
-        let bytes = mqtt::publish("t", &mqtt::payload(mqtt::stamp(n * 8 + message), 64));
+        let bytes = mqtt::publish("t", &payload(stamp(n * 8 + message), 64));
         world.message(&mut connection.up, &bytes);
     }
     if closes {

@@ -1,7 +1,4 @@
 //! Any conversation, to the XRCE decoder.
 #![no_main]
 
-#[path = "../../tests/common/mod.rs"]
-mod common;
-
-libfuzzer_sys::fuzz_target!(|packed: &[u8]| common::check_packed("xrce", packed));
+libfuzzer_sys::fuzz_target!(|packed: &[u8]| wirelap_test_support::exercise::check_packed("xrce", packed));

@@ -1,9 +1,7 @@
 //! Writes every transcript of `../corpus/<protocol>/` as a seed into `corpus/<target>/`.
 
-#[path = "../../tests/common/mod.rs"]
-mod common;
-
 use std::path::Path;
+use wirelap_test_support::{packed, transcript};
 
 fn main() -> std::io::Result<()> {
     let targets = [
@@ -20,8 +18,8 @@ fn main() -> std::io::Result<()> {
         let Some(protocol) = wirelap_protocols::by_name(protocol) else { continue };
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus").join(target);
         std::fs::create_dir_all(&folder)?;
-        for transcript in common::transcript::of(protocol) {
-            let packed = common::packed::pack(transcript.transport, &transcript.chunks);
+        for transcript in transcript::of(protocol) {
+            let packed = packed::pack(transcript.transport, &transcript.chunks);
             let name = transcript.path.with_extension("seed");
             std::fs::write(folder.join(name.file_name().unwrap_or_default()), packed)?;
         }

@@ -1,8 +1,6 @@
 //! Recorded sessions of foreign programs (`captures/record.sh`) against what those programs and their server
 //! counted. tshark 4.0 knows neither protocol.
 
-#[path = "../common/mod.rs"]
-mod common;
+mod decode;
 mod nats;
-mod pcap;
 mod zmtp;

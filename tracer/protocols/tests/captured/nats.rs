@@ -1,6 +1,6 @@
 //! nats-py and nats-server: messages and bytes of each connection are what the server counted.
 
-use crate::pcap::{Message, Ports, Seen, decode};
+use crate::decode::{Message, Ports, Seen, decode};
 use std::collections::BTreeMap;
 use wirelap_events::Class;
 use wirelap_protocols::by_name;

@@ -1,6 +1,6 @@
 //! pyzmq: every message is what its program sent.
 
-use crate::pcap::decode;
+use crate::decode::decode;
 use std::collections::BTreeMap;
 use wirelap_events::Class;
 use wirelap_protocols::by_name;

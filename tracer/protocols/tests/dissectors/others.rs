@@ -1,35 +1,15 @@
 //! DDS-XRCE, NATS and ZMTP: the captures that their decoders are tested with.
 
-use crate::theirs::{Dissector, folder, has_own, tshark, tshark_with};
-use crate::{Messages, capture, compare, ours, quiet};
+use crate::{ours, quiet};
 use wirelap_events::Transport;
-
-const XRCE: Dissector = Dissector {
-    name: "xrce",
-    message: "xrce.message",
-    topic: "xrce.topic",
-    payload_len: "xrce.payload_len",
-    whole: "xrce.fragment.count",
+use wirelap_test_support::committed::of_protocols as capture;
+use wirelap_test_support::dissector::{
+    Dissector, NATS, XRCE, ZMTP, folder, has_own, read_with, read_with_scripts,
 };
+use wirelap_test_support::messages::{Messages, compare};
 
 const XRCE_EXPERTS: [&str; 5] =
     ["xrce.malformed", "xrce.bad_length", "xrce.truncated", "xrce.unread", "xrce.continuation"];
-
-const NATS: Dissector = Dissector {
-    name: "nats",
-    message: "nats.message",
-    topic: "nats.subject",
-    payload_len: "nats.payload_len",
-    whole: "",
-};
-
-const ZMTP: Dissector = Dissector {
-    name: "zmtp",
-    message: "zmtp.message",
-    topic: "zmtp.topic",
-    payload_len: "zmtp.payload_len",
-    whole: "",
-};
 
 /// What carries something, with the bytes of all.
 fn carried(messages: &Messages) -> (usize, u64) {
@@ -102,7 +82,8 @@ fn every_frame_of_zmtp_is_what_the_dissector_says() {
     let path = "captured/captures/zmtp.pcap";
     if has_own("zmtp") {
         // As Wireshark 4.4 and 4.6 do.
-        let listed = tshark("zmtp", &capture(path), &["-d", "tcp.port==5551,zmtp", "-Y", "zmtp"]);
+        let listed =
+            read_with("zmtp", &capture(path), &["-d", "tcp.port==5551,zmtp", "-Y", "zmtp"]);
         assert!(listed.lines().count() > 5, "{listed}");
         return;
     }
@@ -134,7 +115,7 @@ fn what_wireshark_has_already_is_left_alone() {
         std::fs::write(&script, text).unwrap();
         let scripts = [script, folder().join(name).with_extension("lua")];
         let path = capture(&format!("captured/captures/{name}.pcap"));
-        let found = tshark_with(&scripts, &path, &["-Y", name]);
+        let found = read_with_scripts(&scripts, &path, &["-Y", name]);
         assert!(found.is_empty(), "{found}");
     }
 }

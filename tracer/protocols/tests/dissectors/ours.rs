@@ -1,15 +1,21 @@
 //! What our decoders say of a capture.
 
-use crate::pcap::{Packet, conversations};
-use crate::{Carried, Message, Messages};
+use std::collections::BTreeMap;
 use wirelap_events::{ByteRange, Class, Frame, Offset, Transport};
 use wirelap_protocols::stream::Stream;
 use wirelap_protocols::{Pdu, Side, by_name};
+use wirelap_test_support::messages::{Carried, Message, Messages};
+use wirelap_test_support::pcap::{Packet, fresh};
 
 /// All messages of a capture, every conversation of which is of this protocol.
 pub fn read(pcap: &[u8], protocol: &str, transport: Transport) -> Messages {
     let mut messages = Messages::new();
-    for packets in conversations(pcap, transport).values() {
+    let mut conversations = BTreeMap::<_, Vec<Packet>>::new();
+    for packet in fresh(pcap).into_iter().filter(|packet| packet.transport() == transport) {
+        let (from, to) = packet.ports();
+        conversations.entry((from.min(to), from.max(to))).or_default().push(packet);
+    }
+    for packets in conversations.values() {
         conversation(packets, protocol, transport, &mut messages);
     }
     messages
@@ -20,10 +26,10 @@ fn conversation(packets: &[Packet], protocol: &str, transport: Transport, messag
     let mut streams = [Side::A, Side::B].map(|side| Stream::new(side, false));
     let mut fed = [Offset::START; 2];
     for packet in packets {
-        let side = usize::from(packet.ports != packets[0].ports);
+        let side = usize::from(packet.ports() != packets[0].ports());
         let (at, bytes) = (fed[side], &packet.payload[..]);
         fed[side] = at.plus(bytes.len() as u64);
-        let of_direction = messages.entry(packet.ports).or_default();
+        let of_direction = messages.entry(packet.ports()).or_default();
         let mut sink = |frame: &Frame<'_>| of_direction.push(message(frame));
         match transport {
             Transport::Tcp => streams[side].feed(at, bytes, 0, &mut *connection, &mut sink),

@@ -1,13 +1,13 @@
 //! Whatever is left of a capture, a dissector must not stumble.
 
-use crate::theirs::tshark;
 use std::path::Path;
 use std::process::Command;
+use wirelap_test_support::dissector::read_with;
 
 /// Errors in Lua, in the packets' structure, and those that are ours.
 fn errors(dissector: &str, capture: &Path, filter: &str) -> String {
     // Twice through the file, as Wireshark reads it.
-    tshark(dissector, capture, &["-2", "-V", "-Y", filter])
+    read_with(dissector, capture, &["-2", "-V", "-Y", filter])
 }
 
 /// Nothing in a whole capture is an error, or any of the dissector's own `experts`.
@@ -31,7 +31,7 @@ pub fn cut(dissector: &str, capture: &Path) {
         let filter = format!("_ws.lua.error || (_ws.malformed && {dissector})");
         let found = errors(dissector, &file, &filter);
         assert!(found.is_empty(), "{} cut to {length} bytes: {found}", capture.display());
-        let everything = tshark(dissector, &file, &["-V"]);
+        let everything = read_with(dissector, &file, &["-V"]);
         assert!(!everything.contains("Lua Error"), "{} cut to {length}", capture.display());
     }
 }

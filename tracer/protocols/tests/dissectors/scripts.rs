@@ -1,8 +1,10 @@
 //! The scripts themselves: that they install, and that every Lua that Wireshark may have takes them.
 
-use crate::theirs::{folder, is_listed};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Command;
+use wirelap_test_support::committed::of_protocols;
+use wirelap_test_support::dissector::{folder, is_listed};
+use wirelap_test_support::tshark::quiet_output;
 
 /// All scripts in a folder and below it.
 fn scripts(folder: &Path, found: &mut Vec<PathBuf>) {
@@ -14,15 +16,6 @@ fn scripts(folder: &Path, found: &mut Vec<PathBuf>) {
             found.push(path);
         }
     }
-}
-
-fn text(output: &Output) -> String {
-    assert!(output.status.success(), "{output:?}");
-    let complaints = String::from_utf8_lossy(&output.stderr);
-    let complaints: Vec<_> =
-        complaints.lines().filter(|line| !line.starts_with("Running as user")).collect();
-    assert!(complaints.is_empty(), "{complaints:#?}");
-    String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
 #[test]
@@ -43,7 +36,7 @@ fn every_version_of_lua_compiles_them() {
 fn installed_they_are_found_without_being_named() {
     let home = tempfile::tempdir().unwrap();
     let run = |command: &mut Command| {
-        text(&command.env("HOME", home.path()).env_remove("XDG_CONFIG_HOME").output().unwrap())
+        quiet_output(command.env("HOME", home.path()).env_remove("XDG_CONFIG_HOME"))
     };
     // Twice: the second time there is an older copy.
     for _ in 0..2 {
@@ -61,7 +54,7 @@ fn installed_they_are_found_without_being_named() {
 fn the_profile_installs_and_its_filters_compile() {
     let home = tempfile::tempdir().unwrap();
     let run = |command: &mut Command| {
-        text(&command.env("HOME", home.path()).env_remove("XDG_CONFIG_HOME").output().unwrap())
+        quiet_output(command.env("HOME", home.path()).env_remove("XDG_CONFIG_HOME"))
     };
     let said = run(&mut Command::new(folder().join("install")));
     assert!(said.contains("profile in "), "{said}");
@@ -75,7 +68,7 @@ fn the_profile_installs_and_its_filters_compile() {
     let columns = preferences.split("%Cus:").skip(1).map(|rest| rest.split(':').next().unwrap());
     let filters: Vec<String> = colours.chain(columns).map(str::to_owned).chain(buttons).collect();
     assert!(filters.len() > 20, "{filters:#?}");
-    let capture = crate::capture("kafka/captures/kcat.pcap");
+    let capture = of_protocols("kafka/captures/kcat.pcap");
     for filter in filters {
         let mut tshark = Command::new("tshark");
         let listed =

@@ -1,16 +1,10 @@
 //! Zenoh: captures of two sessions of the Python library (`captures/record.sh`).
 
-use crate::theirs::{Dissector, tshark};
-use crate::{Messages, capture, compare, ours, quiet};
+use crate::{ours, quiet};
 use wirelap_events::Transport;
-
-const ZENOH: Dissector = Dissector {
-    name: "zenoh",
-    message: "zenoh.message",
-    topic: "zenoh.keyexpr",
-    payload_len: "zenoh.payload_len",
-    whole: "zenoh.fragment.count",
-};
+use wirelap_test_support::committed::of_protocols as capture;
+use wirelap_test_support::dissector::{ZENOH, read_with};
+use wirelap_test_support::messages::{Messages, compare};
 
 const EXPERTS: [&str; 8] = [
     "zenoh.malformed",
@@ -64,13 +58,13 @@ fn every_message_over_udp_is_what_the_dissector_says() {
 #[test]
 fn filters_find_what_they_name() {
     let path = capture(TCP);
-    let count = |filter: &str| tshark("zenoh", &path, &["-Y", filter]).lines().count();
+    let count = |filter: &str| read_with("zenoh", &path, &["-Y", filter]).lines().count();
     assert_eq!(count("zenoh.push.keyexpr == \"demo/express\""), 5);
     assert_eq!(count("zenoh.payload_len == 300000"), 1);
     assert_eq!(count("zenoh.request.keyexpr == \"query/*\" && zenoh.payload_len == 5"), 1);
     assert_eq!(count("zenoh.priority == 1 && zenoh.express == 1"), 5);
     let args = ["-Y", "zenoh.fragment.index", "-T", "fields", "-e", "zenoh.fragment.index"];
-    let index = tshark("zenoh", &path, &args);
+    let index = read_with("zenoh", &path, &args);
     let index: Vec<usize> = index.split([',', '\n']).filter_map(|n| n.parse().ok()).collect();
     assert!(index.len() > 4 && index.iter().enumerate().all(|(n, index)| n == *index), "{index:?}");
 }
@@ -78,9 +72,9 @@ fn filters_find_what_they_name() {
 #[test]
 fn at_any_port_the_first_batch_tells() {
     let args = ["-d", "tcp.port==7447,echo", "-Y", "zenoh"];
-    let known = tshark("zenoh", &capture(TCP), &["-Y", "zenoh"]).lines().count();
+    let known = read_with("zenoh", &capture(TCP), &["-Y", "zenoh"]).lines().count();
     let args_off = ["--disable-protocol", "echo"];
-    let found = tshark("zenoh", &capture(TCP), &[&args[..], &args_off].concat());
+    let found = read_with("zenoh", &capture(TCP), &[&args[..], &args_off].concat());
     assert_eq!(found.lines().count(), known);
 }
 

@@ -2,19 +2,17 @@
 
 use crate::{Message, Messages};
 use std::path::Path;
-use std::process::Command;
+use wirelap_test_support::tshark::{attribute, command, output};
 
 /// The MQTT packets of a capture, by direction.
 pub fn read(capture: &Path, port: u16) -> Messages {
-    let output = Command::new("tshark")
+    let mut tshark = command();
+    tshark
         .args(["-d", &format!("tcp.port=={port},mqtt"), "-Y", "mqtt", "-T", "pdml", "-r"])
-        .arg(capture)
-        .output()
-        .expect("tshark");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        .arg(capture);
     let mut messages = Messages::new();
     let (mut source, mut ports) = (0, (0, 0));
-    for line in String::from_utf8(output.stdout).unwrap().lines().map(str::trim) {
+    for line in output(&mut tshark).lines().map(str::trim) {
         let of_direction = messages.entry(ports);
         let (name, show) = (attribute(line, "name"), || attribute(line, "show"));
         match name {
@@ -37,15 +35,4 @@ pub fn read(capture: &Path, port: u16) -> Messages {
         }
     }
     messages
-}
-
-/// An attribute of the element on a line; empty if it has none.
-fn attribute<'l>(line: &'l str, name: &str) -> &'l str {
-    let mut parts = line.split('"');
-    while let (Some(key), Some(value)) = (parts.next(), parts.next()) {
-        if key.trim_end_matches('=').rsplit(' ').next() == Some(name) {
-            return value;
-        }
-    }
-    ""
 }

@@ -1,12 +1,15 @@
 //! Real traffic, recorded by `captures/record.sh`, against what others read in it.
 
-use crate::pcap::{Segment, segments};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use wirelap_events::{Class, Frame, Offset, Transport};
 use wirelap_protocols::kafka::PROTOCOL;
 use wirelap_protocols::stream::Stream;
 use wirelap_protocols::{Connection, FrameSink, Memory, Protocol, Side};
+use wirelap_test_support::pcap::{Packet, packets};
+
+/// The port of the broker.
+const BROKER: u16 = 9092;
 
 /// What was sent over a connection in one direction: its client's port, and whether the client sent it.
 type Way = (u16, bool);
@@ -69,13 +72,14 @@ impl Conversation {
         }
     }
 
-    fn feed(&mut self, segment: &Segment, lines: &mut Vec<Line>) {
-        let side = if segment.from_client { Side::A } else { Side::B };
-        let first = *self.first[side as usize].get_or_insert(segment.sequence);
-        let at = Offset::START.plus(segment.sequence.wrapping_sub(first).into());
+    fn feed(&mut self, packet: &Packet, lines: &mut Vec<Line>) {
+        let side = if packet.is_to(BROKER) { Side::A } else { Side::B };
+        let seq = packet.tcp.expect("TCP").seq.0;
+        let first = *self.first[side as usize].get_or_insert(seq);
+        let at = Offset::START.plus(seq.wrapping_sub(first).into());
         let stream = &mut self.streams[side as usize];
         let mut sink = Sink { lines, thrown_away: &mut self.thrown_away };
-        stream.feed(at, &segment.payload, 0, &mut *self.conn, &mut sink);
+        stream.feed(at, &packet.payload, 0, &mut *self.conn, &mut sink);
     }
 }
 
@@ -142,11 +146,12 @@ fn compare(pcap: &Path, tsv: &Path) -> Tally {
     let memory = PROTOCOL.memory();
     let mut conversations = BTreeMap::new();
     let mut found = BTreeMap::<Way, Vec<Line>>::new();
-    for segment in segments(&pcap, 9092) {
-        let lines = found.entry((segment.client, segment.from_client)).or_default();
+    for packet in packets(&pcap).iter().filter(|packet| !packet.payload.is_empty()) {
+        let client = packet.client(BROKER);
+        let lines = found.entry((client, packet.is_to(BROKER))).or_default();
         let conversation =
-            conversations.entry(segment.client).or_insert_with(|| Conversation::new(&memory));
-        conversation.feed(&segment, lines);
+            conversations.entry(client).or_insert_with(|| Conversation::new(&memory));
+        conversation.feed(packet, lines);
     }
     for conversation in conversations.values() {
         for stream in &conversation.streams {
@@ -228,14 +233,15 @@ fn values_of_all_kinds() {
 #[test]
 fn clients_that_connected_before() {
     let pcap = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/kafka/captures/perf.pcap");
-    let all = segments(&std::fs::read(pcap).unwrap(), 9092);
+    let all = packets(&std::fs::read(pcap).unwrap());
     let memory = PROTOCOL.memory();
     let mut conversations = BTreeMap::new();
     let (mut found, mut seen) = (Vec::new(), BTreeMap::<u16, u32>::new());
-    for segment in all {
-        let asks = segment.from_client && segment.payload.get(4..6) == Some(&[0, 1]);
-        let produces = segment.from_client && segment.payload.get(4..6) == Some(&[0, 0]);
-        let seen = seen.entry(segment.client).or_default();
+    for packet in all.iter().filter(|packet| !packet.payload.is_empty()) {
+        let asks = packet.is_to(BROKER) && packet.payload.get(4..6) == Some(&[0, 1]);
+        let produces = packet.is_to(BROKER) && packet.payload.get(4..6) == Some(&[0, 0]);
+        let client = packet.client(BROKER);
+        let seen = seen.entry(client).or_default();
         // Up to the first Fetch request, that one included, and up to the first Produce request.
         if *seen == 0 && !produces {
             *seen += u32::from(asks);
@@ -243,8 +249,8 @@ fn clients_that_connected_before() {
         }
         *seen += 1;
         let conversation =
-            conversations.entry(segment.client).or_insert_with(|| Conversation::joined(&memory));
-        conversation.feed(&segment, &mut found);
+            conversations.entry(client).or_insert_with(|| Conversation::joined(&memory));
+        conversation.feed(packet, &mut found);
     }
     let records = found.iter().filter(|line| matches!(line, Line::Record { .. })).count();
     assert_eq!(records, 120, "60 produced and 60 fetched");

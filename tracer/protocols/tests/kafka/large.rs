@@ -1,12 +1,15 @@
 //! PDUs that are longer than anything that is kept: their records are handed out as they come, and what is
 //! missing in them costs no more than itself.
 
-use crate::common::{Chunk, Player, check_everywhere};
-use crate::compose::{batch, fetch, fetched, heartbeat, produce, record, uniform};
 use wirelap_events::Transport;
 use wirelap_protocols::Side;
 use wirelap_protocols::kafka::PROTOCOL;
 use wirelap_protocols::stream::KEPT_BYTES;
+use wirelap_test_support::compose::kafka::{
+    batch, fetch, fetched, heartbeat, produce, record, uniform,
+};
+use wirelap_test_support::exercise::check_everywhere;
+use wirelap_test_support::player::{Chunk, Player};
 
 /// Bytes of a record of 64 B, and of all before the first one of a request to `t`.
 const RECORD: usize = 73;

@@ -1,11 +1,11 @@
 //! What is taken for Kafka, and what is not.
 
-use crate::common::transcript;
-use crate::compose::{fetched, fetched_by_id, heartbeat, produce, uniform};
 use wirelap_events::Transport;
 use wirelap_protocols::kafka::PROTOCOL;
 use wirelap_protocols::recognise::{Choice, choose};
 use wirelap_protocols::{Protocol, Recognition, registry};
+use wirelap_test_support::compose::kafka::{fetched, fetched_by_id, heartbeat, produce, uniform};
+use wirelap_test_support::transcript;
 
 const TCP: Transport = Transport::Tcp;
 

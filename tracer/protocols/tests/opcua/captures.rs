@@ -1,12 +1,12 @@
 //! Real traffic of asyncua, recorded by `captures/record.sh`.
 
-use crate::common::Player;
-use crate::pcap::{Connection, connections};
+use crate::connections::{Connection, connections};
 use std::collections::{BTreeMap, VecDeque};
 use std::path::{Path, PathBuf};
 use wirelap_events::Transport;
 use wirelap_protocols::recognise::{Choice, choose};
 use wirelap_protocols::{Side, by_name};
+use wirelap_test_support::player::Player;
 
 /// A chunk, as tshark sees it.
 struct Expected {

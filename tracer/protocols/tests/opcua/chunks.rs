@@ -1,9 +1,9 @@
 //! Messages in chunks, of every size, and what is there of them at any moment.
 
-use crate::common::{Chunk, Player};
-use crate::compose::{chunk, chunks, monitor, publish, write};
 use wirelap_events::Transport;
 use wirelap_protocols::{Side, by_name};
+use wirelap_test_support::compose::opcua::{chunk, chunks, monitor, publish, write};
+use wirelap_test_support::player::{Chunk, Player};
 
 fn play(packets: &[(Side, Vec<u8>)]) -> Player {
     let packets: Vec<_> = packets.iter().map(|(side, bytes)| Chunk::whole(*side, bytes)).collect();

@@ -3,7 +3,4 @@
 
 mod captures;
 mod chunks;
-#[path = "../common/mod.rs"]
-mod common;
-mod compose;
-mod pcap;
+mod connections;

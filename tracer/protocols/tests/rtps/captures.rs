@@ -3,13 +3,14 @@
 //! The captures may be snapped; tshark read the whole packets. Submessages of which too little was
 //! captured are left out of the comparison, and counted.
 
-use crate::pcap::{Datagram, datagrams};
 use crate::watch::{Conversation, Seen};
 use std::collections::{HashMap, HashSet};
+use std::net::SocketAddrV4;
 use std::path::Path;
 use wirelap_events::Class;
 use wirelap_protocols::rtps::PROTOCOL;
 use wirelap_protocols::{Protocol, Side};
+use wirelap_test_support::pcap::{Packet, packets};
 
 /// A submessage, as tshark sees it.
 struct Expected {
@@ -135,19 +136,19 @@ fn compare(name: &str) -> Tally {
     let mut conversations = HashMap::new();
     let mut samples = Samples::default();
     let mut tally = Tally::default();
-    for datagram in datagrams(&pcap) {
-        let [from, to] = datagram.ends;
+    for datagram in packets(&pcap) {
+        let (from, to) = (datagram.source, datagram.destination);
         let side = if from <= to { Side::A } else { Side::B };
         let key = (from.min(to), from.max(to));
         let conversation =
             conversations.entry(key).or_insert_with(|| Conversation::sharing(&memory));
-        let seen = conversation.send_cut(side, &datagram.bytes, datagram.len);
-        let Some(expected) = expected.remove(&datagram.packet) else {
-            assert!(!datagram.bytes.starts_with(b"RTPS"), "tshark found nothing in a message");
+        let seen = conversation.send_cut(side, &datagram.payload, datagram.payload_len);
+        let Some(expected) = expected.remove(&datagram.number) else {
+            assert!(!datagram.payload.starts_with(b"RTPS"), "tshark found nothing in a message");
             continue;
         };
         check_datagram(&datagram, &seen, &expected, &mut tally, |seen, expected, tally| {
-            samples.check(key, &datagram.bytes, seen, expected, tally);
+            samples.check(key, &datagram.payload, seen, expected, tally);
         });
     }
     assert!(expected.is_empty(), "packets that were not decoded: {:?}", expected.keys());
@@ -155,13 +156,13 @@ fn compare(name: &str) -> Tally {
 }
 
 fn check_datagram(
-    datagram: &Datagram,
+    datagram: &Packet,
     seen: &[Seen],
     expected: &[Expected],
     tally: &mut Tally,
     mut check_data: impl FnMut(&Seen, &Expected, &mut Tally),
 ) {
-    let packet = datagram.packet;
+    let packet = datagram.number;
     assert_eq!((seen[0].name, seen[0].len), ("RTPS", 20));
     let user = expected.iter().any(Expected::is_user_data);
     assert!(!user || seen[0].class == Class::Data, "packet {packet}");
@@ -169,7 +170,7 @@ fn check_datagram(
         tally.submessages += 1;
         let seen = &seen[(index + 1).min(seen.len() - 1)];
         if seen.class == Class::Opaque {
-            assert!(seen.start + seen.len > datagram.bytes.len() as u64, "packet {packet}");
+            assert!(seen.start + seen.len > datagram.payload.len() as u64, "packet {packet}");
             tally.cut += 1;
             continue;
         }
@@ -180,7 +181,7 @@ fn check_datagram(
         }
         check_data(seen, expected, tally);
     }
-    if datagram.bytes.len() == datagram.len {
+    if datagram.payload.len() == datagram.payload_len {
         assert_eq!(seen.len(), expected.len() + 1, "packet {packet}");
     }
 }
@@ -193,7 +194,7 @@ struct Samples {
     payload: HashMap<([u8; 16], u64, Ends), u64>,
 }
 
-type Ends = ([u8; 6], [u8; 6]);
+type Ends = (SocketAddrV4, SocketAddrV4);
 
 impl Samples {
     fn check(

@@ -1,12 +1,12 @@
 //! Samples that come in parts.
 
-use crate::compose::{
-    Cut, DATA, Message, SPDP_WRITER, USER_WRITER, sequence, structure, user_guid,
-};
 use crate::watch::{Conversation, Seen};
 use proptest::prelude::*;
 use wirelap_events::{Class, GlobalKey, Stamp};
 use wirelap_protocols::Side;
+use wirelap_test_support::compose::rtps::{
+    Cut, DATA, Message, SPDP_WRITER, USER_WRITER, sequence, structure, user_guid,
+};
 
 const STAMP: Stamp = Stamp { stream: 0, seq: 9, reply: true, warmup: false };
 

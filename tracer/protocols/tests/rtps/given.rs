@@ -1,9 +1,9 @@
 //! When a sample was given to its writer: the source timestamp.
 
-use crate::compose::{Cut, Message, USER_WRITER, structure};
 use wirelap_events::{ByteRange, Frame, Offset, Transport};
 use wirelap_protocols::rtps::PROTOCOL;
 use wirelap_protocols::{Fragments, FrameSink, Pdu, Protocol, Side};
+use wirelap_test_support::compose::rtps::{Cut, Message, USER_WRITER, structure};
 
 /// What samples say of it, in their order.
 #[derive(Default)]

@@ -1,10 +1,10 @@
 //! Bytes that nobody should send: nothing panics, and the frames still cover every datagram (which
 //! `Conversation` checks).
 
-use crate::compose::{Cut, Message, USER_WRITER, sequence, user_guid};
 use crate::watch::Conversation;
 use proptest::prelude::*;
 use wirelap_protocols::Side;
+use wirelap_test_support::compose::rtps::{Cut, Message, USER_WRITER, sequence, user_guid};
 
 /// A datagram with something of everything.
 fn rich(little: bool) -> Vec<u8> {

@@ -2,10 +2,8 @@
 //! against tshark.
 
 mod captures;
-mod compose;
 mod fragments;
 mod given;
 mod hostile;
 mod messages;
-mod pcap;
 mod watch;

@@ -1,13 +1,13 @@
 //! One datagram at a time.
 
-use crate::compose::{
-    DATA, INLINE_QOS, KEY, LIVELINESS_WRITER, Message, NON_STANDARD, PUBLICATIONS_WRITER,
-    SPDP_WRITER, USER_WRITER, guid, sequence, structure, user_guid,
-};
 use crate::watch::{Conversation, Seen, SeenData};
 use wirelap_events::{Class, GlobalKey, Stamp};
 use wirelap_protocols::rtps::PROTOCOL;
 use wirelap_protocols::{Protocol, Side};
+use wirelap_test_support::compose::rtps::{
+    DATA, INLINE_QOS, KEY, LIVELINESS_WRITER, Message, NON_STANDARD, PUBLICATIONS_WRITER,
+    SPDP_WRITER, USER_WRITER, guid, sequence, structure, user_guid,
+};
 
 const STAMP: Stamp = Stamp { stream: 3, seq: 77, reply: false, warmup: false };
 

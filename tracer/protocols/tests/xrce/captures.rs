@@ -1,11 +1,12 @@
 //! Real traffic of Micro XRCE-DDS, recorded by `captures/record.sh`.
 
-use crate::common::{Chunk, Player};
-use crate::pcap::conversations;
+use std::collections::BTreeMap;
 use std::path::Path;
 use wirelap_events::Transport;
 use wirelap_protocols::recognise::{Choice, choose};
 use wirelap_protocols::{Side, by_name};
+use wirelap_test_support::pcap::packets;
+use wirelap_test_support::player::{Chunk, Player};
 
 const AGENT: u16 = 8888;
 
@@ -15,7 +16,15 @@ type Samples = Vec<(String, u64)>;
 fn capture(name: &str) -> Vec<Vec<Chunk>> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/xrce/captures");
     let pcap = std::fs::read(folder.join(name).with_extension("pcap")).unwrap();
-    conversations(&pcap, AGENT).into_values().collect()
+    // The packets with bytes between each client's port and the agent's, in order. Side A is the client.
+    let mut conversations: BTreeMap<u16, Vec<Chunk>> = BTreeMap::new();
+    for packet in packets(&pcap).iter().filter(|packet| packet.payload_len > 0) {
+        assert_eq!(packet.payload.len(), packet.payload_len, "captured whole");
+        let side = if packet.is_to(AGENT) { Side::A } else { Side::B };
+        let chunk = Chunk::whole(side, &packet.payload);
+        conversations.entry(packet.client(AGENT)).or_default().push(chunk);
+    }
+    conversations.into_values().collect()
 }
 
 /// The samples that clients sent, and that they received.

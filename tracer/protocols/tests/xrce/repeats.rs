@@ -1,8 +1,8 @@
 //! What a reliable stream sends again, and in any order.
 
-use crate::common::{Chunk, Player};
 use wirelap_events::Transport;
 use wirelap_protocols::{Side, by_name};
+use wirelap_test_support::player::{Chunk, Player};
 
 /// A message of session 0x81 on a stream.
 fn message(stream: u8, sequence: u16, submessages: &[(u8, u8, &[u8])]) -> Vec<u8> {

@@ -1,15 +1,16 @@
 //! Entries that are read on a thread of their own.
 
-use crate::any::{Told, told};
+use crate::any::told;
 use crate::round_trip::{Held, read, write};
 use proptest::prelude::*;
 use wirelap_recording::{Recording, Settings, Shown};
+use wirelap_test_support::event::OwnedEvent;
 
 /// A file with more entries than fit into the batches that are read ahead, now and then.
 fn file() -> impl Strategy<Value = Vec<u8>> {
     let settings = Settings { shown: Shown::Once, payload: true };
     (prop::collection::vec(told(), 1..40), 1..200usize).prop_map(move |(told, times)| {
-        let told: Vec<Told> = std::iter::repeat_n(told, times).flatten().collect();
+        let told: Vec<OwnedEvent> = std::iter::repeat_n(told, times).flatten().collect();
         write(&told, settings)
     })
 }

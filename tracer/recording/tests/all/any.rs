@@ -10,51 +10,10 @@ use wirelap_events::{
     Probe, Quota, ReadCall, ReadKind, Ready, ReadyKind, Recovery, Retransmit, SendCall, SendKind,
     Seq, Sleep, Socket, SocketId, TaskId, TcpFields, ThreadState, Tid, Transport, TxState, Wake,
 };
-
-/// An event with its payload.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Told {
-    pub event: Event<'static>,
-    pub payload: Vec<u8>,
-}
-
-impl Told {
-    pub fn event(&self) -> Event<'_> {
-        let mut event: Event<'_> = self.event;
-        if let Body::Packet(packet) = &mut event.body {
-            packet.payload = &self.payload;
-        }
-        event
-    }
-
-    pub fn of(event: &Event<'_>) -> Told {
-        let mut event = *event;
-        let mut payload = Vec::new();
-        if let Body::Packet(packet) = &mut event.body {
-            payload = std::mem::take(&mut packet.payload).to_vec();
-        }
-        let Event { at, cpu, body } = event;
-        let body = match body {
-            Body::Packet(packet) => Body::Packet(Packet { payload: &[], ..packet }),
-            Body::Socket(it) => Body::Socket(it),
-            Body::Closed(it) => Body::Closed(it),
-            Body::Send(it) => Body::Send(it),
-            Body::Read(it) => Body::Read(it),
-            Body::Ready(it) => Body::Ready(it),
-            Body::Wake(it) => Body::Wake(it),
-            Body::Quota(it) => Body::Quota(it),
-            Body::Retransmit(it) => Body::Retransmit(it),
-            Body::Drop(it) => Body::Drop(it),
-            Body::Lost(it) => Body::Lost(it),
-            Body::State(it) => Body::State(it),
-            Body::Window(it) => Body::Window(it),
-        };
-        Told { event: Event { at, cpu, body }, payload }
-    }
-}
+use wirelap_test_support::event::OwnedEvent;
 
 /// Any event.
-pub fn told() -> impl Strategy<Value = Told> {
+pub fn told() -> impl Strategy<Value = OwnedEvent> {
     let others = prop_oneof![
         socket().prop_map(Body::Socket),
         any::<u64>().prop_map(|id| Body::Closed(SocketId(id))),
@@ -79,7 +38,7 @@ pub fn told() -> impl Strategy<Value = Told> {
         (Body::Packet(packet), payload)
     });
     let body = prop_oneof![others.prop_map(|body| (body, Vec::new())), packets];
-    (any::<u64>(), any::<u16>(), body).prop_map(|(at, cpu, (body, payload))| Told {
+    (any::<u64>(), any::<u16>(), body).prop_map(|(at, cpu, (body, payload))| OwnedEvent {
         event: Event { at: Nanos(at), cpu: Cpu(cpu), body },
         payload,
     })

@@ -1,13 +1,14 @@
 //! Files that are cut, overwritten or invented.
 
-use crate::any::{self, Told};
+use crate::any;
 use crate::packets::{classic, raw, told};
 use crate::round_trip::{Held, expected, read, write};
 use proptest::prelude::*;
 use wirelap_events::PacketHook;
 use wirelap_recording::{Recording, Settings, Shown};
+use wirelap_test_support::event::OwnedEvent;
 
-fn sample() -> Vec<Told> {
+fn sample() -> Vec<OwnedEvent> {
     (0..6).map(|n| told(PacketHook::Xmit, 1_000 + u64::from(n), n * 2, &[0xC0, 0])).collect()
 }
 

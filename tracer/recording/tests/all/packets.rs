@@ -1,14 +1,14 @@
 //! Packets as others write them, and as wirelap's probes tell them.
 
-use crate::any::Told;
 use std::net::SocketAddr;
 use wirelap_events::{
     Body, Cpu, Event, FlowKey, IfIndex, Nanos, NetNs, Packet, PacketHook, PacketId, Portion, Seq,
     TaskId, TcpFields, Transport,
 };
+use wirelap_test_support::event::OwnedEvent;
 
 /// The loopback device's packet with this payload: MQTT's port, seen at `hook`.
-pub fn told(hook: PacketHook, at: u64, seq: u32, payload: &[u8]) -> Told {
+pub fn told(hook: PacketHook, at: u64, seq: u32, payload: &[u8]) -> OwnedEvent {
     let addr = |port| SocketAddr::from(([127, 0, 0, 1], port));
     let len = u32::try_from(payload.len()).unwrap();
     let packet = Packet {
@@ -32,7 +32,7 @@ pub fn told(hook: PacketHook, at: u64, seq: u32, payload: &[u8]) -> Told {
         tcp: Some(TcpFields { seq: Seq(seq), ack: Seq(1), flags: 0x18, window: 512 }),
         payload: &[],
     };
-    Told {
+    OwnedEvent {
         event: Event { at: Nanos(at), cpu: Cpu(3), body: Body::Packet(packet) },
         payload: payload.to_vec(),
     }

@@ -1,15 +1,16 @@
 //! What is written is read, bit for bit.
 
-use crate::any::{self, Told};
+use crate::any;
 use proptest::prelude::*;
 use wirelap_events::{Nanos, PacketHook};
 use wirelap_recording::{Counts, Encoder, Entry, Problems, Recording, Section, Settings, Shown};
+use wirelap_test_support::event::OwnedEvent;
 
 /// An entry that owns what it says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Held {
-    Event(Told),
-    Known(Told),
+    Event(OwnedEvent),
+    Known(OwnedEvent),
     Tick(Nanos),
     Note(String, String),
 }
@@ -17,8 +18,8 @@ pub enum Held {
 impl Held {
     pub fn of(entry: &Entry<'_>) -> Held {
         match entry {
-            Entry::Event(event) => Held::Event(Told::of(event)),
-            Entry::Known(event) => Held::Known(Told::of(event)),
+            Entry::Event(event) => Held::Event(OwnedEvent::of(event)),
+            Entry::Known(event) => Held::Known(OwnedEvent::of(event)),
             Entry::Tick(at) => Held::Tick(*at),
             Entry::Note(note) => Held::Note(note.subject.into(), note.text.into()),
         }
@@ -40,7 +41,7 @@ pub fn encoder(settings: Settings) -> Encoder {
 }
 
 /// The bytes of a file with these events, and a tick after each third.
-pub fn write(told: &[Told], settings: Settings) -> Vec<u8> {
+pub fn write(told: &[OwnedEvent], settings: Settings) -> Vec<u8> {
     let mut encoder = encoder(settings);
     for (index, told) in told.iter().enumerate() {
         encoder.event(&told.event());
@@ -61,7 +62,7 @@ pub fn read(bytes: &[u8]) -> (Vec<Held>, Problems, Counts) {
     (all, recording.problems().clone(), recording.counts())
 }
 
-pub fn expected(told: &[Told]) -> Vec<Held> {
+pub fn expected(told: &[OwnedEvent]) -> Vec<Held> {
     let mut all = Vec::new();
     for (index, told) in told.iter().enumerate() {
         all.push(Held::Event(told.clone()));
@@ -93,8 +94,8 @@ proptest! {
     #[test]
     fn without_payload_all_else_comes_back(told in prop::collection::vec(any::told(), 0..40)) {
         let bytes = write(&told, Settings::default());
-        let bare: Vec<Told> =
-            told.into_iter().map(|told| Told { payload: Vec::new(), ..told }).collect();
+        let bare: Vec<OwnedEvent> =
+            told.into_iter().map(|told| OwnedEvent { payload: Vec::new(), ..told }).collect();
         prop_assert_eq!(read(&bytes).0, expected(&bare));
     }
 }

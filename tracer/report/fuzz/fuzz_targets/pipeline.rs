@@ -2,10 +2,6 @@
 
 #![no_main]
 
-#[path = "../pipeline.rs"]
-#[allow(clippy::cast_possible_truncation)]
-mod pipeline;
-
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
-    pipeline::run(bytes, None);
+    wirelap_test_pipeline::files::run(bytes, None);
 });

@@ -1,11 +1,11 @@
 //! The middlewares, and who else reads their protocols.
 
-use super::lua::{self, Dissector};
-use super::messages::{Carried, Message, Messages};
 use super::ours::{Take, message};
 use super::theirs::{self, Reading};
 use std::path::Path;
 use wirelap_events::Frame;
+use wirelap_test_support::dissector::{self, Dissector};
+use wirelap_test_support::messages::{Carried, Message, Messages};
 
 /// Who else reads a protocol.
 pub enum Reader {
@@ -35,38 +35,6 @@ const KAFKA: Reader = Reader::Own("kafka", theirs::kafka);
 const KAFKA_RECORDS: Reader = Reader::Own("kafka", theirs::kafka_records);
 const RTPS: Reader = Reader::Own("rtps", theirs::rtps);
 const OPCUA: Reader = Reader::Own("opcua", theirs::opcua);
-
-const ZENOH: Reader = Reader::Lua(Dissector {
-    name: "zenoh",
-    message: "zenoh.message",
-    topic: "zenoh.keyexpr",
-    payload_len: "zenoh.payload_len",
-    whole: "zenoh.fragment.count",
-});
-
-const NATS: Reader = Reader::Lua(Dissector {
-    name: "nats",
-    message: "nats.message",
-    topic: "nats.subject",
-    payload_len: "nats.payload_len",
-    whole: "",
-});
-
-const ZMTP: Reader = Reader::Lua(Dissector {
-    name: "zmtp",
-    message: "zmtp.message",
-    topic: "zmtp.topic",
-    payload_len: "zmtp.payload_len",
-    whole: "",
-});
-
-const XRCE: Reader = Reader::Lua(Dissector {
-    name: "xrce",
-    message: "xrce.message",
-    topic: "xrce.topic",
-    payload_len: "xrce.payload_len",
-    whole: "xrce.fragment.count",
-});
 
 fn each(frame: &Frame<'_>, messages: &mut Vec<Message>) {
     messages.push(message(frame));
@@ -155,18 +123,24 @@ pub static CASES: [Case; 10] = [
     Case { take: submessages, same: announced, ..case("dds", "dds", false, RTPS) },
     case("opcua", "opcua", true, OPCUA),
     case("opcua-write", "opcua", false, OPCUA),
-    Case { same: without_status, ..case("nats", "nats", true, NATS) },
-    case("zeromq", "zmtp", false, ZMTP),
-    case("zeromq-rust", "zmtp", false, ZMTP),
-    case("zenoh-p2p", "zenoh", false, ZENOH),
-    case("zenoh-brokered", "zenoh", true, ZENOH),
+    Case { same: without_status, ..case("nats", "nats", true, Reader::Lua(dissector::NATS)) },
+    case("zeromq", "zmtp", false, Reader::Lua(dissector::ZMTP)),
+    case("zeromq-rust", "zmtp", false, Reader::Lua(dissector::ZMTP)),
+    case("zenoh-p2p", "zenoh", false, Reader::Lua(dissector::ZENOH)),
+    case("zenoh-brokered", "zenoh", true, Reader::Lua(dissector::ZENOH)),
 ];
 
 /// What is not there everywhere, or only in other versions, and how many messages are in the recording of each.
 pub static RECORDED: [(Case, u64); 3] = [
     (Case { take: records, ..case("kafka", "kafka", true, KAFKA_RECORDS) }, 33),
-    (Case { take: submessages_of_xrce, ..case("xrce-dds", "xrce", true, XRCE) }, 4),
-    (case("zenoh-pico", "zenoh", false, ZENOH), 26),
+    (
+        Case {
+            take: submessages_of_xrce,
+            ..case("xrce-dds", "xrce", true, Reader::Lua(dissector::XRCE))
+        },
+        4,
+    ),
+    (case("zenoh-pico", "zenoh", false, Reader::Lua(dissector::ZENOH)), 26),
 ];
 
 impl Case {
@@ -174,7 +148,7 @@ impl Case {
     pub fn is_read(&self) -> bool {
         match &self.reader {
             Reader::Own(..) => true,
-            Reader::Lua(dissector) => !lua::has_own(dissector.name),
+            Reader::Lua(dissector) => !dissector::has_own(dissector.name),
         }
     }
 
@@ -192,7 +166,7 @@ impl Case {
         let experts = ["-q", "-z", "expert"];
         let told = match &self.reader {
             Reader::Own(name, _) => theirs::tshark(file, name, servers, &experts),
-            Reader::Lua(dissector) => lua::tshark(dissector.name, file, &experts),
+            Reader::Lua(dissector) => dissector::read_with(dissector.name, file, &experts),
         };
         let mut bad = false;
         for line in told.lines() {

@@ -2,10 +2,6 @@
 //! the recordings, what our decoders read, and what `analyze` counts must be the same, message by message.
 
 mod cases;
-#[path = "../../../../protocols/tests/dissectors/theirs.rs"]
-mod lua;
-#[path = "../../../../protocols/tests/dissectors/messages.rs"]
-pub mod messages;
 mod ours;
 mod theirs;
 
@@ -13,12 +9,12 @@ use crate::LONG;
 use crate::bench::{Bench, lock};
 use crate::offline::{analyze, number};
 use cases::{CASES, Case, RECORDED};
-use messages::compare;
 use ours::Carrying;
 use serde_json::Value;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
+use wirelap_test_support::messages::compare;
 
 /// A trial's recording.
 struct Recorded {

@@ -1,6 +1,5 @@
 //! What our decoders read in the packets of a recording.
 
-use super::messages::{Carried, Message, Messages};
 use std::collections::HashMap;
 use std::fs::File;
 use std::net::SocketAddr;
@@ -12,6 +11,7 @@ use wirelap_events::{
 use wirelap_protocols::stream::Stream;
 use wirelap_protocols::{Connection, Memory, Pdu, Protocol, Side, by_name};
 use wirelap_recording::{Entry, Recording};
+use wirelap_test_support::messages::{Carried, Message, Messages};
 
 /// Adds what a frame tells to the messages of its direction.
 pub type Take = fn(&Frame<'_>, &mut Vec<Message>);

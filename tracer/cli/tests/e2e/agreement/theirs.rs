@@ -5,11 +5,11 @@ mod mqtt;
 mod opcua;
 mod rtps;
 
-use super::messages::{Message, Messages};
 use roxmltree::{Document, Node, ParsingOptions};
 pub use rtps::SEQUENCE;
 use std::path::Path;
-use std::process::Command;
+use wirelap_test_support::messages::{Message, Messages};
+use wirelap_test_support::tshark;
 
 /// Reads what tshark says of one protocol.
 pub trait Reading {
@@ -74,21 +74,16 @@ pub fn read(
 
 /// tshark's output, with everything at these ports taken for this protocol.
 pub fn tshark(recording: &Path, name: &str, servers: &[u16], words: &[&str]) -> String {
-    let mut tshark = Command::new("tshark");
+    let mut tshark = tshark::command();
     for port in servers {
         tshark.args(["-d", &format!("tcp.port=={port},{name}")]);
     }
-    let output = tshark
+    tshark
         // Some ports of DDS domains are registered for other protocols.
         .args(["-o", "udp.try_heuristic_first:TRUE", "-r"])
         .arg(recording)
-        .args(words)
-        .env("HOME", env!("CARGO_TARGET_TMPDIR"))
-        .env_remove("XDG_CONFIG_HOME")
-        .output()
-        .expect("tshark");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).unwrap()
+        .args(words);
+    tshark::output(&mut tshark)
 }
 
 /// A protocol or a field in PDML.

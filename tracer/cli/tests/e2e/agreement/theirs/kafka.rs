@@ -1,8 +1,8 @@
 //! Kafka's requests and responses, and their lengths, or the records in them.
 
 use super::{Field, Reading};
-use crate::agreement::messages::{Carried, Message};
 use std::collections::HashMap;
+use wirelap_test_support::messages::{Carried, Message};
 
 /// The API keys of what the workloads ask for (kafka.apache.org/protocol).
 const NAMES: [(u64, &str); 7] = [

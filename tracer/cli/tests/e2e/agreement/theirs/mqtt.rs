@@ -1,25 +1,8 @@
 //! MQTT control packets.
 
 use super::{Field, Reading};
-use crate::agreement::messages::{Carried, Message};
-
-const NAMES: [&str; 15] = [
-    "CONNECT",
-    "CONNACK",
-    "PUBLISH",
-    "PUBACK",
-    "PUBREC",
-    "PUBREL",
-    "PUBCOMP",
-    "SUBSCRIBE",
-    "SUBACK",
-    "UNSUBSCRIBE",
-    "UNSUBACK",
-    "PINGREQ",
-    "PINGRESP",
-    "DISCONNECT",
-    "AUTH",
-];
+use wirelap_test_support::compose::mqtt::NAMES;
+use wirelap_test_support::messages::{Carried, Message};
 
 pub struct Mqtt;
 

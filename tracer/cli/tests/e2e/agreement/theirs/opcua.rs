@@ -1,8 +1,8 @@
 //! OPC UA's chunks, and the values in them.
 
 use super::{Field, Reading};
-use crate::agreement::messages::{Carried, Message};
 use std::collections::HashMap;
+use wirelap_test_support::messages::{Carried, Message};
 
 /// The attribute that is a node's value (OPC 10000-6, annex A.1).
 const VALUE: u64 = 13;

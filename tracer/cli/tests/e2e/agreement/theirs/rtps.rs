@@ -1,8 +1,8 @@
 //! RTPS's submessages. A sample in fragments is carried by the one that completes it.
 
 use super::{Field, Reading};
-use crate::agreement::messages::{Carried, Message};
 use std::collections::{HashMap, HashSet};
+use wirelap_test_support::messages::{Carried, Message};
 
 /// Kinds of submessages (RTPS 2.5 §9.4.5.1.1).
 const NAMES: [(u64, &str); 10] = [

@@ -1,0 +1,91 @@
+//! The truth lab: situations with a known cause, arranged with programs that nobody here wrote, and what wirelap says about them.
+//!
+//! A situation is a folder below `truth/situations/` with a script, `arrange`, and an expectation, `expect.toml`; adding one
+//! needs nothing else. Each is arranged with wirelap attached first and late, on a quiet machine and with both cores loaded.
+//! `make test` tries the cells that are listed as `ci`; `make truth` tries all, and writes the table.
+#![cfg(feature = "privileged")]
+
+mod cell;
+mod judge;
+mod said;
+mod situation;
+mod stage;
+mod table;
+
+use cell::Cell;
+use judge::judge;
+use situation::Situation;
+use table::Row;
+
+/// Arranges one cell and compares what was said with the truth.
+fn try_cell(situation: &Situation, cell: Cell) -> Row {
+    eprint!("{} ({cell}) … ", situation.name);
+    let row = match stage::observe(situation, cell) {
+        Ok(observed) => {
+            let judgement = judge(&situation.expectation, cell, &observed);
+            keep(situation, cell, &observed);
+            Row::judged(situation, cell, &observed, &judgement)
+        }
+        Err(error) => Row::failed(situation, cell, &error),
+    };
+    eprintln!("{}", row.summary());
+    row
+}
+
+/// Writes wirelap's JSON and the last lines of its screen to the folder that `TRUTH_REPORTS` names.
+fn keep(situation: &Situation, cell: Cell, observed: &stage::Observed) {
+    let Ok(folder) = std::env::var("TRUTH_REPORTS") else { return };
+    let name = format!("{folder}/{} ({cell})", situation.name);
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(format!("{name}.json"), observed.report.to_string()).unwrap();
+    std::fs::write(format!("{name}.txt"), &observed.screen).unwrap();
+}
+
+#[test]
+fn every_situation_can_be_read() {
+    let situations = situation::all();
+    assert!(situations.len() >= 60, "{} situations", situations.len());
+    let ci = situations.iter().map(|situation| situation.expectation.ci.len());
+    assert!(ci.sum::<usize>() > 0);
+}
+
+#[test]
+fn what_is_said_of_the_situations_for_ci_is_true() {
+    let mut wrong = Vec::new();
+    for situation in situation::all() {
+        for &cell in &situation.expectation.ci {
+            // Time is shared with whatever else the machine does: what is right is so in one of two trials at least.
+            let mut row = try_cell(&situation, cell);
+            if !row.is_right_but_for_times() {
+                row = try_cell(&situation, cell);
+            }
+            if !row.is_right_but_for_times() {
+                wrong.push(row.explained());
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+}
+
+/// `TRUTH_ONLY` chooses situations by their names, or by a part of them, `TRUTH_CELLS` cells (`first, quiet;late, loaded`),
+/// `TRUTH_TABLE` names the file for the table, and `TRUTH_REPORTS` a folder for all that was said.
+#[test]
+#[ignore = "takes an hour: make truth"]
+fn the_whole_lab() {
+    let only = std::env::var("TRUTH_ONLY").unwrap_or_default();
+    let cells = cell::chosen(&std::env::var("TRUTH_CELLS").unwrap_or_default());
+    let table = std::env::var("TRUTH_TABLE").ok();
+    let mut rows = Vec::new();
+    for situation in situation::chosen(&only) {
+        for &cell in situation.expectation.cells.iter().filter(|cell| cells.contains(cell)) {
+            rows.push(try_cell(&situation, cell));
+            // Whoever ends the lab early keeps what was tried.
+            if let Some(path) = &table {
+                std::fs::write(path, table::markdown(&rows)).unwrap();
+            }
+        }
+    }
+    if table.is_none() {
+        println!("{}", table::markdown(&rows));
+    }
+}

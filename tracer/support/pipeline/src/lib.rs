@@ -1,0 +1,15 @@
+//! What tests, fuzz targets and examples of several crates do with everything above the decoders. Only ever a
+//! dev-dependency, or one of a fuzz crate; its own tests replay what fuzzing found, and damaged captures.
+//!
+//! | module | gives |
+//! |---|---|
+//! | [`files`] | a file through the whole pipeline: its events, messages, and every report on them |
+//! | [`reassembly`] | any packets through the reassembly |
+//! | [`snapshots`] | snapshots that are made up, for what draws them |
+
+#![allow(clippy::missing_panics_doc, reason = "a panic is how a test fails")]
+
+pub mod files;
+pub mod reassembly;
+pub mod snapshots;
+mod warp;

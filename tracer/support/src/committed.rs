@@ -1,0 +1,48 @@
+//! The captures and recordings that are committed for tests.
+
+use crate::pcap;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+const FOLDERS: [&str; 9] = [
+    "tracer/correlate/tests/why",
+    "tracer/cli/tests/hosts",
+    "tracer/protocols/tests/captured/captures",
+    "tracer/protocols/tests/dissectors/captures",
+    "tracer/protocols/tests/kafka/captures",
+    "tracer/protocols/tests/opcua/captures",
+    "tracer/protocols/tests/rtps/captures",
+    "tracer/protocols/tests/xrce/captures",
+    "tracer/report/fuzz/regressions",
+];
+
+/// A file or folder of the repository.
+pub fn repository(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
+}
+
+/// A file among the tests of the decoders, such as `kafka/captures/kcat.pcap`.
+pub fn of_protocols(path: &str) -> PathBuf {
+    repository("tracer/protocols/tests").join(path)
+}
+
+fn files() -> Vec<PathBuf> {
+    let mut files: Vec<PathBuf> = FOLDERS
+        .iter()
+        .filter_map(|folder| std::fs::read_dir(repository(folder)).ok())
+        .flat_map(|folder| folder.filter_map(Result::ok).map(|entry| entry.path()))
+        .filter(|path| path.to_string_lossy().contains(".pcap"))
+        .collect();
+    files.sort();
+    files
+}
+
+/// Name and bytes of each, decompressed, up to `most` of these.
+pub fn all(most: u64) -> Vec<(String, Vec<u8>)> {
+    let named = |path: &PathBuf| {
+        let mut bytes = Vec::new();
+        pcap::open(path).take(most).read_to_end(&mut bytes).ok()?;
+        Some((path.file_name()?.to_string_lossy().into_owned(), bytes))
+    };
+    files().iter().filter_map(named).collect()
+}

@@ -1,0 +1,106 @@
+//! Composes Produce requests of version 9 and Fetch responses of version 12 and, with ids of topics, 13.
+
+use super::varint;
+
+fn i32_of(n: usize) -> [u8; 4] {
+    i32::try_from(n).unwrap().to_be_bytes()
+}
+
+/// Bytes behind their length as a `VARINT`.
+fn sized(bytes: &[u8]) -> Vec<u8> {
+    [varint(2 * bytes.len()), bytes.to_vec()].concat()
+}
+
+/// A record without key and headers.
+pub fn record(value: &[u8]) -> Vec<u8> {
+    sized(&[b"\0\0\0\x01".to_vec(), sized(value), vec![0]].concat())
+}
+
+/// A batch of `count` records.
+pub fn batch(count: usize, records: &[u8]) -> Vec<u8> {
+    let mut batch = vec![0; 57];
+    batch[8..12].copy_from_slice(&i32_of(49 + records.len()));
+    batch[16] = 2;
+    // No producer with numbers.
+    batch[43..57].fill(0xFF);
+    batch.extend(i32_of(count));
+    batch.extend(records);
+    batch
+}
+
+/// A batch of as many records of `len` bytes.
+pub fn uniform(count: usize, len: usize) -> Vec<u8> {
+    batch(count, &record(&vec![b'v'; len]).repeat(count))
+}
+
+fn pdu(body: &[u8]) -> Vec<u8> {
+    [&i32_of(body.len()), body].concat()
+}
+
+/// An array with one entry that ends with no tags.
+fn only(entry: &[u8]) -> Vec<u8> {
+    [b"\x02", entry, b"\0"].concat()
+}
+
+/// A Produce request to `topic-0`, without acknowledgement.
+pub fn produce(correlation_id: usize, topic: &str, batches: &[u8]) -> Vec<u8> {
+    let records = [varint(batches.len() + 1), batches.to_vec()].concat();
+    let partitions = only(&[&i32_of(0)[..], &records].concat());
+    let name = [varint(topic.len() + 1), topic.into()].concat();
+    let topics = only(&[name, partitions].concat());
+    let head =
+        [b"\0\0\0\x09", &i32_of(correlation_id)[..], b"\0\x05maker\0\0\0\0\0\0\0\0"].concat();
+    pdu(&[head, topics, vec![0]].concat())
+}
+
+/// A Fetch request; its body does not matter.
+pub fn fetch(correlation_id: usize) -> Vec<u8> {
+    fetch_of(12, correlation_id)
+}
+
+/// A Fetch request that is answered with the ids of topics.
+pub fn fetch_by_id(correlation_id: usize) -> Vec<u8> {
+    fetch_of(13, correlation_id)
+}
+
+/// A Fetch request of a consumer that takes what is committed only.
+pub fn fetch_committed(correlation_id: usize) -> Vec<u8> {
+    let head = [b"\0\x01\0\x0c", &i32_of(correlation_id)[..], b"\0\x05maker\0"].concat();
+    let limits = [&[0xFF; 4][..], &i32_of(500), &i32_of(1), &i32_of(1 << 20), &[1]].concat();
+    pdu(&[&head[..], &limits, &[0; 4], &[0xFF; 4], b"\x01\x01\x01\0"].concat())
+}
+
+/// A batch of a transaction.
+pub fn transactional(mut batch: Vec<u8>) -> Vec<u8> {
+    batch[22] |= 0x10;
+    batch
+}
+
+fn fetch_of(version: u8, correlation_id: usize) -> Vec<u8> {
+    let head = [b"\0\x01\0", &[version][..], &i32_of(correlation_id)].concat();
+    pdu(&[&head[..], b"\0\x05maker\0\0\0"].concat())
+}
+
+/// A response to a Fetch request, of `topic-0`.
+pub fn fetched(correlation_id: usize, topic: &str, batches: &[u8]) -> Vec<u8> {
+    let name = [varint(topic.len() + 1), topic.into()].concat();
+    response(correlation_id, &name, batches)
+}
+
+/// A response with the id of the topic.
+pub fn fetched_by_id(correlation_id: usize, id: [u8; 16], batches: &[u8]) -> Vec<u8> {
+    response(correlation_id, &id, batches)
+}
+
+fn response(correlation_id: usize, topic: &[u8], batches: &[u8]) -> Vec<u8> {
+    let records = [varint(batches.len() + 1), batches.to_vec()].concat();
+    let partition = [&i32_of(0)[..], &[0; 26], b"\x01\xff\xff\xff\xff", &records].concat();
+    let topics = only(&[topic, &only(&partition)].concat());
+    pdu(&[&i32_of(correlation_id)[..], &[0; 11], &topics, b"\0"].concat())
+}
+
+/// A Heartbeat request, which no Produce request is mistaken for.
+pub fn heartbeat(correlation_id: usize) -> Vec<u8> {
+    let head = [b"\0\x0c\0\x04", &i32_of(correlation_id)[..], b"\0\x05maker\0"].concat();
+    pdu(&[&head[..], b"\x02g", &i32_of(1), b"\x02m\0\0"].concat())
+}

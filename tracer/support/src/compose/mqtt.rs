@@ -1,0 +1,52 @@
+//! Just enough MQTT to be recognised (OASIS mqtt-v3.1.1 and mqtt-v5.0 §3.1, §3.2, §3.3).
+
+use super::varint;
+
+/// The names of the control packets, from type 1 on.
+pub const NAMES: [&str; 15] = [
+    "CONNECT",
+    "CONNACK",
+    "PUBLISH",
+    "PUBACK",
+    "PUBREC",
+    "PUBREL",
+    "PUBCOMP",
+    "SUBSCRIBE",
+    "SUBACK",
+    "UNSUBSCRIBE",
+    "UNSUBACK",
+    "PINGREQ",
+    "PINGRESP",
+    "DISCONNECT",
+    "AUTH",
+];
+
+/// What a client of version 3.1.1 says first.
+pub const CONNECT: &[u8] = b"\x10\x0d\x00\x04MQTT\x04\x02\x00\x3c\x00\x01a";
+
+/// What it is answered.
+pub const CONNACK: &[u8] = b"\x20\x02\x00\x00";
+
+/// A PUBLISH of `QoS` 0.
+pub fn publish(topic: &str, payload: &[u8]) -> Vec<u8> {
+    publish_with(0x30, topic, payload)
+}
+
+/// A PUBLISH of `QoS` 0 in version 5, without properties.
+pub fn publish_v5(topic: &str, payload: &[u8]) -> Vec<u8> {
+    packet(0x30, &[&name(topic)[..], &[0], payload].concat())
+}
+
+/// `first` is the fixed header's first byte: the `QoS` (2: 1, 4: 2), RETAIN (1) and DUP (8) in 0x30.
+pub fn publish_with(first: u8, topic: &str, payload: &[u8]) -> Vec<u8> {
+    let id: &[u8] = if first & 6 == 0 { &[] } else { &[0, 7] };
+    packet(first, &[&name(topic)[..], id, payload].concat())
+}
+
+fn name(topic: &str) -> Vec<u8> {
+    [&u16::try_from(topic.len()).unwrap().to_be_bytes()[..], topic.as_bytes()].concat()
+}
+
+fn packet(first: u8, body: &[u8]) -> Vec<u8> {
+    [&[first][..], &varint(body.len()), body].concat()
+}

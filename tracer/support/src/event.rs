@@ -1,0 +1,48 @@
+//! Events that own their payload.
+
+use wirelap_events::{Body, Event, Packet};
+
+/// An event with its payload.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OwnedEvent {
+    /// The event; a packet's payload is not in it.
+    pub event: Event<'static>,
+    /// What was captured of a packet's payload.
+    pub payload: Vec<u8>,
+}
+
+impl OwnedEvent {
+    /// The event, its payload included.
+    pub fn event(&self) -> Event<'_> {
+        let mut event: Event<'_> = self.event;
+        if let Body::Packet(packet) = &mut event.body {
+            packet.payload = &self.payload;
+        }
+        event
+    }
+
+    /// A copy of an event.
+    pub fn of(event: &Event<'_>) -> OwnedEvent {
+        let Event { at, cpu, body } = *event;
+        let mut payload = Vec::new();
+        let body = match body {
+            Body::Packet(packet) => {
+                payload.extend_from_slice(packet.payload);
+                Body::Packet(Packet { payload: &[], ..packet })
+            }
+            Body::Socket(it) => Body::Socket(it),
+            Body::Closed(it) => Body::Closed(it),
+            Body::Send(it) => Body::Send(it),
+            Body::Read(it) => Body::Read(it),
+            Body::Ready(it) => Body::Ready(it),
+            Body::Wake(it) => Body::Wake(it),
+            Body::Quota(it) => Body::Quota(it),
+            Body::Retransmit(it) => Body::Retransmit(it),
+            Body::Drop(it) => Body::Drop(it),
+            Body::Lost(it) => Body::Lost(it),
+            Body::State(it) => Body::State(it),
+            Body::Window(it) => Body::Window(it),
+        };
+        OwnedEvent { event: Event { at, cpu, body }, payload }
+    }
+}

@@ -1,0 +1,34 @@
+//! What tests, benchmarks and fuzz targets of several crates share. Only ever a dev-dependency, or one of a fuzz crate.
+//!
+//! | module | gives |
+//! |---|---|
+//! | [`compose`] | bytes of messages, protocol by protocol |
+//! | [`world`] | a host in miniature: processes, sockets and packets that become events |
+//! | [`event`] | an event that owns its payload |
+//! | [`player`] | conversations played to a decoder, and what holds of its frames |
+//! | [`exercise`] | the same whole, cut, from the other side and from the middle: what fuzz targets do |
+//! | [`transcript`], [`packed`] | the same conversations as files, and as bytes for a fuzzer |
+//! | [`segments`] | any segments, with gaps and overlaps, for what cuts a flow into PDUs |
+//! | [`pcap`], [`committed`] | packets of captures, and the captures that are in the repository |
+//! | [`tshark`], [`dissector`], [`messages`] | what tshark says of a capture, and the comparison with what we say |
+//! | [`random`], [`mutate`] | the same random numbers each time, and files that are damaged with them |
+//!
+//! Whatever fails here fails a test, so functions panic where others would return an error.
+
+#![allow(clippy::missing_panics_doc, reason = "a panic is how a test fails")]
+
+pub mod committed;
+pub mod compose;
+pub mod dissector;
+pub mod event;
+pub mod exercise;
+pub mod messages;
+pub mod mutate;
+pub mod packed;
+pub mod pcap;
+pub mod player;
+pub mod random;
+pub mod segments;
+pub mod transcript;
+pub mod tshark;
+pub mod world;
