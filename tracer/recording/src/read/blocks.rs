@@ -33,7 +33,16 @@ pub enum RawBlock {
     ClassicPacket(PacketHeader),
 }
 
-/// What comes next in a file.
+/// One thing behind the other in a file.
+#[derive(Clone, Copy, Debug)]
+pub enum FilePart {
+    /// A block.
+    Block(RawBlock),
+    /// Bytes that are no block. They were skipped, and reported.
+    Damage,
+}
+
+/// What is expected next in a file.
 #[derive(Clone, Copy, Debug)]
 enum Position {
     /// A block of a section with this byte order.
@@ -88,23 +97,27 @@ impl<R: Read> BlockReader<R> {
         self.input.offset()
     }
 
-    /// Goes on to the next block; `None` at the end of what can be read.
-    pub fn next(&mut self, problems: &mut Problems) -> Option<RawBlock> {
+    /// Goes on to the next block, or past damage in front of it; `None` at the end of what can be read.
+    pub fn next(&mut self, problems: &mut Problems) -> Option<FilePart> {
         self.input.consume(std::mem::take(&mut self.len));
-        let block = match self.position {
-            Position::Pcapng(order) => self.frame(order, problems).map(RawBlock::Pcapng),
-            Position::ClassicHeader(magic) => self.classic_header(magic, problems),
-            Position::ClassicPacket(header) => self.classic_packet(&header, problems),
+        let part = match self.position {
+            Position::Pcapng(order) => self.pcapng_block(order, problems),
+            Position::ClassicHeader(magic) => {
+                self.classic_header(magic, problems).map(FilePart::Block)
+            }
+            Position::ClassicPacket(header) => {
+                self.classic_packet(&header, problems).map(FilePart::Block)
+            }
             Position::End => None,
         };
-        if block.is_none() {
+        if part.is_none() {
             self.position = Position::End;
         }
-        block
+        part
     }
 
-    /// The next block of a section with this byte order, or of a new section. What is no block is skipped.
-    fn frame(&mut self, order: ByteOrder, problems: &mut Problems) -> Option<Frame> {
+    /// The next block of a section with this byte order, or of a new section.
+    fn pcapng_block(&mut self, order: ByteOrder, problems: &mut Problems) -> Option<FilePart> {
         let mut need = block::MIN_LEN;
         loop {
             self.need(need, "a block", problems)?;
@@ -112,12 +125,12 @@ impl<R: Read> BlockReader<R> {
                 Ok(frame) => {
                     self.len = frame.len;
                     self.position = Position::Pcapng(frame.order);
-                    return Some(frame);
+                    return Some(FilePart::Block(RawBlock::Pcapng(frame)));
                 }
                 Err(NoFrame::Incomplete(more)) => need = more,
                 Err(NoFrame::Malformed(what)) => {
                     self.skip_to_block(order, what, problems)?;
-                    need = block::MIN_LEN;
+                    return Some(FilePart::Damage);
                 }
             }
         }

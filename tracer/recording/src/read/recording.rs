@@ -1,7 +1,7 @@
 //! A file → entries, one after the other: the three readers put together.
 
 use super::block::{BlockOrEntry, PendingBlock};
-use super::blocks::{BlockReader, NotACapture, RawBlock};
+use super::blocks::{BlockReader, FilePart, NotACapture, RawBlock};
 use super::entries::EntryReader;
 use super::packets::{PacketBlock, PacketPlace};
 use super::problem::{Counts, Problems};
@@ -27,7 +27,7 @@ pub struct Recording<R> {
 }
 
 impl<R: Read> Recording<R> {
-    /// Begins to read, up to the first block. For compressed files see [`crate::open`].
+    /// Begins to read: the first block, unless the file begins with damage. For compressed files see [`crate::open`].
     ///
     /// # Errors
     /// The source is no capture file.
@@ -130,9 +130,9 @@ impl<R: Read> Recording<R> {
         self.entries.next(self.blocks.block(), self.blocks.offset(), &mut self.problems)
     }
 
-    /// Goes on to the next block; `None` at the end of what can be read.
+    /// Goes on to the next block, or past damage in front of it; `None` at the end of what can be read.
     fn read_block(&mut self) -> Option<()> {
-        let raw = self.blocks.next(&mut self.problems)?;
+        let FilePart::Block(raw) = self.blocks.next(&mut self.problems)? else { return Some(()) };
         let read = match raw {
             RawBlock::Pcapng(frame) => self.pcapng_block(frame),
             RawBlock::ClassicHeader(header) => {

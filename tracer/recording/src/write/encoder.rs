@@ -232,13 +232,9 @@ impl Encoder {
         point: CapturePoint,
         first: bool,
     ) -> bool {
-        let flow = packet.flow;
-        let headers_say_all = flow
-            == FlowKey::new(flow.transport, flow.src, flow.dst, packet.netns)
-            && packet.payload.len() as u64 <= u64::from(packet.payload_len);
         let Some(original) = build::original_len(packet) else { return false };
         self.scratch.clear();
-        if !headers_say_all || !build::build(packet, &mut self.scratch) {
+        if !headers_say_all(packet) || !build::build(packet, &mut self.scratch) {
             return false;
         }
         if self.records.len() > MAX_IN_OPTION {
@@ -259,7 +255,7 @@ impl Encoder {
         self.last = Some(ShownPacket {
             start,
             end,
-            // Before the end of the options, and the block's length.
+            // More options go before the mark of their end and the block's length, 4 bytes each.
             options: end.saturating_sub(start).saturating_sub(8),
             order: ByteOrder::Little,
             frame: self.frames,
@@ -288,6 +284,13 @@ impl Encoder {
         self.blocks.option(option::CUSTOM, &self.scratch);
         self.blocks.end_of_options();
     }
+}
+
+/// Whether headers can say what is known of a packet's flow and length.
+fn headers_say_all(packet: &Packet<'_>) -> bool {
+    let flow = packet.flow;
+    flow == FlowKey::new(flow.transport, flow.src, flow.dst, packet.netns)
+        && packet.payload.len() as u64 <= u64::from(packet.payload_len)
 }
 
 fn without_payload<'a>(event: &Event<'a>) -> Event<'a> {
