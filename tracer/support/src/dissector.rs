@@ -20,7 +20,7 @@ pub struct Dissector {
     pub whole: &'static str,
 }
 
-/// Zenoh's.
+/// The dissector for Zenoh.
 pub const ZENOH: Dissector = Dissector {
     name: "zenoh",
     message: "zenoh.message",
@@ -29,7 +29,7 @@ pub const ZENOH: Dissector = Dissector {
     whole: "zenoh.fragment.count",
 };
 
-/// NATS's.
+/// The dissector for NATS.
 pub const NATS: Dissector = Dissector {
     name: "nats",
     message: "nats.message",
@@ -38,7 +38,7 @@ pub const NATS: Dissector = Dissector {
     whole: "",
 };
 
-/// ZMTP's.
+/// The dissector for ZMTP.
 pub const ZMTP: Dissector = Dissector {
     name: "zmtp",
     message: "zmtp.message",
@@ -47,7 +47,7 @@ pub const ZMTP: Dissector = Dissector {
     whole: "",
 };
 
-/// DDS-XRCE's.
+/// The dissector for DDS-XRCE.
 pub const XRCE: Dissector = Dissector {
     name: "xrce",
     message: "xrce.message",

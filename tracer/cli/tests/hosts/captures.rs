@@ -4,7 +4,7 @@ use wirelap_test_support::committed::{of_protocols, repository};
 pub use wirelap_test_support::pcap::Record as Packet;
 use wirelap_test_support::pcap::{read, records};
 
-/// Of Ethernet.
+/// Where the addresses stand in an Ethernet frame.
 pub const SOURCE: std::ops::Range<usize> = 26..30;
 pub const DESTINATION: std::ops::Range<usize> = 30..34;
 

@@ -11,7 +11,7 @@ pub fn introduction(socket: &str) -> Vec<u8> {
     [bytes, body].concat()
 }
 
-/// A part of a message; whether another one follows.
+/// A part of a message; `has_more` says that another one follows.
 pub fn part(has_more: bool, body: &[u8]) -> Vec<u8> {
     let flags = u8::from(has_more);
     let head = match u8::try_from(body.len()) {

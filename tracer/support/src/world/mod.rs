@@ -16,13 +16,13 @@ use wirelap_events::{
 /// Between two events.
 pub const STEP: u64 = 1_000;
 
-/// Bytes of the headers of a packet: Ethernet's,
+/// Bytes of a packet's Ethernet header.
 pub const LINK: u16 = 14;
-/// IPv4's,
+/// Bytes of its IPv4 header.
 pub const IP: u16 = 20;
-/// TCP's with its timestamps,
+/// Bytes of its TCP header, with timestamps.
 pub const TCP: u16 = 32;
-/// and UDP's.
+/// Bytes of its UDP header.
 pub const UDP: u16 = 8;
 
 /// The loopback device.
