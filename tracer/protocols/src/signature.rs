@@ -1,53 +1,53 @@
-//! What stands at one place of a flow, judged without knowing anything else of it.
+//! Whether a PDU starts at one position of a flow, judged by its bytes alone.
 //!
-//! The weight of the evidence is counted in bits: `n` bits say that one of 2ⁿ random byte strings would
-//! look the same. Evidence of several PDUs that follow each other adds up, see [`Search`](crate::Search).
+//! Evidence is counted in bits: with `n` bits, one of 2ⁿ random byte strings would look the same. The evidence of
+//! consecutive PDUs is added up, see [`ProtocolSearch`](crate::ProtocolSearch).
 
-/// What a protocol sees in the bytes at one place.
+/// Whether the bytes at one position look like a PDU of a protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Look {
+pub enum SignatureMatch {
     /// No PDU of this protocol starts here.
     No,
-    /// There are too few bytes to tell.
+    /// There are too few bytes to decide.
     Short,
-    /// This may start here.
-    Pdu(Sight),
+    /// A PDU with this signature may start here.
+    Pdu(PduSignature),
 }
 
-/// A PDU that may start at one place.
+/// A PDU that may start at one position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Sight {
-    /// Bytes of the PDU, header included; never 0.
+pub struct PduSignature {
+    /// Bytes of the PDU, including its header; never 0.
     pub len: u64,
-    /// How much its content tells, in bits.
+    /// The evidence in the PDU's content, in bits.
     pub bits: u32,
-    /// Whether it could hardly be anything else's. The evidence of short PDUs without this, such as acknowledgements, does
-    /// not add up without end: what looks like one of them does so each time.
-    pub telling: bool,
-    /// What the next PDU of the same sender is likely to have one more of: a lane, and a number in it.
+    /// Whether the PDU is unlikely to be of another protocol. The evidence of PDUs that are not distinctive, such as
+    /// acknowledgements, is limited: if bytes of another protocol look like one of them, they do so each time.
+    pub distinctive: bool,
+    /// A counter that is likely to be one more in the next PDU of the same sender: which counter, and its value.
     pub number: Option<(u64, u64)>,
 }
 
-impl Sight {
-    /// A PDU of `len` bytes with so much evidence in it.
-    pub fn new(len: u64, bits: u32) -> Sight {
-        Sight { len, bits, telling: true, number: None }
+impl PduSignature {
+    /// A distinctive PDU of `len` bytes with `bits` of evidence.
+    pub fn new(len: u64, bits: u32) -> PduSignature {
+        PduSignature { len, bits, distinctive: true, number: None }
     }
 
-    /// The same, when it is too short to tell by itself.
+    /// This signature, of a PDU too short to be distinctive.
     #[must_use]
-    pub fn weak(self) -> Sight {
-        Sight { telling: false, ..self }
+    pub fn weak(self) -> PduSignature {
+        PduSignature { distinctive: false, ..self }
     }
 
-    /// The same, with a number that the next one counts up from.
+    /// This signature with the value of a counter, which is one more in the next PDU.
     #[must_use]
-    pub fn numbered(self, lane: u64, number: u64) -> Sight {
-        Sight { number: Some((lane, number)), ..self }
+    pub fn numbered(self, counter: u64, number: u64) -> PduSignature {
+        PduSignature { number: Some((counter, number)), ..self }
     }
 }
 
-/// The evidence in `text` that random bytes would not be: printable ASCII is one byte in 2.7.
+/// The evidence in `text`, in bits: of random bytes, one in 2.7 is printable ASCII.
 pub(crate) fn text_bits(text: &[u8]) -> u32 {
     u32::try_from(text.len().min(24)).map_or(0, |len| len.saturating_mul(7) / 5)
 }

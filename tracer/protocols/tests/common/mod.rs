@@ -13,7 +13,7 @@ use std::fmt::Write as _;
 use wirelap_events::{ByteRange, Frame, Offset, Transport};
 use wirelap_protocols::foreign::{Observer, datagram};
 use wirelap_protocols::stream::Stream;
-use wirelap_protocols::{Connection, Pdu, Protocol, Search, Side};
+use wirelap_protocols::{Connection, Pdu, Protocol, ProtocolSearch, Side};
 
 /// One packet of a conversation.
 #[derive(Clone, Debug)]
@@ -232,7 +232,8 @@ pub fn check_packed(name: &str, packed: &[u8]) {
         for at_start in [false, true] {
             let _ = protocol.recognise(transport, &chunk.bytes, at_start);
         }
-        let _ = (protocol.sight(transport, &chunk.bytes), protocol.stands_out(&chunk.bytes));
+        let _ =
+            (protocol.match_signature(transport, &chunk.bytes), protocol.stands_out(&chunk.bytes));
     }
     check_unknown(&chunks);
     let mut len = packed.len() % 7;
@@ -244,7 +245,7 @@ pub fn check_packed(name: &str, packed: &[u8]) {
 
 /// What looks for protocols in mid-stream, and for foreign ones, takes anything.
 fn check_unknown(chunks: &[Chunk]) {
-    let mut searches = [Search::default(), Search::default()];
+    let mut searches = [ProtocolSearch::default(), ProtocolSearch::default()];
     let mut observer = Observer::default();
     let mut at = [Offset::START; 2];
     for chunk in chunks {

@@ -5,8 +5,8 @@ use crate::common::{Chunk, Player, check_everywhere};
 use crate::compose::{batch, fetch, fetched, heartbeat, produce, record, uniform};
 use wirelap_events::Transport;
 use wirelap_protocols::Side;
+use wirelap_protocols::connection::KEPT_BYTES;
 use wirelap_protocols::kafka::PROTOCOL;
-use wirelap_protocols::stream::KEPT_BYTES;
 
 /// Bytes of a record of 64 B, and of all before the first one of a request to `t`.
 const RECORD: usize = 73;

@@ -4,8 +4,8 @@
 mod captures;
 mod compose;
 mod fragments;
-mod given;
 mod hostile;
 mod messages;
 mod pcap;
+mod source_timestamp;
 mod watch;
