@@ -16,9 +16,9 @@ const DIGITS: u8 = 3;
 /// maximum are exact. All zero when `count` is 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Distribution {
-    /// Samples.
+    /// Number of samples.
     pub count: u64,
-    /// Smallest.
+    /// Minimum.
     pub min: u64,
     /// Median.
     pub p50: u64,
@@ -28,7 +28,7 @@ pub struct Distribution {
     pub p99: u64,
     /// 99.9th percentile.
     pub p999: u64,
-    /// Largest.
+    /// Maximum.
     pub max: u64,
 }
 
