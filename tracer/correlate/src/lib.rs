@@ -57,6 +57,7 @@ pub use snapshot::{
     SegmentStat, Severity, Snapshot, Summary, Tail, TailRow, TracerCost, Trust, TypicalRow,
     Unknown, UnknownTraffic, Unseen, Verdict, VerdictKind, Whereabouts, Why, WorstMessage,
 };
+pub use stats::Distribution as Histogram;
 pub use trust::{Doubt, DoubtKind, Reliability, TrustFacts};
 pub use why::{
     BlameSink, DelayCause, Evidence, Losses, Missing, QuotaSeen, Setting, Throttled,

@@ -116,13 +116,13 @@ impl KafkaConnection {
             },
         };
         let end = &mut self.ends[side as usize];
-        let mut beside = ConnectionState {
+        let mut state = ConnectionState {
             at: &mut end.at,
             positions: &mut self.positions,
             topics: &self.topics,
             unpacked: &mut self.unpacked,
         };
-        let len = open.piece((range, bytes, before), &mut beside, out);
+        let len = open.next_part((range, bytes, before), &mut state, out);
         end.open = (open.left > 0).then_some(open);
         len
     }

@@ -39,7 +39,7 @@ pub(super) struct ConnectionState<'a> {
 
 impl ConnectionState<'_> {
     /// Whether records are the brokers' own: in Kafka's internal topics, or sent to another broker.
-    fn is_theirs(&self, is_fetched: bool) -> bool {
+    fn is_internal(&self, is_fetched: bool) -> bool {
         self.at.internal || is_fetched && self.positions.is_replica
     }
 }
@@ -90,31 +90,31 @@ impl OpenPdu {
 
     /// Passes the next part, which starts `before` bytes after the start of `range`, to `out` as a frame that includes these
     /// bytes. Returns the frame's length.
-    pub fn piece(
+    pub fn next_part(
         &mut self,
         (range, bytes, before): (ByteRange, &[u8], u64),
-        beside: &mut ConnectionState<'_>,
+        state: &mut ConnectionState<'_>,
         out: &mut dyn FrameSink,
     ) -> u64 {
         let answers = self.walk.filter(BodyWalk::is_fetch).map(|_| self.id);
         let is_fetched = answers.is_some();
         let next = self.walk.as_mut().map(|walk| walk.next(from(bytes, before)));
-        let Some(Ok((piece, len))) = next else {
-            let is_theirs = beside.is_theirs(is_fetched);
-            return self.unreadable(range, before, is_theirs, out);
+        let Some(Ok((part, len))) = next else {
+            let is_internal = state.is_internal(is_fetched);
+            return self.unreadable(range, before, is_internal, out);
         };
         let len = before.saturating_add(len).min(range.len());
         // A client or broker handles a request or response only when it has all of it.
         out.usable_at(range.start.plus(self.left));
         self.left = self.left.saturating_sub(len);
         let range = ByteRange::new(range.start, len);
-        match piece {
+        match part {
             BodyPart::Record(fields) => {
                 let meaning =
-                    |at: &TopicPartition, offset| means(at, beside.positions, answers, offset);
-                let place = RecordPosition { frame: range, extent: range, is_fetched };
-                record::hand_out(place, fields, (beside.at, beside.topics), meaning, out);
-                if is_thrown_away(beside.at, is_fetched, beside.positions) {
+                    |at: &TopicPartition, offset| means(at, state.positions, answers, offset);
+                let position = RecordPosition { frame: range, extent: range, is_fetched };
+                record::report_record(position, fields, (state.at, state.topics), meaning, out);
+                if is_discarded(state.at, is_fetched, state.positions) {
                     out.discarded(1);
                 }
             }
@@ -123,24 +123,24 @@ impl OpenPdu {
                 let packed = usize::try_from(len.saturating_sub(before))
                     .ok()
                     .and_then(|len| packed.get(..len));
-                compressed((range, packed), answers, beside, out);
+                compressed((range, packed), answers, state, out);
             }
             BodyPart::Block(block) => {
                 if block == Block::Control {
-                    beside.at.end_transaction();
+                    state.at.end_transaction();
                 }
                 let (name, class) = block.frame();
                 out.frame(&frame_without_data(range, name, class));
             }
             BodyPart::Between { topic, partition, aborted, class } => {
-                let at = &mut *beside.at;
-                at.follow(topic, partition, beside.topics);
+                let at = &mut *state.at;
+                at.follow(topic, partition, state.topics);
                 if let Some(aborted) = aborted {
                     at.set_aborted(aborted);
                 }
                 if let (Some(_), Some(walk)) = (class, self.walk) {
                     at.begin(walk.header());
-                    let is_held = beside.positions.is_committed && !at.internal;
+                    let is_held = state.positions.is_committed && !at.internal;
                     if is_fetched && is_held && walk.header().is_transactional() {
                         out.awaits_commit();
                     }
@@ -157,7 +157,7 @@ impl OpenPdu {
         &mut self,
         range: ByteRange,
         before: u64,
-        is_theirs: bool,
+        is_internal: bool,
         out: &mut dyn FrameSink,
     ) -> u64 {
         let len = range.len().min(self.left);
@@ -165,7 +165,7 @@ impl OpenPdu {
         self.left.shrink(len);
         let name = if before == 0 { "PartitionData" } else { self.name };
         out.frame(&frame_without_data(ByteRange::new(range.start, len), name, Class::Opaque));
-        if records > 0 && !is_theirs {
+        if records > 0 && !is_internal {
             out.unread_messages(records.into());
         }
         len
@@ -199,32 +199,32 @@ fn means(
     if positions.is_replica || at.is_aborted() {
         return RecordStatus::Skipped;
     }
-    positions.sent(id, at.place(), at.header.base_offset.saturating_add(offset.into()))
+    positions.sent(id, at.key(), at.header.base_offset.saturating_add(offset.into()))
 }
 
 /// Passes a compressed batch to `out`: a frame with its bytes, then its records as frames without bytes.
 fn compressed(
     (range, packed): (ByteRange, Option<&[u8]>),
     answers: Option<i32>,
-    beside: &mut ConnectionState<'_>,
+    state: &mut ConnectionState<'_>,
     out: &mut dyn FrameSink,
 ) {
     let is_fetched = answers.is_some();
-    let is_theirs = beside.is_theirs(is_fetched);
-    let ConnectionState { at, positions, topics, unpacked } = beside;
+    let is_internal = state.is_internal(is_fetched);
+    let ConnectionState { at, positions, topics, unpacked } = state;
     let header = at.header;
     let opened = packed.and_then(|packed| unpacked.open(header.codec(), packed));
     let opened = opened.and_then(|bytes| Some((bytes, values_in(bytes, header.records)?)));
     let Some((bytes, values)) = opened else {
         let (name, class) = Block::Compressed.frame();
         out.frame(&frame_without_data(range, name, if at.internal { Class::Other } else { class }));
-        if !is_theirs {
+        if !is_internal {
             out.unread_messages(header.records.into());
         }
         return unpacked.trim();
     };
     let class = if at.internal { Class::Other } else { Class::Data };
-    let is_aborted = is_thrown_away(at, is_fetched, positions);
+    let is_aborted = is_discarded(at, is_fetched, positions);
     let all = bytes.len() as u64;
     // The share of payload in the compressed bytes is taken to be that in the decompressed bytes.
     let payload = u128::from(range.len())
@@ -234,7 +234,8 @@ fn compressed(
     let payload_bytes = if at.internal { 0 } else { u64::try_from(payload).unwrap_or(0) };
     out.frame(&Frame { payload_bytes, ..frame_without_data(range, "CompressedRecords", class) });
     out.unpacked(range.len(), all);
-    let place = RecordPosition { frame: ByteRange::new(range.end, 0), extent: range, is_fetched };
+    let position =
+        RecordPosition { frame: ByteRange::new(range.end, 0), extent: range, is_fetched };
     let mut rest = Fields::new(bytes, all);
     while rest.left() > 0 {
         let Ok(len) = batch::record_bytes(&mut { rest }) else { break };
@@ -243,7 +244,7 @@ fn compressed(
             break;
         }
         let meaning = |at: &TopicPartition, offset| means(at, positions, answers, offset);
-        record::hand_out(place, one, (at, topics), meaning, out);
+        record::report_record(position, one, (at, topics), meaning, out);
     }
     if is_aborted {
         out.discarded(header.records.into());
@@ -252,7 +253,7 @@ fn compressed(
 }
 
 /// Whether the consumer discards the records of the open batch because their transaction was aborted.
-fn is_thrown_away(at: &TopicPartition, is_fetched: bool, positions: &ConsumerPositions) -> bool {
+fn is_discarded(at: &TopicPartition, is_fetched: bool, positions: &ConsumerPositions) -> bool {
     is_fetched && at.is_aborted() && !at.internal && !positions.is_replica
 }
 

@@ -26,21 +26,21 @@ pub(super) struct RecordPosition {
 }
 
 /// Passes a record of the open batch to `out`; `fields` are its bytes, including its length field.
-pub(super) fn hand_out(
-    place: RecordPosition,
+pub(super) fn report_record(
+    position: RecordPosition,
     mut fields: Fields<'_>,
     (at, topics): (&mut TopicPartition, &KafkaTopics),
     meaning: impl FnOnce(&TopicPartition, i32) -> RecordStatus,
     out: &mut dyn FrameSink,
 ) {
-    let range = place.frame;
+    let range = position.frame;
     let record = batch::record_bytes(&mut fields).and_then(|_| batch::record(fields));
     let Ok(record) = record else {
         return out.frame(&frame_without_data(range, "Record", Class::Opaque));
     };
     let content = content(at, &record);
     if std::mem::take(&mut at.is_first) && !at.internal {
-        at.learn(content, place.is_fetched, topics);
+        at.learn(content, position.is_fetched, topics);
     }
     let meaning = meaning(at, record.offset);
     if meaning == RecordStatus::Skipped {
@@ -52,7 +52,7 @@ pub(super) fn hand_out(
         class: Class::Data,
         payload_bytes: record.len.min(range.len()),
         data: Some(Data {
-            extent: place.extent,
+            extent: position.extent,
             topic: at.text(),
             payload_len: record.len,
             payload: record.value,
@@ -68,7 +68,7 @@ fn content(at: &TopicPartition, record: &Record<'_>) -> u64 {
     let batch = &at.header;
     let time = batch.base_timestamp.wrapping_add(record.timestamp);
     let start = |bytes: &'_ [u8]| hash(bytes.get(..COMPARED).unwrap_or(bytes));
-    let (_, partition) = at.place();
+    let (_, partition) = at.key();
     hash((
         (partition, record.offset, time, record.len),
         (batch.producer, batch.epoch, batch.sequence),

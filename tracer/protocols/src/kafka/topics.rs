@@ -291,7 +291,7 @@ impl TopicPartition {
     }
 
     /// A hash of the topic as it was given, and the partition: the same in a request and its response.
-    pub fn place(&self) -> (u64, i32) {
+    pub fn key(&self) -> (u64, i32) {
         (self.told, self.partition)
     }
 }

@@ -132,7 +132,7 @@ impl Chunk {
         let end = if progress.walk.is_done() && self.last {
             self.range.end
         } else {
-            self.flow_place(progress.walk.at).max(at.plus(1))
+            self.flow_offset(progress.walk.at).max(at.plus(1))
         };
         if end > self.range.end {
             return;
@@ -179,8 +179,8 @@ impl Chunk {
     }
 
     /// The offset in the flow of a position in the body.
-    fn flow_place(self, place: u64) -> Offset {
-        let offset = MESSAGE_HEADER_BYTES.saturating_add(place.saturating_sub(self.part.from));
+    fn flow_offset(self, position: u64) -> Offset {
+        let offset = MESSAGE_HEADER_BYTES.saturating_add(position.saturating_sub(self.part.from));
         self.range.start.plus(offset.min(self.range.len()))
     }
 

@@ -133,6 +133,6 @@ fn begin(part: BodyRange, end: ChunkType, body: &[u8]) -> Option<DecodeProgress>
     let total = if end == ChunkType::Final { part.to } else { u64::MAX };
     let mut fields = Fields::new(body, 0, total, 0).ok()?;
     let service = Service::read(&mut fields).ok()?;
-    let walk = ServiceWalk::new(service, fields.place());
+    let walk = ServiceWalk::new(service, fields.position());
     Some(DecodeProgress { service, walk, values: 0, open: None, since: None })
 }

@@ -25,7 +25,7 @@ impl<'a> Fields<'a> {
     }
 
     /// The next byte's position in the body.
-    pub fn place(&self) -> u64 {
+    pub fn position(&self) -> u64 {
         self.at
     }
 

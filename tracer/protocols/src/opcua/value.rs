@@ -35,7 +35,7 @@ pub(super) struct ValueContent<'a> {
 impl<'a> ValueContent<'a> {
     fn next(fields: &Fields<'a>, len: u64) -> Result<ValueContent<'a>, FieldError> {
         fields.ensure(len)?;
-        Ok(ValueContent { start: fields.place(), len, bytes: fields.peek(len) })
+        Ok(ValueContent { start: fields.position(), len, bytes: fields.peek(len) })
     }
 
     pub fn end(&self) -> u64 {
@@ -97,8 +97,10 @@ fn scalar<'a>(
         (None, _) => {
             let before = *fields;
             element(kind, fields, depth)?;
-            *found =
-                Some(ValueContent::next(&before, fields.place().saturating_sub(before.place()))?);
+            *found = Some(ValueContent::next(
+                &before,
+                fields.position().saturating_sub(before.position()),
+            )?);
             return Ok(());
         }
     };
@@ -122,7 +124,8 @@ fn array<'a>(
     for _ in 0..elements {
         element(kind, fields, depth)?;
     }
-    *found = Some(ValueContent::next(&before, fields.place().saturating_sub(before.place()))?);
+    *found =
+        Some(ValueContent::next(&before, fields.position().saturating_sub(before.position()))?);
     Ok(())
 }
 
@@ -218,7 +221,7 @@ mod tests {
         let mut found = None;
         let mut fields = Fields::new(bytes, 0, total as u64, 0).unwrap();
         let result = data_value(&mut fields, &mut found);
-        (found.map(|found| (found.start, found.len)), result.map(|()| fields.place()))
+        (found.map(|found| (found.start, found.len)), result.map(|()| fields.position()))
     }
 
     #[test]

@@ -166,7 +166,7 @@ impl ServiceWalk {
             }
             WalkStage::Done => WalkStage::Done,
         };
-        self.at = fields.place();
+        self.at = fields.position();
         self.stage = self.settle(stage);
         Ok(())
     }
@@ -305,7 +305,7 @@ fn notification(
         fields.skip(len.into())?;
         return Ok(WalkStage::Notifications { subscription, left });
     }
-    let end = fields.place().saturating_add(u64::from(len));
+    let end = fields.position().saturating_add(u64::from(len));
     let changes = fields.len()?;
     Ok(WalkStage::Changes { subscription, left: changes, end, notifications: left })
 }

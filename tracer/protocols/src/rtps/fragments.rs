@@ -99,14 +99,14 @@ impl OpenSamples {
             return untracked(fragment, application);
         }
         self.clock.grow(1);
-        let index = self.place(key, fragment, range);
+        let index = self.slot_for(key, fragment, range);
         let open = &mut self.open[index];
         open.used = self.clock;
         open.add(fragment, application, range)
     }
 
     /// The index of the sample: its own, or a free one, or that of the sample to evict.
-    fn place(&mut self, key: SampleKey, fragment: &DataFrag, range: ByteRange) -> usize {
+    fn slot_for(&mut self, key: SampleKey, fragment: &DataFrag, range: ByteRange) -> usize {
         if let Some(index) = self.open.iter().position(|open| open.key == Some(key)) {
             let open = &mut self.open[index];
             if !open.is_cut_like(fragment) {

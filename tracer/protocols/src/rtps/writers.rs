@@ -115,14 +115,14 @@ impl Writers {
     /// The writer with this GUID, which is added if it is new.
     pub fn of(&mut self, guid: Guid) -> &mut Writer {
         self.clock.grow(1);
-        let index = self.place(guid);
+        let index = self.slot_for(guid);
         let writer = &mut self.writers[index];
         writer.used = self.clock;
         writer
     }
 
     /// The index of this writer: its own, a new one, or that of the writer silent for longest.
-    fn place(&mut self, guid: Guid) -> usize {
+    fn slot_for(&mut self, guid: Guid) -> usize {
         if let Some(index) = self.writers.iter().position(|writer| writer.guid == guid) {
             return index;
         }
@@ -164,7 +164,7 @@ mod tests {
         writer.see(WINDOW + 5);
         assert!(writer.has_seen(5), "too old to know");
         assert!(!writer.has_seen(6));
-        // The place of 5 now is that of WINDOW + 5, and the next round starts clean.
+        // The slot of 5 now is that of WINDOW + 5, and the next round starts clean.
         assert!(writer.has_seen(WINDOW + 5) && !writer.has_seen(WINDOW + 6));
         writer.see(10 * WINDOW + 6);
         assert!(!writer.has_seen(10 * WINDOW + 5));

@@ -11,7 +11,7 @@ use wirelap_events::{Saturate, Total};
 const MAX_STREAMS: usize = 16;
 
 /// The most fragments of a stream that are kept; a submessage with more is not reassembled.
-const MAX_PIECES: usize = 1024;
+const MAX_FRAGMENTS: usize = 1024;
 
 /// How many bytes are kept of each fragment, and of a reassembled submessage: the header, and the start of the payload.
 const HEAD_BYTES: usize = 256;
@@ -32,8 +32,8 @@ pub(super) struct XrceStreams {
 impl XrceStreams {
     /// Bytes of memory that the streams use.
     pub fn held_bytes(&self) -> usize {
-        let pieces = self.open.iter().map(|(_, stream)| stream.pieces.capacity());
-        pieces.total::<usize>().saturating_mul(size_of::<StoredFragment>())
+        let fragments = self.open.iter().map(|(_, stream)| stream.fragments.capacity());
+        fragments.total::<usize>().saturating_mul(size_of::<StoredFragment>())
     }
 
     pub fn of(&mut self, lane: StreamKey) -> &mut XrceStream {
@@ -64,7 +64,7 @@ impl XrceStreams {
     /// Handles missing bytes of a side, which will not arrive.
     pub fn gap(&mut self, side: Side) {
         for (_, stream) in self.open.iter_mut().filter(|((known, ..), _)| *known == side) {
-            stream.pieces.clear();
+            stream.fragments.clear();
         }
     }
 }
@@ -76,7 +76,7 @@ pub(super) struct XrceStream {
     /// The newest sequence number, and a bit for it and for each of those before it.
     seen: Option<(u16, u128)>,
     /// Fragments in the order of their sequence numbers.
-    pieces: Vec<StoredFragment>,
+    fragments: Vec<StoredFragment>,
 }
 
 /// A fragment of an incomplete submessage.
@@ -132,7 +132,7 @@ impl XrceStream {
         } else {
             // A number so far away belongs to a new session.
             self.seen = Some((sequence, 1));
-            self.pieces.clear();
+            self.fragments.clear();
         }
         false
     }
@@ -148,8 +148,8 @@ impl XrceStream {
     /// not a fragment. If no earlier message is known, the fragment must look like the start of a submessage.
     fn starts(&self, sequence: u16, looks_like_one: bool) -> bool {
         let before = sequence.wrapping_sub(1);
-        match self.pieces.iter().find(|piece| piece.sequence == before) {
-            Some(piece) => piece.last,
+        match self.fragments.iter().find(|fragment| fragment.sequence == before) {
+            Some(fragment) => fragment.last,
             None => looks_like_one && (self.has_seen(before) || !self.knows_before(sequence)),
         }
     }
@@ -165,15 +165,15 @@ impl XrceStream {
         fragment: XrceFragment<'_>,
         looks_like_one: bool,
     ) -> Option<CompleteSubmessage> {
-        if self.pieces.len() == MAX_PIECES {
-            self.pieces.clear();
+        if self.fragments.len() == MAX_FRAGMENTS {
+            self.fragments.clear();
         }
         let mut head = [0; HEAD_BYTES];
         let head_len = fragment.bytes.len().min(HEAD_BYTES);
         for (to, from) in head.iter_mut().zip(fragment.bytes) {
             *to = *from;
         }
-        let piece = StoredFragment {
+        let fragment = StoredFragment {
             sequence: fragment.sequence,
             last: fragment.last,
             first: self.starts(fragment.sequence, looks_like_one),
@@ -183,47 +183,48 @@ impl XrceStream {
             head_len,
         };
         // The fragment nearly always is the newest, so the search starts at the end.
-        let place = self.pieces.iter().rposition(|other| precedes(other.sequence, piece.sequence));
-        let place = place.map_or(0, |before| before.saturating_add(1));
-        self.pieces.insert(place, piece);
-        self.take_whole(place)
+        let index =
+            self.fragments.iter().rposition(|other| precedes(other.sequence, fragment.sequence));
+        let index = index.map_or(0, |before| before.saturating_add(1));
+        self.fragments.insert(index, fragment);
+        self.take_complete(index)
     }
 
     /// Removes and returns the submessage of the fragment at this index, if it is complete.
-    fn take_whole(&mut self, place: usize) -> Option<CompleteSubmessage> {
+    fn take_complete(&mut self, index: usize) -> Option<CompleteSubmessage> {
         let follows = |a: &StoredFragment, b: &StoredFragment| {
             !a.last && a.sequence.wrapping_add(1) == b.sequence
         };
-        let mut first = place;
-        while !self.pieces.get(first)?.first {
+        let mut first = index;
+        while !self.fragments.get(first)?.first {
             let before = first.checked_sub(1)?;
-            if !follows(self.pieces.get(before)?, self.pieces.get(first)?) {
+            if !follows(self.fragments.get(before)?, self.fragments.get(first)?) {
                 return None;
             }
             first = before;
         }
-        let mut last = place;
-        while !self.pieces.get(last)?.last {
-            if !follows(self.pieces.get(last)?, self.pieces.get(last.saturating_add(1))?) {
+        let mut last = index;
+        while !self.fragments.get(last)?.last {
+            if !follows(self.fragments.get(last)?, self.fragments.get(last.saturating_add(1))?) {
                 return None;
             }
             last.grow(1);
         }
-        let mut parts = self.pieces.drain(first..=last);
+        let mut parts = self.fragments.drain(first..=last);
         let start = parts.next()?;
-        let mut whole = CompleteSubmessage {
+        let mut complete = CompleteSubmessage {
             extent: start.range,
             len: start.len,
             head: start.head,
             head_len: start.head_len,
         };
         for part in parts {
-            whole.append_head(&part);
-            whole.len.grow(part.len);
-            whole.extent.start = whole.extent.start.min(part.range.start);
-            whole.extent.end = whole.extent.end.max(part.range.end);
+            complete.append_head(&part);
+            complete.len.grow(part.len);
+            complete.extent.start = complete.extent.start.min(part.range.start);
+            complete.extent.end = complete.extent.end.max(part.range.end);
         }
-        Some(whole)
+        Some(complete)
     }
 }
 
@@ -257,7 +258,7 @@ mod tests {
         let range = ByteRange::new(Offset(u64::from(sequence) * 10), 10);
         let bytes = [7, 1, 0, 0, 9];
         let fragment = XrceFragment { sequence, last, len: 5, bytes: &bytes, range };
-        stream.add(fragment, true).map(|whole| (whole.len, whole.extent.len()))
+        stream.add(fragment, true).map(|complete| (complete.len, complete.extent.len()))
     }
 
     #[test]
@@ -291,7 +292,7 @@ mod tests {
         assert_eq!(add(&mut stream, 0xFFFF, false), Some((15, 0xFFFF * 10 + 10)));
         assert!(stream.see(0xFFFF));
         assert_eq!(add(&mut stream, 1, false), Some((10, 20)));
-        assert!(stream.pieces.is_empty());
+        assert!(stream.fragments.is_empty());
     }
 
     #[test]
@@ -299,7 +300,7 @@ mod tests {
         let mut stream = XrceStream::default();
         for sequence in 0..5000 {
             assert_eq!(add(&mut stream, sequence, false), None);
-            assert!(stream.pieces.len() <= MAX_PIECES);
+            assert!(stream.fragments.len() <= MAX_FRAGMENTS);
         }
         let mut streams = XrceStreams::default();
         for number in 0..=255 {
