@@ -170,7 +170,7 @@ mod tests {
         assert_eq!(name.of(&1, &names), b"Square");
         assert_eq!(names.changes(), 2);
         names.learn(1, b"Square");
-        assert_eq!(names.changes(), 2, "told twice is no news");
+        assert_eq!(names.changes(), 2, "the same name again is no change");
         names.learn(1, b"Triangle");
         assert_eq!(name.of(&1, &names), b"Triangle");
     }

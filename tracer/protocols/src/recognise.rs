@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_server_speaks_is_a_hint_and_no_more() {
+    fn the_servers_protocol_is_only_a_hint() {
         let hints = Hints { ports: [40_000, 1], known: Some("maybe") };
         let chosen = |protocols: &[&'static dyn Protocol]| {
             format!("{:?}", choose_from(protocols, Transport::Tcp, b"", false, hints))

@@ -34,11 +34,11 @@ use wirelap_events::Saturate;
 pub(super) type PartitionKey = (u64, i32);
 
 /// How many partitions are remembered; further ones are ignored.
-const PLACES: usize = 4096;
+const MAX_PARTITIONS: usize = 4096;
 /// How many consumers of a partition are remembered; then the first is forgotten.
 const READERS: usize = 8;
 /// How many groups' offsets of a partition are remembered; then the first is forgotten.
-const TOLD: usize = 8;
+const MAX_OFFSETS: usize = 8;
 
 /// Identifies a consumer by a number for its connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,7 +58,7 @@ impl Handovers {
 /// Which consumers were sent which records.
 #[derive(Debug, Default)]
 pub(super) struct HandoverTable {
-    places: FxHashMap<PartitionKey, Partition>,
+    partitions: FxHashMap<PartitionKey, Partition>,
     readers: u64,
     /// Records that were sent twice and are not reported yet.
     found: u64,
@@ -67,7 +67,7 @@ pub(super) struct HandoverTable {
 #[derive(Debug, Default)]
 struct Partition {
     /// The groups that requested their offsets, and the offsets in the responses.
-    told: VecDeque<(u64, i64)>,
+    offsets: VecDeque<(u64, i64)>,
     spans: VecDeque<ReadRange>,
 }
 
@@ -93,20 +93,20 @@ impl HandoverTable {
     }
 
     /// Stores the offset that a group has committed.
-    fn tell(&mut self, place: PartitionKey, group: u64, offset: i64) {
-        let Some(partition) = self.partition(place) else { return };
-        partition.told.retain(|(known, _)| *known != group);
-        if partition.told.len() == TOLD {
-            partition.told.pop_front();
+    fn set_offset(&mut self, key: PartitionKey, group: u64, offset: i64) {
+        let Some(partition) = self.partition(key) else { return };
+        partition.offsets.retain(|(known, _)| *known != group);
+        if partition.offsets.len() == MAX_OFFSETS {
+            partition.offsets.pop_front();
         }
-        partition.told.push_back((group, offset));
+        partition.offsets.push_back((group, offset));
     }
 
     /// Notes that a consumer begins to read a partition.
-    pub fn begins(&mut self, place: PartitionKey, reader: ConsumerId, from: i64) {
-        let Some(partition) = self.partition(place) else { return };
+    pub fn begins(&mut self, key: PartitionKey, reader: ConsumerId, from: i64) {
+        let Some(partition) = self.partition(key) else { return };
         let fits = |&&(_, offset): &&(u64, i64)| offset == from || offset < 0;
-        let group = partition.told.iter().rev().find(fits).map(|(group, _)| *group);
+        let group = partition.offsets.iter().rev().find(fits).map(|(group, _)| *group);
         partition.spans.retain(|span| span.reader != reader);
         if partition.spans.len() == READERS {
             partition.spans.pop_front();
@@ -116,8 +116,8 @@ impl HandoverTable {
     }
 
     /// Notes that a consumer was sent the records before this offset, and whether it has stopped reading the partition.
-    pub fn reaches(&mut self, place: PartitionKey, reader: ConsumerId, to: i64, has_left: bool) {
-        let Some(partition) = self.places.get_mut(&place) else { return };
+    pub fn reaches(&mut self, key: PartitionKey, reader: ConsumerId, to: i64, has_left: bool) {
+        let Some(partition) = self.partitions.get_mut(&key) else { return };
         let Some(span) = partition.spans.iter_mut().find(|span| span.reader == reader) else {
             return;
         };
@@ -133,9 +133,9 @@ impl HandoverTable {
         std::mem::take(&mut self.found)
     }
 
-    fn partition(&mut self, place: PartitionKey) -> Option<&mut Partition> {
-        let has_room = self.places.len() < PLACES || self.places.contains_key(&place);
-        has_room.then(|| self.places.entry(place).or_default())
+    fn partition(&mut self, key: PartitionKey) -> Option<&mut Partition> {
+        let has_room = self.partitions.len() < MAX_PARTITIONS || self.partitions.contains_key(&key);
+        has_room.then(|| self.partitions.entry(key).or_default())
     }
 }
 
@@ -224,7 +224,7 @@ impl<N: Fn([u8; 16]) -> u64> OffsetFetchReader<'_, N> {
                 fields.take(2)?;
                 fields.tags()?;
                 if let (Some(topic), Some(group)) = (topic, group) {
-                    self.table.tell((topic, index), group, offset);
+                    self.table.set_offset((topic, index), group, offset);
                 }
             }
             fields.tags()?;
@@ -237,39 +237,39 @@ impl<N: Fn([u8; 16]) -> u64> OffsetFetchReader<'_, N> {
 mod tests {
     use super::*;
 
-    const PLACE: PartitionKey = (7, 0);
+    const PARTITION: PartitionKey = (7, 0);
 
     /// Two consumers, each with its group.
     fn two(groups: [u64; 2], committed: i64) -> (HandoverTable, [ConsumerId; 2]) {
         let mut table = HandoverTable::default();
         let readers = [table.reader(), table.reader()];
-        table.tell(PLACE, groups[0], -1);
-        table.begins(PLACE, readers[0], 0);
-        table.reaches(PLACE, readers[0], 100, false);
-        table.tell(PLACE, groups[1], committed);
-        table.begins(PLACE, readers[1], committed.max(0));
+        table.set_offset(PARTITION, groups[0], -1);
+        table.begins(PARTITION, readers[0], 0);
+        table.reaches(PARTITION, readers[0], 100, false);
+        table.set_offset(PARTITION, groups[1], committed);
+        table.begins(PARTITION, readers[1], committed.max(0));
         (table, readers)
     }
 
     #[test]
     fn what_the_one_before_was_sent_is_counted_whoever_is_first_to_say_more() {
         let (mut table, [before, after]) = two([1, 1], 40);
-        table.reaches(PLACE, after, 70, false);
+        table.reaches(PARTITION, after, 70, false);
         assert_eq!(table.take_found(), 0, "the other may go on reading: another group");
-        table.reaches(PLACE, before, 100, true);
+        table.reaches(PARTITION, before, 100, true);
         assert_eq!(table.take_found(), 30);
-        table.reaches(PLACE, after, 300, false);
+        table.reaches(PARTITION, after, 300, false);
         assert_eq!((table.take_found(), table.take_found()), (30, 0));
         // An answer that was under way still came.
-        table.reaches(PLACE, before, 101, true);
+        table.reaches(PARTITION, before, 101, true);
         assert_eq!(table.take_found(), 1);
     }
 
     #[test]
     fn another_group_reads_the_same_again() {
         let (mut table, [before, after]) = two([1, 2], -1);
-        table.reaches(PLACE, before, 100, true);
-        table.reaches(PLACE, after, 100, false);
+        table.reaches(PARTITION, before, 100, true);
+        table.reaches(PARTITION, after, 100, false);
         assert_eq!(table.take_found(), 0);
     }
 
@@ -278,8 +278,8 @@ mod tests {
         let mut table = HandoverTable::default();
         let [before, after] = [table.reader(), table.reader()];
         for reader in [before, after] {
-            table.begins(PLACE, reader, 0);
-            table.reaches(PLACE, reader, 100, true);
+            table.begins(PARTITION, reader, 0);
+            table.reaches(PARTITION, reader, 100, true);
         }
         assert_eq!(table.take_found(), 0);
     }
@@ -288,15 +288,15 @@ mod tests {
     fn one_from_before_hands_over_what_its_group_has_committed() {
         let mut table = HandoverTable::default();
         let [before, after] = [table.reader(), table.reader()];
-        table.begins(PLACE, before, 500);
-        table.reaches(PLACE, before, 600, true);
-        table.tell(PLACE, 1, 590);
-        table.begins(PLACE, after, 590);
-        table.reaches(PLACE, after, 620, false);
+        table.begins(PARTITION, before, 500);
+        table.reaches(PARTITION, before, 600, true);
+        table.set_offset(PARTITION, 1, 590);
+        table.begins(PARTITION, after, 590);
+        table.reaches(PARTITION, after, 620, false);
         assert_eq!(table.take_found(), 10);
     }
 
-    /// What group 'g' is told of partition 3 of topic 't': an offset of 590.
+    /// What group 'g' is given for partition 3 of topic 't': an offset of 590.
     fn answer(version: i16) -> Vec<u8> {
         let (is_compact, has_groups) = (version >= 6, version >= 8);
         let mut bytes = vec![0; if version >= 3 { 4 } else { 0 }];
@@ -345,13 +345,14 @@ mod tests {
             learn(&handovers, call, body, asked, |id| u64::from(id[0]));
             let topic = if version < 10 { hash(&b"t"[..]) } else { 7 };
             let table = handovers.open();
-            let told = table.places.get(&(topic, 3)).map(|partition| partition.told.clone());
-            assert_eq!(told, Some(VecDeque::from([(group, 590)])), "version {version}");
+            let offsets =
+                table.partitions.get(&(topic, 3)).map(|partition| partition.offsets.clone());
+            assert_eq!(offsets, Some(VecDeque::from([(group, 590)])), "version {version}");
         }
     }
 
     #[test]
-    fn a_request_says_whose_offsets_it_asks_for_until_its_answer_does() {
+    fn the_group_is_that_of_the_request_until_the_response_names_one() {
         let of = |version, bytes: &[u8]| {
             let call = Call { key: super::super::apis::OFFSET_FETCH, version };
             let body = Fields::new(bytes, bytes.len() as u64).flexible(call.is_flexible());
@@ -367,13 +368,13 @@ mod tests {
         let mut table = HandoverTable::default();
         for index in 0..5000 {
             let reader = table.reader();
-            table.tell((7, index), 1, 0);
+            table.set_offset((7, index), 1, 0);
             table.begins((7, index), reader, 0);
-            table.begins(PLACE, reader, 0);
-            table.tell(PLACE, reader.0, 0);
+            table.begins(PARTITION, reader, 0);
+            table.set_offset(PARTITION, reader.0, 0);
         }
-        assert_eq!(table.places.len(), PLACES);
-        let partition = &table.places[&PLACE];
-        assert_eq!((partition.spans.len(), partition.told.len()), (READERS, TOLD));
+        assert_eq!(table.partitions.len(), MAX_PARTITIONS);
+        let partition = &table.partitions[&PARTITION];
+        assert_eq!((partition.spans.len(), partition.offsets.len()), (READERS, MAX_OFFSETS));
     }
 }

@@ -173,7 +173,7 @@ pub(super) struct TopicPartition {
     unnamed: Option<Id>,
     partition: i32,
     /// A hash of the topic's name or ID, as it was given.
-    told: u64,
+    request_hash: u64,
     /// The aborted transactions of this partition: producer ID and first offset.
     aborted: Vec<(i64, i64)>,
     /// The header of the open batch.
@@ -260,7 +260,7 @@ impl TopicPartition {
             Topic::Id(id) => self.set_id(id, topics),
         }
         self.topic = self.text.len();
-        self.told = hash(topic);
+        self.request_hash = hash(topic);
         self.internal = topic == Topic::Id(METADATA_ID) || INTERNAL.contains(&self.text.as_slice());
     }
 
@@ -292,7 +292,7 @@ impl TopicPartition {
 
     /// A hash of the topic as it was given, and the partition: the same in a request and its response.
     pub fn key(&self) -> (u64, i32) {
-        (self.told, self.partition)
+        (self.request_hash, self.partition)
     }
 }
 

@@ -50,7 +50,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_sent_before_anyone_looked_is_not_known() {
+    fn messages_sent_before_the_capture_are_unknown() {
         let mut in_flight = InFlightIds::default();
         assert!(!in_flight.acknowledged(1));
         in_flight.sent(2);

@@ -124,7 +124,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_the_specification_has_is_a_header() {
+    fn only_headers_of_the_specification_are_accepted() {
         let read = ChunkHeader::read;
         let header = ChunkHeader { kind: MessageType::Message, end: ChunkType::More, size: 0x100 };
         assert_eq!(read(b"MSGC\0\x01\0\0"), Ok(header));

@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_notification_is_told_from_the_others() {
+    fn the_first_notification_differs_from_the_others() {
         let mut items = Monitored::default();
         assert_eq!(items.notify((1, 7)), None);
         items.learn((1, 7), b"i=85");

@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_identifier_is_told_from_what_is_cut() {
+    fn an_invalid_identifier_is_not_a_truncated_one() {
         assert_eq!(text(&[6, 0, 0]), Err(FieldError::Malformed));
         assert_eq!(text(&[3, 1, 0, 9, 0, 0, 0, b'x']), Err(FieldError::Malformed));
         let cut = Fields::new(&[3, 1, 0, 9, 0, 0, 0, b'x'], 0, 16, 0);

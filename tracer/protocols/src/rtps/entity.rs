@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn built_in_endpoints_are_told_by_their_ids() {
+    fn built_in_endpoints_have_known_ids() {
         let purpose = |id: u32| EntityId(id.to_be_bytes()).purpose();
         assert_eq!(purpose(0x0000_0b02), WriterPurpose::User);
         assert_eq!(purpose(0x0000_0003), WriterPurpose::User);

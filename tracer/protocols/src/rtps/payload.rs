@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn too_little_captured_is_told_from_too_little_sent() {
+    fn too_little_captured_is_not_too_little_sent() {
         assert_eq!(find(&[0, 1, 0], 3), Some((0, 3)));
         assert_eq!(find(&[0, 1, 0], 16), None);
         assert_eq!(find(&[0, 1, 0, 0, 8, 0, 0], 16), None);

@@ -142,7 +142,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_repair_is_told_from_a_late_first_transmission() {
+    fn a_repair_differs_from_a_late_first_transmission() {
         let mut writer = Writer::new([1; 16]);
         for number in [1, 2, 4, 70] {
             assert!(!writer.has_seen(number));

@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_read_has_no_payload() {
+    fn undecoded_formats_have_no_payload() {
         assert_eq!(read(b"rrOO\x01\0\0\0", 9, false), None);
         assert_eq!(read(b"rrO", 1, false), None);
         assert_eq!(SamplePayload::read(b"rrO", 100, 1, false), None);

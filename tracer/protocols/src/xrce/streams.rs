@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn what_waits_is_bounded() {
+    fn stored_fragments_are_bounded() {
         let mut stream = XrceStream::default();
         for sequence in 0..5000 {
             assert_eq!(add(&mut stream, sequence, false), None);
