@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0 OR MIT
 --
--- The NATS client protocol over TCP, for Wireshark and tshark 4.0 and later that have no dissector of that name
--- (Lua 5.2 to 5.4). `wirelap/nats/line` reads the control lines; `wirelap/nats/fields` is all that filters can name.
+-- The NATS client protocol over TCP, for versions of Wireshark and tshark from 4.0 that have no own dissector for NATS
+-- (Lua 5.2 to 5.4). `wirelap/nats/line` reads the control lines; `wirelap/nats/fields` defines the fields.
 
 local here = debug.getinfo(1, "S").source:match("^@?(.*[/\\])") or ""
 package.path = here .. "?.lua;" .. here .. "?.module;" .. package.path
@@ -18,10 +18,10 @@ local F, X = all.fields, all.experts
 nats.fields = all.fields
 nats.experts = all.experts
 
--- Most lines are no longer than this: looking at more costs copying it.
+-- Bytes that are copied to look for a line's end: most lines are shorter, and copying more for each line is slow.
 local FIRST_LOOK = 512
 
--- The line at `offset`, see `line.read`.
+-- The control line at `offset`; the results are those of `line.read`.
 local function read_line(tvb, offset)
     local rest = tvb:len() - offset
     local found, more = line.read(tvb:raw(offset, math.min(rest, FIRST_LOOK)))
@@ -33,7 +33,7 @@ local function word(node, field, from)
     if from then node:text(field, from.from, from.to, from.text) end
 end
 
--- Header and payload after a message's line.
+-- Shows header and payload, which follow a message's control line; returns a line of text on the message.
 local function body(node, found, bytes)
     local from = found.line_len
     local split = from + found.header_len
@@ -76,8 +76,8 @@ local function unsubscription(node, found)
     return found.name
 end
 
--- All of what follows the verb, as one text.
-local function rest(field, info)
+-- Returns a reader that shows everything behind the verb as one text in `field`, with the expert info `info` if given.
+local function arguments(field, info)
     return function(node, found, bytes)
         local text = bytes:sub(found.from + 1, found.to):match("^%s*(.-)%s*$")
         if text ~= "" then
@@ -89,9 +89,9 @@ local function rest(field, info)
 end
 
 local readers = {
-    message = message, forward = rest(F.arguments), sub = subscription, unsub = unsubscription,
-    options = rest(F.options), error = rest(F.error, X.refused), none = rest(F.arguments),
-    internal = rest(F.arguments),
+    message = message, forward = arguments(F.arguments), sub = subscription, unsub = unsubscription,
+    options = arguments(F.options), error = arguments(F.error, X.refused), none = arguments(F.arguments),
+    internal = arguments(F.arguments),
 }
 
 local function dissect_operation(tvb, pinfo, tree)
@@ -112,7 +112,7 @@ local function dissect_operation(tvb, pinfo, tree)
     return tvb:reported_len()
 end
 
--- Bytes of the operation at `offset`, or nil and whether more bytes could help.
+-- Length in bytes of the operation at `offset`, or nil and whether more bytes could decide it.
 local function operation_len(tvb, offset)
     local found, more = read_line(tvb, offset)
     return found and found.len, more

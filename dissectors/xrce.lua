@@ -1,11 +1,11 @@
 -- SPDX-License-Identifier: Apache-2.0 OR MIT
 --
--- DDS-XRCE 1.0, as Micro XRCE-DDS speaks it over UDP and TCP, for Wireshark and tshark 4.0 and later (Lua 5.2
+-- DDS-XRCE 1.0 over UDP and TCP in the form that Micro XRCE-DDS uses, for Wireshark and tshark 4.0 and later (Lua 5.2
 -- to 5.4).
 --
--- What is in which file of wirelap/xrce/: `message` reads messages and puts fragments together, with `streams`;
--- `submessage` reads what is in them; `objects` finds the topics of writers and readers; `survey` says whether
--- bytes are XRCE; `fields` is all that filters can name.
+-- The files of wirelap/xrce/: `message` reads messages and reassembles fragments, with the help of `streams`;
+-- `submessage` reads the submessages; `objects` finds the topics of writers and readers; `survey` decides whether
+-- bytes are XRCE; `fields` defines the fields.
 
 local here = debug.getinfo(1, "S").source:match("^@?(.*[/\\])") or ""
 package.path = here .. "?.lua;" .. here .. "?.module;" .. package.path
@@ -21,7 +21,7 @@ local xrce = Proto("xrce", "DDS-XRCE")
 xrce.fields = all.fields
 xrce.experts = all.experts
 
--- Agents: those that the specification names, and what the examples of Micro XRCE-DDS use.
+-- Ports of agents: the two of the specification, and the port of Micro XRCE-DDS's examples.
 local PORTS = { 2018, 2019, 8888 }
 
 local memory_of, forget = stream.memory(Message.memory)
@@ -30,7 +30,7 @@ function xrce.init()
     forget()
 end
 
--- Dissects the message from `from` to `to`.
+-- Dissects the message in [from, to) of the Tvb; the bytes before `from` are its length.
 local function dissect_message(tvb, pinfo, tree, from, to)
     local item = tree:add(xrce, tvb(0, tvb:len()))
     local node = Node.new(item, tvb)
@@ -43,7 +43,7 @@ local function dissect_message(tvb, pinfo, tree, from, to)
     return tvb:reported_len()
 end
 
--- Bytes of the message at `offset` with its length, or nil and whether more bytes could help.
+-- Length in bytes of the message at `offset` and of its length field, or nil and whether more bytes could decide it.
 local function message_len(tvb, offset)
     if tvb:len() < offset + 2 then return nil, true end
     local len = tvb(offset, 2):le_uint()
@@ -71,7 +71,7 @@ for _, port in ipairs(PORTS) do
     DissectorTable.get("tcp.port"):add(port, xrce)
 end
 
--- At other ports the session's first message tells, which has the magic number.
+-- On other ports only the first message of a session identifies the protocol, because it has the magic number.
 local function is_certain(tvb, from, to)
     return survey.message(tvb:raw(0, tvb:len()), from, to) == "certain"
 end

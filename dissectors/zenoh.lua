@@ -2,10 +2,10 @@
 --
 -- Zenoh 1.x over TCP and UDP, for Wireshark and tshark 4.0 and later (Lua 5.2 to 5.4).
 --
--- What is in which file of wirelap/zenoh/: `wire` reads the primitives; `transport`, `scouting`, `network` and
--- `body` read the messages; `session` and `fragments` are what a conversation remembers; `batch` walks a batch
--- with them; `survey` says whether bytes are Zenoh; `fields` is all that filters can name. Here the batches are
--- cut out of TCP streams and UDP datagrams.
+-- The files of wirelap/zenoh/: `wire` reads the primitives; `transport`, `scouting`, `network` and `body` read the
+-- messages; `session` and `fragments` hold the state of a conversation; `batch` reads a batch with them; `survey`
+-- decides whether bytes are Zenoh; `fields` defines the fields. This file cuts TCP streams and UDP datagrams into
+-- batches.
 
 local here = debug.getinfo(1, "S").source:match("^@?(.*[/\\])") or ""
 package.path = here .. "?.lua;" .. here .. "?.module;" .. package.path
@@ -22,7 +22,7 @@ local zenoh = Proto("zenoh", "Zenoh")
 zenoh.fields = all.fields
 zenoh.experts = all.experts
 
--- Sessions, and scouting by multicast.
+-- Default ports of sessions and of multicast scouting.
 local SESSION_PORT, SCOUTING_PORT = 7447, 7446
 
 local session_of, forget = stream.memory(Session.new)
@@ -31,15 +31,16 @@ function zenoh.init()
     forget()
 end
 
--- Bytes of the length that the batch at `offset` starts with. Low latency has four, except that a side may close
--- as if it had not been agreed: two bytes, which as the lower half of four would make too long a message.
+-- Size in bytes of the length field of the batch at `offset`: two, or four in low-latency mode. In that mode a side may
+-- still send its Close with two bytes; the upper half of a length of four bytes is 0, and there it is not.
 local function prefix_len(tvb, offset, low_latency)
     if not low_latency then return 2 end
     if tvb:len() < offset + 4 then return 4 end
     return tvb(offset + 2, 2):uint() == 0 and 4 or 2
 end
 
--- Bytes of the batch at `offset` with its length, or nil and whether more bytes could help; then the length's own.
+-- Length in bytes of the batch at `offset` and of its length field, or nil and whether more bytes could decide it; then the
+-- size of the length field.
 local function batch_len(tvb, offset, low_latency)
     local prefix = prefix_len(tvb, offset, low_latency)
     if tvb:len() < offset + prefix then return nil, true end

@@ -1,10 +1,10 @@
 -- SPDX-License-Identifier: Apache-2.0 OR MIT
 --
--- ZMTP 3.0 and 3.1 over TCP (ZeroMQ RFC 23 and 37), and 2.0 (RFC 15) as libzmq still speaks it to old peers, for
--- Wireshark and tshark 4.0 and later that have no dissector of that name (Lua 5.2 to 5.4).
+-- ZMTP 3.0 and 3.1 over TCP (ZeroMQ RFC 23 and 37), and 2.0 (RFC 15), which libzmq still speaks with old peers; for
+-- versions of Wireshark and tshark from 4.0 that have no own dissector for ZMTP (Lua 5.2 to 5.4).
 --
--- `wirelap/zmtp/frame` reads greetings, frames and commands; `assembly` tells what the parts of a message are;
--- `fields` is all that filters can name. No port is registered: the greeting tells, or "Decode as".
+-- `wirelap/zmtp/frame` reads greetings, frames and commands; `assembly` finds the role of each part of a message;
+-- `fields` defines the fields. ZeroMQ has no registered port: the greeting identifies it, or "Decode as".
 
 local here = debug.getinfo(1, "S").source:match("^@?(.*[/\\])") or ""
 package.path = here .. "?.lua;" .. here .. "?.module;" .. package.path
@@ -23,8 +23,8 @@ local F, X = all.fields, all.experts
 zmtp.fields = all.fields
 zmtp.experts = all.experts
 
--- By conversation: the sockets' kinds and the messages by side, whether messages are encrypted, and by frame what
--- was found out about it, where that is more than its own bytes tell.
+-- The state of a conversation: by side, the socket's kind and the message that is being assembled; whether messages are
+-- encrypted; and by frame the findings that depend on earlier frames.
 local memory_of, forget = stream.memory(function()
     return { sockets = {}, messages = { Assembly.new(), Assembly.new() }, found = {} }
 end)
@@ -33,7 +33,8 @@ function zmtp.init()
     forget()
 end
 
--- Up to version 3.0 a subscription is a message: 1 or 0, and the first bytes of what is wanted (RFC 23).
+-- The name of the subscription in a frame, or nil. Up to version 3.0 a subscription is a message: 1 to subscribe or 0 to
+-- cancel, then the topic's prefix (RFC 23).
 local function subscription(memory, side, part, body)
     local sender, receiver = memory.sockets[side], memory.sockets[3 - side]
     local subscribes = sender == "subscriber" or not sender and receiver == "publisher"
@@ -41,7 +42,7 @@ local function subscription(memory, side, part, body)
     return ({ [0] = "CANCEL", "SUBSCRIBE" })[body:byte(1)]
 end
 
--- What a frame of a message is, found out at its first dissection.
+-- Finds the role of a message's frame; called only at the frame's first dissection, because it changes the state.
 local function find(memory, side, part, body)
     if memory.secure or not memory.sockets[1] and not memory.sockets[2] and body:find("^\7MESSAGE") then
         memory.secure = true
@@ -52,7 +53,7 @@ local function find(memory, side, part, body)
     return memory.messages[side]:part(memory.sockets[side], memory.sockets[3 - side], part.len, part.more, body)
 end
 
--- Shows a frame of a message; gives its name and a line of text.
+-- Shows a message's frame; returns the frame's name and a line of text.
 local function message(context, at, node, part)
     local from, to = at:skip(part.len)
     local memory = context.memory
@@ -81,7 +82,7 @@ end
 local function greeting(context, at, node)
     local said = frame.greeting(at, node)
     if context.fresh then
-        -- The connection can be a new one between the same ports.
+        -- A greeting starts a connection, possibly a new one between the same ports, so that the old state is deleted.
         context.memory.messages[context.side], context.memory.sockets[context.side] = Assembly.new(), nil
         context.memory.secure = said.secure
         if said.socket then context.memory.sockets[context.side] = Assembly.kind(said.socket) end
@@ -89,7 +90,7 @@ local function greeting(context, at, node)
     return "greeting", "Greeting"
 end
 
--- Reads a greeting or a frame; gives its name and a line of text.
+-- Reads a greeting or a frame; returns its name and a line of text.
 local function read(context, at, node)
     if frame.is_greeting(at.bytes) then return greeting(context, at, node) end
     local part = frame.header(at, node)
@@ -131,7 +132,7 @@ local function dissect_frame(tvb, pinfo, tree)
     return reported
 end
 
--- Bytes of the frame at `offset`, or nil and whether more bytes could help.
+-- Length in bytes of the frame at `offset`, or nil and whether more bytes could decide it.
 local function frame_len(tvb, offset)
     local len, more = frame.len(tvb:raw(offset, math.min(tvb:len() - offset, 14)))
     if len and len > 4294967295 then return nil, false end

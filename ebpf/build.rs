@@ -1,6 +1,6 @@
 //! Compiles the probes with clang, and generates the field offsets of `include/events.h` for Rust.
 //!
-//! clang checks each generated offset with a static assertion, so the two sides cannot drift apart.
+//! clang checks each generated offset with a static assertion, so that C and Rust always agree.
 
 // A build script is compiled before its crate and cannot depend on it; the crate has the same module only to test it.
 #[path = "src/header.rs"]
@@ -41,7 +41,7 @@ fn compile(out: &Path) -> Result<(), String> {
         .args(["-target", "bpf", "-mcpu=v3", "-g", "-O2", "-Wall", "-Wextra", "-Werror"])
         .args(["-Wno-unused-parameter", "-Iinclude", "-Iprobes", "-I"])
         .arg(out)
-        // Debug information without this machine's paths.
+        // This keeps the machine's paths out of the debug information.
         .arg("-fdebug-compilation-dir=.")
         .args(["-c", SOURCE, "-o"])
         .arg(out.join("wirelap.bpf.o"))
@@ -56,7 +56,7 @@ fn compile(out: &Path) -> Result<(), String> {
     if stderr.contains("'bpf/bpf_") {
         return Err("the probes need libbpf's headers: apt-get install libbpf-dev".into());
     }
-    // cargo::error takes one line; the rest is for whoever changes the probes.
+    // cargo::error takes one line, so clang's messages are printed separately.
     eprintln!("{stderr}");
     Err(format!("{clang} cannot compile ebpf/{SOURCE}; its messages are above"))
 }

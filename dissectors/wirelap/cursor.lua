@@ -1,11 +1,11 @@
 -- SPDX-License-Identifier: Apache-2.0 OR MIT
 --
--- A bounded reader over the captured bytes of a Tvb, taken as one Lua string.
+-- A bounded reader over the captured bytes of a Tvb, which it has as one Lua string.
 --
--- Written for Lua 5.2 to 5.4: numbers may be doubles, so that there are no bit operators and no integer
--- division here, and an integer of 64 bits is given as a number (exact up to 2^53) and as two halves.
+-- The code is for Lua 5.2 to 5.4, where numbers may be doubles. It therefore uses no bit operators and no integer
+-- division, and returns an integer of 64 bits as a number (exact up to 2^53) and as two halves.
 
--- Wireshark also runs every file of its plugin folder by itself; modules then have nothing to do.
+-- Wireshark also runs every file in its plugin folder as a script, without arguments; a module must then do nothing.
 if not ... then return end
 
 local byte, sub, floor = string.byte, string.sub, math.floor
@@ -13,29 +13,29 @@ local byte, sub, floor = string.byte, string.sub, math.floor
 local Cursor = {}
 Cursor.__index = Cursor
 
--- Thrown where the next byte is there but was not captured.
+-- The error for a read of bytes that the packet had but that were not captured.
 Cursor.CUT = setmetatable({}, { __tostring = function() return "not captured" end })
 
--- What is thrown where the bytes are no such message; `kind` names the expert info.
+-- The error for bytes that break the protocol's rules; `kind` names the expert info.
 local Malformed = { __tostring = function(self) return self.reason end }
 
--- bytes: captured bytes; at: position of the first one to read, from 0; stop: where the message ends,
--- which can be past what was captured.
+-- bytes: the captured bytes; at: position of the first byte to read, from 0; stop: the message's end, which can be
+-- behind the captured bytes.
 function Cursor.new(bytes, at, stop)
     return setmetatable({ bytes = bytes, at = at, stop = stop }, Cursor)
 end
 
--- Gives up: the bytes are not what they should be.
+-- Raises the error for bytes that break the protocol's rules.
 function Cursor.malformed(reason, kind)
     error(setmetatable({ reason = reason, kind = kind or "malformed" }, Malformed), 0)
 end
 
--- Whether a caught error is one of this file's, and not a mistake in a program.
+-- Whether a caught error is one of the two above and no programming error.
 function Cursor.is_stop(err)
     return err == Cursor.CUT or getmetatable(err) == Malformed
 end
 
--- Whether a flag, a power of two, is set.
+-- Whether `flag`, a power of two, is set in `value`.
 function Cursor.has(value, flag)
     return value % (2 * flag) >= flag
 end
@@ -48,7 +48,7 @@ function Cursor:is_empty()
     return self.at >= self.stop
 end
 
--- Whether all up to the end was captured.
+-- Whether all bytes up to the message's end were captured.
 function Cursor:is_whole()
     return self.stop <= #self.bytes
 end
@@ -73,7 +73,7 @@ function Cursor:u8()
     return value
 end
 
--- Moves over n bytes, captured or not; gives where they start and end.
+-- Skips n bytes, captured or not; returns the positions of their start and end.
 function Cursor:skip(n)
     local from = self.at
     if n > self.stop - from then
@@ -83,7 +83,7 @@ function Cursor:skip(n)
     return from, from + n
 end
 
--- The next n bytes as a string: all of them must have been captured.
+-- The next n bytes as a string; raises CUT if not all of them were captured.
 function Cursor:take(n)
     local from, to = self:skip(n)
     if to > #self.bytes then
@@ -93,13 +93,13 @@ function Cursor:take(n)
     return sub(self.bytes, from + 1, to)
 end
 
--- A cursor over the next n bytes, which this one moves over.
+-- Skips the next n bytes and returns a cursor over them.
 function Cursor:within(n)
     local from, to = self:skip(n)
     return Cursor.new(self.bytes, from, to)
 end
 
--- Big-endian and little-endian integers of n bytes, at most 6.
+-- A big-endian integer of n bytes, at most 6; `le` is the same for little-endian.
 function Cursor:be(n)
     local value = 0
     for _ = 1, n do value = value * 256 + self:u8() end
@@ -115,19 +115,19 @@ function Cursor:le(n)
     return value
 end
 
--- 64 bits, big-endian: number, low half, high half.
+-- A big-endian integer of 64 bits; returns the number, its low half and its high half.
 function Cursor:be64()
     local high = self:be(4)
     local low = self:be(4)
     return high * 4294967296 + low, low, high
 end
 
--- Zenoh's variable-length integer: 7 bits a byte, least significant first; a ninth byte has 8.
--- Gives the number, its low half and its high half.
+-- Zenoh's variable-length integer: 7 bits in each byte, least significant first; a ninth byte has 8 bits.
+-- Returns the number, its low half and its high half.
 function Cursor:z64()
     local first = self:u8()
     if first < 128 then return first, first, 0 end
-    -- 28 bits, 28 bits and 8.
+    -- The value is collected in parts of 28, 28 and 8 bits, because Lua's numbers are exact only up to 2^53.
     local parts, part, weight, value = { 0, 0 }, 1, 128, first - 128
     for index = 2, 8 do
         local b = self:u8()

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0 OR MIT
 --
--- A place in Wireshark's tree, with the Tvb that its ranges are of. Ranges that were not captured are cut,
--- never read: no range here can raise an error.
+-- An item of Wireshark's tree, with the Tvb of its byte ranges. A range is cut to its captured part before it is read,
+-- so that no method raises an error for a range that was not captured.
 
 if not ... then return end
 
@@ -23,7 +23,7 @@ local function wrap(self, item)
     return setmetatable({ tree = item, tvb = self.tvb, len = self.len }, Node)
 end
 
--- A field with a value, or with the value that its bytes have.
+-- Adds a field with the given value, or with the value of its bytes if there is none.
 function Node:leaf(field, from, to, value)
     local range = self:range(from, to)
     local item
@@ -39,7 +39,7 @@ function Node:leaf(field, from, to, value)
     return wrap(self, item)
 end
 
--- Text in UTF-8.
+-- Adds a field with a text in UTF-8.
 function Node:text(field, from, to, value)
     local range = self:range(from, to)
     if range and to <= self.len then
@@ -48,31 +48,31 @@ function Node:text(field, from, to, value)
     return self:leaf(field, from, to, value)
 end
 
--- 64 bits, by their halves.
+-- Adds a field with an integer of 64 bits, from its two halves.
 function Node:leaf64(field, from, to, low, high)
     return self:leaf(field, from, to, UInt64.new(low, high))
 end
 
--- Marks a field as one that is not in the packet as it is shown.
+-- Marks the item as generated: its value is not in the packet in this form.
 function Node:mark_generated()
     self.tree:set_generated()
 end
 
--- A value that is nowhere in the packet.
+-- Adds a generated field: its value is not in the packet's bytes.
 function Node:generated(field, value)
     local item = self.tree:add(field, value)
     item:set_generated()
     return wrap(self, item)
 end
 
--- A branch with a label of its own.
+-- Adds a subtree with a label.
 function Node:branch(from, to, label)
     local range = self:range(from, to)
     local item = range and self.tree:add(range, label) or self.tree:add(label)
     return wrap(self, item)
 end
 
--- Says where the branch ends, and what it is.
+-- Sets the subtree's end and, if given, its label.
 function Node:close(from, to, label)
     if to > self.len then to = self.len end
     if to > from then self.tree:set_len(to - from) end
@@ -87,7 +87,7 @@ function Node:expert(info, text)
     self.tree:add_proto_expert_info(info, text)
 end
 
--- Takes everything and shows nothing: for looking at bytes without dissecting them.
+-- A node that ignores everything: with it, bytes can be parsed without a tree.
 local none = {}
 function none.range() return nil end
 for name, method in pairs(Node) do

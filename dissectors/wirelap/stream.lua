@@ -1,10 +1,10 @@
 -- SPDX-License-Identifier: Apache-2.0 OR MIT
 --
--- What the dissectors have in common: which conversation a packet belongs to, what is remembered of it, and the
--- packet list's columns.
+-- Functions that all dissectors use: which conversation a packet belongs to, state by conversation, cutting TCP streams
+-- into PDUs, and the packet list's columns.
 --
--- Wireshark dissects a packet many times, and in any order after the first time. So everything that is remembered
--- is kept with the packet from which on it holds, and only a packet's first dissection changes it.
+-- Wireshark dissects a packet many times, and in any order after the first time. Therefore every entry of the state is
+-- stored with the number of the packet from which on it is valid, and only a packet's first dissection adds entries.
 
 if not ... then return end
 
@@ -17,9 +17,9 @@ function stream.is_tcp(pinfo)
     return pinfo.port_type == PORT_TYPE_TCP
 end
 
--- A name for the conversation, and which of its two ends sent the packet. By address and port, as the number that
--- Wireshark gives to a conversation is not to be had while no tree is wanted, which is when a file is opened. A
--- protocol must therefore notice by itself that a connection begins anew.
+-- A name for the packet's conversation, from addresses and ports, and which of its two ends, 1 or 2, sent the packet.
+-- Wireshark's own number of a conversation is only available with a tree, and there is none while a file is opened. The
+-- same name is used again for a later connection between the same ports, so that a protocol must detect its start itself.
 local function name_of(pinfo)
     local from = pinfo.src_port .. " " .. tostring(pinfo.src)
     local to = pinfo.dst_port .. " " .. tostring(pinfo.dst)
@@ -27,8 +27,8 @@ local function name_of(pinfo)
     return to .. " " .. from, 2
 end
 
--- What conversations remember: `new` makes it for one. Gives a function that finds it and the end that sent a
--- packet, 1 or 2, and one that forgets everything.
+-- State by conversation; `new` makes the initial state of one. Returns two functions: the first gives the state of a
+-- packet's conversation and the end, 1 or 2, that sent the packet; the second deletes all states.
 function stream.memory(new)
     local by_name = {}
     local function of(pinfo)
@@ -43,9 +43,9 @@ function stream.memory(new)
     return of, function() by_name = {} end
 end
 
--- Cuts a segment into PDUs. `len_of` gives the bytes of the PDU at an offset, or nil and whether more bytes could
--- help to tell; where none can start, `dissect` gets all that is left. So it does where the PDU's end was not
--- captured: what comes after it is not there to be looked at, and looking is an error.
+-- Cuts a segment into PDUs. `len_of` gives the length of the PDU at an offset in bytes, or nil and whether more bytes
+-- could decide it. Where no PDU can start, `dissect` gets all remaining bytes, and also where a PDU's end was not
+-- captured, because reading bytes behind it would raise an error.
 function stream.tcp(tvb, tree, len_of, dissect)
     dissect_tcp_pdus(tvb, tree, 1, function(segment, pinfo, offset)
         local len, more = len_of(segment, offset)
@@ -58,7 +58,8 @@ function stream.tcp(tvb, tree, len_of, dissect)
     return tvb:reported_len()
 end
 
--- Where the PDU starts that a segment has not all of, and how many bytes of it are missing, if that is known.
+-- The offset of the incomplete PDU at a segment's end, and how many bytes of it are missing, or "one more segment" if
+-- that is unknown; nil if the segment ends with a complete PDU.
 local function incomplete(tvb, len_of)
     local offset = 0
     while offset < tvb:len() do
@@ -69,8 +70,8 @@ local function incomplete(tvb, len_of)
     end
 end
 
--- A heuristic for TCP: a segment that looks like it makes the conversation `proto`'s. Wireshark calls heuristics
--- without leave to desegment, which dissect_tcp_pdus would need, but does it when asked.
+-- A heuristic for TCP: a segment for which `looks_like` is true assigns the conversation to `proto`. Wireshark calls
+-- heuristics without permission to desegment, which dissect_tcp_pdus needs, but desegments on request.
 function stream.heuristic(proto, looks_like, len_of)
     return function(tvb, pinfo, tree)
         if tvb:len() == 0 or not looks_like(tvb) then return false end
@@ -87,7 +88,7 @@ function stream.heuristic(proto, looks_like, len_of)
     end
 end
 
--- The last entry of a list that holds for a packet.
+-- The latest entry of a list that is valid for packet `number`: the last one that an earlier packet or this one added.
 function stream.holds(list, number)
     for index = #list, 1, -1 do
         if list[index].number <= number then return list[index] end
@@ -96,7 +97,7 @@ end
 
 local shown = {}
 
--- Fills the columns. A packet can have several PDUs, which come one after the other.
+-- Fills the packet list's columns. The texts of several PDUs in one packet are joined by " | ".
 function stream.show(pinfo, tvb, protocol, text)
     local offset = tvb:offset()
     local another = shown.number == pinfo.number and shown.offset ~= offset

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* What differs between kernels, each with the version that made it. */
+/* Differences between kernels, each with the version that introduced it. */
 #ifndef WL_CORE_FIXES_H
 #define WL_CORE_FIXES_H
 
 /*
- * Since 6.17 the verifier lets programs load from the kernel's untyped pointers directly, as it does from
- * typed ones (f2362a57aeff); before, only through a helper call.
+ * Since 6.17 (f2362a57aeff) the verifier lets programs load from the kernel's untyped pointers directly, as from typed
+ * ones; earlier kernels need a helper call.
  */
 const volatile __u8 direct_loads = 0;
 
@@ -16,7 +16,7 @@ const volatile __u8 direct_loads = 0;
  * turns the instruction into `r0 = -EOPNOTSUPP`, and clears have_skb_dynptr.
  */
 const volatile __u8 have_skb_dynptr = 0;
-/* Then a program on the sockets' way out reads it, and the reader joins it with the packet. */
+/* Whether a cgroup_skb program reads the payload, because have_skb_dynptr is 0; the reader joins it with the packet. */
 const volatile __u8 payload_from_cgroup = 0;
 
 static __always_inline long skb_dynptr(struct sk_buff *skb, struct bpf_dynptr *out)
@@ -35,13 +35,13 @@ static __always_inline long skb_dynptr(struct sk_buff *skb, struct bpf_dynptr *o
 
 /*
  * preempt_count() on x86 is a per-CPU variable: `__preempt_count` before 6.2 and since 6.15, a field of
- * `pcpu_hot` between. Its address is not to be had on kernels without CONFIG_KALLSYMS_ALL, but a pointer
- * to another per-CPU variable of the same CPU is, the run queue, and BTF tells the distance of the two.
- * Other architectures keep it in task_struct.thread_info.
+ * `pcpu_hot` between. Kernels without CONFIG_KALLSYMS_ALL do not show its address, but a pointer to the run queue, another
+ * per-CPU variable of the same CPU, is available, and BTF has the distance of the two. Other architectures have it in
+ * task_struct.thread_info.
  */
 enum { PREEMPT_COUNT_UNKNOWN = 0, PREEMPT_COUNT_PERCPU = 1, PREEMPT_COUNT_TASK = 2 };
 const volatile __u8 preempt_count_in = PREEMPT_COUNT_UNKNOWN;
-/* From `runqueues` to `__preempt_count` or to `pcpu_hot`, bytes. */
+/* The distance from `runqueues` to `__preempt_count` or to `pcpu_hot`, in bytes. */
 const volatile __s32 preempt_count_distance = 0;
 
 struct thread_info___preempt {
@@ -74,15 +74,15 @@ static __always_inline __u32 preempt_count(struct task_struct *current)
 	return count;
 }
 
-/* include/linux/preempt.h: serving a softirq, a hardirq or an NMI; not merely "softirqs are off". */
+/* Whether a softirq, a hardirq or an NMI is being served (include/linux/preempt.h); disabled softirqs do not count. */
 static __always_inline bool in_irq(struct task_struct *current)
 {
 	return preempt_count(current) & 0x00ff0100;
 }
 
 /*
- * sched_switch says in what state the thread was that leaves, since 5.18 (9c2136be0878); before, the thread
- * itself does, unless it has been woken meanwhile. Its `state` became `__state` in 5.14 (2f064a59a11f).
+ * Since 5.18 (9c2136be0878) sched_switch has the state of the thread that leaves; on earlier kernels it is read from the
+ * thread, where a wakeup may have changed it. Its `state` was renamed to `__state` in 5.14 (2f064a59a11f).
  */
 const volatile __u8 switch_tells_state = 0;
 
@@ -107,8 +107,8 @@ static __always_inline __u32 prev_state(__u64 *ctx)
 }
 
 /*
- * CPU quotas. Since 6.18 (e1fad12dcb66) a thread whose cgroup has used up its quota leaves the run queue by
- * itself, on its way back to user space, and says so; before, its whole cgroup left it, with all that was queued.
+ * CPU quotas. Since 6.18 (e1fad12dcb66) each thread of a cgroup without remaining quota leaves the run queue on its return
+ * to user space, with a flag; on earlier kernels the whole cgroup leaves the run queue, with all its queued threads.
  */
 struct task_struct___throttled {
 	bool throttled;
@@ -118,7 +118,10 @@ struct cfs_rq___throttled {
 	unsigned int throttled : 1; /* an int before 6.18 */
 } __attribute__((preserve_access_index));
 
-/* How long a queue had no quota is kept since 6.6 (677ea015f231); before, on the clock of its load since 5.19 … */
+/*
+ * How long a queue was throttled: since 6.6 (677ea015f231) in throttled_clock_self_time, since 5.19 on the clock of the
+ * queue's load (PELT), and on earlier kernels on the clock of its threads.
+ */
 struct cfs_rq___self {
 	__u64 throttled_clock_self;
 	__u64 throttled_clock_self_time;
@@ -129,7 +132,6 @@ struct cfs_rq___pelt {
 	__u64 throttled_clock_pelt_time;
 } __attribute__((preserve_access_index));
 
-/* … and earlier on that of its threads. */
 struct cfs_rq___task {
 	__u64 throttled_clock_task;
 	__u64 throttled_clock_task_time;
@@ -145,7 +147,7 @@ static __always_inline bool throttles_threads(void)
 	return bpf_core_field_exists(struct task_struct___throttled, throttled);
 }
 
-/* Whether the thread, which leaves the CPU and could go on, does so because there is no quota left. */
+/* Whether a thread that leaves the CPU although it could run does so because no quota is left. */
 static __always_inline bool is_throttled(struct task_struct *task)
 {
 	if (throttles_threads())
@@ -153,7 +155,7 @@ static __always_inline bool is_throttled(struct task_struct *task)
 	return BPF_CORE_READ(task, se.cfs_rq, throttle_count) > 0;
 }
 
-/* Time so far that the queue, or one above it, had no quota. */
+/* How long so far the queue, or one above it, was throttled. */
 static __always_inline __u64 throttled_time(struct cfs_rq *queue)
 {
 	struct rq___clocks *clocks = (void *)BPF_CORE_READ(queue, rq);
@@ -186,7 +188,7 @@ static __always_inline __u64 throttled_time(struct cfs_rq *queue)
 	return since && now > since ? sum + (now - since) : sum;
 }
 
-/* kernfs_node.parent is __parent since 6.15 (633488947ef6). */
+/* kernfs_node.parent was renamed to __parent in 6.15 (633488947ef6). */
 struct kernfs_node___rcu {
 	struct kernfs_node *__parent;
 } __attribute__((preserve_access_index));
@@ -204,7 +206,7 @@ static __always_inline struct kernfs_node *parent_of(struct kernfs_node *node)
 
 /*
  * The number of the system call that a thread is in: arch/x86/include/asm/ptrace.h, arch/arm64/include/asm/ptrace.h.
- * bpf_task_pt_regs() is there since 5.15 (dd6e10fbd9fb).
+ * bpf_task_pt_regs() exists since 5.15 (dd6e10fbd9fb).
  */
 const volatile __u8 have_task_regs = 0;
 
@@ -230,7 +232,7 @@ static __always_inline __u32 system_call(struct task_struct *task)
 	return ~0u;
 }
 
-/* cgroup.ancestors[] since 6.1 (7f203bc89eb6), ancestor_ids[] before. */
+/* A cgroup has ancestors[] since 6.1 (7f203bc89eb6), and ancestor_ids[] on earlier kernels. */
 struct cgroup___ancestors {
 	struct cgroup *ancestors[32];
 } __attribute__((preserve_access_index));
@@ -239,7 +241,7 @@ struct cgroup___ancestor_ids {
 	__u64 ancestor_ids[32];
 } __attribute__((preserve_access_index));
 
-/* Whether a task is in the cgroup v2 with this id, which has `level` cgroups above it, or below it. */
+/* Whether a task is in the cgroup v2 with this ID, which has `level` cgroups above it, or in one below it. */
 static __always_inline bool in_cgroup(struct task_struct *task, __u64 id, __u32 level)
 {
 	struct cgroup *own = BPF_CORE_READ(task, cgroups, dfl_cgrp);

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Which datagram a read takes: docs/decisions/0033. Memory is used again and again, so a datagram is named by its
- * skb->head and a time at which it was there.
+ * Which datagram a read takes (docs/decisions/0033). A packet's memory is reused, so a datagram is identified by its
+ * skb->head and a time at which it had that memory.
  *
- * Where functions can be traced, the function that takes it off the queue tells. Elsewhere no hook at a UDP socket's
- * reader sees the packet. But the queue can be looked at: what is first in it when nobody takes anything is what the
- * next read takes. The exit of a read looks, and where that finds none, the CPU that announces the next one. What
- * nobody saw in the queue is not known.
+ * On kernels where functions can be traced, the function that takes a datagram off the queue reports it. On others, no
+ * hook at a UDP socket's reader has the packet, but the queue can be examined: the datagram that is first in it while no
+ * read is in progress is taken by the next read. The exit of a read examines the queue; if it is empty, the CPU that
+ * announces the next datagram does. A datagram that neither has found is not known.
  */
 #ifndef WL_DATAGRAMS_H
 #define WL_DATAGRAMS_H
 
-/* One more than wl_settings.attached when datagram_taken() ran last: it is attached, and nothing else is needed. */
+/* wl_settings.attached + 1 when datagram_taken() ran last. If it is current, the queue need not be examined. */
 volatile __u32 sees_taken = 0;
 
 static __always_inline bool is_taken_seen(const struct wl_settings *s)
@@ -20,33 +20,34 @@ static __always_inline bool is_taken_seen(const struct wl_settings *s)
 }
 
 /*
- * A read call is over sooner than this after it has taken its datagram; and a thread that has read reads again sooner,
- * if it is one of several, however long it has no CPU.
+ * The longest time from taking a datagram to the exit of the read call, and between two reads of a thread that shares a
+ * socket with others, including waits for the CPU.
  */
 #define LONGEST_READ 60000000000ull
 
 /*
- * Who may write `announced`: LOOKS_OPEN anybody, who then is CLAIMED until it is SEEN. If the read ends before that,
- * the claim is ABANDONED, and until its owner has noticed nobody else may write. The number above these bits
- * changes with each read: what was seen before it is not put down after it.
+ * Who may write `announced`. In LOOKS_OPEN any CPU may claim it; it is CLAIMED until the CPU has written it, and then SEEN.
+ * If a read ends before that, the claim is ABANDONED, and no other CPU may write until the claiming one has noticed. The
+ * number above these bits changes with each read, so that an observation from before a read is not stored after it.
  */
 enum looks { LOOKS_OPEN = 0, CLAIMED = 1, SEEN = 2, LOOKS_CLOSED = 3, ABANDONED = 4 };
 #define LOOKS 7
 #define NEXT_LOOK 8
 
-/* What is known of a socket's queue. */
+/* The state of a socket's queue. */
 struct datagram_queue {
-	__u64 self;       /* whose queue this is: tells a copy from the original */
-	__u64 looks;      /* enum looks, and a number */
-	__u64 other_read; /* when a thread read after another had, or 0 */
-	__u64 bad;        /* value of bad_checksums at the last read */
-	__u32 attached;   /* wl_settings.attached and .open: since when nothing was missed */
-	__u32 window;
-	__u32 reader; /* the thread that read last */
+	__u64 self;       /* the socket: distinguishes a copy from the original */
+	__u64 looks;      /* enum looks, and the number of reads */
+	__u64 other_read; /* when a thread last read after another thread had, or 0 */
+	__u64 bad;        /* bad_checksums at the last read */
+	__u32 attached;   /* wl_settings.attached at the last read: all since then was traced */
+	__u32 window;     /* wl_settings.open at the last read */
+	__u32 reader;     /* the thread that read last */
 	__u32 unused;
-	struct datagram first; /* in the queue when the last read ended; head is 0 if none was */
 	struct datagram
-		announced; /* first in the queue when it was announced, if none was before */
+		first; /* the first in the queue when the last read ended; head is 0 if it was empty */
+	struct datagram
+		announced; /* the first in the queue when it was announced, if the queue was empty before */
 };
 
 struct {
@@ -56,17 +57,20 @@ struct {
 	__type(value, struct datagram_queue);
 } datagrams SEC(".maps");
 
-/* Counts datagrams with wrong checksums, which leave their queues without being read. */
+/* The number of datagrams with wrong checksums, which leave their queues without being read. */
 volatile __u64 bad_checksums = 0;
 
-/* net/ipv4/udp.c __skb_recv_udp(): readers empty their own queue first, then the one that packets come to. */
+/*
+ * The datagram that is read next (net/ipv4/udp.c __skb_recv_udp()): readers empty their own queue first, then the one to
+ * which packets are added.
+ */
 static __always_inline __u64 first_skb(struct sock *sk)
 {
 	__u64 own = (__u64)sk + bpf_core_field_offset(struct udp_sock, reader_queue);
 	__u64 common = (__u64)sk + bpf_core_field_offset(struct sock, sk_receive_queue);
 	__u64 skb = 0;
 
-	/* A raw socket may be of the same protocol, and has no such queues. */
+	/* A raw socket may have the same protocol, but does not have these queues. */
 	if (sk->sk_type != SOCK_DGRAM)
 		return 0;
 	if (bpf_probe_read_kernel(&skb, sizeof(skb), (void *)own))
@@ -77,7 +81,7 @@ static __always_inline __u64 first_skb(struct sock *sk)
 	return skb != common ? skb : 0;
 }
 
-/* The first datagram in the queue; false if there is none, or it may just be taken away. */
+/* The first datagram in the queue; false if there is none, or if it may be taken off the queue just now. */
 static __always_inline bool look(struct sock *sk, struct datagram *out)
 {
 	__u64 skb = first_skb(sk);
@@ -108,7 +112,7 @@ static __always_inline void start_queue(struct datagram_queue *queue, struct soc
 	queue->self = (__u64)sk;
 }
 
-/* At data ready: packets are in the kernel's queue already. */
+/* Examines the queue at data ready, when packets are already in it. */
 static __always_inline void look_at_announced(struct sock *sk)
 {
 	struct wl_settings *s = get_settings();
@@ -134,13 +138,13 @@ static __always_inline void look_at_announced(struct sock *sk)
 		__sync_lock_test_and_set(&queue->looks, before + NEXT_LOOK);
 }
 
-/* A read has ended: what was put down before it holds no longer. */
+/* A read has ended: `announced` from before it is no longer valid. */
 static __always_inline bool turn_over(struct datagram_queue *queue, bool is_found)
 {
 	__u64 before, after;
 	int attempt;
 
-	/* Others can get in the way twice: they claim, and they are done. */
+	/* Another CPU can interfere twice: when it claims, and when it has written. */
 	for (attempt = 0; attempt < 3; attempt++) {
 		before = *(volatile __u64 *)&queue->looks;
 		if ((before & LOOKS) == ABANDONED)
@@ -156,7 +160,7 @@ static __always_inline bool turn_over(struct datagram_queue *queue, bool is_foun
 	return false;
 }
 
-/* Whether only this thread reads. Another that does may have taken a datagram, and not be back yet. */
+/* Whether only this thread reads the socket. Another thread may have taken a datagram in a call that has not ended. */
 static __always_inline bool reads_alone(struct datagram_queue *queue, struct task_struct *task,
 					__u64 now)
 {
@@ -167,8 +171,8 @@ static __always_inline bool reads_alone(struct datagram_queue *queue, struct tas
 }
 
 /*
- * At the exit of a receive call that has taken a datagram from the queue: which. The head is 0 if that is not known, and
- * the time is one at which none was left then, if there was one.
+ * The datagram that a receive call has taken off the queue, at the call's exit. The head is 0 if it is not known; the time
+ * is then one at which the queue was empty, or 0.
  */
 static __always_inline void leave_queue(struct sock *sk, struct task_struct *task,
 					struct datagram *out)
@@ -196,7 +200,7 @@ static __always_inline void leave_queue(struct sock *sk, struct task_struct *tas
 		*out = queue->announced;
 	if (!out->head)
 		is_known = false;
-	/* It was put down when this call had taken its own already. */
+	/* The datagram was stored when this call had already taken its own. */
 	if (!queue->first.head && is_found && first.head == out->head)
 		is_known = false;
 	queue->first = first;
@@ -214,8 +218,8 @@ static __always_inline void leave_queue(struct sock *sk, struct task_struct *tas
 }
 
 /*
- * net/ipv4/udp.c: takes a datagram off the queue for all that read from a UDP socket. Without `int noblock` after the
- * flags since 5.19 (ec095263a965).
+ * net/ipv4/udp.c: all reads of a UDP socket take their datagram off the queue with this function. Since 5.19
+ * (ec095263a965) it has no `int noblock` after the flags.
  */
 SEC("fexit/__skb_recv_udp")
 int BPF_PROG(datagram_taken, struct sock *sk, unsigned int flags, int *off, int *err,
@@ -243,7 +247,7 @@ int BPF_PROG(datagram_taken, struct sock *sk, unsigned int flags, int *off, int 
 	return 0;
 }
 
-/* What a receive call that is over has taken; the head is 0 if that is not known. */
+/* The datagram that a receive call has taken, at the call's exit; the head is 0 if it is not known. */
 static __always_inline void take_datagram(struct sock *sk, struct task_struct *task,
 					  struct datagram *out)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The one description of what the probes put into the ring buffer.
+ * The only description of the records in the ring buffer.
  *
  * build.rs reads the structs below, generates their field offsets for Rust, and has clang check each
- * offset. So: only __u8, __u16, __u32, __u64, arrays of these, and structs declared above; one field a
- * line; no bit-fields; no implicit padding.
+ * offset. So only __u8, __u16, __u32, __u64, arrays of these, and structs declared above are allowed, with one field on
+ * each line, without bit-fields and implicit padding.
  */
 #ifndef WL_EVENTS_H
 #define WL_EVENTS_H
@@ -37,7 +37,7 @@ enum wl_kind {
 	WL_WAKE = 11,
 	WL_RETRANSMIT = 12,
 	WL_DROP = 13,
-	WL_PAYLOAD = 14, /* wl_packet, of which only flow, seq and payload_len count */
+	WL_PAYLOAD = 14, /* wl_packet, in which only flow, seq and payload_len are valid */
 	WL_WAKE_SHARED = 15,
 	WL_QUOTA = 16,
 };
@@ -54,18 +54,18 @@ enum wl_flag {
 	WL_HAS_SEQ = 1,   /* wl_socket: tx_next and rx_next are known */
 	WL_FROM_IRQ = 2,  /* wl_wake: the wakeup came from an interrupt */
 	WL_MIGRATED = 4,  /* wl_wake: the thread had run on another CPU */
-	WL_DEFERRED = 8,  /* wl_packet: it was left to ksoftirqd */
+	WL_DEFERRED = 8,  /* wl_packet: the packet was left to ksoftirqd */
 	WL_FRAGMENT = 16, /* wl_packet: an IP fragment of a datagram */
-	WL_REFUSED = 32, /* wl_packet: an ICMP error in answer to a packet of the other direction */
-	WL_OUTWARD = 64, /* wl_drop: it had not left its socket's host yet */
+	WL_REFUSED = 32,  /* wl_packet: an ICMP error about a packet of the other direction */
+	WL_OUTWARD = 64,  /* wl_drop: the packet had not left its socket's host yet */
 };
 
-/* wl_wake.rest. */
-enum wl_rest {
-	WL_REST_ASLEEP = 0,
-	WL_REST_BLOCKED = 1,
-	WL_REST_STOPPED = 2,
-	WL_REST_PREEMPTED = 3,
+/* wl_wake.off_cpu. */
+enum wl_off_cpu {
+	WL_OFF_CPU_ASLEEP = 0,
+	WL_OFF_CPU_BLOCKED = 1,
+	WL_OFF_CPU_STOPPED = 2,
+	WL_OFF_CPU_PREEMPTED = 3,
 };
 
 /* wl_tx.nagle. */
@@ -94,13 +94,13 @@ enum wl_ca_state {
 	WL_CA_LOSS = 4,
 };
 
-/* Times are CLOCK_MONOTONIC nanoseconds, 0 where unknown; lengths are bytes. */
+/* Times are CLOCK_MONOTONIC nanoseconds, 0 if unknown; lengths are in bytes. */
 struct wl_head {
 	__u64 at;
 	__u16 cpu;
 	__u8 kind;
 	__u8 flags;
-	__u32 captured; /* wl_packet: payload bytes that follow the record; otherwise 0 */
+	__u32 captured; /* wl_packet: payload bytes after the record; otherwise 0 */
 };
 
 struct wl_task {
@@ -108,7 +108,7 @@ struct wl_task {
 	__u32 tid;
 };
 
-/* IPv4 addresses take the first four bytes. Ports are in host order. */
+/* IPv4 addresses are in the first four bytes. Ports are in host order. */
 struct wl_flow {
 	__u8 src[16];
 	__u8 dst[16];
@@ -138,17 +138,17 @@ struct wl_closed {
 	__u64 cookie;
 };
 
-/* What TCP knew at a send: include/linux/tcp.h struct tcp_sock. */
+/* The state of TCP at a send: include/linux/tcp.h struct tcp_sock. */
 struct wl_tx {
 	__u32 in_flight; /* snd_nxt - snd_una */
 	__u32 unsent;    /* write_seq - snd_nxt */
 	__u32 window;
 	__u32 mss;
-	__u32 cwnd; /* segments */
+	__u32 cwnd; /* in segments */
 	__u32 segments_out;
 	__u32 nagle;
 	__u32 send_buffer;
-	__u64 pacing; /* bytes a second; 0: none */
+	__u64 pacing; /* in bytes per second; 0: none */
 };
 
 struct wl_send {
@@ -165,9 +165,9 @@ struct wl_read {
 	struct wl_head head;
 	__u64 cookie;
 	struct wl_task task;
-	__u64 packet; /* datagrams: skb->head, 0 if it is not known … */
-	__u64 seen;   /* … and a time at which that was this packet's, or no other was left */
-	__u32 end;    /* streams */
+	__u64 packet; /* datagrams: skb->head; 0 if it is not known */
+	__u64 seen; /* datagrams: a time at which the datagram had that memory, or at which the queue was empty */
+	__u32 end; /* streams */
 	__u32 len;
 };
 
@@ -185,14 +185,14 @@ struct wl_packet {
 	__u64 id;
 	__u64 cookie;
 	struct wl_task task;
-	__u64 queued;        /* 0: it passed a qdisc unseen */
+	__u64 queued;        /* 0: passing the qdisc was not traced */
 	struct wl_flow flow; /* netns is that of the device */
 	__u32 device;
 	__u32 wire_bytes;
 	__u32 payload_len;
-	__u32 seq;    /* TCP; otherwise it tells packets apart */
+	__u32 seq;    /* TCP: sequence number; otherwise a value that distinguishes packets */
 	__u32 ack;    /* TCP; of a fragment: payload bytes of the whole datagram */
-	__u16 window; /* TCP; of a fragment: where its payload begins in the datagram's */
+	__u16 window; /* TCP; of a fragment: position of its payload in that of the datagram */
 	__u16 queue;
 	__u16 segments;
 	__u16 link_header;
@@ -206,15 +206,15 @@ struct wl_wake {
 	struct wl_task task;
 	struct wl_task waker;
 	__u64 woken;
-	__u64 left; /* 0: not seen */
+	__u64 left; /* 0: not traced */
 	__u64 held;
 	struct wl_task holder;
 	__u8 holder_comm[16];
-	__u64 throttled; /* of the wait, from its beginning on: no CPU quota was left */
-	__u64 cgroup;    /* whose quota it was; 0: throttled is 0 */
+	__u64 throttled; /* how much of the wait, from its beginning, no CPU quota was left */
+	__u64 cgroup;    /* the cgroup with that quota; 0: throttled is 0 */
 	__u8 waker_comm[16];
-	__u32 rest;
-	__u32 call; /* the number of the system call that it slept in; ~0: not known */
+	__u32 off_cpu;
+	__u32 call; /* the number of the system call in which the thread slept; ~0: not known */
 };
 
 struct wl_share {
@@ -223,7 +223,7 @@ struct wl_share {
 	__u8 comm[16];
 };
 
-/* A wait in which several had the CPU: the others beside the holder, the longest first. */
+/* A wait in which several threads had the CPU: the holder, and up to three others, the longest first. */
 struct wl_wake_shared {
 	struct wl_wake wake;
 	struct wl_share others[3];
@@ -234,14 +234,14 @@ struct wl_quota {
 	struct wl_head head;
 	struct wl_task task;
 	__u64 cgroup;
-	__u64 quota;  /* ns in each period */
-	__u64 period; /* ns */
+	__u64 quota;  /* in ns per period */
+	__u64 period; /* in ns */
 	__u64 throttled;
 	__u32 periods;
 	__u32 throttled_periods;
 	__u32 hierarchy; /* 0: cgroup v2 */
-	__u32 level;     /* how many cgroups are above it */
-	__u8 name[96];   /* with a NUL at its end */
+	__u32 level;     /* the number of cgroups above it */
+	__u8 name[96];   /* NUL-terminated */
 	__u8 parent[96];
 };
 
@@ -256,11 +256,11 @@ struct wl_retransmit {
 
 struct wl_drop {
 	struct wl_head head;
-	__u64 queued; /* 0: it was in no qdisc */
+	__u64 queued; /* 0: the packet was in no qdisc */
 	__u32 reason;
 	__u32 len;
 	__u32 cause;
-	__u32 seq; /* TCP, as the three below */
+	__u32 seq; /* seq, ack, window and tcp_flags are of TCP only */
 	__u32 ack;
 	__u16 window;
 	__u8 tcp_flags;
@@ -278,7 +278,7 @@ struct wl_unix {
 	__u8 name[112]; /* a path, or an abstract name behind a NUL */
 };
 
-/* The value of the map `counters`, one a probe and CPU. */
+/* The value of the map `counters`, one for each probe and CPU. */
 struct wl_counter {
 	__u64 filtered;
 	__u64 lost;
@@ -286,9 +286,9 @@ struct wl_counter {
 
 /* The only value of the map `settings`. */
 struct wl_settings {
-	__u32 open;       /* 0: all probes pause; otherwise it counts how often they resumed */
-	__u32 generation; /* counts changes of the filter */
-	__u32 attached;   /* counts how often the probes were attached */
+	__u32 open;       /* 0: all probes pause; otherwise the number of the current window */
+	__u32 generation; /* the number of changes of the filter */
+	__u32 attached;   /* the number of times that the probes were attached */
 	__u32 unused;
 };
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* CPU quotas of cgroups: how much of a thread's wait there was none left, and whose it was. */
+/* CPU quotas of cgroups: how long a waiting thread's cgroup had no quota left, and which cgroup that was. */
 #ifndef WL_QUOTA_H
 #define WL_QUOTA_H
 
-/* A quota that is used up all the time is reported so often and not more, ns. */
+/* The shortest time between two reports about the same cgroup, in ns. */
 #define QUOTA_INTERVAL 20000000
 
-/* Levels of cgroups that are looked at, from the thread's own upwards. */
+/* How many levels of cgroups are examined, from the thread's own upwards. */
 #define GROUP_LEVELS 16
 
 /* When a cgroup's quota was reported last. */
@@ -23,8 +23,7 @@ static __always_inline bool has_quotas(void)
 }
 
 /*
- * The group without quota that the thread is in: the nearest one that has none left now, or that has one
- * at all.
+ * The nearest group of the thread that has no quota left now, or else the nearest one that has a quota.
  */
 static __noinline struct task_group *find_group(struct task_struct *task)
 {
@@ -99,8 +98,8 @@ static __always_inline void emit_quota(struct task_group *group, __u64 cgroup,
 }
 
 /*
- * The wait ends now. How much of it, from its beginning on, there was no quota left, and in which cgroup: 0
- * if that is not known to have been.
+ * How long, from the beginning of the wait that ends now, no quota was left, and in which cgroup; 0 if that did not happen
+ * or is not known.
  */
 static __always_inline __u64 end_wait(struct task_state *state, struct task_struct *task, __u64 now,
 				      __u64 *cgroup)
@@ -117,7 +116,7 @@ static __always_inline __u64 end_wait(struct task_state *state, struct task_stru
 		throttled = after > state->queue_before ? after - state->queue_before : 0;
 		throttled = throttled < wait ? throttled : wait;
 	} else if (!throttles_threads()) {
-		/* It waited in a queue of another CPU, whose time is not known from before. */
+		/* The thread waited in the queue of another CPU, whose throttled time at the beginning is not known. */
 		return 0;
 	}
 	if (!throttled)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Which sockets are traced, and announcing each before its first event. */
+/* Which sockets are traced. Each traced socket is reported before its first event. */
 #ifndef WL_SOCKETS_H
 #define WL_SOCKETS_H
 
@@ -12,7 +12,7 @@ static __always_inline bool is_inet(const struct sock *sk)
 	       (protocol == IPPROTO_TCP || protocol == IPPROTO_UDP);
 }
 
-/* src is the socket's own side. */
+/* Fills in a socket's flow; src is the socket's own side. */
 static __always_inline void fill_socket_flow(struct wl_flow *flow, struct sock *sk)
 {
 	__builtin_memset(flow, 0, sizeof(*flow));
@@ -38,13 +38,13 @@ static __always_inline void remember_owner(struct sock_state *state, struct task
 	bpf_core_read(state->owner_comm, sizeof(state->owner_comm), &task->group_leader->comm);
 }
 
-/* Whether the socket is of this program, which is left out. */
+/* Whether the socket is of wirelap itself, which is not traced. */
 static __always_inline bool is_own(const struct sock_state *state)
 {
 	return own_tgid && state->owner_pid == own_tgid;
 }
 
-/* Whether a socket has the ports that it will be used with: one that was only made has none. */
+/* Whether a socket has its final ports; a socket that was only created has none. */
 static __always_inline bool has_ports(const struct sock *sk)
 {
 	return sk->__sk_common.skc_num &&
@@ -53,8 +53,8 @@ static __always_inline bool has_ports(const struct sock *sk)
 }
 
 /*
- * Decides whether a socket is traced. `owner` is a thread that uses it, or NULL where the current
- * thread has nothing to do with it: then only its ports can speak for it.
+ * Decides whether a socket is traced. `owner` is a thread that uses it; NULL if the current thread does not, and then only
+ * the socket's ports can match the filter.
  */
 static __always_inline void judge(struct sock *sk, struct sock_state *state,
 				  struct task_struct *owner)
@@ -90,7 +90,7 @@ static __always_inline void judge(struct sock *sk, struct sock_state *state,
 	state->judged_tgid = tgid;
 }
 
-/* Whether its peer and its sequence numbers are settled. */
+/* Whether a socket's peer and sequence numbers are final. */
 static __always_inline bool is_presentable(const struct sock *sk)
 {
 	__u8 tcp_state = sk->__sk_common.skc_state;
@@ -101,12 +101,12 @@ static __always_inline bool is_presentable(const struct sock *sk)
 }
 
 /*
- * Whether the verifier trusts a pointer: it does where a tracepoint hands it out, not where it was read
- * from a packet. Helpers that take sockets want the former.
+ * Whether the verifier trusts a pointer: it trusts a tracepoint's argument, but not a pointer read from a packet. Helpers
+ * that take sockets need a trusted pointer.
  */
 enum sock_pointer { TRUSTED_SOCK, READ_SOCK };
 
-/* A socket gets its cookie when somebody asks for it first, which needs a trusted pointer. */
+/* A socket's cookie. The kernel makes it at the first request, which needs a trusted pointer. */
 static __always_inline __u64 socket_cookie(struct sock *sk, enum sock_pointer pointer)
 {
 	if (pointer == TRUSTED_SOCK)
@@ -125,7 +125,7 @@ static __noinline int announce(struct sock *sk, struct sock_state *state, __u8 o
 	if (!cookie)
 		return 0;
 
-	/* Two CPUs may come here at once. */
+	/* Two CPUs may be here at the same time. */
 	if (__sync_lock_test_and_set(&state->cookie, 1) != 0)
 		return 0;
 	out = reserve(struct wl_socket, WL_PROBE_SOCKET);
@@ -157,7 +157,7 @@ static __always_inline struct sock_state *state_of(struct sock *sk)
 		bpf_sk_storage_get(&sockets, sk, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
 
 	if (state && state->self != (__u64)sk) {
-		/* New, or the copy of a listener's: only its verdict and owner are inherited. */
+		/* The state is new, or a copy of the listener's, of which only verdict and owner are inherited. */
 		if (state->verdict == IGNORED)
 			state->verdict = UNKNOWN;
 		state->self = (__u64)sk;
@@ -172,7 +172,7 @@ static __always_inline struct sock_state *state_of(struct sock *sk)
 	return state;
 }
 
-/* A port at which a traced socket listens: listeners are not announced. */
+/* Learns the port of a traced listener; listeners are not reported. */
 static __always_inline void learn_own_port(struct sock *sk, struct sock_state *state)
 {
 	struct wl_flow flow;
@@ -196,8 +196,8 @@ static __noinline int touch_slowly(struct sock *sk, struct sock_state *state,
 }
 
 /*
- * The state of a socket that is traced, announced if it can be; NULL if it is not traced. A full
- * ring leaves it unannounced: then its events are dropped and counted until there is room.
+ * The state of a traced socket, which is reported if possible; NULL if the socket is not traced. If the ring buffer is
+ * full, it is not reported yet, and its events are counted as lost until it is.
  */
 static __always_inline struct sock_state *touch(struct sock *sk, struct task_struct *owner,
 						enum sock_pointer pointer)
@@ -212,8 +212,8 @@ static __always_inline struct sock_state *touch(struct sock *sk, struct task_str
 }
 
 /*
- * A socket that its own ports do not speak for, and a datagram that it sends does: an unconnected one has a peer in
- * each call only. From here on it is traced.
+ * Traces a socket from now on because a datagram that it sends matches the filter by port. An unconnected socket has a
+ * peer's port only in each datagram.
  */
 static __always_inline struct sock_state *claim(struct sock *sk, struct task_struct *owner,
 						enum sock_pointer pointer)
@@ -226,7 +226,7 @@ static __always_inline struct sock_state *claim(struct sock *sk, struct task_str
 	return touch(sk, owner, pointer);
 }
 
-/* The current thread has used a traced socket: its wakeups, and its process's, are traced. */
+/* Notes that a thread has used a traced socket, so that the wakeups of all threads of its process are traced. */
 static __always_inline struct task_state *mark_task(struct task_struct *task)
 {
 	struct task_state *state =
@@ -247,7 +247,7 @@ static __always_inline struct task_state *mark_task(struct task_struct *task)
 	return state;
 }
 
-/* The same for a thread that uses this socket; most sockets are used by the same thread each time. */
+/* Notes the thread that uses this socket. Most sockets are used by the same thread each time, which costs little. */
 static __always_inline void mark_user(struct sock_state *state, struct task_struct *task)
 {
 	if (state->marked_tid == (__u32)task->pid)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Segments sent again, and packets thrown away. */
+/* Probes for retransmitted segments and dropped packets. */
 
 /* net/ipv4/tcp_output.c __tcp_retransmit_skb(). */
 SEC("tp_btf/tcp_retransmit_skb")
@@ -25,20 +25,20 @@ int BPF_PROG(retransmit, struct sock *sk, struct sk_buff *skb)
 	out->cookie = state->cookie;
 	out->start = start;
 	out->len = skb->len;
-	/* Already that of the recovery: tcp_enter_loss() and tcp_enter_recovery() come before. */
+	/* The state is that of the recovery, because tcp_enter_loss() or tcp_enter_recovery() has run before. */
 	out->state = BPF_CORE_READ_BITFIELD_PROBED(connection, icsk_ca_state);
 	out->unused = 0;
 	submit(out);
 	return 0;
 }
 
-/* Where a packet that is being thrown away was: the stack has often forgotten its device already. */
+/* The namespace of a dropped packet, whose device is often no longer set. */
 static __always_inline __u32 netns_of(struct sk_buff *skb)
 {
 	struct sock *sk = skb->sk;
 	struct cpu_state *cpu;
 
-	/* Its socket knows. What was received last may be another packet that had the same memory. */
+	/* The socket is more reliable: the packet received last may be another one that had the same memory. */
 	if (sk)
 		return sk->__sk_common.skc_net.net->ns.inum;
 	cpu = this_cpu();
@@ -47,12 +47,12 @@ static __always_inline __u32 netns_of(struct sk_buff *skb)
 	return skb->dev ? skb->dev->nd_net.net->ns.inum : 0;
 }
 
-/* Whether `reason` is the one of this name; no reason is, on a kernel that does not have the name. */
+/* Whether `reason` has this name; false on kernels without this name. */
 #define is_reason(reason, name)                                                                    \
 	(bpf_core_enum_value_exists(enum skb_drop_reason, SKB_DROP_REASON_##name) &&               \
 	 (reason) == bpf_core_enum_value(enum skb_drop_reason, SKB_DROP_REASON_##name))
 
-/* include/net/dropreason-core.h. The numbers differ between kernels, the names do not. */
+/* The cause of a drop reason (include/net/dropreason-core.h). The names are the same on all kernels, the numbers are not. */
 static __always_inline __u32 cause_of(__u32 reason)
 {
 	if (is_reason(reason, SOCKET_RCVBUFF) || is_reason(reason, SOCKET_BACKLOG) ||
@@ -73,8 +73,8 @@ static __always_inline __u32 cause_of(__u32 reason)
 }
 
 /*
- * Whether the packet has not left the host of its socket: its socket is then its sender. A received packet may
- * have its receiver's (early demultiplexing), and a forwarded one, or one that a device has taken, has none.
+ * Whether the packet has not left its sender's host: its socket then is the sender's. A received packet may have its
+ * receiver's socket (early demultiplexing), and a forwarded packet, or one that a device has taken, has none.
  */
 static __always_inline bool is_outward(struct sk_buff *skb, const struct wl_packet *p)
 {
@@ -85,7 +85,7 @@ static __always_inline bool is_outward(struct sk_buff *skb, const struct wl_pack
 		bpf_ntohs(sk->__sk_common.skc_dport) == p->flow.dport);
 }
 
-/* net/core/skbuff.c; the reason is there since 5.17 (c504e5c2f964). */
+/* net/core/skbuff.c; the reason exists since 5.17 (c504e5c2f964). */
 SEC("tp_btf/kfree_skb")
 int BPF_PROG(packet_dropped, struct sk_buff *skb, void *location, unsigned int reason)
 {
@@ -93,7 +93,7 @@ int BPF_PROG(packet_dropped, struct sk_buff *skb, void *location, unsigned int r
 	struct wl_drop *out;
 	__s32 offset;
 
-	/* What is freed without a reason was, nearly always, used up and not lost. */
+	/* A packet that is freed without a reason nearly always was consumed, not dropped. */
 	if (reason <= bpf_core_enum_value(enum skb_drop_reason, SKB_DROP_REASON_NOT_SPECIFIED))
 		return 0;
 	if (is_reason(reason, UDP_CSUM))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Packets on their way out and in. */
+/* Probes for sent and received packets. */
 
-/* When packets reached a real qdisc, by skb address: they may wait there and leave on another CPU. */
+/* When packets reached a qdisc, by the skb's address: they may wait there and leave on another CPU. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 16384);
@@ -10,8 +10,8 @@ struct {
 } queued SEC(".maps");
 
 /*
- * A packet of many segments may be cut up between the qdisc and the driver (by TBF, or for a device
- * that cannot). The segments are new skbs; their sequence numbers tell whose they are.
+ * A packet of many segments may be divided between the qdisc and the driver (by TBF, or for a device without segmentation
+ * offload). The segments are new skbs; their sequence numbers show their packet.
  */
 #define CUT_PACKETS 16
 
@@ -52,7 +52,7 @@ static __always_inline void remember_queued(struct sk_buff *skb, __u64 now)
 	cut->packets[slot].len = p.payload_len;
 }
 
-/* When the packet that this one was cut from was queued, 0 if that is not known. */
+/* When the packet was queued of which this is a segment; 0 if that is not known. */
 static __always_inline __u64 find_queued(struct sk_buff *skb, const struct wl_packet *p)
 {
 	struct sock *sk = skb->sk;
@@ -71,8 +71,8 @@ static __always_inline __u64 find_queued(struct sk_buff *skb, const struct wl_pa
 }
 
 /*
- * Packets whose payload was captured on the way out, so that a veth's other end need not capture it
- * again. A collision costs a second copy, nothing else.
+ * Packets whose payload was captured when they were sent, so that the other end of a veth pair need not capture it again.
+ * A collision only causes a second copy.
  */
 #define SENT_SLOTS 4096
 #define SENT_NS 10000000
@@ -118,7 +118,7 @@ static __always_inline bool was_sent_here(const struct wl_packet *p)
 	       p->head.at - slot->at < SENT_NS;
 }
 
-/* noqueue has no enqueue function (net/sched/sch_generic.c), and neither has mq, which has children. */
+/* Whether a device has a qdisc. noqueue has no enqueue function (net/sched/sch_generic.c), but neither has mq. */
 static __always_inline bool has_qdisc(struct net_device *dev)
 {
 	struct Qdisc *qdisc = dev->qdisc;
@@ -127,8 +127,8 @@ static __always_inline bool has_qdisc(struct net_device *dev)
 }
 
 /*
- * net/core/dev.c __dev_queue_xmit(): the packet reaches the qdisc. Attached only once a packet has passed
- * a device that has one.
+ * net/core/dev.c __dev_queue_xmit(): the packet reaches the qdisc. This probe is attached only when a packet has passed a
+ * device with a qdisc.
  */
 SEC("tp_btf/net_dev_queue")
 int BPF_PROG(packet_queued, struct sk_buff *skb)
@@ -144,7 +144,7 @@ int BPF_PROG(packet_queued, struct sk_buff *skb)
 	return 0;
 }
 
-/* When this packet reached the qdisc, 0 if that is not known. */
+/* When this packet reached the qdisc; 0 if that is not known. */
 static __always_inline __u64 take_queued(struct sk_buff *skb, const struct wl_packet *p)
 {
 	__u64 key = (__u64)skb;
@@ -161,15 +161,18 @@ static __always_inline __u64 take_queued(struct sk_buff *skb, const struct wl_pa
 static __always_inline void describe(struct sk_buff *skb, struct net_device *dev,
 				     struct wl_packet *p, __u32 link_header)
 {
-	if (!p->id) /* a fragment has its datagram's */
+	if (!p->id) /* a fragment has the ID of its datagram */
 		p->id = (__u64)skb->head;
 	p->device = dev->ifindex;
-	/* The counters of a loopback device leave its (pretended) link header out. */
+	/* The counters of a loopback device do not include its (unused) link header. */
 	p->link_header = dev->flags & IFF_LOOPBACK ? 0 : link_header;
 	p->segments = count_segments(skb);
 }
 
-/* Whether a packet of a socket that is not traced goes to one that is: another process may have its port, too. */
+/*
+ * Whether a packet of a socket that is not traced goes to a traced one. Its source port does not count, because a traced
+ * socket of another process may have the same port.
+ */
 static __always_inline bool comes_to_wanted(struct sock *sk, const struct wl_packet *p)
 {
 	struct sock_state *state = bpf_sk_storage_get(&sockets, sk, NULL, 0);
@@ -180,7 +183,7 @@ static __always_inline bool comes_to_wanted(struct sock *sk, const struct wl_pac
 	return is_enough(end_reach(&p->flow, is_bare ? IS_BARE : 0), p->flow.netns);
 }
 
-/* Whether a packet on its way out is wanted; fills in its socket if it has one that is announced. */
+/* Whether a packet that is being sent is wanted; fills in its socket's cookie if the socket was reported. */
 static __always_inline bool is_wanted(struct sk_buff *skb, struct wl_packet *p,
 				      struct task_struct *task)
 {
@@ -190,7 +193,7 @@ static __always_inline bool is_wanted(struct sk_buff *skb, struct wl_packet *p,
 
 	if (!sk || !is_inet(sk) || sk->__sk_common.skc_state == TCP_LISTEN)
 		return flow_wanted(&p->flow, !p->payload_len);
-	/* Resets are sent on a socket of the kernel's own. */
+	/* Resets are sent on a socket of the kernel. */
 	if (sk->__sk_common.skc_state == TCP_CLOSE && sk->sk_protocol == IPPROTO_TCP)
 		return flow_wanted(&p->flow, !p->payload_len);
 	state = bpf_sk_storage_get(&sockets, sk, NULL, 0);
@@ -200,13 +203,13 @@ static __always_inline bool is_wanted(struct sk_buff *skb, struct wl_packet *p,
 		if (!state && sk->sk_protocol == IPPROTO_UDP && flow_has_port(&p->flow))
 			state = claim(sk, owner, READ_SOCK);
 	}
-	/* It may go to a socket that is wanted, and if that is on this host its bytes are captured here. */
+	/* The packet may go to a traced socket on this host, and then its bytes are captured here. */
 	if (!state)
 		return has_filter() && comes_to_wanted(sk, p);
 	if (state->announced)
 		p->cookie = state->cookie;
 	else if (has_learned())
-		/* A SYN: what answers it, a reset perhaps, has no socket that could be asked. */
+		/* The answer to a SYN, for example a reset, has no socket to decide by, so the port is learned here. */
 		learn_port(state, &p->flow);
 	return true;
 }
@@ -221,7 +224,7 @@ int BPF_PROG(packet_xmit, struct sk_buff *skb, struct net_device *dev)
 
 	if (!is_open() || !is_ip(skb))
 		return 0;
-	/* skb->data is at the link header here. */
+	/* skb->data is at the link header. */
 	link_header = skb->network_header - data_offset(skb);
 	if (!parse_any(skb, link_header, &p))
 		return 0;
@@ -234,12 +237,12 @@ int BPF_PROG(packet_xmit, struct sk_buff *skb, struct net_device *dev)
 	fill_head(&p.head, bpf_ktime_get_ns(), WL_XMIT, p.head.flags);
 	describe(skb, dev, &p, link_header);
 	fill_task(&p.task, task);
-	/* Without a qdisc it is handed on at once. */
+	/* Without a qdisc, the packet is passed to the driver immediately. */
 	p.queued = has_qdisc(dev) ? take_queued(skb, &p) : p.head.at;
 	p.queue = skb->queue_mapping;
 	p.wire_bytes = skb->len - link_header + p.link_header;
 	headers = link_header + p.ip_header + p.transport_header;
-	/* A forwarded packet's payload was captured where it came from, and an error has none. */
+	/* The payload of a forwarded packet was captured when it was received, and an ICMP error has none. */
 	if (!skb->sk || p.head.flags & WL_REFUSED) {
 		emit_packet(skb, &p, headers, 0);
 		return 0;
@@ -251,8 +254,8 @@ int BPF_PROG(packet_xmit, struct sk_buff *skb, struct net_device *dev)
 }
 
 /*
- * Whether a packet that came in is wanted. One that a socket of another namespace has sent tells that this one can be
- * reached from there.
+ * Whether a received packet is wanted. A packet that a socket of another namespace has sent shows that this namespace can
+ * be reached from there.
  */
 static __always_inline bool is_wanted_here(struct sk_buff *skb, struct net_device *dev,
 					   struct wl_packet *p)
@@ -265,7 +268,7 @@ static __always_inline bool is_wanted_here(struct sk_buff *skb, struct net_devic
 		return reach != NOT_WANTED;
 	if (dev->flags & IFF_LOOPBACK)
 		return false;
-	/* What tells a packet that was sent here. */
+	/* was_sent_here() compares these. */
 	if (!id)
 		p->id = (__u64)skb->head;
 	p->head.at = bpf_ktime_get_ns();
@@ -277,8 +280,8 @@ static __always_inline bool is_wanted_here(struct sk_buff *skb, struct net_devic
 }
 
 /*
- * net/core/dev.c __netif_receive_skb_core(): a packet enters the stack, once for each device that it
- * comes in on; loopback, veth, NAPI with and without GRO all pass here.
+ * net/core/dev.c __netif_receive_skb_core(): a packet enters the stack, once for each device that receives it; packets of
+ * loopback, veth and NAPI (with and without GRO) all pass here.
  */
 SEC("tp_btf/netif_receive_skb")
 int BPF_PROG(packet_rx, struct sk_buff *skb)
@@ -307,19 +310,19 @@ int BPF_PROG(packet_rx, struct sk_buff *skb)
 		count_filtered(WL_PROBE_RX);
 		return 0;
 	}
-	/* A socket that is bound to no address has those that its packets bear. */
+	/* A socket that is not bound to an address has the addresses of its packets. */
 	if (has_learned() && p.flow.transport == IPPROTO_UDP &&
 	    !is_only_here(p.flow.dst, p.flow.family) &&
 	    is_learned_here(p.flow.netns, p.flow.dport, IPPROTO_UDP, false))
 		learn_address(p.flow.dst, p.flow.family, p.flow.dport, IPPROTO_UDP, p.flow.netns);
 	task = bpf_get_current_task_btf();
-	/* Received by it, or by an interrupt that came while it waited for the CPU. */
+	/* The packet was received by ksoftirqd, or by an interrupt while ksoftirqd waited for the CPU. */
 	if (is_ksoftirqd(task) || (cpu && cpu->deferred == number))
 		p.head.flags |= WL_DEFERRED;
 	fill_head(&p.head, bpf_ktime_get_ns(), WL_RX, p.head.flags);
 	if (cpu && !(p.head.flags & WL_REFUSED))
 		cpu->rx_at = p.head.at;
-	/* skb->data is at the IP header here. */
+	/* skb->data is at the IP header. */
 	describe(skb, dev, &p, data_offset(skb) - skb->mac_header);
 	fill_task(&p.task, task);
 	p.wire_bytes = skb->len + p.link_header;
@@ -329,7 +332,7 @@ int BPF_PROG(packet_rx, struct sk_buff *skb)
 	return 0;
 }
 
-/* Whether the payload of a packet that leaves a socket is wanted: for its socket, or for the one that it goes to. */
+/* Whether the payload of a packet that is being sent is wanted, because of its socket or of the receiving socket. */
 static __always_inline bool is_wanted_ctx(struct __sk_buff *skb, const struct wl_packet *p)
 {
 	struct bpf_sock *sk = skb->sk;
@@ -351,7 +354,7 @@ static __always_inline bool is_wanted_ctx(struct __sk_buff *skb, const struct wl
 }
 
 /*
- * net/ipv4/ip_output.c ip_finish_output(), before the qdisc: for kernels that lack bpf_dynptr_from_skb().
+ * net/ipv4/ip_output.c ip_finish_output(), before the qdisc, on kernels without bpf_dynptr_from_skb().
  * skb->data is at the IP header.
  */
 SEC("cgroup_skb/egress")
@@ -359,7 +362,7 @@ int packet_payload(struct __sk_buff *skb)
 {
 	__u8 header[HEADER_BYTES] __attribute__((aligned(8))) = {};
 	__u32 there = skb->len, len, ip_bytes = skb->len, at;
-	struct ip_piece piece = {};
+	struct ip_fragment fragment = {};
 	struct wl_packet p = {};
 
 	if (!is_open() ||
@@ -370,11 +373,11 @@ int packet_payload(struct __sk_buff *skb)
 	asm volatile("" : "+r"(there));
 	if (there < 28 || there > HEADER_BYTES || bpf_skb_load_bytes(skb, 0, header, there))
 		return 1;
-	at = parse_ip(header, skb->protocol, &p, &ip_bytes, &piece);
-	/* What has options or extension headers is rare, and goes without payload. */
-	if ((at != 20 && at != 40) || piece.offset || !is_followed(&p) ||
-	    !(at == 20 ? parse_transport(header + 20, &p, ip_bytes, &piece)
-		       : parse_transport(header + 40, &p, ip_bytes, &piece)))
+	at = parse_ip(header, skb->protocol, &p, &ip_bytes, &fragment);
+	/* Packets with options or extension headers are rare, and their payload is not captured. */
+	if ((at != 20 && at != 40) || fragment.offset || !is_followed(&p) ||
+	    !(at == 20 ? parse_transport(header + 20, &p, ip_bytes, &fragment)
+		       : parse_transport(header + 40, &p, ip_bytes, &fragment)))
 		return 1;
 	if (!p.payload_len || !is_wanted_ctx(skb, &p))
 		return 1;

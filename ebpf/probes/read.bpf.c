@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* A thread has read from a socket. */
+/* Probes for reads from sockets. */
 
-/* copied_seq without the FIN, which a read that meets it takes with the last data. */
+/* copied_seq without the FIN, which a read takes together with the last data. */
 static __always_inline __u32 end_of_data(struct sock *sk, struct tcp_sock *tcp)
 {
 	__u32 end = tcp->copied_seq;
@@ -36,7 +36,7 @@ static __always_inline void emit_read(struct sock *sk, struct sock_state *state,
 	submit(out);
 }
 
-/* The exit of a receive call. */
+/* Reports the exit of a receive call. */
 static __always_inline void read_done(struct sock *sk, int ret, int flags)
 {
 	struct task_struct *task;
@@ -46,7 +46,7 @@ static __always_inline void read_done(struct sock *sk, int ret, int flags)
 	if (ret == -EAGAIN || (flags & (MSG_PEEK | MSG_ERRQUEUE)) || !is_inet(sk) || !is_open())
 		return;
 	task = bpf_get_current_task_btf();
-	/* Also a call that fails may have taken one. */
+	/* A call that fails may have taken a datagram, too. */
 	if (sk->sk_protocol == IPPROTO_UDP)
 		take_datagram(sk, task, &packet);
 	else if (!ret)
@@ -74,7 +74,7 @@ int BPF_PROG(read_exit, struct sock *sk, int ret, int flags)
 	return 0;
 }
 
-/* int addr_len follows since 5.19 (ec095263a965); before it `noblock` stood before the flags. */
+/* Since 5.19 (ec095263a965) addr_len follows the flags; earlier kernels have `noblock` before the flags. */
 SEC("fexit/tcp_recvmsg")
 int BPF_PROG(read_exit_tcp, struct sock *sk, struct msghdr *msg, unsigned long len, int flags,
 	     int *addr_len, int ret)

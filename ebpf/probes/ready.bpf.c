@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* A socket tells its reader that there is data. */
+/* Probes for sockets that notify their readers of data. */
 
 /*
- * The packet that this CPU has just received, if it is for this socket. Since 6.18 (9db27c80622b) the CPU that puts one
- * packet into a socket's queue does so for those of others, too, and announces one after the other. Its own is the
- * first of them; which the next ones are is not known here.
+ * The packet that this CPU has just received, if it is for this socket. Since 6.18 (9db27c80622b) a CPU also adds the
+ * packets of other CPUs to a socket's queue, and announces one after the other. Its own packet is the first of them;
+ * the others are not known here.
  */
 static __always_inline void received_packet(struct sock *sk, struct datagram *out)
 {

@@ -1,57 +1,57 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Threads of traced processes that are woken and run again: one record for both. */
+/* Probes for threads of traced processes: one record for a wakeup and the switch to the thread. */
 
 #include "quota.h"
 
 /*
- * Who had a CPU lately. It is written at every switch of the machine, so it is a few stores; it is read
- * only where a thread had to wait for more than one other.
+ * The last time slices of a CPU: which thread had it, until when. They are written at every context switch of the machine
+ * with a few stores, and read only if a thread had to wait for more than one other.
  */
-#define TURNS 64
+#define SLICES 64
 
-struct turn {
+struct slice {
 	__u64 until;
 	__u32 pid;
 	__u32 tid;
 	__u64 comm[2];
 };
 
-struct turns {
+struct slices {
 	__u32 next;
 	__u32 unused;
-	struct turn last[TURNS];
+	struct slice last[SLICES];
 };
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, __u32);
-	__type(value, struct turns);
-} turns SEC(".maps");
+	__type(value, struct slices);
+} slices SEC(".maps");
 
-static __always_inline void take_turn(struct turn *turn, struct task_struct *task, __u64 until)
+static __always_inline void record_slice(struct slice *slice, struct task_struct *task, __u64 until)
 {
-	turn->until = until;
-	turn->pid = task->tgid;
-	turn->tid = task->pid;
-	turn->comm[0] = ((__u64 *)task->comm)[0];
-	turn->comm[1] = ((__u64 *)task->comm)[1];
+	slice->until = until;
+	slice->pid = task->tgid;
+	slice->tid = task->pid;
+	slice->comm[0] = ((__u64 *)task->comm)[0];
+	slice->comm[1] = ((__u64 *)task->comm)[1];
 }
 
-/* The turn that ended `back` turns ago; 1 is the last. */
-static __always_inline struct turn *turn_before(struct turns *turns, __u32 back)
+/* The slice that ended `back` slices ago; 1 is the last. */
+static __always_inline struct slice *slice_before(struct slices *slices, __u32 back)
 {
-	return &turns->last[(turns->next - back) % TURNS];
+	return &slices->last[(slices->next - back) % SLICES];
 }
 
-/* Threads that are told apart in one wait: more than are reported, so that short turns crowd no long one out. */
+/* How many threads are counted in one wait. More than are reported, so that short slices do not displace long ones. */
 #define SHARES 8
 
-/* How long a thread had the CPU in a wait, and one of its turns: 0 is the one that ends now. */
+/* How long a thread had the CPU during a wait, and the number of one of its slices; 0 is the slice that ends now. */
 struct share {
 	__u64 held;
 	__u32 tid;
-	__u32 turn;
+	__u32 slice;
 };
 
 struct shares {
@@ -65,8 +65,8 @@ struct {
 	__type(value, struct shares);
 } shares SEC(".maps");
 
-/* A thread had the CPU for another while. It is not static, so that the verifier looks at it once. */
-__noinline int add_share(struct shares *shares, __u32 tid, __u32 turn, __u64 held)
+/* Adds a slice to a thread's share. The function is not static, so that the verifier checks it once. */
+__noinline int add_share(struct shares *shares, __u32 tid, __u32 slice, __u64 held)
 {
 	__u32 place, least = 0;
 	struct share *share;
@@ -86,34 +86,34 @@ __noinline int add_share(struct shares *shares, __u32 tid, __u32 turn, __u64 hel
 	if (share->held < held) {
 		share->held = held;
 		share->tid = tid;
-		share->turn = turn;
+		share->slice = slice;
 	}
 	return 0;
 }
 
 /*
- * Finds who had this CPU how long since `since`, until the turn `last`, which ends now: the longest first. A
- * thread may have had several turns. Turns that the ring no longer knows do not count. It is not static, so
- * that the verifier looks at it once and not on each way to it.
+ * Finds the threads that had this CPU from `since` to the end of the slice `last`, which ends now, the longest first. A
+ * thread may have had several slices. Slices that were overwritten do not count. The function is not static, so that the
+ * verifier checks it once, and not for each call.
  */
-__noinline int find_holders(struct turns *turns, struct turn *last, struct shares *shares,
+__noinline int find_holders(struct slices *slices, struct slice *last, struct shares *shares,
 			    __u64 since)
 {
-	__u32 turn, place, other;
+	__u32 slice, place, other;
 	__u64 until, from;
 
-	if (!turns || !last || !shares)
+	if (!slices || !last || !shares)
 		return 0;
 	for (place = 0; place < SHARES; place++)
 		shares->of[place].held = 0;
 	until = last->until;
-	/* The one that ends now, and the last ones but the oldest, whose beginning is not known. */
-	for (turn = 0; turn < TURNS && until > since; turn++) {
-		from = turn_before(turns, turn + 1)->until;
+	/* The slice that ends now, and the stored ones except the oldest, whose beginning is not known. */
+	for (slice = 0; slice < SLICES && until > since; slice++) {
+		from = slice_before(slices, slice + 1)->until;
 		from = from > since ? from : since;
 		if (from < until)
-			add_share(shares, turn ? turn_before(turns, turn)->tid : last->tid, turn,
-				  until - from);
+			add_share(shares, slice ? slice_before(slices, slice)->tid : last->tid,
+				  slice, until - from);
 		until = from;
 	}
 	for (place = 0; place < SHARES / 2; place++) {
@@ -129,7 +129,7 @@ __noinline int find_holders(struct turns *turns, struct turn *last, struct share
 	return 0;
 }
 
-/* This CPU's packets wait for ksoftirqd from now on, in the window of this number; 0: no more. */
+/* Notes that this CPU's packets wait for ksoftirqd in the window of this number; 0: they no longer do. */
 static __always_inline void defer_packets(__u32 number)
 {
 	struct cpu_state *cpu = this_cpu();
@@ -138,7 +138,7 @@ static __always_inline void defer_packets(__u32 number)
 		cpu->deferred = number;
 }
 
-/* Forgets what is of another window. */
+/* Forgets the state of an earlier window. */
 static __always_inline void enter_window(struct task_state *state, __u32 window)
 {
 	if (state->window == window)
@@ -148,10 +148,10 @@ static __always_inline void enter_window(struct task_state *state, __u32 window)
 	state->left = 0;
 	state->queue = 0;
 	state->call = ~0u;
-	state->rest = WL_REST_ASLEEP;
+	state->off_cpu = WL_OFF_CPU_ASLEEP;
 }
 
-/* kernel/sched/core.c try_to_wake_up(), on the CPU of whoever wakes. */
+/* kernel/sched/core.c try_to_wake_up(), on the CPU of the waking thread. */
 SEC("tp_btf/sched_waking")
 int BPF_PROG(task_woken, struct task_struct *task)
 {
@@ -167,7 +167,7 @@ int BPF_PROG(task_woken, struct task_struct *task)
 	}
 	state = bpf_task_storage_get(&tasks, task, NULL, 0);
 	if (!state || !state->traced) {
-		/* Another thread of a traced process: one may poll for others that read. */
+		/* Other threads of a traced process are traced, too: one thread may poll while others read. */
 		leader = task->group_leader;
 		if (!leader)
 			return 0;
@@ -180,8 +180,8 @@ int BPF_PROG(task_woken, struct task_struct *task)
 		state->traced = 1;
 	}
 	enter_window(state, number);
-	/* Preempted on its way to sleep: it was waiting for a CPU already. */
-	if (state->left && state->rest == WL_REST_PREEMPTED)
+	/* A thread that was preempted before it slept is already waiting for the CPU. */
+	if (state->left && state->off_cpu == WL_OFF_CPU_PREEMPTED)
 		return 0;
 	current = bpf_get_current_task_btf();
 	state->waker_pid = current->tgid;
@@ -189,7 +189,7 @@ int BPF_PROG(task_woken, struct task_struct *task)
 	state->from_irq = in_irq(current);
 	state->waker_comm[0] = ((__u64 *)current->comm)[0];
 	state->waker_comm[1] = ((__u64 *)current->comm)[1];
-	/* A thread that was asleep gets to run, and only then has to wait for quota. */
+	/* With throttled threads, a thread that was asleep runs first and only then waits for quota. */
 	if (throttles_threads())
 		state->queue = 0;
 	else
@@ -202,26 +202,26 @@ int BPF_PROG(task_woken, struct task_struct *task)
 #define STATE_UNINTERRUPTIBLE 0x0002
 #define STATE_STOPPED 0x800c /* stopped, traced, frozen */
 
-static __always_inline __u8 rest_of(bool preempt, __u32 prev_state)
+static __always_inline __u8 off_cpu_reason(bool preempt, __u32 prev_state)
 {
 	if (preempt || prev_state == 0)
-		return WL_REST_PREEMPTED;
+		return WL_OFF_CPU_PREEMPTED;
 	if (prev_state & STATE_STOPPED)
-		return WL_REST_STOPPED;
-	return prev_state & STATE_UNINTERRUPTIBLE ? WL_REST_BLOCKED : WL_REST_ASLEEP;
+		return WL_OFF_CPU_STOPPED;
+	return prev_state & STATE_UNINTERRUPTIBLE ? WL_OFF_CPU_BLOCKED : WL_OFF_CPU_ASLEEP;
 }
 
 /* A traced thread leaves the CPU to `next`. */
 static __always_inline void leave(struct task_state *state, struct task_struct *prev,
-				  struct task_struct *next, __u8 rest, __u64 now)
+				  struct task_struct *next, __u8 off_cpu, __u64 now)
 {
 	state->left = now;
 	state->left_cpu = bpf_get_smp_processor_id();
-	state->rest = rest;
-	state->call = rest == WL_REST_PREEMPTED ? ~0u : system_call(prev);
-	if (rest != WL_REST_PREEMPTED)
+	state->off_cpu = off_cpu;
+	state->call = off_cpu == WL_OFF_CPU_PREEMPTED ? ~0u : system_call(prev);
+	if (off_cpu != WL_OFF_CPU_PREEMPTED)
 		return;
-	/* It waits from now on; if it had been woken before it had gone to sleep, that is over. */
+	/* The thread waits from now on; a wakeup before it slept no longer matters. */
 	state->woken = now;
 	state->waker_pid = next->tgid;
 	state->waker_tid = next->pid;
@@ -244,11 +244,11 @@ static __always_inline void fill_wake(struct wl_wake *out, struct task_state *st
 	out->woken = state->woken;
 	out->left = state->left;
 	out->throttled = throttled;
-	out->rest = state->rest;
+	out->off_cpu = state->off_cpu;
 	out->call = state->call;
 }
 
-static __always_inline void fill_holder(struct wl_wake *out, struct turn *holder, __u64 held)
+static __always_inline void fill_holder(struct wl_wake *out, struct slice *holder, __u64 held)
 {
 	out->held = held;
 	out->holder.pid = holder->pid;
@@ -256,16 +256,16 @@ static __always_inline void fill_holder(struct wl_wake *out, struct turn *holder
 	__builtin_memcpy(out->holder_comm, holder->comm, sizeof(out->holder_comm));
 }
 
-/* The turn of a share: the one that ends now, or one of the ring. */
-static __always_inline struct turn *turn_of(struct turns *turns, struct turn *last,
-					    struct share *share)
+/* The slice of a share: the one that ends now, or a stored one. */
+static __always_inline struct slice *slice_of(struct slices *slices, struct slice *last,
+					      struct share *share)
 {
-	return share->turn ? turn_before(turns, share->turn) : last;
+	return share->slice ? slice_before(slices, share->slice) : last;
 }
 
-/* A wait in which more than one thread had the CPU. */
+/* Reports a wait in which more than one thread had the CPU. */
 static __always_inline void emit_shared(struct task_state *state, struct task_struct *task,
-					struct turns *turns, struct turn *last, __u64 throttled,
+					struct slices *slices, struct slice *last, __u64 throttled,
 					__u64 cgroup)
 {
 	struct wl_wake_shared *out;
@@ -274,37 +274,37 @@ static __always_inline void emit_shared(struct task_state *state, struct task_st
 
 	if (!found)
 		return;
-	find_holders(turns, last, found, state->woken + throttled);
+	find_holders(slices, last, found, state->woken + throttled);
 	out = reserve(struct wl_wake_shared, WL_PROBE_SCHED);
 	if (!out)
 		return;
 	fill_head(&out->wake.head, last->until, WL_WAKE_SHARED, 0);
 	fill_wake(&out->wake, state, task, throttled);
 	out->wake.cgroup = cgroup;
-	fill_holder(&out->wake, turn_of(turns, last, &found->of[0]), found->of[0].held);
+	fill_holder(&out->wake, slice_of(slices, last, &found->of[0]), found->of[0].held);
 	for (place = 0; place < 3; place++) {
 		struct share *share = &found->of[place + 1];
-		struct turn *turn = turn_of(turns, last, share);
+		struct slice *slice = slice_of(slices, last, share);
 		struct wl_share *other = &out->others[place];
 
 		other->held = share->held;
-		other->task.pid = turn->pid;
-		other->task.tid = turn->tid;
-		__builtin_memcpy(other->comm, turn->comm, sizeof(other->comm));
+		other->task.pid = slice->pid;
+		other->task.tid = slice->tid;
+		__builtin_memcpy(other->comm, slice->comm, sizeof(other->comm));
 	}
 	submit(out);
 }
 
 static __always_inline void emit_wake(struct task_state *state, struct task_struct *task,
-				      struct turns *turns, struct turn *holder)
+				      struct slices *slices, struct slice *holder)
 {
 	__u64 now = holder->until, cgroup = 0, since, throttled;
 	struct wl_wake *out;
 
 	throttled = end_wait(state, task, now, &cgroup);
 	since = state->woken + throttled;
-	if (turn_before(turns, 1)->until > since) {
-		emit_shared(state, task, turns, holder, throttled, cgroup);
+	if (slice_before(slices, 1)->until > since) {
+		emit_shared(state, task, slices, holder, throttled, cgroup);
 		return;
 	}
 	out = reserve(struct wl_wake, WL_PROBE_SCHED);
@@ -313,7 +313,7 @@ static __always_inline void emit_wake(struct task_state *state, struct task_stru
 	fill_head(&out->head, now, WL_WAKE, 0);
 	fill_wake(out, state, task, throttled);
 	out->cgroup = cgroup;
-	/* Another CPU may have woken it a moment after this one took the time. */
+	/* Another CPU may have woken the thread just after this CPU took the time. */
 	fill_holder(out, holder, now > since ? now - since : 0);
 	submit(out);
 }
@@ -324,36 +324,37 @@ int task_switch(__u64 *ctx)
 {
 	struct task_struct *prev = (void *)ctx[1], *next = (void *)ctx[2];
 	struct task_state *state;
-	struct turns *cpu_turns;
+	struct slices *cpu_slices;
 	__u32 zero = 0, number = window();
-	struct turn turn;
+	struct slice slice;
 
 	if (!number)
 		return 0;
-	cpu_turns = bpf_map_lookup_elem(&turns, &zero);
-	if (!cpu_turns)
+	cpu_slices = bpf_map_lookup_elem(&slices, &zero);
+	if (!cpu_slices)
 		return 0;
-	take_turn(&turn, prev, bpf_ktime_get_ns());
+	record_slice(&slice, prev, bpf_ktime_get_ns());
 	if (is_ksoftirqd(prev)) {
-		if (rest_of(ctx[0], prev_state(ctx)) != WL_REST_PREEMPTED)
+		if (off_cpu_reason(ctx[0], prev_state(ctx)) != WL_OFF_CPU_PREEMPTED)
 			defer_packets(0);
 	} else if (prev->pid) {
 		state = bpf_task_storage_get(&tasks, prev, NULL, 0);
 		if (state && state->traced) {
 			enter_window(state, number);
-			leave(state, prev, next, rest_of(ctx[0], prev_state(ctx)), turn.until);
+			leave(state, prev, next, off_cpu_reason(ctx[0], prev_state(ctx)),
+			      slice.until);
 		}
 	}
 	if (next->pid) {
 		state = bpf_task_storage_get(&tasks, next, NULL, 0);
 		if (state && state->traced) {
 			if (state->woken && state->window == number)
-				emit_wake(state, next, cpu_turns, &turn);
+				emit_wake(state, next, cpu_slices, &slice);
 			state->woken = 0;
 			state->left = 0;
 		}
 	}
-	take_turn(&cpu_turns->last[cpu_turns->next++ % TURNS], prev, turn.until);
+	record_slice(&cpu_slices->last[cpu_slices->next++ % SLICES], prev, slice.until);
 	return 0;
 }
 
@@ -369,7 +370,7 @@ int BPF_PROG(task_forked, struct task_struct *parent, struct task_struct *child)
 	return 0;
 }
 
-/* kernel/exit.c: process ids are used again. */
+/* kernel/exit.c: a process that has ended is removed, because process IDs are reused. */
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(task_exited, struct task_struct *task)
 {

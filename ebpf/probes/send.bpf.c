@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* A thread sends on a socket. */
+/* Probes for sends on sockets. */
 
 /*
- * Whether the tracepoint comes again in the call that it has come in before. It comes for each segment that
- * a call fills, under the socket lock, and write_seq plus what is left to copy is the same each time. It is
- * also the same when the rest of a partial write is sent, but that call begins at its buffer's start.
+ * Whether the tracepoint fires again in the same call. It fires for each segment that a call fills, under the socket lock,
+ * and write_seq plus the bytes left to copy is the same each time. That sum is also the same in the call that sends the
+ * rest of a partial write, but that call begins at its buffer's start.
  */
 static __always_inline bool is_same_send(struct sock_state *state, struct msghdr *msg, __u32 end)
 {
@@ -14,14 +14,14 @@ static __always_inline bool is_same_send(struct sock_state *state, struct msghdr
 		return false;
 	if (msg->msg_iter.iov_offset)
 		return true;
-	/* A later one of several parts? */
+	/* The call may have several buffers. */
 	part = (__u64)BPF_CORE_READ(msg, msg_iter.ubuf);
 	return part > state->send_from && part <= state->send_to;
 }
 
 static __always_inline void begin_send(struct sock_state *state, struct msghdr *msg, __u32 end)
 {
-	__u64 part_bytes = 16; /* struct iovec, struct bio_vec and struct kvec alike */
+	__u64 part_bytes = 16; /* the size of struct iovec, struct bio_vec and struct kvec */
 
 	if (!msg)
 		return;
@@ -34,8 +34,8 @@ static __always_inline void begin_send(struct sock_state *state, struct msghdr *
 }
 
 /*
- * Whether a short segment may wait: net/ipv4/tcp_output.c tcp_nagle_check(). A cork outweighs TCP_NODELAY, and
- * MSG_MORE is a cork for one call.
+ * Whether a short segment may be delayed (net/ipv4/tcp_output.c tcp_nagle_check()). A cork has priority over TCP_NODELAY,
+ * and MSG_MORE is a cork for one call.
  */
 static __always_inline __u32 nagle_of(struct tcp_sock *tcp, __u32 flags)
 {
@@ -62,7 +62,7 @@ static __always_inline void fill_tx(struct wl_tx *out, struct sock *sk, struct t
 	out->pacing = sk->sk_pacing_status ? sk->sk_pacing_rate : 0;
 }
 
-/* The entry of a TCP send with these flags. `msg` only where the hook can come again in one call. */
+/* Reports the entry of a TCP send with these flags. `msg` is NULL if the hook fires only once per call. */
 static __always_inline void send_stream(struct sock *sk, struct msghdr *msg, __u32 left,
 					__u32 flags)
 {
@@ -110,7 +110,7 @@ int BPF_PROG(send_tcp, struct sock *sk, struct msghdr *msg)
 	return 0;
 }
 
-/* The same function's entry, where tracing functions is possible. */
+/* The entry of tcp_sendmsg_locked() on kernels where functions can be traced. */
 SEC("fentry/tcp_sendmsg_locked")
 int BPF_PROG(send_tcp_fentry, struct sock *sk, struct msghdr *msg, unsigned long size)
 {
@@ -167,7 +167,7 @@ static __always_inline void send_datagram(struct sock *sk, int sent)
 	submit(out);
 }
 
-/* The exit of a send call: UDP's sends are reported here, with their length. */
+/* Reports UDP sends, at the exit of the call, with their length. */
 static __always_inline void send_done(struct sock *sk, int sent)
 {
 	if (sk->sk_protocol == IPPROTO_UDP && is_open() && is_inet(sk))
@@ -196,13 +196,13 @@ int BPF_PROG(send_exit_udpv6, struct sock *sk, struct msghdr *msg, unsigned long
 	return 0;
 }
 
-/* Numbers of the system calls that send; they differ between architectures. */
+/* The numbers of the system calls that send, which differ between architectures. */
 const volatile __u32 sys_sendto = 0, sys_sendmsg = 0, sys_sendmmsg = 0;
 const volatile __u32 sys_write = 0, sys_writev = 0, sys_io_uring_enter = 0;
 
 /*
- * UDP has no tracepoint at a send's entry. The entry of the system call stands for it; the time is
- * taken by sock_send_length. io_uring sends have none, so an older one must not be left over.
+ * UDP has no tracepoint at the entry of a send, so the entry of the system call is used; sock_send_length takes the time.
+ * io_uring sends have no such system call, so an older time is cleared.
  */
 SEC("tp_btf/sys_enter")
 int BPF_PROG(send_syscall, void *regs, long id)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Sockets coming into view and closing. */
+/* Probes for opened and closed sockets. */
 
-/* net/ipv4/af_inet.c, inet_csk: every TCP state change. */
+/* Every TCP state change (net/ipv4/af_inet.c). */
 SEC("tp_btf/inet_sock_set_state")
 int BPF_PROG(socket_state, struct sock *sk, int from, int to)
 {
@@ -56,7 +56,7 @@ static __always_inline void emit_closed(struct sock_state *state, __u16 transpor
 	submit(out);
 }
 
-/* net/ipv4/tcp_ipv4.c tcp_v4_destroy_sock(): the last thing that happens to a TCP socket. */
+/* net/ipv4/tcp_ipv4.c tcp_v4_destroy_sock(): the last function that handles a TCP socket. */
 SEC("tp_btf/tcp_destroy_sock")
 int BPF_PROG(tcp_closed, struct sock *sk)
 {
@@ -67,7 +67,7 @@ int BPF_PROG(tcp_closed, struct sock *sk)
 	return 0;
 }
 
-/* net/ipv4/af_inet.c inet_release(): the only hook that sees a UDP socket close. */
+/* net/ipv4/af_inet.c inet_release(): the only hook at the close of a UDP socket. */
 SEC("cgroup/sock_release")
 int udp_closed(struct bpf_sock *sk)
 {
@@ -77,8 +77,8 @@ int udp_closed(struct bpf_sock *sk)
 }
 
 /*
- * net/ipv4/af_inet.c inet_create(): who opens the socket, and its cookie, so that the first packet of a UDP
- * socket, which comes before the exit of its send, can be told to be its.
+ * net/ipv4/af_inet.c inet_create(): stores the process that opens the socket, and makes its cookie. The first packet of a
+ * UDP socket comes before the exit of its send, and needs the cookie.
  */
 SEC("cgroup/sock_create")
 int socket_created(struct bpf_sock *sk)
@@ -104,7 +104,7 @@ int socket_created(struct bpf_sock *sk)
 	return 1;
 }
 
-/* Walks the open files of all processes once, to find the sockets that were open before. */
+/* Walks the open files of all processes once, to find the sockets that are already open. */
 SEC("iter/task_file")
 int existing_sockets(struct bpf_iter__task_file *ctx)
 {

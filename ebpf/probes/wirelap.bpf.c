@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* All probes as one object, because they share maps; docs/decisions/0002 says more. */
+/* All probes are one object, because they share maps (docs/decisions/0002). */
 #include "vmlinux.h"
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_endian.h>
@@ -13,14 +13,18 @@
 
 #include "common.h"
 
+#include "ports.h"
+
+#include "headers.h"
+
+#include "fragments.h"
 #include "packet.h"
 #include "sockets.h"
 
 #include "datagrams.h"
 
 #include "packets.bpf.c"
-/* Takes from what the packets left in queues. */
-#include "drops.bpf.c"
+#include "drops.bpf.c" /* uses the map of queued packets in packets.bpf.c */
 #include "read.bpf.c"
 #include "ready.bpf.c"
 #include "sched.bpf.c"
@@ -28,5 +32,5 @@
 #include "socket.bpf.c"
 #include "unix.bpf.c"
 
-/* Many helpers are for GPL-compatible programs only; each file is "GPL-2.0 OR BSD-2-Clause". */
+/* Many helpers are only for GPL-compatible programs; each file is "GPL-2.0 OR BSD-2-Clause". */
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

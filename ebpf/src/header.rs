@@ -1,6 +1,6 @@
 //! Reads `include/events.h`: its enums and its structs with the offset of each field.
 //!
-//! It knows the little C that the header's comment allows, and refuses everything else.
+//! It parses only the part of C that the header's comment allows, and returns an error for everything else.
 
 use std::fmt::Write;
 
@@ -19,7 +19,7 @@ struct Struct {
     align: usize,
 }
 
-/// The parsed header.
+/// The enums and structs of the header.
 pub struct Header {
     constants: Vec<(String, u32)>,
     structs: Vec<Struct>,
@@ -121,7 +121,7 @@ impl Header {
         Ok((size * count, align, name.to_owned()))
     }
 
-    /// A Rust module of constants: `layout::wl_send::COOKIE` is an offset, `SIZE` the whole struct.
+    /// Rust modules of constants: `layout::wl_send::COOKIE` is a field's offset, `SIZE` the struct's size.
     pub fn to_rust(&self) -> String {
         let mut out = String::new();
         for (name, value) in &self.constants {
@@ -142,7 +142,7 @@ impl Header {
         out
     }
 
-    /// C that does not compile unless clang lays the structs out in the same way.
+    /// C code that compiles only if clang uses the same layout.
     pub fn to_static_assertions(&self) -> String {
         let mut out = String::new();
         for item in &self.structs {

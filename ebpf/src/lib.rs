@@ -1,16 +1,19 @@
-//! The kernel side of wirelap: probes in C, compiled by `build.rs`, and the layout of what they report.
+//! The kernel side of wirelap: probes in C, compiled by `build.rs`, and the layout of their records.
 //!
-//! | where | what |
+//! | file | contents |
 //! |---|---|
-//! | `include/events.h` | the one description of a record; [`layout`] is generated from it |
-//! | `include/vmlinux.h`, `include/core_fixes.h` | the kernel's types, and what differs between kernels |
-//! | `include/common.h`, `sockets.h`, `packet.h` | maps, which sockets are traced, reading packets |
-//! | `probes/*.bpf.c` | the probes, one concern a file |
+//! | `include/events.h` | the only description of the records; [`layout`] is generated from it |
+//! | `include/vmlinux.h`, `include/core_fixes.h` | the kernel's types, and differences between kernels |
+//! | `include/common.h` | settings, the state of sockets, threads and CPUs, helpers |
+//! | `include/ports.h`, `include/sockets.h` | which ports and sockets are traced |
+//! | `include/headers.h`, `include/fragments.h`, `include/packet.h` | parsing packets, and their records |
+//! | `include/datagrams.h`, `include/quota.h` | which datagram a read takes; CPU quotas |
+//! | `probes/*.bpf.c` | the probes, one concern in each file |
 
 #[cfg(test)]
 mod header;
 
-/// The compiled probes: an ELF object with BTF, for a loader that knows CO-RE. It needs a patch:
+/// The compiled probes: an ELF object with BTF, for a loader that supports CO-RE. The loader must patch it, see
 /// [`DYNPTR_FROM_SKB_MARKER`].
 pub static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/wirelap.bpf.o"));
 
@@ -19,6 +22,6 @@ pub mod layout {
     include!(concat!(env!("OUT_DIR"), "/layout.rs"));
 }
 
-/// `imm` of the call instructions in [`OBJECT`] that stand for the kfunc `bpf_dynptr_from_skb`. They must
-/// be patched before loading: see `include/core_fixes.h`.
+/// The `imm` of the instructions in [`OBJECT`] that call the kfunc `bpf_dynptr_from_skb`. They must be patched before
+/// loading, see `include/core_fixes.h`.
 pub const DYNPTR_FROM_SKB_MARKER: u32 = 0x77a9_0001;

@@ -1,4 +1,4 @@
-//! The screen over made-up figures that move, for looking at a change to it by hand:
+//! The screen with invented figures that change over time, to look at a change of the screen by hand:
 //! `cargo run -p wirelap-tui --example screen [five|many|degraded|empty]`.
 
 use std::sync::Arc;

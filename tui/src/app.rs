@@ -7,14 +7,14 @@ use std::sync::Arc;
 use wirelap_correlate::snapshot::{Group, Snapshot};
 use wirelap_events::GroupId;
 
-/// What the loop has to do after a key.
+/// What the terminal loop has to do after a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// The key means nothing here.
+    /// Nothing: the key has no meaning here.
     Ignore,
-    /// Draw again.
+    /// Draw the screen again.
     Redraw,
-    /// Leave.
+    /// Leave the screen.
     Quit,
 }
 
@@ -26,7 +26,7 @@ pub enum View {
     Compare,
     /// Everything about the selected row.
     Details,
-    /// Why its messages took so long.
+    /// Why the selected row's messages took so long.
     Why,
 }
 
@@ -34,7 +34,7 @@ pub enum View {
 #[derive(Clone, Debug, Default)]
 pub struct App {
     snapshot: Arc<Snapshot>,
-    /// Indices of the snapshot's groups, as sorted.
+    /// Indices of the snapshot's groups in the sorted order.
     order: Vec<usize>,
     selected: Option<GroupId>,
     view: View,
@@ -46,12 +46,12 @@ pub struct App {
 }
 
 impl App {
-    /// A screen that has seen nothing.
+    /// The state before the first snapshot.
     pub fn new() -> App {
         App::default()
     }
 
-    /// Shows a newer snapshot. The selection stays on its group wherever that moves.
+    /// Shows a newer snapshot. The same group stays selected, wherever its row moves.
     pub fn update(&mut self, snapshot: Arc<Snapshot>) {
         let position = self.position();
         self.order = self.sort.order(&snapshot.groups);
@@ -62,17 +62,17 @@ impl App {
         }
     }
 
-    /// What to show.
+    /// The snapshot that is shown.
     pub fn snapshot(&self) -> &Snapshot {
         &self.snapshot
     }
 
-    /// The groups as sorted.
+    /// The groups in the sorted order.
     pub fn rows(&self) -> impl ExactSizeIterator<Item = &Group> + '_ {
         self.order.iter().map(|&index| &self.snapshot.groups[index])
     }
 
-    /// The selected row's place among [`App::rows`]; 0 without rows.
+    /// The selected row's index in [`App::rows`]; 0 without rows.
     pub fn position(&self) -> usize {
         self.rows().position(|group| Some(group.id) == self.selected).unwrap_or(0)
     }
@@ -92,17 +92,17 @@ impl App {
         self.sort
     }
 
-    /// What the bars' lengths stand for.
+    /// What the lengths of the bars show.
     pub(crate) fn scale(&self) -> Scale {
         self.scale
     }
 
-    /// Lines of the details or the help that are scrolled out at the top.
+    /// How many lines of the details or the help are scrolled out at the top.
     pub fn scroll(&self) -> u16 {
         self.scroll
     }
 
-    /// Whether the picture stands still: the loop takes no snapshots.
+    /// Whether the screen is paused: the loop then takes no snapshots.
     pub fn is_paused(&self) -> bool {
         self.paused
     }
@@ -162,7 +162,7 @@ impl App {
         Action::Redraw
     }
 
-    /// Esc closes what is open; with nothing open it leaves.
+    /// Esc closes the help, then the open view, and leaves the screen if neither is open.
     fn back(&mut self) -> Action {
         if self.help {
             self.help = false;
@@ -175,7 +175,7 @@ impl App {
         Action::Redraw
     }
 
-    /// Shows a view, or the comparison again if it is shown.
+    /// Shows a view, or the comparison if that view is already shown.
     fn toggle(&mut self, view: View) {
         self.help = false;
         self.scroll = 0;
@@ -187,7 +187,7 @@ impl App {
         self.order = sort.order(&self.snapshot.groups);
     }
 
-    /// Selects the row at a position, or the nearest that there is.
+    /// Selects the row at a position, or the last row if there are fewer.
     fn select(&mut self, position: usize) {
         let last = self.order.len().saturating_sub(1);
         let id = self.rows().nth(position.min(last)).map(|group| group.id);
@@ -195,8 +195,8 @@ impl App {
     }
 }
 
-/// More lines than any panel has: verdicts with their evidence, tails, messages. Drawing stops at the
-/// panel's end in any case; this keeps the way back up short.
+/// The largest scroll position, in lines; no panel has more lines. Drawing stops at the panel's end in any case, but
+/// without this limit the key for scrolling up would first have to undo each press past the end.
 const MAX_SCROLL: u16 = 120;
 
 #[cfg(test)]

@@ -3,13 +3,13 @@
 use wirelap_correlate::snapshot::{Group, SegmentStat};
 use wirelap_events::{Nanos, Segment};
 
-/// What a bar's length stands for.
+/// What a bar's length shows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Scale {
-    /// Every bar is full: the share of the row's own time.
+    /// Every bar is full: its parts are shares of the row's own time.
     #[default]
     Share,
-    /// The bars' lengths compare as the rows' median latencies.
+    /// Bars are as long as their rows' median latencies, compared with each other.
     Time,
 }
 
@@ -22,14 +22,14 @@ pub fn length(scale: Scale, group: &Group, slowest: Nanos, width: u16) -> u16 {
         Scale::Share => width,
         Scale::Time if slowest.0 == 0 => 0,
         Scale::Time => {
-            let part = group.one_way.p50.0 as f64 / slowest.0 as f64;
-            cells(part * f64::from(width)).clamp(1, width.max(1)).min(width)
+            let ratio = group.one_way.p50.0 as f64 / slowest.0 as f64;
+            cells(ratio * f64::from(width)).clamp(1, width.max(1)).min(width)
         }
     }
 }
 
-/// The cells of each segment, in the order of a message's life; together `width`, unless all shares
-/// are zero. By largest remainder: no segment is more than one cell off its share.
+/// The cells of each segment, in the order in which a message passes the segments. They add up to `width`, unless all
+/// shares are zero. The largest-remainder method keeps each segment within one cell of its share.
 pub fn apportion(segments: &[SegmentStat], width: u16) -> Vec<(Segment, u16)> {
     let share = |stat: &SegmentStat| if stat.share.is_finite() { stat.share.max(0.0) } else { 0.0 };
     let total: f64 = segments.iter().map(share).sum();
@@ -52,7 +52,7 @@ pub fn apportion(segments: &[SegmentStat], width: u16) -> Vec<(Segment, u16)> {
     out
 }
 
-/// A non-negative number of cells, rounded; a screen has fewer than 2^16.
+/// A number of cells, rounded and limited to what a `u16` holds.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped before")]
 fn cells(value: f64) -> u16 {
     value.round().clamp(0.0, f64::from(u16::MAX)) as u16

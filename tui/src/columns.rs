@@ -1,5 +1,5 @@
-//! The comparison's columns: what each shows, how wide it is, how it sorts, which go first when the
-//! screen is narrow.
+//! The comparison's columns: what each one shows, how wide it is, how it sorts, and which ones a narrow screen leaves
+//! out.
 
 use crate::{text, verdicts};
 use std::cmp::Ordering;
@@ -10,7 +10,7 @@ use wirelap_events::Nanos;
 /// A column of the comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Column {
-    /// Middleware, and what its messages pass: broker or endpoint.
+    /// The middleware, and its broker or endpoint.
     Name,
     /// Deliveries in the last second.
     Rate,
@@ -20,7 +20,7 @@ pub enum Column {
     P99,
     /// 99.9th percentile.
     P999,
-    /// Largest.
+    /// Largest one-way latency.
     Max,
     /// Median scheduling gap.
     GapP50,
@@ -28,20 +28,20 @@ pub enum Column {
     GapP99,
     /// Bytes beyond the payload, in percent of the payload.
     Overhead,
-    /// Bytes on the device for a delivery.
+    /// Bytes on the device per delivery.
     BytesPerMessage,
-    /// Median payload.
+    /// Median payload size in bytes.
     Payload,
     /// Deliveries so far.
     Delivered,
     /// Share of the deliveries that were matched.
     Matched,
-    /// The gravest problem.
+    /// The most serious problem.
     Why,
 }
 
 impl Column {
-    /// Every column, in the order on the screen.
+    /// Every column, from left to right.
     pub const ALL: [Column; 14] = [
         Column::Name,
         Column::Rate,
@@ -59,7 +59,7 @@ impl Column {
         Column::Why,
     ];
 
-    /// The most important first: a narrow screen leaves out the last ones.
+    /// Every column, the most important one first: a narrow screen leaves out the last ones.
     const BY_IMPORTANCE: [Column; 14] = [
         Column::Name,
         Column::P50,
@@ -97,27 +97,27 @@ impl Column {
         }
     }
 
-    /// The column in words, for the help and the line above the table.
+    /// What the column shows, for the help.
     pub const fn words(self) -> &'static str {
         match self {
             Column::Name => "middleware, and the broker or endpoint",
             Column::Rate => "messages delivered in the last second",
             Column::P50 => "one-way latency on the wire, median",
-            Column::P99 => "… its 99th percentile",
-            Column::P999 => "… its 99.9th percentile",
-            Column::Max => "… its largest",
+            Column::P99 => "one-way latency, 99th percentile",
+            Column::P999 => "one-way latency, 99.9th percentile",
+            Column::Max => "one-way latency, maximum",
             Column::GapP50 => "scheduling gap (wakeup + run queue), median",
-            Column::GapP99 => "… the gap's 99th percentile",
-            Column::Overhead => "bytes beyond the payload, in % of it",
+            Column::GapP99 => "scheduling gap, 99th percentile",
+            Column::Overhead => "bytes beyond the payload, in % of the payload",
             Column::BytesPerMessage => "bytes on the device per delivery",
             Column::Payload => "payload bytes, median",
             Column::Delivered => "messages delivered so far",
             Column::Matched => "deliveries followed from first send to last read",
-            Column::Why => "the gravest problem, and its part of the median or of the tail",
+            Column::Why => "the most serious problem, and its share of the median or of the tail",
         }
     }
 
-    /// Columns that it takes, without the space before it. The name's is its least.
+    /// Character cells that the column takes, without the space before it; for [`Column::Name`] the least.
     pub const fn width(self) -> u16 {
         match self {
             Column::Name => 14,
@@ -151,7 +151,7 @@ impl Column {
         }
     }
 
-    /// What the column sorts by; `None` sorts last in both directions.
+    /// The value that the column sorts by. Rows with `None` come last in both directions.
     fn key(self, group: &Group) -> Option<f64> {
         let of = |summary: &Summary, time: Nanos| (summary.count > 0).then_some(time.0 as f64);
         match self {
@@ -173,15 +173,15 @@ impl Column {
         .filter(|key| !key.is_nan())
     }
 
-    /// The columns that fit into `width` with a space before each, in the order on the screen.
+    /// The columns that fit into `width` with a space before each, from left to right.
     pub fn fitting(width: u16) -> Vec<Column> {
         let mut left = width;
         let mut chosen: Vec<Column> = Column::BY_IMPORTANCE
             .into_iter()
             .take_while(|column| {
-                let rest = left.checked_sub(column.width() + 1);
-                left = rest.unwrap_or(0);
-                rest.is_some()
+                let after = left.checked_sub(column.width() + 1);
+                left = after.unwrap_or(0);
+                after.is_some()
             })
             .collect();
         if chosen.is_empty() {
@@ -205,13 +205,13 @@ fn overhead(ratio: f64) -> String {
     }
 }
 
-/// Bytes on the device for a delivery.
+/// Bytes on the device per delivery; `None` without deliveries.
 pub fn bytes_per_message(group: &Group) -> Option<f64> {
     let overhead = &group.overhead;
     (overhead.deliveries > 0).then(|| overhead.total() as f64 / overhead.deliveries as f64)
 }
 
-/// `mqtt mosquitto 127.0.0.1:1883`: the middleware and what tells this row from its neighbours.
+/// The row's full name: middleware, broker and endpoint, as in `mqtt mosquitto 127.0.0.1:1883`.
 pub fn name(group: &Group) -> String {
     let endpoint = group.endpoint.map(|endpoint| endpoint.to_string());
     let broker = group.broker.as_deref();
@@ -219,36 +219,37 @@ pub fn name(group: &Group) -> String {
     text::clean(&parts.into_iter().flatten().collect::<Vec<_>>().join(" "))
 }
 
-/// Whether a row's figures can be used, in a snapshot of this trust.
+/// Whether a row's figures can be used, given the trust of its snapshot.
 pub fn reliability(group: &Group, trust: &Trust) -> Reliability {
     wirelap_correlate::trust::reliability(&group.doubts(trust))
 }
 
-/// A cell of a row that is so reliable: nothing is called healthy of which too little was seen.
+/// The cell's text, given the row's reliability. An unusable row is not called healthy, because too little of it was
+/// captured.
 pub fn cell(column: Column, group: &Group, reliability: Reliability) -> String {
     if column == Column::Why
         && reliability == Reliability::Unusable
         && verdicts::problems(&group.why).next().is_none()
     {
-        return "not enough seen".into();
+        return "too little captured".into();
     }
     let mut cell = column.cell(group);
-    // Of what was seen: how much there was is what is not known.
+    // The share is of the captured messages; how many there were is unknown.
     if column == Column::Matched && reliability == Reliability::Unusable && cell != text::NONE {
         cell.push('?');
     }
     cell
 }
 
-/// The row's name after the mark of one that is not simply good.
+/// The row's name, with a mark before it if the row is reduced or unusable.
 pub fn marked_name(group: &Group, reliability: Reliability, room: usize) -> String {
     let mark = reliability.mark();
     let name = short_name(group, room.saturating_sub(text::width(mark)));
     format!("{mark}{name}")
 }
 
-/// Whether a row is worth a line: not if it has no message and no process, and another one has the messages of this
-/// middleware and broker. Such is a look whether a server is there yet. Its bytes are in the report.
+/// Whether a row is shown. A row without messages and processes is hidden if another row has messages of the same
+/// middleware and broker: it is a probe connection (a client looks whether a server is up). Its bytes are in the report.
 pub fn is_shown(groups: &[Group], index: usize) -> bool {
     let group = &groups[index];
     let is_empty = |group: &Group| group.messages.sent + group.messages.delivered == 0;
@@ -257,7 +258,7 @@ pub fn is_shown(groups: &[Group], index: usize) -> bool {
     !is_empty(group) || !group.processes.is_empty() || groups.iter().filter(same).all(is_empty)
 }
 
-/// The most of [`name`] that `columns` hold: without the address, then without the port, then cut.
+/// As much of [`name`] as fits into `columns`: it leaves out first the address, then the port, and then cuts the text.
 pub fn short_name(group: &Group, columns: usize) -> String {
     let full = name(group);
     if text::width(&full) <= columns {
@@ -276,14 +277,14 @@ pub fn short_name(group: &Group, columns: usize) -> String {
 /// The order of the rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sort {
-    /// The column; `None` is the order in which the rows were found.
+    /// The column to sort by; `None` is the order in which the rows were found.
     pub by: Option<Column>,
-    /// The other way round than the column's usual order.
+    /// Whether the column's usual order is reversed.
     pub reverse: bool,
 }
 
 impl Sort {
-    /// The next column to the right, or back to the order found after the last.
+    /// Sorts by the next column to the right; after the last one, in the order in which the rows were found.
     #[must_use]
     pub fn next(self) -> Sort {
         let by = match self.by {
@@ -293,7 +294,7 @@ impl Sort {
         Sort { by: by.copied(), reverse: false }
     }
 
-    /// The next column to the left.
+    /// Sorts by the next column to the left.
     #[must_use]
     pub fn previous(self) -> Sort {
         let by = match self.by {
@@ -303,12 +304,12 @@ impl Sort {
         Sort { by: by.copied(), reverse: false }
     }
 
-    /// Whether the column now runs from large to small. Rates, deliveries and problems usually do.
+    /// Whether the largest value comes first, as it does by default for rates, deliveries and problems.
     pub fn descends(self) -> bool {
         matches!(self.by, Some(Column::Rate | Column::Delivered | Column::Why)) != self.reverse
     }
 
-    /// The indices of the groups that are shown, in this order. Equal rows keep the order in which they were found.
+    /// The indices of the shown groups in this order. Rows with equal values stay in the order in which they were found.
     pub fn order(self, groups: &[Group]) -> Vec<usize> {
         let mut order: Vec<usize> = (0..groups.len()).filter(|&at| is_shown(groups, at)).collect();
         match self.by {

@@ -1,50 +1,50 @@
-//! Where things go: pure arithmetic over the screen's size.
+//! Where each panel is drawn: pure arithmetic over the screen's size.
 
 use crate::app::View;
 use ratatui::layout::Rect;
 use std::ops::Range;
 
-/// The smallest screen that is drawn; a smaller one gets a sentence.
+/// The least width, in columns, of a screen that is drawn; a smaller one shows only a sentence that says so.
 pub const MIN_WIDTH: u16 = 40;
-/// See [`MIN_WIDTH`].
+/// The least height, in lines, of a screen that is drawn.
 pub const MIN_HEIGHT: u16 = 10;
 
-/// From this width on, the details stand at the right of the comparison.
+/// From this width on, the details are to the right of the comparison.
 const SIDE_BY_SIDE: u16 = 161;
 /// Least width of the details beside the comparison.
 const DETAILS_WIDTH: u16 = 80;
-/// Fewer lines than this are not worth a details pane below the bars.
+/// The least height of the details below the bars.
 const DETAILS_LINES: u16 = 4;
-/// From this many lines on, the details share their place with the reasons.
+/// From this height on, the details share their area with the panel "why".
 const DETAILS_AND_WHY: u16 = 40;
 /// Lines of the bars' legend.
 pub const LEGEND_LINES: u16 = 2;
 
-/// The panels' places. An absent panel has no room.
+/// The area of each panel; `None` for a panel that is not shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Plan {
+pub struct PanelAreas {
     /// Name, elapsed time, trust.
     pub header: Rect,
-    /// Reasons for care.
+    /// Warnings about the figures.
     pub warnings: Rect,
-    /// The comparison.
+    /// The comparison's table.
     pub table: Option<Rect>,
-    /// The stacked bars.
+    /// The stacked bars of the segments.
     pub stages: Option<Rect>,
-    /// The selected row.
+    /// The details of the selected row.
     pub details: Option<Rect>,
-    /// Why its messages took so long.
+    /// Why the selected row's messages took so long.
     pub why: Option<Rect>,
     /// The keys.
     pub footer: Rect,
 }
 
-/// What the plan depends on beside the size.
+/// What the areas depend on, apart from the screen's size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Content {
+pub struct ScreenContent {
     /// Rows of the comparison.
     pub rows: usize,
-    /// Lines that all warnings take.
+    /// Lines of all warnings together.
     pub warnings: usize,
     /// What fills the body.
     pub view: View,
@@ -55,8 +55,8 @@ pub fn fits(area: Rect) -> bool {
     area.width >= MIN_WIDTH && area.height >= MIN_HEIGHT
 }
 
-/// Places every panel. The panels never overlap and never leave `area`.
-pub fn plan(area: Rect, content: Content) -> Plan {
+/// The area of every panel. Areas do not overlap and are inside `area`.
+pub fn panel_areas(area: Rect, content: ScreenContent) -> PanelAreas {
     let (header, rest) = split_top(area, if area.height >= 14 { 2 } else { 1 });
     let room = match area.height {
         0..14 => 1,
@@ -65,67 +65,66 @@ pub fn plan(area: Rect, content: Content) -> Plan {
     };
     let (warnings, rest) = split_top(rest, count(content.warnings).min(room));
     let (body, footer) = split_top(rest, rest.height.saturating_sub(1));
-    let plan = Plan { header, warnings, footer, ..Plan::default() };
+    let areas = PanelAreas { header, warnings, footer, ..PanelAreas::default() };
     match content.view {
-        View::Details => beside_why(body, plan),
-        View::Why => Plan { why: Some(body), ..plan },
+        View::Details => beside_why(body, areas),
+        View::Why => PanelAreas { why: Some(body), ..areas },
         View::Compare if area.width >= SIDE_BY_SIDE => {
             let width = DETAILS_WIDTH.max(body.width * 2 / 5);
             let left = Rect { width: body.width - width - 1, ..body };
             let details = Rect { x: body.right() - width, width, ..body };
-            stack(left, content.rows, beside_why(details, plan))
+            stack(left, content.rows, beside_why(details, areas))
         }
-        View::Compare => stack(body, content.rows, plan),
+        View::Compare => stack(body, content.rows, areas),
     }
 }
 
-/// The details, and the reasons below them where there is room.
-fn beside_why(area: Rect, plan: Plan) -> Plan {
+/// Adds the details, and below them the panel "why" if there is room for both.
+fn beside_why(area: Rect, areas: PanelAreas) -> PanelAreas {
     if area.height < DETAILS_AND_WHY {
-        return Plan { details: Some(area), ..plan };
+        return PanelAreas { details: Some(area), ..areas };
     }
     let (details, why) = split_top(area, area.height * 3 / 5);
-    Plan { details: Some(details), why: Some(why), ..plan }
+    PanelAreas { details: Some(details), why: Some(why), ..areas }
 }
 
-/// Table above bars above, where there is room and it has no place yet, details.
-fn stack(body: Rect, rows: usize, plan: Plan) -> Plan {
+/// Adds the table, the bars below it, and the details below those if there is room and they are not shown yet.
+fn stack(body: Rect, rows: usize, areas: PanelAreas) -> PanelAreas {
     let rows = count(rows.max(1));
     let table_wants = rows.saturating_add(2);
     let bars_want = rows.saturating_add(1 + LEGEND_LINES);
     if body.height < 10 {
-        return Plan { table: Some(body), ..plan };
+        return PanelAreas { table: Some(body), ..areas };
     }
     let wants = table_wants.saturating_add(bars_want);
     if wants > body.height {
         let (table, stages) = split_top(body, (body.height - LEGEND_LINES + 1).div_ceil(2));
-        return Plan { table: Some(table), stages: Some(stages), ..plan };
+        return PanelAreas { table: Some(table), stages: Some(stages), ..areas };
     }
     let (table, rest) = split_top(body, table_wants);
     let (stages, rest) = split_top(rest, bars_want);
-    let details = match plan.details {
+    let details = match areas.details {
         None if rest.height >= DETAILS_LINES => Some(rest),
         placed => placed,
     };
-    Plan { table: Some(table), stages: Some(stages), details, ..plan }
+    PanelAreas { table: Some(table), stages: Some(stages), details, ..areas }
 }
 
-/// The first `height` lines of `area`, and the rest.
+/// The first `height` lines of `area`, and the lines below them.
 pub fn split_top(area: Rect, height: u16) -> (Rect, Rect) {
     let height = height.min(area.height);
     let top = Rect { height, ..area };
     (top, Rect { y: area.y + height, height: area.height - height, ..area })
 }
 
-/// The part of `rows` that a panel of `height` lines shows so that the selected one is among them,
-/// in the middle where possible.
+/// The rows that a panel of `height` lines shows: the selected one is among them, in the middle where possible.
 pub fn window(rows: usize, selected: usize, height: usize) -> Range<usize> {
     let height = height.min(rows);
     let first = selected.saturating_sub(height / 2).min(rows - height);
     first..first + height
 }
 
-/// A count as lines of a screen.
+/// A count as a number of lines or columns, limited to what a `u16` holds.
 pub fn count(count: usize) -> u16 {
     u16::try_from(count).unwrap_or(u16::MAX)
 }
@@ -137,12 +136,12 @@ mod tests {
 
     #[test]
     fn five_rows_and_their_bars_fit_80_by_24_whole() {
-        let content = Content { rows: 5, warnings: 0, view: View::Compare };
-        let plan = plan(Rect::new(0, 0, 80, 24), content);
-        assert_eq!(plan.table, Some(Rect::new(0, 2, 80, 7)));
-        assert_eq!(plan.stages, Some(Rect::new(0, 9, 80, 8)));
-        assert_eq!(plan.details, Some(Rect::new(0, 17, 80, 6)));
-        assert_eq!(plan.footer, Rect::new(0, 23, 80, 1));
+        let content = ScreenContent { rows: 5, warnings: 0, view: View::Compare };
+        let areas = panel_areas(Rect::new(0, 0, 80, 24), content);
+        assert_eq!(areas.table, Some(Rect::new(0, 2, 80, 7)));
+        assert_eq!(areas.stages, Some(Rect::new(0, 9, 80, 8)));
+        assert_eq!(areas.details, Some(Rect::new(0, 17, 80, 6)));
+        assert_eq!(areas.footer, Rect::new(0, 23, 80, 1));
     }
 
     #[test]
@@ -162,8 +161,8 @@ mod tests {
             view in prop::sample::select(vec![View::Compare, View::Details, View::Why]),
         ) {
             let area = Rect::new(0, 0, width, height);
-            let plan = plan(area, Content { rows, warnings, view });
-            let placed: Vec<Rect> = [Some(plan.header), Some(plan.warnings), plan.table, plan.stages, plan.details, plan.why, Some(plan.footer)]
+            let areas = panel_areas(area, ScreenContent { rows, warnings, view });
+            let placed: Vec<Rect> = [Some(areas.header), Some(areas.warnings), areas.table, areas.stages, areas.details, areas.why, Some(areas.footer)]
                 .into_iter().flatten().filter(|rect| !rect.is_empty()).collect();
             for (index, panel) in placed.iter().enumerate() {
                 prop_assert_eq!(panel.intersection(area), *panel);

@@ -1,8 +1,8 @@
 //! The live screen: middlewares side by side, drawn from immutable [`Snapshot`]s.
 //!
-//! - [`run`] owns the terminal until the user leaves, and gives it back in every case;
-//! - [`plain`] says the same in lines, for an output that is no terminal;
-//! - [`App`] is the screen's state without a terminal: keys and snapshots go in, [`render`] draws it.
+//! - [`run`] owns the terminal until the user leaves, and restores it in every case;
+//! - [`plain`] prints the same figures as lines, for an output that is no terminal;
+//! - [`App`] is the screen's state without a terminal: it takes keys and snapshots, and [`render`] draws it.
 //!
 //! [`Snapshot`]: wirelap_correlate::snapshot::Snapshot
 
@@ -21,5 +21,5 @@ mod words;
 pub use app::{Action, App, View};
 pub use columns::{Column, Sort};
 pub use plain::plain;
-pub use terminal::{Options, Outcome, TuiError, run};
+pub use terminal::{Options, ScreenEnd, TuiError, run};
 pub use theme::Theme;

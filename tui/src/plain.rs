@@ -5,11 +5,11 @@ use crate::{text, words};
 use std::fmt::Write;
 use wirelap_correlate::snapshot::{Group, Snapshot};
 
-/// Segments named for each row.
+/// How many segments are named for each row.
 const TOP_SEGMENTS: usize = 4;
 
-/// The snapshot as a block of lines of at most `width` columns (at least 40 are assumed), without
-/// colours or control characters, ending with a newline:
+/// The snapshot as a block of lines of at most `width` columns (at least 40), without colours or control characters.
+/// The block ends with a newline:
 ///
 /// ```text
 /// 00:00:12 matched 100 % · lost 0 events · traced 100 % of the time · tracer 3.2 % CPU, 48.0 MiB
@@ -87,7 +87,7 @@ fn table(out: &mut String, snapshot: &Snapshot, width: u16) {
     }
 }
 
-/// Where most of the time went: leg, segment, share.
+/// The segments that took most of the time, each as leg, segment and share; `None` if none took any.
 fn top_segments(group: &Group) -> Option<String> {
     let mut segments: Vec<_> = group.segments.iter().filter(|stat| stat.share > 0.0).collect();
     segments.sort_by(|a, b| b.share.total_cmp(&a.share));

@@ -1,4 +1,4 @@
-//! The loop that owns the terminal, and the promise to give it back.
+//! The loop that owns the terminal and restores it in every case.
 
 use crate::app::{Action, App};
 use crate::{Theme, render};
@@ -22,9 +22,9 @@ use wirelap_process::stdio::{Outlet, Terminals};
 /// How [`run`] behaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// Time between two snapshots. Default 250 ms.
+    /// Time between two snapshots; 250 ms by default.
     pub refresh: Duration,
-    /// Colours. Default: [`Theme::from_env`].
+    /// Colours; [`Theme::from_env`] by default.
     pub theme: Theme,
 }
 
@@ -34,24 +34,24 @@ impl Default for Options {
     }
 }
 
-/// Why [`run`] came back.
+/// Why [`run`] returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
-    /// The user left by a key: q, Esc or Ctrl-C (a key, not a signal, while the screen is up).
+pub enum ScreenEnd {
+    /// The user pressed q, Esc or Ctrl-C (in raw mode Ctrl-C is a key, not a signal).
     Quit,
-    /// `should_stop` said so.
+    /// `should_stop` returned true.
     Stopped,
-    /// The terminal went away: its window was closed, its connection ended.
+    /// The terminal is gone: its window was closed or its connection ended.
     Gone,
 }
 
-/// Why the screen could not be shown, or not any longer.
+/// Why the screen could not be shown, or could no longer be shown.
 #[derive(Debug, thiserror::Error)]
 pub enum TuiError {
-    /// Standard input or output is no terminal: print [`plain`](crate::plain) instead.
+    /// Standard input or output is not a terminal; print [`plain`](crate::plain) instead.
     #[error("standard input and output must be a terminal to show the screen")]
     NotATerminal,
-    /// A thread of this process panicked; the terminal has been given back before its message.
+    /// A thread of this process panicked. The terminal was restored before the panic's message was printed.
     #[error("the program failed while the screen was shown")]
     Panicked,
     /// The terminal could not be read or written.
@@ -59,38 +59,38 @@ pub enum TuiError {
     Io(#[from] io::Error),
 }
 
-/// Longest wait for a key before `should_stop` is asked again.
+/// The longest wait for a key before `should_stop` is called again.
 const KEY_WAIT: Duration = Duration::from_millis(50);
 
-/// Shortest wait: without any, crossterm does not look for keys.
+/// The shortest wait for a key: with a wait of zero, crossterm does not read keys.
 const SHORTEST_WAIT: Duration = Duration::from_millis(1);
 
-/// How long a terminal may take to read how it is given back.
-const LEAVE: Duration = Duration::from_millis(500);
+/// How long to wait for a terminal that does not read the bytes that restore it.
+const RESTORE_WAIT: Duration = Duration::from_millis(500);
 
 /// Shows the screen until the user leaves or `should_stop` returns true. Blocks.
 ///
-/// `source` is asked for the newest snapshot every [`Options::refresh`], from the calling thread;
-/// not while the user has paused the picture, so tracing must not depend on being asked.
-/// `should_stop` is asked at least every 50 ms: let signal handlers set what it reads.
+/// `source` returns the newest snapshot. It is called every [`Options::refresh`] from the calling thread, but not while
+/// the user has paused the screen, so tracing must not depend on these calls. `should_stop` is called at least every
+/// 50 ms; a signal handler may set the flag that it reads.
 ///
 /// # Errors
-/// [`TuiError::NotATerminal`] before anything was changed; the others after the terminal was
-/// restored. It is also restored when `source` panics.
+/// [`TuiError::NotATerminal`] is returned before anything was changed, the other errors after the terminal was
+/// restored. The terminal is also restored when `source` panics.
 pub fn run(
     options: Options,
     source: &mut dyn FnMut() -> Arc<Snapshot>,
     should_stop: &dyn Fn() -> bool,
-) -> Result<Outcome, TuiError> {
+) -> Result<ScreenEnd, TuiError> {
     if !(io::stdout().is_terminal() && io::stdin().is_terminal()) {
         return Err(TuiError::NotATerminal);
     }
     let terminals = Terminals::look();
     let shown = show(options, source, should_stop, terminals);
     match shown {
-        Err(TuiError::Io(_)) if terminals.have_hung_up() => Ok(Outcome::Gone),
-        // A terminal that reads nothing any more: its picture was given up for the wish to stop.
-        Err(TuiError::Io(_)) if should_stop() => Ok(Outcome::Stopped),
+        Err(TuiError::Io(_)) if terminals.have_hung_up() => Ok(ScreenEnd::Gone),
+        // The terminal no longer reads, and the last frame was abandoned because the program has to stop.
+        Err(TuiError::Io(_)) if should_stop() => Ok(ScreenEnd::Stopped),
         shown => shown,
     }
 }
@@ -100,26 +100,26 @@ fn show(
     source: &mut dyn FnMut() -> Arc<Snapshot>,
     should_stop: &dyn Fn() -> bool,
     terminals: Terminals,
-) -> Result<Outcome, TuiError> {
+) -> Result<ScreenEnd, TuiError> {
     let give_up = || should_stop() || terminals.have_hung_up();
     let screen = Screen::begin();
     let (outlet, over) = (Outlet::new(io::stdout())?, Cell::new(false));
-    let mut picture = Picture { outlet, bytes: Vec::new(), give_up: &give_up, over: &over };
-    enter(&mut picture)?;
-    let mut terminal = Terminal::new(CrosstermBackend::new(picture))?;
+    let mut buffer = FrameBuffer { outlet, bytes: Vec::new(), give_up: &give_up, over: &over };
+    enter(&mut buffer)?;
+    let mut terminal = Terminal::new(CrosstermBackend::new(buffer))?;
     let outcome = drive(&mut terminal, &screen, options, source, should_stop, terminals);
     over.set(true);
     outcome
 }
 
 fn drive(
-    terminal: &mut Terminal<CrosstermBackend<Picture<'_>>>,
+    terminal: &mut Terminal<CrosstermBackend<FrameBuffer<'_>>>,
     screen: &Screen,
     options: Options,
     source: &mut dyn FnMut() -> Arc<Snapshot>,
     should_stop: &dyn Fn() -> bool,
     terminals: Terminals,
-) -> Result<Outcome, TuiError> {
+) -> Result<ScreenEnd, TuiError> {
     let mut app = App::new();
     let mut due = Instant::now();
     loop {
@@ -127,10 +127,10 @@ fn drive(
             return Err(TuiError::Panicked);
         }
         if should_stop() {
-            return Ok(Outcome::Stopped);
+            return Ok(ScreenEnd::Stopped);
         }
         if terminals.have_hung_up() {
-            return Ok(Outcome::Gone);
+            return Ok(ScreenEnd::Gone);
         }
         let mut redraw = false;
         if Instant::now() >= due {
@@ -145,7 +145,7 @@ fn drive(
             terminal.draw(|frame| render::screen(frame, &app, options.theme))?;
         }
         match next_key(&mut app, wait)? {
-            Action::Quit => return Ok(Outcome::Quit),
+            Action::Quit => return Ok(ScreenEnd::Quit),
             Action::Redraw => {
                 terminal.draw(|frame| render::screen(frame, &app, options.theme))?;
             }
@@ -166,17 +166,17 @@ fn next_key(app: &mut App, wait: Duration) -> Result<Action, TuiError> {
     })
 }
 
-/// Collects a picture and writes it at once, unless that is to be given up.
-struct Picture<'a> {
+/// Collects the bytes of one frame and writes them at once, unless `give_up` returns true meanwhile.
+struct FrameBuffer<'a> {
     outlet: Outlet,
     bytes: Vec<u8>,
     give_up: &'a dyn Fn() -> bool,
-    /// Nothing more is to be drawn. What ratatui writes when it is dropped would be an error message on a terminal
-    /// that is gone, and a panic.
+    /// Whether drawing has ended. When ratatui's terminal is dropped, it writes once more; on a terminal that is gone
+    /// that would fail with an error message or a panic.
     over: &'a Cell<bool>,
 }
 
-impl Write for Picture<'_> {
+impl Write for FrameBuffer<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.bytes.extend_from_slice(bytes);
         Ok(bytes.len())
@@ -192,8 +192,8 @@ impl Write for Picture<'_> {
 
 type Hook = Box<dyn Fn(&panic::PanicHookInfo<'_>) + Sync + Send + 'static>;
 
-/// The terminal in our hands: raw, on its alternate screen. Given back on drop, and before the
-/// message of any panic.
+/// The terminal in raw mode on its alternate screen. Dropping this restores it; a panic hook restores it before the
+/// panic's message is printed.
 struct Screen {
     panicked: Arc<AtomicBool>,
     previous: Arc<Hook>,
@@ -213,17 +213,17 @@ impl Screen {
     }
 }
 
-fn enter(picture: &mut Picture<'_>) -> io::Result<()> {
+fn enter(buffer: &mut FrameBuffer<'_>) -> io::Result<()> {
     enable_raw_mode()?;
-    // Not `Terminal::clear`: that asks the terminal for its cursor and fails where none answers.
-    queue!(picture, EnterAlternateScreen, Clear(ClearType::All), Hide)?;
-    picture.flush()
+    // `Terminal::clear` is not used: it asks the terminal for its cursor's position and fails if no answer comes.
+    queue!(buffer, EnterAlternateScreen, Clear(ClearType::All), Hide)?;
+    buffer.flush()
 }
 
 impl Drop for Screen {
     fn drop(&mut self) {
         restore();
-        // The hook cannot be changed while panicking; ours then stays, and does no harm.
+        // The hook cannot be changed while panicking. Our hook then stays installed, which does no harm.
         if !std::thread::panicking() {
             let previous = Arc::clone(&self.previous);
             panic::set_hook(Box::new(move |info| previous(info)));
@@ -231,11 +231,11 @@ impl Drop for Screen {
     }
 }
 
-/// Best effort: there is nobody left to tell when the terminal is gone, or does not read any more.
+/// Restores the terminal. Errors are ignored: when the terminal is gone or no longer reads, nobody can see them.
 fn restore() {
     let mut bytes = Vec::new();
     let _ = queue!(bytes, LeaveAlternateScreen, Show);
-    let until = Instant::now() + LEAVE;
+    let until = Instant::now() + RESTORE_WAIT;
     let _ = Outlet::new(io::stdout())
         .and_then(|mut outlet| outlet.write(bytes, &mut || Instant::now() >= until));
     let _ = disable_raw_mode();

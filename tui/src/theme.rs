@@ -1,18 +1,17 @@
-//! Colours and the letters that say the same without them.
+//! Colours, and the letters that mark segments where there are no colours.
 
 use ratatui::style::{Color, Modifier, Style};
 use wirelap_events::Segment;
 
-/// How things look. Meaning never hangs on colour alone: segments have letters, warnings a `!`.
+/// The style of each thing on the screen. Colour alone never carries meaning: segments have letters, warnings a `!`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Theme {
-    /// Whether colours may be used; without them, bold, dim and reverse remain.
+    /// Whether colours are used. Bold, dim and reverse video are always used.
     pub color: bool,
 }
 
 impl Theme {
-    /// Colours unless the environment says no: `NO_COLOR` set to anything but nothing
-    /// (<https://no-color.org>).
+    /// Uses colours unless the environment variable `NO_COLOR` is set and not empty (<https://no-color.org>).
     pub fn from_env() -> Theme {
         Theme { color: std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()) }
     }
@@ -21,37 +20,37 @@ impl Theme {
         if self.color { Style::new().fg(color) } else { Style::new() }
     }
 
-    /// The program's name, the headings.
+    /// The style of the program's name and of headings.
     pub fn heading(self) -> Style {
         self.colored(Color::Cyan).add_modifier(Modifier::BOLD)
     }
 
-    /// What matters less.
+    /// The style of less important text.
     pub fn dim(self) -> Style {
         Style::new().add_modifier(Modifier::DIM)
     }
 
-    /// What the user must not miss.
+    /// The style of warnings.
     pub fn warning(self) -> Style {
         self.colored(Color::Yellow).add_modifier(Modifier::BOLD)
     }
 
-    /// The state after a key: paused.
+    /// The style of the state that a key has set: paused.
     pub fn state(self) -> Style {
         Style::new().add_modifier(Modifier::REVERSED | Modifier::BOLD)
     }
 
-    /// The selected row.
+    /// The style of the selected row.
     pub fn selected(self) -> Style {
         Style::new().add_modifier(Modifier::REVERSED)
     }
 
-    /// A history line.
+    /// The style of a sparkline.
     pub fn spark(self) -> Style {
         self.colored(Color::Cyan)
     }
 
-    /// A segment's part of a bar.
+    /// The style of a segment in a bar.
     pub fn segment(self, segment: Segment) -> Style {
         if !self.color {
             return Style::new();
@@ -60,8 +59,8 @@ impl Theme {
     }
 }
 
-/// From the 256-colour cube: light enough for black letters, neighbours far apart, the scheduler's
-/// two segments in reds, the broker's dwell in violet.
+/// A segment's colour in the 256-colour palette. All are light enough for black letters, and neighbours differ clearly;
+/// the scheduler's two segments are red, the broker's dwell is violet.
 fn segment_color(segment: Segment) -> Color {
     Color::Indexed(match segment {
         Segment::ClientTx => 252,
@@ -81,7 +80,7 @@ fn segment_color(segment: Segment) -> Color {
     })
 }
 
-/// The letter that stands for a segment in a bar.
+/// The letter that marks a segment in a bar.
 pub const fn letter(segment: Segment) -> char {
     match segment {
         Segment::ClientTx => 'c',

@@ -1,20 +1,20 @@
-//! Why a row's messages took so long, in few words.
+//! A row's verdicts in few words: why its messages took so long.
 
 use crate::text;
 use wirelap_correlate::snapshot::{Overdue, Severity, Verdict, VerdictKind, Why};
 use wirelap_events::{Comm, Nanos, Segment, TaskId};
 
-/// Whether anything was examined or found.
+/// Whether any message was examined or any verdict found.
 pub fn is_known(why: &Why) -> bool {
     why.messages > 0 || !why.verdicts.is_empty() || !why.open.is_empty()
 }
 
-/// What ought to be changed, the gravest first.
+/// The verdicts that are problems, the most serious first.
 pub fn problems(why: &Why) -> impl Iterator<Item = &Verdict> {
     why.verdicts.iter().filter(|verdict| verdict.severity == Severity::Problem)
 }
 
-/// For a column: `Nagle 97 %`, `nothing wrong`, `too few (12)`, a dash where nothing was examined.
+/// The text of the column "why": `Nagle 97 %`, `nothing wrong`, `too few (12)`, or a dash if nothing was examined.
 pub fn cell(why: &Why) -> String {
     match problems(why).next() {
         Some(worst) if worst.open.is_some() => format!("{} now", short(worst.kind)),
@@ -30,7 +30,7 @@ pub fn cell(why: &Why) -> String {
     }
 }
 
-/// For a line: the gravest with its place, and how many more there are.
+/// The text of one line: the most serious problem with its process, and the number of further problems.
 pub fn line(why: &Why) -> String {
     let Some(worst) = problems(why).next() else {
         return if is_known(why) && why.is_too_little() { too_few(why) } else { cell(why) };
@@ -44,7 +44,7 @@ pub fn line(why: &Why) -> String {
     } else if let Some(share) = largest_share(worst) {
         let of = match worst {
             worst if worst.median_share >= share => "median",
-            worst if worst.slow_share >= share => "slow ones' time",
+            worst if worst.slow_share >= share => "slow messages' extra time",
             _ => "tail",
         };
         line = format!("{line}, {} of the {of}", text::unbroken(&percent(share)));
@@ -55,13 +55,13 @@ pub fn line(why: &Why) -> String {
     }
 }
 
-/// What is said of too few messages, everywhere in the same words.
+/// The text for a row with too few messages for a verdict.
 pub fn too_few(why: &Why) -> String {
     format!("too few messages ({}) for a verdict", text::exact(why.messages))
 }
 
-/// Messages that ought to have arrived by now: `open 132, oldest 4.10 s, unread in the broker's receive queue, mosquitto
-/// (4021)`.
+/// Messages that are overdue, and where they are: `open 132, oldest 4.10 s, unread in the broker's receive queue,
+/// mosquitto (4021)`.
 pub fn overdue(open: &Overdue) -> String {
     let oldest = text::unbroken(&text::time(open.oldest));
     let who = open.process.map(|(task, comm)| format!(", {}", name(task, comm)));
@@ -70,7 +70,8 @@ pub fn overdue(open: &Overdue) -> String {
     format!("open {messages}, oldest {oldest}, {place}{}", who.unwrap_or_default())
 }
 
-/// When it was so: `since 12 s`, `14 s to 17 s`, `5 times since 3 s`. `None` where that is not known.
+/// The period in which the cause was active, in seconds since the start: `since 12.0 s`, `was 14.0 s to 17.0 s`,
+/// `5 times since 3.0 s, and now`. `None` if the period is not known.
 pub fn when(verdict: &Verdict) -> Option<String> {
     let period = verdict.period?;
     let at = |at: Nanos| text::unbroken(&format!("{:.1} s", at.as_secs_f64()));
@@ -83,13 +84,14 @@ pub fn when(verdict: &Verdict) -> Option<String> {
     })
 }
 
-/// The greatest of its parts of the median, of what slow messages lose, and of the tail.
+/// The largest of the verdict's shares: of the median, of the slow messages' extra time, and of the tail. `None` below
+/// half a percent.
 pub fn largest_share(verdict: &Verdict) -> Option<f64> {
     let share = verdict.median_share.max(verdict.slow_share).max(verdict.tail_share);
     (share.is_finite() && share >= 0.005).then_some(share)
 }
 
-/// Whole percents; a damaged share is held within what has a meaning.
+/// A share as whole percents. A share from a damaged file is limited to ±1000 %.
 pub fn percent(share: f64) -> String {
     if !share.is_finite() {
         return text::NONE.to_owned();
@@ -99,7 +101,7 @@ pub fn percent(share: f64) -> String {
     format!("{minus}{} %", percents.abs())
 }
 
-/// `mosquitto (4021)`; the number alone where there is no name.
+/// A process as `mosquitto (4021)`, or `pid 4021` if its name is not known.
 pub fn name(task: TaskId, comm: Comm) -> String {
     match comm.as_str() {
         "" => format!("pid {}", task.pid.0),
@@ -107,7 +109,7 @@ pub fn name(task: TaskId, comm: Comm) -> String {
     }
 }
 
-/// A verdict in at most fifteen columns: of time that no rule explains, its segment says what it was spent on.
+/// A verdict in at most fifteen columns. Time that no rule explains is named after its segment.
 const fn short_in(verdict: &Verdict) -> &'static str {
     match (verdict.kind, verdict.segment) {
         (VerdictKind::Unexplained, Some(Segment::RunQueue)) => "CPU wait",

@@ -1,16 +1,16 @@
-//! How far the figures can be trusted, in words.
+//! The sentences about how far the figures can be trusted.
 
 use crate::{columns, text, verdicts};
 use wirelap_correlate::Reliability;
 use wirelap_correlate::snapshot::{Snapshot, Trust};
 use wirelap_events::Nanos;
 
-/// Whether this is the empty snapshot from before the probes were attached: it says nothing about trust.
+/// Whether this is the empty snapshot from before the probes were attached. Its trust has no meaning yet.
 fn is_blank(snapshot: &Snapshot) -> bool {
     snapshot.at == Nanos::default()
 }
 
-/// The one-line summary, its parts from the most to the least important; `true` marks a warning.
+/// The parts of the one-line summary, the most important first; `true` marks a warning.
 pub fn trust_parts(snapshot: &Snapshot) -> Vec<(String, bool)> {
     if is_blank(snapshot) {
         return vec![("starting".into(), false)];
@@ -24,7 +24,7 @@ pub fn trust_parts(snapshot: &Snapshot) -> Vec<(String, bool)> {
     } else if delivered == 0 {
         ("nothing delivered yet".into(), false)
     } else {
-        let of = if lost > 0 { " of what was seen" } else { "" };
+        let of = if lost > 0 { " of what was captured" } else { "" };
         let matched = format!("matched {}{of}", text::share(trust.coverage));
         (matched, lost > 0 || trust.coverage < 1.0)
     };
@@ -32,7 +32,7 @@ pub fn trust_parts(snapshot: &Snapshot) -> Vec<(String, bool)> {
     let mut parts: Vec<(String, bool)> = spoiled(snapshot).into_iter().collect();
     parts.push(matched);
     if unseen > 0 {
-        parts.push((format!("{} packets unseen", text::exact(unseen)), true));
+        parts.push((format!("{} packets not captured", text::exact(unseen)), true));
     }
     if lost > 0 || unseen == 0 {
         parts.push((format!("lost {} events", text::exact(lost)), lost > 0));
@@ -47,7 +47,7 @@ pub fn trust_parts(snapshot: &Snapshot) -> Vec<(String, bool)> {
     parts
 }
 
-/// How many rows cannot be used, or only with care.
+/// How many rows are unusable, or reduced if none is unusable.
 fn spoiled(snapshot: &Snapshot) -> Option<(String, bool)> {
     let of = |wanted| {
         let groups = snapshot.groups.iter();
@@ -70,7 +70,7 @@ pub fn tracer(trust: &Trust) -> String {
     )
 }
 
-/// One sentence for each reason to read the figures with care, the gravest first, then the notes.
+/// One sentence for each reason to use the figures with care, the most serious first, then the notes.
 pub fn warnings(snapshot: &Snapshot) -> Vec<String> {
     let trust = &snapshot.trust;
     let mut out = Vec::new();
@@ -95,7 +95,7 @@ pub fn warnings(snapshot: &Snapshot) -> Vec<String> {
     }
     if trust.window_share < 1.0 && !is_blank(snapshot) {
         out.push(format!(
-            "Sampling: traced {} of the time; rates and bytes are of that time only.",
+            "Sampling: traced {} of the time; rates and bytes cover that time only.",
             text::share(trust.window_share)
         ));
     }
@@ -104,23 +104,20 @@ pub fn warnings(snapshot: &Snapshot) -> Vec<String> {
             out.push(format!("{} {what}", text::bytes(count)));
         }
     };
-    bytes(
-        trust.uncaptured_bytes,
-        "of payload were longer than the snap length and not looked into.",
-    );
+    bytes(trust.uncaptured_bytes, "of payload were beyond the snap length and not captured.");
     bytes(
         trust.undecoded_bytes,
         "could not be decoded: a gap, or a connection joined in mid-stream.",
     );
     if trust.unread_messages > 0 {
         out.push(format!(
-            "{} messages are in batches that could not be opened, and in no count.",
+            "{} messages are in batches that could not be decoded, and are not counted.",
             text::exact(trust.unread_messages)
         ));
     }
     if trust.evicted > 0 {
         out.push(format!(
-            "{} flows or messages were given up to keep memory bounded.",
+            "{} flows or messages were evicted to limit the memory used.",
             text::exact(trust.evicted)
         ));
     }
@@ -128,13 +125,13 @@ pub fn warnings(snapshot: &Snapshot) -> Vec<String> {
     out
 }
 
-/// Packets that no probe saw; nothing where there are none.
+/// The sentence about packets that no probe captured; `None` if there are none.
 fn unseen(trust: &Trust) -> Option<String> {
     let (sent, received) = (trust.unseen_sent, trust.unseen_received);
     (sent.packets > 0 || received.packets > 0).then(|| {
         format!(
-            "No probe saw at least {} packets when sent ({}) and {} when received ({}), by the sockets' own sequence numbers: \
-             messages that were not seen when sent are in no count.",
+            "At least {} packets were not captured when sent ({}) and {} when received ({}), by the sockets' sequence numbers; \
+             messages not captured when sent are not counted.",
             text::exact(sent.packets),
             text::bytes(sent.bytes),
             text::exact(received.packets),
@@ -151,20 +148,20 @@ fn lost(trust: &Trust) -> String {
         .map(|loss| format!("{} {}", loss.probe.name(), text::exact(loss.count)))
         .collect();
     format!(
-        "Lost {} events, the ring buffer was full ({}): figures are of the rest.",
+        "Lost {} events because the ring buffer was full ({}); the figures do not include them.",
         text::exact(trust.lost()),
         probes.join(", ")
     )
 }
 
-/// What to say, and to do, while no middleware has been seen.
+/// The sentences for the time in which no middleware has been found yet: what is known, and what to do.
 pub fn nothing_yet(snapshot: &Snapshot) -> Vec<String> {
     if is_blank(snapshot) {
         return vec!["Attaching to the kernel …".into()];
     }
     let events = snapshot.trust.events;
     let seen = if events == 0 {
-        "No event has come from the kernel: nothing sends, or the filters leave everything out."
+        "No event has come from the kernel: nothing sends, or the filters exclude all traffic."
             .into()
     } else {
         format!(
@@ -175,9 +172,9 @@ pub fn nothing_yet(snapshot: &Snapshot) -> Vec<String> {
     vec![
         "No middleware traffic seen yet.".into(),
         seen,
-        "Start a publisher and a subscriber on this host, or let wirelap bring its own: sudo wirelap live --on tcp,udp,mqtt,zenoh-p2p,dds".into(),
-        "Traffic that is not recognised by its content can be named: --decode\u{a0}PORT=PROTOCOL.".into(),
-        "Messages through shared memory never reach a socket and cannot be seen here.".into(),
+        "Start a publisher and a subscriber on this host, or let wirelap start its own: sudo wirelap live --on tcp,udp,mqtt,zenoh-p2p,dds".into(),
+        "If the protocol of a port is not recognised, name it: --decode\u{a0}PORT=PROTOCOL.".into(),
+        "Messages through shared memory use no socket and cannot be traced.".into(),
     ]
 }
 

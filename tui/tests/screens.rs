@@ -76,7 +76,7 @@ fn why_of_a_brokered_row() {
     let healthy = app(snapshots::five(83), &[KeyCode::Char('w')]);
     assert!(text(&healthy, (80, 24)).contains("nothing wrong: 164,7"));
     let unknown = app(snapshots::degraded(), &[KeyCode::End, KeyCode::Char('w')]);
-    assert!(text(&unknown, (80, 24)).contains("no message followed to its end yet"));
+    assert!(text(&unknown, (80, 24)).contains("no message followed end to end yet"));
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::io::Write;
 use std::process::{Command, Output, Stdio};
 use std::sync::Arc;
 use wirelap_correlate::snapshot::Snapshot;
-use wirelap_tui::{Options, Outcome, TuiError, run};
+use wirelap_tui::{Options, ScreenEnd, TuiError, run};
 
 const ENTER: &str = "\x1b[?1049h";
 const LEAVE: &str = "\x1b[?1049l";
@@ -62,7 +62,7 @@ fn a_key_ends_the_screen() {
 #[ignore = "child of a_key_ends_the_screen"]
 fn child_until_key() {
     let outcome = run(Options::default(), &mut Arc::<Snapshot>::default, &|| false);
-    assert!(matches!(outcome, Ok(Outcome::Quit)));
+    assert!(matches!(outcome, Ok(ScreenEnd::Quit)));
     say_mode();
 }
 
@@ -82,7 +82,7 @@ fn child_until_stopped() {
         Arc::<Snapshot>::default()
     };
     let outcome = run(Options::default(), &mut source, &|| taken.get() > 1);
-    assert!(matches!(outcome, Ok(Outcome::Stopped)));
+    assert!(matches!(outcome, Ok(ScreenEnd::Stopped)));
     say_mode();
 }
 

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0 OR MIT
 --
--- Everything of messages that display filters can name.
+-- The fields of messages for display filters, and their expert information.
 
 if not ... then return end
 
@@ -15,7 +15,7 @@ local F = {
     leg = P.uint8("wirelap.leg", "Leg"),
     legs = P.uint8("wirelap.legs", "Legs"),
     stage = P.string("wirelap.stage", "Stage", base.NONE, "Where this packet was seen: xmit or rx"),
-    delivers = P.bool("wirelap.delivers", "Brings the last byte to its reader"),
+    delivers = P.bool("wirelap.delivers", "Has the last byte for the reader"),
     standing = P.string("wirelap.standing", "Standing", base.NONE,
         "counted, warm-up, incomplete, undelivered or under way"),
     last_leg = P.uint8("wirelap.last_seen.leg", "Last seen in leg"),
@@ -24,7 +24,7 @@ local F = {
 
     one_way = P.uint64("wirelap.one_way_ns", "One way (ns)"),
     one_way_us = P.double("wirelap.one_way_us", "One way (µs)"),
-    begins = P.uint64("wirelap.begins_ns", "Begins after the message (ns)"),
+    begins = P.uint64("wirelap.begins_ns", "Leg begins, since the message's start (ns)"),
     leg_time = P.uint64("wirelap.leg_ns", "This leg (ns)"),
 
     sender = P.string("wirelap.sender", "Sender"),
@@ -33,10 +33,10 @@ local F = {
     reader = P.string("wirelap.reader", "Reader"),
     reader_pid = P.uint32("wirelap.reader.pid", "Process"),
     reader_tid = P.uint32("wirelap.reader.tid", "Thread"),
-    queue = P.uint16("wirelap.queue", "Queue of the device"),
+    queue = P.uint16("wirelap.queue", "Device queue"),
 
     verdict = P.string("wirelap.verdict", "Held up by"),
-    verdict_time = P.uint64("wirelap.verdict.ns", "For (ns)", base.DEC, nil, nil, "More than a typical message"),
+    verdict_time = P.uint64("wirelap.verdict.ns", "For (ns)", base.DEC, nil, nil, "Time beyond that of a typical message"),
     verdict_leg = P.uint8("wirelap.verdict.leg", "In leg"),
     verdict_segment = P.string("wirelap.verdict.segment", "In segment"),
 
@@ -49,10 +49,11 @@ local F = {
 }
 
 local segments = {
-    { "client_tx", "Client library, sending" }, { "write", "Write in parts" }, { "socket_tx", "Socket, sending" },
-    { "loss", "Lost, until sent again" }, { "qdisc", "Queueing discipline" }, { "wire", "Device to device" }, { "stack_rx", "Stack, receiving" },
-    { "wakeup", "Until the reader was woken" }, { "runqueue", "Waiting for a CPU" },
-    { "handoff", "From thread to thread" }, { "busy", "Reader busy" }, { "read", "Reading" },
+    { "client_tx", "Client library, sending" }, { "write", "Further writes" }, { "socket_tx", "Socket, sending" },
+    { "loss", "Lost, until retransmitted" }, { "qdisc", "Queueing discipline" }, { "wire", "Device to device" },
+    { "stack_rx", "Stack, receiving" },
+    { "wakeup", "Wakeup of the reader" }, { "runqueue", "Waiting for the CPU" },
+    { "handoff", "Handoff between threads" }, { "busy", "Reader busy" }, { "read", "Reading" },
     { "client_rx", "Client library, receiving" }, { "broker_dwell", "In the broker" },
 }
 local by_segment = {}
@@ -64,12 +65,12 @@ for _, segment in ipairs(segments) do
 end
 
 local experts = {
-    late = X.new("wirelap.late", "Held up for 1 ms or more, and most of its time", expert.group.PROTOCOL,
+    late = X.new("wirelap.late", "Held up for 1 ms or more, and for most of the one-way latency", expert.group.PROTOCOL,
         expert.severity.WARN),
     held_up = X.new("wirelap.held_up", "Held up", expert.group.PROTOCOL, expert.severity.NOTE),
     incomplete = X.new("wirelap.incomplete", "An end was not seen", expert.group.PROTOCOL, expert.severity.NOTE),
     undelivered = X.new("wirelap.undelivered", "Not seen to be delivered", expert.group.PROTOCOL, expert.severity.NOTE),
-    unreadable = X.new("wirelap.unreadable", "A comment of wirelap's that cannot be read", expert.group.UNDECODED,
+    unreadable = X.new("wirelap.unreadable", "A comment of wirelap in an unknown form", expert.group.UNDECODED,
         expert.severity.WARN),
 }
 

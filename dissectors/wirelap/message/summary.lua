@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0 OR MIT
 --
--- All messages of a capture in a page of text: how long they took, where, and what held up the slowest.
+-- All messages of a capture as a page of text: their latency, the segments that took the time, and what held up the
+-- slowest messages.
 
 if not ... then return end
 
@@ -9,18 +10,18 @@ local sentence = require("wirelap.message.sentence")
 local Summary = {}
 Summary.__index = Summary
 
--- The slowest messages that are listed, and the rows of each list.
+-- Number of slowest messages that a row's page lists.
 local SLOWEST = 10
 
--- Of a line.
+-- Longest line, in characters: it fits into Wireshark's text window in its initial size.
 local WIDTH = 70
 
 function Summary.new()
     return setmetatable({ rows = {}, names = {} }, Summary)
 end
 
-local function row_of(self, told)
-    local name = told.middleware .. (told.broker and "/" .. told.broker or "")
+local function row_of(self, parsed)
+    local name = parsed.middleware .. (parsed.broker and "/" .. parsed.broker or "")
     local row = self.rows[name]
     if not row then
         row = { one_way = {}, gaps = {}, open = {}, steps = {}, order = {}, causes = {}, slowest = {}, aside = 0,
@@ -31,11 +32,11 @@ local function row_of(self, told)
     return row
 end
 
--- Time of a leg's segments. What a leg spent is told beside the packet with its last byte.
-local function add_leg(row, told)
-    local gap = row.open[told.id]
-    for _, segment in ipairs(told.segments) do
-        local step = told.leg .. "." .. segment.name
+-- Adds the times of a leg's segments to its row, and the message's gap: its wakeups and waits for a CPU on all legs.
+local function add_leg(row, parsed)
+    local gap = row.open[parsed.id]
+    for _, segment in ipairs(parsed.segments) do
+        local step = parsed.leg .. "." .. segment.name
         if not row.steps[step] then
             row.steps[step] = 0
             row.order[#row.order + 1] = step
@@ -43,18 +44,18 @@ local function add_leg(row, told)
         row.steps[step] = row.steps[step] + segment.time
         if segment.name == "wakeup" or segment.name == "runqueue" then gap = (gap or 0) + segment.time end
     end
-    row.open[told.id] = nil
-    if gap and told.leg < told.legs then
-        row.open[told.id] = gap
+    row.open[parsed.id] = nil
+    if gap and parsed.leg < parsed.legs then
+        row.open[parsed.id] = gap
     elseif gap then
         row.gaps[#row.gaps + 1] = gap
     end
 end
 
-local function add_slow(row, told, frame)
+local function add_slow(row, parsed, frame)
     local slowest = row.slowest
-    if #slowest == SLOWEST and slowest[#slowest].one_way >= told.one_way then return end
-    slowest[#slowest + 1] = { id = told.id, one_way = told.one_way, held_up = told.held_up, frame = frame }
+    if #slowest == SLOWEST and slowest[#slowest].one_way >= parsed.one_way then return end
+    slowest[#slowest + 1] = { id = parsed.id, one_way = parsed.one_way, held_up = parsed.held_up, frame = frame }
     table.sort(slowest, function(a, b)
         if a.one_way == b.one_way then return a.frame < b.frame end
         return a.one_way > b.one_way
@@ -62,30 +63,30 @@ local function add_slow(row, told, frame)
     slowest[SLOWEST + 1] = nil
 end
 
--- Takes a packet's comment.
+-- Adds the comment `text` of packet number `frame`.
 function Summary:comment(text, frame)
-    local told = sentence.read(text)
-    if not told or not told.has_end then return end
-    local row = row_of(self, told)
-    if told.standing ~= "counted" then
-        local count = told.standing == "undelivered" and "undelivered" or "aside"
-        if told.leg == told.legs then row[count] = row[count] + 1 end
+    local parsed = sentence.read(text)
+    if not parsed or not parsed.has_end then return end
+    local row = row_of(self, parsed)
+    if parsed.standing ~= "counted" then
+        local count = parsed.standing == "undelivered" and "undelivered" or "aside"
+        if parsed.leg == parsed.legs then row[count] = row[count] + 1 end
         return
     end
-    add_leg(row, told)
-    if told.leg ~= told.legs or not told.one_way then return end
-    row.one_way[#row.one_way + 1] = told.one_way
-    local found = told.held_up
+    add_leg(row, parsed)
+    if parsed.leg ~= parsed.legs or not parsed.one_way then return end
+    row.one_way[#row.one_way + 1] = parsed.one_way
+    local found = parsed.held_up
     if found then
         local cause = row.causes[found.cause] or { count = 0, time = 0 }
         row.causes[found.cause] = cause
         cause.count = cause.count + 1
         cause.time = cause.time + found.time
     end
-    add_slow(row, told, frame)
+    add_slow(row, parsed, frame)
 end
 
--- The nearest rank.
+-- The quantile of a sorted list by the nearest rank.
 local function quantile(sorted, share)
     return sorted[math.max(1, math.ceil(#sorted * share))]
 end
@@ -115,7 +116,7 @@ local function steps_of(row)
     return parts
 end
 
--- Breaks a list of words into lines that fit into Wireshark's window as it opens.
+-- Breaks a list of words into lines of at most WIDTH characters.
 local function wrapped(out, head, words)
     local line = head
     for index, word in ipairs(words) do
@@ -134,7 +135,7 @@ local function page(out, name, row)
     line("")
     line("%s", name)
     if #row.one_way > 0 then wrapped(out, "  where:", steps_of(row)) end
-    if row.aside > 0 then line("  not counted: %d, of the warm-up, without an end, or under way", row.aside) end
+    if row.aside > 0 then line("  not counted: %d (warm-up, an end not seen, or under way)", row.aside) end
     if row.undelivered > 0 then line("  not seen to be delivered: %d", row.undelivered) end
     for _, cause in ipairs(keys_by(row.causes, function(cause) return row.causes[cause].time end)) do
         local found = row.causes[cause]
@@ -149,11 +150,13 @@ local function page(out, name, row)
     end
 end
 
--- The page.
+-- The whole page as text.
 function Summary:text()
     local out = {}
     local line = function(...) out[#out + 1] = string.format(...) end
-    if #self.names == 0 then return "No packet tells of a message: is this a recording of wirelap's?\n" end
+    if #self.names == 0 then
+        return "No packet has a comment of wirelap: open a recording or the output of `wirelap analyze --annotate`\n"
+    end
     table.sort(self.names)
     line("%-21s %8s %7s %7s %8s %8s %6s", "one way, us", "messages", "p50", "p90", "p99", "max", "gap")
     for _, name in ipairs(self.names) do

@@ -16,10 +16,10 @@ if not ... then return end
 
 local line = {}
 
--- A longer line is taken for a sign that this is none.
+-- Bytes without a line's end of more than this length are no control line.
 local LONGEST = 32 * 1024
 
--- What follows the verb: a message's arguments, or what `kind` says.
+-- The verbs; `kind` is the form of the arguments, `header` and `sid` are arguments that only some messages have.
 local VERBS = {
     PUB = { kind = "message" }, HPUB = { kind = "message", header = true },
     MSG = { kind = "message", sid = true }, HMSG = { kind = "message", sid = true, header = true },
@@ -31,7 +31,8 @@ local VERBS = {
     ["LS-"] = { kind = "internal" }, ["A+"] = { kind = "internal" }, ["A-"] = { kind = "internal" },
 }
 
--- The words between `from` and `to` (from 1), each { text, from, to } with positions from 0.
+-- The words between the positions `from` and `to`, which count from 1. Each word is { text, from, to }; its positions count
+-- from 0.
 local function words(text, from, to)
     local found = {}
     for start, word, stop in text:sub(from, to):gmatch("()([^ \t]+)()") do
@@ -40,12 +41,12 @@ local function words(text, from, to)
     return found
 end
 
--- A size: servers read no more than nine digits.
+-- A size as a number, or a false value: servers accept at most nine digits.
 local function size(word)
     return word and #word.text <= 9 and word.text:match("^%d+$") and tonumber(word.text)
 end
 
--- Subject, sid, reply-to and sizes of a message's line, or nil.
+-- Sets subject, sid, reply-to and sizes of a message's line; returns nil if the arguments are not those of a message.
 local function message(found)
     local args, last = found.words, #found.words
     found.total = size(args[last])
@@ -75,8 +76,8 @@ local function payload_of(found)
     return 0
 end
 
--- Reads the line at the front of `bytes`: { verb, name, words, line_len, len } and a message's parts. Gives nil
--- if there is none, and whether more bytes could help.
+-- Reads the control line at the start of `bytes`. Returns { verb, name, words, line_len, len }, with the arguments that
+-- `message` sets; or nil and whether more bytes could decide it.
 function line.read(bytes)
     local word = bytes:match("^[%a+-]+") or ""
     if #word == #bytes and #word <= 7 then return nil, true end
@@ -94,7 +95,7 @@ function line.read(bytes)
     return found
 end
 
--- What each end sends first: the server INFO, then the client CONNECT; both with a JSON object.
+-- Whether `bytes` are an end's first line: INFO from the server or CONNECT from the client, with a JSON object.
 function line.opens(bytes)
     local word, rest = bytes:match("^(%a+)[ \t]+(.)")
     word = word and word:upper()

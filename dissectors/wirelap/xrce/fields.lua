@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0 OR MIT
 --
--- Everything of DDS-XRCE that display filters can name.
+-- The fields of DDS-XRCE for display filters, and their expert information.
 
 if not ... then return end
 
@@ -32,7 +32,7 @@ local F = {
     sequence = P.uint16("xrce.sequence", "Sequence number"),
     key = P.bytes("xrce.client_key", "Client key"),
     continuation = P.bytes("xrce.continuation", "Not at a message's start"),
-    again = P.bool("xrce.again", "Sent again"),
+    again = P.bool("xrce.again", "Retransmitted"),
 
     message = P.string("xrce.message", "Submessage"),
     id = P.uint8("xrce.submessage.id", "Submessage", base.DEC, names.submessage),
@@ -57,19 +57,19 @@ local F = {
     cookie = P.string("xrce.cookie", "Cookie"),
     version = P.bytes("xrce.version", "Version"),
     vendor = P.bytes("xrce.vendor", "Vendor"),
-    created_session = P.uint8("xrce.create_client.session", "Session to be", base.HEX),
-    first_unacked = P.uint16("xrce.acknack.first", "First that is missing"),
-    bitmap = P.bytes("xrce.acknack.bitmap", "Missing after it"),
-    first = P.uint16("xrce.heartbeat.first", "First that is kept"),
-    last = P.uint16("xrce.heartbeat.last", "Last that was sent"),
+    created_session = P.uint8("xrce.create_client.session", "Requested session", base.HEX),
+    first_unacked = P.uint16("xrce.acknack.first", "First missing message"),
+    bitmap = P.bytes("xrce.acknack.bitmap", "Missing messages after the first"),
+    first = P.uint16("xrce.heartbeat.first", "First available message"),
+    last = P.uint16("xrce.heartbeat.last", "Last sent message"),
     of_stream = P.uint8("xrce.of_stream", "Of stream", base.HEX),
     times = P.bytes("xrce.timestamps", "Timestamps"),
 
     topic = P.string("xrce.topic", "Topic"),
     payload_len = P.uint32("xrce.payload_len", "Payload length"),
     payload = P.bytes("xrce.payload", "Payload"),
-    info = P.bytes("xrce.sample_info", "Sample's information"),
-    related = P.bytes("xrce.related", "Request that it belongs to"),
+    info = P.bytes("xrce.sample_info", "Sample information"),
+    related = P.bytes("xrce.related", "Related request"),
     sample_length = P.bytes("xrce.sample_length", "Length of the only member"),
 
     fragment = P.bytes("xrce.fragment.data", "Fragment"),
@@ -88,8 +88,8 @@ local X = {
     truncated = info("truncated", "Not captured to its end", expert.group.PROTOCOL, expert.severity.NOTE),
     continuation = info("continuation.expert", "Not at a message's start", expert.group.SEQUENCE,
         expert.severity.NOTE),
-    unread = info("unread", "Samples of a format that is not read", expert.group.UNDECODED, expert.severity.NOTE),
-    again = info("again.expert", "Sent again", expert.group.SEQUENCE, expert.severity.NOTE),
+    unread = info("unread", "Samples in a format that is not decoded", expert.group.UNDECODED, expert.severity.NOTE),
+    again = info("again.expert", "Retransmitted", expert.group.SEQUENCE, expert.severity.NOTE),
 }
 
 return { fields = F, experts = X, names = names }

@@ -9,7 +9,7 @@
 --   | id | flags | length u16 | body           | pad |  × n; each starts at a multiple of 4
 --   +----+-------+------------+----------------+-----+
 --
--- Numbers of headers are little-endian. In a TCP stream, a message has its length before it, 2 bytes
+-- The numbers in headers are little-endian. In a TCP stream, each message follows its length, 2 bytes
 -- little-endian (§11.3).
 
 if not ... then return end
@@ -26,13 +26,14 @@ local has = Cursor.has
 local Message = {}
 Message.__index = Message
 
--- memory: the conversation's; side: who sent it; number: the packet's; fresh: dissected for the first time.
+-- memory: the conversation's state; side: the end that sent the message; number: the packet's; fresh: whether this is
+-- the packet's first dissection.
 function Message.new(memory, side, number, fresh)
     local self = { memory = memory, side = side, number = number, fresh = fresh, lines = {} }
     return setmetatable(self, Message)
 end
 
--- What a conversation remembers: topics by session and object, streams, and by packet what was found out.
+-- The initial state of a conversation: topics by session and object, streams, and findings by message.
 function Message.memory()
     return { objects = {}, streams = {}, again = {}, pieces = {} }
 end
@@ -62,19 +63,19 @@ function Message:stream()
     return streams[key]
 end
 
--- A session begins again: its streams count anew.
+-- Deletes the streams of a session that starts again, because their sequence numbers restart.
 function Message:forget(session)
     for side = 1, 2 do
         for number = 0, 255 do self.memory.streams[(side * 256 + session) * 256 + number] = nil end
     end
 end
 
--- Whether the message was here before. Stream 0 has no numbers (§8.3.2.2).
+-- Whether the message is a retransmission. Messages of stream 0 are never sent again and have no numbers (§8.3.2.2).
 function Message:see(at, key)
     if self.fresh then
         local id = at.bytes:byte(at.at + 1)
         if id == 0 then
-            -- Header, cookie, version, vendor, key; then the session that it will have.
+            -- CREATE_CLIENT has the session's id behind its header (4 bytes), cookie, version, vendor and key (12 bytes).
             local session = at.bytes:byte(at.at + 4 + 12 + 1)
             if session then self:forget(session) end
         elseif self.head.stream ~= 0 and self:stream():see(self.head.sequence) then
@@ -100,7 +101,8 @@ local function looks_whole(bytes)
     return (id == 1 or id == 7 or id == 9) and flags ~= nil and flags <= 0x0F and #bytes >= 4
 end
 
--- The submessage that fragments have in them; its length is 0 there if it does not fit.
+-- Shows the reassembled submessage of the fragments. Its length field is 0 if the length does not fit into 16 bits, so that the
+-- reassembled length is used.
 function Message:whole(whole, node)
     node:generated(F.reassembled_len, whole.len)
     if not looks_whole(whole.bytes) then return end
@@ -151,12 +153,12 @@ function Message:submessage(at, node, start, key)
         branch:close(from, at.at, sub.label)
         self.lines[#self.lines + 1] = sub.label
     end
-    -- Aligned to the message; less than a header is only padding.
+    -- Submessages are aligned relative to the message's start; fewer bytes than a header are padding.
     at:skip(math.min((4 - (at.at - start) % 4) % 4, at:remaining()))
     if at:remaining() < 4 then at:skip(at:remaining()) end
 end
 
--- Runs `read` and shows what stopped it. Only what a cursor throws is caught.
+-- Runs `read` and shows the cursor's error, if it raises one; other errors are passed on.
 function Message:guarded(node, read)
     local fine, err = pcall(read)
     if fine then return end
@@ -178,7 +180,7 @@ function Message:read(bytes, from, to, node)
         local head = self.head
         local key = table.concat({ self.number, self.side, head.session, head.stream, head.sequence }, ":")
         if self:see(at, key) then
-            node:generated(F.again, true):expert(X.again, "Sent again")
+            node:generated(F.again, true):expert(X.again, "Retransmitted")
         end
         while not at:is_empty() do self:submessage(at, node, from, key) end
     end)

@@ -1,11 +1,11 @@
 -- SPDX-License-Identifier: Apache-2.0 OR MIT
 --
--- The topics of writers and readers, as CREATE names them (DDS-XRCE 1.0 §7.7.3, §8.3.5.2).
+-- The topics of writers and readers, from CREATE submessages (DDS-XRCE 1.0 §7.7.3, §8.3.5.2).
 --
 --   +------------+-----------+------+--------+--------+------------+----------------+
 --   | request, 2 | object, 2 | kind | format | pad, 2 | length u32 | representation |
 --   +------------+-----------+------+--------+--------+------------+----------------+
---   format: 1 the name of something that the agent knows · 2 XML · 3 binary
+--   format: 1 name of a profile that the agent knows · 2 XML · 3 binary
 
 if not ... then return end
 
@@ -20,7 +20,7 @@ local function u32(at, little)
     return little and at:le(4) or at:be(4)
 end
 
--- Names of profiles often are that of the topic, with what it is the profile of.
+-- The topic of a profile's name: many profiles have their topic's name with a suffix for the kind of object.
 local function reference(text)
     local name = text:gsub("\0$", "")
     for _, suffix in ipairs({ "__t", "__dw", "__dr" }) do
@@ -29,7 +29,7 @@ local function reference(text)
     return name
 end
 
--- The topic's name in XML, or the service's.
+-- The name of the topic, or for requesters and repliers of the service, in an XML representation.
 local function xml(text, kind)
     if kind > DATA_READER then return text:match('service_name="([^"]*)"') end
     local _, from = text:find("<topic", 1, true)
@@ -45,7 +45,7 @@ local function binary(text, kind, little, topic_of)
     return topic_of(at:be(2))
 end
 
--- The name of the topic that an object created so has, or nil. `topic_of` gives that of another one.
+-- The name of the topic of an object with this representation, or nil. `topic_of` gives the topic of another object.
 function objects.topic(kind, format, text, little, topic_of)
     if kind ~= TOPIC and (kind < DATA_WRITER or kind > REPLIER) then return nil end
     local name
@@ -62,7 +62,7 @@ function objects.topic(kind, format, text, little, topic_of)
     if name and name ~= "" and #name <= 256 then return name end
 end
 
--- The topic of an object when packet `number` came; of one that is not known its number in hex.
+-- The topic of an object at packet `number`, or nil if it is unknown.
 function objects.lookup(known, number, session, object)
     local list = known[session * 65536 + object]
     local entry = list and holds(list, number)

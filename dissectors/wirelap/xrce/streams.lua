@@ -1,16 +1,16 @@
 -- SPDX-License-Identifier: Apache-2.0 OR MIT
 --
--- What was seen of each stream: sequence numbers, and submessages in parts (DDS-XRCE 1.0 §8.4.14).
+-- The state of a stream: the sequence numbers that were seen, and fragments of submessages (DDS-XRCE 1.0 §8.4.14).
 --
--- A reliable stream sends messages again, in any order. A fragment is the only submessage of its kind in a
--- message, so the message's number is the fragment's.
+-- A reliable stream retransmits messages, in any order. A message has at most one fragment, so that the message's
+-- sequence number is the fragment's number.
 
 if not ... then return end
 
 local Stream = {}
 Stream.__index = Stream
 
--- How far back a number is known to have been there, and the most fragments that wait.
+-- WINDOW: how many sequence numbers before the newest are stored; MAX_PIECES: how many fragments are stored.
 local WINDOW, MAX_PIECES = 128, 1024
 
 local function wrap(number)
@@ -21,7 +21,7 @@ function Stream.new()
     return setmetatable({ seen = {}, pieces = {}, waiting = 0 }, Stream)
 end
 
--- A message with this number is here. Gives whether it was before.
+-- Notes a message with this sequence number; returns whether it was seen before.
 function Stream:see(number)
     local newest = self.newest
     if newest and wrap(newest - number) < WINDOW then
@@ -33,7 +33,7 @@ function Stream:see(number)
     if ahead < WINDOW then
         for step = 1, ahead do self.seen[wrap(newest + step - WINDOW)] = nil end
     else
-        -- Too far away to be the same session.
+        -- A number outside the window is of another session.
         self.seen, self.pieces, self.waiting = {}, {}, 0
     end
     self.newest = number
@@ -41,8 +41,8 @@ function Stream:see(number)
     return false
 end
 
--- Whether a submessage starts with this fragment, as far as is known: what was before it is no fragment that
--- goes on. On a stream of which nothing is known before it, it must look like one.
+-- Whether a submessage starts with this fragment: the previous message must be its predecessor's last fragment or no
+-- fragment. If no earlier message of the stream was seen, the fragment must look like a submessage's start.
 local function starts(self, number, looks_like_one)
     local before = wrap(number - 1)
     local piece = self.pieces[before]
@@ -54,7 +54,8 @@ local function starts(self, number, looks_like_one)
     return true
 end
 
--- The numbers of the submessage that a piece belongs to, if it is complete.
+-- The sequence numbers of the first and last fragment of the submessage that fragment `number` belongs to; nil while
+-- fragments are missing.
 local function extent(self, number)
     local first, last = number, number
     while not self.pieces[first].first do
@@ -69,8 +70,8 @@ local function extent(self, number)
     return first, last
 end
 
--- Takes a fragment that was not here before: { bytes, len, last, packet }. `looks_like_one` tells that a
--- submessage could start with it. Gives the submessage that is complete with it: { bytes, len, count, packet }.
+-- Adds a fragment that was not seen before: { bytes, len, last, packet }. `looks_like_one` is whether a submessage
+-- could start with it. Returns the submessage if this fragment completes it: { bytes, len, count, packet }.
 function Stream:add(number, piece, looks_like_one)
     if self.waiting == MAX_PIECES then self.pieces, self.waiting = {}, 0 end
     piece.first = starts(self, number, looks_like_one)

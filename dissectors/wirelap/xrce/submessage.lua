@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0 OR MIT
 --
--- The bodies of submessages (DDS-XRCE 1.0 §8.3.5), numbers in the order that the submessage's flags tell.
+-- The bodies of submessages (DDS-XRCE 1.0 §8.3.5). A flag of the submessage gives the byte order of its numbers.
 --
 -- WRITE_DATA and DATA (§7.7.11, §8.3.5.8):
 --
@@ -9,8 +9,8 @@
 --   +------------+-----------+ +--------------+ +---------------+----------+ +-----------+
 --                                format SAMPLE    of services
 --
--- If all of a sample is one sequence or string, the length at its start is not payload, as for DDS; nor is the
--- request that something of a service belongs to.
+-- If a sample is a single sequence or string, the length at its start does not count as payload, as in DDS; neither
+-- does the related request of a service's sample.
 
 if not ... then return end
 
@@ -36,7 +36,7 @@ local function number(at, node, field, len, little)
     return value
 end
 
--- The request and the object that it is about, in the order of their bytes.
+-- Shows the request and its object; their bytes have network order in every submessage.
 local function about(at, node)
     number(at, node, F.request, 2, false)
     local from = at.at
@@ -80,8 +80,8 @@ local function create(at, node, sub, context)
     end
 end
 
--- Whether a sample is one sequence, in either byte order: the agent passes on what the client serialized,
--- whatever its own order is.
+-- Whether a sample is a single sequence, in either byte order: the agent forwards the client's bytes without changing
+-- their byte order.
 local function is_lone(at)
     local len = at:remaining()
     if len < 4 or #at.bytes < at.at + 4 then return false end
@@ -93,7 +93,7 @@ local function data(at, node, sub, context)
     local object = about(at, node)
     local format = floor(sub.flags / 2) % 8
     if format > 1 then
-        node:expert(X.unread, "Samples of a format that is not read")
+        node:expert(X.unread, "Samples in a format that is not decoded")
         return
     end
     if format == 1 then leaf(at, node, F.info, 12) end
@@ -147,23 +147,23 @@ local readers = {
     acknack, heartbeat, nil, nil, times, times,
 }
 
--- The flags that each may have (§8.3.5), and how they are shown.
+-- The flags that each submessage may have (§8.3.5), and their fields.
 local FLAGS = { [1] = 0x07, [7] = 0x0F, [9] = 0x0F, [13] = 0x03 }
 local SHOWN = {
     [1] = { F.reuse, F.replace }, [7] = { F.format }, [9] = { F.format }, [13] = { F.last_fragment },
 }
 
--- Whether there is such a submessage with these flags.
+-- Whether the specification has a submessage with this id and these flags.
 function submessage.is_known(id, flags)
     return id <= 15 and flags <= (FLAGS[id] or 0x01)
 end
 
--- Reads a submessage's header: { id, name, flags, little, len, from }.
+-- Reads a submessage's header; returns { id, name, flags, little, len, from }.
 function submessage.header(at, node)
     local from = at.at
     local id, flags = at:u8(), at:u8()
     local len = at:le(2)
-    if not submessage.is_known(id, flags) then Cursor.malformed("no submessage is like that") end
+    if not submessage.is_known(id, flags) then Cursor.malformed("no submessage has this id and these flags") end
     node:leaf(F.id, from, from + 1)
     node:leaf(F.little_endian, from + 1, from + 2)
     for _, field in ipairs(SHOWN[id] or {}) do node:leaf(field, from + 1, from + 2) end
@@ -172,7 +172,7 @@ function submessage.header(at, node)
     return { id = id, name = name, label = name, flags = flags, little = has(flags, 1), len = len, from = from }
 end
 
--- Reads the body of any but a FRAGMENT. `context`: topic_of(object) and learn(object, topic).
+-- Reads the body of every submessage except FRAGMENT. `context` has the functions topic_of(object) and learn(object, topic).
 function submessage.body(at, node, sub, context)
     local read = readers[sub.id]
     if read then read(at, node, sub, context) end

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0 OR MIT
 --
--- Whether bytes are XRCE. Only the messages that open a session have a magic number; the others are told by
--- everything that the specification fixes.
+-- Decides whether bytes are XRCE. Only the messages that open a session have a magic number; for other messages, all
+-- lengths, ids and streams must be possible by the specification.
 
 if not ... then return end
 
@@ -11,10 +11,10 @@ local submessage = require("wirelap.xrce.submessage")
 
 local survey = {}
 
--- The shortest message: a header without key, and a RESET.
+-- Length in bytes of the shortest message: a header without key, and a RESET.
 survey.SHORTEST = 8
 
--- The lengths that bodies have (§8.3.5): least and most.
+-- Shortest and longest length in bytes of each submessage's body (§8.3.5).
 local LENGTHS = {
     [0] = { 16 }, { 8 }, { 5 }, { 4, 4 }, { 2 }, { 6 }, { 6 }, { 4 }, { 5 }, { 4 }, { 5, 5 }, { 5, 5 }, { 0, 0 },
     { 1 }, { 8, 8 }, { 24, 24 },
@@ -50,8 +50,8 @@ local function walk(at)
     return strong and "certain" or "likely"
 end
 
--- Looks at the message in [from, to) of `bytes`: "certain", with the magic number; "likely"; "cut", if what was
--- captured of it says nothing else; or nil.
+-- Whether [from, to) of `bytes` is a message: "certain", with the magic number; "likely"; "cut", if the captured bytes
+-- are possible but end too early; or nil.
 function survey.message(bytes, from, to)
     local fine, found = pcall(walk, Cursor.new(bytes, from, to))
     if not fine and not Cursor.is_stop(found) then error(found, 0) end

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0 OR MIT
 --
--- Walks a batch: transport messages, network messages in FRAMEs, and those that FRAGMENTs complete.
+-- Reads a batch: transport messages, network messages in FRAMEs, and network messages reassembled from FRAGMENTs.
 
 if not ... then return end
 
@@ -16,10 +16,11 @@ local F, X = all.fields, all.experts
 local Batch = {}
 Batch.__index = Batch
 
--- Lines in the packet list for one batch; the others are counted.
+-- Number of messages of a batch that the packet list names; further messages are only counted.
 local MAX_LINES = 6
 
--- session, side: whose batch; number: the packet's; fresh: it is dissected for the first time.
+-- session: the conversation's state; side: the end that sent the batch; number: the packet's; fresh: whether this is the
+-- packet's first dissection.
 function Batch.new(session, side, number, fresh)
     local self = setmetatable({ session = session, side = side, number = number, fresh = fresh }, Batch)
     self.lines, self.count = {}, 0
@@ -38,14 +39,14 @@ function Batch:line(text)
     if self.count <= MAX_LINES then self.lines[self.count] = text end
 end
 
--- What the packet list shows.
+-- The batch's text in the packet list.
 function Batch:summary()
     local text = table.concat(self.lines, ", ")
     if self.count > MAX_LINES then text = text .. ", " .. (self.count - MAX_LINES) .. " more" end
     return text
 end
 
--- Ends a message's branch and gives it its name.
+-- Sets the end, the name and the label of a message's subtree.
 local function named(node, from, to, name, label)
     node:generated(F.message, name)
     node:close(from, to, label)
@@ -58,7 +59,7 @@ function Batch:network(at, node)
     local fine, err = pcall(network.read, at, branch, message, self.keys)
     local text = network.describe(message)
     if not fine then
-        -- What was found so far says more than nothing.
+        -- The name of a message that ends too early is shown as far as it was read.
         branch:close(from, math.min(at.at, at.stop), text)
         if message.name then self:line(text) end
         error(err, 0)
@@ -67,7 +68,7 @@ function Batch:network(at, node)
     self:line(text)
 end
 
--- The message that a fragment completes, in a Tvb of its own.
+-- Shows the network message that a fragment completes, in its own Tvb.
 function Batch:reassembled(whole, node)
     node:generated(F.fragment_count, whole.count)
     node:generated(F.reassembled_len, whole.total)
@@ -76,7 +77,7 @@ function Batch:reassembled(whole, node)
     self:guarded(at, Node.new(node.tree, tvb), function(branch) self:network(at, branch) end)
 end
 
--- Takes the rest of the batch.
+-- Reads a FRAGMENT, which always extends to the batch's end.
 function Batch:fragment(at, node, message)
     local from, to = at.at, at.stop
     local pieces = self.session.pieces
@@ -93,7 +94,7 @@ function Batch:fragment(at, node, message)
     local piece = pieces[key]
     local whole = piece and piece.whole
     if not whole then
-        if not message.dropped then node:expert(X.lost, "Its message's start was missed") end
+        if not message.dropped then node:expert(X.lost, "The message's first fragments were not captured") end
         return nil
     end
     node:generated(F.fragment_index, piece.index)
@@ -127,7 +128,7 @@ function Batch:transport(at, node)
     self:line(message.name)
 end
 
--- Runs `read` and shows what stopped it. Only what a cursor throws is caught.
+-- Runs `read` and shows the cursor's error, if it raises one; other errors are passed on.
 function Batch:guarded(at, node, read)
     local fine, err = pcall(read, node)
     if fine then return true end
@@ -142,9 +143,9 @@ function Batch:guarded(at, node, read)
     return false
 end
 
--- The header of one byte where compression was agreed on: 0 or 1. No message starts like that but an OAM,
--- which is not sent, and an InitSyn, which goes on with the version, as no LZ4 block can. So it is told from
--- a message even when the start was not seen. Gives whether the batch is compressed.
+-- Reads the compression header, one byte of 0 or 1, if the ends agreed on compression; returns whether the batch is
+-- compressed. Only two messages start with these bytes: OAM, which is never sent, and InitSyn, whose next byte is the
+-- version, with which no LZ4 block can start. The header is therefore found even if the session's start was not captured.
 function Batch:compression(at, node)
     local terms = self.session:terms_at(self.number)
     local header = at:peek()
@@ -179,7 +180,7 @@ function Batch:read(bytes, from, to, node)
     return self:guarded(at, node, function() self:walk(at, node) end)
 end
 
--- Reads a datagram: a scouting message, or a batch.
+-- Reads a datagram, which is a scouting message or a batch.
 function Batch:datagram(bytes, to, node)
     if pcall(scouting.read, Cursor.new(bytes, 0, to), Node.none) then
         local branch = node:branch(0, to, "Scouting message")

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0 OR MIT
 --
--- What PUSH, REQUEST and RESPONSE carry.
+-- The bodies of PUSH, REQUEST and RESPONSE.
 --
 --   1 PUT    5: timestamp     6: encoding     [timestamp] [encoding] extensions, z32 length, payload
 --   2 DEL    5: timestamp                     [timestamp] extensions
@@ -11,10 +11,10 @@
 --   extensions   PUT, ERR: 1 source, 2 shared memory (unit); PUT: 3 attachment
 --                QUERY: 1 source, 3 body (encoding, payload), 4 the body that follows is in shared memory
 --   shared       z32 slices, each z32 kind | z32 length | bytes; kind 0: the data themselves,
---   memory       1: where the data lie in shared memory
+--   memory       1: the data's address in shared memory
 --
--- The payload of a message in shared memory is what travels: the slices' bytes, for a single slice without
--- its kind and length.
+-- The payload length of a message in shared memory is the number of bytes that travel: the slices' bytes, and for a single
+-- slice without its kind and length.
 --
 -- Source: zenoh-protocol and zenoh-codec 1.10, `src/zenoh` of each and `src/core/zbuf.rs`.
 
@@ -29,8 +29,8 @@ local has = Cursor.has
 
 local body = {}
 
--- The application's bytes from `from` to `to`. Told as soon as the length is known, so that a payload that
--- was cut still has one.
+-- Shows the application's bytes in [from, to). The payload length is set before the bytes are read, so that a truncated
+-- payload has a length, too.
 local function carries(node, message, from, to)
     message.payload_len = to - from
     local field = node:leaf(F.payload_len, from, to, to - from)
@@ -57,7 +57,7 @@ local function attachment(node, value)
     return true
 end
 
--- Extensions and payload, which PUT and ERR end with.
+-- Reads extensions and payload, the last parts of PUT and ERR.
 local function payload(at, header, node, message, extensions)
     local shared = false
     wire.exts(at, header, node, extensions, function(id, branch, value)
@@ -99,7 +99,7 @@ local function del(at, node, message)
     carries(node, message, at.at, at.at)
 end
 
--- Reads PUT or DEL; `message.name` says what it is called.
+-- Reads PUT or DEL and sets `message.name`.
 local function sample(at, node, message, deleted)
     local id = at:peek() % 32
     local branch = node:branch(at.at, at.at + 1, names.body[id] or "Body")
@@ -110,7 +110,7 @@ local function sample(at, node, message, deleted)
         message.name = deleted
         del(at, branch, message)
     else
-        Cursor.malformed("neither PUT nor DEL")
+        Cursor.malformed("the body is neither PUT nor DEL")
     end
     branch:close(from, at.at)
 end
@@ -120,7 +120,7 @@ local function consolidation(at, node)
     node:leaf(F.consolidation, from, at.at + 1, at:z64() % 256)
 end
 
--- Reads what a PUSH carries.
+-- Reads the body of a PUSH.
 function body.push(at, node, message)
     message.name = "Put"
     sample(at, node, message, "Del")
@@ -136,11 +136,11 @@ local function err(at, node, message)
     branch:close(from, at.at)
 end
 
--- Reads what a RESPONSE carries.
+-- Reads the body of a RESPONSE.
 function body.response(at, node, message)
     local id = at:peek() % 32
     if id == 5 then return err(at, node, message) end
-    if id ~= 4 then Cursor.malformed("neither REPLY nor ERR") end
+    if id ~= 4 then Cursor.malformed("the body is neither REPLY nor ERR") end
     message.name = "Reply"
     local from = at.at
     local branch = node:branch(from, from + 1, "REPLY")
@@ -151,7 +151,7 @@ function body.response(at, node, message)
     branch:close(from, at.at)
 end
 
--- A QUERY's body in shared memory: its slices count, not its extension's length, which leaves some out.
+-- Reads a QUERY's body in shared memory. Its end is that of its slices: the extension's length does not count all of them.
 local function shared_body(at, node, message)
     local from = at.at
     local branch = node:branch(from, from + 1, "Extension: Body in shared memory")
@@ -165,9 +165,9 @@ local function shared_body(at, node, message)
     return has(header, 0x80)
 end
 
--- Reads what a REQUEST carries.
+-- Reads the body of a REQUEST.
 function body.query(at, node, message)
-    if at:peek() % 32 ~= 3 then Cursor.malformed("no QUERY") end
+    if at:peek() % 32 ~= 3 then Cursor.malformed("the body is no QUERY") end
     message.name = "Query"
     local from, shared = at.at, false
     local branch = node:branch(from, from + 1, "QUERY")

@@ -54,7 +54,7 @@ local F = {
     -- Fragments.
     more = flag("fragment.more", "More fragments", 0x40),
     fragment_first = P.bool("zenoh.fragment.first", "First fragment"),
-    fragment_dropped = P.bool("zenoh.fragment.dropped", "Given up by its sender"),
+    fragment_dropped = P.bool("zenoh.fragment.dropped", "Dropped by the sender"),
     fragment_data = P.bytes("zenoh.fragment.data", "Fragment"),
     fragment_len = P.uint32("zenoh.fragment.len", "Fragment length"),
     fragment_index = P.uint32("zenoh.fragment.index", "Fragment of its message, from 0"),
@@ -125,7 +125,7 @@ local F = {
     ext_data = P.bytes("zenoh.ext.data", "Data"),
     priority = P.uint8("zenoh.priority", "Priority", base.DEC, names.priority),
     express = P.bool("zenoh.express", "Express"),
-    block = P.bool("zenoh.block", "Waits rather than drops"),
+    block = P.bool("zenoh.block", "Blocks instead of dropping"),
     source_zid = P.bytes("zenoh.source.zid", "Source"),
     source_entity = P.uint32("zenoh.source.entity", "Source's entity"),
     source_sn = P.uint32("zenoh.source.sn", "Source's sequence number"),

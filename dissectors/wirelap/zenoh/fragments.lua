@@ -1,17 +1,17 @@
 -- SPDX-License-Identifier: Apache-2.0 OR MIT
 --
--- Puts fragments together. A lane's fragments are numbered one after the other; a number that is missing
--- ends what was open.
+-- Reassembles fragments. The fragments of a lane have consecutive sequence numbers; a missing number ends the
+-- message that is being reassembled.
 
 if not ... then return end
 
 local Fragments = {}
 
--- Bytes of one message that are kept; the rest of a longer one is only counted.
+-- Bytes of one message that are stored; further bytes are only counted.
 local LIMIT = 256 * 1024 * 1024
 
--- Whether `next` follows `last` in a counter of 7, 14, 28 or 63 bits, all of which wrap to 0 after a number
--- of all ones.
+-- Whether `next` follows `last` in a counter of 7, 14, 28 or 63 bits. The counter's width is unknown here: a number of
+-- all ones in one of these widths may be followed by 0.
 local function follows(last, next)
     local plus = last + 1
     if next == plus then return true end
@@ -29,7 +29,7 @@ local function lane_of(side, number)
     return lane
 end
 
--- A FRAME takes a number of the lane, and ends what was open.
+-- Notes a FRAME: it uses a sequence number of the lane, and ends the message that is being reassembled.
 function Fragments.frame(side, message)
     local lane = lane_of(side, message.lane)
     lane.last, lane.open = message.sn, nil
@@ -46,13 +46,12 @@ local function take(open, number, bytes, len)
     open.last_number = number
 end
 
--- Takes a fragment of `len` bytes, of which `bytes` were captured, from packet `number`. Gives a piece:
--- { whole, index }, where `whole` has the message when it is complete: bytes, total; nil if its start was
--- missed.
+-- Adds a fragment of `len` bytes from packet `number`; `bytes` are its captured bytes. Returns { whole, index }, where
+-- `whole` has the message (bytes, total) once it is complete; nil if the message's first fragments were not captured.
 function Fragments.take(side, message, number, bytes, len)
     side.marked = side.marked or message.first
     local lane = lane_of(side, message.lane)
-    if lane.last == message.sn and lane.piece then return lane.piece end -- a datagram that was seen twice
+    if lane.last == message.sn and lane.piece then return lane.piece end -- a datagram that was captured twice
     local consecutive = side.fresh or false
     if lane.last then consecutive = follows(lane.last, message.sn) end
     lane.last = message.sn

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0 OR MIT
 --
--- What the numbers of Zenoh 1.x mean. Source: zenoh-protocol 1.10, `src`.
+-- Names of the numbers in Zenoh 1.x messages. Source: zenoh-protocol 1.10, `src`.
 
 if not ... then return end
 
@@ -34,7 +34,7 @@ return {
     bits = { [0] = "8 bits", "16 bits", "32 bits", "64 bits" },
     slice = { [0] = "data", "place in shared memory" },
 
-    -- Extensions by the message that has them.
+    -- Names of extensions, by message.
     extensions = {
         init = {
             "QoS", "Shared memory", "Authentication", "Multilink", "Low latency", "Compression", "Patch",

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0 OR MIT
 --
--- Network messages: what FRAMEs carry and FRAGMENTs are pieces of.
+-- Network messages: a FRAME carries whole ones, a FRAGMENT a part of one.
 --
 --   0x1D PUSH            5: named 6: by sender   wire expr, extensions, then PUT or DEL
 --   0x1C REQUEST         5: named 6: by sender   z32 request, wire expr, extensions, then QUERY
@@ -17,7 +17,7 @@
 --     3, 5, 7 … withdrawn                        z32 id, extensions
 --     0x1A final                                 extensions
 --
--- The ids stay clear of the transport's, so that a FRAME ends where a transport message starts.
+-- No network message has the id of a transport message, so that a FRAME ends where a transport message starts.
 --
 -- Source: zenoh-protocol and zenoh-codec 1.10, `src/network` of each.
 
@@ -35,12 +35,12 @@ local has, floor = Cursor.has, math.floor
 
 local network = {}
 
--- Whether this header byte can start one.
+-- Whether a network message can start with this header byte.
 function network.starts_with(header)
     return header % 32 >= 0x19
 end
 
--- Shows what a message is about; `keys` tells what numbers stand for.
+-- Shows a message's key expression; `keys` resolves declared numbers.
 local function about(node, message, expr, field, keys)
     message.expr = expr
     local text = keys.resolve(expr)
@@ -115,7 +115,7 @@ local function interest(at, node, message, keys)
     message.name = "Interest"
 end
 
--- Declarations of subscribers, queryables and tokens, and their ends.
+-- The declarations of entities; the id after each of these is its withdrawal.
 local entities = { [2] = "Subscriber", [4] = "Queryable", [6] = "Token" }
 
 local function declaration(at, node, message, keys)
@@ -171,8 +171,8 @@ local readers = {
     [0x1E] = declare, [0x1F] = oam,
 }
 
--- Reads one into `message`: name, keyexpr, payload_len, declares, withdraws. What was found before the
--- bytes end stays there.
+-- Reads a network message into `message`: name, keyexpr, payload_len, declares, withdraws. If the bytes end early,
+-- `message` has the fields that were read before.
 function network.read(at, node, message, keys)
     local read = readers[at:peek() % 32]
     if not read then Cursor.malformed("no network message has this id") end
@@ -181,7 +181,7 @@ function network.read(at, node, message, keys)
     if message.withdraws then keys.declare(message.withdraws, nil) end
 end
 
--- A line of text about a message that was read.
+-- A line of text on a message.
 function network.describe(message)
     local text = message.name or "Network message"
     if message.keyexpr then

@@ -6,7 +6,7 @@
 --   2 HELLO   5: locators  version, zid length (7..4) role (1..0), zid,
 --                          [z64 count, locators: z8 length, bytes]
 --
--- Their ids are those of INIT and OPEN; only reading all of the datagram tells.
+-- INIT and OPEN have the same ids, so that a datagram is a scouting message only if all of it can be read as one.
 --
 -- Source: zenoh-protocol and zenoh-codec 1.10, `src/scouting` of each.
 
@@ -23,13 +23,13 @@ local scouting = {}
 
 local function introduction(at, node)
     local from = at.at
-    if at:u8() ~= transport.VERSION then Cursor.malformed("another version") end
+    if at:u8() ~= transport.VERSION then Cursor.malformed("unknown protocol version") end
     node:leaf(F.version, from, at.at)
 end
 
 local function scout(at, node)
     local header = wire.header(at, node, F.scouting_id)
-    if has(header, 0x20) or has(header, 0x40) then Cursor.malformed("flags of no scouting message") end
+    if has(header, 0x20) or has(header, 0x40) then Cursor.malformed("no scouting message has these flags") end
     introduction(at, node)
     local from = at.at
     local flags = at:u8()
@@ -38,14 +38,14 @@ local function scout(at, node)
     if has(flags, 0x08) then
         wire.zid(at, flags, node)
     elseif flags >= 16 then
-        Cursor.malformed("the length of a Zenoh id that is not there")
+        Cursor.malformed("a length without a Zenoh id")
     end
     return header, "Scout"
 end
 
 local function hello(at, node)
     local header = wire.header(at, node, F.scouting_id, F.has_locators)
-    if has(header, 0x40) then Cursor.malformed("flags of no scouting message") end
+    if has(header, 0x40) then Cursor.malformed("no scouting message has these flags") end
     introduction(at, node)
     local from = at.at
     local flags = at:u8()
@@ -58,13 +58,13 @@ local function hello(at, node)
     return header, "Hello"
 end
 
--- Reads one, to the datagram's end; gives its name.
+-- Reads a scouting message, which must extend to the datagram's end; returns its name.
 function scouting.read(at, node)
     local read = ({ scout, hello })[at:peek() % 32]
     if not read then Cursor.malformed("no scouting message has this id") end
     local header, name = read(at, node)
     wire.exts(at, header, node, names.extensions.none)
-    if not at:is_empty() then Cursor.malformed("more than a scouting message") end
+    if not at:is_empty() then Cursor.malformed("bytes behind the scouting message") end
     return name
 end
 

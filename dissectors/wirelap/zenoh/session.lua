@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0 OR MIT
 --
--- What a conversation remembers: what its ends agreed on, the numbers they declared for key expressions, and
--- messages in fragments.
+-- The state of a conversation: the agreed options, the numbers that its ends declared for key expressions, and messages
+-- in fragments.
 
 if not ... then return end
 
@@ -18,7 +18,7 @@ function Session.new()
     }, Session)
 end
 
--- An INIT was seen: everything starts anew. `terms` are those of an InitAck, or nil.
+-- Handles an INIT, which resets the session. `terms` are the options in an InitAck, or nil for an InitSyn.
 function Session:init(number, terms)
     self.terms[#self.terms + 1] = { number = number, terms = terms, opened = {} }
     for _, side in ipairs(self.ends) do
@@ -27,7 +27,7 @@ function Session:init(number, terms)
     end
 end
 
--- An OPEN was seen: what its sender sends after it is as agreed; after an OpenAck both do.
+-- Handles an OPEN: from then on its sender uses the agreed options, and after an OpenAck both ends do.
 function Session:open(number, side, ack)
     local last = self.terms[#self.terms]
     if not last then return end
@@ -35,13 +35,13 @@ function Session:open(number, side, ack)
     if ack then last.opened[3 - side] = last.opened[3 - side] or number end
 end
 
--- What was agreed on when a packet came; nil if that was not seen.
+-- The options that are valid for packet `number`; nil if the session's start was not captured.
 function Session:terms_at(number)
     local entry = holds(self.terms, number)
     return entry and entry.terms
 end
 
--- Whether one message at a time is sent, with a length of four bytes.
+-- Whether the session is in low-latency mode: each batch has one message and a length of four bytes.
 function Session:is_low_latency(number, side)
     local entry = holds(self.terms, number)
     if not (entry and entry.terms and entry.terms.low_latency) then return false end
@@ -49,7 +49,8 @@ function Session:is_low_latency(number, side)
     return opened ~= nil and opened < number
 end
 
--- From packet `number` on, an end's number stands for `text`; nil: for nothing, from the next packet on.
+-- Notes that an end declared its number `id` for the key expression `text` in packet `number`; with `text` nil, that it withdrew
+-- the number, which is valid from the next packet on.
 function Session:declare(number, side, id, text)
     local keys = self.ends[side].keys
     local list = keys[id]
@@ -66,15 +67,15 @@ local function lookup(self, number, side, id)
     return entry and entry.text
 end
 
--- The whole key expression of a message that `side` sent in packet `number`, or nil.
+-- The complete key expression of a message that `side` sent in packet `number`, or nil if its number is unknown.
 function Session:resolve(number, side, expr)
     if expr.scope == 0 then return expr.suffix end
     local prefix = lookup(self, number, expr.by_sender and side or 3 - side, expr.scope)
     return prefix and prefix .. expr.suffix
 end
 
--- Whose number the prefix of a declared key expression is, which the message does not say: as Zenoh reads
--- it, the receiver's; failing that, the sender's.
+-- The complete key expression of a declaration. The message does not say which end declared the prefix's number: Zenoh takes the
+-- receiver's number, and this function the sender's if the receiver has none.
 function Session:complete(number, side, expr)
     expr.by_sender = not lookup(self, number, 3 - side, expr.scope)
 end

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0 OR MIT
 --
--- Whether bytes at no known port are Zenoh: strictly, and without a conversation's memory.
+-- Decides whether bytes on an unregistered port are Zenoh, with strict checks and without a conversation's state.
 
 if not ... then return end
 
@@ -12,19 +12,19 @@ local transport = require("wirelap.zenoh.transport")
 
 local survey = {}
 
--- Where nothing is remembered, every number stands for something.
+-- Resolves every number, because the declared numbers are unknown here.
 local KEYS = {
     resolve = function(expr) return expr.suffix end,
     complete = function() end,
     declare = function() end,
 }
 
--- Key expressions are text without control characters.
+-- Whether the message's key expression has no control characters.
 local function is_key_expr(message)
     return not (message.expr and message.expr.suffix:find("%c"))
 end
 
--- The network messages of a FRAME, at least one; the last one may be cut.
+-- Whether a FRAME has at least one network message; the last one may be truncated.
 local function frame(at)
     local found = false
     while not at:is_empty() and network.starts_with(at:peek()) do
@@ -36,8 +36,8 @@ local function frame(at)
     return found
 end
 
--- Whether [from, to) of `bytes` starts as a batch that nothing else looks like: with the protocol's version
--- in it, or with a whole network message in a FRAME.
+-- Whether [from, to) of `bytes` is a batch that no other protocol looks like: it has the protocol's version, or a
+-- network message in a FRAME.
 local function batch(bytes, from, to)
     local at = Cursor.new(bytes, from, to)
     local message = transport.read(at, Node.none)
@@ -53,7 +53,7 @@ local function try(read, ...)
     return fine and found
 end
 
--- Looks at bytes of a TCP stream.
+-- Whether bytes of a TCP stream are Zenoh.
 function survey.stream(bytes)
     if #bytes < 5 then return false end
     local low, high = bytes:byte(1, 2)
@@ -61,7 +61,7 @@ function survey.stream(bytes)
     return len > 0 and len + 2 <= #bytes and try(batch, bytes, 2, len + 2) or false
 end
 
--- Looks at a datagram.
+-- Whether a datagram is Zenoh.
 function survey.datagram(bytes)
     if #bytes < 2 then return false end
     return try(scouting.read, Cursor.new(bytes, 0, #bytes), Node.none) or try(batch, bytes, 0, #bytes) or false

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0 OR MIT
 --
--- Transport messages: what a batch is made of.
+-- Transport messages, of which a batch consists.
 --
 --   TCP:  | u16 length, little-endian | batch |          UDP: a datagram is a batch
 --
@@ -17,7 +17,7 @@
 --   3 CLOSE      5: session       reason
 --   4 KEEP_ALIVE
 --   5 FRAME      5: reliable      z64 SN, extensions, then network messages
---   6 FRAGMENT   5: reliable      z64 SN, extensions, then a piece of a network message, up to the
+--   6 FRAGMENT   5: reliable      z64 SN, extensions, then a part of a network message, up to the
 --                6: more          batch's end
 --   7 JOIN       5: secs 6: sizes as INIT, z64 lease, z64 next reliable SN, z64 next best-effort SN
 --
@@ -35,10 +35,10 @@ local has = Cursor.has
 
 local transport = { VERSION = 9 }
 
--- The priority of messages that do not state one: data.
+-- The priority of messages without a QoS extension: data.
 local DEFAULT_PRIORITY = 5
 
--- Version, role, zid and sizes, the same in INIT and JOIN.
+-- Reads version, role, zid and sizes, which INIT and JOIN have in common.
 local function introduction(at, header, node, message)
     local from = at.at
     message.version = at:u8()
@@ -97,7 +97,8 @@ local function keep_alive(at, node)
     return { name = "KeepAlive" }
 end
 
--- Sequence number and extensions, the same in FRAME and FRAGMENT. A lane is what is numbered apart.
+-- Reads sequence number and extensions, which FRAME and FRAGMENT have in common. A lane is a priority and reliability with
+-- its own sequence numbers.
 local function numbered(at, header, node, message, extensions)
     message.sn = wire.z64(at, node, F.sn)
     local priority = DEFAULT_PRIORITY
@@ -139,7 +140,7 @@ local function join(at, node)
     return message
 end
 
--- The OAM message, the same in both layers.
+-- Reads an OAM message, which the transport and network layers have in common.
 function transport.oam(at, node, id_field)
     local header = wire.header(at, node, id_field)
     wire.z16(at, node, F.oam_id)
@@ -162,7 +163,7 @@ end
 
 local readers = { [0] = oam, init, open, close, keep_alive, frame, fragment, join }
 
--- Reads one, up to where network messages start.
+-- Reads a transport message; of a FRAME, only the part before its network messages.
 function transport.read(at, node)
     local read = readers[at:peek() % 32]
     if not read then Cursor.malformed("no transport message has this id") end

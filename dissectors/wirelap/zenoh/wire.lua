@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: Apache-2.0 OR MIT
 --
--- The primitives that every Zenoh message is made of: read from a cursor, shown at a node.
+-- The primitives of all Zenoh messages. Each function reads from a cursor and shows the value at a node.
 --
 --   z64        7 bits a byte, least significant first, bit 7 set while more follow; a ninth byte has 8
---   zid        1 to 16 bytes; the length less one stands elsewhere
+--   zid        1 to 16 bytes; the message has its length less one in a flags byte before it
 --   timestamp  z64 time (NTP64) | z64 id length, at most 16 | id
 --   encoding   z32 (id << 1 | has schema) | schema: z8 length, bytes
 --   wire expr  z16 scope | suffix: z16 length, bytes, if the message's N flag is set
@@ -25,7 +25,7 @@ local floor, has = math.floor, Cursor.has
 
 local wire = {}
 
--- Integers of at most 32 and 16 bits, shown as a field.
+-- Reads an integer of at most 32 bits; `z16` does the same for 16 bits, `z64` for 64.
 function wire.z32(at, node, field)
     local from = at.at
     local value = at:z32()
@@ -40,7 +40,6 @@ function wire.z16(at, node, field)
     return value
 end
 
--- A sequence number: 64 bits wide.
 function wire.z64(at, node, field)
     local from = at.at
     local value, low, high = at:z64()
@@ -48,7 +47,7 @@ function wire.z64(at, node, field)
     return value
 end
 
--- The header byte of a message, whose id is below three flags.
+-- Reads a message's header byte: the id in bits 0 to 4, three flags above it.
 function wire.header(at, node, id_field, ...)
     local from = at.at
     local header = at:u8()
@@ -60,7 +59,7 @@ function wire.header(at, node, id_field, ...)
     return header, header % 32
 end
 
--- Bytes behind a length; gives where they start and end.
+-- Reads bytes behind their length; returns the positions of their start and end.
 local function counted(at, read, node, field)
     local len = read(at)
     local from, to = at:skip(len)
@@ -72,7 +71,7 @@ function wire.bytes16(at, node, field)
     return counted(at, at.z16, node, field)
 end
 
--- Text behind a length of one byte or more.
+-- Reads a text behind its length; raises an error if it has more than `limit` bytes.
 function wire.text(at, node, field, limit)
     local len = at:z64()
     if limit and len > limit then Cursor.malformed("a text of more than " .. limit .. " bytes", "bad_length") end
@@ -82,14 +81,14 @@ function wire.text(at, node, field, limit)
     return text
 end
 
--- A Zenoh id, whose length less one is in the upper half of `flags`.
+-- Reads a Zenoh id, whose length less one is in the upper half of `flags`.
 function wire.zid(at, flags, node, field)
     local from = at.at
     at:take(1 + floor(flags / 16))
     node:leaf(field or F.zid, from, at.at)
 end
 
--- NTP64: seconds since 1970 and 32 bits of a second. Zenoh counts with the last of these.
+-- Reads a timestamp: NTP64, which is seconds since 1970 and a fraction of 32 bits, and the id of its source.
 function wire.timestamp(at, node)
     local from = at.at
     local _, fraction, seconds = at:z64()
@@ -108,7 +107,7 @@ function wire.encoding(at, node)
     if value % 2 == 1 then wire.text(at, node, F.schema, 255) end
 end
 
--- A key expression as sent. Gives { scope, suffix, by_sender, from, to }.
+-- Reads a key expression in its sent form; returns { scope, suffix, by_sender, from, to }.
 function wire.expr(at, node, named, by_sender)
     local from = at.at
     local scope = wire.z16(at, node, F.scope)
@@ -122,7 +121,7 @@ function wire.expr(at, node, named, by_sender)
     return { scope = scope, suffix = suffix, by_sender = by_sender, from = from, to = at.at }
 end
 
--- The body of an extension with this header; what `visit` does not show is shown as it is.
+-- Reads the body of an extension with this header; shows its value unless `visit` returns true.
 local function ext_body(at, header, node, visit, id)
     local kind = floor(header / 32) % 4
     if kind == 0 then
@@ -145,7 +144,7 @@ local function ext_body(at, header, node, visit, id)
     end
 end
 
--- One extension: `known` names those of its message. Gives whether another one follows.
+-- Reads one extension; `known` has the names of the message's extensions. Returns whether another extension follows.
 function wire.ext(at, node, known, visit)
     local from = at.at
     local header = at:u8()
@@ -163,7 +162,7 @@ function wire.ext(at, node, known, visit)
     return has(header, 0x80)
 end
 
--- All extensions of a message with this header byte.
+-- Reads all extensions of a message with this header byte.
 function wire.exts(at, header, node, known, visit)
     local more = has(header, 0x80)
     while more do
@@ -171,7 +170,7 @@ function wire.exts(at, header, node, known, visit)
     end
 end
 
--- Shows the QoS of a message; gives its priority.
+-- Shows the QoS of a message; returns its priority.
 function wire.qos(node, value, from, to)
     local priority = value % 8
     node:leaf(F.priority, from, to, priority)
@@ -180,7 +179,7 @@ function wire.qos(node, value, from, to)
     return priority
 end
 
--- Whose message it is: zid length (7..4) | zid | z32 entity | z32 SN.
+-- Reads a message's source: zid length (7..4) | zid | z32 entity | z32 SN.
 function wire.source(body, node)
     local flags = body:u8()
     wire.zid(body, flags, node, F.source_zid)

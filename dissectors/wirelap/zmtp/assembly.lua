@@ -1,25 +1,26 @@
 -- SPDX-License-Identifier: Apache-2.0 OR MIT
 --
--- Messages of several parts, each a frame with MORE but the last.
+-- Messages of several parts. Each part is a frame; all but the last have the flag MORE. The role of a part depends on
+-- the sockets:
 --
 --   PUB, XPUB         topic · payload …             the first of several parts is the topic
---   REQ, REP          [identity …] · empty · payload …        all to the empty part is the envelope
---   DEALER, ROUTER    payload …, or with an envelope as above, if there is an empty part before the last
---   anything else     payload …
---   not known         as PUB; with an empty part, as REQ
+--   REQ, REP          [identity …] · empty · payload …        the parts up to the empty one are the envelope
+--   DEALER, ROUTER    payload …, or an envelope like REQ's, if a part before the last is empty
+--   other sockets     payload …
+--   unknown sockets   like PUB; with an empty part, like REQ
 --
--- That the first part is the topic is a convention of applications, for what they subscribe to are only the
--- first bytes. A message of one part is all payload.
+-- The topic in the first part is a convention of applications: ZeroMQ itself compares a subscription with a message's
+-- first bytes. A message of one part has only payload.
 
 if not ... then return end
 
 local Assembly = {}
 Assembly.__index = Assembly
 
--- With nothing known of the sockets, a longer first part is no topic.
+-- Longest first part in bytes that counts as a topic if the kinds of both sockets are unknown.
 local PLAUSIBLE_TOPIC = 255
 
--- A longer topic is not kept.
+-- Longest topic in bytes that is stored and shown.
 local LONGEST_TOPIC = 4096
 
 local KINDS = {
@@ -27,12 +28,12 @@ local KINDS = {
     REQ = "requester", REP = "requester", DEALER = "router", ROUTER = "router",
 }
 
--- What kind of socket a name is of, as far as it matters to what a message looks like.
+-- The kind of a socket type; types whose messages have the same form have the same kind.
 function Assembly.kind(name)
     return KINDS[name] or "other"
 end
 
--- How a sender builds its messages, by the kinds of both sockets.
+-- The form of the sender's messages, from the kinds of both sockets.
 local function pattern(sender, receiver)
     if sender == "requester" or receiver == "requester" then return "envelope" end
     if sender == "router" or not sender and receiver == "router" then return "perhaps" end
@@ -54,8 +55,8 @@ local function role(self, how, len, more, is_first)
     return "payload"
 end
 
--- Takes a part: its length, whether more follow, and what was captured of it. Gives what it is, and of the last
--- part the message: role, topic, payload_len, parts.
+-- Adds a part: its length in bytes, whether more parts follow, and its captured bytes. Returns the part's role and, with
+-- the last part, the message's topic, payload_len (bytes) and parts (count).
 function Assembly:part(sender, receiver, len, more, body)
     local is_first = not self.open
     if is_first then

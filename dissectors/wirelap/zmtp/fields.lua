@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0 OR MIT
 --
--- Everything of ZMTP that display filters can name.
+-- The fields of ZMTP for display filters, and their expert information.
 
 if not ... then return end
 

@@ -18,8 +18,8 @@
 --   | body                           |
 --   +--------------------------------+
 --
--- libzmq says 3 as major version to peers of version 2, too, and goes on as those expect: the byte after the next
--- tells, which is a letter or 0.
+-- libzmq sends 3 as the major version also to peers of version 2, and continues in their format. Byte 12 (from 0) distinguishes the
+-- formats: it is the mechanism's first letter in version 3, and 0 in version 2.
 
 if not ... then return end
 
@@ -29,12 +29,13 @@ local has = Cursor.has
 
 local frame = {}
 
--- A greeting starts with what no frame can.
+-- Whether `bytes` start a greeting: no frame has the flags 0xFF.
 function frame.is_greeting(bytes)
     return bytes:byte(1) == 0xFF
 end
 
--- Whether these are a greeting's first bytes, for which the padding does not count but is 0 in all libraries.
+-- Whether `bytes` are certainly a greeting's start. The specification ignores the padding, but all known libraries send
+-- zeros, and checking these prevents mistakes.
 function frame.opens(bytes)
     return bytes:find("^\255\0\0\0\0\0\0\0.\127") ~= nil
 end
@@ -49,8 +50,8 @@ local function greeting_len(bytes)
     return 14 + bytes:byte(14)
 end
 
--- Bytes of the greeting or frame that starts with `bytes`, of which a few will do. Gives nil if none can start so,
--- and whether more bytes could help.
+-- Length in bytes of the greeting or frame that starts with `bytes`; the first 14 bytes are enough. Returns nil if neither
+-- can start so, and whether more bytes could decide it.
 function frame.len(bytes)
     if frame.is_greeting(bytes) then
         local len, more = greeting_len(bytes)
@@ -78,7 +79,7 @@ local function bytes(at, node, field, len)
     if to > from then node:leaf(field, from, to) end
 end
 
--- Shows a greeting. Gives { secure } of version 3, { socket } of version 2.
+-- Shows a greeting. Returns { secure } for version 3 and { socket } for version 2.
 function frame.greeting(at, node)
     bytes(at, node, F.signature, 10)
     bytes(at, node, F.major, 1)
@@ -98,7 +99,7 @@ function frame.greeting(at, node)
     return { secure = mechanism ~= "NULL" and mechanism ~= "PLAIN" }
 end
 
--- Shows a frame's header: { command, more, len }.
+-- Shows a frame's header; returns { command, more, len }, with the body's length in bytes.
 function frame.header(at, node)
     local from = at.at
     local flags = at:u8()
@@ -139,7 +140,7 @@ for name in ("READY ERROR HELLO WELCOME INITIATE SUBSCRIBE CANCEL JOIN LEAVE PIN
     KNOWN[name] = true
 end
 
--- Shows a command. Gives its name, "command" if it is not known, and the socket type that READY tells.
+-- Shows a command. Returns its name ("command" if it is unknown) and, for READY, the socket type.
 function frame.command(at, node)
     local from = at.at
     local fine, name = pcall(function() return at:take(at:u8()) end)

@@ -312,12 +312,12 @@ fn a_wakeup() {
 
     record.put(wl_head::FLAGS, &[u8::try_from(l::WL_MIGRATED).unwrap()]).u64(f::LEFT, 0);
     for (number, rest) in [
-        (l::WL_REST_ASLEEP, OffCpuReason::Asleep),
-        (l::WL_REST_BLOCKED, OffCpuReason::Blocked),
-        (l::WL_REST_STOPPED, OffCpuReason::Stopped),
-        (l::WL_REST_PREEMPTED, OffCpuReason::Preempted),
+        (l::WL_OFF_CPU_ASLEEP, OffCpuReason::Asleep),
+        (l::WL_OFF_CPU_BLOCKED, OffCpuReason::Blocked),
+        (l::WL_OFF_CPU_STOPPED, OffCpuReason::Stopped),
+        (l::WL_OFF_CPU_PREEMPTED, OffCpuReason::Preempted),
     ] {
-        record.u32(f::REST, number);
+        record.u32(f::OFF_CPU, number);
         let Body::Wake(wake) = record.body() else { panic!() };
         assert_eq!((wake.rest, wake.left), (rest, None));
         assert_eq!((wake.from_irq, wake.migrated), (false, true));
@@ -330,7 +330,7 @@ fn who_shared_a_wait_and_how_much_of_it_was_throttled() {
     use l::wl_wake as f;
     let mut record = Record::new(l::WL_WAKE_SHARED, l::wl_wake_shared::SIZE);
     record.task(f::TASK).u64(f::WOKEN, 234);
-    record.u32(f::REST, l::WL_REST_PREEMPTED);
+    record.u32(f::OFF_CPU, l::WL_OFF_CPU_PREEMPTED);
     record.u64(f::THROTTLED, 300).u64(f::CGROUP, 77).u64(f::HELD, 400);
     let others = l::wl_wake_shared::OTHERS;
     for (index, held) in [200, 101, 100].into_iter().enumerate() {
@@ -448,7 +448,7 @@ fn impossible_values_are_named() {
         "a record of kind 3 has 9 as its nagle"
     );
     assert_eq!(
-        with(l::WL_WAKE, l::wl_wake::SIZE, l::wl_wake::REST),
+        with(l::WL_WAKE, l::wl_wake::SIZE, l::wl_wake::OFF_CPU),
         "a record of kind 11 has 9 as its rest"
     );
     let mut record = Record::new(l::WL_DROP, l::wl_drop::SIZE);

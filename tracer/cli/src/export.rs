@@ -17,7 +17,7 @@ use wirelap_process::output;
 use wirelap_process::rights;
 use wirelap_replay::{Follower, Replay, Replayed, shown};
 use wirelap_report::human;
-use wirelap_report::trace::{About, Totals, TraceWriter};
+use wirelap_report::trace::{TraceMetadata, TraceTotals, TraceWriter};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -63,10 +63,10 @@ pub fn run(args: &ExportArgs) -> Result<ExitCode, Failure> {
     outputs.seal()?;
     rights::confine_reader();
     let signals = catch_signals()?;
-    let about = About {
+    let about = TraceMetadata {
         wirelap_version: env!("CARGO_PKG_VERSION").into(),
         source: args.files.iter().map(|path| shown(path)).collect(),
-        ..About::default()
+        ..TraceMetadata::default()
     };
     let before = Some((target, about));
     let drawing = Drawing { path: &args.output, signals, before, writer: None, is_gone: false };
@@ -101,7 +101,7 @@ struct Drawing<'a> {
     path: &'a Path,
     signals: Signals,
     /// Until it is known which clock the events are on.
-    before: Option<(Target, About)>,
+    before: Option<(Target, TraceMetadata)>,
     writer: Option<TraceWriter<Target>>,
     /// Nobody reads what is written any more.
     is_gone: bool,
@@ -159,8 +159,8 @@ fn nothing(args: &ExportArgs, cut: bool) -> Failure {
     })
 }
 
-fn told(path: &Path, totals: Totals, bytes: u64) -> String {
-    let Totals { messages, slices, left_out } = totals;
+fn told(path: &Path, totals: TraceTotals, bytes: u64) -> String {
+    let TraceTotals { messages, slices, left_out } = totals;
     let shown = if path == Path::new("-") { "stdout".into() } else { path.display().to_string() };
     let bytes = human::bytes(bytes as f64);
     let left_out = match left_out {

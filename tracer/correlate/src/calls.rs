@@ -83,7 +83,7 @@ impl Correlator {
             && !conversation.closed
         {
             conversation.close();
-            let has_farewell = conversation.protocol().is_some_and(Protocol::says_goodbye);
+            let has_farewell = conversation.protocol().is_some_and(Protocol::announces_close);
             let is_abrupt = has_farewell && !conversation.ledger.is_closing();
             self.departures.note(way, is_abrupt);
             self.closing.push_back(Way { side: Side::A, ..way });

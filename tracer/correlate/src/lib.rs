@@ -58,6 +58,7 @@ pub use snapshot::{
     UnixClients, Unknown, UnknownTraffic, Unseen, Verdict, VerdictKind, Whereabouts, Why,
     WorstMessage,
 };
+pub use stats::Distribution as Histogram;
 pub use trust::{Doubt, DoubtKind, Reliability, TrustFacts};
 pub use why::{
     BlameSink, DelayCause, Evidence, Losses, Missing, QuotaSeen, Setting, Throttled,

@@ -14,7 +14,7 @@ use wirelap_capture::Datagrams;
 use wirelap_contract::LinkTransport;
 use wirelap_events::Pid;
 use wirelap_process::{Failure, Outputs, Signals};
-use wirelap_report::{Environment, Kind, Reliability, RunReport, RunResult, Scenario};
+use wirelap_report::{Environment, Reliability, RunKind, RunReport, RunResult, Scenario};
 use wirelap_session::{Later, Settings, ring_bytes};
 
 /// What came of a run.
@@ -178,8 +178,8 @@ fn scenario(request: &Request, plan: &Plan) -> Scenario {
     };
     Scenario {
         kind: match request.measure {
-            Measure::Latency => Kind::Latency,
-            Measure::Throughput => Kind::Throughput,
+            Measure::Latency => RunKind::Latency,
+            Measure::Throughput => RunKind::Throughput,
         },
         pacing: match first.pacing {
             Pacing::PingPong => wirelap_report::Pacing::PingPong,

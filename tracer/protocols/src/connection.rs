@@ -1,21 +1,23 @@
-//! What a protocol must be able to say.
+//! The interface of a protocol: how it is recognised, how a PDU is measured and decoded, and what a decoder reports.
 
-use crate::stream::KEPT_BYTES;
-use crate::{Look, Memory};
-use wirelap_events::{Ask, ByteRange, Frame, GlobalKey, Offset, Transport};
+use crate::{Memory, SignatureMatch};
+use wirelap_events::{Ask, ByteRange, Class, Frame, GlobalKey, Offset, Transport};
 
-/// One of the two ends of a conversation. Which of them is the client is for the protocol to find
-/// out; a flow joined in mid-stream does not tell.
+/// Bytes that are kept of a PDU that is spread over several packets; further bytes are counted, not stored.
+pub const KEPT_BYTES: usize = 256 * 1024;
+
+/// One of the two ends of a conversation. Which end is the client is found out by the protocol's decoder, because a
+/// conversation that was joined in mid-stream does not show it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Side {
-    /// The end that opened the conversation, or, joined in mid-stream, the one seen sending first.
+    /// The end that opened the conversation; if it was joined in mid-stream, the end that was captured sending first.
     A,
-    /// The other one.
+    /// The other end.
     B,
 }
 
 impl Side {
-    /// The end at the other side.
+    /// The opposite end.
     #[must_use]
     pub fn other(self) -> Side {
         match self {
@@ -25,206 +27,212 @@ impl Side {
     }
 }
 
-/// How sure a protocol is that some bytes are its own.
+/// How certain it is that some bytes belong to a protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Recognition {
-    /// They are not.
+    /// The bytes are not of this protocol.
     No,
-    /// Too few bytes to tell.
+    /// There are too few bytes to decide.
     NeedMore,
-    /// They could be; a known port decides.
+    /// The bytes may be of this protocol; a known port decides.
     Maybe,
-    /// They are: a magic number or a full first PDU says so.
+    /// The bytes are of this protocol: they have its magic number, or a whole first PDU of it.
     Yes,
 }
 
 /// How a protocol's messages travel from a publisher to a subscriber.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Topology {
-    /// Straight to the subscriber: one leg.
+    /// Directly to the subscriber, in one leg.
     PeerToPeer,
-    /// Always through the server of the conversation: two legs.
+    /// Always through the server of the conversation, in two legs.
     Brokered,
-    /// Straight, or through a process that sends the message again: what is seen decides.
+    /// Directly, or through a process that forwards the message: the captured traffic decides.
     Either,
 }
 
 /// A protocol, as the registry lists it.
 pub trait Protocol: Sync {
-    /// Its name in tables, JSON and `--decode PORT=NAME`.
+    /// The protocol's name in tables, JSON and `--decode PORT=NAME`.
     fn name(&self) -> &'static str;
 
-    /// The transports that it runs on.
+    /// The transports that the protocol runs on.
     fn transports(&self) -> &'static [Transport];
 
-    /// Ports that hint at it.
+    /// The protocol's well-known ports, which are a hint only.
     fn ports(&self, transport: Transport) -> &'static [u16];
 
-    /// Whether `head`, the first bytes seen of one direction of a flow (or a datagram), is this
-    /// protocol. `at_start` tells that the flow was seen from its first byte; otherwise `head` begins
-    /// at a packet boundary somewhere in mid-stream.
+    /// Whether `head` is of this protocol. `head` is a datagram, or the first captured bytes of one direction of a flow:
+    /// with `at_start` the flow's first bytes, otherwise bytes from a packet boundary in mid-stream.
     fn recognise(&self, transport: Transport, head: &[u8], at_start: bool) -> Recognition;
 
-    /// What of it starts with `head`, somewhere in a TCP stream, or is the datagram `head`. Asked at many places of a
-    /// stream that was joined late, so it is quick to say no.
-    fn sight(&self, _transport: Transport, _head: &[u8]) -> Look {
-        Look::No
+    /// Whether a PDU of this protocol starts with `head`, at any position of a TCP stream, or is the datagram `head`. This
+    /// is called for many positions of a stream that was joined late, so it must reject quickly.
+    fn match_signature(&self, _transport: Transport, _head: &[u8]) -> SignatureMatch {
+        SignatureMatch::No
     }
 
-    /// Whether a connection's first bytes, where [`Protocol::recognise`] says yes, are nobody else's: a magic number. Without
-    /// one, the port or what follows must say the same.
-    fn greets(&self) -> bool {
+    /// Whether the first bytes of a connection, for which [`Protocol::recognise`] says yes, have a magic number that no other
+    /// protocol has. Without a magic number, the port or later bytes must confirm the protocol.
+    fn has_magic(&self) -> bool {
         true
     }
 
-    /// Whether `head` is so much like the start of a PDU that it is tried although nothing else says that one starts there:
-    /// asked at every byte of a saturated sender's packets.
+    /// Whether `head` is so distinctive a start of a PDU that decoding is tried there although nothing else shows that a
+    /// PDU starts there. This is called at every byte of a saturated sender's packets.
     fn stands_out(&self, _head: &[u8]) -> bool {
         false
     }
 
-    /// How its messages travel.
+    /// How the protocol's messages travel.
     fn topology(&self) -> Topology {
         Topology::Either
     }
 
-    /// Whether who leaves says so before it closes its connection.
-    fn says_goodbye(&self) -> bool {
+    /// Whether an end sends a frame that announces the close before it closes its connection.
+    fn announces_close(&self) -> bool {
         false
     }
 
-    /// Whether its messages may name their topic by a number that was given to it before: joined late, the topic is
-    /// not known, and the decoder leaves it empty.
+    /// Whether messages may refer to their topic by a number that an earlier frame assigned. If the conversation was joined
+    /// late, the topic is not known, and the decoder leaves it empty.
     fn numbers_topics(&self) -> bool {
         false
     }
 
-    /// The domain that a port belongs to, for protocols that compute their ports from one: it names
-    /// the row in place of a server's address.
+    /// The domain that a port belongs to, for protocols that compute their ports from a domain. It names the row in place of
+    /// a server's address.
     fn domain(&self, _port: u16) -> Option<u32> {
         None
     }
 
-    /// An empty store for what its conversations tell each other; [`Memory::default`] if they have
-    /// nothing to tell. Whoever opens decoders keeps one for all of them.
+    /// An empty store for what conversations of this protocol share; [`Memory::default`] if they share nothing. The caller
+    /// that makes decoders keeps one store for all of them.
     fn memory(&self) -> Memory {
         Memory::default()
     }
 
-    /// A decoder for one conversation, both directions, that knows of no other one.
+    /// A decoder for both directions of one conversation that shares nothing with other conversations.
     fn connection(&self, transport: Transport) -> Box<dyn Connection>;
 
-    /// A decoder for one conversation that learns from, and tells, all others with the same `memory`,
-    /// which is one that [`Protocol::memory`] made.
+    /// A decoder for both directions of one conversation that shares `memory`, which [`Protocol::memory`] made, with other
+    /// conversations.
     fn connection_with(&self, transport: Transport, _memory: &Memory) -> Box<dyn Connection> {
         self.connection(transport)
     }
 }
 
-/// How long the PDU at the head of a direction's bytes is.
+/// The length of the PDU that starts with some bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PduLen {
-    /// At least this many bytes of it must be seen to tell; more than there were. Asking for
-    /// more than it has delays it until the next one starts.
+    /// The length is known only with at least this many bytes of the PDU, which are more than there were. If the PDU is
+    /// shorter than that, it is decoded only when the next one has started.
     Need(usize),
-    /// This many bytes, header included; never 0.
+    /// The PDU has this many bytes, including its header; never 0.
     Known(u64),
-    /// These bytes cannot start a PDU.
+    /// No PDU starts with these bytes.
     Invalid,
 }
 
-/// One PDU: a frame of a TCP stream as its length field cuts it, or a whole UDP datagram.
+/// One PDU: the bytes of a TCP stream that one length field covers, or a whole UDP datagram.
 #[derive(Clone, Copy, Debug)]
 pub struct Pdu<'a> {
-    /// Where it lies in the flow.
+    /// The PDU's byte range in the flow.
     pub range: ByteRange,
-    /// Its first bytes, as many as were captured and kept; all of it when `bytes.len() == range.len()`.
+    /// The PDU's first bytes, as many as were captured and kept; all of them if `bytes.len() == range.len()`.
     pub bytes: &'a [u8],
 }
 
 impl Pdu<'_> {
-    /// Whether its end is missing.
+    /// Whether bytes at the PDU's end are missing.
     pub fn is_truncated(&self) -> bool {
         (self.bytes.len() as u64) < self.range.len()
     }
 }
 
-/// Some fragments of a message that its protocol cuts into datagrams.
+/// Consecutive fragments of a message that the protocol divides into several datagrams.
 ///
-/// Every fragment is one, sent for the first time or again: a reader has the message once it has taken a
-/// datagram with each of them, whichever that was.
+/// A fragment may be sent more than once. A reader has the message when it has read each fragment once, in whichever
+/// datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fragments {
-    /// The message. Where [`Fragments::is_global`] says so it is its name on every conversation, else on
-    /// this direction of this one.
+    /// The message's key. With [`Fragments::is_global`] the key is the same in every conversation, otherwise it is unique
+    /// only in this direction of this conversation.
     pub message: GlobalKey,
-    /// The same message has this name at every receiver.
+    /// Whether the message has the same key at every receiver.
     pub is_global: bool,
-    /// The number of the first of these, from 0.
+    /// The number of the first of these fragments, from 0.
     pub first: u32,
-    /// How many there are, at least 1.
+    /// How many fragments there are here, at least 1.
     pub count: u32,
-    /// How many the whole message has, once something has told.
+    /// How many fragments the whole message has, if that is known.
     pub of: Option<u32>,
-    /// Bytes of the whole message's payload, as far as is known.
+    /// Bytes of the whole message's payload, as far as they are known.
     pub payload_len: u64,
-    /// Bytes of payload here that were seen before.
+    /// Bytes of these fragments' payload that were sent before.
     pub repeated_bytes: u64,
-    /// The message was seen whole before, or was first sent when nothing of it was seen: if nothing is known
-    /// of it, when it was sent is not known either.
+    /// Whether the message was complete before, or its first transmission was not captured. In the second case, the time at
+    /// which it was sent is not known.
     pub is_late: bool,
-    /// When the sender's library was given the message, as the message itself says: nanoseconds of the sender's wall
-    /// clock (since 1970). A claim, not an observation.
-    pub given: Option<u64>,
+    /// The source timestamp in the message: when the sender's library took the message over, in nanoseconds since 1970 by
+    /// the sender's wall clock. It is the sender's claim, not an observation.
+    pub source_timestamp: Option<u64>,
 }
 
-/// Takes the frames that a decoder finds, in the order of the flow's bytes.
+/// A frame without a message.
+pub(crate) fn frame_without_data(
+    range: ByteRange,
+    name: &'static str,
+    class: Class,
+) -> Frame<'static> {
+    Frame { range, name, class, payload_bytes: 0, data: None }
+}
+
+/// Receives the frames that a decoder finds, in the order of the flow's bytes, and what the decoder knows about them.
 pub trait FrameSink {
-    /// Takes one frame.
+    /// Receives one frame.
     fn frame(&mut self, frame: &Frame<'_>);
 
-    /// Takes what fragments are in the frame that comes next. If that one completes a message, these are
-    /// the fragments that completed it.
+    /// Receives the fragments in the next frame. If that frame completes a message, these fragments completed it.
     fn fragments(&mut self, _fragments: &Fragments) {}
 
-    /// The frame that follows asks for messages, and says how long it may be kept waiting for them.
+    /// Reports that the next frame requests messages, and how long the answer may be delayed until there are some.
     fn asks(&mut self, _ask: Ask) {}
 
-    /// The messages that follow are a transaction's, and are handed to their reader once that is committed.
+    /// Reports that the next messages belong to a transaction: their reader delivers them only after its commit.
     fn awaits_commit(&mut self) {}
 
-    /// The frame that follows lets its receiver pass on the message that begins at `start` of the same direction; it may
-    /// have waited for that.
+    /// Reports that the next frame allows its receiver to forward the message that begins at `start` of the same direction.
+    /// The receiver may have waited for it.
     fn releases(&mut self, _start: Offset) {}
 
-    /// The frame that follows acknowledges a message of the other direction, of which as many were unacknowledged as ever:
-    /// until now its receiver may have been allowed to send no more.
+    /// Reports that the next frame acknowledges a message of the other direction while the number of unacknowledged messages
+    /// was at its maximum so far: its receiver may have been at the limit and unable to send.
     fn makes_room(&mut self) {}
 
-    /// The frame before has so many bytes, and became so many when it was opened: the messages that follow, in frames
-    /// without bytes, are in there.
-    fn unpacked(&mut self, _bytes: u64, _opened: u64) {}
+    /// Reports that the previous frame of `bytes` bytes was decompressed to `decompressed` bytes, which contain the messages
+    /// of the next frames; these frames have no bytes of their own in the flow.
+    fn unpacked(&mut self, _bytes: u64, _decompressed: u64) {}
 
-    /// The messages in the frames that follow can be used only when all bytes before `end` are there: their reader takes
-    /// them as a part of something larger.
+    /// Reports that the reader can use the messages of the next frames only when it has all bytes before `end`, because they
+    /// are part of a larger unit.
     fn usable_at(&mut self, _end: Offset) {}
 
-    /// The payload of the message in the frame that comes next may have started earlier, with zeros.
+    /// Reports that the payload of the message in the next frame may have started earlier, with zeros.
     fn uncertain_start(&mut self) {}
 
-    /// The frame before has so many messages by its own account, and they cannot be read.
+    /// Reports that the previous frame contains this many messages, according to its header, and that they cannot be decoded.
     fn unread_messages(&mut self, _messages: u64) {}
 
-    /// So many messages were there that their reader throws away: of a transaction that was aborted.
-    fn thrown_away(&mut self, _messages: u64) {}
+    /// Reports messages that their reader discards because they belong to an aborted transaction.
+    fn discarded(&mut self, _messages: u64) {}
 
-    /// So many more messages were sent to two readers of which only one at a time is given any: the first of them may have
-    /// thrown them away, or both may have handled them.
+    /// Reports further messages that were sent to two readers although only one reader at a time is assigned them: the first
+    /// reader may have discarded them, or both may have processed them.
     fn read_twice(&mut self, _messages: u64) {}
 
-    /// Takes note that the messages of this sender, which its [`GlobalKey`]s name, are handed to their
-    /// readers in the order of their numbers: what is missing holds up what was sent after it. Nothing before
-    /// number `first` is sent again any more.
+    /// Reports that readers get the messages of this sender, which is part of its [`GlobalKey`]s, in the order of their
+    /// numbers, so a missing message delays all later ones. Messages before number `first` are no longer retransmitted.
     fn in_order(&mut self, _origin: [u8; 16], _first: u64) {}
 }
 
@@ -234,74 +242,73 @@ impl<F: FnMut(&Frame<'_>)> FrameSink for F {
     }
 }
 
-/// A decoder for one conversation. Holds what the two directions tell each other: versions, aliases,
-/// open fragments.
+/// A decoder for one conversation. It holds the state that both directions need: versions, aliases, incomplete messages.
 pub trait Connection: Send {
-    /// The length of the PDU that starts with `head`. Only asked of TCP; a datagram is a PDU.
+    /// The length of the PDU that starts with `head`. This is called for TCP only: a datagram is one PDU.
     fn pdu_len(&self, side: Side, head: &[u8]) -> PduLen;
 
-    /// The length of all that starts with `head`, where [`Connection::pdu_len`] hands out something
-    /// large piece by piece: what comes behind it starts anew. Only asked after a gap.
+    /// The length of the whole unit that starts with `head`, for protocols whose [`Connection::pdu_len`] returns the parts
+    /// of a large unit one by one. The next unit starts after it. This is called only after a gap.
     fn span(&self, side: Side, head: &[u8]) -> PduLen {
         self.pdu_len(side, head)
     }
 
-    /// Bytes that are left of something large whose first pieces were read. When bytes are missed in
-    /// there, the next PDU starts behind it; it itself ends with one PDU that lacks them.
+    /// The remaining bytes of a large unit whose first parts were decoded. If bytes inside the unit are missing, its
+    /// remaining bytes become one truncated PDU, and the next PDU starts after it.
     fn open_bytes(&self, _side: Side) -> u64 {
         0
     }
 
-    /// Whether a PDU is likely to start with `head`: asked at packet boundaries after a gap, when
-    /// nothing else tells where PDUs start. Stricter than [`Connection::pdu_len`].
+    /// Whether a PDU is likely to start with `head`. This is called at packet boundaries after a gap, when nothing else
+    /// shows where PDUs start, and is stricter than [`Connection::pdu_len`].
     fn resync(&self, side: Side, head: &[u8]) -> bool {
         matches!(self.pdu_len(side, head), PduLen::Known(_))
     }
 
-    /// Whether `head` cannot be anything but the start of a PDU, however long that is: it is not waited for what comes
-    /// behind it. Only asked after a gap.
+    /// Whether `head` can only be the start of a PDU, so that it is accepted before the bytes after the PDU are known. This
+    /// is called only after a gap.
     fn is_certain(&self, _side: Side, _head: &[u8]) -> bool {
         false
     }
 
-    /// How many bytes are kept of a PDU that does not lie in one packet.
+    /// How many bytes are kept of a PDU that is spread over several packets.
     fn kept_bytes(&self, _side: Side) -> usize {
         KEPT_BYTES
     }
 
-    /// [`Protocol::stands_out`], of its protocol.
+    /// Whether a PDU stands out, as [`Protocol::stands_out`] of this decoder's protocol says.
     fn stands_out(&self, _head: &[u8]) -> bool {
         false
     }
 
-    /// Bytes of memory that it holds on to: tables, and what waits for more. Roughly, and without what is always there.
+    /// An estimate of the decoder's memory in bytes: tables and incomplete messages, without what every decoder needs.
     fn held_bytes(&self) -> usize {
         0
     }
 
-    /// Whether messages are encrypted from here on, so that none is found.
+    /// Whether messages are encrypted from now on, so that none can be decoded.
     fn is_encrypted(&self) -> bool {
         false
     }
 
-    /// The end that serves, if its frames have told.
+    /// The end that is the server, if the frames so far show it.
     fn server(&self) -> Option<Side> {
         None
     }
 
-    /// Reads one PDU and hands its frames to `out`. The frames cover the PDU's whole range, end to
-    /// end; what cannot be read is a frame of class `Opaque`.
+    /// Decodes one PDU and passes its frames to `out`. The frames cover the PDU's range without gaps; bytes that cannot be
+    /// decoded are a frame of class `Opaque`.
     fn pdu(&mut self, side: Side, pdu: Pdu<'_>, out: &mut dyn FrameSink);
 
-    /// Whether the same content, from the same sender to somebody else too, is a copy of one message. Where each
-    /// message goes to one receiver, as in a queue of work, it is another message.
+    /// Whether equal content from one sender to several receivers is copies of one message. If each message goes to one
+    /// receiver only, as in a work queue, equal contents are different messages.
     fn makes_copies(&self, _from: Side) -> bool {
         true
     }
 
-    /// An end of it is gone.
+    /// Tells the decoder that one end has closed the connection.
     fn closed(&mut self) {}
 
-    /// Bytes of this direction were missed: forget what depended on them (open fragments).
+    /// Tells the decoder that bytes of this direction are missing, so that it drops incomplete messages.
     fn gap(&mut self, side: Side);
 }

@@ -1,18 +1,18 @@
-//! Sans-I/O decoders: bytes in a flow → frames.
+//! Decoders without I/O: they turn the bytes of a flow into frames.
 //!
-//! A protocol is a folder here and one line in [`registry`]. It says how long a PDU is
-//! ([`Connection::pdu_len`]) and what is in it ([`Connection::pdu`]); cutting a flow into PDUs,
-//! skipping what was not captured and finding the way back after a gap is [`stream`]'s work, the same
-//! for all of them.
+//! Each protocol is a folder here and one line in [`registry`]. It says how long a PDU is
+//! ([`Connection::pdu_len`]) and which frames are in it ([`Connection::pdu`]). [`stream`] does what is the same for all
+//! protocols: it cuts a flow into PDUs, skips bytes that were not captured and resynchronises after a gap.
 //!
-//! Nothing here panics on any input, and nothing grows without bound.
+//! No input makes a decoder panic, and all memory is bounded.
 
-// What comes from a file or a packet may be any number.
+// Numbers from a file or a packet may have any value, so plain arithmetic could overflow.
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects, clippy::disallowed_methods))]
 
 pub mod connection;
 pub mod foreign;
 pub mod kafka;
+mod memories;
 pub mod memory;
 pub mod mqtt;
 pub mod nats;
@@ -23,7 +23,7 @@ pub mod recognise;
 pub mod registry;
 pub mod rtps;
 pub mod search;
-pub mod sight;
+pub mod signature;
 pub mod stream;
 pub mod xrce;
 pub mod zenoh;
@@ -32,8 +32,9 @@ pub mod zmtp;
 pub use connection::{
     Connection, Fragments, FrameSink, Pdu, PduLen, Protocol, Recognition, Side, Topology,
 };
-pub use memory::{Memories, Memory};
+pub use memories::Memories;
+pub use memory::Memory;
 pub use reader::Reader;
 pub use registry::{by_name, registry};
-pub use search::Search;
-pub use sight::{Look, Sight};
+pub use search::ProtocolSearch;
+pub use signature::{PduSignature, SignatureMatch};

@@ -1,110 +1,84 @@
-//! What the conversations of one protocol tell each other.
+//! State that the conversations of one protocol share.
 //!
-//! A decoder sees one conversation, but what it must know may have been said in another: DDS tells on
-//! its discovery ports which writer writes which topic, Kafka answers a metadata request on one
-//! connection and names the topic's id on the next. A protocol whose conversations need each other
-//! makes one store, [`Protocol::memory`]; whoever opens decoders keeps one [`Memories`] and hands its
-//! protocol's to each, [`Protocol::connection_with`].
+//! A decoder handles one conversation, but may need what was said in another: DDS announces on its discovery ports which
+//! writer writes which topic, and a Kafka client learns a topic's ID on one connection and uses it on another. A protocol
+//! whose conversations share state makes a store in [`Protocol::memory`](crate::Protocol::memory). The caller that makes
+//! decoders keeps the stores in [`Memories`](crate::Memories) and passes them to
+//! [`Protocol::connection_with`](crate::Protocol::connection_with).
 //!
-//! The store locks for itself and is bounded. [`Names`] is one that needs no lock for a message whose
-//! name is known: [`Name`] asks again only when the store has changed.
+//! A store locks itself and is bounded. [`NameTable`] needs no lock for a message whose name is already known: a
+//! [`CachedName`] reads the table again only when the table has changed.
 
-use crate::{Protocol, registry};
 use std::any::Any;
 use std::collections::{HashMap, VecDeque};
 use std::fmt::Debug;
 use std::hash::Hash;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use wirelap_events::Total;
 
-/// What can be shared.
-pub trait Shared: Any + Debug + Send + Sync {
-    /// How much was forgotten to keep it bounded.
+/// A store that conversations can share.
+pub trait SharedStore: Any + Debug + Send + Sync {
+    /// How many entries were evicted to keep the store bounded.
     fn forgotten(&self) -> u64;
 }
 
-/// What the conversations of one protocol share; nothing by default. A clone shares the same.
+/// The store that conversations of one protocol share; none by default. A clone shares the same store.
 #[derive(Clone, Debug, Default)]
-pub struct Memory(Option<Arc<dyn Shared>>);
+pub struct Memory(Option<Arc<dyn SharedStore>>);
 
 impl Memory {
-    /// Shares `store`.
-    pub fn of(store: impl Shared) -> Memory {
+    /// A memory that shares `store`.
+    pub fn of(store: impl SharedStore) -> Memory {
         Memory(Some(Arc::new(store)))
     }
 
     /// The store, if it is a `T`.
-    pub fn get<T: Shared>(&self) -> Option<Arc<T>> {
+    pub fn get<T: SharedStore>(&self) -> Option<Arc<T>> {
         let store: Arc<dyn Any + Send + Sync> = self.0.clone()?;
         store.downcast().ok()
     }
 
-    /// How much was forgotten to keep it bounded.
+    /// How many entries were evicted to keep the store bounded.
     pub fn forgotten(&self) -> u64 {
         self.0.as_ref().map_or(0, |store| store.forgotten())
     }
 }
 
-/// The memory of each protocol in the registry. A clone shares the same.
-#[derive(Clone, Debug)]
-pub struct Memories(Arc<[(&'static str, Memory)]>);
-
-impl Memories {
-    /// Nothing known yet.
-    pub fn new() -> Memories {
-        Memories(registry().iter().map(|protocol| (protocol.name(), protocol.memory())).collect())
-    }
-
-    /// The memory of this protocol.
-    pub fn of(&self, protocol: &dyn Protocol) -> Memory {
-        let found = self.0.iter().find(|(name, _)| *name == protocol.name());
-        found.map(|(_, memory)| memory.clone()).unwrap_or_default()
-    }
-
-    /// How much was forgotten to keep them bounded.
-    pub fn forgotten(&self) -> u64 {
-        self.0.iter().map(|(_, memory)| memory.forgotten()).total()
-    }
-}
-
-impl Default for Memories {
-    fn default() -> Memories {
-        Memories::new()
-    }
-}
-
-/// The most names remembered; then the one that was learned first goes.
+/// The most names in a table. When it is full, the name that was learned first is evicted.
 pub const MAX_NAMES: usize = 4096;
 
-/// The longest name remembered, in bytes. DDS topics are at most 255 characters, Kafka's 249.
+/// The longest name in a table, in bytes. DDS topics have at most 255 characters, Kafka's 249.
 pub const MAX_NAME_BYTES: usize = 256;
 
-/// Names by key: the topic of a DDS writer, of a Kafka topic id.
+/// NameTable by key, for example topics by DDS writer or by Kafka topic ID.
 #[derive(Debug)]
-pub struct Names<K> {
+pub struct NameTable<K> {
     /// How often the table has changed.
     changes: AtomicU64,
     forgotten: AtomicU64,
-    table: Mutex<Table<K>>,
+    table: Mutex<BoundedNames<K>>,
 }
 
 #[derive(Debug)]
-struct Table<K> {
+struct BoundedNames<K> {
     names: HashMap<K, Arc<[u8]>>,
-    /// The keys, the one learned first at the front.
+    /// The keys in the order in which they were learned.
     order: VecDeque<K>,
 }
 
-impl<K> Default for Names<K> {
-    fn default() -> Names<K> {
-        let table = Table { names: HashMap::new(), order: VecDeque::new() };
-        Names { changes: AtomicU64::new(0), forgotten: AtomicU64::new(0), table: Mutex::new(table) }
+impl<K> Default for NameTable<K> {
+    fn default() -> NameTable<K> {
+        let table = BoundedNames { names: HashMap::new(), order: VecDeque::new() };
+        NameTable {
+            changes: AtomicU64::new(0),
+            forgotten: AtomicU64::new(0),
+            table: Mutex::new(table),
+        }
     }
 }
 
-impl<K: Copy + Eq + Hash> Names<K> {
-    /// Remembers a name. One that is empty or longer than [`MAX_NAME_BYTES`] is not.
+impl<K: Copy + Eq + Hash> NameTable<K> {
+    /// Stores a name, unless it is empty or longer than [`MAX_NAME_BYTES`].
     pub fn learn(&self, key: K, name: &[u8]) {
         if name.is_empty() || name.len() > MAX_NAME_BYTES {
             return;
@@ -130,12 +104,12 @@ impl<K: Copy + Eq + Hash> Names<K> {
     }
 }
 
-impl<K: Copy + Eq + Hash> Table<K> {
+impl<K: Copy + Eq + Hash> BoundedNames<K> {
     fn is_known(&self, key: &K, name: &[u8]) -> bool {
         self.names.get(key).is_some_and(|known| **known == *name)
     }
 
-    /// Whether another name had to go for it.
+    /// Stores a name; returns whether another one was evicted for it.
     fn learn(&mut self, key: K, name: &[u8]) -> bool {
         if let Some(known) = self.names.get_mut(&key) {
             *known = name.into();
@@ -151,24 +125,24 @@ impl<K: Copy + Eq + Hash> Table<K> {
     }
 }
 
-impl<K: Debug + Send + 'static> Shared for Names<K> {
+impl<K: Debug + Send + 'static> SharedStore for NameTable<K> {
     fn forgotten(&self) -> u64 {
         self.forgotten.load(Ordering::Relaxed)
     }
 }
 
-/// The name of one key, as far as it is known by now. Looks into the store only after it has changed.
+/// The name of one key, cached. It reads the table only after the table has changed.
 #[derive(Clone, Debug, Default)]
-pub struct Name {
+pub struct CachedName {
     name: Option<Arc<[u8]>>,
-    /// The state of the store that `name` is from.
+    /// The table's change count when it was last read.
     from: Option<u64>,
 }
 
-impl Name {
-    /// The name of `key`, always the same one for this `Name`; empty if it was not learned. One that
-    /// the store has forgotten in the meantime is kept.
-    pub fn of<K: Copy + Eq + Hash>(&mut self, key: &K, names: &Names<K>) -> &[u8] {
+impl CachedName {
+    /// The name of `key`, which must be the same in every call; empty if it was not learned. The name is kept when the table
+    /// evicts it.
+    pub fn of<K: Copy + Eq + Hash>(&mut self, key: &K, names: &NameTable<K>) -> &[u8] {
         let changes = names.changes();
         if self.from != Some(changes) {
             self.from = Some(changes);
@@ -187,8 +161,8 @@ mod tests {
 
     #[test]
     fn a_name_follows_what_is_learned() {
-        let names = Names::default();
-        let mut name = Name::default();
+        let names = NameTable::default();
+        let mut name = CachedName::default();
         assert_eq!(name.of(&1, &names), b"");
         names.learn(2, b"Circle");
         assert_eq!(name.of(&1, &names), b"");
@@ -196,15 +170,15 @@ mod tests {
         assert_eq!(name.of(&1, &names), b"Square");
         assert_eq!(names.changes(), 2);
         names.learn(1, b"Square");
-        assert_eq!(names.changes(), 2, "told twice is no news");
+        assert_eq!(names.changes(), 2, "the same name again is no change");
         names.learn(1, b"Triangle");
         assert_eq!(name.of(&1, &names), b"Triangle");
     }
 
     #[test]
     fn what_is_forgotten_is_counted() {
-        let names = Names::default();
-        let mut first = Name::default();
+        let names = NameTable::default();
+        let mut first = CachedName::default();
         for key in 0..=MAX_NAMES {
             names.learn(key, b"t");
             first.of(&0, &names);
@@ -221,25 +195,25 @@ mod tests {
 
     #[test]
     fn a_memory_hands_out_what_was_put_in() {
-        let memory = Memory::of(Names::<u8>::default());
-        assert!(memory.get::<Names<u16>>().is_none());
-        let names = memory.get::<Names<u8>>().unwrap();
+        let memory = Memory::of(NameTable::<u8>::default());
+        assert!(memory.get::<NameTable<u16>>().is_none());
+        let names = memory.get::<NameTable<u8>>().unwrap();
         names.learn(7, b"seven");
-        let again = memory.clone().get::<Names<u8>>().unwrap();
+        let again = memory.clone().get::<NameTable<u8>>().unwrap();
         assert_eq!(again.get(&7).as_deref(), Some(&b"seven"[..]));
-        assert!(Memory::default().get::<Names<u8>>().is_none());
+        assert!(Memory::default().get::<NameTable<u8>>().is_none());
     }
 
     #[test]
     fn each_protocol_has_its_own() {
         let memories = Memories::new();
         let dds = by_name("dds").unwrap();
-        let here = memories.of(dds).get::<Names<[u8; 16]>>().unwrap();
-        let there = memories.clone().of(dds).get::<Names<[u8; 16]>>().unwrap();
-        let other = Memories::new().of(dds).get::<Names<[u8; 16]>>().unwrap();
+        let here = memories.of(dds).get::<NameTable<[u8; 16]>>().unwrap();
+        let there = memories.clone().of(dds).get::<NameTable<[u8; 16]>>().unwrap();
+        let other = Memories::new().of(dds).get::<NameTable<[u8; 16]>>().unwrap();
         here.learn([1; 16], b"t");
         assert!(there.get(&[1; 16]).is_some() && other.get(&[1; 16]).is_none());
-        assert!(memories.of(by_name("tcp").unwrap()).get::<Names<[u8; 16]>>().is_none());
+        assert!(memories.of(by_name("tcp").unwrap()).get::<NameTable<[u8; 16]>>().is_none());
         assert_eq!(memories.forgotten(), 0);
     }
 }

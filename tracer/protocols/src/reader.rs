@@ -1,11 +1,20 @@
-//! The one place where bytes are indexed.
+//! A bounded reader over bytes. Decoders index bytes only through it, so that no input can make them panic.
 
 use wirelap_events::Saturate;
 
-/// Reads a slice from front to back. Every read is `None` past the end and then moves nothing, so
-/// that bytes cut short by a snap length read the same as bytes that lie about their lengths.
+/// Why a field could not be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FieldError {
+    /// The field's bytes were not captured, or have not arrived yet.
+    Short,
+    /// No valid PDU has these bytes here.
+    Malformed,
+}
+
+/// Reads a slice from front to back. A read past the end returns `None` and does not move, so that bytes cut by a snap
+/// length are treated like bytes with a wrong length field.
 ///
-/// Positions count from the start of the outermost reader: a [`Reader::sub`] goes on counting.
+/// Positions count from the start of the outermost reader, also in a [`Reader::sub`].
 #[derive(Clone, Copy, Debug)]
 pub struct Reader<'a> {
     rest: &'a [u8],
@@ -65,7 +74,7 @@ impl<'a> Reader<'a> {
         self.array::<1>().map(|[byte]| byte)
     }
 
-    /// The next byte, which stays.
+    /// The next byte, without moving.
     #[inline]
     pub fn peek(&self) -> Option<u8> {
         self.rest.first().copied()
@@ -77,13 +86,13 @@ impl<'a> Reader<'a> {
         u64_be u64_le u64 8 "64";
     }
 
-    /// Moves over `n` bytes.
+    /// Skips `n` bytes.
     #[inline]
     pub fn skip(&mut self, n: usize) -> Option<()> {
         self.take(n).map(drop)
     }
 
-    /// A reader over the next `len` bytes, which this one moves over.
+    /// A reader over the next `len` bytes, which this reader skips.
     #[inline]
     pub fn sub(&mut self, len: usize) -> Option<Reader<'a>> {
         let position = self.position;
@@ -98,7 +107,7 @@ impl<'a> Reader<'a> {
         Reader { rest: self.take_up_to(len), position }
     }
 
-    /// Everything that is left.
+    /// All remaining bytes.
     #[inline]
     pub fn rest(&mut self) -> &'a [u8] {
         let rest = std::mem::take(&mut self.rest);
@@ -106,7 +115,7 @@ impl<'a> Reader<'a> {
         rest
     }
 
-    /// Everything that is left, which stays.
+    /// All remaining bytes, without moving.
     #[inline]
     pub fn peek_rest(&self) -> &'a [u8] {
         self.rest
@@ -118,13 +127,13 @@ impl<'a> Reader<'a> {
         self.position
     }
 
-    /// Bytes left.
+    /// Number of remaining bytes.
     #[inline]
     pub fn remaining(&self) -> usize {
         self.rest.len()
     }
 
-    /// Whether nothing is left.
+    /// Whether no bytes remain.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.rest.is_empty()

@@ -1,35 +1,35 @@
-//! Picks the protocol of a flow: content first, the ports as a hint.
+//! Chooses the protocol of a flow by its content, with the ports as a hint.
 
 use crate::{Protocol, Recognition, registry};
 use wirelap_events::Transport;
 
-/// A protocol that still cannot tell after so many bytes never will.
+/// After this many bytes, a protocol that still needs more is not waited for.
 const ENOUGH_BYTES: usize = 1024;
 
-/// Which protocol a flow speaks.
+/// Which protocol a flow has.
 #[derive(Clone, Copy)]
-pub enum Choice {
-    /// This one.
+pub enum ProtocolChoice {
+    /// The flow has this protocol.
     Protocol(&'static dyn Protocol),
-    /// One or another may send such bytes: what follows decides.
+    /// The bytes fit a known protocol without proving it; later bytes decide.
     Possible,
-    /// Ask again when there are more bytes (TCP), or with the next datagram (UDP).
+    /// Choose again with more bytes (TCP) or with the next datagram (UDP).
     NeedMore,
-    /// None that is known.
+    /// The bytes are of no known protocol.
     Unknown,
 }
 
-/// What tells beside the bytes.
+/// What is known about a flow's protocol apart from its bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct Hints {
     /// The ports of both ends.
     pub ports: [u16; 2],
-    /// The name of the protocol that another conversation with the same server was recognised as.
+    /// The name of the protocol of another conversation with the same server.
     pub known: Option<&'static str>,
 }
 
 impl Hints {
-    /// Whether the ports or the server say that it is this.
+    /// Whether the ports or the server hint at this protocol.
     pub fn names(&self, transport: Transport, protocol: &dyn Protocol) -> bool {
         self.known == Some(protocol.name())
             || protocol.ports(transport).iter().any(|port| self.ports.contains(port))
@@ -42,19 +42,17 @@ impl From<[u16; 2]> for Hints {
     }
 }
 
-/// Chooses by `head`, the first bytes seen of one direction of a flow (or a datagram). `at_start`
-/// tells that the flow was seen from its first byte; otherwise `head` must begin at a packet
-/// boundary.
+/// Chooses by `head`, which is a datagram or the first captured bytes of one direction of a flow: with `at_start` the
+/// flow's first bytes, otherwise bytes from a packet boundary.
 ///
-/// Bytes that only one protocol can have sent decide, whatever the hints. If they could be
-/// several protocols', a well-known port or what the server is known to speak picks among these; without such a
-/// hint the answer is `Possible`.
+/// Bytes that only one protocol can send decide, whatever the hints are. If several protocols can send them, a well-known
+/// port or the server's known protocol decides among these; without such a hint the result is `Possible`.
 pub fn choose(
     transport: Transport,
     head: &[u8],
     at_start: bool,
     hints: impl Into<Hints>,
-) -> Choice {
+) -> ProtocolChoice {
     choose_from(registry(), transport, head, at_start, hints.into())
 }
 
@@ -64,7 +62,7 @@ fn choose_from(
     head: &[u8],
     at_start: bool,
     hints: Hints,
-) -> Choice {
+) -> ProtocolChoice {
     let mut best: Option<(Recognition, bool, &'static dyn Protocol)> = None;
     let (mut need_more, mut possible) = (false, false);
     for &protocol in protocols.iter().filter(|p| p.transports().contains(&transport)) {
@@ -87,21 +85,21 @@ fn choose_from(
         }
     }
     match best {
-        Some((Recognition::Yes, _, protocol)) => Choice::Protocol(protocol),
-        _ if need_more => Choice::NeedMore,
-        Some((_, _, protocol)) => Choice::Protocol(protocol),
-        None if possible => Choice::Possible,
-        None => Choice::Unknown,
+        Some((Recognition::Yes, _, protocol)) => ProtocolChoice::Protocol(protocol),
+        _ if need_more => ProtocolChoice::NeedMore,
+        Some((_, _, protocol)) => ProtocolChoice::Protocol(protocol),
+        None if possible => ProtocolChoice::Possible,
+        None => ProtocolChoice::Unknown,
     }
 }
 
-impl std::fmt::Debug for Choice {
+impl std::fmt::Debug for ProtocolChoice {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Choice::Protocol(protocol) => write!(f, "Protocol({})", protocol.name()),
-            Choice::Possible => f.write_str("Possible"),
-            Choice::NeedMore => f.write_str("NeedMore"),
-            Choice::Unknown => f.write_str("Unknown"),
+            ProtocolChoice::Protocol(protocol) => write!(f, "Protocol({})", protocol.name()),
+            ProtocolChoice::Possible => f.write_str("Possible"),
+            ProtocolChoice::NeedMore => f.write_str("NeedMore"),
+            ProtocolChoice::Unknown => f.write_str("Unknown"),
         }
     }
 }
@@ -155,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_server_speaks_is_a_hint_and_no_more() {
+    fn the_servers_protocol_is_only_a_hint() {
         let hints = Hints { ports: [40_000, 1], known: Some("maybe") };
         let chosen = |protocols: &[&'static dyn Protocol]| {
             format!("{:?}", choose_from(protocols, Transport::Tcp, b"", false, hints))
@@ -174,6 +172,6 @@ mod tests {
     #[test]
     fn other_transports_are_not_asked() {
         let choice = choose_from(&[&YES], Transport::Udp, b"", true, [7, 7].into());
-        assert!(matches!(choice, Choice::Unknown));
+        assert!(matches!(choice, ProtocolChoice::Unknown));
     }
 }

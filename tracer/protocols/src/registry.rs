@@ -15,7 +15,7 @@ static REGISTRY: &[&dyn Protocol] = &[
     &plain::UDP,
 ];
 
-/// Every protocol, the most telling first: of two that both say `Maybe`, the earlier one wins.
+/// Every protocol, the most distinctive first: if two of them answer `Maybe`, the earlier one wins.
 pub fn registry() -> &'static [&'static dyn Protocol] {
     REGISTRY
 }

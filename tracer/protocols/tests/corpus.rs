@@ -3,7 +3,7 @@
 
 use proptest::prelude::*;
 use wirelap_events::Transport;
-use wirelap_protocols::recognise::{Choice, choose};
+use wirelap_protocols::recognise::{ProtocolChoice, choose};
 use wirelap_protocols::{Protocol, Side, registry};
 use wirelap_test_support::exercise::check_everywhere;
 use wirelap_test_support::player::{Chunk, Player};
@@ -42,7 +42,7 @@ fn transcripts_are_recognised_by_their_first_packet() {
         for transcript in transcript::of(*protocol).iter().filter(|t| t.recognised) {
             let head = &transcript.chunks[0].bytes;
             let choice = choose(transcript.transport, head, !transcript.mid_stream, [1, 2]);
-            let Choice::Protocol(chosen) = choice else {
+            let ProtocolChoice::Protocol(chosen) = choice else {
                 panic!("{}: {choice:?}", transcript.path.display())
             };
             assert_eq!(chosen.name(), protocol.name(), "{}", transcript.path.display());
@@ -78,9 +78,11 @@ fn recognising_a_prefix_never_changes_its_mind() {
         for at_start in [true, false] {
             for len in 0..head.len().min(64) {
                 // Any answer will do; a protocol that is sure of a prefix must be right.
-                if let Choice::Protocol(chosen) = choose(transport, &head[..len], at_start, [1, 2])
+                if let ProtocolChoice::Protocol(chosen) =
+                    choose(transport, &head[..len], at_start, [1, 2])
                     && transport == Transport::Tcp
-                    && let Choice::Protocol(whole) = choose(transport, head, at_start, [1, 2])
+                    && let ProtocolChoice::Protocol(whole) =
+                        choose(transport, head, at_start, [1, 2])
                 {
                     assert_eq!(chosen.name(), whole.name(), "{} at {len}", protocol.name());
                 }

@@ -6,7 +6,7 @@
 
 use wirelap_events::{Offset, Transport};
 use wirelap_protocols::search::SURE_BITS;
-use wirelap_protocols::{Look, Search, registry};
+use wirelap_protocols::{ProtocolSearch, SignatureMatch, registry};
 use wirelap_test_support::random::Random;
 
 /// Of so many random strings, `n` bits of evidence may be seen in one of 2^n; more shows in these sums.
@@ -28,7 +28,7 @@ fn evidence_is_not_claimed_where_there_is_none() {
         for (at, protocol) in registry().iter().enumerate() {
             for (of, transport) in [Transport::Tcp, Transport::Udp].into_iter().enumerate() {
                 if protocol.transports().contains(&transport)
-                    && let Look::Pdu(sight) = protocol.sight(transport, bytes)
+                    && let SignatureMatch::Pdu(sight) = protocol.match_signature(transport, bytes)
                 {
                     sums[at * 2 + of] += f64::from(sight.bits).exp2();
                 }
@@ -51,7 +51,7 @@ fn evidence_is_not_claimed_where_there_is_none() {
 
 /// The most evidence that a protocol finds in a stream of such messages.
 fn most(messages: &[Vec<u8>], packet: usize) -> (u32, &'static str) {
-    let mut search = Search::default();
+    let mut search = ProtocolSearch::default();
     let mut at = Offset::START;
     let mut most = (0, "");
     for message in messages {

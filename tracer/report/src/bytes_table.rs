@@ -1,8 +1,8 @@
-//! Where the bytes of a result went, in a few lines of the table.
+//! The lines about bytes below the table: where the bytes of a result went.
 
 use crate::{Overhead, PartsBytes};
 
-/// Headings and lines; none without deliveries.
+/// Each line with its heading; empty without deliveries.
 pub fn lines(overhead: &Overhead) -> Vec<(&'static str, String)> {
     let total = overhead.parts_bytes.total();
     if overhead.deliveries == 0 || total == 0 {
@@ -11,7 +11,7 @@ pub fn lines(overhead: &Overhead) -> Vec<(&'static str, String)> {
     let each = |bytes: u64| amount(bytes as f64 / overhead.deliveries as f64);
     let ethernet = &overhead.ethernet;
     let bytes = format!(
-        "{} a message: {}{}; as Ethernet frames {} in {} of them",
+        "{} a message: {}{}; as Ethernet: {} in {} frames",
         each(total),
         parts(&overhead.parts_bytes, each),
         legs(overhead, each),
@@ -28,7 +28,7 @@ pub fn lines(overhead: &Overhead) -> Vec<(&'static str, String)> {
     lines
 }
 
-/// Each leg that carried messages, if there is more than one.
+/// The bytes of each leg that carried messages; empty if there is only one.
 fn legs(overhead: &Overhead, each: impl Fn(u64) -> String) -> String {
     let legs: Vec<_> = overhead
         .legs
@@ -39,7 +39,7 @@ fn legs(overhead: &Overhead, each: impl Fn(u64) -> String) -> String {
     if legs.len() < 2 { String::new() } else { format!(" ({})", legs.join(" · ")) }
 }
 
-/// The parts that are a half percent or more, and whatever was sent again.
+/// The parts of half a percent or more; what was sent again is always listed.
 fn parts(parts: &PartsBytes, each: impl Fn(u64) -> String) -> String {
     let least = (parts.total() / 200).max(1);
     let shown = parts.named().into_iter().filter(|&(name, bytes)| {
@@ -48,7 +48,7 @@ fn parts(parts: &PartsBytes, each: impl Fn(u64) -> String) -> String {
     shown.map(|(name, bytes)| format!("{name} {}", each(bytes))).collect::<Vec<_>>().join(" · ")
 }
 
-/// Three digits or all of them.
+/// A number of bytes: three digits, or all digits from 100 on.
 fn amount(bytes: f64) -> String {
     if bytes > 0.0 && bytes < 0.005 {
         "<0.01".into()

@@ -1,38 +1,38 @@
-//! How the clocks of hosts differ whose captures were put together.
+//! The offsets between the clocks of several hosts whose captures are analyzed together.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The second clock against the first, as the packets tell that both captures have.
+/// The offset of the second host's clock from the first one's, estimated from packets that are in both captures.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ClockOffset {
-    /// The capture by whose clock all times are told.
+    /// The capture whose clock is the reference for all times.
     pub first: String,
-    /// The other one.
+    /// The capture whose clock is compared with the first.
     pub second: String,
-    /// By how much the second clock was ahead when the first packet was in both.
+    /// How far the second clock was ahead of the first at the first packet that is in both captures.
     pub offset_ns: i64,
-    /// By how much it gains; 0 where that cannot be told from nothing.
+    /// How fast the second clock gains on the first; 0 if the drift is not distinguishable from zero.
     pub drift_ppm: f64,
-    /// How far the drift can be wrong.
+    /// The largest possible error of the drift.
     pub drift_within_ppm: f64,
-    /// How far the offset can be wrong if the shortest way takes as long in both directions.
+    /// The largest possible error of the offset if the minimum delay is the same in both directions.
     pub within_ns: u64,
-    /// How far it can be wrong however long each direction takes: half the shortest round trip.
+    /// The largest possible error of the offset whatever the delay of each direction: half the shortest round trip.
     pub at_most_ns: u64,
-    /// From so many packets.
+    /// Packets from which offset and drift were estimated.
     pub packets: u64,
 }
 
-/// The clock of a host against that of the first one.
+/// The offset of a host's clock from the first host's.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct HostClock {
-    /// Which one: 2 for the second. Parts of one capture are of one host.
+    /// The host's number: 2 for the second. Parts of one capture are of one host.
     pub host: u8,
-    /// The captures over which it was compared, from this one to the first, where both have no packets in common. What can be
-    /// wrong on the way is added up in the figures.
+    /// The captures by way of which the clock was compared, from this one to the first, if it has no packets in common with
+    /// the first. The errors of all comparisons on the way are added up in the figures.
     pub through: Vec<String>,
-    /// How it differs.
+    /// Offset and drift.
     #[serde(flatten)]
     pub clock: ClockOffset,
 }

@@ -1,9 +1,8 @@
 //! Distributions of times: collected in a histogram, reported as quantiles.
 
-use hdrhistogram::Histogram;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use wirelap_correlate::Summary;
+use wirelap_correlate::{Histogram, Summary};
 use wirelap_events::Nanos;
 
 /// Longer times are counted as this one: an hour.
@@ -16,9 +15,9 @@ const DIGITS: u8 = 3;
 /// maximum are exact. All zero when `count` is 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Distribution {
-    /// Samples.
+    /// Number of samples.
     pub count: u64,
-    /// Smallest.
+    /// Minimum.
     pub min: u64,
     /// Median.
     pub p50: u64,
@@ -28,7 +27,7 @@ pub struct Distribution {
     pub p99: u64,
     /// 99.9th percentile.
     pub p999: u64,
-    /// Largest.
+    /// Maximum.
     pub max: u64,
 }
 
@@ -49,7 +48,7 @@ impl From<Summary> for Distribution {
 /// Samples of a time. Its memory does not grow with their number, and adding one allocates nothing.
 #[derive(Clone, Debug)]
 pub struct Samples {
-    histogram: Histogram<u64>,
+    histogram: Histogram,
     sum: u64,
     min: u64,
     max: u64,
@@ -62,19 +61,17 @@ impl Default for Samples {
 }
 
 impl Samples {
-    /// None yet.
-    ///
-    /// # Panics
-    /// Never: the histogram's bounds are constants that it accepts.
+    /// No samples. Adding and clearing the longest time allocates the memory for all times, so that `add` allocates nothing.
     pub fn new() -> Samples {
-        #[expect(clippy::unwrap_used, reason = "constant bounds that are valid")]
-        let histogram = Histogram::new_with_bounds(1, LONGEST_NS, DIGITS).unwrap();
+        let mut histogram = Histogram::new(DIGITS);
+        histogram.add(LONGEST_NS);
+        histogram.clear();
         Samples { histogram, sum: 0, min: u64::MAX, max: 0 }
     }
 
     /// Adds a sample.
     pub fn add(&mut self, time: Nanos) {
-        self.histogram.saturating_record(time.0);
+        self.histogram.add(time.0.min(LONGEST_NS));
         self.sum = self.sum.saturating_add(time.0);
         self.min = self.min.min(time.0);
         self.max = self.max.max(time.0);
@@ -82,34 +79,33 @@ impl Samples {
 
     /// Adds all of another's samples.
     pub fn merge(&mut self, other: &Samples) {
-        // Same bounds on both sides, so every value of one fits into the other.
-        let _ = self.histogram.add(&other.histogram);
+        self.histogram.merge(&other.histogram);
         self.sum = self.sum.saturating_add(other.sum);
         self.min = self.min.min(other.min);
         self.max = self.max.max(other.max);
     }
 
-    /// How many there are.
+    /// Number of samples.
     pub fn count(&self) -> u64 {
-        self.histogram.len()
+        self.histogram.count()
     }
 
-    /// All of them together, exact.
+    /// The exact sum of all samples.
     pub fn sum(&self) -> Nanos {
         Nanos(self.sum)
     }
 
     /// A quantile in 0..=1, inside the exact minimum and maximum; 0 without samples.
     pub fn quantile(&self, quantile: f64) -> Nanos {
-        if self.histogram.is_empty() {
+        if self.histogram.count() == 0 {
             return Nanos(0);
         }
-        Nanos(self.histogram.value_at_quantile(quantile).clamp(self.min, self.max))
+        Nanos(self.histogram.quantile(quantile).clamp(self.min, self.max))
     }
 
-    /// Their quantiles.
+    /// Count, extremes and quantiles of the samples.
     pub fn distribution(&self) -> Distribution {
-        if self.histogram.is_empty() {
+        if self.histogram.count() == 0 {
             return Distribution::default();
         }
         Distribution {

@@ -15,40 +15,40 @@ pub struct DoctorReport {
     pub wirelap_version: String,
     /// Kernel release.
     pub kernel: String,
-    /// Where the kernel's own type information is; absent if there is none.
+    /// Path of the kernel's type information (BTF); absent if there is none.
     pub btf: Option<String>,
     /// The kernel's clock source.
     pub clock_source: Option<String>,
-    /// The clock of all times.
+    /// The clock that all times are from, e.g. `CLOCK_MONOTONIC`.
     pub clock: String,
-    /// Attaching would be tried with the rights that this process has.
+    /// Whether this process has the capabilities that attaching probes needs.
     pub can_attach: bool,
     /// The capabilities that attaching needs.
     pub capabilities: Vec<Capability>,
-    /// One row an observation.
+    /// One row for each observation.
     pub observations: Vec<Observation>,
-    /// What a reader should know beside the table, one sentence each.
+    /// Further facts that matter for the table, one sentence each.
     pub notes: Vec<String>,
 }
 
 /// A Linux capability.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Capability {
-    /// Its name, e.g. `CAP_BPF`.
+    /// The capability's name, e.g. `CAP_BPF`.
     pub name: String,
-    /// This process has it.
+    /// Whether this process has it.
     pub held: bool,
 }
 
-/// Something that wirelap wants to observe.
+/// An event in the kernel that wirelap observes with a probe.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Observation {
     /// What is observed.
     pub observation: String,
-    /// The hook that is used here; absent if there is none.
+    /// The hook that is used on this kernel; absent if it offers none.
     pub hook: Option<String>,
-    /// What is lost without it, in a few words.
+    /// What cannot be measured without this observation.
     pub lost_without: String,
-    /// What to do about it; absent when nothing needs to be done.
+    /// What to do about a missing hook; absent if nothing needs to be done.
     pub remedy: Option<String>,
 }

@@ -3,7 +3,7 @@
 use crate::DoctorReport;
 use crate::grid::{Align, hang, lay_out};
 
-/// The whole report.
+/// The whole report as text.
 pub fn render(report: &DoctorReport) -> String {
     let mut out = facts(report);
     out.push('\n');

@@ -1,15 +1,15 @@
-//! What a run was made with.
+//! The environment of a run: machine, versions, settings.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// The machine, the versions and the settings.
+/// The machine, versions and settings of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Environment {
     /// Kernel release, as `uname -r` prints it.
     pub kernel: String,
-    /// CPU model name; empty where /proc/cpuinfo tells none.
+    /// CPU model name; empty if /proc/cpuinfo has none.
     pub cpu_model: String,
     /// Logical CPUs that wirelap may use.
     pub cores: usize,
@@ -25,12 +25,12 @@ pub struct Environment {
     pub wirelap_version: String,
     /// Versions of libraries and brokers, by middleware, then by name.
     pub versions: BTreeMap<String, BTreeMap<String, String>>,
-    /// Library settings that bear on the figures, by middleware, then by the library's own names,
-    /// with the role that uses them in front.
+    /// Library settings that influence the figures, by middleware, then by the library's own names
+    /// with the role that uses them as a prefix.
     pub settings: BTreeMap<String, BTreeMap<String, String>>,
     /// The seed of the random order.
     pub seed: u64,
-    /// The command line.
+    /// The command line, one entry for each argument.
     pub command_line: Vec<String>,
     /// When the run began: RFC 3339, UTC.
     pub started_at: String,

@@ -3,24 +3,24 @@
 use crate::run::RUN_SCHEMA;
 use crate::why::{Why, host};
 use crate::{
-    Environment, Kind, Latency, Messages, Pacing, Process, RunReport, RunResult, Scenario,
+    Environment, Latency, Messages, Pacing, Process, RunKind, RunReport, RunResult, Scenario,
     Scheduling, SegmentRow, Throughput, TracerCost, Trust, UnixClients,
 };
 use wirelap_correlate::{
-    Counts, Group, Process as Seen, Rate, Scheduling as Switches, SegmentStat, Snapshot,
-    Trust as Evidence,
+    Counts, Group, Process as TracedProcess, Rate, Scheduling as TracedScheduling, SegmentStat,
+    Snapshot, Trust as SnapshotTrust,
 };
 use wirelap_events::Probe;
 use wirelap_events::Saturate;
 
-/// What a trace saw, whatever it was told.
+/// A snapshot as a report of a live run, with all its rows as results.
 pub fn run_report(snapshot: &Snapshot) -> RunReport {
     RunReport {
         schema: RUN_SCHEMA.to_owned(),
         partial: false,
         environment: Environment::default(),
         scenario: Scenario {
-            kind: Kind::Live,
+            kind: RunKind::Live,
             pacing: Pacing::Foreign,
             middlewares: vec![],
             payload_bytes: vec![],
@@ -40,12 +40,12 @@ pub fn run_report(snapshot: &Snapshot) -> RunReport {
     }
 }
 
-/// Every row of a snapshot as a result, by the trace's own counts.
+/// Every row of a snapshot as a result, with the messages that the trace itself counted.
 pub fn results(snapshot: &Snapshot) -> Vec<RunResult> {
     snapshot.groups.iter().map(|group| result(group, &snapshot.trust)).collect()
 }
 
-fn result(group: &Group, trust: &Evidence) -> RunResult {
+fn result(group: &Group, trust: &SnapshotTrust) -> RunResult {
     let processes: Vec<_> = group.processes.iter().map(Process::from).collect();
     let mut result = RunResult {
         middleware: group.middleware.clone(),
@@ -111,8 +111,8 @@ impl From<&SegmentStat> for SegmentRow {
     }
 }
 
-impl From<&Seen> for Process {
-    fn from(process: &Seen) -> Process {
+impl From<&TracedProcess> for Process {
+    fn from(process: &TracedProcess) -> Process {
         Process {
             role: process.role.clone(),
             pid: process.pid.number(),
@@ -134,9 +134,9 @@ impl From<wirelap_correlate::UnixClients> for UnixClients {
 }
 
 impl Scheduling {
-    /// `None` where no switch was seen.
-    pub fn of(seen: Switches) -> Option<Scheduling> {
-        (seen != Switches::default()).then(|| Scheduling {
+    /// The scheduling of a process; `None` if no context switch was traced.
+    pub fn of(seen: TracedScheduling) -> Option<Scheduling> {
+        (seen != TracedScheduling::default()).then(|| Scheduling {
             run_queue_ns: seen.run_queue.into(),
             sleeps: seen.sleeps,
             preemptions: seen.preemptions,
@@ -145,8 +145,8 @@ impl Scheduling {
     }
 }
 
-impl From<&Evidence> for Trust {
-    fn from(trust: &Evidence) -> Trust {
+impl From<&SnapshotTrust> for Trust {
+    fn from(trust: &SnapshotTrust) -> Trust {
         let mut events_lost: std::collections::BTreeMap<String, u64> =
             Probe::ALL.into_iter().map(|probe| (probe.name().to_owned(), 0)).collect();
         for loss in &trust.events_lost {
@@ -201,10 +201,10 @@ mod tests {
                 coverage: 0.9,
                 ..Group::default()
             }],
-            trust: Evidence {
+            trust: SnapshotTrust {
                 events_lost: vec![ProbeLoss { probe: Probe::Rx, count: 3 }],
                 window_share: 1.0,
-                ..Evidence::default()
+                ..SnapshotTrust::default()
             },
             ..Snapshot::default()
         }

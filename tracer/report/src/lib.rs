@@ -1,23 +1,23 @@
-//! What leaves the program: the JSON of a run and of `doctor`, their JSON Schemas, and the table on
-//! the terminal.
+//! The program's output: the JSON of a run and of `doctor`, their JSON Schemas, tables and pages for the terminal, and
+//! traces for Perfetto.
 //!
 //! | module | what |
 //! |---|---|
 //! | [`run`] | [`RunReport`], schema `wirelap/run/1` |
 //! | [`environment`] | the machine, the versions and the settings that a run was made with |
-//! | [`scenario`] | what a run was asked to do |
+//! | [`scenario`] | the settings that a run was started with |
 //! | [`doctor`] | [`DoctorReport`], schema `wirelap/doctor/1` |
-//! | [`distribution`] | a mergeable distribution of times |
+//! | [`distribution`] | distributions of times |
 //! | [`from_snapshot`] | conversions from the correlator's `Snapshot` |
 //! | [`why`] | verdicts, the tail, the worst messages |
-//! | [`explain`] | the same, and what it rests on, as a page of text |
-//! | [`grid`], [`table`], [`doctor_table`] | the same figures for people |
+//! | [`explain`] | a result with its verdicts and their evidence as a page of text |
+//! | [`grid`], [`table`], [`doctor_table`] | tables for the terminal |
 //! | [`schema`] | the JSON Schemas, generated from the types |
 //! | [`trace`] | messages on a time line, for Perfetto and Chrome |
 //! | [`unknown`] | traffic that is not decoded |
-//! | [`write`] | JSON to a file, all or nothing |
+//! | [`write`] | writing JSON to a file |
 
-// What comes from a file or a packet may be any number.
+// Numbers from a file or a packet may have any value, so plain arithmetic could overflow.
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects, clippy::disallowed_methods))]
 
 mod bytes_table;
@@ -53,7 +53,7 @@ pub use run::{
     Scheduling, SegmentRow, Skipped, Slowdown, Throughput, TracerCost, Trust, TrustReason,
     UnixClients, Unseen,
 };
-pub use scenario::{Kind, Pacing, Scenario};
+pub use scenario::{Pacing, RunKind, Scenario};
 pub use unknown::{Unknown, UnknownTraffic};
 pub use why::Why;
 pub use write::write_json;

@@ -1,4 +1,4 @@
-//! Where the bytes of a result went.
+//! The JSON of a result's bytes: by part, leg and operation.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,53 +7,53 @@ use wirelap_events::Total;
 /// Where the bytes went.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Overhead {
-    /// Bytes on the device for each delivered message. They add up to all that the device carried for
-    /// the flows of this result.
+    /// Bytes on the device per delivery. Multiplied by `deliveries` they are all bytes that the device carried for the
+    /// flows of this result.
     pub per_message_bytes: PerMessageBytes,
-    /// Bytes carried for each byte of payload carried; 0 when no payload was.
+    /// All bytes divided by the payload bytes; 0 without payload.
     pub ratio: f64,
     /// All bytes carried.
     pub total_bytes: u64,
     /// Packets carried.
     pub packets: u64,
-    /// Deliveries that these bytes stand for, those of the warm-up included.
+    /// Deliveries that these bytes belong to, including those of the warm-up.
     pub deliveries: u64,
-    /// All bytes in finer rows. They add up to `total_bytes` exactly.
+    /// All bytes by purpose. They add up to `total_bytes` exactly.
     #[serde(default)]
     pub parts_bytes: PartsBytes,
-    /// The same by leg, for legs that carried something. Together they are `parts_bytes`.
+    /// The bytes of each leg that carried any, by purpose. All legs add up to `parts_bytes`.
     #[serde(default)]
     pub legs: Vec<LegBytes>,
     /// What each operation of the protocol cost, for those that occurred.
     #[serde(default)]
     pub operations: Vec<OperationBytes>,
-    /// The same packets as Ethernet frames of an MTU of 1500 bytes.
+    /// The same packets as Ethernet frames with an MTU of 1500 bytes.
     #[serde(default)]
     pub ethernet: EthernetBytes,
-    /// Times that TCP sent something again, each of one segment or several. What lost its first copy
-    /// before the device was carried once, and is not in `retransmitted`.
+    /// How often TCP retransmitted; one retransmission may have several segments. Segments whose first copy was dropped
+    /// before the device were carried once, and are not in `retransmitted`.
     #[serde(default)]
     pub retransmissions: u64,
 }
 
-/// Bytes on the device for each delivered message.
+/// Bytes on the device per delivery.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PerMessageBytes {
-    /// Application payload, each leg and copy counted.
+    /// Application payload, counted on each leg and in each copy.
     pub payload: f64,
     /// Protocol headers of frames that carry data.
     pub protocol: f64,
-    /// Whole frames that carry none.
+    /// Frames without data, as a whole.
     pub control: f64,
-    /// TCP and UDP headers, also of packets without data.
+    /// TCP and UDP headers, including those of packets without data.
     pub transport: f64,
-    /// IP headers, also of packets without data.
+    /// IP headers, including those of packets without data.
     pub network: f64,
-    /// Link headers, also of packets without data.
+    /// Link headers, including those of packets without data.
     pub link: f64,
-    /// Packets that were sent again.
+    /// Retransmitted packets.
     pub retransmitted: f64,
-    /// Frames that could not be read.
+    /// Frames that could not be decoded.
     pub opaque: f64,
 }
 
@@ -71,14 +71,14 @@ impl PerMessageBytes {
     }
 }
 
-/// Bytes on the device, each in exactly one part.
+/// Bytes on the device by purpose; each byte is in exactly one field.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PartsBytes {
-    /// Application payload on its way to the first that reads it, once on each leg.
+    /// Application payload on its way to its first reader, once on each leg.
     pub payload: u64,
     /// Application payload of the second and every later delivery of one message: fan-out.
     pub copies: u64,
-    /// Application payload that the protocol, not TCP, sent again on the same way.
+    /// Application payload that the protocol itself, not TCP, sent again on the same leg.
     pub repeats: u64,
     /// Protocol headers of frames that carry data.
     pub header: u64,
@@ -86,15 +86,15 @@ pub struct PartsBytes {
     pub session: u64,
     /// Frames that declare, subscribe or express interest.
     pub subscribe: u64,
-    /// Frames in which the protocol acknowledges, or asks for what it lacks.
+    /// Frames with which the protocol acknowledges data or requests missing data.
     pub ack: u64,
-    /// Frames that say only that the peer is still there.
+    /// Frames that only show that the peer is alive.
     pub keepalive: u64,
     /// Frames that find peers and their endpoints.
     pub discovery: u64,
-    /// Frames that are none of these and carry no data.
+    /// Frames without data that are none of the above.
     pub other: u64,
-    /// Bytes whose frames cannot be read, or were not found.
+    /// Bytes that could not be decoded.
     pub opaque: u64,
     /// TCP and UDP headers of packets with data.
     pub transport: u64,
@@ -102,11 +102,11 @@ pub struct PartsBytes {
     pub network: u64,
     /// Link headers, and padding, of packets with data.
     pub link: u64,
-    /// TCP packets without data that open or close nothing, whole.
+    /// TCP packets without data that neither open nor close the connection, with all their headers.
     pub pure_ack: u64,
-    /// TCP packets without data that open, close or reset the connection, whole.
+    /// TCP packets without data that open, close or reset the connection, with all their headers.
     pub connection: u64,
-    /// What had been on the device before: whole packets, or the repeated part of one's payload.
+    /// Retransmissions: whole packets, or the part of a packet's payload that the device had carried before.
     pub retransmitted: u64,
 }
 
@@ -116,14 +116,14 @@ impl PartsBytes {
         self.named().iter().map(|(_, bytes)| bytes).total()
     }
 
-    /// What TCP and UDP carried: without the headers below, and without what had been there before.
+    /// Bytes of TCP and UDP payload: without headers and without retransmissions.
     pub fn transported(&self) -> u64 {
         let below = [self.transport, self.network, self.link, self.pure_ack, self.connection];
         let below = below.into_iter().fold(self.retransmitted, u64::saturating_add);
         self.total().saturating_sub(below)
     }
 
-    /// Each with its name, from the inside of a packet out.
+    /// Each part with its name, from the payload outwards to the link.
     pub fn named(&self) -> [(&'static str, u64); 17] {
         [
             ("payload", self.payload),
@@ -150,40 +150,40 @@ impl PartsBytes {
 /// Bytes of one leg.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LegBytes {
-    /// 1 for the first leg; 0 for connections that carried no message. What goes back on a connection
-    /// that carries messages one way only counts to their leg.
+    /// 1 for the first leg; 0 for connections that carried no message. If a connection carries messages in one direction
+    /// only, the bytes of the other direction count to the same leg.
     pub leg: u8,
     /// All bytes of the leg.
     pub total_bytes: u64,
-    /// Its parts.
+    /// Bytes of the leg by purpose.
     pub parts_bytes: PartsBytes,
 }
 
-/// What one operation of the protocol cost: the protocol's own bytes, without payload and without the
-/// headers of the layers below.
+/// What one operation of the protocol cost: the protocol's own bytes, without payload and without the headers of the
+/// lower layers.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct OperationBytes {
     /// `open` and `close` of a session, `declare` (subscriptions and declarations), `publish`,
     /// `acknowledge`, `keepalive`.
     pub operation: String,
-    /// How often: sessions opened and closed; messages published, on each leg and to each reader;
-    /// otherwise frames (a request and its answer are two).
+    /// How often the operation occurred. `open` and `close` count sessions, `publish` counts messages on each leg and to
+    /// each reader, the others count frames (a request and its answer are two).
     pub count: u64,
-    /// Bytes of all.
+    /// Bytes of all occurrences.
     pub total_bytes: u64,
-    /// Bytes of one; 0 if none began while it was observed.
+    /// Mean bytes of one occurrence; 0 if none began during the observation.
     pub mean_bytes: f64,
 }
 
-/// What Ethernet frames of an MTU of 1500 bytes would carry: the payload of super-packets cut into
-/// segments (or IP fragments) with the headers of the packet that was seen.
+/// The captured packets as Ethernet frames with an MTU of 1500 bytes: super-packets (GSO, GRO, loopback) are cut into
+/// segments or IP fragments, each with the headers of the captured packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct EthernetBytes {
-    /// Frames.
+    /// Number of frames.
     pub frames: u64,
     /// Bytes of the frames: header (14), packet, padding to 64 and check sequence (4).
     pub frame_bytes: u64,
-    /// The same with each frame's preamble (8) and the least gap between frames (12): what they take
-    /// of the line's rate.
+    /// `frame_bytes` with each frame's preamble (8) and the minimum gap between frames (12): the frames' share of the link's
+    /// bit rate.
     pub line_bytes: u64,
 }

@@ -4,23 +4,23 @@ use crate::Distribution;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A process that took part.
+/// A process that took part in a result.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Process {
-    /// `pub`, `sub`, `ping`, `pong`, `broker`, or what its traffic tells.
+    /// `pub`, `sub`, `ping`, `pong` or `broker` for workload processes; otherwise a role derived from its traffic.
     pub role: String,
-    /// Its id, in the last repetition.
+    /// Its process ID in the last repetition.
     pub pid: u32,
-    /// Which of several hosts whose recordings were analyzed together: 2 for the second; absent for the first, and where there is one.
+    /// The number of its host if recordings of several hosts were analyzed together: 2 for the second; absent for the first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<u8>,
     /// Its name.
     pub name: String,
     /// CPU time over wall time, 1.0 = one core; mean of the repetitions.
     pub cpu_share: Option<f64>,
-    /// The most resident memory that was seen.
+    /// The largest resident memory that was measured.
     pub rss_bytes: Option<u64>,
-    /// How its threads were scheduled, in the last repetition; absent where that was not traced.
+    /// How its threads were scheduled in the last repetition; absent if that was not traced.
     #[serde(default)]
     pub scheduling: Option<Scheduling>,
     /// The Unix socket that it served clients on as well, at the end; their messages are in no figure. Absent where there is
@@ -41,12 +41,12 @@ pub struct UnixClients {
 /// How a process's threads were scheduled, as far as they were traced.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Scheduling {
-    /// How long they waited for a CPU, each time: woken → running, and after being preempted.
+    /// How long its threads waited for the CPU each time, after a wakeup or a preemption.
     pub run_queue_ns: Distribution,
-    /// Times that they went to sleep and were woken again: voluntary context switches.
+    /// How often its threads slept and were woken: voluntary context switches.
     pub sleeps: u64,
-    /// Times that they were preempted: involuntary context switches.
+    /// How often its threads were preempted: involuntary context switches.
     pub preemptions: u64,
-    /// Times that they went on on another CPU.
+    /// How often its threads continued on another CPU.
     pub migrations: u64,
 }

@@ -3,7 +3,7 @@
 use crate::RunResult;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use wirelap_correlate as seen;
+use wirelap_correlate as correlate;
 use wirelap_correlate::TrustFacts;
 
 /// Whether a result's figures can be used.
@@ -12,64 +12,64 @@ use wirelap_correlate::TrustFacts;
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Reliability {
-    /// As they stand.
+    /// The figures can be used.
     #[default]
     Good,
-    /// With the reasons in mind.
+    /// The figures can be used with care; see the reasons.
     Reduced,
-    /// Not at all.
+    /// The figures cannot be used.
     Unusable,
 }
 
 impl Reliability {
-    /// What stands before the result's name in a table.
+    /// The mark before the result's name in a table.
     pub fn mark(self) -> &'static str {
-        seen::Reliability::from(self).mark()
+        correlate::Reliability::from(self).mark()
     }
 }
 
-impl From<seen::Reliability> for Reliability {
-    fn from(reliability: seen::Reliability) -> Reliability {
+impl From<correlate::Reliability> for Reliability {
+    fn from(reliability: correlate::Reliability) -> Reliability {
         match reliability {
-            seen::Reliability::Good => Reliability::Good,
-            seen::Reliability::Reduced => Reliability::Reduced,
-            seen::Reliability::Unusable => Reliability::Unusable,
+            correlate::Reliability::Good => Reliability::Good,
+            correlate::Reliability::Reduced => Reliability::Reduced,
+            correlate::Reliability::Unusable => Reliability::Unusable,
         }
     }
 }
 
-impl From<Reliability> for seen::Reliability {
-    fn from(reliability: Reliability) -> seen::Reliability {
+impl From<Reliability> for correlate::Reliability {
+    fn from(reliability: Reliability) -> correlate::Reliability {
         match reliability {
-            Reliability::Good => seen::Reliability::Good,
-            Reliability::Reduced => seen::Reliability::Reduced,
-            Reliability::Unusable => seen::Reliability::Unusable,
+            Reliability::Good => correlate::Reliability::Good,
+            Reliability::Reduced => correlate::Reliability::Reduced,
+            Reliability::Unusable => correlate::Reliability::Unusable,
         }
     }
 }
 
-/// Why a result's figures are not simply good.
+/// A reason why a result's figures are reduced or unusable.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TrustReason {
-    /// What: `events_lost`, `not_followed`, `unseen` … The guide lists all of them.
+    /// The kind of reason: `events_lost`, `not_followed`, `unseen` … The guide lists all of them.
     pub kind: String,
-    /// What it makes of the result.
+    /// Whether this reason makes the result `reduced` or `unusable`.
     pub verdict: Reliability,
-    /// In words, with its numbers.
+    /// The reason as a sentence with its numbers.
     pub text: String,
 }
 
-/// Packets that the sockets' own numbers prove and that no packet event brought.
+/// Packets that were not captured, although the sockets' sequence numbers prove that they were sent or received.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Unseen {
-    /// At least so many packets: of a hole it is not known how many filled it.
+    /// The least possible number of packets: how many packets carried the bytes of one gap is not known.
     pub packets: u64,
-    /// Exactly so many payload bytes.
+    /// The exact number of payload bytes.
     pub bytes: u64,
 }
 
 impl Unseen {
-    /// Both together.
+    /// The sum of both.
     #[must_use]
     pub fn plus(self, other: Unseen) -> Unseen {
         Unseen {
@@ -79,23 +79,24 @@ impl Unseen {
     }
 }
 
-impl From<seen::Unseen> for Unseen {
-    fn from(unseen: seen::Unseen) -> Unseen {
+impl From<correlate::Unseen> for Unseen {
+    fn from(unseen: correlate::Unseen) -> Unseen {
         Unseen { packets: unseen.packets, bytes: unseen.bytes }
     }
 }
 
-impl From<Unseen> for seen::Unseen {
-    fn from(unseen: Unseen) -> seen::Unseen {
-        seen::Unseen { packets: unseen.packets, bytes: unseen.bytes }
+impl From<Unseen> for correlate::Unseen {
+    fn from(unseen: Unseen) -> correlate::Unseen {
+        correlate::Unseen { packets: unseen.packets, bytes: unseen.bytes }
     }
 }
 
 impl RunResult {
-    /// Fills in the verdict on its trust from its own counts.
+    /// Sets `trust.verdict` and `trust.reasons` from the result's own counts.
     pub fn judge(&mut self) {
-        let doubts = if self.untraced { Vec::new() } else { seen::trust::doubts(&self.facts()) };
-        self.trust.verdict = seen::trust::reliability(&doubts).into();
+        let doubts =
+            if self.untraced { Vec::new() } else { correlate::trust::doubts(&self.facts()) };
+        self.trust.verdict = correlate::trust::reliability(&doubts).into();
         self.trust.reasons = doubts
             .into_iter()
             .map(|doubt| TrustReason {
@@ -106,7 +107,7 @@ impl RunResult {
             .collect();
     }
 
-    /// The programs' own counts of messages sent and got: only what `run` started keeps them.
+    /// How many messages the programs themselves counted as sent and delivered; `None` for programs that `run` did not start.
     pub fn own_counts(&self) -> Option<(u64, u64)> {
         (!self.repetitions.is_empty()).then_some((self.messages.sent, self.messages.delivered))
     }
@@ -118,7 +119,7 @@ impl RunResult {
 
     fn facts(&self) -> TrustFacts {
         let (messages, trust) = (&self.messages, &self.trust);
-        let is_sampled = trust.window_share < seen::trust::WHOLE_TIME;
+        let is_sampled = trust.window_share < correlate::trust::WHOLE_TIME;
         let truth = self.ground_truth.clone().unwrap_or_default();
         let parts = &self.overhead.parts_bytes;
         let median = self.latency.one_way_ns.p50;

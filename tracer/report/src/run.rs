@@ -23,27 +23,27 @@ pub const RUN_SCHEMA: &str = "wirelap/run/1";
 pub struct RunReport {
     /// Always `wirelap/run/1`.
     pub schema: String,
-    /// The run was ended before all of it was measured, something in it failed, or a result is partial.
+    /// Whether the run ended before everything was measured, something in it failed, or a result is partial.
     pub partial: bool,
     /// The machine, the versions and the settings.
     pub environment: Environment,
-    /// What the run was asked to do.
+    /// The settings that the run was started with.
     pub scenario: Scenario,
-    /// One for each middleware, broker and payload size; all repetitions taken together.
+    /// One for each middleware, broker and payload size, over all repetitions.
     pub results: Vec<RunResult>,
     /// The hook that each observation was made with.
     pub hooks: Vec<Hook>,
-    /// What was asked for and could not be run.
+    /// Middlewares and brokers that were requested and could not be run.
     #[serde(default)]
     pub skipped: Vec<Skipped>,
-    /// What a reader should know beside the figures, one sentence each.
+    /// Further facts that matter for the figures, one sentence each.
     pub notes: Vec<String>,
-    /// Traffic that is not decoded: encrypted, in a protocol that is only named, or in none that is known.
+    /// Traffic that is not decoded: it is encrypted, or in a protocol that wirelap only names or does not know.
     #[serde(default)]
     pub unknown: Unknown,
 }
 
-/// A middleware, or a broker of it, that was asked for and could not be run.
+/// A middleware, or one of its brokers, that was requested and could not be run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Skipped {
     /// The middleware's name.
@@ -61,7 +61,7 @@ pub struct Skipped {
 pub struct Hook {
     /// What is observed.
     pub observation: String,
-    /// The hook that observes it; absent if nothing on this kernel does.
+    /// The hook that observes it; absent if this kernel offers none.
     pub hook: Option<String>,
 }
 
@@ -74,48 +74,48 @@ pub struct RunResult {
     pub broker: Option<String>,
     /// Bytes of a message's payload.
     pub payload_bytes: u64,
-    /// There is nothing that a trace could follow (ICMP echo, iperf3): messages, throughput and round trips are the
-    /// program's own figures, and everything else is empty.
+    /// Whether there are no messages that can be traced (ICMP echo, iperf3). Messages, throughput and round trips are then
+    /// the program's own figures, and everything else is empty.
     #[serde(default)]
     pub untraced: bool,
-    /// The measurement was ended early, something in it failed, or less than half of what was sent was delivered.
+    /// Whether the measurement ended early, something in it failed, or less than half of the sent messages were delivered.
     pub partial: bool,
-    /// Why it failed, in one sentence.
+    /// Why the measurement failed, in one sentence.
     pub error: Option<String>,
-    /// Messages by what became of them.
+    /// Numbers of messages: sent, delivered, matched and so on.
     pub messages: Messages,
-    /// Messages that got through, by time.
+    /// Delivered messages per second.
     pub throughput: Throughput,
-    /// The share of the asked rate at which messages were sent, 0..=1; below 1 the machine, or the middleware, could not
-    /// do more. Absent unless pacing is a rate.
+    /// The achieved share of the requested rate, 0..=1; below 1 if the machine or the middleware could not send faster.
+    /// Absent unless pacing is a rate.
     #[serde(default)]
     pub rate_reached: Option<f64>,
     /// How long a message took.
     pub latency: Latency,
-    /// Where the time went, in the order of a message's life.
+    /// Where the time went, in the order in which a message passes the segments.
     pub segments: Vec<SegmentRow>,
-    /// Time between data being ready and its reader running, all legs of a message together. Only
-    /// messages with a reader that was asleep have one.
+    /// The time from data being ready until its reader runs, over all legs of a message. Only messages whose reader was
+    /// asleep are counted.
     pub sched_gap_ns: Distribution,
     /// Where the bytes went.
     pub overhead: Overhead,
-    /// Why it took so long; absent where nothing was examined.
+    /// Why the messages took so long; absent if none was examined.
     #[serde(default)]
     pub why: Option<Why>,
     /// The processes that took part.
     pub processes: Vec<Process>,
     /// How far the figures can be trusted.
     pub trust: Trust,
-    /// The trace against the workloads' own records; absent when they kept none.
+    /// The comparison of the trace with the workloads' own records; absent if they kept none.
     pub ground_truth: Option<GroundTruth>,
-    /// Each repetition for itself, in the order in which they were run.
+    /// The figures of each repetition, in the order in which they ran.
     pub repetitions: Vec<Repetition>,
-    /// What a reader should know beside the figures, one sentence each.
+    /// Further facts that matter for the figures, one sentence each.
     pub notes: Vec<String>,
 }
 
 impl RunResult {
-    /// The name of its row: `tcp`, `mqtt/mosquitto`.
+    /// The result's name in tables: `tcp`, `mqtt/mosquitto`.
     pub fn label(&self) -> String {
         match &self.broker {
             Some(broker) => format!("{}/{broker}", self.middleware),
@@ -123,23 +123,24 @@ impl RunResult {
         }
     }
 
-    /// The share of the asked rate, where it was not reached.
+    /// The achieved share of the requested rate; `None` if the rate was reached.
     pub fn missed_rate(&self) -> Option<f64> {
         self.rate_reached.filter(|&reached| reached < REACHED)
     }
 }
 
-/// A rate of which so much was sent was reached: a message more or less, a thread that woke late.
+/// From this share of the requested rate on, the rate counts as reached: a few messages may be missing at the end because
+/// a thread woke late.
 const REACHED: f64 = 0.95;
 
-/// Messages by what became of them; warm-up left out. A round trip is two messages.
+/// Numbers of messages, without the warm-up. A round trip is two messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Messages {
-    /// Messages that were sent: the workloads' own count where there is one, otherwise the trace's. One
-    /// that goes to a hundred subscribers is one.
+    /// Messages sent, as counted by the workloads, or by the trace if there are no workloads. A message to a hundred
+    /// subscribers counts once.
     pub sent: u64,
-    /// Messages that arrived: the workloads' own count where there is one, otherwise the trace's. One
-    /// that goes to a hundred subscribers is a hundred.
+    /// Messages that arrived, as counted by the workloads, or by the trace if there are no workloads. A message to a
+    /// hundred subscribers counts a hundred times.
     pub delivered: u64,
     /// Deliveries that the trace followed from first send to last read.
     pub matched: u64,
@@ -147,49 +148,48 @@ pub struct Messages {
     pub uncovered: u64,
     /// Messages that arrived more than once.
     pub duplicates: u64,
-    /// Messages that a broker had stored and handed to a subscriber that came later, in no other
-    /// figure.
+    /// Messages that a broker had stored and delivered to a later subscriber. They are not in the other figures.
     #[serde(default)]
     pub retained: u64,
-    /// Messages of the warm-up that the trace saw, in no other figure.
+    /// Messages of the warm-up in the trace. They are not in the other figures.
     pub warmup: u64,
 }
 
-/// Messages that got through, by time.
+/// Delivered messages per second.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Throughput {
-    /// Deliveries a second.
+    /// Deliveries per second.
     pub msg_per_s: f64,
-    /// Payload bits a second.
+    /// Payload bits per second.
     pub payload_bit_per_s: f64,
 }
 
 /// How long a message took.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Latency {
-    /// On the wire: from the first byte's send to the exit of the receive call that took the last
-    /// byte, over all legs. Of a ping-pong: pings and replies together.
+    /// One-way latency on the wire: from the send of the first byte to the return of the receive call that took the last
+    /// byte, over all legs. With ping-pong, pings and replies are in it.
     pub one_way_ns: Distribution,
     /// Half the round trip by the pinging application's clock; absent unless pacing is ping-pong.
     pub rtt_half_ns: Option<RttHalf>,
-    /// The pings alone; absent unless pacing is ping-pong.
+    /// One-way latency of the pings only; absent unless pacing is ping-pong.
     pub request_one_way_ns: Option<Distribution>,
-    /// The replies alone; absent unless pacing is ping-pong.
+    /// One-way latency of the replies only; absent unless pacing is ping-pong.
     pub reply_one_way_ns: Option<Distribution>,
-    /// From the application's publish to the application's callback, by the workloads' own clock;
-    /// absent without their records.
+    /// From the application's publish to the application's callback, as the workloads recorded it; absent without their
+    /// records.
     pub publish_to_deliver_ns: Option<Distribution>,
-    /// From a message's *intended* send time to the callback, so that a publisher that falls behind does not
-    /// hide the wait; absent unless pacing is a rate.
+    /// From a message's *intended* send time to the callback, so that the delay of a publisher that falls behind is
+    /// included; absent unless pacing is a rate.
     pub intended_to_deliver_ns: Option<Distribution>,
 }
 
 /// Half a round trip.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RttHalf {
-    /// Round trips.
+    /// Number of round trips.
     pub count: u64,
-    /// Smallest; 0 if it is not known.
+    /// Minimum; 0 if it is not known.
     pub min: u64,
     /// Median.
     pub p50: u64,
@@ -199,7 +199,7 @@ pub struct RttHalf {
     pub p99: u64,
     /// 99.9th percentile.
     pub p999: u64,
-    /// Largest.
+    /// Maximum.
     pub max: u64,
     /// Median after dropping the samples outside the 1st..99th percentile, as published comparisons do.
     pub trimmed_p50: u64,
@@ -212,16 +212,16 @@ pub struct SegmentRow {
     pub leg: u8,
     /// The segment's name.
     pub segment: String,
-    /// Median of the messages that had it.
+    /// Median over the messages that have this segment.
     pub p50_ns: u64,
-    /// 99th percentile of the messages that had it.
+    /// 99th percentile over the messages that have this segment.
     pub p99_ns: u64,
-    /// Its part of the time from each message's first known stage to its last, 0..=1. The rows of a
-    /// result add up to 1.
+    /// The segment's share of the time from each message's first known stage to its last, 0..=1. The shares of a result
+    /// add up to 1.
     pub share: f64,
-    /// All messages' time in it, exact; absent where only the share is known.
+    /// The exact sum of all messages' time in this segment; absent if only the share is known.
     pub total_ns: Option<u64>,
-    /// Messages that had it.
+    /// Messages that have this segment.
     pub count: u64,
 }
 
@@ -231,61 +231,61 @@ pub struct Trust {
     /// Whether the figures can be used: `good`, `reduced` or `unusable`.
     #[serde(default)]
     pub verdict: Reliability,
-    /// Why they are not simply good, the gravest reason first; none where they are.
+    /// Why the verdict is not `good`, the most serious reason first; empty if it is.
     #[serde(default)]
     pub reasons: Vec<TrustReason>,
-    /// Matched over delivered, 0..=1; 1 where nothing was to be followed. When sampling: over the deliveries that the
-    /// trace saw.
+    /// Matched over delivered, 0..=1; 1 if nothing was delivered. When sampling, only deliveries in traced windows count.
     pub coverage: f64,
-    /// Events that had to be thrown away, by probe; probes that lost none are listed with 0.
+    /// Lost events by probe; probes that lost none are listed with 0.
     pub events_lost: BTreeMap<String, u64>,
-    /// Events taken in.
+    /// Events received from the probes.
     pub events: u64,
     /// Payload bytes on the wire that were not captured.
     pub uncaptured_bytes: u64,
-    /// Bytes whose frames could not be found.
+    /// Bytes in which no frame was found.
     pub undecoded_bytes: u64,
-    /// Messages in batches that could not be opened, by the batches' own account: they are in no other count.
+    /// Messages in batches that could not be decoded (their headers say how many). They are not in any other count.
     #[serde(default)]
     pub unread_messages: u64,
-    /// Packets that were not seen where they are sent, by the sockets' own numbers: messages in them are in no count.
+    /// Packets that were not captured when sent, by the sockets' sequence numbers. Messages in them are not counted.
     #[serde(default)]
     pub unseen_sent: Unseen,
-    /// Packets that were not seen where they are received, by the sockets' own numbers.
+    /// Packets that were not captured when received, by the sockets' sequence numbers.
     #[serde(default)]
     pub unseen_received: Unseen,
-    /// Legs whose reader is on another host or left out by a filter: whether it read is not known.
+    /// Legs whose reader is on another host or excluded by a filter: whether it has read them is not known.
     #[serde(default)]
     pub to_unseen_readers: u64,
-    /// Messages that two consumers of a group were sent, as a partition was given from one to the other: which of them
-    /// handled them is not known, and both deliveries are counted.
+    /// Messages that were sent to two consumers of a group because a partition moved from one to the other. Which of them
+    /// handled a message is not known, and both deliveries are counted.
     #[serde(default)]
     pub read_twice: u64,
-    /// Matched deliveries whose send call was not seen: their latency begins at a later stage.
+    /// Matched deliveries whose send call was not traced: their latency begins at a later stage.
     #[serde(default)]
     pub without_send: u64,
-    /// Flows and messages that were given up to keep memory bounded.
+    /// Flows and messages that were evicted to limit the memory used.
     pub evicted: u64,
     /// Share of the time during which events were reported; below 1 when sampling.
     pub window_share: f64,
-    /// Messages whose segments do not sum to their one-way latency to the nanosecond: always 0.
+    /// Messages whose segments do not add up exactly to their one-way latency: always 0.
     pub telescoping_violations: u64,
     /// What the tracer itself used.
     pub tracer: TracerCost,
-    /// How the clocks of two hosts differ; absent where the captures are of one, or of more than two: see `hosts`.
+    /// The clock offset between two hosts; absent for captures of one host, or of more than two (see `hosts`).
     #[serde(default)]
     pub clocks: Option<ClockOffset>,
-    /// How the clocks of all hosts but the first differ from that one's; empty where the captures are of one.
+    /// The clock offsets of all hosts but the first; empty for captures of one host.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<HostClock>,
-    /// Only packets were there, captured by other programs: no calls and no threads, and times are of their clocks.
+    /// Whether the input had only packets that other programs captured: no system calls, no threads, and timestamps by the
+    /// capturing program.
     #[serde(default)]
     pub packets_only: bool,
 }
 
 impl Trust {
-    /// How far times between hosts can be wrong, in nanoseconds: if the shortest way takes as long in both directions, and
-    /// however long each takes. `None` where there is one host.
+    /// The largest possible error of times between hosts, in nanoseconds: first if the minimum delay is the same in both
+    /// directions, second in any case. `None` for one host.
     pub fn between_hosts(&self) -> Option<(u64, u64)> {
         let clocks = self.hosts.iter().map(|host| &host.clock).chain(&self.clocks);
         clocks
@@ -293,7 +293,7 @@ impl Trust {
             .reduce(|a, b| (a.0.max(b.0), a.1.max(b.1)))
     }
 
-    /// Events lost, all probes.
+    /// Lost events of all probes.
     pub fn lost(&self) -> u64 {
         self.events_lost.values().total()
     }
@@ -306,47 +306,47 @@ pub struct TracerCost {
     pub cpu_share: f64,
     /// Resident memory of wirelap's own process.
     pub rss_bytes: u64,
-    /// What tracing cost the traced; absent where that was not measured (`--measure-cost false`, back-to-back
-    /// runs, programs of another's, messages that take milliseconds).
+    /// How much tracing slowed down the traced processes; absent if that was not measured (`--measure-cost false`,
+    /// back-to-back runs, programs that `run` did not start, messages that take milliseconds).
     #[serde(default)]
     pub slowdown: Option<Slowdown>,
 }
 
-/// What tracing cost the traced: the same processes with the probes attached and detached by turns.
+/// How much tracing slowed down the traced processes: they ran in turns, alternately with and without probes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Slowdown {
-    /// Publish → deliver with the probes attached, by the workloads' clock: median of the turns' medians.
+    /// Publish to deliver with the probes attached, as the workloads recorded it: median of the turns' medians.
     pub traced_p50_ns: u64,
-    /// The same with the probes detached.
+    /// Publish to deliver with the probes detached: median of the turns' medians.
     pub untraced_p50_ns: u64,
-    /// The first over the second, of turns that are neighbours: median of the pairs.
+    /// Traced over untraced for each pair of neighbouring turns: median of the pairs.
     pub ratio: f64,
     /// Lower end of the ratio's 95 % confidence interval, bootstrapped from the pairs.
     pub ratio_low: f64,
-    /// Its upper end.
+    /// Upper end of the ratio's 95 % confidence interval.
     pub ratio_high: f64,
-    /// Turns that had enough messages, of both kinds.
+    /// Turns with enough messages, with and without probes.
     pub turns: u32,
-    /// Messages within turns.
+    /// Messages in these turns.
     pub messages: u64,
 }
 
-/// The trace against what the workloads wrote down themselves.
+/// The comparison of the trace with the workloads' own records.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct GroundTruth {
-    /// Messages that a publisher says it published.
+    /// Messages that publishers recorded as published.
     pub published: u64,
-    /// Messages that a subscriber says it got.
+    /// Messages that subscribers recorded as received.
     pub delivered: u64,
-    /// Matched messages that both ends have a record of.
+    /// Matched messages of which both ends have a record.
     pub compared: u64,
-    /// Of those, the ones whose one-way latency on the wire is longer than publish → deliver.
+    /// Compared messages whose one-way latency on the wire is longer than publish to deliver.
     pub violations: u64,
-    /// Of those, the ones that were sent before they were published or delivered before they were read.
+    /// Compared messages that were sent before they were published, or delivered before they were read.
     pub order_violations: u64,
-    /// Messages that the trace delivered and the subscriber did not get: always 0.
+    /// Messages that the trace shows as delivered and the subscriber did not receive: always 0.
     pub unknown: u64,
-    /// The worst violation, by how much, in nanoseconds.
+    /// By how much the worst violation is longer, in nanoseconds.
     pub worst_violation_ns: u64,
 }
 
@@ -355,13 +355,13 @@ pub struct GroundTruth {
 pub struct Repetition {
     /// 1 for the first.
     pub number: u32,
-    /// Its place in the whole run, from 1.
+    /// Its position in the order of the whole run, from 1.
     pub position: u32,
-    /// It was ended early, something in it failed, or less than half of what was sent was delivered.
+    /// Whether it ended early, something in it failed, or less than half of the sent messages were delivered.
     pub partial: bool,
-    /// Messages by what became of them.
+    /// Numbers of messages: sent, delivered, matched and so on.
     pub messages: Messages,
-    /// Messages that got through, by time.
+    /// Delivered messages per second.
     pub throughput: Throughput,
     /// One-way latency on the wire.
     pub one_way_ns: Distribution,

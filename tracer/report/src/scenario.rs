@@ -1,27 +1,28 @@
-//! What a run was asked to do.
+//! The settings that a run was started with.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The kind of a run.
+/// What a run measures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Kind {
+#[schemars(rename = "Kind")]
+pub enum RunKind {
     /// How long a message takes.
     Latency,
-    /// How many messages a second get through.
+    /// How many messages per second are delivered.
     Throughput,
-    /// What was already running was watched.
+    /// The messages of programs that were already running.
     Live,
 }
 
-impl Kind {
-    /// The name on command lines, in tables and in JSON.
+impl RunKind {
+    /// The name in command lines, tables and JSON.
     pub const fn name(self) -> &'static str {
         match self {
-            Kind::Latency => "latency",
-            Kind::Throughput => "throughput",
-            Kind::Live => "live",
+            RunKind::Latency => "latency",
+            RunKind::Throughput => "throughput",
+            RunKind::Live => "live",
         }
     }
 }
@@ -30,39 +31,39 @@ impl Kind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Pacing {
-    /// When the reply to the one before has come.
+    /// When the reply to the previous message has arrived.
     PingPong,
-    /// At its intended time, whether or not the one before has arrived.
+    /// At its intended time, whether or not the previous message has arrived.
     Rate,
-    /// As soon as the library takes it.
+    /// As soon as the library accepts it.
     BackToBack,
-    /// Not ours to say.
+    /// When a program sends it that wirelap did not start.
     Foreign,
 }
 
-/// What a run was asked to do.
+/// The settings that a run was started with.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Scenario {
     /// Latency, throughput or live.
-    pub kind: Kind,
+    pub kind: RunKind,
     /// When the next message is sent.
     pub pacing: Pacing,
-    /// The middlewares, as asked for.
+    /// The requested middlewares.
     pub middlewares: Vec<String>,
-    /// Payload sizes, each measured for itself.
+    /// Payload sizes, each measured separately.
     pub payload_bytes: Vec<u64>,
-    /// Messages a second, with [`Pacing::Rate`].
+    /// Messages per second, with [`Pacing::Rate`].
     pub rate_msg_per_s: Option<f64>,
-    /// Messages (round trips when pacing is ping-pong) of each repetition, if that ends it.
+    /// Messages (round trips when pacing is ping-pong) after which a repetition ends; absent if it ends after a time.
     pub messages: Option<u64>,
-    /// Seconds of each repetition, if that ends it.
+    /// Seconds after which a repetition ends; absent if it ends after a number of messages.
     pub duration_s: Option<f64>,
-    /// Messages before those that count.
+    /// Messages sent before those that are counted.
     pub warmup: u64,
     /// Repetitions of each middleware and payload size.
     pub repeat: u32,
-    /// CPUs that the processes were pinned to, by role; empty if they were not.
+    /// CPUs that the processes were pinned to, by role; empty if they were not pinned.
     pub pin: Vec<(String, usize)>,
-    /// Each repetition in the order in which it was run: `mqtt 64 B #1`.
+    /// All repetitions in the order in which they ran: `mqtt 64 B #1`.
     pub order: Vec<String>,
 }

@@ -14,7 +14,7 @@
 //!   why: nothing wrong
 //! ```
 //!
-//! One way there is no round trip: payload bits a second stand in its column.
+//! If messages go one way only, there is no round trip, and the column shows payload bits per second.
 
 use crate::grid::{Align, hang, lay_out};
 use crate::{
@@ -22,7 +22,7 @@ use crate::{
 };
 use crate::{bytes_table, explain, human};
 
-/// The column of round trips, or of bits when messages go one way.
+/// The index of the column with round trips, or with bits per second if messages go one way only.
 const ROUND_TRIP: usize = 4;
 const HEADINGS: [(&str, Align); 9] = [
     ("middleware", Align::Left),
@@ -36,14 +36,14 @@ const HEADINGS: [(&str, Align); 9] = [
     ("gap p50/p99", Align::Right),
 ];
 
-/// The whole report.
+/// The whole report: table, lines on each result, notes.
 pub fn render(report: &RunReport) -> String {
     let pacing = report.scenario.pacing;
     let lines: String = report.results.iter().map(|result| result_lines(result, pacing)).collect();
     format!("{}\n{lines}{}", overview(report), closing(report))
 }
 
-/// The whole report with a page on each result in place of the lines below the table.
+/// The whole report with an explaining page for each result in place of the lines below the table.
 pub fn explained(report: &RunReport) -> String {
     let pages = explain::pages(report, explain::Options::default());
     let closing = closing(report);
@@ -68,23 +68,23 @@ fn overview(report: &RunReport) -> String {
     out
 }
 
-/// What the marks before the names mean, where there are any.
+/// The meaning of the marks before the names; empty if no result has one.
 fn legend(report: &RunReport) -> String {
     let has = |verdict| report.results.iter().any(|result| result.trust.verdict == verdict);
     let mut marks = Vec::new();
     if has(Reliability::Unusable) {
-        marks.push("✗ not to be used");
+        marks.push("✗ unusable");
     }
     if has(Reliability::Reduced) {
-        marks.push("! to be used with care");
+        marks.push("! use with care");
     }
     if marks.is_empty() {
         return String::new();
     }
-    format!("{}: why, stands below\n", marks.join(", "))
+    format!("{} (reasons below)\n", marks.join(", "))
 }
 
-/// What concerns no single result.
+/// The lines below all results: what was skipped, whether the run is partial, notes.
 fn closing(report: &RunReport) -> String {
     let mut out = String::new();
     for Skipped { middleware, why, remedy, .. } in &report.skipped {
@@ -92,7 +92,7 @@ fn closing(report: &RunReport) -> String {
         out.push_str(&hang("skipped: ", &format!("{middleware}: {why}{remedy}")));
     }
     if report.partial {
-        let text = "this run was not measured to its end, or less than half of what was sent was delivered";
+        let text = "the run ended early, or less than half of the sent messages were delivered";
         out.push_str(&hang("partial: ", text));
     }
     for note in &report.notes {
@@ -150,7 +150,7 @@ fn row(result: &RunResult, one_way_only: bool) -> Vec<String> {
     ]
 }
 
-/// A message's size; `–` where none was seen whole.
+/// A message's size; `–` if it is not known.
 fn payload(result: &RunResult) -> String {
     if result.payload_bytes == 0 && result.latency.one_way_ns.count == 0 {
         return "–".into();
@@ -158,7 +158,7 @@ fn payload(result: &RunResult) -> String {
     human::bytes(result.payload_bytes as f64)
 }
 
-/// A rate; `–` where it is not known: nothing, or a single message, was delivered, or a program does not tell it.
+/// A rate; `–` if it is not known: at most one message was delivered, or the program does not report it.
 fn rate(value: f64) -> String {
     if value == 0.0 { "–".into() } else { human::count(value) }
 }
@@ -192,11 +192,11 @@ fn result_lines(result: &RunResult, pacing: Pacing) -> String {
     out
 }
 
-/// Why a result is not simply good, one line a reason, the gravest first.
+/// The reasons why a result is reduced or unusable, one line each, the most serious first.
 fn reasons(result: &RunResult) -> String {
     let head = |verdict| match verdict {
         Reliability::Unusable => "  ✗ unusable: ",
-        Reliability::Reduced | Reliability::Good => "  ! with care: ",
+        Reliability::Reduced | Reliability::Good => "  ! use with care: ",
     };
     let reasons = result.trust.reasons.iter();
     reasons.map(|reason| hang(head(reason.verdict), &explain::clean(&reason.text))).collect()
@@ -213,7 +213,7 @@ pub fn trust_line(result: &RunResult) -> String {
         };
     }
     let mut parts = vec![if messages.delivered == 0 && trust.to_unseen_readers > 0 {
-        format!("{} sent, their reading not seen here", messages.sent)
+        format!("{} sent, reads not observable on this host", messages.sent)
     } else {
         format!(
             "{} sent, {} delivered, {} followed end to end",
@@ -238,11 +238,11 @@ pub fn trust_line(result: &RunResult) -> String {
     add(messages.duplicates, "duplicates");
     add(messages.retained, "retained");
     add(trust.uncaptured_bytes, "payload bytes not captured");
-    // Between two windows everything passes undecoded, and that has just been said.
+    // With sampling, all bytes between two windows are undecoded: the sampling itself is listed instead.
     let undecoded = if trust.window_share < 0.999 { 0 } else { trust.undecoded_bytes };
     add(undecoded, "bytes not decoded");
-    add(trust.unread_messages, "messages in batches that could not be opened");
-    add(trust.evicted, "flows or messages given up");
+    add(trust.unread_messages, "messages in batches that could not be decoded");
+    add(trust.evicted, "flows or messages evicted");
     add(trust.telescoping_violations, "messages whose segments do not add up");
     if let Some(truth) = &result.ground_truth {
         parts.push(truth_part(truth));
@@ -255,7 +255,7 @@ pub fn trust_line(result: &RunResult) -> String {
         };
         parts.push(format!("clocks of {hosts} hosts within {within}, at most {at_most}"));
     }
-    // Of a file that others wrote it used nothing while that was made.
+    // A file that others captured has no figures about wirelap's own cost.
     if trust.tracer.rss_bytes > 0 || !trust.packets_only {
         parts.push(format!(
             "tracer {:.2} cores, {}",
@@ -267,7 +267,7 @@ pub fn trust_line(result: &RunResult) -> String {
     parts.join(" · ")
 }
 
-/// What passed without a packet event; `None` where that is nothing.
+/// The packets that were not captured; `None` if there are none.
 fn unseen(result: &RunResult) -> Option<String> {
     let (sent, received) = (result.trust.unseen_sent, result.trust.unseen_received);
     if result.trust.packets_only {
@@ -307,7 +307,7 @@ fn truth_part(truth: &GroundTruth) -> String {
     }
 }
 
-/// The segments that take a hundredth of the time or more, longest first.
+/// The segments that take one percent of the time or more, the longest first.
 fn segments_line(result: &RunResult) -> Option<String> {
     let legs = result.segments.iter().map(|row| row.leg).max()?;
     let mut rows: Vec<_> = result.segments.iter().filter(|row| row.share >= 0.01).collect();

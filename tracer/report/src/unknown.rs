@@ -4,29 +4,29 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wirelap_correlate::snapshot;
 
-/// Traffic that is not decoded: encrypted, in a protocol that is only named, or in none that is known.
+/// Traffic that is not decoded: it is encrypted, or in a protocol that wirelap only names or does not know.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Unknown {
-    /// One entry a server and what is spoken with it, the most bytes first; a few.
+    /// One entry for each server and protocol, the most bytes first; a few entries at most.
     pub traffic: Vec<UnknownTraffic>,
-    /// Connections that are in no entry.
+    /// Connections that are in no entry of `traffic`.
     pub other_connections: u64,
-    /// Their payload bytes.
+    /// Payload bytes of `other_connections`.
     pub other_bytes: u64,
 }
 
-/// Connections to one server that speak the same.
+/// Connections to one server in one protocol.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct UnknownTraffic {
-    /// The protocol, as far as its bytes tell: `TLS`, `HTTP/2`, `Redis` …; absent if nothing told.
+    /// The protocol that its bytes show: `TLS`, `HTTP/2`, `Redis` …; absent if it is not recognised.
     pub protocol: Option<String>,
-    /// Its version.
+    /// The protocol's version.
     pub version: Option<String>,
-    /// The server's name that the client asked for (TLS's SNI, HTTP's Host).
+    /// The server's name that the client requested (TLS SNI, HTTP Host).
     pub server_name: Option<String>,
-    /// What travels inside, as the client or the server said (TLS's ALPN, a WebSocket's subprotocol).
+    /// The protocol carried inside, as client or server announced it (TLS ALPN, WebSocket subprotocol).
     pub inside: Option<String>,
-    /// Whether nobody in between can read it.
+    /// Whether the content is encrypted.
     pub encrypted: bool,
     /// `tcp` or `udp`.
     pub transport: String,
@@ -34,23 +34,23 @@ pub struct UnknownTraffic {
     pub endpoint: Option<String>,
     /// The server's process, if it is on this host.
     pub server: Option<String>,
-    /// The clients' processes; a few.
+    /// The clients' processes; a few at most.
     pub clients: Vec<String>,
-    /// At least one of the connections was open before observation began.
+    /// Whether at least one of the connections was open before the observation began.
     pub joined_late: bool,
-    /// Connections so far.
+    /// Number of connections.
     pub connections: u64,
     /// Payload bytes that clients sent.
     pub to_server_bytes: u64,
     /// Payload bytes that the server sent.
     pub from_server_bytes: u64,
-    /// Payload bits a second since the first byte.
+    /// Payload bits per second since the first byte.
     pub bit_per_s: f64,
-    /// All of it in a sentence.
+    /// This entry as a sentence.
     pub sentence: String,
 }
 
-/// What it is, where, how much, and what of it is seen.
+/// The entry as a sentence: protocol, server, bytes, and what wirelap can know of it.
 pub fn sentence(row: &UnknownTraffic) -> String {
     row.sentence.clone()
 }

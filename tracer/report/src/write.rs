@@ -1,12 +1,12 @@
-//! JSON for programs.
+//! Writing JSON.
 
 use serde::Serialize;
 use std::io::{self, BufWriter, Write};
 
-/// Writes `value` and a line's end.
+/// Writes `value` as indented JSON, followed by a newline.
 ///
 /// # Errors
-/// The disk is full.
+/// Returns the error of `out`, for example a full disk.
 pub fn write_json(out: impl Write, value: &impl Serialize) -> io::Result<()> {
     let mut out = BufWriter::new(out);
     serde_json::to_writer_pretty(&mut out, value)?;

@@ -4,7 +4,7 @@ use crate::packed;
 use crate::player::{Chunk, Player};
 use wirelap_events::{Offset, Transport};
 use wirelap_protocols::foreign::{Observer, datagram};
-use wirelap_protocols::{Protocol, Search, Side};
+use wirelap_protocols::{Protocol, ProtocolSearch, Side};
 
 /// The same conversation with its packets cut into pieces of at most `len` bytes; cuts fall only
 /// into bytes that were captured.
@@ -74,7 +74,7 @@ pub fn check_packed(name: &str, packed: &[u8]) {
 
 /// What looks for protocols in mid-stream, and for foreign ones, takes anything.
 fn check_unknown(chunks: &[Chunk]) {
-    let mut searches = [Search::default(), Search::default()];
+    let mut searches = [ProtocolSearch::default(), ProtocolSearch::default()];
     let mut observer = Observer::default();
     let mut at = [Offset::START; 2];
     for chunk in chunks {

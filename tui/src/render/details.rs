@@ -7,8 +7,9 @@
 //!   1 wire         …                          messages  sent 1,000 delivered 1,000 …
 //!   2 broker_dwell …                          bytes a message …
 //! ```
-//! Below 76 columns the right part stands under the left.
+//! On a panel of fewer than 78 columns the facts come first and the segments follow below them.
 
+use super::{ledger, panel};
 use crate::app::App;
 use crate::columns;
 use crate::layout::split_top;
@@ -22,11 +23,11 @@ use wirelap_correlate::snapshot::{
     Group, Process, Scheduling, SegmentStat, Summary, Trust, UnixClients,
 };
 
-/// Columns of the segment table with its margin.
+/// Width of the segment table with its margin, in columns.
 const SEGMENTS_WIDTH: u16 = 44;
-/// Least columns beside the segment table.
+/// Least width of the facts beside the segment table, in columns.
 const FACTS_WIDTH: u16 = 34;
-/// Columns of a fact's name.
+/// Width of a fact's label, in columns.
 const LABEL: usize = 9;
 
 /// Draws the pane of the selected row.
@@ -39,25 +40,25 @@ pub fn draw(frame: &mut Frame<'_>, area: Rect, app: &App, theme: Theme) {
     let mut facts = facts(group, &app.snapshot().trust, facts_width, theme);
     let longest =
         if beside { facts.len().max(segments.len()) } else { facts.len() + segments.len() };
-    let heading = super::scroll_title(&columns::name(group), longest, body);
-    super::rule(frame, title, &heading, theme);
+    let heading = panel::scroll_title(&columns::name(group), longest, body);
+    panel::rule(frame, title, &heading, theme);
     if beside {
         let left = Rect { width: SEGMENTS_WIDTH, ..body };
         let right = Rect { x: body.x + SEGMENTS_WIDTH, width: facts_width, ..body };
-        super::lines(frame, left, segments, app.scroll());
-        super::lines(frame, right, facts, app.scroll());
+        panel::lines(frame, left, segments, app.scroll());
+        panel::lines(frame, right, facts, app.scroll());
     } else {
         facts.extend(segments);
-        super::lines(frame, body, facts, app.scroll());
+        panel::lines(frame, body, facts, app.scroll());
     }
 }
 
-/// The segments leg by leg.
+/// The table of segments, leg by leg.
 fn segments(group: &Group, theme: Theme) -> Vec<Line<'static>> {
     let head = format!(" {:<4}{:<15}{:>7} {:>7} {:>6}", "LEG", "SEGMENT", "P50", "P99", "SHARE");
     let mut lines = vec![Line::styled(head, theme.dim())];
     if group.segments.is_empty() {
-        lines.push(Line::raw("  no message followed to its end yet"));
+        lines.push(Line::raw("  no message followed end to end yet"));
     }
     lines.extend(group.segments.iter().map(|stat| segment(stat, theme)));
     lines
@@ -77,7 +78,7 @@ fn segment(stat: &SegmentStat, theme: Theme) -> Line<'static> {
     ])
 }
 
-/// History, counts, latencies, bytes, processes and notes, the most telling first.
+/// History, doubts, verdict, latencies, counts, bytes, processes and notes, in this order.
 fn facts(group: &Group, trust: &Trust, width: u16, theme: Theme) -> Vec<Line<'static>> {
     let width = usize::from(width).saturating_sub(1);
     let mut lines = history(group, width, theme);
@@ -103,7 +104,7 @@ fn facts(group: &Group, trust: &Trust, width: u16, theme: Theme) -> Vec<Line<'st
             text::bit_rate(group.rate_now.payload_bit_per_s),
         ),
     );
-    for (index, line) in super::ledger::lines(&group.overhead).iter().enumerate() {
+    for (index, line) in ledger::lines(&group.overhead).iter().enumerate() {
         add(if index == 0 { "bytes" } else { "" }, line);
     }
     for (index, process) in group.processes.iter().enumerate() {
@@ -118,14 +119,14 @@ fn facts(group: &Group, trust: &Trust, width: u16, theme: Theme) -> Vec<Line<'st
 /// A label and its value, wrapped beside it.
 fn fact(label: &str, value: &str, width: usize, theme: Theme) -> Vec<Line<'static>> {
     let wrapped = text::wrap(value, width.saturating_sub(LABEL + 1));
-    let line = |(index, part): (usize, String)| {
+    let line = |(index, text): (usize, String)| {
         let label = text::left(if index == 0 { label } else { "" }, LABEL);
-        Line::from(vec![Span::styled(label, theme.dim()), Span::raw(format!(" {part}"))])
+        Line::from(vec![Span::styled(label, theme.dim()), Span::raw(format!(" {text}"))])
     };
     wrapped.into_iter().enumerate().map(line).collect()
 }
 
-/// The last seconds: median latency and rate.
+/// Median latency and rate of the last seconds, as sparklines.
 fn history(group: &Group, width: usize, theme: Theme) -> Vec<Line<'static>> {
     let columns = width.saturating_sub(LABEL + 10);
     let line = |label: &str, now: String, spark: String| {
@@ -187,7 +188,7 @@ fn process(process: &Process) -> String {
         (Some(cpu), Some(rss)) => format!("{} CPU, {}", text::cpu(cpu), text::bytes(rss)),
         (Some(cpu), None) => format!("{} CPU", text::cpu(cpu)),
         (None, Some(rss)) => text::bytes(rss),
-        (None, None) => "gone".into(),
+        (None, None) => "ended".into(),
     };
     let scheduling = scheduling(&process.scheduling);
     let usage = text::unbroken(&usage);
@@ -203,12 +204,12 @@ fn unix_clients(clients: &UnixClients) -> String {
     format!(", also serves {count} on the Unix socket {}, not followed", text::clean(path))
 }
 
-/// `, waited for a CPU 3.10 µs (p99 9.40 µs), preempted 12×`; nothing where no switch was seen.
-fn scheduling(seen: &Scheduling) -> String {
-    if *seen == Scheduling::default() {
+/// `, waited for a CPU 3.10 µs (p99 9.40 µs), preempted 12×`; empty if no context switch was traced.
+fn scheduling(scheduling: &Scheduling) -> String {
+    if *scheduling == Scheduling::default() {
         return String::new();
     }
-    let wait = &seen.run_queue;
+    let wait = &scheduling.run_queue;
     let waited = if wait.count == 0 {
         String::new()
     } else {
@@ -219,8 +220,8 @@ fn scheduling(seen: &Scheduling) -> String {
     let times = |count, what| text::unbroken(&format!("{what} {}×", text::number(count as f64)));
     format!(
         "{waited}, {}, {}, {}",
-        times(seen.sleeps, "slept"),
-        times(seen.preemptions, "preempted"),
-        times(seen.migrations, "migrated"),
+        times(scheduling.sleeps, "slept"),
+        times(scheduling.preemptions, "preempted"),
+        times(scheduling.migrations, "migrated"),
     )
 }

@@ -1,4 +1,4 @@
-//! The first lines: what is watched for how long, what it costs, how far to trust it.
+//! The first lines of the screen: elapsed time, wirelap's own cost, and how far the figures can be trusted.
 
 use crate::app::App;
 use crate::layout::split_top;
@@ -9,8 +9,7 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
-/// Name, elapsed time, state and the tracer's cost; below, where there is a second line, the trust
-/// summary.
+/// Draws name, elapsed time, state and the tracer's cost, and in the second line, if there is one, the trust summary.
 pub fn draw(frame: &mut Frame<'_>, area: Rect, app: &App, theme: Theme) {
     let (first, second) = split_top(area, 1);
     let snapshot = app.snapshot();
@@ -41,24 +40,24 @@ pub fn draw(frame: &mut Frame<'_>, area: Rect, app: &App, theme: Theme) {
     }
 }
 
-/// As many parts of the trust summary as fit whole.
+/// As many parts of the trust summary as fit uncut.
 fn trust(app: &App, width: u16, theme: Theme) -> Line<'static> {
     let mut spans = vec![Span::raw(" ")];
     let mut left = usize::from(width).saturating_sub(1);
     for (part, warning) in words::trust_parts(app.snapshot()) {
         let separator = if spans.len() > 1 { " · " } else { "" };
         let part = if warning { format!("! {part}") } else { part };
-        let Some(rest) = left.checked_sub(text::width(separator) + text::width(&part)) else {
+        let Some(after) = left.checked_sub(text::width(separator) + text::width(&part)) else {
             break;
         };
-        left = rest;
+        left = after;
         spans.push(Span::styled(separator, theme.dim()));
         spans.push(if warning { Span::styled(part, theme.warning()) } else { Span::raw(part) });
     }
     Line::from(spans)
 }
 
-/// The warnings, each already wrapped. When not all fit, the last line says how many more there are.
+/// Draws the warnings, each already wrapped into lines. If not all lines fit, the last one says which key shows them all.
 pub fn draw_warnings(frame: &mut Frame<'_>, area: Rect, warnings: &[Vec<String>], theme: Theme) {
     let height = usize::from(area.height);
     let total: usize = warnings.iter().map(Vec::len).sum();

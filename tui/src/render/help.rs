@@ -1,5 +1,6 @@
-//! What to do: the keys and the columns in words, every warning in full; and the empty screen.
+//! The help panel (every warning in full, the keys, the columns), and the panel for a screen without rows.
 
+use super::panel;
 use crate::app::App;
 use crate::columns::Column;
 use crate::layout::split_top;
@@ -25,17 +26,17 @@ pub const FOOTER: [(&str, &str); 9] = [
 const KEYS: [(&str, &str); 10] = [
     ("q  Ctrl-C", "quit; Esc closes a panel first"),
     ("?  h", "this help"),
-    ("p  space", "pause: the picture stands still, tracing goes on"),
+    ("p  space", "pause: the screen is not updated, tracing goes on"),
     ("s S  > <", "sort by the next or previous column"),
     ("r", "reverse the order"),
     ("↑↓  j k", "select a row; Home and End go to the first and last"),
-    ("⏎  Tab", "everything about the selected row, and back"),
-    ("w", "why its messages took so long, and back"),
+    ("⏎  Tab", "all details of the selected row, and back"),
+    ("w", "why the selected row's messages took so long, and back"),
     ("b", "bars: share of the time, or length by median latency"),
-    ("PgUp PgDn", "scroll this help, the details and the reasons"),
+    ("PgUp PgDn", "scroll this help, the details and why"),
 ];
 
-/// The help in place of the body.
+/// Draws the help in place of the body.
 pub fn draw(frame: &mut Frame<'_>, area: Rect, app: &App, theme: Theme) {
     let (title, body) = split_top(area, 1);
     let mut lines: Vec<Line<'_>> = Vec::new();
@@ -54,11 +55,11 @@ pub fn draw(frame: &mut Frame<'_>, area: Rect, app: &App, theme: Theme) {
     for column in Column::ALL {
         push(&mut lines, column.title(), column.words(), (12, width), theme);
     }
-    super::rule(frame, title, &super::scroll_title("help", lines.len(), body), theme);
-    super::lines(frame, body, lines, app.scroll());
+    panel::rule(frame, title, &panel::scroll_title("help", lines.len(), body), theme);
+    panel::lines(frame, body, lines, app.scroll());
 }
 
-/// A term and what it means, wrapped beside it. `(at, width)`: where the meaning starts, and the
+/// Adds a term and, wrapped beside it, its meaning. `(at, width)` are the column in which the meaning starts and the
 /// panel's width.
 fn push(
     lines: &mut Vec<Line<'_>>,
@@ -76,7 +77,7 @@ fn push(
     }
 }
 
-/// What to say while there is nothing to compare.
+/// Draws what to do while there are no rows.
 pub fn draw_nothing_yet(frame: &mut Frame<'_>, area: Rect, app: &App, theme: Theme) {
     let mut lines = vec![Line::default()];
     for (index, sentence) in words::nothing_yet(app.snapshot()).iter().enumerate() {
@@ -88,5 +89,5 @@ pub fn draw_nothing_yet(frame: &mut Frame<'_>, area: Rect, app: &App, theme: The
             lines.push(Line::default());
         }
     }
-    super::lines(frame, area, lines, 0);
+    panel::lines(frame, area, lines, 0);
 }

@@ -3,14 +3,14 @@
 //! ```text
 //! 255 a message in 3.1 packets (leg 1 120, leg 2 135):
 //! payload 128 + header 14 + control 1.2 + transport 64 + network 40 + pure ACKs 5.2
-//! as Ethernet frames 310 in 3.1 of them
+//! as Ethernet: 310 in 3.1 frames
 //! protocol bytes: open 32, publish 7, keepalive 2
 //! ```
 
 use crate::text;
 use wirelap_correlate::snapshot::{Detail, Operation, Overhead, Part, Parts};
 
-/// The lines; a dash without deliveries.
+/// The lines of the byte ledger, per delivery; a dash without deliveries.
 pub fn lines(overhead: &Overhead) -> Vec<String> {
     if overhead.deliveries == 0 {
         return vec![text::NONE.into()];
@@ -26,7 +26,7 @@ pub fn lines(overhead: &Overhead) -> Vec<String> {
         ),
         parts(&detail.parts(), each),
         format!(
-            "as Ethernet frames {} in {} of them",
+            "as Ethernet: {} in {} frames",
             each(detail.framed.bytes),
             each(detail.framed.frames)
         ),
@@ -44,7 +44,7 @@ fn legs(detail: &Detail, each: impl Fn(u64) -> String) -> String {
     if legs.len() < 2 { String::new() } else { format!(" ({})", legs.join(", ")) }
 }
 
-/// Bytes a delivery, by what they were for; the classes of control frames together.
+/// Bytes per delivery, by purpose; all classes of control frames are added up.
 fn parts(parts: &Parts, each: impl Fn(u64) -> String) -> String {
     let named = |part: Part| (part.name(), parts[part]);
     let rows = [
@@ -66,7 +66,7 @@ fn parts(parts: &Parts, each: impl Fn(u64) -> String) -> String {
     shown.collect::<Vec<_>>().join(" + ")
 }
 
-/// What the protocol itself spends on one of each.
+/// The protocol's own bytes for one operation of each kind.
 fn operations(detail: &Detail) -> Option<String> {
     let mean = |operation: Operation| {
         let cost = detail.cost(operation);

@@ -1,10 +1,10 @@
-//! Draws an [`App`]. Nothing here changes state.
+//! Draws an [`App`]; drawing does not change its state.
 //!
 //! ```text
 //! ┌──────────────────────────────────────────────────────────────────────────────┐
 //! │ wirelap  00:01:23  PAUSED                        tracer 3.2 % CPU, 48.0 MiB  │ header.rs
 //! │ matched 100 % · lost 0 events · traced 100 % of the time · 1.2 M events      │
-//! │ ! Lost 12 events, the ring buffer was full (xmit 12): figures are of the …   │ warnings
+//! │ ! Lost 12 events because the ring buffer was full (xmit 12); the figures …   │ warnings
 //! │ ─ middlewares ─ sorted by P50 ▲ ──────────────────────────────────────────── │ table.rs
 //! │   MIDDLEWARE          MSG/S    P50▲     P99     MAX   GAP50   GAP99 OVERHD …  │
 //! │ ▶ tcp 127.0.0.1:7    18.2 k 13.1 µs 25.0 µs  1.2 ms 5.10 µs 9.10 µs  +83% …   │
@@ -19,24 +19,24 @@
 //! │ q quit  ? help  p pause  s sort  ↑↓ select  ⏎ details  w why  r reverse …     │ footer
 //! └──────────────────────────────────────────────────────────────────────────────┘
 //! ```
-//! From 161 columns on, the details stand at the right of the table and the bars. why.rs has the body
-//! after `w`, and the lower half of the details on a high screen.
+//! From 161 columns on, the details are to the right of the table and the bars. The key `w` shows the panel of why.rs in
+//! place of the body; on a screen of 40 lines or more it is also below the details.
 
 mod details;
 mod header;
 mod help;
 mod ledger;
+mod panel;
 mod stages;
 mod table;
 mod why;
 
 use crate::app::App;
-use crate::layout::{self, Content};
+use crate::layout::{self, ScreenContent};
 use crate::theme::Theme;
 use crate::{text, words};
 use ratatui::Frame;
 use ratatui::layout::Rect;
-use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
@@ -50,33 +50,33 @@ pub fn screen(frame: &mut Frame<'_>, app: &App, theme: Theme) {
         .iter()
         .map(|warning| text::wrap(warning, usize::from(area.width).saturating_sub(3)))
         .collect();
-    let content = Content {
+    let content = ScreenContent {
         rows: app.rows().len(),
         warnings: warnings.iter().map(Vec::len).sum(),
         view: app.view(),
     };
-    let plan = layout::plan(area, content);
-    header::draw(frame, plan.header, app, theme);
-    header::draw_warnings(frame, plan.warnings, &warnings, theme);
-    footer(frame, plan.footer, theme);
-    let top = plan.warnings.bottom();
-    let body = Rect { y: top, height: plan.footer.y - top, ..area };
+    let areas = layout::panel_areas(area, content);
+    header::draw(frame, areas.header, app, theme);
+    header::draw_warnings(frame, areas.warnings, &warnings, theme);
+    footer(frame, areas.footer, theme);
+    let top = areas.warnings.bottom();
+    let body = Rect { y: top, height: areas.footer.y - top, ..area };
     if app.is_help() {
         return help::draw(frame, body, app, theme);
     }
     if app.rows().len() == 0 {
         return help::draw_nothing_yet(frame, body, app, theme);
     }
-    if let Some(area) = plan.table {
+    if let Some(area) = areas.table {
         table::draw(frame, area, app, theme);
     }
-    if let Some(area) = plan.stages {
+    if let Some(area) = areas.stages {
         stages::draw(frame, area, app, theme);
     }
-    if let Some(area) = plan.details {
+    if let Some(area) = areas.details {
         details::draw(frame, area, app, theme);
     }
-    if let Some(area) = plan.why {
+    if let Some(area) = areas.why {
         why::draw(frame, area, app, theme);
     }
 }
@@ -93,49 +93,16 @@ fn too_small(frame: &mut Frame<'_>, area: Rect) {
     frame.render_widget(Paragraph::new(lines.into_iter().map(Line::raw).collect::<Vec<_>>()), area);
 }
 
-/// The keys, as many as fit whole.
+/// Draws the keys, as many as fit uncut.
 fn footer(frame: &mut Frame<'_>, area: Rect, theme: Theme) {
     let mut left = usize::from(area.width);
     let mut spans = Vec::new();
     for (key, what) in help::FOOTER {
         let takes = text::width(key) + text::width(what) + 3;
-        let Some(rest) = left.checked_sub(takes) else { break };
-        left = rest;
+        let Some(after) = left.checked_sub(takes) else { break };
+        left = after;
         spans.push(Span::styled(format!(" {key}"), theme.heading()));
         spans.push(Span::raw(format!(" {what} ")));
     }
     frame.render_widget(Line::from(spans), area);
-}
-
-/// A panel's first line: its title in a rule.
-fn rule(frame: &mut Frame<'_>, area: Rect, title: &str, theme: Theme) {
-    let room = usize::from(area.width).saturating_sub(3);
-    let title = text::truncate(title, room);
-    let tail = "─".repeat(room.saturating_sub(text::width(&title)));
-    let line = Line::from(vec![
-        Span::styled("─ ", theme.dim()),
-        Span::styled(title, theme.heading()),
-        Span::styled(format!(" {tail}"), theme.dim()),
-    ]);
-    frame.render_widget(line, area);
-}
-
-/// A panel's title, with the keys that move it when not all of its `lines` can be seen.
-fn scroll_title(title: &str, lines: usize, area: Rect) -> String {
-    if lines <= usize::from(area.height) {
-        return title.to_owned();
-    }
-    format!("{title} (PgUp PgDn: more)")
-}
-
-/// Lines, each cut at the panel's edge, the first `scroll` left out as far as the rest fills the
-/// panel.
-fn lines(frame: &mut Frame<'_>, area: Rect, lines: Vec<Line<'_>>, scroll: u16) {
-    let hidden = layout::count(lines.len()).saturating_sub(area.height);
-    frame.render_widget(Paragraph::new(lines).scroll((scroll.min(hidden), 0)), area);
-}
-
-/// The mark before a row, and its style.
-fn marker(selected: bool, theme: Theme) -> Span<'static> {
-    if selected { Span::styled("▶ ", theme.heading()) } else { Span::styled("  ", Style::new()) }
 }

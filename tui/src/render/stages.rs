@@ -1,4 +1,4 @@
-//! Stacked bars of the segments, one a row, aligned so that the middlewares compare.
+//! Stacked bars of the segments: one bar for each row, aligned so that middlewares can be compared.
 //!
 //! ```text
 //! ─ where the time goes: share of the one-way latency ──────────
@@ -6,8 +6,9 @@
 //!   mqtt mosquitto    t  W  k    r      B         t W r d 48.1 µs
 //!   t socket_tx  W wire  k wakeup  r runqueue …
 //! ```
-//! A part starts with its segment's letter; without colours all its cells are that letter.
+//! Each segment's cells begin with its letter; without colours all of them show the letter.
 
+use super::panel;
 use crate::app::App;
 use crate::bars::{self, Scale};
 use crate::columns;
@@ -21,7 +22,7 @@ use ratatui::widgets::Paragraph;
 use wirelap_correlate::snapshot::Group;
 use wirelap_events::{Nanos, Segment};
 
-/// Columns of the median at a bar's end, with the space before it.
+/// Width of the median at a bar's end with the space before it, in columns.
 const MEDIAN: u16 = 8;
 
 /// Draws title, the bars of the rows around the selected one, and the legend.
@@ -32,7 +33,7 @@ pub fn draw(frame: &mut Frame<'_>, area: Rect, app: &App, theme: Theme) {
         Scale::Share => "where the time goes: share of each one-way latency",
         Scale::Time => "where the time goes: bars as long as the median latency",
     };
-    super::rule(frame, title, what, theme);
+    panel::rule(frame, title, what, theme);
     let name_width = (area.width / 4).clamp(10, 32);
     let bar_width = area.width.saturating_sub(name_width + 3 + MEDIAN);
     let slowest = app.rows().map(|group| group.one_way.p50).max().unwrap_or_default();
@@ -44,7 +45,7 @@ pub fn draw(frame: &mut Frame<'_>, area: Rect, app: &App, theme: Theme) {
         .take(shown.len())
         .map(|(index, group)| {
             let length = bars::length(app.scale(), group, slowest, bar_width);
-            let mut spans = vec![super::marker(index == app.position(), theme)];
+            let mut spans = vec![panel::marker(index == app.position(), theme)];
             spans.push(Span::raw(text::left(
                 &columns::short_name(group, name_width.into()),
                 name_width.into(),
@@ -69,7 +70,7 @@ fn median(group: &Group) -> String {
     text::right(&median, usize::from(MEDIAN))
 }
 
-/// The parts of a bar `length` cells long.
+/// A bar of `length` cells, one span for each segment.
 pub fn bar(group: &Group, length: u16, theme: Theme) -> Vec<Span<'static>> {
     let mut spans = Vec::new();
     for (segment, cells) in bars::apportion(&group.segments, length) {
@@ -84,8 +85,8 @@ pub fn bar(group: &Group, length: u16, theme: Theme) -> Vec<Span<'static>> {
     spans
 }
 
-/// The segments that some row has, in the order of a message's life, over the legend's lines; `…`
-/// where they do not suffice.
+/// The legend: all segments that a row has, in the order in which a message passes them. It ends with `…` if its lines
+/// do not suffice.
 fn legend(app: &App, width: u16, theme: Theme) -> Vec<Line<'static>> {
     let present = |segment: &Segment| {
         app.rows()

@@ -1,4 +1,4 @@
-//! The comparison: a row a middleware.
+//! The comparison table: one row for each middleware and broker.
 //!
 //! ```text
 //! ─ middlewares ─ sorted by P50 ▲ ─────────────────────────
@@ -6,6 +6,7 @@
 //! ▶ tcp 127.0.0.1:7    18.2 k 13.1 µs 25.0 µs  1.2 ms …
 //! ```
 
+use super::panel;
 use crate::app::App;
 use crate::columns::{self, Column};
 use crate::layout::{split_top, window};
@@ -18,7 +19,7 @@ use ratatui::widgets::Paragraph;
 use wirelap_correlate::Reliability;
 use wirelap_correlate::snapshot::Group;
 
-/// Columns of the mark before a row.
+/// Width of the mark before a row, in columns.
 const MARKER: u16 = 2;
 
 /// Draws title, headings and the rows around the selected one.
@@ -26,7 +27,7 @@ pub fn draw(frame: &mut Frame<'_>, area: Rect, app: &App, theme: Theme) {
     let (title, rest) = split_top(area, 1);
     let (headings, body) = split_top(rest, 1);
     let shown = window(app.rows().len(), app.position(), usize::from(body.height));
-    super::rule(frame, title, &self::title(app, shown.len()), theme);
+    panel::rule(frame, title, &self::title(app, shown.len()), theme);
     let columns = Column::fitting(area.width.saturating_sub(MARKER));
     let name_width = name_width(&columns, area.width);
     frame.render_widget(self::headings(app, &columns, name_width, theme), headings);
@@ -58,7 +59,7 @@ fn arrow(app: &App) -> char {
     if app.sort().descends() { '▼' } else { '▲' }
 }
 
-/// What the other columns leave for the name.
+/// The width that the other columns leave for the name.
 fn name_width(columns: &[Column], width: u16) -> usize {
     let fixed: u16 = columns.iter().skip(1).map(|column| column.width() + 1).sum();
     usize::from(width.saturating_sub(fixed + MARKER))
@@ -86,7 +87,7 @@ fn row(
     name_width: usize,
     theme: Theme,
 ) -> Line<'static> {
-    let mut spans = vec![super::marker(selected, theme)];
+    let mut spans = vec![panel::marker(selected, theme)];
     for &column in shown {
         let doubtful =
             column == Column::Matched && group.messages.delivered > 0 && group.coverage < 1.0;
@@ -99,8 +100,8 @@ fn row(
         }
         let text = place(column, &text, name_width);
         let is_marked = column == Column::Name && reliability != Reliability::Good;
-        let is_spoiled = reliability == Reliability::Unusable;
-        spans.push(if doubtful || is_marked || is_spoiled {
+        let is_unusable = reliability == Reliability::Unusable;
+        spans.push(if doubtful || is_marked || is_unusable {
             Span::styled(text, theme.warning())
         } else {
             Span::raw(text)
@@ -110,7 +111,7 @@ fn row(
     if selected { line.style(theme.selected()) } else { line }
 }
 
-/// A cell in its column: names at the left, figures at the right after a space.
+/// A cell padded to its column's width: names are aligned to the left, figures to the right after a space.
 fn place(column: Column, text: &str, name_width: usize) -> String {
     match column {
         Column::Name => text::left(text, name_width),

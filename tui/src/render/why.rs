@@ -1,4 +1,4 @@
-//! Why the selected row's messages took so long.
+//! The panel "why": the verdicts on the selected row, its slowest messages, and who had the CPU.
 //!
 //! ```text
 //! ─ why: mqtt rumqttd 127.0.0.1:1883 ──────────────────────────────────────────
@@ -14,6 +14,7 @@
 //!     1.50 s  stress-ng (991), 3,988 waits
 //! ```
 
+use super::panel;
 use crate::app::App;
 use crate::layout::split_top;
 use crate::theme::{Theme, letter};
@@ -26,28 +27,28 @@ use ratatui::text::{Line, Span};
 use wirelap_correlate::snapshot::{Cause, Severity, Tail, TailRow, Verdict, Why, WorstMessage};
 use wirelap_events::{Delivery, Holder, Nanos, Segment};
 
-/// Slow messages that are shown one by one.
+/// How many of the slowest messages are shown.
 const WORST: usize = 5;
-/// Rows of a tail.
+/// How many rows of a tail are shown.
 const ROWS: usize = 6;
-/// Steps of a slow message.
+/// How many segments of a slow message are shown.
 const STEPS: usize = 3;
 
-/// Draws the panel.
+/// Draws the panel of the selected row.
 pub fn draw(frame: &mut Frame<'_>, area: Rect, app: &App, theme: Theme) {
     let Some(group) = app.selected() else { return };
     let (title, body) = split_top(area, 1);
     let lines = lines(&group.why, usize::from(body.width), theme);
     let heading = format!("why: {}", columns::name(group));
-    let heading = super::scroll_title(&heading, lines.len(), body);
-    super::rule(frame, title, &heading, theme);
-    super::lines(frame, body, lines, app.scroll());
+    let heading = panel::scroll_title(&heading, lines.len(), body);
+    panel::rule(frame, title, &heading, theme);
+    panel::lines(frame, body, lines, app.scroll());
 }
 
 fn lines(why: &Why, width: usize, theme: Theme) -> Vec<Line<'static>> {
     let mut page = Page { lines: Vec::new(), width, theme };
     if !verdicts::is_known(why) {
-        page.say(" ", "no message followed to its end yet", Style::new());
+        page.say(" ", "no message followed end to end yet", Style::new());
         return page.lines;
     }
     if why.is_too_little() {
@@ -68,7 +69,7 @@ fn lines(why: &Why, width: usize, theme: Theme) -> Vec<Line<'static>> {
     page.lines
 }
 
-/// Lines that grow downwards.
+/// The panel's lines so far, and the width into which they are wrapped.
 struct Page {
     lines: Vec<Line<'static>>,
     width: usize,
@@ -76,13 +77,13 @@ struct Page {
 }
 
 impl Page {
-    /// Text after a lead, wrapped below itself.
+    /// Adds a text after a lead; its further lines are indented as far as its first.
     fn say(&mut self, lead: &str, what: &str, style: Style) {
         let at = text::width(lead);
         let room = self.width.saturating_sub(at + 1);
-        for (index, part) in text::wrap(what, room).into_iter().enumerate() {
+        for (index, line) in text::wrap(what, room).into_iter().enumerate() {
             let lead = if index == 0 { lead.to_owned() } else { " ".repeat(at) };
-            self.lines.push(Line::styled(format!("{lead}{part}"), style));
+            self.lines.push(Line::styled(format!("{lead}{line}"), style));
         }
     }
 
@@ -122,7 +123,7 @@ impl Page {
     fn tail(&mut self, tail: &Tail) {
         self.heading(&format!(
             "the slowest {} ({} messages, {} or more) took {} longer:",
-            part(tail.share),
+            tail_share(tail.share),
             text::exact(tail.messages),
             text::time(tail.least),
             text::time(tail.excess)
@@ -183,11 +184,11 @@ impl Page {
     }
 }
 
-/// How much of the median and of the tail; `None` where it costs no time.
+/// What the cause costs slow messages, the median message and the tail; `None` if it costs no time.
 fn cost(verdict: &Verdict) -> Option<String> {
     let slow = (verdict.slow_messages > 0).then(|| {
         format!(
-            "{} slow messages, {} each ({} of what the slow ones lose)",
+            "{} slow messages, {} each ({} of the slow messages' extra time)",
             text::unbroken(&text::exact(verdict.slow_messages)),
             text::unbroken(&text::time(verdict.slow)),
             text::unbroken(&percent(verdict.slow_share))
@@ -207,19 +208,18 @@ fn cost(verdict: &Verdict) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join(", "))
 }
 
-/// `1 %`, `0.1 %`.
-fn part(share: f64) -> String {
+/// The share of messages in a tail: `1 %`, `0.1 %`.
+fn tail_share(share: f64) -> String {
     if share.is_finite() { format!("{} %", (share * 1e5).round() / 1e3) } else { text::NONE.into() }
 }
 
-/// Where a slow message's time was, and who had the CPU.
+/// The segments in which a slow message spent most time, and the thread that had the CPU while it waited.
 fn life(message: &WorstMessage) -> String {
     let delivery = &message.delivery;
     let mut steps: Vec<(usize, Segment, Nanos)> = delivery
         .segments()
         .flat_map(|(leg, segments)| {
-            let own: Vec<_> = segments.iter().map(|(s, time)| (leg + 1, s, time)).collect();
-            own
+            segments.iter().map(|(s, time)| (leg + 1, s, time)).collect::<Vec<_>>()
         })
         .collect();
     steps.sort_by_key(|&(_, _, time)| std::cmp::Reverse(time));
@@ -235,7 +235,7 @@ fn life(message: &WorstMessage) -> String {
     format!("{one_way}: {steps}{}", holder.unwrap_or_default())
 }
 
-/// Who had the CPU for longest while a thread of this message waited for it; not the idle task.
+/// The thread that had the CPU for longest while a thread of this message waited for it. The idle task does not count.
 fn holder(delivery: &Delivery) -> Option<Holder> {
     let hops = delivery.legs.iter().flat_map(|leg| leg.before.iter().chain(&leg.chain));
     let held = hops.map(|hop| hop.holder).filter(|holder| holder.task.tid.0 != 0);

@@ -15,11 +15,11 @@ const SLICE: Nanos = Nanos::from_millis(3);
 /// `struct wl_wake`.
 pub(super) fn wake(r: Record<'_>) -> Result<Wake, Malformed> {
     use l::wl_wake as f;
-    let rest = match r.u32(f::REST) {
-        l::WL_REST_ASLEEP => OffCpuReason::Asleep,
-        l::WL_REST_BLOCKED => OffCpuReason::Blocked,
-        l::WL_REST_STOPPED => OffCpuReason::Stopped,
-        l::WL_REST_PREEMPTED => OffCpuReason::Preempted,
+    let rest = match r.u32(f::OFF_CPU) {
+        l::WL_OFF_CPU_ASLEEP => OffCpuReason::Asleep,
+        l::WL_OFF_CPU_BLOCKED => OffCpuReason::Blocked,
+        l::WL_OFF_CPU_STOPPED => OffCpuReason::Stopped,
+        l::WL_OFF_CPU_PREEMPTED => OffCpuReason::Preempted,
         value => return Err(r.impossible("rest", value)),
     };
     let wait = Nanos(r.u64(wl_head::AT).saturating_sub(r.u64(f::WOKEN)));

@@ -239,7 +239,7 @@ impl FrameSink for Collector<'_> {
         *unread = unread.saturating_add(messages);
     }
 
-    fn thrown_away(&mut self, messages: u64) {
+    fn discarded(&mut self, messages: u64) {
         self.found.thrown_away = self.found.thrown_away.saturating_add(messages);
     }
 

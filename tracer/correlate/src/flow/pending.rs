@@ -7,7 +7,7 @@ use wirelap_protocols::recognise::Hints;
 use wirelap_protocols::search::{
     Candidate, Evidence, HINTED_BITS, SURE_BITS, UNMISTAKABLE_BITS, evidence,
 };
-use wirelap_protocols::{Protocol, Search, Side};
+use wirelap_protocols::{Protocol, ProtocolSearch, Side};
 
 /// Captured bytes that are kept of one direction.
 const KEPT_BYTES: usize = 64 << 10;
@@ -48,7 +48,7 @@ pub struct Seen {
 /// Both directions of a conversation in no known protocol.
 #[derive(Debug, Default)]
 pub struct Pending {
-    pub searches: [Search; 2],
+    pub searches: [ProtocolSearch; 2],
     pub kept: [Kept; 2],
     /// UDP: where the datagrams were, and their first bytes.
     pub datagrams: VecDeque<(Side, ByteRange, Box<[u8]>)>,
@@ -96,7 +96,7 @@ impl Kept {
     }
 
     /// Forgets what no candidate needs, and what is too much: first the bytes that the best one does without.
-    fn trim(&mut self, search: &Search) {
+    fn trim(&mut self, search: &ProtocolSearch) {
         let from = search.wanted_from();
         let best = search.candidates().iter().max_by_key(|candidate| candidate.bits());
         let needs = |packet: &KeptPacket| best.is_some_and(|best| is_head(best, packet));
@@ -159,7 +159,7 @@ impl Pending {
 
     /// Bytes of memory that it holds on to.
     pub fn held_bytes(&self) -> usize {
-        let searches = self.searches.iter().map(Search::held_bytes);
+        let searches = self.searches.iter().map(ProtocolSearch::held_bytes);
         let kept = self.kept.iter().map(|kept| {
             kept.bytes.saturating_add(kept.packets.len().saturating_mul(size_of::<KeptPacket>()))
         });
@@ -176,13 +176,13 @@ impl Pending {
 
     /// The most evidence of all for a protocol, in bits.
     pub fn most_bits(&self) -> u32 {
-        let all = self.searches.iter().flat_map(Search::candidates);
+        let all = self.searches.iter().flat_map(ProtocolSearch::candidates);
         all.map(|candidate| evidence(&self.searches, candidate.protocol).bits()).max().unwrap_or(0)
     }
 
     /// What it is, once there is evidence enough.
     pub fn decided(&self, transport: Transport, seen: &Seen) -> Option<&'static dyn Protocol> {
-        let all = self.searches.iter().flat_map(Search::candidates);
+        let all = self.searches.iter().flat_map(ProtocolSearch::candidates);
         let told = all.map(|one| (one.protocol, evidence(&self.searches, one.protocol)));
         let enough =
             told.filter(|(protocol, told)| self.is_enough(transport, seen, *protocol, told));

@@ -10,10 +10,10 @@ use super::{Conversation, DecoderOutput, Piece, State};
 use wirelap_events::Saturate;
 use wirelap_events::{ByteRange, Offset, Transport};
 use wirelap_protocols::foreign::datagram;
-use wirelap_protocols::recognise::{Choice, Hints, choose};
+use wirelap_protocols::recognise::{Hints, ProtocolChoice, choose};
 use wirelap_protocols::search::{HINTED_BITS, SURE_BITS};
 use wirelap_protocols::stream::Stream;
-use wirelap_protocols::{Look, Protocol, Recognition, Side};
+use wirelap_protocols::{Protocol, Recognition, Side, SignatureMatch};
 
 /// First bytes that are kept of one direction.
 const HEAD_BYTES: usize = 4096;
@@ -125,19 +125,23 @@ impl Conversation {
         let missing = head.missing;
         let mut choice = choose(Transport::Tcp, &head.bytes, true, hints);
         // Where the server is known to speak something, a start that was missed without a trace is no obstacle.
-        if matches!(choice, Choice::Unknown | Choice::Possible) && hints.known.is_some() {
+        if matches!(choice, ProtocolChoice::Unknown | ProtocolChoice::Possible)
+            && hints.known.is_some()
+        {
             choice = choose(Transport::Tcp, &head.bytes, false, hints);
         }
         match choice {
-            Choice::Protocol(protocol) if is_believed(protocol, &head.bytes, hints) => {
+            ProtocolChoice::Protocol(protocol) if is_believed(protocol, &head.bytes, hints) => {
                 self.recognised(protocol);
                 if let Some(pending) = self.pending.take() {
                     self.read_kept(side, at, *pending, protocol, found);
                 }
                 self.read_heads(side, piece, found);
             }
-            Choice::NeedMore if missing == 0 => {}
-            Choice::NeedMore | Choice::Unknown if self.pending.is_none() => self.refuse(side),
+            ProtocolChoice::NeedMore if missing == 0 => {}
+            ProtocolChoice::NeedMore | ProtocolChoice::Unknown if self.pending.is_none() => {
+                self.refuse(side)
+            }
             _ => self.search_head(side, piece, is_alone, found),
         }
     }
@@ -351,10 +355,10 @@ impl Conversation {
         let is_enough = |protocol: &dyn Protocol| {
             let is_hinted = hints.names(Transport::Udp, protocol);
             let enough = if is_hinted { HINTED_BITS } else { SURE_BITS };
-            !matches!(protocol.sight(Transport::Udp, bytes), Look::Pdu(sight) if sight.bits < enough)
+            !matches!(protocol.match_signature(Transport::Udp, bytes), SignatureMatch::Pdu(sight) if sight.bits < enough)
         };
         let decided = match choose(Transport::Udp, bytes, first, hints) {
-            Choice::Protocol(protocol) if is_enough(protocol) => Some(protocol),
+            ProtocolChoice::Protocol(protocol) if is_enough(protocol) => Some(protocol),
             _ => {
                 pending.searches[side as usize].datagram(bytes);
                 let seen = Seen { hints, is_named: false, is_refused: false };
@@ -390,7 +394,7 @@ impl Conversation {
 fn is_believed(protocol: &dyn Protocol, head: &[u8], hints: Hints) -> bool {
     let says = |at_start| protocol.recognise(Transport::Tcp, head, at_start) == Recognition::Yes;
     let is_hinted = hints.names(Transport::Tcp, protocol);
-    (says(true) && (protocol.greets() || is_hinted))
+    (says(true) && (protocol.has_magic() || is_hinted))
         || (says(false) && hints.known.is_some() && is_hinted)
 }
 

@@ -196,7 +196,7 @@ impl Assemblies {
         assembly.payload_len = assembly.payload_len.max(fragments.payload_len);
         assembly.touched = assembly.touched.max(at);
         if assembly.carriers.is_empty() {
-            let given = fragments.given.zip(self.wall);
+            let given = fragments.source_timestamp.zip(self.wall);
             assembly.given = given.and_then(|(at, wall)| at.checked_sub_signed(wall)).map(Nanos);
         }
         let carrier = Carrier { way, number, first: fragments.first, count: fragments.count };

@@ -1,4 +1,4 @@
-//! A distribution of times or sizes.
+//! A distribution of times or sizes, in a histogram: the one place that uses the histogram's crate.
 
 use crate::snapshot::Summary;
 use hdrhistogram::Histogram;
@@ -14,10 +14,12 @@ pub struct Distribution {
 }
 
 impl Distribution {
+    /// An empty distribution whose quantiles are exact to `digits` decimal digits (1 to 5).
     pub fn new(digits: u8) -> Distribution {
         Distribution { histogram: Histogram::new(digits).ok(), sum: 0 }
     }
 
+    /// Adds a value.
     pub fn add(&mut self, value: u64) {
         if let Some(histogram) = &mut self.histogram {
             // Values the histogram cannot grow to (above 2^63) do not occur: times are differences.
@@ -35,6 +37,7 @@ impl Distribution {
         self.sum.grow(other.sum);
     }
 
+    /// Number of values.
     pub fn count(&self) -> u64 {
         self.histogram.as_ref().map_or(0, Histogram::len)
     }
@@ -52,6 +55,7 @@ impl Distribution {
             .map_or(0, |histogram| histogram.value_at_quantile(share).min(histogram.max()))
     }
 
+    /// Removes all values and keeps the memory.
     pub fn clear(&mut self) {
         if let Some(histogram) = &mut self.histogram {
             histogram.reset();
@@ -59,6 +63,7 @@ impl Distribution {
         self.sum = 0;
     }
 
+    /// The quantiles of values that are nanoseconds.
     pub fn summary(&self) -> Summary {
         let Some(histogram) = self.histogram.as_ref().filter(|h| !h.is_empty()) else {
             return Summary::default();

@@ -6,7 +6,7 @@
 //! 1.0        | size u32 | 2 | type u8 | channel u16 | 0x00 0x53 performative | …
 //! ```
 
-use super::ForeignName;
+use super::name::ForeignName;
 use crate::Reader;
 
 const NAME: &str = "AMQP";

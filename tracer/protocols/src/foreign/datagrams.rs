@@ -1,6 +1,6 @@
 //! What travels over UDP: QUIC (RFC 9000 §17.2), DTLS (RFC 6347 §4.1), DNS (RFC 1035 §4.1), STUN (RFC 8489 §5).
 
-use super::ForeignName;
+use super::name::ForeignName;
 use crate::Reader;
 
 /// The name of a datagram that only one protocol sends.

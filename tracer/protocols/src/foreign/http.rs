@@ -6,13 +6,10 @@
 //!
 //! A client's frames are masked, a server's are not (§5.3); the mask is known, so what a frame begins with can be seen.
 
-use super::{ForeignName, name_text};
-use crate::{Look, Protocol, Reader, mqtt, nats};
+use super::name::{ForeignName, HTTP, WEBSOCKET, name_text};
+use crate::{Protocol, Reader, SignatureMatch, mqtt, nats};
 use wirelap_events::Saturate;
 use wirelap_events::Transport;
-
-pub(super) const HTTP: &str = "HTTP";
-pub(super) const WEBSOCKET: &str = "WebSocket";
 
 const METHODS: [&[u8]; 9] = [
     b"GET ",
@@ -127,7 +124,7 @@ impl Frame {
         }
         let starts = |protocol: &dyn Protocol| {
             first & 0x0F != 0
-                && matches!(protocol.sight(Transport::Tcp, &head), Look::Pdu(sight)
+                && matches!(protocol.match_signature(Transport::Tcp, &head), SignatureMatch::Pdu(sight)
                     if sight.len <= payload && sight.bits >= 13)
         };
         let carries = if starts(&mqtt::PROTOCOL) {

@@ -5,7 +5,7 @@
 //! gRPC   | 0 or 1, compressed | length u32 | message |     in DATA frames
 //! ```
 
-use super::ForeignName;
+use super::name::ForeignName;
 use crate::Reader;
 use wirelap_events::Saturate;
 

@@ -1,6 +1,7 @@
-//! Names what wirelap does not decode: by the first bytes of a conversation, or, joined late, by its records and frames.
+//! Names protocols that wirelap does not decode: by the first bytes of a conversation or, if it was joined late, by its
+//! records and frames.
 //!
-//! | module | names |
+//! | module | protocols |
 //! |---|---|
 //! | `tls` | TLS: version, and from the client's hello the server's name and the protocol inside (RFC 8446, RFC 6066, RFC 7301) |
 //! | `http` | HTTP/1 and WebSocket, with what travels inside (RFC 9112, RFC 6455) |
@@ -12,12 +13,13 @@
 //! | `others` | SSH, `MySQL`, `MongoDB` and DNS over TCP |
 //! | `datagrams` | QUIC, DTLS, DNS and STUN over UDP |
 //!
-//! A name is given only for bytes that nothing else sends: no name is better than a wrong one.
+//! Only bytes that no other protocol sends get a name, because no name is better than a wrong one.
 
 mod amqp;
 mod datagrams;
 mod http;
 mod http2;
+mod name;
 mod openvpn;
 mod others;
 mod postgres;
@@ -25,83 +27,21 @@ mod redis;
 mod tls;
 
 use crate::Side;
-use std::fmt;
 use wirelap_events::{Saturate, Total};
 
 pub use datagrams::datagram;
+pub use name::ForeignName;
 
-/// Bytes that are kept of a direction's beginning.
+/// How many bytes are kept of a direction's beginning.
 const HEAD_BYTES: usize = 8 << 10;
 
-/// Packets of a direction that are looked at; what has no name by then gets none.
+/// How many packets of a direction are examined.
 const PACKETS: u32 = 4096;
 
-/// What a conversation speaks that is not decoded.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ForeignName {
-    /// The protocol: `TLS`, `HTTP/2`, `Redis` …
-    pub protocol: &'static str,
-    /// Its version, if that was seen.
-    pub version: Option<&'static str>,
-    /// The server's name that the client asked for (TLS's SNI, HTTP's Host).
-    pub server_name: Option<Box<str>>,
-    /// What travels inside, as far as that is said: TLS's ALPN, a WebSocket's subprotocol.
-    pub inside: Option<Box<str>>,
-    /// What the conversation began with before this: `PostgreSQL` asks for TLS first.
-    pub within: Option<&'static str>,
-    /// Its content cannot be read by anyone in between.
-    pub is_encrypted: bool,
-}
-
-impl ForeignName {
-    /// A name without more.
-    pub(crate) fn of(protocol: &'static str, version: Option<&'static str>) -> ForeignName {
-        ForeignName { protocol, version, ..ForeignName::default() }
-    }
-
-    /// Adds what the other direction, or a later packet, has told.
-    fn learn(&mut self, more: ForeignName) {
-        // An encrypted inside replaces what it was asked for with; a WebSocket the HTTP that it began as.
-        let goes_on = (more.is_encrypted && !self.is_encrypted)
-            || (more.protocol == http::WEBSOCKET && self.protocol == http::HTTP);
-        if goes_on {
-            let within = (self.protocol != http::HTTP).then_some(self.protocol);
-            let server_name = self.server_name.take();
-            *self = ForeignName { within: within.or(self.within), ..more };
-            self.server_name = self.server_name.take().or(server_name);
-        } else if more.protocol == self.protocol {
-            self.version = more.version.or(self.version);
-            self.server_name = self.server_name.take().or(more.server_name);
-            self.inside = self.inside.take().or(more.inside);
-        }
-    }
-}
-
-impl fmt::Display for ForeignName {
-    /// `TLS 1.3 (SNI broker.example, ALPN mqtt)`.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(within) = self.within {
-            write!(f, "{within} over ")?;
-        }
-        f.write_str(self.protocol)?;
-        if let Some(version) = self.version {
-            write!(f, " {version}")?;
-        }
-        let [name_word, inside_word] =
-            if self.protocol == tls::TLS { ["SNI ", "ALPN "] } else { ["host ", "carries "] };
-        match (&self.server_name, &self.inside) {
-            (Some(name), Some(inside)) => write!(f, " ({name_word}{name}, {inside_word}{inside})"),
-            (Some(name), None) => write!(f, " ({name_word}{name})"),
-            (None, Some(inside)) => write!(f, " ({inside_word}{inside})"),
-            (None, None) => Ok(()),
-        }
-    }
-}
-
-/// What one direction has shown.
+/// The state of one direction.
 #[derive(Debug, Default)]
 struct Direction {
-    /// The first bytes, while they may still tell something.
+    /// The first bytes, as long as more bytes may complete them.
     head: Vec<u8>,
     packets: u32,
     records: tls::Records,
@@ -109,48 +49,48 @@ struct Direction {
     websocket: http::Frames,
 }
 
-/// Watches a TCP conversation that no decoder reads.
+/// Examines a TCP conversation that is not decoded.
 #[derive(Debug, Default)]
 pub struct Observer {
     directions: [Direction; 2],
     name: Option<ForeignName>,
-    /// Packets that told it.
+    /// Number of packets that showed the name.
     told: u32,
-    /// The conversation's very first bytes told it.
+    /// Whether the conversation's first bytes showed the name.
     from_start: bool,
 }
 
-/// In mid-stream, a packet of anything may begin like something else; two hardly do.
+/// How many packets in mid-stream must show the name; a single one may look like another protocol by chance.
 const ENOUGH_TOLD: u32 = 2;
 
-/// By then it is that and nothing else.
+/// After this many packets that show it, the name is certain.
 const CERTAIN_TOLD: u32 = 8;
 
 impl Observer {
-    /// Bytes of memory that it holds on to.
+    /// Bytes of memory that the observer uses.
     pub fn held_bytes(&self) -> usize {
         self.directions.iter().map(|direction| direction.head.capacity()).total()
     }
 
-    /// What it is, if that is certain.
+    /// The protocol's name, if it is reliable.
     pub fn name(&self) -> Option<&ForeignName> {
         self.name.as_ref().filter(|_| self.from_start || self.told >= ENOUGH_TOLD)
     }
 
-    /// Whether nothing else can be expected of the conversation any more.
+    /// Whether the name can no longer change.
     pub fn is_certain(&self) -> bool {
         let both = self.directions.iter().all(|direction| direction.packets > 0);
         self.name.is_some() && ((self.from_start && both) || self.told >= CERTAIN_TOLD)
     }
 
-    /// Whether more packets would hardly tell more.
+    /// Whether enough packets were examined that further ones are unlikely to show more.
     pub fn is_done(&self) -> bool {
         const ENOUGH_PACKETS: u32 = 32;
         self.directions.iter().map(|direction| direction.packets).total::<u32>() >= ENOUGH_PACKETS
     }
 
-    /// The next bytes of one direction, one packet's, `missing` of which were not captured. `starts` says whether they are
-    /// the flow's first ones.
+    /// Examines the next packet of one direction; its `missing` last bytes were not captured. `starts` says whether these
+    /// are the flow's first bytes.
     pub fn packet(&mut self, side: Side, starts: bool, bytes: &[u8], missing: u64) {
         let direction = &mut self.directions[side as usize];
         if bytes.is_empty() || direction.packets >= PACKETS {
@@ -172,7 +112,7 @@ impl Observer {
 
 impl Direction {
     fn packet(&mut self, is_first: bool, bytes: &[u8], missing: u64) -> Option<ForeignName> {
-        // A hello may come in several packets: what has begun is put together.
+        // A hello may be in several packets, so the first bytes are collected.
         if is_first {
             self.head.clear();
         }
@@ -181,8 +121,8 @@ impl Direction {
             let room = HEAD_BYTES.saturating_sub(self.head.len());
             self.head.extend_from_slice(bytes.get(..room).unwrap_or(bytes));
             if let Some(found) = opening(&self.head) {
-                // Only a hello of TLS tells more with its next packet.
-                if found.protocol != tls::TLS {
+                // Only the next packet of a TLS hello can show more.
+                if found.protocol != name::TLS {
                     self.head.clear();
                 }
                 return Some(found);
@@ -196,7 +136,7 @@ impl Direction {
     }
 }
 
-/// What tells by itself, wherever it stands at a packet's start.
+/// The name by bytes that start a conversation, but are distinctive at the start of any packet.
 fn opening(head: &[u8]) -> Option<ForeignName> {
     tls::hello(head)
         .or_else(|| http::head(head))
@@ -206,22 +146,13 @@ fn opening(head: &[u8]) -> Option<ForeignName> {
         .or_else(|| others::banner(head))
 }
 
-/// What tells in the middle of a conversation.
+/// The name by bytes in the middle of a conversation.
 fn middle(bytes: &[u8], missing: u64) -> Option<ForeignName> {
     http2::frames(bytes, missing)
         .or_else(|| amqp::frames(bytes))
         .or_else(|| redis::values(bytes))
         .or_else(|| postgres::messages(bytes, missing))
         .or_else(|| others::message(bytes, missing))
-}
-
-/// Printable text of bounded length, as names are given in hellos and headers.
-pub(crate) fn name_text(bytes: &[u8]) -> Option<Box<str>> {
-    const LONGEST: usize = 128;
-    let text = std::str::from_utf8(bytes).ok()?.trim();
-    let fine =
-        !text.is_empty() && text.len() <= LONGEST && text.chars().all(|c| c.is_ascii_graphic());
-    fine.then(|| text.into())
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@
 //! +------------+-----------------+---------------------+------------------------------------+
 //! ```
 
-use super::ForeignName;
+use super::name::ForeignName;
 use crate::Reader;
 
 /// Opcodes of data, versions 1 and 2.

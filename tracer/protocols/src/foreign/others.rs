@@ -1,7 +1,7 @@
 //! Protocols that tell by a few bytes: SSH (RFC 4253 §4.2), `MySQL`, `MongoDB`, DNS over TCP (RFC 1035 §4.2.2), and what
 //! industry has over TCP: Modbus ("MODBUS Messaging on TCP/IP Implementation Guide" V1.0b, §3.1.3) and TPKT (RFC 1006 §6).
 
-use super::ForeignName;
+use super::name::ForeignName;
 use crate::Reader;
 
 /// What a server says first.

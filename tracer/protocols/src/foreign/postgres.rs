@@ -5,7 +5,7 @@
 //! message   | type, a letter | length u32 without the letter | body |
 //! ```
 
-use super::ForeignName;
+use super::name::ForeignName;
 use crate::Reader;
 
 const NAME: &str = "PostgreSQL";

@@ -1,6 +1,6 @@
 //! Redis's RESP, versions 2 and 3 (redis.io, "Redis serialization protocol specification").
 
-use super::ForeignName;
+use super::name::ForeignName;
 
 const NAME: &str = "Redis";
 

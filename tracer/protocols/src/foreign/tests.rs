@@ -47,13 +47,13 @@ fn tls_tells_its_version_and_what_the_client_asked_for() {
     let old = hello(2, 0x0303, &[0x13, 1, 0], &[]);
     let up = client_hello();
     assert_eq!(first(&up).unwrap(), "TLS (SNI broker.example, ALPN mqtt)");
-    let told = names(&[(Side::A, true, &up), (Side::B, true, &server)]);
-    assert_eq!(told.unwrap(), "TLS 1.3 (SNI broker.example, ALPN mqtt)");
+    let found = names(&[(Side::A, true, &up), (Side::B, true, &server)]);
+    assert_eq!(found.unwrap(), "TLS 1.3 (SNI broker.example, ALPN mqtt)");
     assert_eq!(first(&old).unwrap(), "TLS 1.2");
     // A hello in two packets.
     let (head, tail) = up.split_at(60);
-    let told = names(&[(Side::A, true, head), (Side::A, false, tail)]);
-    assert_eq!(told.unwrap(), "TLS (SNI broker.example, ALPN mqtt)");
+    let found = names(&[(Side::A, true, head), (Side::A, false, tail)]);
+    assert_eq!(found.unwrap(), "TLS (SNI broker.example, ALPN mqtt)");
 }
 
 #[test]
@@ -122,12 +122,12 @@ fn queues_and_databases() {
 
 #[test]
 fn datagrams() {
-    let told = |bytes: &[u8]| datagram(bytes).map(|name| name.to_string());
-    assert_eq!(told(b"\xc3\0\0\0\x01\x04abcd\0rest").unwrap(), "QUIC 1");
-    assert_eq!(told(b"\x16\xfe\xfd\0\0\0\0\0\0\0\0\0\x02ab").unwrap(), "DTLS 1.2");
+    let found = |bytes: &[u8]| datagram(bytes).map(|name| name.to_string());
+    assert_eq!(found(b"\xc3\0\0\0\x01\x04abcd\0rest").unwrap(), "QUIC 1");
+    assert_eq!(found(b"\x16\xfe\xfd\0\0\0\0\0\0\0\0\0\x02ab").unwrap(), "DTLS 1.2");
     let query = b"\x12\x34\x01\0\0\x01\0\0\0\0\0\0\x07example\x03org\0\0\x01\0\x01";
-    assert_eq!(told(query).unwrap(), "DNS");
-    assert_eq!(told(b"RTPS\x02\x01\x01\x10"), None);
+    assert_eq!(found(query).unwrap(), "DNS");
+    assert_eq!(found(b"RTPS\x02\x01\x01\x10"), None);
 }
 
 #[test]

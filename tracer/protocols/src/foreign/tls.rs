@@ -7,11 +7,9 @@
 //!
 //! A record's version says little: 1.3 is agreed in the server's extension `supported_versions`.
 
-use super::{ForeignName, name_text};
+use super::name::{ForeignName, TLS, name_text};
 use crate::Reader;
 use wirelap_events::Saturate;
-
-pub(super) const TLS: &str = "TLS";
 
 const HANDSHAKE: u8 = 22;
 const APPLICATION_DATA: u8 = 23;

@@ -1,4 +1,4 @@
-//! Kafka's requests (protocol guide, "Api Keys"): their names, versions, headers and purposes.
+//! Kafka's APIs (protocol guide, "Api Keys"): names, versions, headers and purposes.
 
 use wirelap_events::Class;
 use wirelap_events::Class::{Ack, Discovery, KeepAlive, Opaque, Other, Session, Subscribe};
@@ -14,25 +14,25 @@ pub(super) const OFFSET_FETCH: i16 = 9;
 /// The key of `ApiVersions`.
 pub(super) const API_VERSIONS: i16 = 18;
 
-/// A version above what is published today that is still believed to be one.
+/// How many versions above the newest published one are still considered valid.
 const VERSIONS_TO_COME: i16 = 4;
 
-/// One kind of request.
+/// One API: a kind of request and its response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Api {
-    /// What the request's frame is called.
+    /// The name of the request's frame.
     pub request: &'static str,
-    /// What the response's frame is called.
+    /// The name of the response's frame.
     pub response: &'static str,
-    /// The newest version in Kafka 4.3, or the last one that there was.
+    /// The newest version in Kafka 4.3, or the last one before the API was removed.
     pub newest: i16,
     /// The first version with flexible headers and bodies (KIP-482).
     pub flexible: i16,
-    /// What it is for; of a message that may carry records, without them.
+    /// The class of its frames; for a request or response that may carry records, the class without records.
     pub class: Class,
 }
 
-/// No version is flexible.
+/// The value of [`Api::flexible`] if no version is flexible.
 const NEVER: i16 = i16::MAX;
 
 macro_rules! apis {
@@ -56,8 +56,8 @@ macro_rules! apis {
     };
 }
 
-// Key, name, newest version, first flexible version, class. Finding where to read on is `Subscribe`,
-// as is taking part in a group; reading an offset back and storing one are not the same.
+// Key, name, newest version, first flexible version, class. Joining a group and finding the offset to read from are
+// `Subscribe`; storing an offset is `Ack`.
 apis! {
     0 Produce 13 9 Ack;
     1 Fetch 18 12 Other;
@@ -154,7 +154,7 @@ apis! {
     92 DeleteShareGroupOffsets 0 0 Other;
 }
 
-/// A request's key and version: all that its response does not repeat.
+/// A request's API key and version. The response does not repeat them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Call {
     pub key: i16,
@@ -162,20 +162,20 @@ pub(super) struct Call {
 }
 
 impl Call {
-    /// The call, if there is such an API and such a version of it may exist.
+    /// The call, if the API exists and may have this version.
     pub fn plausible(key: i16, version: i16) -> Option<(Call, &'static Api)> {
         let api = of(key)?;
         let versions = 0..=api.newest.saturating_add(VERSIONS_TO_COME);
         versions.contains(&version).then_some((Call { key, version }, api))
     }
 
-    /// Whether its bodies are flexible.
+    /// Whether the bodies of request and response are flexible.
     pub fn is_flexible(self) -> bool {
         of(self.key).is_some_and(|api| self.version >= api.flexible)
     }
 
-    /// Whether the response's header ends with a tag buffer (header version 1). That of `ApiVersions`
-    /// never does: who asks does not know yet what the server understands (KIP-511).
+    /// Whether the response's header ends with a tag buffer (header version 1). That of `ApiVersions` never does, because the
+    /// client does not know yet which versions the server supports (KIP-511).
     pub fn has_flexible_response_header(self) -> bool {
         self.is_flexible() && self.key != API_VERSIONS
     }

@@ -17,55 +17,63 @@
 //!         | varint headers | (varint length, key, varint length, value) each |
 //! ```
 //!
-//! The batch's length counts from byte 12, a record's from behind it. Versions 0 and 1 (message sets)
-//! have their magic at the same place and are told by it.
+//! A batch's length counts from byte 12, a record's length from the byte after it. Versions 0 and 1 (message sets) have
+//! their magic at the same offset.
 
-use super::fields::{Fault, Fields, Parsed, ensure};
+use super::fields::{Fields, KafkaFieldError, Parsed, ensure};
 
-/// Bytes up to and including the length.
+/// Number of bytes up to and including the length.
 const PREFIX_BYTES: u64 = 12;
 
-/// Bytes up to and including the magic.
+/// Number of bytes up to and including the magic.
 pub(super) const MAGIC_END: u64 = 17;
 
 /// Bytes of a batch's header.
 pub(super) const HEADER_BYTES: u64 = 61;
 
-/// What a batch's header says of the batch. The broker changes only the base offset, and, where it is set to write its
-/// own time (`LogAppendTime`), the largest timestamp and the attributes.
+/// A batch's header. The broker changes only the base offset and, if it is configured to write its own time
+/// (`LogAppendTime`), the maximum timestamp and the attributes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Header {
-    /// The offset of the first record; a producer does not know it.
+pub(super) struct BatchHeader {
+    /// The offset of the first record; not known in a batch from a producer.
     pub base_offset: i64,
     attributes: i16,
-    /// Milliseconds since 1970, of the first record.
+    /// The time of the first record, in milliseconds since 1970.
     pub base_timestamp: i64,
-    /// -1: the producer has no number, and numbers no records.
+    /// The producer ID; -1 if the producer has none and does not number its records.
     pub producer: i64,
     pub epoch: i16,
-    /// The producer's number of the first record.
+    /// The producer's sequence number of the first record.
     pub sequence: i32,
-    /// Records that it claims to have.
+    /// Number of records.
     pub records: u32,
 }
 
-impl Header {
-    fn read(fields: &mut Fields<'_>, base_offset: i64) -> Parsed<Header> {
+impl BatchHeader {
+    fn read(fields: &mut Fields<'_>, base_offset: i64) -> Parsed<BatchHeader> {
         let attributes = fields.i16()?;
         fields.take(4)?;
         let base_timestamp = fields.i64()?;
         fields.take(8)?;
         let (producer, epoch, sequence) = (fields.i64()?, fields.i16()?, fields.i32()?);
-        let records = u32::try_from(fields.i32()?).map_err(|_| Fault::Malformed)?;
-        Ok(Header { base_offset, attributes, base_timestamp, producer, epoch, sequence, records })
+        let records = u32::try_from(fields.i32()?).map_err(|_| KafkaFieldError::Malformed)?;
+        Ok(BatchHeader {
+            base_offset,
+            attributes,
+            base_timestamp,
+            producer,
+            epoch,
+            sequence,
+            records,
+        })
     }
 
-    /// What its records are compressed with; 0 is nothing.
+    /// The compression codec; 0 is none.
     pub fn codec(&self) -> i16 {
         self.attributes & 7
     }
 
-    /// Its records are a transaction's.
+    /// Whether the records belong to a transaction.
     pub fn is_transactional(&self) -> bool {
         self.attributes & 0x10 != 0
     }
@@ -75,10 +83,10 @@ impl Header {
     }
 }
 
-/// What follows a batch's header.
+/// The bytes after a batch's header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Batch {
-    /// So many records in so many bytes.
+pub(super) enum BatchBody {
+    /// Records that are not compressed.
     Records { records: u32, bytes: u64 },
     /// Compressed records.
     Compressed { bytes: u64 },
@@ -86,75 +94,73 @@ pub(super) enum Batch {
     Control { bytes: u64 },
 }
 
-/// What starts at the head of a partition's records.
+/// The start of a partition's records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Start {
-    /// A batch, whose header was read.
-    Batch(Header, Batch),
-    /// A batch whose end the broker cut off, to keep to the size that was asked for. The consumer
-    /// drops it and asks again.
+pub(super) enum RecordsStart {
+    /// A batch.
+    Batch(BatchHeader, BatchBody),
+    /// A batch whose end the broker cut off to keep the requested maximum size. The consumer drops it and requests it again.
     Partial,
     /// Messages of version 0 or 1.
     MessageSet,
 }
 
-impl Start {
-    /// Reads the header of a batch, as far as that is needed to tell; `fields` are all bytes of the
-    /// partition's records that are left.
-    pub fn read(fields: &mut Fields<'_>) -> Parsed<Start> {
+impl RecordsStart {
+    /// Reads the start of a partition's records; `fields` are all their remaining bytes.
+    pub fn read(fields: &mut Fields<'_>) -> Parsed<RecordsStart> {
         let partition_bytes = fields.left();
         if partition_bytes < MAGIC_END {
-            return Ok(Start::Partial);
+            return Ok(RecordsStart::Partial);
         }
         let base_offset = fields.i64()?;
-        let length = u64::try_from(fields.i32()?).map_err(|_| Fault::Malformed)?;
+        let length = u64::try_from(fields.i32()?).map_err(|_| KafkaFieldError::Malformed)?;
         fields.take(4)?;
         match fields.u8()? {
-            0 | 1 => return Ok(Start::MessageSet),
+            0 | 1 => return Ok(RecordsStart::MessageSet),
             2 => {}
-            _ => return Err(Fault::Malformed),
+            _ => return Err(KafkaFieldError::Malformed),
         }
         let whole = PREFIX_BYTES.saturating_add(length);
-        let bytes = whole.checked_sub(HEADER_BYTES).ok_or(Fault::Malformed)?;
+        let bytes = whole.checked_sub(HEADER_BYTES).ok_or(KafkaFieldError::Malformed)?;
         if whole > partition_bytes {
-            return Ok(Start::Partial);
+            return Ok(RecordsStart::Partial);
         }
         fields.take(4)?;
-        let header = Header::read(fields, base_offset)?;
+        let header = BatchHeader::read(fields, base_offset)?;
         let records = header.records;
         ensure(header.codec() <= 4 && (records == 0) == (bytes == 0))?;
         let batch = match header {
-            _ if header.is_control() => Batch::Control { bytes },
-            _ if header.codec() != 0 => Batch::Compressed { bytes },
-            _ => Batch::Records { records, bytes },
+            _ if header.is_control() => BatchBody::Control { bytes },
+            _ if header.codec() != 0 => BatchBody::Compressed { bytes },
+            _ => BatchBody::Records { records, bytes },
         };
-        Ok(Start::Batch(header, batch))
+        Ok(RecordsStart::Batch(header, batch))
     }
 }
 
-/// A record, as far as it is here.
+/// A record, as far as it was captured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Record<'a> {
     /// Milliseconds after the batch's first record.
     pub timestamp: i64,
-    /// How many offsets after the batch's first one.
+    /// The record's offset minus that of the batch's first record.
     pub offset: i32,
     pub key: &'a [u8],
-    /// Bytes of its value; 0 for null.
+    /// Bytes of the value; 0 for null.
     pub len: u64,
-    /// Those that are here.
+    /// The captured bytes of the value.
     pub value: &'a [u8],
 }
 
-/// Bytes of the record that starts with `fields`, its length included.
+/// Number of bytes of the record that starts with `fields`, including its length field.
 pub(super) fn record_bytes(fields: &mut Fields<'_>) -> Parsed<u64> {
     let before = fields.left();
-    let length = u64::try_from(fields.varint()?).map_err(|_| Fault::Malformed)?;
+    let length = u64::try_from(fields.varint()?).map_err(|_| KafkaFieldError::Malformed)?;
     ensure(length >= 6)?;
     Ok(length.saturating_add(before.saturating_sub(fields.left())))
 }
 
-/// The record whose bytes behind the length are `fields`.
+/// Reads the record whose bytes after the length field are `fields`.
 pub(super) fn record(mut fields: Fields<'_>) -> Parsed<Record<'_>> {
     fields.u8()?;
     let timestamp = fields.varlong()?;
@@ -162,7 +168,7 @@ pub(super) fn record(mut fields: Fields<'_>) -> Parsed<Record<'_>> {
     let key = nullable(&mut fields)?;
     let key = fields.take(key)?;
     let len = nullable(&mut fields)?;
-    // The number of headers follows.
+    // The value is followed by the number of headers, so it cannot be all that remains.
     ensure(len < fields.left())?;
     Ok(Record { timestamp, offset, key, len, value: fields.peek_up_to(len) })
 }
@@ -171,6 +177,6 @@ pub(super) fn record(mut fields: Fields<'_>) -> Parsed<Record<'_>> {
 fn nullable(fields: &mut Fields<'_>) -> Parsed<u64> {
     match fields.varint()? {
         -1 => Ok(0),
-        length => u64::try_from(length).map_err(|_| Fault::Malformed),
+        length => u64::try_from(length).map_err(|_| KafkaFieldError::Malformed),
     }
 }

@@ -1,59 +1,58 @@
-//! Which request a response answers.
+//! The requests that wait for a response, by correlation ID.
 
 use super::apis::Call;
 use std::collections::VecDeque;
 
-/// The most requests that are remembered without a response; then the oldest goes. Clients keep a
-/// handful in flight.
+/// The most requests that are remembered; then the oldest is forgotten. Clients have a handful in flight.
 const MOST: usize = 1024;
 
-/// The most requests that want no response and are remembered: some brokers (librdkafka's mock) answer all the same.
+/// The most requests without response that are remembered: some brokers (librdkafka's mock) answer them anyway.
 const MOST_QUIET: usize = 64;
 
-/// Room that is kept when nothing is open.
+/// The capacity that is kept when no request is open.
 const IDLE: usize = 16;
 
-/// How far ahead of the last correlation id that was seen one still looks like the next.
+/// The largest difference between neighbouring correlation IDs that is plausible.
 const NEAR: i32 = 256;
 
 #[derive(Clone, Copy, Debug)]
-struct Open {
+struct OpenRequest {
     id: i32,
     call: Call,
-    /// No response is wanted.
+    /// Whether the request wants no response.
     quiet: bool,
 }
 
-/// The requests of a conversation that wait for their responses. A broker answers in the order in
-/// which it was asked (protocol guide, "Network").
+/// The requests of a conversation that wait for their responses. A broker answers in the order of the requests (protocol
+/// guide, "Network").
 #[derive(Debug, Default)]
-pub(super) struct Calls {
-    open: VecDeque<Open>,
+pub(super) struct PendingRequests {
+    open: VecDeque<OpenRequest>,
     last: Option<i32>,
 }
 
-impl Calls {
-    /// A request was seen, and whether it wants a response.
+impl PendingRequests {
+    /// Adds a request.
     pub fn asked(&mut self, id: i32, call: Call, wants_response: bool) {
-        let is_old = |open: &Open| open.quiet && self.open.len() >= MOST_QUIET;
+        let is_old = |open: &OpenRequest| open.quiet && self.open.len() >= MOST_QUIET;
         if self.open.len() == MOST || self.open.front().is_some_and(is_old) {
             self.open.pop_front();
         }
-        self.open.push_back(Open { id, call, quiet: !wants_response });
+        self.open.push_back(OpenRequest { id, call, quiet: !wants_response });
     }
 
-    /// A correlation id was seen, in either direction.
+    /// Stores the correlation ID that was captured last, in either direction.
     pub fn saw(&mut self, correlation_id: i32) {
         self.last = Some(correlation_id);
     }
 
-    /// What the response with this id answers.
+    /// The request that the response with this ID answers.
     pub fn of(&self, correlation_id: i32) -> Option<Call> {
         let found = self.open.iter().find(|open| open.id == correlation_id);
         found.map(|open| open.call)
     }
 
-    /// The response with this id has been seen: it and what was asked before it are answered.
+    /// Removes the request with this ID and all earlier ones, because its response was captured.
     pub fn answered(&mut self, correlation_id: i32) {
         if let Some(index) = self.open.iter().position(|open| open.id == correlation_id) {
             self.open.drain(..=index);
@@ -63,7 +62,7 @@ impl Calls {
         }
     }
 
-    /// Whether this id fits to those that were seen: it is one that is waited for, or a near one.
+    /// Whether this ID is plausible: it is that of a waiting request, or near the last one.
     pub fn fits(&self, correlation_id: i32) -> bool {
         let is_near = |last: i32| (-NEAR..=NEAR).contains(&correlation_id.wrapping_sub(last));
         self.of(correlation_id).is_some() || self.last.is_some_and(is_near)
@@ -78,7 +77,7 @@ mod tests {
 
     #[test]
     fn a_response_answers_what_came_before_it_too() {
-        let mut calls = Calls::default();
+        let mut calls = PendingRequests::default();
         for id in 1..=4 {
             calls.asked(id, Call { version: i16::try_from(id).unwrap(), ..CALL }, true);
         }
@@ -90,7 +89,7 @@ mod tests {
 
     #[test]
     fn their_number_is_bounded() {
-        let mut calls = Calls::default();
+        let mut calls = PendingRequests::default();
         for id in 0..3000 {
             calls.asked(id, CALL, true);
         }
@@ -102,7 +101,7 @@ mod tests {
 
     #[test]
     fn few_are_remembered_that_want_no_response() {
-        let mut calls = Calls::default();
+        let mut calls = PendingRequests::default();
         calls.asked(0, CALL, true);
         for id in 1..=100 {
             calls.asked(id, CALL, false);
@@ -118,7 +117,7 @@ mod tests {
 
     #[test]
     fn near_ids_fit() {
-        let mut calls = Calls::default();
+        let mut calls = PendingRequests::default();
         assert!(!calls.fits(7));
         calls.saw(i32::MAX);
         assert!(calls.fits(i32::MIN) && calls.fits(i32::MAX - 256) && !calls.fits(7));

@@ -1,65 +1,71 @@
-//! One connection: requests one way, responses the other.
+//! The decoder of one connection: requests in one direction, responses in the other.
 
 use super::apis::{Call, FETCH, METADATA, OFFSET_FETCH};
-use super::calls::Calls;
-use super::fetch::Positions;
-use super::fields::{Fault, Fields, Parsed};
+use super::calls::PendingRequests;
+use super::fetch::ConsumerPositions;
+use super::fields::{Fields, KafkaFieldError, Parsed};
 use super::handover;
-use super::head::Head;
+use super::head::PduHead;
 use super::header;
-use super::open::{Beside, Open, plain};
-use super::survey::{self, Evidence, Sight};
-use super::topics::{self, TopicPartition, Topics};
-use super::unpack::Unpacked;
-use super::walk::Topic;
-use crate::stream::KEPT_BYTES;
+use super::open::{ConnectionState, OpenPdu};
+use super::survey::{self, Confidence, RecognisedPdu};
+use super::topic_name::Topic;
+use super::topics::{self, KafkaTopics, TopicPartition};
+use super::unpack::DecompressBuffer;
+use crate::connection::{KEPT_BYTES, frame_without_data};
 use crate::{Connection, FrameSink, Pdu, PduLen, Side};
 use std::sync::Arc;
 use wirelap_events::{ByteRange, Class};
 
-/// PDUs up to here are waited for; of a longer one the records are taken as they come, so that a
-/// response of 50 MB needs no memory and its records are known when they are there.
+/// PDUs up to this length are decoded as a whole. The records of a longer PDU are decoded as they arrive, so that a response
+/// of 50 MB needs little memory.
 const WAITED_FOR: u64 = 64 << 10;
 
-/// So much is kept of a batch that is compressed, as nothing can be read of a part: twice the longest that a broker
-/// takes unless it is told to take more (`message.max.bytes`).
+/// How many bytes are kept of a compressed batch, which can be decompressed only as a whole: twice the default limit of
+/// brokers (`message.max.bytes`).
 const COMPRESSED_BYTES: usize = 2 << 20;
 
 /// The decoder of one connection.
 #[derive(Debug, Default)]
-pub(super) struct Kafka {
-    /// Who asks, once that is certain.
+pub(super) struct KafkaConnection {
+    /// The client, once it is certain which side that is.
     client: Option<Side>,
-    calls: Calls,
-    topics: Arc<Topics>,
-    positions: Positions,
-    unpacked: Unpacked,
-    ends: [End; 2],
+    calls: PendingRequests,
+    topics: Arc<KafkaTopics>,
+    positions: ConsumerPositions,
+    unpacked: DecompressBuffer,
+    ends: [SideState; 2],
     /// The last request for a group's offsets, and the group.
     group: Option<(i32, u64)>,
 }
 
-/// What one side has begun to send.
+/// The PDU that one side is sending.
 #[derive(Debug, Default)]
-struct End {
-    open: Option<Open>,
+struct SideState {
+    open: Option<OpenPdu>,
     at: TopicPartition,
 }
 
-impl Kafka {
-    /// A connection that shares the names of topics.
-    pub fn new(topics: Arc<Topics>) -> Kafka {
-        Kafka { topics, ..Kafka::default() }
+impl KafkaConnection {
+    /// A decoder that shares the names of topics with other conversations.
+    pub fn new(topics: Arc<KafkaTopics>) -> KafkaConnection {
+        KafkaConnection { topics, ..KafkaConnection::default() }
     }
 
     /// Reads the head of a PDU of `total` bytes.
-    fn head<'a>(&self, side: Side, bytes: &'a [u8], total: u64, is_all: bool) -> Parsed<Head<'a>> {
+    fn head<'a>(
+        &self,
+        side: Side,
+        bytes: &'a [u8],
+        total: u64,
+        is_all: bool,
+    ) -> Parsed<PduHead<'a>> {
         let by_client = self.client.map(|client| client == side);
-        Head::read(bytes, total, is_all, by_client, &self.calls)
+        PduHead::read(bytes, total, is_all, by_client, &self.calls)
     }
 
-    /// Takes note of what a head tells.
-    fn follow(&mut self, side: Side, head: &Head<'_>, out: &mut dyn FrameSink) {
+    /// Updates the connection's state from a head.
+    fn follow(&mut self, side: Side, head: &PduHead<'_>, out: &mut dyn FrameSink) {
         self.calls.saw(head.correlation_id);
         let Some(call) = head.call else { return };
         if head.is_request {
@@ -100,62 +106,64 @@ impl Kafka {
         }
     }
 
-    /// Reads on in what one side sends. Returns how many bytes of `range` that was, and opens or
-    /// closes its PDU.
+    /// Decodes the next bytes of `range`, and opens or closes the side's PDU. Returns how many bytes were decoded.
     fn step(&mut self, side: Side, range: ByteRange, bytes: &[u8], out: &mut dyn FrameSink) -> u64 {
         let (mut open, before) = match self.ends[side as usize].open {
             Some(open) => (open, 0),
             None => match self.begin(side, range, bytes, out) {
-                Begun::Framed(len) => return len,
-                Begun::Open(open, before) => (open, before),
+                PduStart::Framed(len) => return len,
+                PduStart::OpenPdu(open, before) => (open, before),
             },
         };
         let end = &mut self.ends[side as usize];
-        let mut beside = Beside {
+        let mut state = ConnectionState {
             at: &mut end.at,
             positions: &mut self.positions,
             topics: &self.topics,
             unpacked: &mut self.unpacked,
         };
-        let len = open.piece((range, bytes, before), &mut beside, out);
+        let len = open.next_part((range, bytes, before), &mut state, out);
         end.open = (open.left > 0).then_some(open);
         len
     }
 
-    /// Begins a PDU. One that has no records is a frame.
+    /// Begins a PDU. A PDU without records is one frame.
     fn begin(
         &mut self,
         side: Side,
         range: ByteRange,
         bytes: &[u8],
         out: &mut dyn FrameSink,
-    ) -> Begun {
+    ) -> PduStart {
         let total = header::pdu_bytes(&mut Fields::new(bytes, range.len())).unwrap_or(range.len());
         let head = self.head(side, bytes, total, true).ok();
         if let Some(head) = &head {
             self.follow(side, head, out);
             if head.walk.is_some() {
-                return Begun::Open(Open::new(head, total), total.saturating_sub(head.body.left()));
+                return PduStart::OpenPdu(
+                    OpenPdu::new(head, total),
+                    total.saturating_sub(head.body.left()),
+                );
             }
         }
         let (name, class) = head.map_or(("PDU", Class::Opaque), |head| (head.name, head.class));
         let len = range.len().min(total);
-        out.frame(&plain(ByteRange::new(range.start, len), name, class));
+        out.frame(&frame_without_data(ByteRange::new(range.start, len), name, class));
         self.ends[side as usize].open =
-            (total > len).then(|| Open::unread(total.saturating_sub(len)));
-        Begun::Framed(len)
+            (total > len).then(|| OpenPdu::unread(total.saturating_sub(len)));
+        PduStart::Framed(len)
     }
 }
 
-/// How a PDU begins.
-enum Begun {
-    /// With so many bytes, which were framed.
+/// How a PDU was begun.
+enum PduStart {
+    /// It is a frame of so many bytes.
     Framed(u64),
-    /// With pieces, so many bytes into it.
-    Open(Open, u64),
+    /// It has records; the first part of its body is so many bytes after its start.
+    OpenPdu(OpenPdu, u64),
 }
 
-impl Connection for Kafka {
+impl Connection for KafkaConnection {
     fn pdu_len(&self, side: Side, head: &[u8]) -> PduLen {
         if let Some(open) = self.ends[side as usize].open {
             return open.pieces_len(head, 0);
@@ -168,11 +176,10 @@ impl Connection for Kafka {
             return PduLen::Known(total);
         }
         match self.head(side, head, total, false) {
-            Ok(found) => {
-                Open::new(&found, total).pieces_len(head, total.saturating_sub(found.body.left()))
-            }
-            Err(Fault::Short(more)) => PduLen::Need(head.len().saturating_add(more)),
-            Err(Fault::Malformed) => PduLen::Known(total),
+            Ok(found) => OpenPdu::new(&found, total)
+                .pieces_len(head, total.saturating_sub(found.body.left())),
+            Err(KafkaFieldError::Short(more)) => PduLen::Need(head.len().saturating_add(more)),
+            Err(KafkaFieldError::Malformed) => PduLen::Known(total),
         }
     }
 
@@ -194,9 +201,9 @@ impl Connection for Kafka {
     }
 
     fn resync(&self, side: Side, head: &[u8]) -> bool {
-        let fits = |found: Parsed<Sight>| {
+        let fits = |found: Parsed<RecognisedPdu>| {
             found.is_ok_and(|found| {
-                found.evidence >= Evidence::Strong || self.calls.fits(found.correlation_id)
+                found.evidence >= Confidence::Strong || self.calls.fits(found.correlation_id)
             })
         };
         match self.client {
@@ -236,7 +243,7 @@ impl Connection for Kafka {
 /// Bytes of the PDU that starts with `head`.
 fn span(head: &[u8]) -> Result<u64, PduLen> {
     header::pdu_bytes(&mut Fields::new(head, u64::MAX)).map_err(|fault| match fault {
-        Fault::Short(more) => PduLen::Need(head.len().saturating_add(more)),
-        Fault::Malformed => PduLen::Invalid,
+        KafkaFieldError::Short(more) => PduLen::Need(head.len().saturating_add(more)),
+        KafkaFieldError::Malformed => PduLen::Invalid,
     })
 }

@@ -1,4 +1,4 @@
-//! What a Fetch request asks for.
+//! Fetch requests, and how far a consumer has read each partition.
 //!
 //! ```text
 //! FetchRequest 4-18
@@ -14,91 +14,100 @@
 //!   tags: 1 replica state (i32 replica id, i64 epoch) [15+]
 //! ```
 //!
-//! A session's later requests (KIP-227, of an epoch above 0) name only the partitions that change: those whose offset has
-//! moved are among them, and those that are not read any more are the forgotten topics.
+//! Later requests of a session (KIP-227, with an epoch above 0) name only the partitions that have changed, including those
+//! whose offset has moved. Partitions that are no longer read are among the forgotten topics.
 
 use super::apis::Call;
 use super::fields::{Fields, Parsed};
-use super::handover::{Place, Reader, Table};
-use super::topics::{Topics, hash};
-use super::walk::{Layout, Topic};
+use super::handover::{ConsumerId, HandoverTable, PartitionKey};
+use super::topic_name::{Topic, hash};
+use super::topics::KafkaTopics;
+use super::walk::BodyLayout;
 use rustc_hash::FxHashMap;
 use wirelap_events::Saturate;
 use wirelap_events::{Ask, Nanos};
 
-/// Partitions that are remembered of a connection; of more, what is fetched counts as it comes.
+/// How many partitions of a connection are remembered; all records fetched from further ones count as messages.
 const PARTITIONS: usize = 4096;
 
 /// How far a consumer is in one partition.
 #[derive(Clone, Copy, Debug, Default)]
-struct Position {
-    /// It throws away what lies before: a batch is handed out whole, and it may be in its middle.
+struct ConsumerPosition {
+    /// The requested offset. The broker sends whole batches, and the consumer discards the records before this offset.
     wanted: i64,
-    /// The request that says so, and what was wanted before: where bytes come late, an older answer may come after it.
+    /// The correlation ID of the request with `wanted`.
     since: i32,
+    /// The offset that was requested before: if bytes arrive late, an older response may come after the request.
     before: i64,
-    /// Behind the last record that it was sent.
+    /// The offset after the last record that was sent to the consumer.
     next: i64,
-    /// Where it is for other connections.
-    place: Place,
-    /// It goes on reading here.
+    /// The partition's key in the table that connections share.
+    place: PartitionKey,
+    /// Whether the consumer still reads the partition.
     is_read: bool,
 }
 
 /// How far a consumer is in its partitions.
 #[derive(Debug, Default)]
-pub(super) struct Positions {
-    all: FxHashMap<(u64, i32), Position>,
-    /// In how many it goes on reading.
+pub(super) struct ConsumerPositions {
+    all: FxHashMap<(u64, i32), ConsumerPosition>,
+    /// The number of partitions that the consumer still reads.
     read: usize,
-    reader: Option<Reader>,
-    /// It is another broker, which keeps a copy of the partitions.
+    reader: Option<ConsumerId>,
+    /// Whether the reader is another broker, which replicates the partitions.
     pub is_replica: bool,
-    /// Its consumer takes what is committed only (KIP-98).
+    /// Whether the consumer reads committed records only (KIP-98).
     pub is_committed: bool,
 }
 
-/// What a record is for a consumer.
+/// What a record means for the consumer to which it is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Meaning {
+pub(super) enum RecordStatus {
+    /// A message.
     Message,
-    /// It was sent on this connection before.
+    /// A message that was sent on this connection before.
     Again,
-    /// The consumer asked for what comes after it.
+    /// No message: the consumer requested a later offset.
     Skipped,
 }
 
-impl Positions {
-    /// Learns from the body of the Fetch request with this correlation id. Returns how long the broker may keep it waiting,
-    /// and how many more records are known to have been sent to two consumers of a group.
+impl ConsumerPositions {
+    /// Updates the positions from the body of the Fetch request with this correlation ID. Returns how long the broker may
+    /// delay the response, and how many further records were sent to two consumers of a group.
     pub fn asked(
         &mut self,
         id: i32,
         call: Call,
         body: Fields<'_>,
-        topics: &Topics,
+        topics: &KafkaTopics,
     ) -> Option<(Ask, u64)> {
         let mut fields = body;
-        let Preamble { ask, is_replica, is_committed, is_full } = head(call, &mut fields).ok()?;
+        let FetchPreamble { ask, is_replica, is_committed, is_full } =
+            head(call, &mut fields).ok()?;
         (self.is_replica, self.is_committed) = (is_replica, is_committed);
         let mut table = topics.handovers.open();
         let reader = *self.reader.get_or_insert_with(|| table.reader());
-        let asking = Asking { id, call, reader, topics };
-        // What was read before an end that is missing stays.
-        if self.topics(&asking, &mut table, &mut fields) == Ok(Named::Fewer) && is_full {
+        let asking = FetchRequest { id, call, reader, topics };
+        // The partitions before a truncated end are kept.
+        if self.topics(&asking, &mut table, &mut fields) == Ok(NamedPartitions::Fewer) && is_full {
             self.leave(reader, &mut table, |position| position.since != id);
         }
         Some((ask, table.take_found()))
     }
 
-    /// It reads nothing any more.
-    pub fn closed(&mut self, topics: &Topics) {
+    /// The consumer's connection is closed: it reads no partition any more.
+    pub fn closed(&mut self, topics: &KafkaTopics) {
         if let Some(reader) = self.reader {
             self.leave(reader, &mut topics.handovers.open(), |_| true);
         }
     }
 
-    fn leave(&mut self, reader: Reader, table: &mut Table, which: impl Fn(&Position) -> bool) {
+    fn leave(
+        &mut self,
+        reader: ConsumerId,
+        table: &mut HandoverTable,
+        which: impl Fn(&ConsumerPosition) -> bool,
+    ) {
         for position in self.all.values_mut().filter(|one| one.is_read && which(one)) {
             position.is_read = false;
             self.read = self.read.saturating_sub(1);
@@ -108,12 +117,12 @@ impl Positions {
 
     fn topics(
         &mut self,
-        asking: &Asking<'_>,
-        table: &mut Table,
+        asking: &FetchRequest<'_>,
+        table: &mut HandoverTable,
         fields: &mut Fields<'_>,
-    ) -> Parsed<Named> {
+    ) -> Parsed<NamedPartitions> {
         let call = asking.call;
-        let Some(layout) = Layout::of(call) else { return Ok(Named::All) };
+        let Some(layout) = BodyLayout::of(call) else { return Ok(NamedPartitions::All) };
         let mut named = 0;
         for _ in 0..fields.count()? {
             let topic = layout.topic(fields)?;
@@ -147,13 +156,13 @@ impl Positions {
                 *is_replica |= tag == 1 && value.i32().is_ok_and(|id| id >= 0);
             })?;
         }
-        Ok(if named < self.read { Named::Fewer } else { Named::All })
+        Ok(if named < self.read { NamedPartitions::Fewer } else { NamedPartitions::All })
     }
 
     fn wants(
         &mut self,
-        asking: &Asking<'_>,
-        table: &mut Table,
+        asking: &FetchRequest<'_>,
+        table: &mut HandoverTable,
         (topic, index): (Topic<'_>, i32),
         offset: i64,
     ) {
@@ -176,46 +185,46 @@ impl Positions {
         table.begins(position.place, asking.reader, offset);
     }
 
-    /// A record is sent in the answer to the request with this correlation id.
-    pub fn sent(&mut self, id: i32, place: (u64, i32), offset: i64) -> Meaning {
-        let Some(position) = self.all.get_mut(&place) else { return Meaning::Message };
+    /// Notes a record in the response to the request with this correlation ID, and says what it means for the consumer.
+    pub fn sent(&mut self, id: i32, place: (u64, i32), offset: i64) -> RecordStatus {
+        let Some(position) = self.all.get_mut(&place) else { return RecordStatus::Message };
         let is_older = position.since.wrapping_sub(id) > 0;
         if offset < if is_older { position.before } else { position.wanted } {
-            return Meaning::Skipped;
+            return RecordStatus::Skipped;
         }
         if offset < position.next {
-            return Meaning::Again;
+            return RecordStatus::Again;
         }
         position.next = offset.saturating_add(1);
-        Meaning::Message
+        RecordStatus::Message
     }
 }
 
-/// A request, and whose it is.
-struct Asking<'a> {
+/// A Fetch request and its consumer.
+struct FetchRequest<'a> {
     id: i32,
     call: Call,
-    reader: Reader,
-    topics: &'a Topics,
+    reader: ConsumerId,
+    topics: &'a KafkaTopics,
 }
 
-/// Whether a request names all partitions that its connection reads.
+/// Whether a request names all partitions that its consumer reads.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Named {
+enum NamedPartitions {
     All,
     Fewer,
 }
 
-/// What stands before the topics.
-struct Preamble {
+/// The fields of a Fetch request before the topics.
+struct FetchPreamble {
     ask: Ask,
     is_replica: bool,
     is_committed: bool,
-    /// What it does not name is not read any more; within a session, it is.
+    /// Whether partitions that the request does not name are no longer read; within a session they still are.
     is_full: bool,
 }
 
-fn head(call: Call, fields: &mut Fields<'_>) -> Parsed<Preamble> {
+fn head(call: Call, fields: &mut Fields<'_>) -> Parsed<FetchPreamble> {
     let replica = if call.version <= 14 { fields.i32()? } else { -1 };
     let wait = u64::try_from(fields.i32()?).unwrap_or(0);
     let least = u64::try_from(fields.i32()?).unwrap_or(0);
@@ -228,10 +237,10 @@ fn head(call: Call, fields: &mut Fields<'_>) -> Parsed<Preamble> {
     }
     let longest = Nanos::from_millis(wait);
     let ask = Ask { longest, least_bytes: least };
-    Ok(Preamble { ask, is_replica: replica >= 0, is_committed, is_full })
+    Ok(FetchPreamble { ask, is_replica: replica >= 0, is_committed, is_full })
 }
 
-/// A partition's index, and the offset that is asked for.
+/// A partition's index and the requested offset.
 fn partition(call: Call, fields: &mut Fields<'_>) -> Parsed<(i32, i64)> {
     let index = fields.i32()?;
     fields.take(if call.version >= 9 { 4 } else { 0 })?;

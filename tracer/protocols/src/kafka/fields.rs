@@ -1,10 +1,10 @@
-//! Reads Kafka's primitive types (protocol guide, "Protocol Primitive Types"): bounded by the length
-//! that the PDU claims, of which perhaps only a prefix is here.
+//! Reads Kafka's primitive types (protocol guide, "Protocol Primitive Types"). They are bounded by the PDU's length;
+//! possibly only a prefix of the PDU was captured.
 //!
 //! ```text
 //! INT8 … INT64        big-endian
-//! UNSIGNED_VARINT     7 bits a byte, the lowest first; the top bit says that more follow
-//! VARINT, VARLONG     the same, zigzag: 0, -1, 1, -2, …
+//! UNSIGNED_VARINT     7 bits in each byte, the lowest first; the top bit says that more follow
+//! VARINT, VARLONG     UNSIGNED_VARINT of the zigzag code: 0, -1, 1, -2, …
 //! STRING              INT16 length,                -1: null
 //! COMPACT_STRING      UNSIGNED_VARINT length + 1,   0: null
 //! ARRAY, BYTES        INT32 length,                -1: null
@@ -17,72 +17,72 @@
 
 use crate::Reader;
 
-/// The longest string that a length of 16 bits can tell; compact ones have no reason to be longer.
+/// The longest string that a 16-bit length allows; compact strings are limited to it as well.
 const LONGEST_STRING: u64 = 0x7FFF;
 
 /// Why a field could not be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fault {
-    /// At least so many bytes more are needed, which are not here.
+pub(super) enum KafkaFieldError {
+    /// At least this many more bytes are needed.
     Short(usize),
-    /// No PDU has these bytes here.
+    /// No valid PDU has these bytes here.
     Malformed,
 }
 
-/// What could be read.
-pub(super) type Parsed<T> = Result<T, Fault>;
+/// The result of reading a field.
+pub(super) type Parsed<T> = Result<T, KafkaFieldError>;
 
-/// The fields of a PDU or of a part of it.
+/// The fields of a PDU or of a structure in it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Fields<'a> {
     reader: Reader<'a>,
-    /// Bytes that are left by the PDU's own account.
+    /// Remaining bytes according to the PDU's length.
     left: u64,
-    /// Strings and arrays are compact, structures end with a tag buffer.
+    /// Whether strings and arrays are compact and structures end with a tag buffer.
     flexible: bool,
 }
 
 impl<'a> Fields<'a> {
-    /// `len` bytes of fields, of which `captured` are here.
+    /// `len` bytes of fields, of which `captured` were captured.
     pub fn new(captured: &'a [u8], len: u64) -> Fields<'a> {
         let here = usize::try_from(len).unwrap_or(usize::MAX);
         Fields { reader: Reader::new(captured).sub_up_to(here), left: len, flexible: false }
     }
 
-    /// The same fields in an encoding that is flexible or not.
+    /// These fields in a flexible or in the older encoding.
     pub fn flexible(self, flexible: bool) -> Fields<'a> {
         Fields { flexible, ..self }
     }
 
-    /// The same fields, at most `len` bytes of them.
+    /// These fields, limited to `len` bytes.
     pub fn at_most(self, len: u64) -> Fields<'a> {
         Fields { left: self.left.min(len), ..self }
     }
 
-    /// Bytes left, here or not.
+    /// Remaining bytes, captured or not.
     pub fn left(&self) -> u64 {
         self.left
     }
 
-    /// Those that are here of the next `len` bytes, which stay.
+    /// The captured part of the next `len` bytes, without moving.
     pub fn peek_up_to(&self, len: u64) -> &'a [u8] {
         let mut reader = self.reader;
         reader.take_up_to(usize::try_from(len.min(self.left)).unwrap_or(usize::MAX))
     }
 
     pub fn take(&mut self, len: u64) -> Parsed<&'a [u8]> {
-        let left = self.left.checked_sub(len).ok_or(Fault::Malformed)?;
-        let n = usize::try_from(len).map_err(|_| Fault::Malformed)?;
+        let left = self.left.checked_sub(len).ok_or(KafkaFieldError::Malformed)?;
+        let n = usize::try_from(len).map_err(|_| KafkaFieldError::Malformed)?;
         let missing = n.saturating_sub(self.reader.remaining());
-        let bytes = self.reader.take(n).ok_or(Fault::Short(missing))?;
+        let bytes = self.reader.take(n).ok_or(KafkaFieldError::Short(missing))?;
         self.left = left;
         Ok(bytes)
     }
 
     fn array<const N: usize>(&mut self) -> Parsed<[u8; N]> {
-        let left = self.left.checked_sub(N as u64).ok_or(Fault::Malformed)?;
+        let left = self.left.checked_sub(N as u64).ok_or(KafkaFieldError::Malformed)?;
         let missing = N.saturating_sub(self.reader.remaining());
-        let bytes = self.reader.array().ok_or(Fault::Short(missing))?;
+        let bytes = self.reader.array().ok_or(KafkaFieldError::Short(missing))?;
         self.left = left;
         Ok(bytes)
     }
@@ -109,7 +109,7 @@ impl<'a> Fields<'a> {
 
     /// `UNSIGNED_VARINT`, at most 32 bits in 5 bytes.
     pub fn unsigned(&mut self) -> Parsed<u32> {
-        u32::try_from(self.base_128(5)?).map_err(|_| Fault::Malformed)
+        u32::try_from(self.base_128(5)?).map_err(|_| KafkaFieldError::Malformed)
     }
 
     /// `VARINT`.
@@ -133,25 +133,25 @@ impl<'a> Fields<'a> {
                 return Ok(value);
             }
         }
-        Err(Fault::Malformed)
+        Err(KafkaFieldError::Malformed)
     }
 
-    /// A length of 32 bits or its compact form; `None` is null.
+    /// A 32-bit length or its compact form; `None` is null.
     pub fn length(&mut self) -> Parsed<Option<u32>> {
         if self.flexible {
             return self.unsigned().map(|length| length.checked_sub(1));
         }
         match self.i32()? {
             -1 => Ok(None),
-            length => u32::try_from(length).map(Some).map_err(|_| Fault::Malformed),
+            length => u32::try_from(length).map(Some).map_err(|_| KafkaFieldError::Malformed),
         }
     }
 
     /// The number of entries of an array, 0 for null.
     pub fn count(&mut self) -> Parsed<u32> {
         let count = self.length()?.unwrap_or(0);
-        // An entry has at least a byte.
-        if u64::from(count) > self.left { Err(Fault::Malformed) } else { Ok(count) }
+        // Each entry has at least one byte.
+        if u64::from(count) > self.left { Err(KafkaFieldError::Malformed) } else { Ok(count) }
     }
 
     /// A string; `None` is null.
@@ -159,7 +159,7 @@ impl<'a> Fields<'a> {
         let length = if self.flexible { self.length()? } else { self.short_length()? };
         match length.map(u64::from) {
             None => Ok(None),
-            Some(length) if length > LONGEST_STRING => Err(Fault::Malformed),
+            Some(length) if length > LONGEST_STRING => Err(KafkaFieldError::Malformed),
             Some(length) => self.take(length).map(Some),
         }
     }
@@ -175,16 +175,16 @@ impl<'a> Fields<'a> {
     fn short_length(&mut self) -> Parsed<Option<u32>> {
         match self.i16()? {
             -1 => Ok(None),
-            length => u32::try_from(length).map(Some).map_err(|_| Fault::Malformed),
+            length => u32::try_from(length).map(Some).map_err(|_| KafkaFieldError::Malformed),
         }
     }
 
-    /// Moves over the tag buffer that ends a structure of a flexible version.
+    /// Skips the tag buffer that ends a structure of a flexible version.
     pub fn tags(&mut self) -> Parsed<()> {
         self.each_tag(|_, _| ())
     }
 
-    /// Moves over the tag buffer, and shows each tag and its value.
+    /// Skips the tag buffer, and calls `each` with each tag and its value.
     pub fn each_tag(&mut self, mut each: impl FnMut(u32, &mut Fields<'a>)) -> Parsed<()> {
         if !self.flexible {
             return Ok(());
@@ -201,7 +201,7 @@ impl<'a> Fields<'a> {
 
 /// `Malformed` unless `condition`.
 pub(super) fn ensure(condition: bool) -> Parsed<()> {
-    if condition { Ok(()) } else { Err(Fault::Malformed) }
+    if condition { Ok(()) } else { Err(KafkaFieldError::Malformed) }
 }
 
 #[cfg(test)]
@@ -225,10 +225,10 @@ mod tests {
         for (bytes, value) in cases {
             assert_eq!(of(bytes).varint(), Ok(value), "{bytes:02x?}");
         }
-        assert_eq!(of(&[0xff, 0xff, 0xff, 0xff, 0x1f]).varint(), Err(Fault::Malformed));
-        assert_eq!(of(&[0x80; 5]).unsigned(), Err(Fault::Malformed));
-        assert_eq!(Fields::new(&[0x80], 3).unsigned(), Err(Fault::Short(1)));
-        assert_eq!(of(&[0x80]).unsigned(), Err(Fault::Malformed));
+        assert_eq!(of(&[0xff, 0xff, 0xff, 0xff, 0x1f]).varint(), Err(KafkaFieldError::Malformed));
+        assert_eq!(of(&[0x80; 5]).unsigned(), Err(KafkaFieldError::Malformed));
+        assert_eq!(Fields::new(&[0x80], 3).unsigned(), Err(KafkaFieldError::Short(1)));
+        assert_eq!(of(&[0x80]).unsigned(), Err(KafkaFieldError::Malformed));
     }
 
     #[test]
@@ -238,9 +238,9 @@ mod tests {
         assert_eq!(of(&[0, 2, b'a', b'b']).string(), Ok(Some(&b"ab"[..])));
         assert_eq!(of(&[0]).flexible(true).string(), Ok(None));
         assert_eq!(of(&[3, b'a', b'b']).flexible(true).string(), Ok(Some(&b"ab"[..])));
-        assert_eq!(of(&[0xff, 0xfe]).string(), Err(Fault::Malformed));
-        assert_eq!(Fields::new(&[0, 2, b'a'], 9).string(), Err(Fault::Short(1)));
-        assert_eq!(of(&[0, 2, b'a']).string(), Err(Fault::Malformed));
+        assert_eq!(of(&[0xff, 0xfe]).string(), Err(KafkaFieldError::Malformed));
+        assert_eq!(Fields::new(&[0, 2, b'a'], 9).string(), Err(KafkaFieldError::Short(1)));
+        assert_eq!(of(&[0, 2, b'a']).string(), Err(KafkaFieldError::Malformed));
         let mut fields = of(&[0, 1, b'x', 2, b'y']).flexible(true);
         assert_eq!(fields.plain_string(), Ok(Some(&b"x"[..])));
         assert_eq!(fields.string(), Ok(Some(&b"y"[..])));
@@ -258,7 +258,7 @@ mod tests {
     #[test]
     fn an_array_cannot_have_more_entries_than_bytes() {
         assert_eq!(of(&[0, 0, 0, 2, 1, 1]).count(), Ok(2));
-        assert_eq!(of(&[0, 0, 0, 3, 1, 1]).count(), Err(Fault::Malformed));
+        assert_eq!(of(&[0, 0, 0, 3, 1, 1]).count(), Err(KafkaFieldError::Malformed));
         assert_eq!(of(&[0xff, 0xff, 0xff, 0xff]).count(), Ok(0));
     }
 }

@@ -1,12 +1,13 @@
-//! Partitions that a consumer group gives to another of its consumers.
+//! Records that are sent to two consumers of a group, because a partition moved from one to the other (rebalance).
 //!
-//! Who takes one over begins at the offset that its group has committed. What the consumer before was sent from there on
-//! is sent again: a library throws away what it keeps of a partition that is taken from it, but what it had handed out
-//! without a commit is handled twice. Which of them it was no packet tells. So these records are counted.
+//! The consumer that takes a partition over begins at the offset that the group has committed, so records that the previous
+//! consumer was sent from there on are sent again. The previous consumer's library discards the records that it still
+//! buffers, but records that it had already delivered without a commit are processed twice. Packets do not show which of
+//! the two happened, so these records are only counted.
 //!
-//! The group's offsets and the records are asked for on different connections; this is what they tell each other. Two
-//! groups that read the same partition have nothing to do with each other. A consumer's group is the one that was told
-//! the offset that it begins at (`OffsetFetch`).
+//! Clients request the group's offsets and the records on different connections, which share this table. Groups that read
+//! the same partition are independent of each other. A consumer belongs to the group whose `OffsetFetch` response had the
+//! offset at which the consumer begins.
 //!
 //! ```text
 //! OffsetFetchRequest 0-7
@@ -23,100 +24,100 @@
 
 use super::apis::Call;
 use super::fields::{Fields, Parsed};
-use super::topics::hash;
+use super::topic_name::hash;
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use wirelap_events::Saturate;
 
-/// A topic by its name, as a number, and the partition.
-pub(super) type Place = (u64, i32);
+/// The hash of a topic's name, and the partition.
+pub(super) type PartitionKey = (u64, i32);
 
-/// Partitions that are remembered; of more, nothing is known.
-const PLACES: usize = 4096;
-/// Consumers that are remembered of a partition; then the one that came first goes.
+/// How many partitions are remembered; further ones are ignored.
+const MAX_PARTITIONS: usize = 4096;
+/// How many consumers of a partition are remembered; then the first is forgotten.
 const READERS: usize = 8;
-/// Offsets that are remembered of a partition, of as many groups.
-const TOLD: usize = 8;
+/// How many groups' offsets of a partition are remembered; then the first is forgotten.
+const MAX_OFFSETS: usize = 8;
 
-/// A number for each connection.
+/// Identifies a consumer by a number for its connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Reader(u64);
+pub(super) struct ConsumerId(u64);
 
-/// All that is known of consumers and their groups.
+/// The table of consumers and groups that connections share.
 #[derive(Debug, Default)]
-pub(super) struct Handovers(Mutex<Table>);
+pub(super) struct Handovers(Mutex<HandoverTable>);
 
 impl Handovers {
-    /// To look into it several times.
-    pub fn open(&self) -> MutexGuard<'_, Table> {
+    /// Locks the table.
+    pub fn open(&self) -> MutexGuard<'_, HandoverTable> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// What one locks.
+/// Which consumers were sent which records.
 #[derive(Debug, Default)]
-pub(super) struct Table {
-    places: FxHashMap<Place, Partition>,
+pub(super) struct HandoverTable {
+    partitions: FxHashMap<PartitionKey, Partition>,
     readers: u64,
-    /// Records that were sent twice, and were not told yet.
+    /// Records that were sent twice and are not reported yet.
     found: u64,
 }
 
 #[derive(Debug, Default)]
 struct Partition {
-    /// The groups that asked for their offsets, and what they were told.
-    told: VecDeque<(u64, i64)>,
-    spans: VecDeque<Span>,
+    /// The groups that requested their offsets, and the offsets in the responses.
+    offsets: VecDeque<(u64, i64)>,
+    spans: VecDeque<ReadRange>,
 }
 
-/// What a consumer was sent of a partition.
+/// The records of a partition that a consumer was sent.
 #[derive(Clone, Copy, Debug)]
-struct Span {
-    reader: Reader,
-    /// `None`: it was there before anybody looked, or has none.
+struct ReadRange {
+    reader: ConsumerId,
+    /// `None` if the consumer has no group, or joined it before the observation began.
     group: Option<u64>,
     from: i64,
-    /// Behind the last record.
+    /// The offset after the last record.
     to: i64,
     has_left: bool,
-    /// Its records that the one before it was sent, too.
+    /// How many of these records the previous consumer was also sent.
     twice: i64,
 }
 
-impl Table {
-    /// A number for a connection.
-    pub fn reader(&mut self) -> Reader {
+impl HandoverTable {
+    /// A new number for a connection's consumer.
+    pub fn reader(&mut self) -> ConsumerId {
         self.readers.grow(1);
-        Reader(self.readers)
+        ConsumerId(self.readers)
     }
 
-    /// A group was told the offset that it has committed.
-    fn tell(&mut self, place: Place, group: u64, offset: i64) {
-        let Some(partition) = self.partition(place) else { return };
-        partition.told.retain(|(known, _)| *known != group);
-        if partition.told.len() == TOLD {
-            partition.told.pop_front();
+    /// Stores the offset that a group has committed.
+    fn set_offset(&mut self, key: PartitionKey, group: u64, offset: i64) {
+        let Some(partition) = self.partition(key) else { return };
+        partition.offsets.retain(|(known, _)| *known != group);
+        if partition.offsets.len() == MAX_OFFSETS {
+            partition.offsets.pop_front();
         }
-        partition.told.push_back((group, offset));
+        partition.offsets.push_back((group, offset));
     }
 
-    /// A consumer begins to read here.
-    pub fn begins(&mut self, place: Place, reader: Reader, from: i64) {
-        let Some(partition) = self.partition(place) else { return };
+    /// Notes that a consumer begins to read a partition.
+    pub fn begins(&mut self, key: PartitionKey, reader: ConsumerId, from: i64) {
+        let Some(partition) = self.partition(key) else { return };
         let fits = |&&(_, offset): &&(u64, i64)| offset == from || offset < 0;
-        let group = partition.told.iter().rev().find(fits).map(|(group, _)| *group);
+        let group = partition.offsets.iter().rev().find(fits).map(|(group, _)| *group);
         partition.spans.retain(|span| span.reader != reader);
         if partition.spans.len() == READERS {
             partition.spans.pop_front();
         }
-        let span = Span { reader, group, from, to: from, has_left: false, twice: 0 };
+        let span = ReadRange { reader, group, from, to: from, has_left: false, twice: 0 };
         partition.spans.push_back(span);
     }
 
-    /// It was sent the records before this offset.
-    pub fn reaches(&mut self, place: Place, reader: Reader, to: i64, has_left: bool) {
-        let Some(partition) = self.places.get_mut(&place) else { return };
+    /// Notes that a consumer was sent the records before this offset, and whether it has stopped reading the partition.
+    pub fn reaches(&mut self, key: PartitionKey, reader: ConsumerId, to: i64, has_left: bool) {
+        let Some(partition) = self.partitions.get_mut(&key) else { return };
         let Some(span) = partition.spans.iter_mut().find(|span| span.reader == reader) else {
             return;
         };
@@ -127,19 +128,19 @@ impl Table {
         self.found = self.found.saturating_add(partition.compare());
     }
 
-    /// Records that were sent twice since this was asked last.
+    /// The records that were sent twice since the last call.
     pub fn take_found(&mut self) -> u64 {
         std::mem::take(&mut self.found)
     }
 
-    fn partition(&mut self, place: Place) -> Option<&mut Partition> {
-        let has_room = self.places.len() < PLACES || self.places.contains_key(&place);
-        has_room.then(|| self.places.entry(place).or_default())
+    fn partition(&mut self, key: PartitionKey) -> Option<&mut Partition> {
+        let has_room = self.partitions.len() < MAX_PARTITIONS || self.partitions.contains_key(&key);
+        has_room.then(|| self.partitions.entry(key).or_default())
     }
 }
 
 impl Partition {
-    /// How many more records than before are known to have been sent twice.
+    /// How many further records were sent twice since the last call.
     fn compare(&mut self) -> u64 {
         let mut found: u64 = 0;
         for index in 0..self.spans.len() {
@@ -158,12 +159,12 @@ impl Partition {
     }
 }
 
-impl Span {
-    /// Of one group only one consumer reads a partition at a time.
-    fn hands_over_to(&self, after: &Span) -> bool {
+impl ReadRange {
+    /// Whether `after` took the partition over from this consumer. Only one consumer of a group reads a partition at a time.
+    fn hands_over_to(&self, after: &ReadRange) -> bool {
         let is_group = match (self.group, after.group) {
             (Some(before), Some(after)) => before == after,
-            // It was reading already, and the group has committed some of what it was sent.
+            // The previous consumer was reading before the observation began, and the group has committed some of its records.
             (None, Some(_)) => self.from < after.from,
             (_, None) => false,
         };
@@ -171,12 +172,12 @@ impl Span {
     }
 }
 
-/// The group whose offsets a request asks for; newer versions say it in the response.
+/// The group whose offsets a request asks for; in newer versions the response has it.
 pub(super) fn asked_for(call: Call, mut body: Fields<'_>) -> Option<u64> {
     (call.version < 8).then(|| body.string().ok().flatten().map(hash)).flatten()
 }
 
-/// Learns from the body of an `OffsetFetch` response. `name` is the name of the topic with an id.
+/// Stores the offsets in the body of an `OffsetFetch` response. `name` hashes the name of the topic with an ID.
 pub(super) fn learn(
     handovers: &Handovers,
     call: Call,
@@ -184,18 +185,18 @@ pub(super) fn learn(
     asked: Option<u64>,
     name: impl Fn([u8; 16]) -> u64,
 ) {
-    let mut answer = Answer { table: handovers.open(), call, name };
-    // What was read before an end that is missing stays learned.
+    let mut answer = OffsetFetchReader { table: handovers.open(), call, name };
+    // The offsets before a truncated end are kept.
     let _ = answer.read(body, asked);
 }
 
-struct Answer<'t, N> {
-    table: MutexGuard<'t, Table>,
+struct OffsetFetchReader<'t, N> {
+    table: MutexGuard<'t, HandoverTable>,
     call: Call,
     name: N,
 }
 
-impl<N: Fn([u8; 16]) -> u64> Answer<'_, N> {
+impl<N: Fn([u8; 16]) -> u64> OffsetFetchReader<'_, N> {
     fn read(&mut self, mut fields: Fields<'_>, asked: Option<u64>) -> Parsed<()> {
         fields.take(if self.call.version >= 3 { 4 } else { 0 })?;
         if self.call.version < 8 {
@@ -223,7 +224,7 @@ impl<N: Fn([u8; 16]) -> u64> Answer<'_, N> {
                 fields.take(2)?;
                 fields.tags()?;
                 if let (Some(topic), Some(group)) = (topic, group) {
-                    self.table.tell((topic, index), group, offset);
+                    self.table.set_offset((topic, index), group, offset);
                 }
             }
             fields.tags()?;
@@ -236,66 +237,66 @@ impl<N: Fn([u8; 16]) -> u64> Answer<'_, N> {
 mod tests {
     use super::*;
 
-    const PLACE: Place = (7, 0);
+    const PARTITION: PartitionKey = (7, 0);
 
     /// Two consumers, each with its group.
-    fn two(groups: [u64; 2], committed: i64) -> (Table, [Reader; 2]) {
-        let mut table = Table::default();
+    fn two(groups: [u64; 2], committed: i64) -> (HandoverTable, [ConsumerId; 2]) {
+        let mut table = HandoverTable::default();
         let readers = [table.reader(), table.reader()];
-        table.tell(PLACE, groups[0], -1);
-        table.begins(PLACE, readers[0], 0);
-        table.reaches(PLACE, readers[0], 100, false);
-        table.tell(PLACE, groups[1], committed);
-        table.begins(PLACE, readers[1], committed.max(0));
+        table.set_offset(PARTITION, groups[0], -1);
+        table.begins(PARTITION, readers[0], 0);
+        table.reaches(PARTITION, readers[0], 100, false);
+        table.set_offset(PARTITION, groups[1], committed);
+        table.begins(PARTITION, readers[1], committed.max(0));
         (table, readers)
     }
 
     #[test]
     fn what_the_one_before_was_sent_is_counted_whoever_is_first_to_say_more() {
         let (mut table, [before, after]) = two([1, 1], 40);
-        table.reaches(PLACE, after, 70, false);
+        table.reaches(PARTITION, after, 70, false);
         assert_eq!(table.take_found(), 0, "the other may go on reading: another group");
-        table.reaches(PLACE, before, 100, true);
+        table.reaches(PARTITION, before, 100, true);
         assert_eq!(table.take_found(), 30);
-        table.reaches(PLACE, after, 300, false);
+        table.reaches(PARTITION, after, 300, false);
         assert_eq!((table.take_found(), table.take_found()), (30, 0));
         // An answer that was under way still came.
-        table.reaches(PLACE, before, 101, true);
+        table.reaches(PARTITION, before, 101, true);
         assert_eq!(table.take_found(), 1);
     }
 
     #[test]
     fn another_group_reads_the_same_again() {
         let (mut table, [before, after]) = two([1, 2], -1);
-        table.reaches(PLACE, before, 100, true);
-        table.reaches(PLACE, after, 100, false);
+        table.reaches(PARTITION, before, 100, true);
+        table.reaches(PARTITION, after, 100, false);
         assert_eq!(table.take_found(), 0);
     }
 
     #[test]
     fn who_is_in_no_group_takes_nothing_over() {
-        let mut table = Table::default();
+        let mut table = HandoverTable::default();
         let [before, after] = [table.reader(), table.reader()];
         for reader in [before, after] {
-            table.begins(PLACE, reader, 0);
-            table.reaches(PLACE, reader, 100, true);
+            table.begins(PARTITION, reader, 0);
+            table.reaches(PARTITION, reader, 100, true);
         }
         assert_eq!(table.take_found(), 0);
     }
 
     #[test]
     fn one_from_before_hands_over_what_its_group_has_committed() {
-        let mut table = Table::default();
+        let mut table = HandoverTable::default();
         let [before, after] = [table.reader(), table.reader()];
-        table.begins(PLACE, before, 500);
-        table.reaches(PLACE, before, 600, true);
-        table.tell(PLACE, 1, 590);
-        table.begins(PLACE, after, 590);
-        table.reaches(PLACE, after, 620, false);
+        table.begins(PARTITION, before, 500);
+        table.reaches(PARTITION, before, 600, true);
+        table.set_offset(PARTITION, 1, 590);
+        table.begins(PARTITION, after, 590);
+        table.reaches(PARTITION, after, 620, false);
         assert_eq!(table.take_found(), 10);
     }
 
-    /// What group 'g' is told of partition 3 of topic 't': an offset of 590.
+    /// What group 'g' is given for partition 3 of topic 't': an offset of 590.
     fn answer(version: i16) -> Vec<u8> {
         let (is_compact, has_groups) = (version >= 6, version >= 8);
         let mut bytes = vec![0; if version >= 3 { 4 } else { 0 }];
@@ -344,13 +345,14 @@ mod tests {
             learn(&handovers, call, body, asked, |id| u64::from(id[0]));
             let topic = if version < 10 { hash(&b"t"[..]) } else { 7 };
             let table = handovers.open();
-            let told = table.places.get(&(topic, 3)).map(|partition| partition.told.clone());
-            assert_eq!(told, Some(VecDeque::from([(group, 590)])), "version {version}");
+            let offsets =
+                table.partitions.get(&(topic, 3)).map(|partition| partition.offsets.clone());
+            assert_eq!(offsets, Some(VecDeque::from([(group, 590)])), "version {version}");
         }
     }
 
     #[test]
-    fn a_request_says_whose_offsets_it_asks_for_until_its_answer_does() {
+    fn the_group_is_that_of_the_request_until_the_response_names_one() {
         let of = |version, bytes: &[u8]| {
             let call = Call { key: super::super::apis::OFFSET_FETCH, version };
             let body = Fields::new(bytes, bytes.len() as u64).flexible(call.is_flexible());
@@ -363,16 +365,16 @@ mod tests {
 
     #[test]
     fn all_is_bounded() {
-        let mut table = Table::default();
+        let mut table = HandoverTable::default();
         for index in 0..5000 {
             let reader = table.reader();
-            table.tell((7, index), 1, 0);
+            table.set_offset((7, index), 1, 0);
             table.begins((7, index), reader, 0);
-            table.begins(PLACE, reader, 0);
-            table.tell(PLACE, reader.0, 0);
+            table.begins(PARTITION, reader, 0);
+            table.set_offset(PARTITION, reader.0, 0);
         }
-        assert_eq!(table.places.len(), PLACES);
-        let partition = &table.places[&PLACE];
-        assert_eq!((partition.spans.len(), partition.told.len()), (READERS, TOLD));
+        assert_eq!(table.partitions.len(), MAX_PARTITIONS);
+        let partition = &table.partitions[&PARTITION];
+        assert_eq!((partition.spans.len(), partition.offsets.len()), (READERS, MAX_OFFSETS));
     }
 }

@@ -5,24 +5,24 @@
 //! response  | i32 size | i32 correlation id [| tags] | body
 //! ```
 //!
-//! The size does not count itself. `[ ]`: flexible versions. The client id is never compact. A
-//! response does not say what it answers: the correlation id stands for it.
+//! The size does not include itself. Fields in `[ ]` exist in flexible versions only. The client ID is never compact. A
+//! response refers to its request only by the correlation ID.
 
 use super::apis::{Api, Call};
-use super::fields::{Fault, Fields, Parsed, ensure};
+use super::fields::{Fields, KafkaFieldError, Parsed, ensure};
 
-/// Bytes of the size.
+/// Number of bytes of the size field.
 pub(super) const SIZE_BYTES: u64 = 4;
 
-/// The smallest response: a correlation id.
+/// The smallest response has only a correlation ID.
 const SMALLEST: u32 = 4;
 
-/// The longest client id that is believed to be one; Kafka has no limit of its own.
+/// The longest plausible client ID; Kafka itself has no limit.
 const LONGEST_CLIENT_ID: usize = 512;
 
-/// Bytes of the PDU that starts with `head`, its size included.
+/// Number of bytes of the PDU that starts with `fields`, including its size field.
 pub(super) fn pdu_bytes(fields: &mut Fields<'_>) -> Parsed<u64> {
-    let size = u32::try_from(fields.i32()?).map_err(|_| Fault::Malformed)?;
+    let size = u32::try_from(fields.i32()?).map_err(|_| KafkaFieldError::Malformed)?;
     ensure(size >= SMALLEST)?;
     Ok(u64::from(size) + SIZE_BYTES)
 }
@@ -37,11 +37,11 @@ pub(super) struct RequestHeader<'a> {
 }
 
 impl<'a> RequestHeader<'a> {
-    /// Reads it after the size. What no client would send is malformed: a header alone must tell
+    /// Reads a header after the size. Values that no client sends are malformed, because the header alone must distinguish
     /// requests from responses.
     pub fn read(fields: &mut Fields<'a>) -> Parsed<RequestHeader<'a>> {
         let (key, version) = (fields.i16()?, fields.i16()?);
-        let (call, api) = Call::plausible(key, version).ok_or(Fault::Malformed)?;
+        let (call, api) = Call::plausible(key, version).ok_or(KafkaFieldError::Malformed)?;
         let correlation_id = fields.i32()?;
         let client_id = fields.plain_string()?;
         ensure(client_id.is_none_or(is_client_id))?;
@@ -51,13 +51,13 @@ impl<'a> RequestHeader<'a> {
         Ok(RequestHeader { call, api, correlation_id, client_id })
     }
 
-    /// Whether its client has a name, which hardly any other bytes have.
+    /// Whether the header has a client ID with a letter or digit, which other bytes rarely look like.
     pub fn is_named(&self) -> bool {
         self.client_id.is_some_and(|id| id.iter().any(u8::is_ascii_alphanumeric))
     }
 }
 
-/// Text on one line.
+/// Whether the bytes are text without control characters.
 fn is_client_id(id: &[u8]) -> bool {
     id.len() <= LONGEST_CLIENT_ID
         && std::str::from_utf8(id).is_ok_and(|text| !text.chars().any(char::is_control))

@@ -1,76 +1,78 @@
 //! Apache Kafka over TCP.
 //!
 //! Sources: the Kafka protocol guide (kafka.apache.org/protocol), KIP-98 (record batches, version 2),
-//! KIP-482 (flexible versions), KIP-511 (`ApiVersions`), KIP-516 (topic ids).
+//! KIP-482 (flexible versions), KIP-511 (`ApiVersions`), KIP-516 (topic IDs).
 //!
-//! | module | what it knows |
+//! | module | contents |
 //! |---|---|
 //! | `fields` | primitive types |
-//! | `apis` | the requests: names, versions, what each is for |
+//! | `apis` | the APIs: names, versions, classes |
 //! | `header` | sizes and request headers |
-//! | `calls` | which request a response answers |
+//! | `calls` | the requests that wait for a response |
 //! | `walk` | the bodies of Produce requests and Fetch responses |
 //! | `batch` | record batches and records |
-//! | `unpack` | compressed batches |
-//! | `fetch` | what a Fetch request asks for, and how far its consumer is |
-//! | `record` | records as frames, and what makes each of them itself |
-//! | `head` | what a PDU is |
-//! | `open` | what its pieces are |
-//! | `topics` | topic ids, and the topic and partition of records |
+//! | `unpack` | decompression of batches |
+//! | `fetch` | Fetch requests, and how far a consumer has read |
+//! | `handover` | records that are sent to two consumers of a group |
+//! | `record` | records as frames, and their keys |
+//! | `head` | the head of a PDU |
+//! | `open` | a PDU with records, part by part |
+//! | `topic_name` | names and IDs of topics |
+//! | `produce` | whether bytes are a Produce request |
+//! | `topics` | topic IDs, and the topic and partition of records |
 //! | `survey` | whether bytes are Kafka |
-//! | `connection` | all of it together |
+//! | `connection` | the decoder of one connection |
 //!
 //! # Frames
 //!
-//! A request or response is a frame, except for Produce requests (versions 3 to 13) and Fetch
-//! responses (4 to 18) with records. There:
+//! A request or response is one frame, except for Produce requests (versions 3 to 13) and Fetch responses (4 to 18) with
+//! records. These are divided into:
 //!
-//! | frame | class | what |
+//! | frame | class | contents |
 //! |---|---|---|
-//! | `ProduceRequest`, `FetchResponse` | data | everything up to the first record, the first batch's header included |
-//! | `Record` | data | one record: **one application message**, its value is the payload |
-//! | `RecordBatch` | data | everything up to the first record of another batch, other partitions without records included |
-//! | `PartitionData` | data | what comes after the last record; opaque: what could not be read from there on |
-//! | `CompressedRecords` | data | a compressed batch; its records are frames without bytes behind it. Opaque if it cannot be opened: then its header tells how many records there are (`FrameSink::unread_messages`) |
+//! | `ProduceRequest`, `FetchResponse` | data | all bytes up to the first record, including the first batch's header |
+//! | `Record` | data | one record: **one application message**, whose payload is the record's value |
+//! | `RecordBatch` | data | all bytes up to the first record of another batch, including other partitions without records |
+//! | `PartitionData` | data | the bytes after the last record; opaque if they could not be decoded |
+//! | `CompressedRecords` | data | a compressed batch; its records are the next frames, without bytes of their own. Opaque if it cannot be decompressed; then `FrameSink::unread_messages` reports the number of records in its header |
 //! | `ControlRecords` | other | transaction markers |
-//! | `PartialRecordBatch` | other | a batch that the broker cut off at the size asked for: the consumer throws it away and asks again |
+//! | `PartialRecordBatch` | other | a batch that the broker cut off at the requested maximum size: the consumer drops it and requests it again |
 //! | `MessageSet` | opaque | records of the formats before version 2 |
 //!
 //! A null value (a tombstone) is a message of 0 bytes. Keys and headers are protocol bytes. Records of
 //! Kafka's own topics (`__consumer_offsets`, `__cluster_metadata`, …) are of class other.
 //!
-//! A Fetch request, and a response without records, is of class other: polling is neither data nor a
-//! subscription, and a consumer that waits does it several times a second. Produce responses and
-//! offset commits are acks. What is older or newer than the versions above is opaque.
+//! Fetch requests, and responses without records, are of class other: polling is neither data nor a subscription, and an
+//! idle consumer polls several times per second. Produce responses and offset commits are acks. Records in older or newer
+//! versions are opaque.
 //!
-//! # Topics and identities
+//! # Topics and keys
 //!
-//! `topic` is `<topic>-<partition>`, as Kafka itself writes a `TopicPartition`: within it, the order on
-//! the wire is the order of the offsets, at the producer and at the consumer. Versions from 13 on have
-//! topic ids instead of names. Metadata responses (10 to 13) tell the names; an id that was not told
-//! stands for itself, written as a UUID.
+//! `topic` is `<topic>-<partition>`, as Kafka itself writes a `TopicPartition`. Within it, the order on the wire is the order
+//! of the offsets, at the producer and at the consumer. Versions from 13 on have topic IDs instead of names. Metadata
+//! responses (10 to 13) have the names; a topic whose name is not known is written as its ID, a UUID.
 //!
-//! Clients that connected before anybody looked do not ask for the names again. An id is then named by what is fetched
-//! from it: a batch that was produced to a topic by name is the same batch.
+//! Clients that connected before the observation began do not request the names again. The name of an ID is then found by a
+//! batch that was produced to a topic by name and fetched by ID.
 //!
-//! Topic, partition and offset would be a record's key, but a producer does not know the offsets of what it sends. What
-//! both sides have is in the batch, which the broker stores as it is: the producer's number for each record
-//! (idempotent producers, KIP-98), else times, keys and values. It is the same for a batch that is compressed, as that
-//! is opened, and where the broker compresses anew or writes its own time (`LogAppendTime`).
+//! Topic, partition and offset cannot be a record's key, because a producer does not know the offsets of its records. The
+//! key is made of what both sides have in the batch, which the broker stores unchanged: the producer's sequence number
+//! (idempotent producers, KIP-98), or else time, key and value. The key is the same for compressed batches, because they are
+//! decompressed, and if the broker compresses again or writes its own time (`LogAppendTime`).
 //!
-//! # What a consumer is sent and is no message
+//! # Records that are no messages
 //!
-//! A broker sends whole batches, so a consumer that begins inside of one gets records that it did not ask for; records
-//! of transactions that were aborted, which the response names; and another broker gets all of them, to keep a copy.
-//! Their records are of class other. What comes again on a connection is marked as a duplicate. What comes again on
-//! another one, as a group has given the partition to another of its consumers, is counted
+//! A broker sends whole batches, so a consumer that begins inside a batch gets records that it did not request. Consumers
+//! also get records of aborted transactions, which the response lists, and another broker gets all records, to replicate
+//! them. All of these are of class other. Records that are sent again on a connection are marked as duplicates. Records that
+//! are sent again on another connection, because a partition moved to another consumer of the group, are counted
 //! ([`crate::FrameSink::read_twice`]).
 //!
 //! # Long PDUs
 //!
-//! Batches of 400 KB and Fetch responses of 50 MB are usual. They are not waited for: records are
-//! handed out as they come; only a compressed batch is, up to 2 MiB. A response whose request was not seen is read if
-//! what it says leads to records in one of the versions' layouts.
+//! Batches of 400 KB and Fetch responses of 50 MB are usual. Their records are decoded as they arrive; only a compressed
+//! batch is collected, up to 2 MiB. A response whose request was not captured is decoded if it has records in the layout of
+//! one of the versions.
 
 mod apis;
 mod batch;
@@ -82,17 +84,19 @@ mod handover;
 mod head;
 mod header;
 mod open;
+mod produce;
 mod record;
 mod survey;
+mod topic_name;
 mod topics;
 mod unpack;
 mod walk;
 
-use crate::{Connection, Look, Memory, Protocol, Recognition, Topology};
-use topics::Topics;
+use crate::{Connection, Memory, Protocol, Recognition, SignatureMatch, Topology};
+use topics::KafkaTopics;
 use wirelap_events::Transport;
 
-/// Kafka, as the registry lists it.
+/// The protocol Kafka.
 #[derive(Debug)]
 pub struct Kafka;
 
@@ -120,11 +124,11 @@ impl Protocol for Kafka {
         survey::stands_out(head)
     }
 
-    fn sight(&self, _: Transport, head: &[u8]) -> Look {
-        survey::sight(head)
+    fn match_signature(&self, _: Transport, head: &[u8]) -> SignatureMatch {
+        survey::match_signature(head)
     }
 
-    fn greets(&self) -> bool {
+    fn has_magic(&self) -> bool {
         false
     }
 
@@ -133,15 +137,15 @@ impl Protocol for Kafka {
     }
 
     fn connection(&self, _: Transport) -> Box<dyn Connection> {
-        Box::new(connection::Kafka::default())
+        Box::new(connection::KafkaConnection::default())
     }
 
     fn memory(&self) -> Memory {
-        Memory::of(Topics::default())
+        Memory::of(KafkaTopics::default())
     }
 
-    /// Clients ask one broker for the names of topics and take them to all others.
+    /// Clients request the names of topics from one broker and use them with all others.
     fn connection_with(&self, _: Transport, memory: &Memory) -> Box<dyn Connection> {
-        Box::new(connection::Kafka::new(memory.get::<Topics>().unwrap_or_default()))
+        Box::new(connection::KafkaConnection::new(memory.get::<KafkaTopics>().unwrap_or_default()))
     }
 }

@@ -1,82 +1,85 @@
-//! A PDU with records on its way: its pieces in, frames out.
+//! Decodes a PDU with records, part by part, while it arrives.
 
 use super::batch;
-use super::fetch::{Meaning, Positions};
-use super::fields::{Fault, Fields};
-use super::head::Head;
-use super::record::{self, Place};
-use super::topics::{TopicPartition, Topics};
-use super::unpack::Unpacked;
-use super::walk::{Block, Piece, Walk};
+use super::fetch::{ConsumerPositions, RecordStatus};
+use super::fields::{Fields, KafkaFieldError};
+use super::head::PduHead;
+use super::record::{self, RecordPosition};
+use super::topics::{KafkaTopics, TopicPartition};
+use super::unpack::DecompressBuffer;
+use super::walk::{Block, BodyPart, BodyWalk};
+use crate::connection::frame_without_data;
 use crate::{FrameSink, PduLen};
 use wirelap_events::Saturate;
 use wirelap_events::{ByteRange, Class, Frame};
 
-/// A PDU of which more is to come.
+/// A PDU that has not arrived completely.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Open {
+pub(super) struct OpenPdu {
     name: &'static str,
-    /// What it is for, as far as it has no records.
+    /// The class of its frames without records.
     class: Class,
-    /// Bytes that are left.
+    /// Remaining bytes.
     pub left: u64,
-    /// Reads its records; `None`: cannot be read from here on.
-    walk: Option<Walk>,
-    /// Some of it was data.
+    /// Walks its body; `None` if it cannot be decoded from here on.
+    walk: Option<BodyWalk>,
+    /// Whether it has had records.
     has_data: bool,
-    /// Its correlation id.
+    /// Its correlation ID.
     id: i32,
 }
 
-/// What is known beside the PDU.
-pub(super) struct Beside<'a> {
+/// The state of the connection that decoding a PDU needs and changes.
+pub(super) struct ConnectionState<'a> {
     pub at: &'a mut TopicPartition,
-    pub positions: &'a mut Positions,
-    pub topics: &'a Topics,
-    pub unpacked: &'a mut Unpacked,
+    pub positions: &'a mut ConsumerPositions,
+    pub topics: &'a KafkaTopics,
+    pub unpacked: &'a mut DecompressBuffer,
 }
 
-impl Beside<'_> {
-    /// Whether records are the brokers' own: of Kafka's own topics, or on their way to another broker.
-    fn is_theirs(&self, is_fetched: bool) -> bool {
+impl ConnectionState<'_> {
+    /// Whether records are the brokers' own: in Kafka's internal topics, or sent to another broker.
+    fn is_internal(&self, is_fetched: bool) -> bool {
         self.at.internal || is_fetched && self.positions.is_replica
     }
 }
 
-impl Open {
-    /// A PDU of `total` bytes that starts like this.
-    pub fn new(head: &Head<'_>, total: u64) -> Open {
-        let &Head { name, class, walk, correlation_id: id, .. } = head;
-        Open { name, class, left: total, walk, has_data: false, id }
+impl OpenPdu {
+    /// A PDU of `total` bytes with this head.
+    pub fn new(head: &PduHead<'_>, total: u64) -> OpenPdu {
+        let &PduHead { name, class, walk, correlation_id: id, .. } = head;
+        OpenPdu { name, class, left: total, walk, has_data: false, id }
     }
 
-    /// The rest of a PDU that cannot be read.
-    pub fn unread(left: u64) -> Open {
-        Open { name: "PDU", class: Class::Opaque, left, walk: None, has_data: false, id: 0 }
+    /// The rest of a PDU that cannot be decoded.
+    pub fn unread(left: u64) -> OpenPdu {
+        OpenPdu { name: "PDU", class: Class::Opaque, left, walk: None, has_data: false, id: 0 }
     }
 
-    /// Whether compressed records come next, which are of use only as a whole.
+    /// Whether the next part is a compressed batch, which can be decompressed only as a whole.
     pub fn is_compressed(&self) -> bool {
         self.walk.is_some_and(|walk| walk.is_compressed())
     }
 
-    /// Bytes of the pieces that `bytes` start with, `before` bytes into them.
+    /// The length of the parts that start `before` bytes after the start of `bytes`, including these.
     pub fn pieces_len(&self, bytes: &[u8], before: u64) -> PduLen {
         let Some(mut walk) = self.walk else { return PduLen::Known(self.left) };
         let mut len = before;
         loop {
             match walk.next(from(bytes, len)) {
-                // One that is not all here comes alone: as much of it is kept as there is room for.
+                // A part that has not arrived completely is decoded alone, so that as much of it as possible is kept.
                 Ok((_, piece))
                     if len > before && len.saturating_add(piece) > bytes.len() as u64 =>
                 {
                     return PduLen::Known(len);
                 }
                 Ok((_, piece)) => len.grow(piece),
-                Err(Fault::Short(more)) if len == before => {
+                Err(KafkaFieldError::Short(more)) if len == before => {
                     return PduLen::Need(bytes.len().saturating_add(more));
                 }
-                Err(Fault::Malformed) if len == before => return PduLen::Known(self.left),
+                Err(KafkaFieldError::Malformed) if len == before => {
+                    return PduLen::Known(self.left);
+                }
                 Err(_) => return PduLen::Known(len),
             }
             if len >= bytes.len() as u64 || walk.left() == 0 {
@@ -85,59 +88,59 @@ impl Open {
         }
     }
 
-    /// Hands out the next piece, which starts `before` bytes into `range`, as a frame with those
-    /// bytes. Returns its length.
-    pub fn piece(
+    /// Passes the next part, which starts `before` bytes after the start of `range`, to `out` as a frame that includes these
+    /// bytes. Returns the frame's length.
+    pub fn next_part(
         &mut self,
         (range, bytes, before): (ByteRange, &[u8], u64),
-        beside: &mut Beside<'_>,
+        state: &mut ConnectionState<'_>,
         out: &mut dyn FrameSink,
     ) -> u64 {
-        let answers = self.walk.filter(Walk::is_fetch).map(|_| self.id);
+        let answers = self.walk.filter(BodyWalk::is_fetch).map(|_| self.id);
         let is_fetched = answers.is_some();
         let next = self.walk.as_mut().map(|walk| walk.next(from(bytes, before)));
-        let Some(Ok((piece, len))) = next else {
-            let is_theirs = beside.is_theirs(is_fetched);
-            return self.unreadable(range, before, is_theirs, out);
+        let Some(Ok((part, len))) = next else {
+            let is_internal = state.is_internal(is_fetched);
+            return self.unreadable(range, before, is_internal, out);
         };
         let len = before.saturating_add(len).min(range.len());
-        // A client or broker looks at a request or response when it has all of it.
+        // A client or broker handles a request or response only when it has all of it.
         out.usable_at(range.start.plus(self.left));
         self.left = self.left.saturating_sub(len);
         let range = ByteRange::new(range.start, len);
-        match piece {
-            Piece::Record(fields) => {
+        match part {
+            BodyPart::Record(fields) => {
                 let meaning =
-                    |at: &TopicPartition, offset| means(at, beside.positions, answers, offset);
-                let place = Place { frame: range, extent: range, is_fetched };
-                record::hand_out(place, fields, (beside.at, beside.topics), meaning, out);
-                if is_thrown_away(beside.at, is_fetched, beside.positions) {
-                    out.thrown_away(1);
+                    |at: &TopicPartition, offset| means(at, state.positions, answers, offset);
+                let position = RecordPosition { frame: range, extent: range, is_fetched };
+                record::report_record(position, fields, (state.at, state.topics), meaning, out);
+                if is_discarded(state.at, is_fetched, state.positions) {
+                    out.discarded(1);
                 }
             }
-            Piece::Block(Block::Compressed) => {
+            BodyPart::Block(Block::Compressed) => {
                 let packed = from(bytes, before);
                 let packed = usize::try_from(len.saturating_sub(before))
                     .ok()
                     .and_then(|len| packed.get(..len));
-                compressed((range, packed), answers, beside, out);
+                compressed((range, packed), answers, state, out);
             }
-            Piece::Block(block) => {
+            BodyPart::Block(block) => {
                 if block == Block::Control {
-                    beside.at.end_transaction();
+                    state.at.end_transaction();
                 }
                 let (name, class) = block.frame();
-                out.frame(&plain(range, name, class));
+                out.frame(&frame_without_data(range, name, class));
             }
-            Piece::Between { topic, partition, aborted, class } => {
-                let at = &mut *beside.at;
-                at.follow(topic, partition, beside.topics);
+            BodyPart::Between { topic, partition, aborted, class } => {
+                let at = &mut *state.at;
+                at.follow(topic, partition, state.topics);
                 if let Some(aborted) = aborted {
                     at.set_aborted(aborted);
                 }
                 if let (Some(_), Some(walk)) = (class, self.walk) {
                     at.begin(walk.header());
-                    let is_held = beside.positions.is_committed && !at.internal;
+                    let is_held = state.positions.is_committed && !at.internal;
                     if is_fetched && is_held && walk.header().is_transactional() {
                         out.awaits_commit();
                     }
@@ -149,26 +152,26 @@ impl Open {
         len
     }
 
-    /// Hands out the rest.
+    /// Passes the rest of the PDU to `out` as an opaque frame.
     fn unreadable(
         &mut self,
         range: ByteRange,
         before: u64,
-        is_theirs: bool,
+        is_internal: bool,
         out: &mut dyn FrameSink,
     ) -> u64 {
         let len = range.len().min(self.left);
         let records = self.walk.take().map_or(0, |walk| walk.records_left());
         self.left.shrink(len);
         let name = if before == 0 { "PartitionData" } else { self.name };
-        out.frame(&plain(ByteRange::new(range.start, len), name, Class::Opaque));
-        if records > 0 && !is_theirs {
+        out.frame(&frame_without_data(ByteRange::new(range.start, len), name, Class::Opaque));
+        if records > 0 && !is_internal {
             out.unread_messages(records.into());
         }
         len
     }
 
-    /// The frame of what is between records, and of what class it leads to.
+    /// The frame of the bytes between records; `class` is the class of what follows.
     fn between(&mut self, range: ByteRange, before: u64, class: Option<Class>) -> Frame<'static> {
         self.has_data |= class == Some(Class::Data);
         let name = match (before, class) {
@@ -177,61 +180,62 @@ impl Open {
             _ => self.name,
         };
         let without = if self.has_data { Class::Data } else { self.class };
-        plain(range, name, class.unwrap_or(without))
+        frame_without_data(range, name, class.unwrap_or(without))
     }
 }
 
-/// What the record at this place after the batch's first offset is for its reader, in an answer to the request
-/// `answers`, if it is in one.
+/// What the record with this offset after the batch's first one means for its reader. `answers` is the request that the PDU
+/// answers, if it is a response.
 fn means(
     at: &TopicPartition,
-    positions: &mut Positions,
+    positions: &mut ConsumerPositions,
     answers: Option<i32>,
     offset: i32,
-) -> Meaning {
+) -> RecordStatus {
     if at.internal {
-        return Meaning::Skipped;
+        return RecordStatus::Skipped;
     }
-    let Some(id) = answers else { return Meaning::Message };
+    let Some(id) = answers else { return RecordStatus::Message };
     if positions.is_replica || at.is_aborted() {
-        return Meaning::Skipped;
+        return RecordStatus::Skipped;
     }
-    positions.sent(id, at.place(), at.header.base_offset.saturating_add(offset.into()))
+    positions.sent(id, at.key(), at.header.base_offset.saturating_add(offset.into()))
 }
 
-/// Hands out a batch of compressed records: its bytes, and then, where they end, its records.
+/// Passes a compressed batch to `out`: a frame with its bytes, then its records as frames without bytes.
 fn compressed(
     (range, packed): (ByteRange, Option<&[u8]>),
     answers: Option<i32>,
-    beside: &mut Beside<'_>,
+    state: &mut ConnectionState<'_>,
     out: &mut dyn FrameSink,
 ) {
     let is_fetched = answers.is_some();
-    let is_theirs = beside.is_theirs(is_fetched);
-    let Beside { at, positions, topics, unpacked } = beside;
+    let is_internal = state.is_internal(is_fetched);
+    let ConnectionState { at, positions, topics, unpacked } = state;
     let header = at.header;
     let opened = packed.and_then(|packed| unpacked.open(header.codec(), packed));
     let opened = opened.and_then(|bytes| Some((bytes, values_in(bytes, header.records)?)));
     let Some((bytes, values)) = opened else {
         let (name, class) = Block::Compressed.frame();
-        out.frame(&plain(range, name, if at.internal { Class::Other } else { class }));
-        if !is_theirs {
+        out.frame(&frame_without_data(range, name, if at.internal { Class::Other } else { class }));
+        if !is_internal {
             out.unread_messages(header.records.into());
         }
         return unpacked.trim();
     };
     let class = if at.internal { Class::Other } else { Class::Data };
-    let is_aborted = is_thrown_away(at, is_fetched, positions);
+    let is_aborted = is_discarded(at, is_fetched, positions);
     let all = bytes.len() as u64;
-    // Of the bytes on the way, as much is payload as of those that they become.
+    // The share of payload in the compressed bytes is taken to be that in the decompressed bytes.
     let payload = u128::from(range.len())
         .saturating_mul(u128::from(values))
         .checked_div(u128::from(all.max(1)))
         .unwrap_or(0);
     let payload_bytes = if at.internal { 0 } else { u64::try_from(payload).unwrap_or(0) };
-    out.frame(&Frame { payload_bytes, ..plain(range, "CompressedRecords", class) });
+    out.frame(&Frame { payload_bytes, ..frame_without_data(range, "CompressedRecords", class) });
     out.unpacked(range.len(), all);
-    let place = Place { frame: ByteRange::new(range.end, 0), extent: range, is_fetched };
+    let position =
+        RecordPosition { frame: ByteRange::new(range.end, 0), extent: range, is_fetched };
     let mut rest = Fields::new(bytes, all);
     while rest.left() > 0 {
         let Ok(len) = batch::record_bytes(&mut { rest }) else { break };
@@ -240,20 +244,20 @@ fn compressed(
             break;
         }
         let meaning = |at: &TopicPartition, offset| means(at, positions, answers, offset);
-        record::hand_out(place, one, (at, topics), meaning, out);
+        record::report_record(position, one, (at, topics), meaning, out);
     }
     if is_aborted {
-        out.thrown_away(header.records.into());
+        out.discarded(header.records.into());
     }
     unpacked.trim();
 }
 
-/// Whether a consumer throws the records of the open batch away, as their transaction was aborted.
-fn is_thrown_away(at: &TopicPartition, is_fetched: bool, positions: &Positions) -> bool {
+/// Whether the consumer discards the records of the open batch because their transaction was aborted.
+fn is_discarded(at: &TopicPartition, is_fetched: bool, positions: &ConsumerPositions) -> bool {
     is_fetched && at.is_aborted() && !at.internal && !positions.is_replica
 }
 
-/// Bytes of all values, if these are so many records and nothing else.
+/// The number of bytes of all values, if `bytes` are exactly this many records.
 fn values_in(bytes: &[u8], records: u32) -> Option<u64> {
     let mut rest = Fields::new(bytes, bytes.len() as u64);
     let mut values = 0;
@@ -266,12 +270,7 @@ fn values_in(bytes: &[u8], records: u32) -> Option<u64> {
     (rest.left() == 0).then_some(values)
 }
 
-/// The bytes behind the first `n`.
+/// The bytes after the first `n`.
 fn from(bytes: &[u8], n: u64) -> &[u8] {
     usize::try_from(n).ok().and_then(|n| bytes.get(n..)).unwrap_or_default()
-}
-
-/// A frame without a message.
-pub(super) fn plain(range: ByteRange, name: &'static str, class: Class) -> Frame<'static> {
-    Frame { range, name, class, payload_bytes: 0, data: None }
 }

@@ -1,47 +1,50 @@
-//! Records as frames, and what makes each of them itself.
+//! Records as frames, and their keys.
 //!
-//! A broker stores what a producer's batch holds and changes only its place. So a record is the same at both sides by
-//! the number that its producer gave it (KIP-98), which no other has; or, where producers number nothing, by its
-//! topic, partition, place in its batch, time, key and value, which another may share.
+//! A broker stores the records of a producer's batch unchanged. So a record has the same key at producer and consumer: the
+//! producer's sequence number (KIP-98), which is unique; or, if the producer does not number records, a hash of topic,
+//! partition, position in the batch, time, key and value, which is not unique.
 
 use super::batch::{self, Record};
-use super::fetch::Meaning;
+use super::fetch::RecordStatus;
 use super::fields::Fields;
-use super::open::plain;
-use super::topics::{TopicPartition, Topics, hash};
+use super::topic_name::hash;
+use super::topics::{KafkaTopics, TopicPartition};
 use crate::FrameSink;
+use crate::connection::frame_without_data;
 use wirelap_events::{ByteRange, Class, Data, Frame, GlobalKey};
 
-/// Bytes of keys and values that are looked at.
+/// How many bytes of keys and values are hashed.
 const COMPARED: usize = 64;
 
-/// Where a record is.
+/// The position of a record in the flow.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place {
+pub(super) struct RecordPosition {
     pub frame: ByteRange,
-    /// What must be there to read it.
+    /// The bytes that a reader needs to decode the record.
     pub extent: ByteRange,
     pub is_fetched: bool,
 }
 
-/// Hands out a record of the batch that is open; `fields` are its bytes, its length included.
-pub(super) fn hand_out(
-    place: Place,
+/// Passes a record of the open batch to `out`; `fields` are its bytes, including its length field.
+pub(super) fn report_record(
+    position: RecordPosition,
     mut fields: Fields<'_>,
-    (at, topics): (&mut TopicPartition, &Topics),
-    meaning: impl FnOnce(&TopicPartition, i32) -> Meaning,
+    (at, topics): (&mut TopicPartition, &KafkaTopics),
+    meaning: impl FnOnce(&TopicPartition, i32) -> RecordStatus,
     out: &mut dyn FrameSink,
 ) {
-    let range = place.frame;
+    let range = position.frame;
     let record = batch::record_bytes(&mut fields).and_then(|_| batch::record(fields));
-    let Ok(record) = record else { return out.frame(&plain(range, "Record", Class::Opaque)) };
+    let Ok(record) = record else {
+        return out.frame(&frame_without_data(range, "Record", Class::Opaque));
+    };
     let content = content(at, &record);
     if std::mem::take(&mut at.is_first) && !at.internal {
-        at.learn(content, place.is_fetched, topics);
+        at.learn(content, position.is_fetched, topics);
     }
     let meaning = meaning(at, record.offset);
-    if meaning == Meaning::Skipped {
-        return out.frame(&plain(range, "Record", Class::Other));
+    if meaning == RecordStatus::Skipped {
+        return out.frame(&frame_without_data(range, "Record", Class::Other));
     }
     out.frame(&Frame {
         range,
@@ -49,23 +52,23 @@ pub(super) fn hand_out(
         class: Class::Data,
         payload_bytes: record.len.min(range.len()),
         data: Some(Data {
-            extent: place.extent,
+            extent: position.extent,
             topic: at.text(),
             payload_len: record.len,
             payload: record.value,
             key: Some(key(at, content, &record)),
-            duplicate: meaning == Meaning::Again,
+            duplicate: meaning == RecordStatus::Again,
             retained: false,
         }),
     });
 }
 
-/// A number for what a record of this batch is, its topic left out.
+/// A hash of a record's content, without its topic.
 fn content(at: &TopicPartition, record: &Record<'_>) -> u64 {
     let batch = &at.header;
     let time = batch.base_timestamp.wrapping_add(record.timestamp);
     let start = |bytes: &'_ [u8]| hash(bytes.get(..COMPARED).unwrap_or(bytes));
-    let (_, partition) = at.place();
+    let (_, partition) = at.key();
     hash((
         (partition, record.offset, time, record.len),
         (batch.producer, batch.epoch, batch.sequence),
@@ -82,7 +85,7 @@ fn key(at: &TopicPartition, content: u64, record: &Record<'_>) -> GlobalKey {
     }
     let producer = batch.producer.cast_unsigned();
     let origin = u128::from(hash(at.text())) << 64 | u128::from(producer);
-    // The numbers begin again at 0 after the largest.
+    // Sequence numbers wrap around to 0.
     let number = batch.sequence.wrapping_add(record.offset) & i32::MAX;
     let seq = u64::from(batch.epoch.cast_unsigned()) << 32 | u64::from(number.cast_unsigned());
     GlobalKey { origin: origin.to_be_bytes(), seq, unique }

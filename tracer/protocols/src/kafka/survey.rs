@@ -1,44 +1,44 @@
-//! Whether bytes are Kafka. The protocol has no magic number, so what is asked for is a header whose
-//! every field makes sense, and a body, where that can be told, that does too.
+//! Whether bytes are Kafka. The protocol has no magic number, so every field of the header must be plausible, and the body
+//! as well if its API is known.
 
-use super::apis::{API_VERSIONS, Call, PRODUCE};
-use super::fields::{Fault, Fields, Parsed, ensure};
+use super::apis::{API_VERSIONS, PRODUCE};
+use super::fields::{Fields, KafkaFieldError, Parsed, ensure};
 use super::head::{guess_fetch, promises_fetch};
 use super::header::{RequestHeader, SIZE_BYTES, pdu_bytes};
-use super::topics;
-use super::walk::{Layout, Walk};
-use crate::{Look, Recognition, Sight as Seen};
+use super::produce::produces;
+use super::walk::{BodyLayout, BodyWalk};
+use crate::{PduSignature, Recognition, SignatureMatch};
 
-/// A longer PDU is not believed without knowing more: the most that a broker accepts by default
-/// (`socket.request.max.bytes`), and twice what a consumer asks for (`fetch.max.bytes`).
+/// A longer PDU is considered invalid: this is the most that a broker accepts by default (`socket.request.max.bytes`), and
+/// twice what a consumer requests by default (`fetch.max.bytes`).
 const PLAUSIBLE_BYTES: u64 = 100 << 20;
 
-/// Clients count from 0 or 1.
+/// Correlation IDs at the start of a connection; clients count from 0 or 1.
 const FIRST_CORRELATION_IDS: std::ops::RangeInclusive<i32> = 0..=1000;
 
-/// How good the evidence is.
+/// How certain it is that bytes are Kafka.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Evidence {
-    /// Nothing contradicts.
+pub(super) enum Confidence {
+    /// The bytes do not contradict Kafka.
     Weak,
-    /// Hardly anything else looks like it where a PDU may start.
+    /// Other bytes at the start of a packet rarely look like this.
     Strong,
-    /// Nor anywhere else, and there are a thousand places in a packet.
+    /// Other bytes at any position of a packet rarely look like this.
     Certain,
 }
 
-/// A name of so many characters is none by chance: some in ten pairs of bytes of a topic's id look like one.
+/// A client ID of this many characters is no coincidence; shorter ones occur in the bytes of topic IDs.
 const TELLING_NAME: usize = 5;
 
-/// What looks like the start of a PDU.
+/// Bytes that look like the start of a PDU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Sight {
+pub(super) struct RecognisedPdu {
     pub total: u64,
     pub correlation_id: i32,
-    pub evidence: Evidence,
+    pub evidence: Confidence,
 }
 
-/// The size of a PDU, and what is behind it.
+/// The size of a PDU, and the bytes after it.
 fn sized(head: &[u8]) -> Parsed<(u64, Fields<'_>)> {
     let total = pdu_bytes(&mut Fields::new(head, u64::MAX))?;
     ensure(total <= PLAUSIBLE_BYTES)?;
@@ -47,8 +47,8 @@ fn sized(head: &[u8]) -> Parsed<(u64, Fields<'_>)> {
     Ok((total, fields))
 }
 
-/// A request.
-pub(super) fn request(head: &[u8]) -> Parsed<Sight> {
+/// Recognises a request.
+pub(super) fn request(head: &[u8]) -> Parsed<RecognisedPdu> {
     let (total, mut fields) = sized(head)?;
     let header = RequestHeader::read(&mut fields)?;
     ensure(header.correlation_id >= 0)?;
@@ -59,39 +59,19 @@ pub(super) fn request(head: &[u8]) -> Parsed<Sight> {
     };
     let name = header.client_id.filter(|_| header.is_named()).map_or(0, <[u8]>::len);
     let evidence = match (confirmed, name) {
-        (Err(Fault::Malformed), _) => return Err(Fault::Malformed),
-        (Ok(true), _) | (_, TELLING_NAME..) => Evidence::Certain,
-        (_, 1..) => Evidence::Strong,
-        _ => Evidence::Weak,
+        (Err(KafkaFieldError::Malformed), _) => return Err(KafkaFieldError::Malformed),
+        (Ok(true), _) | (_, TELLING_NAME..) => Confidence::Certain,
+        (_, 1..) => Confidence::Strong,
+        _ => Confidence::Weak,
     };
-    Ok(Sight { total, correlation_id: header.correlation_id, evidence })
+    Ok(RecognisedPdu { total, correlation_id: header.correlation_id, evidence })
 }
 
-/// Whether the body of a Produce request is one; `false` where its version is not read.
-pub(super) fn produces(call: Call, body: Fields<'_>) -> Parsed<bool> {
-    if call.version < 3 {
-        return older_produce(body).map(|()| true).or_else(|fault| match fault {
-            Fault::Malformed => Ok(false),
-            Fault::Short(_) => Err(fault),
-        });
-    }
-    let Some(layout) = Layout::of(call) else { return Ok(false) };
-    let mut walk = Walk::new(layout, body.left());
-    walk.next(body.peek_up_to(body.left())).map(|_| true)
-}
-
-/// The body of a Produce request of the versions before 3, which has no transaction: up to the first topic. Zeros alone
-/// look like its header.
-fn older_produce(mut fields: Fields<'_>) -> Parsed<()> {
-    ensure((-1..=1).contains(&fields.i16()?) && fields.i32()? >= 0)?;
-    ensure(fields.count()? > 0 && fields.string()?.is_some_and(topics::is_name))
-}
-
-/// The body of an `ApiVersions` request (KIP-511): the client's software and its version.
+/// Checks the body of an `ApiVersions` request (KIP-511): the client's software and its version.
 fn api_versions(version: i16, mut fields: Fields<'_>) -> Parsed<()> {
     if version >= 3 {
         for _ in 0..2 {
-            let text = fields.string()?.ok_or(Fault::Malformed)?;
+            let text = fields.string()?.ok_or(KafkaFieldError::Malformed)?;
             ensure(text.iter().all(u8::is_ascii_graphic))?;
         }
         if version <= 4 {
@@ -103,21 +83,21 @@ fn api_versions(version: i16, mut fields: Fields<'_>) -> Parsed<()> {
     ensure(fields.left() == 0)
 }
 
-/// A response. Alone, only one with records can be told from anything else.
-pub(super) fn response(head: &[u8]) -> Parsed<Sight> {
+/// Recognises a response. Without its request, only a response with records is distinctive.
+pub(super) fn response(head: &[u8]) -> Parsed<RecognisedPdu> {
     let (total, mut fields) = sized(head)?;
     let correlation_id = fields.i32()?;
     let call = guess_fetch(fields, false)?;
-    let evidence = if call.is_some() { Evidence::Certain } else { Evidence::Weak };
-    Ok(Sight { total, correlation_id, evidence })
+    let evidence = if call.is_some() { Confidence::Certain } else { Confidence::Weak };
+    Ok(RecognisedPdu { total, correlation_id, evidence })
 }
 
-/// Whether it starts like a Produce request, or a Fetch response, and leads to records: hardly anything else does. Brokers
-/// write what comes before the records apart, so that these need not be here yet.
+/// Whether `head` starts like a Produce request or a Fetch response with records, which other bytes rarely do. Brokers write
+/// the bytes before the records separately, so the records need not be in `head`.
 pub(super) fn has_records(head: &[u8]) -> bool {
     let produces = |mut fields: Fields<'_>| {
         let header = RequestHeader::read(&mut fields).ok()?;
-        let mut walk = Walk::new(Layout::of(header.call)?, fields.left());
+        let mut walk = BodyWalk::new(BodyLayout::of(header.call)?, fields.left());
         let _ = walk.next(fields.peek_up_to(fields.left()));
         walk.is_promising().then_some(())
     };
@@ -129,63 +109,72 @@ pub(super) fn has_records(head: &[u8]) -> bool {
 pub(super) fn recognise(head: &[u8], at_start: bool) -> Recognition {
     let request = request(head);
     match (request, response(head)) {
-        (Ok(request), _) if request.evidence >= Evidence::Strong => believed(head, request),
-        (_, Ok(response)) if response.evidence >= Evidence::Strong => Recognition::Yes,
+        (Ok(request), _) if request.evidence >= Confidence::Strong => believed(head, request),
+        (_, Ok(response)) if response.evidence >= Confidence::Strong => Recognition::Yes,
         (Ok(request), _) => believed(head, request),
-        (Err(Fault::Short(_)), _) | (_, Err(Fault::Short(_))) => Recognition::NeedMore,
-        (_, Ok(sight)) if sight.total == head.len() as u64 => {
-            let first = FIRST_CORRELATION_IDS.contains(&sight.correlation_id);
+        (Err(KafkaFieldError::Short(_)), _) | (_, Err(KafkaFieldError::Short(_))) => {
+            Recognition::NeedMore
+        }
+        (_, Ok(found)) if found.total == head.len() as u64 => {
+            let first = FIRST_CORRELATION_IDS.contains(&found.correlation_id);
             if first || !at_start { Recognition::Maybe } else { Recognition::No }
         }
         _ => Recognition::No,
     }
 }
 
-/// A request is believed if nothing but a request comes after it.
-fn believed(head: &[u8], sight: Sight) -> Recognition {
-    let total = usize::try_from(sight.total).unwrap_or(usize::MAX);
+/// Whether a request is accepted: the bytes after it must be a request, too.
+fn believed(head: &[u8], found: RecognisedPdu) -> Recognition {
+    let total = usize::try_from(found.total).unwrap_or(usize::MAX);
     let tail = head.get(total..).unwrap_or_default();
-    let followed = tail.is_empty() || !matches!(request(tail), Err(Fault::Malformed));
-    match sight.evidence {
+    let followed = tail.is_empty() || !matches!(request(tail), Err(KafkaFieldError::Malformed));
+    match found.evidence {
         _ if !followed => Recognition::No,
-        Evidence::Strong | Evidence::Certain => Recognition::Yes,
-        Evidence::Weak => Recognition::Maybe,
+        Confidence::Strong | Confidence::Certain => Recognition::Yes,
+        Confidence::Weak => Recognition::Maybe,
     }
 }
 
-/// What the PDU at the front of `head` tells.
-pub(super) fn sight(head: &[u8]) -> Look {
+/// Whether a PDU starts with `head`.
+pub(super) fn match_signature(head: &[u8]) -> SignatureMatch {
     const STRONG_BITS: u32 = 36;
     const NAMELESS_BITS: u32 = 8;
     const RESPONSE_BITS: u32 = 5;
     const ENOUGH: usize = 1024;
-    // The high byte of a size of less than 16 MiB; larger ones are rare.
+    // PDUs of more than 112 MiB are rejected at once.
     if head.first().is_some_and(|first| *first > 6) {
-        return Look::No;
+        return SignatureMatch::No;
     }
     let (request, response) = (request(head), response(head));
-    for sight in [request, response].into_iter().flatten() {
-        if sight.evidence >= Evidence::Strong {
-            return Look::Pdu(Seen::new(sight.total, STRONG_BITS));
+    for found in [request, response].into_iter().flatten() {
+        if found.evidence >= Confidence::Strong {
+            return SignatureMatch::Pdu(PduSignature::new(found.total, STRONG_BITS));
         }
     }
     match (request, response) {
-        (Err(Fault::Short(_)), _) | (_, Err(Fault::Short(_))) if head.len() < ENOUGH => Look::Short,
-        // Of a client without a name: small numbers are in many headers.
-        (Ok(sight), _) => {
-            let number = u64::try_from(sight.correlation_id).unwrap_or(0);
-            Look::Pdu(Seen::new(sight.total, NAMELESS_BITS).weak().numbered(0, number))
+        (Err(KafkaFieldError::Short(_)), _) | (_, Err(KafkaFieldError::Short(_)))
+            if head.len() < ENOUGH =>
+        {
+            SignatureMatch::Short
         }
-        // Its correlation id counts up, but so does what others put there.
-        (_, Ok(sight)) => Look::Pdu(Seen::new(sight.total, RESPONSE_BITS).weak()),
-        _ => Look::No,
+        // A request without a client ID has only small numbers, which many other headers have, too.
+        (Ok(found), _) => {
+            let number = u64::try_from(found.correlation_id).unwrap_or(0);
+            SignatureMatch::Pdu(
+                PduSignature::new(found.total, NAMELESS_BITS).weak().numbered(0, number),
+            )
+        }
+        // The correlation ID of a response counts up, but so do numbers of other protocols at this position.
+        (_, Ok(found)) => SignatureMatch::Pdu(PduSignature::new(found.total, RESPONSE_BITS).weak()),
+        _ => SignatureMatch::No,
     }
 }
 
-/// Whether a request of a client with a name, or records, are at the front of `head`.
+/// Whether a request with a client ID or with records starts with `head`.
 pub(super) fn stands_out(head: &[u8]) -> bool {
-    // Keys and versions of requests are small numbers.
-    let is_certain =
-        |found: Parsed<Sight>| found.is_ok_and(|found| found.evidence == Evidence::Certain);
+    // API keys and versions are small numbers, so that most bytes are rejected at once.
+    let is_certain = |found: Parsed<RecognisedPdu>| {
+        found.is_ok_and(|found| found.evidence == Confidence::Certain)
+    };
     matches!(head, [0..=6, _, _, _, 0, 0..=100, 0, 0..=30, ..]) && is_certain(request(head))
 }

@@ -1,5 +1,5 @@
-//! Names of topics (KIP-516): newer versions of Produce and Fetch tell a topic by an id, which
-//! Metadata responses name.
+//! Names of topics (KIP-516). Newer versions of Produce and Fetch refer to a topic by an ID; Metadata responses have the
+//! names of IDs.
 //!
 //! ```text
 //! MetadataResponse 10-13, all of them flexible
@@ -15,43 +15,38 @@
 //! ```
 
 use super::apis::Call;
-use super::batch::Header;
+use super::batch::BatchHeader;
 use super::fields::{Fields, Parsed};
 use super::handover::Handovers;
-use super::walk::Topic;
-use crate::memory::{Name, Names, Shared};
-use rustc_hash::FxHasher;
-use std::hash::{Hash, Hasher};
+use super::topic_name::{Topic, hash, is_name};
+use crate::memory::{CachedName, NameTable, SharedStore};
 use std::sync::{Mutex, PoisonError};
 
-/// The longest name that Kafka allows.
-const LONGEST_NAME: usize = 249;
-
-/// Kafka's own topics: what is in them are no application messages.
+/// Kafka's internal topics, whose records are no application messages.
 const INTERNAL: [&[u8]; 4] =
     [b"__cluster_metadata", b"__consumer_offsets", b"__transaction_state", b"__share_group_state"];
 
-/// The topic of the cluster's metadata has no name in Metadata responses: its id is fixed.
+/// The fixed ID of the cluster's metadata topic, which has no name in Metadata responses.
 const METADATA_ID: Id = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1];
 
-/// A topic's id.
+/// A topic's ID.
 pub(super) type Id = [u8; 16];
 
-/// What connections tell each other: who produces or fetches asked for the names on another connection, or before
-/// anybody looked.
+/// What connections share: a client that produces or fetches may have requested the names on another connection, or before
+/// the observation began.
 #[derive(Debug, Default)]
-pub(super) struct Topics {
-    names: Names<Id>,
-    produced: Mutex<Produced>,
+pub(super) struct KafkaTopics {
+    names: NameTable<Id>,
+    produced: Mutex<ProducedBatches>,
     pub handovers: Handovers,
 }
 
-impl Topics {
+impl KafkaTopics {
     fn learn(&self, id: Id, name: &[u8]) {
         self.names.learn(id, name);
     }
 
-    /// A number for the topic: the same whether it is told by name or by an id that is known.
+    /// A hash of the topic's name, also if the topic is given by an ID with a known name.
     pub fn number(&self, topic: Topic<'_>) -> u64 {
         match topic {
             Topic::Name(name) => hash(name),
@@ -59,13 +54,13 @@ impl Topics {
         }
     }
 
-    /// A batch was produced to a topic of this name.
+    /// Stores that a batch was produced to a topic of this name.
     pub fn produced(&self, content: u64, name: &[u8]) {
         self.produced.lock().unwrap_or_else(PoisonError::into_inner).add(content, name);
     }
 
-    /// A batch of this content was fetched from the topic of this id, which nobody has named: it is the topic that it was
-    /// produced to. Returns whether that is known.
+    /// Learns the name of an ID from a batch that was fetched from it: it is the topic that a batch with the same content
+    /// was produced to. Returns whether there is one.
     pub fn fetched(&self, content: u64, id: Id) -> bool {
         let produced = self.produced.lock().unwrap_or_else(PoisonError::into_inner);
         let name = produced.name(content);
@@ -76,24 +71,24 @@ impl Topics {
     }
 }
 
-impl Shared for Topics {
+impl SharedStore for KafkaTopics {
     fn forgotten(&self) -> u64 {
         self.names.forgotten()
     }
 }
 
-/// Batches that are remembered: as many as may be produced while a consumer waits.
+/// How many produced batches are remembered.
 const REMEMBERED: usize = 1024;
 
-/// The last batches that were produced to topics by name, by their content. The memory of the names is used again.
+/// The last batches that were produced to topics by name, by their content. The names' memory is reused.
 #[derive(Debug, Default)]
-struct Produced {
+struct ProducedBatches {
     contents: Vec<u64>,
     names: Vec<Vec<u8>>,
     next: usize,
 }
 
-impl Produced {
+impl ProducedBatches {
     fn add(&mut self, content: u64, name: &[u8]) {
         if self.contents.len() < REMEMBERED {
             self.contents.push(content);
@@ -109,7 +104,7 @@ impl Produced {
         }
     }
 
-    /// The only topic that such a batch was produced to.
+    /// The topic that a batch with this content was produced to, if there is exactly one.
     fn name(&self, content: u64) -> Option<&[u8]> {
         let all = self.contents.iter().zip(&self.names);
         let mut found = all.filter(|(known, _)| **known == content).map(|(_, name)| name);
@@ -118,15 +113,15 @@ impl Produced {
     }
 }
 
-/// Learns from the body of a Metadata response.
-pub(super) fn learn(topics: &Topics, call: Call, mut fields: Fields<'_>) {
+/// Learns the names of topics from the body of a Metadata response.
+pub(super) fn learn(topics: &KafkaTopics, call: Call, mut fields: Fields<'_>) {
     if (10..=13).contains(&call.version) {
-        // What was read before an end that is missing stays learned.
+        // The names before a truncated end are kept.
         let _ = metadata(topics, &mut fields);
     }
 }
 
-fn metadata(topics: &Topics, fields: &mut Fields<'_>) -> Parsed<()> {
+fn metadata(topics: &KafkaTopics, fields: &mut Fields<'_>) -> Parsed<()> {
     fields.take(4)?;
     for _ in 0..fields.count()? {
         fields.take(4)?;
@@ -141,7 +136,7 @@ fn metadata(topics: &Topics, fields: &mut Fields<'_>) -> Parsed<()> {
         fields.take(2)?;
         let name = fields.string()?.unwrap_or_default();
         let id = fields.uuid()?;
-        // A topic that does not exist has no id.
+        // A topic that does not exist has the ID 0.
         if is_name(name) && id != [0; 16] {
             topics.learn(id, name);
         }
@@ -164,41 +159,40 @@ fn partition(fields: &mut Fields<'_>) -> Parsed<()> {
     fields.tags()
 }
 
-/// What Kafka allows in a name (`org.apache.kafka.common.internals.Topic`).
-pub(super) fn is_name(name: &[u8]) -> bool {
-    let allowed = |byte: &u8| byte.is_ascii_alphanumeric() || b"._-".contains(byte);
-    (1..=LONGEST_NAME).contains(&name.len()) && name.iter().all(allowed)
-}
-
 /// The topic and partition that records belong to, `<topic>-<partition>` as Kafka itself writes it.
 #[derive(Debug, Default)]
 pub(super) struct TopicPartition {
     text: Vec<u8>,
-    /// Bytes of the topic.
+    /// The length of the topic in `text`.
     topic: usize,
-    /// It is one of Kafka's own.
+    /// Whether the topic is one of Kafka's internal topics.
     pub internal: bool,
-    /// The last id and its name.
-    named: Option<(Id, Name)>,
-    /// It is an id that nobody has named.
+    /// The last ID and its name.
+    named: Option<(Id, CachedName)>,
+    /// The topic's ID, if its name is not known.
     unnamed: Option<Id>,
     partition: i32,
-    /// The topic as it was told.
-    told: u64,
-    /// The transactions of this partition that were aborted: the producer, and the first offset.
+    /// A hash of the topic's name or ID, as it was given.
+    request_hash: u64,
+    /// The aborted transactions of this partition: producer ID and first offset.
     aborted: Vec<(i64, i64)>,
-    /// Of the batch that is open.
-    pub header: Header,
-    /// No record of it was seen.
+    /// The header of the open batch.
+    pub header: BatchHeader,
+    /// Whether no record of the open batch was decoded yet.
     pub is_first: bool,
 }
 
-/// Aborted transactions that are kept of a partition.
+/// How many aborted transactions of a partition are stored.
 const ABORTED: usize = 1024;
 
 impl TopicPartition {
-    /// Goes to the topic and the partition that were told, or stays.
-    pub fn follow(&mut self, topic: Option<Topic<'_>>, partition: Option<i32>, topics: &Topics) {
+    /// Changes to another topic or partition, if they are given.
+    pub fn follow(
+        &mut self,
+        topic: Option<Topic<'_>>,
+        partition: Option<i32>,
+        topics: &KafkaTopics,
+    ) {
         if let Some(topic) = topic {
             self.set_topic(topic, topics);
         }
@@ -207,12 +201,12 @@ impl TopicPartition {
         }
     }
 
-    /// Goes to the next batch.
-    pub fn begin(&mut self, header: Header) {
+    /// Begins the next batch.
+    pub fn begin(&mut self, header: BatchHeader) {
         (self.header, self.is_first) = (header, true);
     }
 
-    /// A fetched partition's aborted transactions.
+    /// Stores the aborted transactions of a fetched partition.
     pub fn set_aborted(&mut self, mut array: Fields<'_>) {
         self.aborted.clear();
         let Ok(count) = array.count() else { return };
@@ -230,20 +224,20 @@ impl TopicPartition {
         producer == self.header.producer && first <= self.header.base_offset
     }
 
-    /// Whether the open batch is of a transaction that was aborted: a consumer that was told so throws it away.
+    /// Whether the open batch belongs to an aborted transaction, so that the consumer discards it.
     pub fn is_aborted(&self) -> bool {
         self.header.is_transactional() && self.aborted.iter().any(|&entry| self.is_its(entry))
     }
 
-    /// The open batch ends a transaction.
+    /// Forgets the transaction that the open batch ends.
     pub fn end_transaction(&mut self) {
         let mut aborted = std::mem::take(&mut self.aborted);
         aborted.retain(|&entry| !self.is_its(entry));
         self.aborted = aborted;
     }
 
-    /// A batch whose first record has this content was produced here, or fetched from here.
-    pub fn learn(&mut self, content: u64, is_fetched: bool, topics: &Topics) {
+    /// Learns from a batch whose first record has this content, and that was produced to or fetched from this partition.
+    pub fn learn(&mut self, content: u64, is_fetched: bool, topics: &KafkaTopics) {
         match (self.unnamed, is_fetched) {
             (None, false) => {
                 topics.produced(content, self.text.get(..self.topic).unwrap_or_default());
@@ -257,8 +251,8 @@ impl TopicPartition {
         }
     }
 
-    /// Another topic. An id that nobody has named stands for itself, in hex.
-    fn set_topic(&mut self, topic: Topic<'_>, topics: &Topics) {
+    /// Changes to another topic. An ID without a known name is written in hex.
+    fn set_topic(&mut self, topic: Topic<'_>, topics: &KafkaTopics) {
         self.text.clear();
         self.unnamed = None;
         match topic {
@@ -266,14 +260,14 @@ impl TopicPartition {
             Topic::Id(id) => self.set_id(id, topics),
         }
         self.topic = self.text.len();
-        self.told = hash(topic);
+        self.request_hash = hash(topic);
         self.internal = topic == Topic::Id(METADATA_ID) || INTERNAL.contains(&self.text.as_slice());
     }
 
-    fn set_id(&mut self, id: Id, topics: &Topics) {
+    fn set_id(&mut self, id: Id, topics: &KafkaTopics) {
         let is_last = self.named.as_ref().is_some_and(|(last, _)| *last == id);
         if !is_last {
-            self.named = Some((id, Name::default()));
+            self.named = Some((id, CachedName::default()));
         }
         match self.named.as_mut().map(|(id, name)| name.of(id, &topics.names)) {
             None | Some([]) => {
@@ -284,7 +278,7 @@ impl TopicPartition {
         }
     }
 
-    /// Another partition of the same topic.
+    /// Changes to another partition of the same topic.
     fn set_partition(&mut self, index: i32) {
         self.partition = index;
         self.text.truncate(self.topic);
@@ -296,17 +290,10 @@ impl TopicPartition {
         &self.text
     }
 
-    /// The topic as it was told, and the partition: the same in a request and its response.
-    pub fn place(&self) -> (u64, i32) {
-        (self.told, self.partition)
+    /// A hash of the topic as it was given, and the partition: the same in a request and its response.
+    pub fn key(&self) -> (u64, i32) {
+        (self.request_hash, self.partition)
     }
-}
-
-/// A number for anything.
-pub(super) fn hash(what: impl Hash) -> u64 {
-    let mut hasher = FxHasher::default();
-    what.hash(&mut hasher);
-    hasher.finish()
 }
 
 fn push_decimal(text: &mut Vec<u8>, number: u32) {
@@ -316,7 +303,7 @@ fn push_decimal(text: &mut Vec<u8>, number: u32) {
     text.push(b'0'.saturating_add(u8::try_from(number % 10).unwrap_or(0)));
 }
 
-/// 8-4-4-4-12 digits (RFC 9562 §4).
+/// Appends an ID as 8-4-4-4-12 hex digits (RFC 9562 §4).
 fn push_hex(text: &mut Vec<u8>, id: Id) {
     const DIGITS: [u8; 16] = *b"0123456789abcdef";
     for (index, byte) in id.into_iter().enumerate() {
@@ -335,7 +322,7 @@ mod tests {
 
     #[test]
     fn ids_are_written_as_uuids_until_they_are_named() {
-        let topics = Topics::default();
+        let topics = KafkaTopics::default();
         let mut at = TopicPartition::default();
         let id = *b"\x12\x34\x56\x78\x9a\xbc\xde\xf0\0\0\0\0\0\0\0\xff";
         at.set_topic(Topic::Id(id), &topics);
@@ -351,7 +338,7 @@ mod tests {
 
     #[test]
     fn a_batch_tells_the_name_of_the_topic_that_it_is_fetched_from() {
-        let topics = Topics::default();
+        let topics = KafkaTopics::default();
         let (mut to, mut from) = (TopicPartition::default(), TopicPartition::default());
         to.follow(Some(Topic::Name(b"orders")), Some(3), &topics);
         from.follow(Some(Topic::Id([7; 16])), Some(3), &topics);
@@ -364,7 +351,7 @@ mod tests {
 
     #[test]
     fn a_batch_in_two_topics_tells_nothing() {
-        let mut produced = Produced::default();
+        let mut produced = ProducedBatches::default();
         produced.add(1, b"a");
         produced.add(1, b"a");
         assert_eq!(produced.name(1), Some(&b"a"[..]));
@@ -385,7 +372,7 @@ mod tests {
             (Topic::Id(METADATA_ID), true),
             (Topic::Name(b"consumer_offsets"), false),
         ] {
-            at.set_topic(topic, &Topics::default());
+            at.set_topic(topic, &KafkaTopics::default());
             assert_eq!(at.internal, internal);
         }
     }

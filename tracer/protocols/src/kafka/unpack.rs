@@ -1,4 +1,4 @@
-//! Opens compressed batches (`CompressionType` in `org.apache.kafka.common.record`).
+//! Decompresses batches (`CompressionType` in `org.apache.kafka.common.record`).
 //!
 //! ```text
 //! 1 gzip    RFC 1952
@@ -7,34 +7,35 @@
 //! 4 zstd    RFC 8878
 //! ```
 //!
-//! Bytes from the network decide neither memory nor time: what opens to more than [`most`] bytes stays closed.
+//! Memory and time are bounded: a batch that decompresses to more than [`most`] bytes is not decompressed.
 
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 use std::io::Read;
 
-/// Any batch may open to so many bytes, however small it is: the usual ones are smaller.
+/// Every batch may decompress to this many bytes, even a small one.
 const SMALL: usize = 256 << 10;
 
-/// … and to so many more for each byte that it has. gzip cannot do better; text that repeats itself comes near it.
+/// A batch may decompress to [`SMALL`] bytes and this many more for each of its bytes. gzip reaches about this ratio with
+/// repetitive text.
 const RATIO: usize = 1024;
 
-/// No batch opens to more.
+/// No batch may decompress to more bytes.
 const LARGEST: usize = 32 << 20;
 
-/// What is kept of the memory from one batch to the next.
+/// The buffer's capacity between batches.
 const KEPT: usize = 64 << 10;
 
-/// How much `bytes` compressed bytes may become.
+/// How many bytes a batch of `bytes` compressed bytes may decompress to.
 fn most(bytes: usize) -> usize {
     bytes.saturating_mul(RATIO).saturating_add(SMALL).min(LARGEST)
 }
 
-/// The memory that batches are opened into.
+/// The buffer that batches are decompressed into.
 #[derive(Debug, Default)]
-pub(super) struct Unpacked(Vec<u8>);
+pub(super) struct DecompressBuffer(Vec<u8>);
 
-impl Unpacked {
-    /// Opens a batch's records. `None`: they cannot be opened, or become too large.
+impl DecompressBuffer {
+    /// Decompresses a batch's records; `None` if they are invalid or would become too large.
     pub fn open(&mut self, codec: i16, packed: &[u8]) -> Option<&[u8]> {
         self.0.clear();
         let most = most(packed.len());
@@ -49,7 +50,7 @@ impl Unpacked {
         Some(&self.0)
     }
 
-    /// Frees what was needed for a large batch.
+    /// Frees the memory of a large batch.
     pub fn trim(&mut self) {
         self.0.clear();
         self.0.shrink_to(KEPT);
@@ -61,7 +62,7 @@ fn read(from: impl Read, most: usize, out: &mut Vec<u8>) -> Option<()> {
     (out.len() <= most).then_some(())
 }
 
-/// Block by block, so that a window cannot ask for more than the whole may take.
+/// Decompresses zstd block by block, so that the window cannot need more memory than the whole batch may take.
 fn zstd(mut packed: &[u8], most: usize, out: &mut Vec<u8>) -> Option<()> {
     let mut decoder = FrameDecoder::new();
     decoder.set_max_window_size(LARGEST as u64);
@@ -75,10 +76,10 @@ fn zstd(mut packed: &[u8], most: usize, out: &mut Vec<u8>) -> Option<()> {
     (out.len() <= most).then_some(())
 }
 
-/// What snappy-java begins with.
+/// The magic number of snappy-java's framing.
 const XERIAL: &[u8] = b"\x82SNAPPY\0";
 
-/// Bytes of its header.
+/// Number of bytes of snappy-java's header.
 const XERIAL_BYTES: usize = 16;
 
 fn snappy(packed: &[u8], most: usize, out: &mut Vec<u8>) -> Option<()> {
@@ -97,7 +98,7 @@ fn snappy(packed: &[u8], most: usize, out: &mut Vec<u8>) -> Option<()> {
     Some(())
 }
 
-/// One raw block, which says first how long it will be.
+/// Decompresses one raw block, which starts with its decompressed length.
 fn block(
     decoder: &mut snap::raw::Decoder,
     raw: &[u8],
@@ -152,7 +153,7 @@ mod tests {
     #[test]
     fn every_codec_is_opened() {
         let bytes: Vec<u8> = (0..40_000_u32).flat_map(|n| (n / 7).to_le_bytes()).collect();
-        let mut unpacked = Unpacked::default();
+        let mut unpacked = DecompressBuffer::default();
         for (codec, packed) in all(&bytes) {
             assert_eq!(unpacked.open(codec, &packed), Some(&bytes[..]), "{codec}");
             assert_eq!(unpacked.open(codec, &packed[..packed.len() / 2]), None, "{codec}");
@@ -164,7 +165,7 @@ mod tests {
     #[test]
     fn what_swells_beyond_measure_stays_closed() {
         let bytes = vec![b'x'; LARGEST + 1];
-        let mut unpacked = Unpacked::default();
+        let mut unpacked = DecompressBuffer::default();
         for (codec, packed) in all(&bytes) {
             assert_eq!(unpacked.open(codec, &packed), None, "{codec}");
             assert!(unpacked.0.capacity() <= 2 * LARGEST, "{codec}");
@@ -181,7 +182,7 @@ mod tests {
     #[test]
     fn any_bytes_end_well() {
         let bytes: Vec<u8> = (0..6000_u32).flat_map(|n| (n % 77).to_le_bytes()).collect();
-        let mut unpacked = Unpacked::default();
+        let mut unpacked = DecompressBuffer::default();
         for (codec, packed) in all(&bytes) {
             for at in 0..packed.len().min(600) {
                 for bit in [1, 0x80] {

@@ -1,4 +1,4 @@
-//! Walks the bodies that carry records, Produce requests and Fetch responses, piece by piece.
+//! Walks bodies with records (Produce requests and Fetch responses) part by part.
 //!
 //! ```text
 //! ProduceRequest 3-13                          FetchResponse 4-18
@@ -16,47 +16,46 @@
 //!                                                    records, as bytes
 //! ```
 //!
-//! Every structure of a flexible version ends with a tag buffer. A piece is a record, or the rest of a
-//! batch whose records cannot be read one by one, or everything between two of these. Where pieces end
-//! does not depend on how much of the body is here, so that a body can be read as it comes.
+//! Every structure of a flexible version ends with a tag buffer. A part is a record, the rest of a batch whose records
+//! cannot be read one by one, or all bytes between two of these. The ends of parts do not depend on how much of the body
+//! has arrived, so that a body can be decoded while it arrives.
 
 use super::apis::{Call, FETCH, PRODUCE};
-use super::batch::{self, Batch, Header, Start};
-use super::fields::{Fault, Fields, Parsed, ensure};
-use super::topics;
+use super::batch::{self, BatchBody, BatchHeader, RecordsStart};
+use super::fields::{Fields, KafkaFieldError, Parsed, ensure};
+use super::topic_name::{Topic, is_name};
 use wirelap_events::Class;
 use wirelap_events::Saturate;
 
-/// A piece between records ends with the first structure that reaches so far.
+/// A part between records ends with the first structure that ends after this many bytes.
 const LONG_PIECE: u64 = 4096;
 
-/// No piece between records is longer; it must fit into memory.
+/// The longest part between records; it must fit into memory.
 const LONGEST_PIECE: u64 = 64 << 10;
 
-/// The codes of errors (protocol guide, "Error Codes"), and some to come.
+/// Plausible error codes (protocol guide, "Error Codes"), with room for future ones.
 const ERRORS: std::ops::RangeInclusive<i16> = -1..=255;
 
-/// What differs between the two bodies and between their versions.
+/// The layout of a body, which depends on API and version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Layout {
+pub(super) struct BodyLayout {
     call: Call,
-    /// Topics are told by their ids.
+    /// Whether topics are given by their IDs.
     ids: bool,
 }
 
-impl Layout {
-    /// The layout of the body, header not included, that carries records for this call, if it is a
-    /// version that is known.
-    pub fn of(call: Call) -> Option<Layout> {
+impl BodyLayout {
+    /// The layout of this call's body with records; `None` if there is none, or the version is not known.
+    pub fn of(call: Call) -> Option<BodyLayout> {
         let known = match call.key {
             PRODUCE => 3..=13,
             FETCH => 4..=18,
             _ => return None,
         };
-        known.contains(&call.version).then_some(Layout { call, ids: call.version >= 13 })
+        known.contains(&call.version).then_some(BodyLayout { call, ids: call.version >= 13 })
     }
 
-    /// Moves over everything before the array of topics.
+    /// Skips the fields before the array of topics.
     fn start(self, fields: &mut Fields<'_>) -> Parsed<()> {
         if self.call.key == PRODUCE {
             fields.string()?;
@@ -77,12 +76,12 @@ impl Layout {
             ensure(id != [0; 16])?;
             return Ok(Topic::Id(id));
         }
-        let name = fields.string()?.ok_or(Fault::Malformed)?;
-        ensure(topics::is_name(name))?;
+        let name = fields.string()?.ok_or(KafkaFieldError::Malformed)?;
+        ensure(is_name(name))?;
         Ok(Topic::Name(name))
     }
 
-    /// Moves over a partition up to its records. Returns its index, and the array of the transactions that were aborted.
+    /// Skips a partition up to its records. Returns its index and the array of its aborted transactions.
     fn partition<'a>(self, fields: &mut Fields<'a>) -> Parsed<(i32, Option<Fields<'a>>)> {
         let index = fields.i32()?;
         ensure(index >= 0)?;
@@ -105,16 +104,9 @@ impl Layout {
     }
 }
 
-/// A topic as it is told.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Topic<'a> {
-    Name(&'a [u8]),
-    Id([u8; 16]),
-}
-
-/// What comes next.
+/// What comes next in a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
+enum WalkState {
     Start,
     Topics,
     Partitions,
@@ -128,7 +120,7 @@ enum Place {
     End,
 }
 
-/// Bytes that are not read any further.
+/// Bytes that are not walked any further.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Block {
     Compressed,
@@ -138,10 +130,10 @@ pub(super) enum Block {
 }
 
 impl Block {
-    /// Name and class of its frame. A batch cut short is no data: the consumer drops it.
+    /// The frame's name and class. A partial batch is not data, because the consumer drops it.
     pub fn frame(self) -> (&'static str, Class) {
         match self {
-            // As long as nobody opens it.
+            // The class is `Data` once the batch is decompressed.
             Block::Compressed => ("CompressedRecords", Class::Opaque),
             Block::Control => ("ControlRecords", Class::Other),
             Block::Partial => ("PartialRecordBatch", Class::Other),
@@ -149,7 +141,7 @@ impl Block {
         }
     }
 
-    /// What the piece before it is for.
+    /// The class of the part before the block.
     fn class(self) -> Class {
         match self {
             Block::Compressed | Block::MessageSet => Class::Data,
@@ -158,209 +150,219 @@ impl Block {
     }
 }
 
-/// A piece of a body.
+/// A part of a body.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Piece<'a> {
-    /// One record, its length first; those of its bytes that are here.
+pub(super) enum BodyPart<'a> {
+    /// One record, from its length field on, as far as it was captured.
     Record(Fields<'a>),
     Block(Block),
-    /// Anything between: the last topic and the last partition in it, and what it leads to.
+    /// Bytes between records: the last topic and the last partition in them, and the class of what follows.
     Between {
         topic: Option<Topic<'a>>,
         partition: Option<i32>,
-        /// The array of that partition's transactions that were aborted.
+        /// The array of that partition's aborted transactions.
         aborted: Option<Fields<'a>>,
         class: Option<Class>,
     },
 }
 
-/// Where in a body one is.
+/// The position of a walk in a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Walk {
-    layout: Layout,
-    /// Bytes of the body that are left.
+pub(super) struct BodyWalk {
+    layout: BodyLayout,
+    /// Remaining bytes of the body.
     left: u64,
-    place: Place,
+    place: WalkState,
     topics: u32,
     partitions: u32,
-    /// Bytes left of a partition's records, after the batch that is open.
+    /// Remaining bytes of a partition's records after the open batch.
     records: u64,
-    /// Of the last batch.
-    header: Header,
+    /// The header of the last batch.
+    header: BatchHeader,
 }
 
-impl Walk {
-    /// At the start of a body of `left` bytes.
-    pub fn new(layout: Layout, left: u64) -> Walk {
-        Walk {
+impl BodyWalk {
+    /// A walk at the start of a body of `left` bytes.
+    pub fn new(layout: BodyLayout, left: u64) -> BodyWalk {
+        BodyWalk {
             layout,
             left,
-            place: Place::Start,
+            place: WalkState::Start,
             topics: 0,
             partitions: 0,
             records: 0,
-            header: Header::default(),
+            header: BatchHeader::default(),
         }
     }
 
     /// The header of the last batch.
-    pub fn header(&self) -> Header {
+    pub fn header(&self) -> BatchHeader {
         self.header
     }
 
-    /// It is the body of a response: the records have offsets.
+    /// Whether this is the body of a Fetch response, whose records have offsets.
     pub fn is_fetch(&self) -> bool {
         self.layout.call.key == FETCH
     }
 
-    /// Whether the records of a batch come next, compressed or not: its header was read, which hardly any other bytes are.
+    /// Whether the records of a batch come next, compressed or not. Its header was valid, which other bytes rarely are.
     pub fn is_in_batch(&self) -> bool {
-        matches!(self.place, Place::Records { .. }) || self.is_compressed()
+        matches!(self.place, WalkState::Records { .. }) || self.is_compressed()
     }
 
-    /// Whether records are to come: those of a batch, or a partition's, whose place and length make sense.
+    /// Whether records come next, or a partition's records with a plausible length.
     pub fn is_promising(&self) -> bool {
-        self.is_in_batch() || (self.place == Place::Batches && self.records > 0)
+        self.is_in_batch() || (self.place == WalkState::Batches && self.records > 0)
     }
 
-    /// Records that are left of the batch that is open.
+    /// Remaining records of the open batch.
     pub fn records_left(&self) -> u32 {
         match self.place {
-            Place::Records { records, .. } => records,
-            Place::Block(Block::Compressed, _) => self.header.records,
+            WalkState::Records { records, .. } => records,
+            WalkState::Block(Block::Compressed, _) => self.header.records,
             _ => 0,
         }
     }
 
-    /// Whether compressed records come next.
+    /// Whether a compressed batch comes next.
     pub fn is_compressed(&self) -> bool {
-        matches!(self.place, Place::Block(Block::Compressed, _))
+        matches!(self.place, WalkState::Block(Block::Compressed, _))
     }
 
-    /// Bytes of the body that are left.
+    /// Remaining bytes of the body.
     pub fn left(&self) -> u64 {
         self.left
     }
 
-    /// The next piece, which starts with `captured`, and its bytes, of which not all need be here.
-    pub fn next<'a>(&mut self, captured: &'a [u8]) -> Parsed<(Piece<'a>, u64)> {
+    /// The next part, which starts with `captured`, and its length, which may be more than was captured.
+    pub fn next<'a>(&mut self, captured: &'a [u8]) -> Parsed<(BodyPart<'a>, u64)> {
         let mut fields = Fields::new(captured, self.left).flexible(self.layout.call.is_flexible());
         let (piece, len) = match self.place {
-            Place::Records { .. } => self.record(fields)?,
-            Place::Block(block, len) => (self.block(block), len),
+            WalkState::Records { .. } => self.record(fields)?,
+            WalkState::Block(block, len) => (self.block(block), len),
             _ => {
                 fields = fields.at_most(LONGEST_PIECE);
                 let before = fields.left();
                 let piece = self.between(&mut fields)?;
                 match (before.saturating_sub(fields.left()), self.place) {
-                    (0, Place::Block(block, len)) => (self.block(block), len),
-                    (0, _) => return Err(Fault::Malformed),
+                    (0, WalkState::Block(block, len)) => (self.block(block), len),
+                    (0, _) => return Err(KafkaFieldError::Malformed),
                     (len, _) => (piece, len),
                 }
             }
         };
-        self.left = self.left.checked_sub(len).ok_or(Fault::Malformed)?;
+        self.left = self.left.checked_sub(len).ok_or(KafkaFieldError::Malformed)?;
         Ok((piece, len))
     }
 
-    fn record<'a>(&mut self, fields: Fields<'a>) -> Parsed<(Piece<'a>, u64)> {
-        let Place::Records { records, bytes } = self.place else { return Err(Fault::Malformed) };
+    fn record<'a>(&mut self, fields: Fields<'a>) -> Parsed<(BodyPart<'a>, u64)> {
+        let WalkState::Records { records, bytes } = self.place else {
+            return Err(KafkaFieldError::Malformed);
+        };
         let whole = fields.at_most(bytes);
         let len = batch::record_bytes(&mut { whole })?;
-        let left = bytes.checked_sub(len).ok_or(Fault::Malformed)?;
+        let left = bytes.checked_sub(len).ok_or(KafkaFieldError::Malformed)?;
         ensure((records == 1) == (left == 0))?;
         self.place = match left {
-            0 => Place::Batches,
-            bytes => Place::Records { records: records.saturating_sub(1), bytes },
+            0 => WalkState::Batches,
+            bytes => WalkState::Records { records: records.saturating_sub(1), bytes },
         };
-        Ok((Piece::Record(whole.at_most(len)), len))
+        Ok((BodyPart::Record(whole.at_most(len)), len))
     }
 
-    fn block<'a>(&mut self, block: Block) -> Piece<'a> {
-        self.place = Place::Batches;
-        Piece::Block(block)
+    fn block<'a>(&mut self, block: Block) -> BodyPart<'a> {
+        self.place = WalkState::Batches;
+        BodyPart::Block(block)
     }
 
-    /// Reads structure up to the next record or block.
-    fn between<'a>(&mut self, fields: &mut Fields<'a>) -> Parsed<Piece<'a>> {
+    /// Walks structures up to the next record or block.
+    fn between<'a>(&mut self, fields: &mut Fields<'a>) -> Parsed<BodyPart<'a>> {
         let before = fields.left();
         let (mut topic, mut partition, mut aborted) = (None, None, None);
         loop {
             match self.place {
-                Place::Start => {
+                WalkState::Start => {
                     self.layout.start(fields)?;
                     self.topics = fields.count()?;
-                    self.place = Place::Topics;
+                    self.place = WalkState::Topics;
                 }
-                Place::Topics if self.topics == 0 => {
+                WalkState::Topics if self.topics == 0 => {
                     fields.tags()?;
                     ensure(self.left == before.saturating_sub(fields.left()))?;
-                    self.place = Place::End;
+                    self.place = WalkState::End;
                     break;
                 }
-                Place::Topics => {
+                WalkState::Topics => {
                     topic = Some(self.layout.topic(fields)?);
                     self.topics.shrink(1);
                     self.partitions = fields.count()?;
-                    self.place = Place::Partitions;
+                    self.place = WalkState::Partitions;
                 }
-                Place::Partitions if self.partitions == 0 => {
+                WalkState::Partitions if self.partitions == 0 => {
                     fields.tags()?;
-                    self.place = Place::Topics;
+                    self.place = WalkState::Topics;
                 }
-                Place::Partitions => {
+                WalkState::Partitions => {
                     let (index, transactions) = self.layout.partition(fields)?;
                     (partition, aborted) = (Some(index), transactions);
                     self.partitions.shrink(1);
                     self.records = fields.length()?.unwrap_or(0).into();
                     let left = self.left.saturating_sub(before.saturating_sub(fields.left()));
                     ensure(self.records <= left)?;
-                    self.place = Place::Batches;
+                    self.place = WalkState::Batches;
                 }
-                Place::Batches if self.records == 0 => {
+                WalkState::Batches if self.records == 0 => {
                     fields.tags()?;
-                    self.place = Place::Partitions;
+                    self.place = WalkState::Partitions;
                 }
-                Place::Batches => self.batch(fields)?,
-                Place::Records { .. } | Place::Block(..) | Place::End => break,
+                WalkState::Batches => self.batch(fields)?,
+                WalkState::Records { .. } | WalkState::Block(..) | WalkState::End => break,
             }
             if before.saturating_sub(fields.left()) >= LONG_PIECE {
                 break;
             }
         }
         let class = match self.place {
-            Place::Records { .. } => Some(Class::Data),
-            Place::Block(block, _) => Some(block.class()),
+            WalkState::Records { .. } => Some(Class::Data),
+            WalkState::Block(block, _) => Some(block.class()),
             _ => None,
         };
-        Ok(Piece::Between { topic, partition, aborted, class })
+        Ok(BodyPart::Between { topic, partition, aborted, class })
     }
 
-    /// Reads what a partition's records go on with.
+    /// Walks the start of the next batch of a partition's records.
     fn batch(&mut self, fields: &mut Fields<'_>) -> Parsed<()> {
         let header = batch::HEADER_BYTES.min(self.records);
         ensure(fields.left() >= header)?;
-        // As far as the partition goes, even where the piece may not.
+        // The limit is the end of the partition's records, not that of the part.
         let mut records = Fields::new(fields.peek_up_to(header), self.records);
-        let start = Start::read(&mut records)?;
+        let start = RecordsStart::read(&mut records)?;
         let read = self.records.saturating_sub(records.left());
         fields.take(read)?;
         self.records.shrink(read);
-        if let Start::Batch(header, _) = start {
+        if let RecordsStart::Batch(header, _) = start {
             self.header = header;
         }
         self.place = match start {
-            Start::Partial | Start::MessageSet if self.records == 0 => Place::Batches,
-            Start::Partial => Place::Block(Block::Partial, self.records),
-            Start::MessageSet => Place::Block(Block::MessageSet, self.records),
-            Start::Batch(_, Batch::Records { bytes: 0, .. }) => Place::Batches,
-            Start::Batch(_, Batch::Records { records, bytes }) => Place::Records { records, bytes },
-            Start::Batch(_, Batch::Compressed { bytes }) => Place::Block(Block::Compressed, bytes),
-            Start::Batch(_, Batch::Control { bytes }) => Place::Block(Block::Control, bytes),
+            RecordsStart::Partial | RecordsStart::MessageSet if self.records == 0 => {
+                WalkState::Batches
+            }
+            RecordsStart::Partial => WalkState::Block(Block::Partial, self.records),
+            RecordsStart::MessageSet => WalkState::Block(Block::MessageSet, self.records),
+            RecordsStart::Batch(_, BatchBody::Records { bytes: 0, .. }) => WalkState::Batches,
+            RecordsStart::Batch(_, BatchBody::Records { records, bytes }) => {
+                WalkState::Records { records, bytes }
+            }
+            RecordsStart::Batch(_, BatchBody::Compressed { bytes }) => {
+                WalkState::Block(Block::Compressed, bytes)
+            }
+            RecordsStart::Batch(_, BatchBody::Control { bytes }) => {
+                WalkState::Block(Block::Control, bytes)
+            }
         };
         match self.place {
-            Place::Block(_, bytes) | Place::Records { bytes, .. } => {
-                self.records = self.records.checked_sub(bytes).ok_or(Fault::Malformed)?;
+            WalkState::Block(_, bytes) | WalkState::Records { bytes, .. } => {
+                self.records = self.records.checked_sub(bytes).ok_or(KafkaFieldError::Malformed)?;
             }
             _ => {}
         }

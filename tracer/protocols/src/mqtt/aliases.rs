@@ -3,34 +3,34 @@
 use std::collections::HashMap;
 use wirelap_events::Saturate;
 
-/// Bytes of topics that a direction may keep; what is declared beyond is not remembered.
+/// How many bytes of topics are stored for a direction; aliases beyond that are not stored.
 const MOST_BYTES: usize = 1 << 20;
 
-/// What an entry costs besides its topic.
+/// An estimate of an entry's memory without its topic.
 const ENTRY_BYTES: usize = 64;
 
-/// Topic names by alias, as one side declared them.
+/// The topic names that one side has assigned to aliases.
 #[derive(Debug, Default)]
 pub(super) struct Aliases {
-    /// The highest alias that the receiver allowed; `None` if it was not seen to say.
+    /// The Topic Alias Maximum of the receiver; `None` if its CONNECT or CONNACK was not captured.
     limit: Option<u16>,
     topics: HashMap<u16, Box<[u8]>>,
     bytes: usize,
 }
 
 impl Aliases {
-    /// The receiver allows aliases up to `limit`; a new connection has none yet.
+    /// Starts a new connection, in which the receiver allows aliases up to `limit`.
     pub fn allow(&mut self, limit: u16) {
         *self = Aliases { limit: Some(limit), ..Aliases::default() };
     }
 
-    /// Forgets what was declared: a declaration may have been missed.
+    /// Forgets all aliases, because bytes are missing that may have changed them.
     pub fn forget(&mut self) {
         self.topics.clear();
         self.bytes = 0;
     }
 
-    /// `alias` stands for `topic` from now on.
+    /// Assigns `topic` to `alias`.
     pub fn declare(&mut self, alias: u16, topic: &[u8]) {
         if self.topic(alias) == topic {
             return;
@@ -45,12 +45,12 @@ impl Aliases {
         }
     }
 
-    /// Bytes of memory that they take.
+    /// Bytes of memory that the aliases use.
     pub fn held_bytes(&self) -> usize {
         self.bytes
     }
 
-    /// What `alias` stands for; empty if that is not known.
+    /// The topic of `alias`; empty if it is not known.
     pub fn topic(&self, alias: u16) -> &[u8] {
         self.topics.get(&alias).map(|topic| &**topic).unwrap_or_default()
     }

@@ -1,10 +1,10 @@
-//! What stands in a packet after its fixed header (MQTT 3.1.1 §3, MQTT 5.0 §3).
+//! The bytes of a packet after its fixed header (MQTT 3.1.1 §3, MQTT 5.0 §3).
 //!
 //! ```text
 //! PUBLISH      topic (u16 length, UTF-8) · packet id if QoS > 0 · [properties] · payload
 //! CONNECT      "MQTT" · level · flags · keep alive · [properties] · client id · will · user · password
 //! CONNACK      flags · reason · [properties]
-//! PUBACK …     packet id · [reason] · [properties]             (PUBREC, PUBREL, PUBCOMP alike)
+//! PUBACK       packet id · [reason] · [properties]             (also PUBREC, PUBREL, PUBCOMP)
 //! SUBSCRIBE    packet id · [properties] · (filter · options)+
 //! SUBACK       packet id · [properties] · reason+
 //! UNSUBSCRIBE  packet id · [properties] · filter+
@@ -13,15 +13,15 @@
 //! DISCONNECT, AUTH             [reason] · [properties]
 //! ```
 //!
-//! `[ ]`: only in version 5. There, acks, DISCONNECT and AUTH may leave out trailing parts.
+//! Fields in `[ ]` exist only in version 5, where acks, DISCONNECT and AUTH may leave out trailing fields.
 
-use super::fields::{Fault, Fields, ensure};
-use super::header::{Header, PacketType};
-use super::properties::{Owner, Properties};
+use super::fields::{FieldError, Fields, ensure};
+use super::header::{FixedHeader, PacketType};
+use super::properties::{Properties, PropertyOwner};
 
-/// What of the protocol's versions changes the layout. 3.1 is read like 3.1.1.
+/// The protocol's versions that differ in layout. Version 3.1 has the layout of 3.1.1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Version {
+pub(super) enum MqttVersion {
     V3,
     V5,
 }
@@ -29,30 +29,32 @@ pub(super) enum Version {
 /// PUBLISH up to its payload (MQTT 5.0 §3.3.2).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Publish<'a> {
-    /// Not checked, see [`is_topic_name`].
+    /// The topic name, which is not checked here, see [`is_topic_name`].
     pub topic: &'a [u8],
     /// `None` for `QoS` 0.
     pub packet_id: Option<u16>,
     pub alias: Option<u16>,
-    /// Whether there were properties other than none.
+    /// Whether the packet has at least one property.
     pub has_properties: bool,
-    /// What was captured of it.
+    /// The captured bytes of the payload.
     pub payload: &'a [u8],
     pub payload_len: usize,
 }
 
 impl<'a> Publish<'a> {
     pub fn read(
-        header: &Header,
-        version: Version,
+        header: &FixedHeader,
+        version: MqttVersion,
         mut fields: Fields<'a>,
-    ) -> Result<Publish<'a>, Fault> {
+    ) -> Result<Publish<'a>, FieldError> {
         let topic = fields.binary()?;
         let packet_id = if header.qos() > 0 { Some(fields.packet_id()?) } else { None };
         let before = fields.left();
         let properties = match version {
-            Version::V3 => Properties::default(),
-            Version::V5 => Properties::read(&mut fields, Owner::packet(PacketType::Publish))?,
+            MqttVersion::V3 => Properties::default(),
+            MqttVersion::V5 => {
+                Properties::read(&mut fields, PropertyOwner::packet(PacketType::Publish))?
+            }
         };
         Ok(Publish {
             topic,
@@ -73,31 +75,31 @@ impl<'a> Publish<'a> {
     }
 }
 
-/// UTF-8 without wildcards and control characters (MQTT 5.0 §4.7, §1.5.4).
+/// Whether the bytes are UTF-8 without wildcards and control characters (MQTT 5.0 §4.7, §1.5.4).
 pub(super) fn is_topic_name(topic: &[u8]) -> bool {
     std::str::from_utf8(topic)
         .is_ok_and(|text| !text.chars().any(|c| c.is_control() || matches!(c, '+' | '#')))
 }
 
-/// The version that a CONNECT asks for (MQTT 5.0 §3.1.2.1, §3.1.2.2).
+/// The version that a CONNECT requests (MQTT 5.0 §3.1.2.1, §3.1.2.2).
 ///
-/// Bridges set the level's top bit (Mosquitto's `try_private`).
-pub(super) fn protocol(fields: &mut Fields<'_>) -> Result<Version, Fault> {
+/// A bridge sets the top bit of the protocol level (Mosquitto's `try_private`).
+pub(super) fn protocol(fields: &mut Fields<'_>) -> Result<MqttVersion, FieldError> {
     let name = fields.binary()?;
     match (name, fields.u8()? & 0x7F) {
-        (b"MQIsdp", 3) | (b"MQTT", 4) => Ok(Version::V3),
-        (b"MQTT", 5) => Ok(Version::V5),
-        _ => Err(Fault::Malformed),
+        (b"MQIsdp", 3) | (b"MQTT", 4) => Ok(MqttVersion::V3),
+        (b"MQTT", 5) => Ok(MqttVersion::V5),
+        _ => Err(FieldError::Malformed),
     }
 }
 
-/// Reads every field of a packet in `version` (CONNECT says its own), down to the last byte.
-/// Returns what its properties say.
+/// Checks every field of a packet in `version`, up to the last byte (CONNECT has its own version). Returns the packet's
+/// properties.
 pub(super) fn check(
-    header: &Header,
-    version: Version,
+    header: &FixedHeader,
+    version: MqttVersion,
     mut fields: Fields<'_>,
-) -> Result<Properties, Fault> {
+) -> Result<Properties, FieldError> {
     let fields = &mut fields;
     match header.kind {
         PacketType::Connect => connect(fields),
@@ -115,10 +117,10 @@ pub(super) fn check(
         }),
         PacketType::Suback => list(header.kind, version, fields, |fields| {
             let code = fields.u8()?;
-            ensure(code <= 2 || code == 0x80 || (version == Version::V5 && is_failure(code)))
+            ensure(code <= 2 || code == 0x80 || (version == MqttVersion::V5 && is_failure(code)))
         }),
         PacketType::Unsubscribe => list(header.kind, version, fields, topic_filter),
-        PacketType::Unsuback if version == Version::V3 => {
+        PacketType::Unsuback if version == MqttVersion::V3 => {
             fields.packet_id()?;
             fields.end().map(|()| Properties::default())
         }
@@ -129,23 +131,23 @@ pub(super) fn check(
         PacketType::Pingreq | PacketType::Pingresp => fields.end().map(|()| Properties::default()),
         PacketType::Disconnect => trailer(header.kind, version, fields),
         PacketType::Auth => {
-            ensure(version == Version::V5)?;
+            ensure(version == MqttVersion::V5)?;
             trailer(header.kind, version, fields)
         }
     }
 }
 
 /// MQTT 5.0 §3.1.
-fn connect(fields: &mut Fields<'_>) -> Result<Properties, Fault> {
+fn connect(fields: &mut Fields<'_>) -> Result<Properties, FieldError> {
     let version = protocol(fields)?;
     let flags = fields.u8()?;
     let (will, will_qos) = (flags & 4 != 0, (flags >> 3) & 3);
     ensure(flags & 1 == 0 && will_qos != 3 && (will || flags & 0x38 == 0))?;
     fields.u16()?;
-    let properties = properties(Owner::packet(PacketType::Connect), version, fields)?;
+    let properties = properties(PropertyOwner::packet(PacketType::Connect), version, fields)?;
     fields.string()?;
     if will {
-        self::properties(Owner::WILL, version, fields)?;
+        self::properties(PropertyOwner::WILL, version, fields)?;
         fields.string()?;
         fields.binary()?;
     }
@@ -159,56 +161,56 @@ fn connect(fields: &mut Fields<'_>) -> Result<Properties, Fault> {
 }
 
 /// MQTT 5.0 §3.2.
-fn connack(version: Version, fields: &mut Fields<'_>) -> Result<Properties, Fault> {
+fn connack(version: MqttVersion, fields: &mut Fields<'_>) -> Result<Properties, FieldError> {
     ensure(fields.u8()? <= 1)?;
     let code = fields.u8()?;
     ensure(match version {
-        Version::V3 => code <= 5,
-        Version::V5 => code == 0 || is_failure(code),
+        MqttVersion::V3 => code <= 5,
+        MqttVersion::V5 => code == 0 || is_failure(code),
     })?;
-    let properties = properties(Owner::packet(PacketType::Connack), version, fields)?;
+    let properties = properties(PropertyOwner::packet(PacketType::Connack), version, fields)?;
     fields.end().map(|()| properties)
 }
 
 fn properties(
-    owner: Owner,
-    version: Version,
+    owner: PropertyOwner,
+    version: MqttVersion,
     fields: &mut Fields<'_>,
-) -> Result<Properties, Fault> {
+) -> Result<Properties, FieldError> {
     match version {
-        Version::V3 => Ok(Properties::default()),
-        Version::V5 => Properties::read(fields, owner),
+        MqttVersion::V3 => Ok(Properties::default()),
+        MqttVersion::V5 => Properties::read(fields, owner),
     }
 }
 
-/// Reason and properties, each of which may be left out (MQTT 5.0 §3.4.2, §3.14.2, §3.15.2).
+/// Checks reason and properties, each of which may be left out (MQTT 5.0 §3.4.2, §3.14.2, §3.15.2).
 fn trailer(
     kind: PacketType,
-    version: Version,
+    version: MqttVersion,
     fields: &mut Fields<'_>,
-) -> Result<Properties, Fault> {
+) -> Result<Properties, FieldError> {
     if fields.left() == 0 {
         return Ok(Properties::default());
     }
-    ensure(version == Version::V5)?;
+    ensure(version == MqttVersion::V5)?;
     let code = fields.u8()?;
     ensure(matches!(code, 0 | 4 | 0x10 | 0x18 | 0x19) || is_failure(code))?;
     if fields.left() == 0 {
         return Ok(Properties::default());
     }
-    let properties = Properties::read(fields, Owner::packet(kind))?;
+    let properties = Properties::read(fields, PropertyOwner::packet(kind))?;
     fields.end().map(|()| properties)
 }
 
-/// A packet id, properties, and at least one entry.
+/// Checks a packet ID, properties, and at least one entry.
 fn list<'a>(
     kind: PacketType,
-    version: Version,
+    version: MqttVersion,
     fields: &mut Fields<'a>,
-    mut entry: impl FnMut(&mut Fields<'a>) -> Result<(), Fault>,
-) -> Result<Properties, Fault> {
+    mut entry: impl FnMut(&mut Fields<'a>) -> Result<(), FieldError>,
+) -> Result<Properties, FieldError> {
     fields.packet_id()?;
-    let properties = properties(Owner::packet(kind), version, fields)?;
+    let properties = properties(PropertyOwner::packet(kind), version, fields)?;
     ensure(fields.left() > 0)?;
     while fields.left() > 0 {
         entry(fields)?;
@@ -216,19 +218,19 @@ fn list<'a>(
     Ok(properties)
 }
 
-fn topic_filter(fields: &mut Fields<'_>) -> Result<(), Fault> {
+fn topic_filter(fields: &mut Fields<'_>) -> Result<(), FieldError> {
     ensure(!fields.string()?.is_empty())
 }
 
 /// MQTT 3.1.1 §3.8.3; MQTT 5.0 §3.8.3.1.
-fn subscription_options(version: Version, options: u8) -> Result<(), Fault> {
+fn subscription_options(version: MqttVersion, options: u8) -> Result<(), FieldError> {
     ensure(match version {
-        Version::V3 => options <= 2,
-        Version::V5 => options & 0xC0 == 0 && options & 3 != 3 && options & 0x30 != 0x30,
+        MqttVersion::V3 => options <= 2,
+        MqttVersion::V5 => options & 0xC0 == 0 && options & 3 != 3 && options & 0x30 != 0x30,
     })
 }
 
-/// MQTT 5.0 §2.4: the failures.
+/// Whether a reason code is a failure (MQTT 5.0 §2.4).
 fn is_failure(code: u8) -> bool {
     (0x80..=0xA2).contains(&code)
 }

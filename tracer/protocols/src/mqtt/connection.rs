@@ -1,37 +1,36 @@
-//! One MQTT connection: both directions, their version and their topic aliases.
+//! The decoder of one MQTT connection: frames, version, topic aliases, unacknowledged messages.
 
 use super::aliases::Aliases;
-use super::body::{Publish, Version, check, protocol};
-use super::fields::{Fault, Fields};
-use super::header::{Header, PacketType};
-use super::held::Held;
-use super::in_flight::InFlight;
-use super::version::Knowledge;
-use crate::{Connection, FrameSink, Pdu, PduLen, Protocol, Side};
+use super::body::{Publish, check, protocol};
+use super::fields::{FieldError, Fields};
+use super::header::{FixedHeader, PacketType};
+use super::held::UnreleasedMessages;
+use super::in_flight::InFlightIds;
+use super::packet::{split, strict};
+use super::recognition;
+use super::version::KnownVersion;
+use crate::{Connection, FrameSink, Pdu, PduLen, Side};
 use wirelap_events::Total;
 use wirelap_events::{ByteRange, Class, Data, Frame};
 
-/// After a gap, a longer packet is not believed; brokers' usual limits are far below.
-const PLAUSIBLE_BYTES: u32 = 64 << 20;
-
 /// The decoder of one connection.
 #[derive(Debug)]
-pub(super) struct Mqtt {
-    version: Knowledge,
-    /// Who serves, once a packet that only one end sends has told.
+pub(super) struct MqttConnection {
+    version: KnownVersion,
+    /// The server, once a packet was captured that only a client or only a server sends.
     server: Option<Side>,
-    /// By the side that sends them.
+    /// Topic aliases by the side that assigns them.
     aliases: [Aliases; 2],
-    /// What is not released yet, by the side that sends it.
-    held: [Held; 2],
-    /// What is not acknowledged yet, by the side that sends it.
-    in_flight: [InFlight; 2],
+    /// Messages that are not released yet, by the side that sends them.
+    held: [UnreleasedMessages; 2],
+    /// Messages that are not acknowledged yet, by the side that sends them.
+    in_flight: [InFlightIds; 2],
 }
 
-impl Mqtt {
-    pub fn new() -> Mqtt {
-        Mqtt {
-            version: Knowledge::Nothing,
+impl MqttConnection {
+    pub fn new() -> MqttConnection {
+        MqttConnection {
+            version: KnownVersion::Nothing,
             server: None,
             aliases: Default::default(),
             held: Default::default(),
@@ -42,7 +41,7 @@ impl Mqtt {
     fn publish(
         &mut self,
         side: Side,
-        header: &Header,
+        header: &FixedHeader,
         fields: Fields<'_>,
         range: ByteRange,
         out: &mut dyn FrameSink,
@@ -66,7 +65,7 @@ impl Mqtt {
             }
             None => publish.topic,
         };
-        if self.version == Knowledge::Nothing {
+        if self.version == KnownVersion::Nothing {
             out.uncertain_start();
         }
         let payload_len = publish.payload_len as u64;
@@ -90,7 +89,7 @@ impl Mqtt {
     fn control(
         &mut self,
         side: Side,
-        header: &Header,
+        header: &FixedHeader,
         fields: Fields<'_>,
         range: ByteRange,
         out: &mut dyn FrameSink,
@@ -98,7 +97,7 @@ impl Mqtt {
         if header.kind == PacketType::Connect
             && let Ok(version) = protocol(&mut { fields })
         {
-            self.version = Knowledge::Told(version);
+            self.version = KnownVersion::Told(version);
         }
         match header.kind {
             PacketType::Connect
@@ -133,49 +132,30 @@ impl Mqtt {
         let class = match check(header, version, fields) {
             Ok(properties) => {
                 if matches!(header.kind, PacketType::Connect | PacketType::Connack) {
-                    // Absent means that none are allowed (MQTT 5.0 §3.1.2.11.5).
+                    // Without this property no aliases are allowed (MQTT 5.0 §3.1.2.11.5).
                     let most = properties.topic_alias_maximum.unwrap_or(0);
                     self.aliases[1_usize.saturating_sub(side as usize)].allow(most);
                 }
                 header.class
             }
-            Err(Fault::Short) => header.class,
-            Err(Fault::Malformed) => Class::Opaque,
+            Err(FieldError::Short) => header.class,
+            Err(FieldError::Malformed) => Class::Opaque,
         };
         out.frame(&control(header, class, range));
     }
 }
 
-fn control(header: &Header, class: Class, range: ByteRange) -> Frame<'static> {
+fn control(header: &FixedHeader, class: Class, range: ByteRange) -> Frame<'static> {
     Frame { range, name: header.name, class, payload_bytes: 0, data: None }
 }
 
-/// A packet's header, and its fields as far as `bytes` go.
-fn split(bytes: &[u8]) -> Result<(Header, Fields<'_>), PduLen> {
-    let header = Header::read(bytes)?;
-    let captured = bytes.get(header.bytes..).unwrap_or_default();
-    Ok((header, Fields::new(captured, header.remaining as usize)))
-}
-
-/// The packet at the front of `head`, if every field of it that was captured is as the
-/// specification has it, in a version that `known` allows.
-pub(super) fn strict(head: &[u8], known: Knowledge) -> Option<Header> {
-    let (header, fields) = split(head).ok()?;
-    let fine = |version| check(&header, version, fields).is_ok();
-    let fine = match known {
-        Knowledge::Told(version) => fine(version),
-        _ => fine(Version::V3) || fine(Version::V5),
-    };
-    (fine && header.remaining <= PLAUSIBLE_BYTES).then_some(header)
-}
-
-impl Connection for Mqtt {
+impl Connection for MqttConnection {
     fn held_bytes(&self) -> usize {
         self.aliases.iter().map(Aliases::held_bytes).total()
     }
 
     fn pdu_len(&self, _: Side, head: &[u8]) -> PduLen {
-        Header::read(head).map_or_else(|why| why, |header| PduLen::Known(header.packet_len()))
+        FixedHeader::read(head).map_or_else(|why| why, |header| PduLen::Known(header.packet_len()))
     }
 
     fn resync(&self, _: Side, head: &[u8]) -> bool {
@@ -183,7 +163,7 @@ impl Connection for Mqtt {
     }
 
     fn stands_out(&self, head: &[u8]) -> bool {
-        Protocol::stands_out(&super::PROTOCOL, head)
+        recognition::stands_out(head)
     }
 
     fn pdu(&mut self, side: Side, pdu: Pdu<'_>, out: &mut dyn FrameSink) {
@@ -209,6 +189,6 @@ impl Connection for Mqtt {
     fn gap(&mut self, side: Side) {
         self.aliases[side as usize].forget();
         self.held[side as usize].forget();
-        self.in_flight.iter_mut().for_each(InFlight::forget);
+        self.in_flight.iter_mut().for_each(InFlightIds::forget);
     }
 }

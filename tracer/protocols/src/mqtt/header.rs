@@ -53,7 +53,7 @@ const KINDS: [(PacketType, &str, Class); 15] = [
 
 /// A packet's fixed header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Header {
+pub(super) struct FixedHeader {
     pub kind: PacketType,
     pub name: &'static str,
     pub class: Class,
@@ -64,9 +64,12 @@ pub(super) struct Header {
     pub bytes: usize,
 }
 
-impl Header {
-    /// Reads the header at the front of `head`; if there is none, whether more bytes could help.
-    pub fn read(head: &[u8]) -> Result<Header, PduLen> {
+impl FixedHeader {
+    /// Reads the header at the front of `head`.
+    ///
+    /// # Errors
+    /// [`PduLen::Need`] if there are too few bytes, [`PduLen::Invalid`] if no packet starts here.
+    pub fn read(head: &[u8]) -> Result<FixedHeader, PduLen> {
         let mut reader = Reader::new(head);
         let first = reader.u8().ok_or(PduLen::Need(2))?;
         let (kind, flags) = (first >> 4, first & 0x0F);
@@ -79,7 +82,7 @@ impl Header {
             VarintError::Short => PduLen::Need(reader.position().saturating_add(1)),
             VarintError::Long => PduLen::Invalid,
         })?;
-        Ok(Header { kind, name, class, flags, remaining, bytes: reader.position() })
+        Ok(FixedHeader { kind, name, class, flags, remaining, bytes: reader.position() })
     }
 
     /// Bytes of the whole packet.
@@ -87,23 +90,23 @@ impl Header {
         (self.bytes as u64).saturating_add(u64::from(self.remaining))
     }
 
-    /// PUBLISH: 0, 1 or 2.
+    /// The `QoS` of a PUBLISH: 0, 1 or 2.
     pub fn qos(&self) -> u8 {
         (self.flags >> 1) & 3
     }
 
-    /// PUBLISH: this may be a second delivery.
+    /// The DUP flag of a PUBLISH: this may be a repeated delivery.
     pub fn dup(&self) -> bool {
         self.flags & 8 != 0
     }
 
-    /// PUBLISH: sent by the broker, it was stored there.
+    /// The RETAIN flag of a PUBLISH: if the broker sends it, the broker had stored the message.
     pub fn retain(&self) -> bool {
         self.flags & 1 != 0
     }
 }
 
-/// MQTT 5.0 §2.1.3; for PUBLISH §3.3.1: 3 is no `QoS`, and `QoS` 0 has no DUP.
+/// Whether a type may have these flags (MQTT 5.0 §2.1.3; §3.3.1: a PUBLISH has no `QoS` 3, and no DUP with `QoS` 0).
 fn flags_are_valid(kind: PacketType, flags: u8) -> bool {
     match kind {
         PacketType::Publish => !matches!(flags & 0x0E, 0x06 | 0x0E | 0x08),
@@ -114,9 +117,9 @@ fn flags_are_valid(kind: PacketType, flags: u8) -> bool {
 
 /// Why a variable byte integer has no value.
 pub(super) enum VarintError {
-    /// Its last byte is missing.
+    /// The integer's last byte is missing.
     Short,
-    /// It has more than four bytes.
+    /// The integer has more than four bytes.
     Long,
 }
 
@@ -148,18 +151,18 @@ mod tests {
             (&[0xC0, 0x80, 0x80, 0x01], 16_384),
             (&[0xC0, 0xFF, 0xFF, 0xFF, 0x7F], 268_435_455),
         ] {
-            let header = Header::read(bytes).unwrap();
+            let header = FixedHeader::read(bytes).unwrap();
             assert_eq!((header.remaining, header.bytes), (value, bytes.len()));
             for cut in 0..bytes.len() {
-                assert_eq!(Header::read(&bytes[..cut]), Err(PduLen::Need((cut + 1).max(2))));
+                assert_eq!(FixedHeader::read(&bytes[..cut]), Err(PduLen::Need((cut + 1).max(2))));
             }
         }
-        assert_eq!(Header::read(&[0xC0, 0xFF, 0xFF, 0xFF, 0x80]), Err(PduLen::Invalid));
+        assert_eq!(FixedHeader::read(&[0xC0, 0xFF, 0xFF, 0xFF, 0x80]), Err(PduLen::Invalid));
     }
 
     #[test]
     fn reserved_types_and_flags_are_refused() {
-        let valid: Vec<u8> = (0..=255).filter(|&b| Header::read(&[b, 0]).is_ok()).collect();
+        let valid: Vec<u8> = (0..=255).filter(|&b| FixedHeader::read(&[b, 0]).is_ok()).collect();
         let publish = [0x30, 0x31, 0x32, 0x33, 0x34, 0x35, 0x3A, 0x3B, 0x3C, 0x3D];
         let others =
             [0x10, 0x20, 0x40, 0x50, 0x62, 0x70, 0x82, 0x90, 0xA2, 0xB0, 0xC0, 0xD0, 0xE0, 0xF0];

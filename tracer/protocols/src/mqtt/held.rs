@@ -1,20 +1,20 @@
-//! Messages that a broker may keep until their publisher releases them (`QoS` 2, MQTT 5.0 §4.3.3).
+//! `QoS` 2 messages that a broker may hold until their publisher releases them (MQTT 5.0 §4.3.3).
 
 use std::collections::VecDeque;
 use wirelap_events::Offset;
 
-/// Messages that are remembered for each direction; a publisher has seldom more than some hundreds under way.
+/// How many messages are remembered for each direction; a publisher rarely has more than some hundreds in flight.
 const MOST: usize = 1024;
 
-/// `QoS` 2 messages of one direction whose PUBREL has not come.
+/// `QoS` 2 messages of one direction whose PUBREL has not arrived.
 #[derive(Debug, Default)]
-pub(super) struct Held {
-    /// Packet id, and where the PUBLISH begins; in their order.
+pub(super) struct UnreleasedMessages {
+    /// Packet ID and start of each PUBLISH, in the order in which they were sent.
     messages: VecDeque<(u16, Offset)>,
 }
 
-impl Held {
-    /// A PUBLISH begins at `start`. The oldest is forgotten when there are too many.
+impl UnreleasedMessages {
+    /// Adds a PUBLISH that begins at `start`. If there are too many, the oldest is forgotten.
     pub fn hold(&mut self, id: u16, start: Offset) {
         self.release(id);
         if self.messages.len() == MOST {
@@ -23,13 +23,13 @@ impl Held {
         self.messages.push_back((id, start));
     }
 
-    /// The PUBREL of this packet id has come: where its message begins, if that was seen.
+    /// Removes the message whose PUBREL has arrived. Returns where its PUBLISH begins; `None` if that was not captured.
     pub fn release(&mut self, id: u16) -> Option<Offset> {
         let index = self.messages.iter().position(|&(held, _)| held == id)?;
         self.messages.remove(index).map(|(_, start)| start)
     }
 
-    /// Something was missed: ids may have been used again.
+    /// Forgets all messages after a gap, because packet IDs may have been reused.
     pub fn forget(&mut self) {
         self.messages.clear();
     }
@@ -41,7 +41,7 @@ mod tests {
 
     #[test]
     fn each_is_released_once() {
-        let mut held = Held::default();
+        let mut held = UnreleasedMessages::default();
         held.hold(1, Offset(10));
         held.hold(2, Offset(20));
         assert_eq!(held.release(2), Some(Offset(20)));
@@ -55,7 +55,7 @@ mod tests {
 
     #[test]
     fn memory_is_bounded() {
-        let mut held = Held::default();
+        let mut held = UnreleasedMessages::default();
         (0..u16::MAX).for_each(|id| held.hold(id, Offset(u64::from(id))));
         assert_eq!((held.messages.len(), held.release(0)), (MOST, None));
     }

@@ -1,30 +1,31 @@
-//! Messages that wait for their acknowledgement. A broker sends only so many before one comes: as many as it is set to, or
-//! the subscriber's Receive Maximum (MQTT 5.0 §3.1.2.11.3, §4.9).
+//! Messages that are not acknowledged yet. A broker limits their number: by its configuration, or by the subscriber's
+//! Receive Maximum (MQTT 5.0 §3.1.2.11.3, §4.9).
 
 use rustc_hash::FxHashSet;
 
-/// `QoS` 1 and 2 messages of one direction that are not acknowledged.
+/// `QoS` 1 and 2 messages of one direction that are not acknowledged yet.
 #[derive(Debug, Default)]
-pub(super) struct InFlight {
+pub(super) struct InFlightIds {
     ids: FxHashSet<u16>,
-    /// The most that there ever were.
+    /// The maximum so far.
     most: usize,
 }
 
-impl InFlight {
-    /// A PUBLISH with this packet id.
+impl InFlightIds {
+    /// Adds a PUBLISH with this packet ID.
     pub fn sent(&mut self, id: u16) {
         self.ids.insert(id);
         self.most = self.most.max(self.ids.len());
     }
 
-    /// A PUBACK or PUBCOMP with this packet id: whether as many were under way until now as ever.
+    /// Removes the message of a PUBACK or PUBCOMP with this packet ID. Returns whether the number of unacknowledged messages
+    /// was at its maximum until now.
     pub fn acknowledged(&mut self, id: u16) -> bool {
         let was_full = self.ids.len() == self.most;
         self.ids.remove(&id) && was_full
     }
 
-    /// Something was missed: ids may have been used again.
+    /// Forgets all messages after a gap, because packet IDs may have been reused.
     pub fn forget(&mut self) {
         self.ids.clear();
     }
@@ -36,7 +37,7 @@ mod tests {
 
     #[test]
     fn room_is_made_where_there_was_none() {
-        let mut in_flight = InFlight::default();
+        let mut in_flight = InFlightIds::default();
         (1..=3).for_each(|id| in_flight.sent(id));
         assert!(in_flight.acknowledged(2));
         assert!(!in_flight.acknowledged(2), "twice");
@@ -49,8 +50,8 @@ mod tests {
     }
 
     #[test]
-    fn what_was_sent_before_anyone_looked_is_not_known() {
-        let mut in_flight = InFlight::default();
+    fn messages_sent_before_the_capture_are_unknown() {
+        let mut in_flight = InFlightIds::default();
         assert!(!in_flight.acknowledged(1));
         in_flight.sent(2);
         in_flight.forget();

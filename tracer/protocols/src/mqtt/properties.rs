@@ -6,28 +6,28 @@
 //! +----------------+------+----------------+------+-- --+
 //! ```
 
-use super::fields::{Fault, Fields, ensure};
+use super::fields::{FieldError, Fields, ensure};
 use super::header::PacketType;
 
-/// What a set of properties belongs to: a packet type, or the will inside CONNECT.
+/// What properties belong to: a packet type, or the will inside CONNECT.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Owner(u8);
+pub(super) struct PropertyOwner(u8);
 
-impl Owner {
-    /// The will's properties; 0 is no packet type.
-    pub const WILL: Owner = Owner(0);
+impl PropertyOwner {
+    /// The will's properties; 0 is not used as a packet type.
+    pub const WILL: PropertyOwner = PropertyOwner(0);
 
-    pub const fn packet(kind: PacketType) -> Owner {
-        Owner(kind as u8)
+    pub const fn packet(kind: PacketType) -> PropertyOwner {
+        PropertyOwner(kind as u8)
     }
 }
 
-/// The values that matter to a decoder.
+/// The properties that the decoder needs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Properties {
-    /// PUBLISH: stands for the topic name.
+    /// The Topic Alias of a PUBLISH.
     pub topic_alias: Option<u16>,
-    /// CONNECT, CONNACK: the highest alias that the other side may send.
+    /// The Topic Alias Maximum of a CONNECT or CONNACK: the highest alias that the other side may send.
     pub topic_alias_maximum: Option<u16>,
 }
 
@@ -44,8 +44,8 @@ const ACKS: u16 = 1 << PacketType::Puback as u8
     | 1 << PacketType::Suback as u8
     | 1 << PacketType::Unsuback as u8;
 
-/// Which owners may have a property, as bits by packet type (table 2-4). PUBLISH's are the will's
-/// too, but for the three that say otherwise.
+/// Which owners may have a property, as bits by packet type (table 2-4). The will may have those of PUBLISH, except for
+/// three.
 const fn owners(id: u8) -> u16 {
     match id {
         1..=3 | 8 | 9 => PUBLISH,
@@ -74,8 +74,8 @@ const fn owners(id: u8) -> u16 {
 }
 
 impl Properties {
-    /// Reads the properties of `owner`, their length in front.
-    pub fn read(fields: &mut Fields<'_>, owner: Owner) -> Result<Properties, Fault> {
+    /// Reads the length of the properties of `owner`, and the properties.
+    pub fn read(fields: &mut Fields<'_>, owner: PropertyOwner) -> Result<Properties, FieldError> {
         let len = fields.varint()?;
         let mut inner = fields.sub(len as usize)?;
         let mut found = Properties::default();
@@ -87,7 +87,7 @@ impl Properties {
         Ok(found)
     }
 
-    fn value(&mut self, id: u8, fields: &mut Fields<'_>) -> Result<(), Fault> {
+    fn value(&mut self, id: u8, fields: &mut Fields<'_>) -> Result<(), FieldError> {
         match id {
             1 | 23 | 25 | 36 | 37 | 40..=42 => ensure(fields.u8()? <= 1),
             2 | 17 | 24 | 39 => fields.u32().map(drop),
@@ -106,7 +106,7 @@ impl Properties {
                 ensure(alias != 0)
             }
             38 => fields.string().and_then(|_| fields.string()).map(drop),
-            _ => Err(Fault::Malformed),
+            _ => Err(FieldError::Malformed),
         }
     }
 }
@@ -115,28 +115,28 @@ impl Properties {
 mod tests {
     use super::*;
 
-    const PUBLISH: Owner = Owner::packet(PacketType::Publish);
+    const PUBLISH: PropertyOwner = PropertyOwner::packet(PacketType::Publish);
 
-    fn read(owner: Owner, bytes: &[u8]) -> Result<Properties, Fault> {
+    fn read(owner: PropertyOwner, bytes: &[u8]) -> Result<Properties, FieldError> {
         let mut fields = Fields::new(bytes, bytes.len());
         let found = Properties::read(&mut fields, owner)?;
         fields.end().map(|()| found)
     }
 
     /// Every property of table 2-4 with a value, and the owners that may have it.
-    const ALL: &[(&[u8], &[Owner])] = {
-        const fn of(kind: PacketType) -> Owner {
-            Owner::packet(kind)
+    const ALL: &[(&[u8], &[PropertyOwner])] = {
+        const fn of(kind: PacketType) -> PropertyOwner {
+            PropertyOwner::packet(kind)
         }
         use PacketType::{
             Auth, Connack, Connect, Disconnect, Publish, Suback, Subscribe, Unsubscribe,
         };
         &[
-            (&[1, 1], &[of(Publish), Owner::WILL]),
-            (&[2, 0, 0, 0, 9], &[of(Publish), Owner::WILL]),
-            (&[3, 0, 1, b'x'], &[of(Publish), Owner::WILL]),
-            (&[8, 0, 1, b'x'], &[of(Publish), Owner::WILL]),
-            (&[9, 0, 1, 0xFF], &[of(Publish), Owner::WILL]),
+            (&[1, 1], &[of(Publish), PropertyOwner::WILL]),
+            (&[2, 0, 0, 0, 9], &[of(Publish), PropertyOwner::WILL]),
+            (&[3, 0, 1, b'x'], &[of(Publish), PropertyOwner::WILL]),
+            (&[8, 0, 1, b'x'], &[of(Publish), PropertyOwner::WILL]),
+            (&[9, 0, 1, 0xFF], &[of(Publish), PropertyOwner::WILL]),
             (&[11, 0x80, 0x01], &[of(Publish), of(Subscribe)]),
             (&[17, 0, 0, 0, 9], &[of(Connect), of(Connack), of(Disconnect)]),
             (&[18, 0, 1, b'x'], &[of(Connack)]),
@@ -144,7 +144,7 @@ mod tests {
             (&[21, 0, 1, b'x'], &[of(Connect), of(Connack), of(Auth)]),
             (&[22, 0, 1, 0xFF], &[of(Connect), of(Connack), of(Auth)]),
             (&[23, 0], &[of(Connect)]),
-            (&[24, 0, 0, 0, 9], &[Owner::WILL]),
+            (&[24, 0, 0, 0, 9], &[PropertyOwner::WILL]),
             (&[25, 1], &[of(Connect)]),
             (&[26, 0, 1, b'x'], &[of(Connack)]),
             (&[28, 0, 1, b'x'], &[of(Connack), of(Disconnect)]),
@@ -160,7 +160,7 @@ mod tests {
                     of(Connect),
                     of(Connack),
                     of(Publish),
-                    Owner::WILL,
+                    PropertyOwner::WILL,
                     of(Subscribe),
                     of(Suback),
                     of(Unsubscribe),
@@ -177,7 +177,7 @@ mod tests {
 
     #[test]
     fn each_property_is_known_where_it_belongs_and_nowhere_else() {
-        let representatives = [1, 2, 3, 8, 9, 10, 14, 15, 0].map(Owner);
+        let representatives = [1, 2, 3, 8, 9, 10, 14, 15, 0].map(PropertyOwner);
         for &(property, owners) in ALL {
             let bytes = [&[u8::try_from(property.len()).unwrap()], property].concat();
             for owner in representatives {
@@ -193,11 +193,11 @@ mod tests {
             for cut in 1..property.len() {
                 let head = property.get(..cut).unwrap();
                 let wrong = [&[u8::try_from(cut).unwrap()], head].concat();
-                assert_eq!(read(owners[0], &wrong), Err(Fault::Malformed), "{wrong:?}");
+                assert_eq!(read(owners[0], &wrong), Err(FieldError::Malformed), "{wrong:?}");
                 let cut_short = [&[u8::try_from(property.len()).unwrap()], head].concat();
                 let mut fields = Fields::new(&cut_short, property.len() + 1);
                 let found = Properties::read(&mut fields, owners[0]);
-                assert_eq!(found, Err(Fault::Short), "{cut_short:?}");
+                assert_eq!(found, Err(FieldError::Short), "{cut_short:?}");
             }
         }
     }
@@ -205,9 +205,9 @@ mod tests {
     #[test]
     fn the_alias_is_found_among_others() {
         let bytes = [8, 1, 0, 35, 0x12, 0x34, 2, 0, 0, 0, 7];
-        assert_eq!(read(PUBLISH, &bytes), Err(Fault::Malformed));
+        assert_eq!(read(PUBLISH, &bytes), Err(FieldError::Malformed));
         let bytes = [10, 1, 0, 35, 0x12, 0x34, 2, 0, 0, 0, 7];
         assert_eq!(read(PUBLISH, &bytes).unwrap().topic_alias, Some(0x1234));
-        assert_eq!(read(PUBLISH, &[3, 35, 0, 0]), Err(Fault::Malformed));
+        assert_eq!(read(PUBLISH, &[3, 35, 0, 0]), Err(FieldError::Malformed));
     }
 }

@@ -1,52 +1,52 @@
-//! Which version a connection speaks: CONNECT says so, and without it the packets tell.
+//! The version of a connection: CONNECT has it; if CONNECT was not captured, other packets show it.
 
-use super::body::{Publish, Version, check};
-use super::fields::{Fault, Fields};
-use super::header::{Header, PacketType};
+use super::body::{MqttVersion, Publish, check};
+use super::fields::{FieldError, Fields};
+use super::header::{FixedHeader, PacketType};
 use wirelap_events::Stamp;
 
-/// What is known of a connection's version.
+/// What is known about a connection's version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Knowledge {
-    /// Nothing yet.
+pub(super) enum KnownVersion {
+    /// Nothing is known yet.
     Nothing,
-    /// A packet told that can hardly be the other version's; another may still prove it wrong.
-    Inferred(Version),
-    /// CONNECT said so.
-    Told(Version),
+    /// A packet is very likely of this version; a later packet may still prove it wrong.
+    Inferred(MqttVersion),
+    /// CONNECT has this version.
+    Told(MqttVersion),
 }
 
-/// How a packet looks with nothing known.
-struct Guess {
-    version: Version,
-    /// Good enough to keep.
+/// The likely version of a packet.
+struct VersionGuess {
+    version: MqttVersion,
+    /// Whether the guess is good enough to be kept for the connection.
     settles: bool,
 }
 
-impl Knowledge {
-    /// The version to read a packet in. Learns from the packet.
-    pub fn version_of(&mut self, header: &Header, fields: Fields<'_>) -> Version {
+impl KnownVersion {
+    /// The version to decode a packet with. Infers the connection's version from the packet.
+    pub fn version_of(&mut self, header: &FixedHeader, fields: Fields<'_>) -> MqttVersion {
         match *self {
-            Knowledge::Told(version) => version,
-            Knowledge::Inferred(version) => {
+            KnownVersion::Told(version) => version,
+            KnownVersion::Inferred(version) => {
                 let other = match version {
-                    Version::V3 => Version::V5,
-                    Version::V5 => Version::V3,
+                    MqttVersion::V3 => MqttVersion::V5,
+                    MqttVersion::V5 => MqttVersion::V3,
                 };
-                let wrong = |version| check(header, version, fields) == Err(Fault::Malformed);
+                let wrong = |version| check(header, version, fields) == Err(FieldError::Malformed);
                 if wrong(version) && !wrong(other) {
-                    *self = Knowledge::Inferred(other);
+                    *self = KnownVersion::Inferred(other);
                     return other;
                 }
                 version
             }
-            Knowledge::Nothing => {
+            KnownVersion::Nothing => {
                 let guess = match header.kind {
                     PacketType::Publish => guess_publish(header, fields),
                     _ => guess_control(header, fields),
                 };
                 if guess.settles {
-                    *self = Knowledge::Inferred(guess.version);
+                    *self = KnownVersion::Inferred(guess.version);
                 }
                 guess.version
             }
@@ -54,29 +54,34 @@ impl Knowledge {
     }
 }
 
-/// A control packet that only one version can have sent tells which.
-fn guess_control(header: &Header, fields: Fields<'_>) -> Guess {
-    match [Version::V3, Version::V5].map(|version| check(header, version, fields)) {
-        [Ok(_), Err(Fault::Malformed)] => Guess { version: Version::V3, settles: true },
-        [Err(Fault::Malformed), Ok(_)] => Guess { version: Version::V5, settles: true },
-        [Ok(_), _] => Guess { version: Version::V3, settles: false },
-        _ => Guess { version: Version::V5, settles: false },
+/// Guesses the version of a control packet: it is certain if the packet is valid in one version only.
+fn guess_control(header: &FixedHeader, fields: Fields<'_>) -> VersionGuess {
+    match [MqttVersion::V3, MqttVersion::V5].map(|version| check(header, version, fields)) {
+        [Ok(_), Err(FieldError::Malformed)] => {
+            VersionGuess { version: MqttVersion::V3, settles: true }
+        }
+        [Err(FieldError::Malformed), Ok(_)] => {
+            VersionGuess { version: MqttVersion::V5, settles: true }
+        }
+        [Ok(_), _] => VersionGuess { version: MqttVersion::V3, settles: false },
+        _ => VersionGuess { version: MqttVersion::V5, settles: false },
     }
 }
 
-/// In version 5 the length of the properties stands between topic and payload; what version 3 has
-/// there is the payload's first byte.
-fn guess_publish(header: &Header, fields: Fields<'_>) -> Guess {
-    let [v3, v5] = [Version::V3, Version::V5].map(|v| Publish::read(header, v, fields));
-    let settles = |version| Guess { version, settles: true };
+/// Guesses the version of a PUBLISH. Version 5 has the length of the properties between topic and payload, where version 3
+/// has the payload's first byte.
+fn guess_publish(header: &FixedHeader, fields: Fields<'_>) -> VersionGuess {
+    let [v3, v5] = [MqttVersion::V3, MqttVersion::V5].map(|v| Publish::read(header, v, fields));
+    let settles = |version| VersionGuess { version, settles: true };
     match (v3, v5) {
-        (Ok(v3), _) if v3.topic.is_empty() => settles(Version::V5),
-        (Ok(v3), _) if Stamp::decode(v3.payload).is_some() => settles(Version::V3),
-        (_, Ok(v5)) if Stamp::decode(v5.payload).is_some() => settles(Version::V5),
-        (_, Err(Fault::Malformed)) => settles(Version::V3),
-        // A single zero: no properties, or a binary payload. Text after it makes it the former.
-        (_, Ok(v5)) if v5.has_properties || is_text(v5.payload) => settles(Version::V5),
-        _ => Guess { version: Version::V5, settles: false },
+        (Ok(v3), _) if v3.topic.is_empty() => settles(MqttVersion::V5),
+        (Ok(v3), _) if Stamp::decode(v3.payload).is_some() => settles(MqttVersion::V3),
+        (_, Ok(v5)) if Stamp::decode(v5.payload).is_some() => settles(MqttVersion::V5),
+        (_, Err(FieldError::Malformed)) => settles(MqttVersion::V3),
+        // A single zero is an empty list of properties, or the start of a binary payload; text after it decides for the
+        // first.
+        (_, Ok(v5)) if v5.has_properties || is_text(v5.payload) => settles(MqttVersion::V5),
+        _ => VersionGuess { version: MqttVersion::V5, settles: false },
     }
 }
 

@@ -1,30 +1,28 @@
-//! What is `JetStream`'s own and what is the application's (docs.nats.io, Reference, wire API of
-//! `JetStream`).
+//! Which messages are `JetStream`'s own, and not the application's (docs.nats.io, Reference, wire API of `JetStream`).
 //!
-//! `JetStream` speaks through ordinary messages, so subjects tell:
+//! `JetStream` uses ordinary messages, which are recognised by their subjects:
 //!
 //! | message | class |
 //! |---|---|
 //! | to `$JS.ACK.>` (consumers), `$JS.FC.>` (flow control) | ack |
-//! | to or from `$JS.>` otherwise (API, events), `$SYS.>` | other |
+//! | to or from other `$JS.>` (API, events), `$SYS.>` | other |
 //! | on `_INBOX.>`, an ack of a publish or the empty answer to a confirmed `$JS.ACK.>` | ack |
 //! | on `_INBOX.>`, an answer of the API | other |
-//! | with a status in its header and no payload: heartbeats | keepalive |
-//! | … flow control | ack |
-//! | … no more messages, time-outs, no responders | other |
-//! | a stored message that the API was asked for (`Nats-Stream` in its header, on `_INBOX.>`) | data, retained |
+//! | with a status in its header and no payload: heartbeat | keepalive |
+//! | with a status in its header and no payload: flow control | ack |
+//! | with a status in its header and no payload: no more messages, time-out, no responders | other |
+//! | a stored message that the API returns (`Nats-Stream` in its header, on `_INBOX.>`) | data, retained |
 //!
-//! Everything else is the application's. A delivered message carries the subject that it was
-//! published to; a reply to `$JS.ACK.>` tells how often it was.
+//! All other messages are the application's. A delivered message has the subject that it was published to; its reply subject
+//! in `$JS.ACK.>` has the number of deliveries.
 
-use super::line::Message;
+use super::line::MessageLine;
 use wirelap_events::Class;
 
-/// Answers of the server to a publisher or a consumer are shorter. They are JSON.
+/// The longest JSON answer of the server to a publisher or consumer.
 const LONGEST_ANSWER: usize = 4096;
 
-/// Whether a message that was seen from a client or from the server belongs to the machinery, by its
-/// subject alone.
+/// The class of a message whose subject shows that it is `JetStream`'s or the server's own.
 pub(super) fn class_of_subject(subject: &[u8]) -> Option<Class> {
     let rest = subject.strip_prefix(b"$")?;
     if rest.starts_with(b"JS.ACK.") || rest.starts_with(b"JS.FC.") {
@@ -36,15 +34,15 @@ pub(super) fn class_of_subject(subject: &[u8]) -> Option<Class> {
     }
 }
 
-/// Whether a client asks for an answer to its ack. `+NXT` asks for messages.
-pub(super) fn is_confirmed_ack(message: &Message<'_>, payload: &[u8]) -> bool {
+/// Whether a client requests an answer to its ack. The ack `+NXT` requests messages instead.
+pub(super) fn is_confirmed_ack(message: &MessageLine<'_>, payload: &[u8]) -> bool {
     message.reply.is_some()
         && message.subject.starts_with(b"$JS.ACK.")
         && !payload.starts_with(b"+NXT")
 }
 
-/// Whether a subject is one that answers come on. Clients can be told to use another prefix: then
-/// answers count as the application's.
+/// Whether a subject is one for answers. If a client is configured to use another prefix, answers count as messages of the
+/// application.
 pub(super) fn is_inbox(subject: &[u8]) -> bool {
     subject.starts_with(b"_INBOX.")
 }
@@ -63,8 +61,7 @@ pub(super) fn class_of_status(header: &[u8]) -> Option<Class> {
     })
 }
 
-/// The class of an answer on an inbox, if it is `JetStream`'s. `payload` is as much of it as was
-/// captured.
+/// The class of an answer on an inbox, if it is `JetStream`'s. `payload` is the captured part of it.
 pub(super) fn class_of_answer(payload: &[u8], len: usize) -> Option<Class> {
     let rest = payload.strip_prefix(b"{\"")?;
     if rest.starts_with(b"type\":\"io.nats.jetstream.") {
@@ -73,10 +70,9 @@ pub(super) fn class_of_answer(payload: &[u8], len: usize) -> Option<Class> {
     if len > LONGEST_ANSWER {
         return None;
     }
-    // A publisher is told the stream and the number there, or an error with NATS's own number for it.
-    let told = |key: &[u8]| has(rest, key);
-    let is_ack = (rest.starts_with(b"stream\":\"") && told(b"\"seq\":"))
-        || (rest.starts_with(b"error\":{") && told(b"\"err_code\":"));
+    // The answer to a publish has the stream and the sequence number, or an error with NATS's own error code.
+    let is_ack = (rest.starts_with(b"stream\":\"") && has(rest, b"\"seq\":"))
+        || (rest.starts_with(b"error\":{") && has(rest, b"\"err_code\":"));
     is_ack.then_some(Class::Ack)
 }
 
@@ -89,7 +85,7 @@ fn has(bytes: &[u8], part: &[u8]) -> bool {
     bytes.windows(part.len()).any(|window| window == part)
 }
 
-/// Whether the subject to acknowledge a message to tells that it was delivered before.
+/// Whether a message was delivered before, according to the subject for its ack:
 ///
 /// ```text
 /// $JS.ACK.stream.consumer.deliveries.stream-seq.consumer-seq.time.pending

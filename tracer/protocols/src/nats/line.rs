@@ -16,9 +16,8 @@ use crate::PduLen;
 use wirelap_events::Class;
 use wirelap_events::Saturate;
 
-/// A longer line is taken for a sign that this is none. Servers take control lines of 4 KiB unless
-/// configured otherwise; the list of servers in `INFO` can be longer. Lines that come in pieces are
-/// searched again with each piece, and this bounds what that costs.
+/// A longer line is considered invalid. Servers accept control lines of 4 KiB by default; the list of servers in `INFO` can
+/// be longer. A line that arrives in several packets is searched again with each packet, and this limit bounds the cost.
 const LONGEST_LINE: usize = 32 * 1024;
 
 /// The shortest operation: `+OK` and a bare line feed.
@@ -27,10 +26,10 @@ const SHORTEST_LINE: usize = 4;
 /// The longest verb is `CONNECT`.
 const LONGEST_VERB: usize = 7;
 
-/// Arguments of the line of a message.
+/// The most arguments in the line of a message.
 const MOST_ARGUMENTS: usize = 5;
 
-/// What an operation is.
+/// The kind of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Operation {
     /// A message from a client to the server, perhaps with a header.
@@ -39,9 +38,9 @@ pub(super) enum Operation {
     Deliver { header: bool },
     /// A message between servers.
     Forward,
-    /// No more than a line.
+    /// A line without payload.
     Control(Class),
-    /// No more than a line, and only between servers.
+    /// A line without payload that only servers send to each other.
     Internal(Class),
 }
 
@@ -53,7 +52,7 @@ pub(super) struct Verb {
     code: u64,
 }
 
-/// Most frequent first.
+/// All verbs, the most frequent first.
 static VERBS: [Verb; 20] = [
     verb("MSG", Operation::Deliver { header: false }),
     verb("PUB", Operation::Publish { header: false }),
@@ -81,7 +80,7 @@ const fn verb(name: &'static str, kind: Operation) -> Verb {
     Verb { name, kind, code: code(name.as_bytes()) }
 }
 
-/// A word of at most eight bytes as a number, the same for both cases.
+/// A word of at most eight bytes as a number, independent of upper and lower case.
 const fn code(mut word: &[u8]) -> u64 {
     let mut code = 0;
     while let [first, rest @ ..] = word {
@@ -93,18 +92,21 @@ const fn code(mut word: &[u8]) -> u64 {
 
 /// A control line.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Line<'a> {
+pub(super) struct ControlLine<'a> {
     pub verb: &'static Verb,
-    /// What stands between the verb and the line's end.
+    /// The bytes between the verb and the line's end.
     pub args: &'a [u8],
-    /// Bytes of the line with its end.
+    /// Number of bytes of the line, including its end.
     pub bytes: usize,
 }
 
-impl<'a> Line<'a> {
-    /// Reads the line at the front of `head`; if there is none, whether more bytes could help.
-    pub fn read(head: &'a [u8]) -> Result<Line<'a>, PduLen> {
-        // Most bytes that a search after a gap comes to are no verb's first.
+impl<'a> ControlLine<'a> {
+    /// Reads the line at the front of `head`.
+    ///
+    /// # Errors
+    /// [`PduLen::Need`] if there are too few bytes, [`PduLen::Invalid`] if no operation starts here.
+    pub fn read(head: &'a [u8]) -> Result<ControlLine<'a>, PduLen> {
+        // This quickly rejects most bytes in a search after a gap.
         if head.first().is_some_and(|first| !b"MPHSUICRLA+-".contains(&first.to_ascii_uppercase()))
         {
             return Err(PduLen::Invalid);
@@ -123,12 +125,12 @@ impl<'a> Line<'a> {
             return Err(if rest.len() < LONGEST_LINE { need_more(head) } else { PduLen::Invalid });
         };
         let (args, _) = rest.split_at(end);
-        // Servers take a bare line feed.
+        // Servers accept a line feed without a carriage return.
         let args = args.strip_suffix(b"\r").unwrap_or(args);
-        Ok(Line { verb, args, bytes: verb_len.saturating_add(end).saturating_add(1) })
+        Ok(ControlLine { verb, args, bytes: verb_len.saturating_add(end).saturating_add(1) })
     }
 
-    /// Bytes of the whole operation, its payload included; `None` if the line does not tell.
+    /// Number of bytes of the whole operation, including its payload; `None` if the line has no valid size.
     pub fn pdu_len(&self) -> Option<u64> {
         let payload = match self.verb.kind {
             Operation::Control(_) | Operation::Internal(_) => 0,
@@ -143,7 +145,7 @@ impl<'a> Line<'a> {
     }
 }
 
-/// A verb that is not complete.
+/// Whether `head` can be the start of a verb.
 fn incomplete(head: &[u8]) -> PduLen {
     let starts = |verb: &Verb| {
         verb.name.as_bytes().get(..head.len()).is_some_and(|name| name.eq_ignore_ascii_case(head))
@@ -155,7 +157,7 @@ fn need_more(head: &[u8]) -> PduLen {
     PduLen::Need(SHORTEST_LINE.max(head.len().saturating_add(1)))
 }
 
-/// A size: servers read no more than nine digits.
+/// Parses a size, which has at most nine digits as in servers.
 fn number(digits: &[u8]) -> Option<u32> {
     let is_size = digits.len() <= 9 && !digits.is_empty();
     is_size.then_some(())?;
@@ -168,7 +170,7 @@ fn number(digits: &[u8]) -> Option<u32> {
 
 /// The line of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Message<'a> {
+pub(super) struct MessageLine<'a> {
     pub subject: &'a [u8],
     pub reply: Option<&'a [u8]>,
     /// Bytes of the header.
@@ -177,9 +179,9 @@ pub(super) struct Message<'a> {
     pub total: usize,
 }
 
-impl<'a> Message<'a> {
-    /// `None` if that is not what the line is.
-    pub fn read(line: &Line<'a>) -> Option<Message<'a>> {
+impl<'a> MessageLine<'a> {
+    /// Reads the arguments; `None` if this is not the line of a message.
+    pub fn read(line: &ControlLine<'a>) -> Option<MessageLine<'a>> {
         let (has_sid, has_header) = match line.verb.kind {
             Operation::Publish { header } => (false, header),
             Operation::Deliver { header } => (true, header),
@@ -208,11 +210,11 @@ impl<'a> Message<'a> {
             [reply] => Some(*reply),
             _ => return None,
         };
-        (header <= total).then_some(Message { subject, reply, header, total })
+        (header <= total).then_some(MessageLine { subject, reply, header, total })
     }
 }
 
-/// Whether nothing in a word is a control character. Subjects are UTF-8.
+/// Whether a word is not empty and has no control characters. Subjects are UTF-8.
 pub(super) fn is_word(word: &[u8]) -> bool {
     !word.is_empty() && word.iter().all(|&b| b > b' ' && b != 0x7F)
 }
@@ -222,9 +224,9 @@ mod tests {
     use super::*;
 
     fn message(line: &str) -> Option<(String, Option<String>, usize, usize)> {
-        let line = Line::read(line.as_bytes()).ok()?;
+        let line = ControlLine::read(line.as_bytes()).ok()?;
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        let m = Message::read(&line)?;
+        let m = MessageLine::read(&line)?;
         Some((text(m.subject), m.reply.map(text), m.header, m.total))
     }
 
@@ -261,21 +263,25 @@ mod tests {
             for name in [verb.name.to_owned(), verb.name.to_ascii_lowercase()] {
                 for end in [" x 1\r\n", "\t1\r\n", "\r\n", "\n"] {
                     let text = name.clone() + end;
-                    let line = Line::read(text.as_bytes()).unwrap();
+                    let line = ControlLine::read(text.as_bytes()).unwrap();
                     assert_eq!((line.verb, line.bytes), (verb, text.len()), "{text:?}");
                     for cut in 1..text.len() {
-                        let need = Line::read(&text.as_bytes()[..cut]).unwrap_err();
+                        let need = ControlLine::read(&text.as_bytes()[..cut]).unwrap_err();
                         assert_eq!(need, PduLen::Need(SHORTEST_LINE.max(cut + 1)), "{text:?}");
                     }
                 }
                 let glued = name + "x 1\r\n";
-                assert_eq!(Line::read(glued.as_bytes()).unwrap_err(), PduLen::Invalid, "{glued:?}");
+                assert_eq!(
+                    ControlLine::read(glued.as_bytes()).unwrap_err(),
+                    PduLen::Invalid,
+                    "{glued:?}"
+                );
             }
         }
         for wrong in
             [&b"GET / HTTP/1.1\r\n"[..], b"PUBLISH", b"\r\n", b" PUB a 1", b"PUB\0a 1", b"X"]
         {
-            assert_eq!(Line::read(wrong).unwrap_err(), PduLen::Invalid, "{wrong:?}");
+            assert_eq!(ControlLine::read(wrong).unwrap_err(), PduLen::Invalid, "{wrong:?}");
         }
     }
 
@@ -283,8 +289,8 @@ mod tests {
     fn a_line_without_end_is_none() {
         let mut line = b"INFO ".to_vec();
         line.resize(LONGEST_LINE, b'x');
-        assert_eq!(Line::read(&line).unwrap_err(), PduLen::Need(LONGEST_LINE + 1));
+        assert_eq!(ControlLine::read(&line).unwrap_err(), PduLen::Need(LONGEST_LINE + 1));
         line.resize(LONGEST_LINE + 4, b'x');
-        assert_eq!(Line::read(&line).unwrap_err(), PduLen::Invalid);
+        assert_eq!(ControlLine::read(&line).unwrap_err(), PduLen::Invalid);
     }
 }

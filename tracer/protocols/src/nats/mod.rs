@@ -1,23 +1,25 @@
 //! The NATS client protocol over TCP (docs.nats.io, Reference, "NATS Protocols": Client, Cluster,
 //! Leafnode).
 //!
-//! | module | of the reference |
+//! | module | contents |
 //! |---|---|
 //! | `line` | the control line that starts every operation, and its arguments |
+//! | `message` | whether an operation and its payload are valid |
 //! | `jetstream` | which subjects and messages are `JetStream`'s own rather than the application's |
-//! | `connection` | one conversation |
+//! | `connection` | the decoder of one connection |
 //!
-//! After the upgrade to TLS its records are followed and opaque.
+//! After the upgrade to TLS, each TLS record is an opaque frame.
 
 mod connection;
 mod jetstream;
 mod line;
+mod message;
 
-use crate::{Connection, Look, PduLen, Protocol, Recognition, Sight, Topology};
-use line::{Line, Operation};
+use crate::{Connection, PduLen, PduSignature, Protocol, Recognition, SignatureMatch, Topology};
+use line::{ControlLine, Operation};
 use wirelap_events::{Class, Transport};
 
-/// NATS, as the registry lists it.
+/// The protocol NATS.
 #[derive(Debug)]
 pub struct Nats;
 
@@ -45,14 +47,11 @@ impl Protocol for Nats {
     }
 
     fn stands_out(&self, head: &[u8]) -> bool {
-        let is_message = |line: &Line<'_>| {
-            matches!(line.verb.kind, Operation::Publish { .. } | Operation::Deliver { .. })
-        };
-        Line::read(head).is_ok_and(|line| is_message(&line) && connection::is_strict(&line, head))
+        message::stands_out(head)
     }
 
-    fn sight(&self, _: Transport, head: &[u8]) -> Look {
-        sight(head)
+    fn match_signature(&self, _: Transport, head: &[u8]) -> SignatureMatch {
+        match_signature(head)
     }
 
     fn topology(&self) -> Topology {
@@ -60,12 +59,12 @@ impl Protocol for Nats {
     }
 
     fn connection(&self, _: Transport) -> Box<dyn Connection> {
-        Box::new(connection::Nats::default())
+        Box::new(connection::NatsConnection::default())
     }
 }
 
-/// What each end sends first: the server `INFO`, which it does before it is asked, then the client
-/// `CONNECT`; both with a JSON object.
+/// Whether `head` is what an end sends first: `INFO` from the server, then `CONNECT` from the client, each with a JSON
+/// object.
 fn opening(head: &[u8]) -> Recognition {
     for verb in [&b"INFO"[..], b"CONNECT"] {
         let (word, rest) = head.split_at_checked(verb.len()).unwrap_or((head, &[]));
@@ -82,19 +81,19 @@ fn opening(head: &[u8]) -> Recognition {
     Recognition::No
 }
 
-/// Operations somewhere in mid-stream. The control line of a message has enough structure to be told
-/// from other protocols; the short ones could be Redis's `PING`.
+/// Whether `head` is operations in mid-stream. The control line of a message has enough structure to be distinguished from
+/// other protocols; short lines could be Redis's `PING`.
 fn middle(head: &[u8]) -> Recognition {
     let mut rest = head;
     let mut found = Recognition::Maybe;
     while !rest.is_empty() {
-        let line = match Line::read(rest) {
+        let line = match ControlLine::read(rest) {
             Ok(line) => line,
             Err(PduLen::Need(_)) if rest.len() == head.len() => return Recognition::NeedMore,
             Err(PduLen::Need(_)) => return found,
             Err(_) => return Recognition::No,
         };
-        if !connection::is_strict(&line, rest) {
+        if !message::is_strict(&line, rest) {
             return Recognition::No;
         }
         if !matches!(line.verb.kind, Operation::Control(Class::KeepAlive | Class::Ack)) {
@@ -106,28 +105,30 @@ fn middle(head: &[u8]) -> Recognition {
     if head.is_empty() { Recognition::NeedMore } else { found }
 }
 
-/// What the operation at the front of `head` tells: each character of its line but what is free in it.
-fn sight(head: &[u8]) -> Look {
+/// Whether an operation starts with `head`. The evidence is the fixed characters of its line.
+fn match_signature(head: &[u8]) -> SignatureMatch {
     const MESSAGE_BITS: u32 = 36;
     const LINE_BITS: u32 = 28;
     const WORD_BITS: u32 = 12;
-    let line = match Line::read(head) {
+    let line = match ControlLine::read(head) {
         Ok(line) => line,
-        Err(PduLen::Need(_)) if head.len() < LONGEST_SIGHT => return Look::Short,
-        Err(_) => return Look::No,
+        Err(PduLen::Need(_)) if head.len() < LONGEST_SIGNATURE => return SignatureMatch::Short,
+        Err(_) => return SignatureMatch::No,
     };
-    let Some(len) = line.pdu_len().filter(|_| connection::is_strict(&line, head)) else {
-        return Look::No;
+    let Some(len) = line.pdu_len().filter(|_| message::is_strict(&line, head)) else {
+        return SignatureMatch::No;
     };
-    Look::Pdu(match line.verb.kind {
+    SignatureMatch::Pdu(match line.verb.kind {
         Operation::Publish { .. } | Operation::Deliver { .. } | Operation::Forward => {
-            Sight::new(len, MESSAGE_BITS)
+            PduSignature::new(len, MESSAGE_BITS)
         }
-        // `PING` and `+OK` are Redis's too.
-        Operation::Control(Class::KeepAlive | Class::Ack) => Sight::new(len, WORD_BITS).weak(),
-        Operation::Control(_) | Operation::Internal(_) => Sight::new(len, LINE_BITS),
+        // Redis has `PING` and `+OK`, too.
+        Operation::Control(Class::KeepAlive | Class::Ack) => {
+            PduSignature::new(len, WORD_BITS).weak()
+        }
+        Operation::Control(_) | Operation::Internal(_) => PduSignature::new(len, LINE_BITS),
     })
 }
 
-/// A longer line is not waited for.
-const LONGEST_SIGHT: usize = 4096;
+/// After this many bytes without the end of a line, no operation is recognised.
+const LONGEST_SIGNATURE: usize = 4096;

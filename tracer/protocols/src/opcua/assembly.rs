@@ -1,80 +1,80 @@
-//! One side's message that comes in chunks (OPC 10000-6 §6.7.2.1).
+//! A message that one side sends in chunks (OPC 10000-6 §6.7.2.1).
 //!
-//! Chunks of different messages are not mixed on a channel. What is kept of a message are the bytes
-//! from the entry on that is not complete, and only so many that one huge value does not matter.
+//! Chunks of different messages are not mixed on a channel. Of a message, only the bytes of the incomplete entry are kept,
+//! and at most [`KEPT_BYTES`] of them.
 
 use super::service::Service;
-use super::walk::Walk;
+use super::walk::ServiceWalk;
 use wirelap_events::Offset;
 use wirelap_events::Saturate;
 
-/// Bytes kept of an entry that goes on in the next chunk.
+/// How many bytes are kept of an entry that continues in the next chunk.
 const KEPT_BYTES: usize = 64 << 10;
 
-/// What a buffer may hold on to between messages.
+/// The buffer's capacity between messages.
 const IDLE_BYTES: usize = 8 << 10;
 
-/// How often an entry is tried that is still not complete. Chunks have at least 8192 bytes, so that
-/// [`KEPT_BYTES`] are reached before.
+/// How often an incomplete entry is tried. Chunks have at least 8192 bytes, so that [`KEPT_BYTES`] are reached before.
 const MAX_TRIES: u32 = 16;
 
-/// A message of which chunks are still to come.
+/// A message that has not arrived completely.
 #[derive(Debug, Default)]
-pub(super) struct Assembly {
-    /// Its request. `None`: no message is open.
+pub(super) struct ChunkAssembly {
+    /// The message's request ID; `None` if no message is open.
     request: Option<u32>,
-    /// The body's bytes so far.
+    /// Number of the body's bytes so far.
     total: u64,
-    /// The bytes from place `base` on.
+    /// The body's bytes from position `base` on.
     buffer: Vec<u8>,
     base: u64,
-    /// More bytes were not kept.
+    /// Whether further bytes were not kept.
     cut: bool,
+    /// How often the incomplete entry was tried.
     tries: u32,
 }
 
-/// How far an open message was read.
+/// How far an incomplete message was decoded.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Progress {
+pub(super) struct DecodeProgress {
     pub service: &'static Service,
-    pub walk: Walk,
-    /// Values found.
+    pub walk: ServiceWalk,
+    /// Number of values so far.
     pub values: u32,
-    /// The content of a value that is not complete, from its first byte to its last.
+    /// Start and end of the content of an incomplete value, as positions in the body.
     pub open: Option<(u64, u64)>,
-    /// Where the frame starts that has the first byte of the entry that is not complete.
+    /// The start of the frame that has the first byte of the incomplete entry.
     pub since: Option<Offset>,
 }
 
-/// A chunk's part of the body.
+/// The part of the body that is in one chunk.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Part {
+pub(super) struct BodyRange {
     pub from: u64,
     pub to: u64,
 }
 
-impl Assembly {
-    /// Bytes of memory that it takes.
+impl ChunkAssembly {
+    /// Bytes of memory that the buffer uses.
     pub fn held_bytes(&self) -> usize {
         self.buffer.capacity()
     }
 
-    /// The next chunk of a request, with `len` bytes of its body. Returns which part that is.
-    pub fn chunk(&mut self, request: u32, len: u64) -> Part {
+    /// Adds the next chunk of a request, with `len` bytes of its body. Returns which part of the body that is.
+    pub fn chunk(&mut self, request: u32, len: u64) -> BodyRange {
         if self.request != Some(request) {
             self.close();
             self.request = Some(request);
         }
         let from = self.total;
         self.total = from.saturating_add(len);
-        Part { from, to: self.total }
+        BodyRange { from, to: self.total }
     }
 
-    /// The bytes to read, and the place of the first: of all that is kept and `body`, this chunk's.
-    /// `None` if it makes no sense to read on before the message's `last` chunk.
+    /// The bytes to decode, which are the kept bytes and this chunk's `body`, and the position of the first. `None` if
+    /// decoding has to wait for the message's `last` chunk.
     pub fn bytes<'a>(
         &'a mut self,
-        part: Part,
+        part: BodyRange,
         body: &'a [u8],
         last: bool,
     ) -> Option<(&'a [u8], u64)> {
@@ -90,8 +90,8 @@ impl Assembly {
         is_worth_it.then_some((&self.buffer, self.base))
     }
 
-    /// Keeps what is from place `at` on, for the next chunk.
-    pub fn keep_from(&mut self, at: u64, part: Part, body: &[u8]) {
+    /// Keeps the bytes from position `at` on for the next chunk.
+    pub fn keep_from(&mut self, at: u64, part: BodyRange, body: &[u8]) {
         if at > self.base {
             self.tries = 0;
         }
@@ -117,7 +117,7 @@ impl Assembly {
         self.buffer.extend_from_slice(kept);
     }
 
-    /// No more chunks come.
+    /// Ends the message.
     pub fn close(&mut self) {
         self.request = None;
         self.total = 0;

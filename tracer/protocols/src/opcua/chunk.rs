@@ -1,36 +1,36 @@
-//! One chunk of a message that can be read: the values that are complete with it.
+//! Decodes one chunk of a message: the values that are complete with it.
 
-use super::assembly::{Assembly, Part, Progress};
-use super::fields::{Fault, Fields};
+use super::assembly::{BodyRange, ChunkAssembly, DecodeProgress};
+use super::fields::{FieldError, Fields};
 use super::header::MESSAGE_HEADER_BYTES;
-use super::names::Names;
+use super::names::NodeNames;
 use super::service::PUBLISH_RESPONSE;
-use super::value::Content;
-use super::walk::Entry;
+use super::value::ValueContent;
+use super::walk::ServiceEntry;
 use crate::{FrameSink, Side};
 use wirelap_events::Saturate;
 use wirelap_events::{ByteRange, Class, Data, Frame, Offset};
 
-/// One chunk of a message that can be read.
+/// One chunk of a message that is not encrypted.
 #[derive(Clone, Copy)]
 pub(super) struct Chunk {
     pub side: Side,
     pub request: u32,
-    pub part: Part,
+    pub part: BodyRange,
     pub range: ByteRange,
-    /// The message ends with it.
+    /// Whether this is the message's last chunk.
     pub last: bool,
 }
 
 impl Chunk {
-    /// Hands out the values that are complete with this chunk, each with a frame that ends where its
-    /// entry does, and a frame for what is left.
+    /// Passes the values that are complete with this chunk to `out`, each in a frame that ends with its entry, and a frame
+    /// for the remaining bytes.
     pub fn read(
         self,
-        assembly: &mut Assembly,
-        progress: &mut Progress,
+        assembly: &mut ChunkAssembly,
+        progress: &mut DecodeProgress,
         body: &[u8],
-        names: &mut Names,
+        names: &mut NodeNames,
         out: &mut dyn FrameSink,
     ) {
         let mut at = self.range.start;
@@ -38,7 +38,7 @@ impl Chunk {
         if !progress.walk.is_done()
             && let Some((bytes, base)) = assembly.bytes(self.part, body, self.last)
         {
-            let captured = Captured { bytes, base };
+            let captured = CapturedBody { bytes, base };
             fault = self.entries(captured, progress, names, &mut at, out);
         }
         if at < self.range.end {
@@ -55,31 +55,33 @@ impl Chunk {
         }
     }
 
-    /// Reads entries as far as they are here. Returns why no more were read, if any are left.
+    /// Decodes the entries that are complete. Returns why no more could be decoded, if any remain.
     fn entries(
         self,
-        captured: Captured<'_>,
-        progress: &mut Progress,
-        names: &mut Names,
+        captured: CapturedBody<'_>,
+        progress: &mut DecodeProgress,
+        names: &mut NodeNames,
         at: &mut Offset,
         out: &mut dyn FrameSink,
-    ) -> Option<Fault> {
+    ) -> Option<FieldError> {
         let total = if self.last { self.part.to } else { u64::MAX };
         while !progress.walk.is_done() {
             let mut entry = None;
             let result = Fields::new(captured.bytes, captured.base, total, progress.walk.at)
                 .and_then(|fields| progress.walk.next(fields, &mut entry));
             match (result, entry) {
-                (Err(Fault::Malformed), _) => {
+                (Err(FieldError::Malformed), _) => {
                     progress.walk.stop();
                     progress.open = None;
-                    return Some(Fault::Malformed);
+                    return Some(FieldError::Malformed);
                 }
-                (Err(Fault::Short), Some(Entry::Value { content, .. })) if !self.last => {
+                (Err(FieldError::Short), Some(ServiceEntry::Value { content, .. }))
+                    if !self.last =>
+                {
                     progress.open = Some((content.start, content.end()));
-                    return Some(Fault::Short);
+                    return Some(FieldError::Short);
                 }
-                (Err(Fault::Short), None) => return Some(Fault::Short),
+                (Err(FieldError::Short), None) => return Some(FieldError::Short),
                 (result, Some(entry)) => {
                     if result.is_err() {
                         progress.walk.stop();
@@ -95,21 +97,21 @@ impl Chunk {
 
     fn entry(
         self,
-        entry: Entry<'_>,
-        progress: &mut Progress,
-        names: &mut Names,
+        entry: ServiceEntry<'_>,
+        progress: &mut DecodeProgress,
+        names: &mut NodeNames,
         at: &mut Offset,
         out: &mut dyn FrameSink,
     ) {
         match entry {
-            Entry::Wanted(node) => names.want(self.side, node),
-            Entry::Monitored { subscription, handle, node } => {
+            ServiceEntry::Wanted(node) => names.want(self.side, node),
+            ServiceEntry::Monitored { subscription, handle, node } => {
                 names.learn((subscription, handle), node);
             }
-            Entry::Valueless { subscription, handle } => {
+            ServiceEntry::Valueless { subscription, handle } => {
                 names.pass((subscription, handle));
             }
-            Entry::Value { of, content } => {
+            ServiceEntry::Value { of, content } => {
                 if let Some((topic, stored)) = names.of(self.side, self.request, of) {
                     self.value(content, topic, stored, progress, at, out);
                 }
@@ -117,20 +119,20 @@ impl Chunk {
         }
     }
 
-    /// Hands out a value.
+    /// Passes a value to `out`.
     fn value(
         self,
-        content: Content<'_>,
+        content: ValueContent<'_>,
         topic: &[u8],
         stored: bool,
-        progress: &mut Progress,
+        progress: &mut DecodeProgress,
         at: &mut Offset,
         out: &mut dyn FrameSink,
     ) {
         let end = if progress.walk.is_done() && self.last {
             self.range.end
         } else {
-            self.flow_place(progress.walk.at).max(at.plus(1))
+            self.flow_offset(progress.walk.at).max(at.plus(1))
         };
         if end > self.range.end {
             return;
@@ -156,41 +158,47 @@ impl Chunk {
         });
     }
 
-    /// What is after the last complete value.
-    fn rest(self, progress: &Progress, fault: Option<Fault>, at: Offset, out: &mut dyn FrameSink) {
+    /// Passes the bytes after the last complete value to `out`.
+    fn rest(
+        self,
+        progress: &DecodeProgress,
+        fault: Option<FieldError>,
+        at: Offset,
+        out: &mut dyn FrameSink,
+    ) {
         let range = ByteRange { start: at, end: self.range.end };
         let payload_bytes = progress.open.map_or(0, |open| self.overlap(open)).min(range.len());
         let class = match fault {
             _ if progress.values > 0 || progress.open.is_some() => Class::Data,
-            Some(Fault::Malformed) => Class::Opaque,
-            Some(Fault::Short) if self.last => Class::Opaque,
+            Some(FieldError::Malformed) => Class::Opaque,
+            Some(FieldError::Short) if self.last => Class::Opaque,
             _ => progress.purpose(),
         };
         let name = progress.service.name;
         out.frame(&Frame { range, name, class, payload_bytes, data: None });
     }
 
-    /// Where a place of the body is in the flow.
-    fn flow_place(self, place: u64) -> Offset {
-        let offset = MESSAGE_HEADER_BYTES.saturating_add(place.saturating_sub(self.part.from));
+    /// The offset in the flow of a position in the body.
+    fn flow_offset(self, position: u64) -> Offset {
+        let offset = MESSAGE_HEADER_BYTES.saturating_add(position.saturating_sub(self.part.from));
         self.range.start.plus(offset.min(self.range.len()))
     }
 
-    /// How many bytes from one place of the body to another are in this chunk.
+    /// How many of the bytes between two positions of the body are in this chunk.
     fn overlap(self, (start, end): (u64, u64)) -> u64 {
         end.min(self.part.to).saturating_sub(start.max(self.part.from))
     }
 }
 
-/// What is here of a body, from place `base` on.
+/// The captured bytes of a body from position `base` on.
 #[derive(Clone, Copy)]
-struct Captured<'a> {
+struct CapturedBody<'a> {
     bytes: &'a [u8],
     base: u64,
 }
 
-impl Progress {
-    /// What a message without values is for.
+impl DecodeProgress {
+    /// The class of a message without values.
     fn purpose(&self) -> Class {
         let is_idle = self.walk.is_done() && self.walk.notifications == 0;
         match self.service.id() {

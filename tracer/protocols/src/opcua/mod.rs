@@ -1,26 +1,25 @@
 //! OPC UA over TCP, in UA Binary (OPC 10000-6 §5.2, §6.7, §7.1).
 //!
-//! | module | of the specification |
+//! | module | contents |
 //! |---|---|
-//! | `header` | what every chunk starts with |
-//! | `security` | which channels can be read |
+//! | `header` | the header of a chunk |
+//! | `security` | security policies: which channels are encrypted |
 //! | `fields`, `node`, `value` | the binary encoding |
 //! | `service` | the types of requests and responses |
 //! | `walk` | the services that carry values |
-//! | `assembly`, `chunk` | messages that come in chunks |
-//! | `names` | whose values they are |
-//! | `connection` | all of it together |
+//! | `assembly`, `chunk` | messages in several chunks |
+//! | `names` | the nodes of values |
+//! | `connection` | the decoder of one connection |
 //!
-//! A message of the application is one value: of a `WriteRequest`, of a data change in a `PublishResponse`,
-//! or of a `ReadResponse`. Its topic is the node, as in `ns=1;s=the.answer`. A `PublishResponse` names only
-//! handles, which the `CreateMonitoredItemsRequest` of the same connection gave; without that the topic is
-//! empty. What one client writes and another is notified of are two legs of one message, with the
-//! server in between. A client that is notified of its own writes sees a message of its own there,
-//! because an answer on the same connection is taken for an echo. The first value that an item
-//! notifies was there before; it counts as retained.
+//! A message of the application is one value: of a `WriteRequest`, of a data change in a `PublishResponse`, or of a
+//! `ReadResponse`. Its topic is the node, as in `ns=1;s=the.answer`. A `PublishResponse` has only handles, which the
+//! `CreateMonitoredItemsRequest` of the same connection has assigned; if that was not captured, the topic is empty. A write
+//! of one client and the notification of another client are two legs of one message, with the server in between. The
+//! notification of a client's own write is a separate message, because an answer on the same connection is considered an
+//! echo. The first value that is notified for an item existed before; it counts as retained.
 //!
-//! Not read: events, history, method calls, what is republished, and `PubSub` (OPC 10000-14), which has
-//! nothing of this format.
+//! Events, history, method calls, republished notifications and `PubSub` (OPC 10000-14), which has another format, are not
+//! decoded.
 
 mod assembly;
 mod chunk;
@@ -34,14 +33,16 @@ mod service;
 mod value;
 mod walk;
 
-use crate::{Connection, Look, PduLen, Protocol, Reader, Recognition, Sight, Topology};
-use fields::{Fault, Fields};
-use header::{HEADER_BYTES, Header, MESSAGE_HEADER_BYTES, MessageType};
+use crate::{
+    Connection, PduLen, PduSignature, Protocol, Reader, Recognition, SignatureMatch, Topology,
+};
+use fields::{FieldError, Fields};
+use header::{ChunkHeader, HEADER_BYTES, MESSAGE_HEADER_BYTES, MessageType};
 use security::Policy;
 use service::Service;
 use wirelap_events::Transport;
 
-/// OPC UA, as the registry lists it.
+/// The protocol OPC UA.
 #[derive(Debug)]
 pub struct OpcUa;
 
@@ -62,7 +63,7 @@ impl Protocol for OpcUa {
     }
 
     fn recognise(&self, _: Transport, head: &[u8], _at_start: bool) -> Recognition {
-        match Header::read(head) {
+        match ChunkHeader::read(head) {
             Err(PduLen::Need(_)) => Recognition::NeedMore,
             Err(_) => Recognition::No,
             Ok(header) if !header.is_plausible() => Recognition::No,
@@ -71,12 +72,11 @@ impl Protocol for OpcUa {
     }
 
     fn stands_out(&self, head: &[u8]) -> bool {
-        head.first().is_some_and(u8::is_ascii_uppercase)
-            && Header::read(head).is_ok_and(Header::is_plausible)
+        ChunkHeader::stands_out(head)
     }
 
-    fn sight(&self, _: Transport, head: &[u8]) -> Look {
-        sight(head)
+    fn match_signature(&self, _: Transport, head: &[u8]) -> SignatureMatch {
+        match_signature(head)
     }
 
     fn numbers_topics(&self) -> bool {
@@ -88,14 +88,14 @@ impl Protocol for OpcUa {
     }
 
     fn connection(&self, _: Transport) -> Box<dyn Connection> {
-        Box::new(connection::OpcUa::default())
+        Box::new(connection::OpcUaConnection::default())
     }
 }
 
-fn recognise(header: Header, head: &[u8]) -> Recognition {
+fn recognise(header: ChunkHeader, head: &[u8]) -> Recognition {
     let size = u64::from(header.size);
     let answer = match header.kind {
-        // Their sizes are as telling as their names.
+        // The sizes of these are as distinctive as their names.
         MessageType::Hello | MessageType::Acknowledge => return Recognition::Yes,
         MessageType::Open => Fields::new(head, 0, size, 12)
             .and_then(|mut fields| Policy::read(&mut fields))
@@ -109,30 +109,30 @@ fn recognise(header: Header, head: &[u8]) -> Recognition {
     };
     match answer {
         Ok(()) => Recognition::Yes,
-        Err(Fault::Short) => Recognition::NeedMore,
-        // Encrypted.
-        Err(Fault::Malformed) => Recognition::Maybe,
+        Err(FieldError::Short) => Recognition::NeedMore,
+        // The body may be encrypted.
+        Err(FieldError::Malformed) => Recognition::Maybe,
     }
 }
 
-/// What the chunk at the front of `head` tells: four letters, and a length that makes sense. Its number counts up by one.
-fn sight(head: &[u8]) -> Look {
+/// Whether a chunk starts with `head`. The evidence is four letters and a plausible length; its sequence number is a counter.
+fn match_signature(head: &[u8]) -> SignatureMatch {
     const BITS: u32 = 34;
     const SERVICE_BITS: u32 = 44;
     const SEQUENCE_AT: usize = HEADER_BYTES + 8;
-    match Header::read(head) {
-        Err(PduLen::Need(_)) => Look::Short,
-        Err(_) => Look::No,
-        Ok(header) if !header.is_plausible() => Look::No,
+    match ChunkHeader::read(head) {
+        Err(PduLen::Need(_)) => SignatureMatch::Short,
+        Err(_) => SignatureMatch::No,
+        Ok(header) if !header.is_plausible() => SignatureMatch::No,
         Ok(header) => {
             let bits = match recognise(header, head) {
                 Recognition::Yes => SERVICE_BITS,
-                Recognition::No => return Look::No,
+                Recognition::No => return SignatureMatch::No,
                 Recognition::Maybe | Recognition::NeedMore => BITS,
             };
-            let sight = Sight::new(u64::from(header.size), bits);
+            let sight = PduSignature::new(u64::from(header.size), bits);
             let number = head.get(SEQUENCE_AT..).and_then(|rest| Reader::new(rest).u32_le());
-            Look::Pdu(match number {
+            SignatureMatch::Pdu(match number {
                 Some(number) if header.kind == MessageType::Message => {
                     sight.numbered(0, u64::from(number))
                 }

@@ -1,43 +1,43 @@
-//! Whose values they are: what requests say about responses.
+//! The nodes of values: requests name the nodes, responses and notifications have only positions or handles.
 
 use super::node::NodeId;
-use super::walk::Source;
+use super::walk::ValueSource;
 use crate::Side;
 use std::collections::{HashMap, VecDeque};
 use wirelap_events::{Saturate, Total};
 
-/// The most monitored items remembered; then the one that was learned first goes.
+/// The most monitored items that are remembered; then the one that was learned first is forgotten.
 const MAX_ITEMS: usize = 8192;
 
-/// Bytes of memory that they may take; then, too.
+/// The most memory for monitored items, in bytes; then the one that was learned first is forgotten.
 const MAX_ITEM_BYTES: usize = 1 << 20;
 
-/// What an item costs beside its node's text.
+/// An estimate of an item's memory without its node's text.
 const ITEM_BYTES: usize = 64;
 
-/// The longest text of a node remembered for an item.
+/// The longest text of a node that is stored for an item.
 const MAX_TEXT_BYTES: usize = 512;
 
-/// The most read requests that wait for their responses; then the oldest goes.
+/// The most read requests that wait for their responses; then the oldest is forgotten.
 const MAX_READS: usize = 32;
 
-/// Bytes of text remembered of one read request.
+/// The most bytes of text that are stored for one read request.
 const MAX_READ_BYTES: usize = 64 << 10;
 
 /// A subscription, and the client's handle of an item in it.
 type Handle = (u32, u32);
 
-/// What tells whose values they are.
+/// The nodes that requests have named.
 #[derive(Debug, Default)]
-pub(super) struct Names {
+pub(super) struct NodeNames {
     monitored: Monitored,
-    /// By the side that reads.
+    /// Read requests by the side that sends them.
     reads: [ReadRequests; 2],
     scratch: Vec<u8>,
 }
 
-impl Names {
-    /// Bytes of memory that they take.
+impl NodeNames {
+    /// Bytes of memory that the names use.
     pub fn held_bytes(&self) -> usize {
         let reads = self.reads.iter().flat_map(|reads| &reads.open);
         let reads = reads.map(|read| {
@@ -46,48 +46,52 @@ impl Names {
         self.monitored.bytes.saturating_add(reads.total())
     }
 
-    /// A read request begins.
+    /// Begins a read request.
     pub fn begin_read(&mut self, side: Side, request: u32) {
         self.reads[side as usize].begin(request);
     }
 
-    /// The read request that began last wants one more thing.
+    /// Adds a node to the last read request; `None` for an attribute that is no value.
     pub fn want(&mut self, side: Side, node: Option<NodeId<'_>>) {
         self.reads[side as usize].want(node);
     }
 
-    /// Bytes of a side were missed: its request may be another one than it seems.
+    /// Forgets a side's read requests after a gap, because request IDs may no longer match.
     pub fn gap(&mut self, side: Side) {
         self.reads[side as usize].forget();
     }
 
-    /// An item is monitored from now on.
+    /// Stores the node of a monitored item.
     pub fn learn(&mut self, handle: Handle, node: NodeId<'_>) {
         self.scratch.clear();
         node.write(&mut self.scratch);
         self.monitored.learn(handle, &self.scratch);
     }
 
-    /// An item was notified, without a value.
+    /// Notes that an item was notified without a value.
     pub fn pass(&mut self, handle: Handle) {
         self.monitored.notify(handle);
     }
 
-    /// Whose value it is, and whether it is one that the server had before it was subscribed to.
-    /// `None` if it is no application's: another attribute, or a read of the server's own state,
-    /// with which clients see that it is alive.
-    pub fn of(&mut self, side: Side, request: u32, source: Source<'_>) -> Option<(&[u8], bool)> {
+    /// A value's node, and whether the server had the value before the subscription. `None` if it is not a value of the
+    /// application: another attribute, or a read of the server's own state, with which clients check that it is alive.
+    pub fn of(
+        &mut self,
+        side: Side,
+        request: u32,
+        source: ValueSource<'_>,
+    ) -> Option<(&[u8], bool)> {
         match source {
-            Source::Node(node) => {
+            ValueSource::Node(node) => {
                 self.scratch.clear();
                 node.write(&mut self.scratch);
                 Some((&self.scratch, false))
             }
-            Source::Handle { subscription, handle } => {
+            ValueSource::Handle { subscription, handle } => {
                 let known = self.monitored.notify((subscription, handle));
                 Some(known.unwrap_or((&[], false)))
             }
-            Source::Wanted(index) => {
+            ValueSource::Wanted(index) => {
                 let client = 1_usize.saturating_sub(side as usize);
                 match self.reads[client].wanted(request, index) {
                     None => Some((&[], false)),
@@ -102,31 +106,31 @@ impl Names {
 /// The nodes of monitored items, by subscription and client handle.
 #[derive(Debug, Default)]
 struct Monitored {
-    items: HashMap<Handle, Item>,
-    /// The one learned first at the front.
+    items: HashMap<Handle, MonitoredItem>,
+    /// The handles in the order in which they were learned.
     order: VecDeque<Handle>,
-    /// Bytes of memory that they take.
+    /// Bytes of memory that the items use.
     bytes: usize,
 }
 
 #[derive(Debug)]
-struct Item {
+struct MonitoredItem {
     node: Box<[u8]>,
-    /// Nothing was notified yet: what comes first is the value that the server had.
+    /// Whether no notification has arrived yet; the first one has the value that the server had before.
     fresh: bool,
 }
 
-fn cost(item: &Item) -> usize {
+fn cost(item: &MonitoredItem) -> usize {
     item.node.len().saturating_add(ITEM_BYTES)
 }
 
 impl Monitored {
-    /// An item is monitored from now on.
+    /// Stores the node of a monitored item.
     pub fn learn(&mut self, handle: Handle, node: &[u8]) {
         if node.len() > MAX_TEXT_BYTES {
             return;
         }
-        let item = Item { node: node.into(), fresh: true };
+        let item = MonitoredItem { node: node.into(), fresh: true };
         self.bytes.grow(cost(&item));
         match self.items.insert(handle, item) {
             Some(before) => self.bytes.shrink(cost(&before)),
@@ -140,7 +144,7 @@ impl Monitored {
         }
     }
 
-    /// The node of an item that is notified, and whether that is for the first time.
+    /// The node of a notified item, and whether this is its first notification.
     pub fn notify(&mut self, handle: Handle) -> Option<(&[u8], bool)> {
         let item = self.items.get_mut(&handle)?;
         Some((&item.node, std::mem::take(&mut item.fresh)))
@@ -150,22 +154,23 @@ impl Monitored {
 /// One side's read requests.
 #[derive(Debug, Default)]
 struct ReadRequests {
-    /// The newest at the back. Buffers of old ones serve the next.
+    /// The requests, the newest at the back. The buffers of old requests are reused.
     open: VecDeque<ReadRequest>,
 }
 
 #[derive(Debug, Default)]
 struct ReadRequest {
     request: u32,
-    /// The nodes' texts, one after the other; and where each ends.
+    /// The nodes' texts, one after the other.
     text: Vec<u8>,
+    /// The end of each node's text.
     ends: Vec<u32>,
-    /// There were more nodes than are remembered.
+    /// Whether there were more nodes than can be stored.
     full: bool,
 }
 
 impl ReadRequests {
-    /// A request begins.
+    /// Begins a request.
     pub fn begin(&mut self, request: u32) {
         let mut read = match self.open.len() {
             MAX_READS => self.open.pop_front().unwrap_or_default(),
@@ -178,7 +183,7 @@ impl ReadRequests {
         self.open.push_back(read);
     }
 
-    /// The request wants one more thing. `None`: it is no value.
+    /// Adds a node to the last request; `None` for an attribute that is no value.
     pub fn want(&mut self, node: Option<NodeId<'_>>) {
         let Some(read) = self.open.back_mut() else { return };
         if read.full {
@@ -195,7 +200,7 @@ impl ReadRequests {
         }
     }
 
-    /// What a request wanted at a place: empty if it is no value, `None` if that is not known.
+    /// The node at an index of a request: empty if its attribute is no value, `None` if it is not known.
     pub fn wanted(&self, request: u32, index: u32) -> Option<&[u8]> {
         let read = self.open.iter().rev().find(|read| read.request == request)?;
         let index = usize::try_from(index).ok()?;
@@ -212,7 +217,7 @@ impl ReadRequests {
 
 #[cfg(test)]
 mod tests {
-    use super::super::node::Id;
+    use super::super::node::NodeIdentifier;
     use super::*;
 
     #[test]
@@ -231,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_notification_is_told_from_the_others() {
+    fn the_first_notification_differs_from_the_others() {
         let mut items = Monitored::default();
         assert_eq!(items.notify((1, 7)), None);
         items.learn((1, 7), b"i=85");
@@ -254,7 +259,7 @@ mod tests {
 
     #[test]
     fn responses_find_what_was_wanted() {
-        let node = |number| Some(NodeId { namespace: 1, id: Id::Number(number) });
+        let node = |number| Some(NodeId { namespace: 1, id: NodeIdentifier::Number(number) });
         let mut reads = ReadRequests::default();
         for request in 0..40 {
             reads.begin(request);

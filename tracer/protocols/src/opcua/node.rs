@@ -1,6 +1,6 @@
 //! Identifiers of nodes (OPC 10000-6 §5.2.2.9), and their text (§5.3.1.10).
 
-use super::fields::{Fault, Fields};
+use super::fields::{FieldError, Fields};
 
 /// The longest string or opaque identifier, in characters (OPC 10000-3 §8.2.4).
 const MAX_ID_BYTES: usize = 4096;
@@ -13,12 +13,12 @@ const HAS_SERVER: u8 = 0x40;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct NodeId<'a> {
     pub namespace: u16,
-    pub id: Id<'a>,
+    pub id: NodeIdentifier<'a>,
 }
 
 /// What identifies a node in its namespace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Id<'a> {
+pub(super) enum NodeIdentifier<'a> {
     Number(u32),
     Text(&'a [u8]),
     Guid([u8; 16]),
@@ -26,13 +26,13 @@ pub(super) enum Id<'a> {
 }
 
 impl<'a> NodeId<'a> {
-    pub fn read(fields: &mut Fields<'a>) -> Result<NodeId<'a>, Fault> {
+    pub fn read(fields: &mut Fields<'a>) -> Result<NodeId<'a>, FieldError> {
         let kind = fields.u8()?;
         NodeId::of_kind(kind, fields)
     }
 
     /// An `ExpandedNodeId`, without its namespace URI and server (§5.2.2.10).
-    pub fn read_expanded(fields: &mut Fields<'a>) -> Result<NodeId<'a>, Fault> {
+    pub fn read_expanded(fields: &mut Fields<'a>) -> Result<NodeId<'a>, FieldError> {
         let kind = fields.u8()?;
         let node = NodeId::of_kind(kind & !(HAS_URI | HAS_SERVER), fields)?;
         if kind & HAS_URI != 0 {
@@ -44,20 +44,20 @@ impl<'a> NodeId<'a> {
         Ok(node)
     }
 
-    fn of_kind(kind: u8, fields: &mut Fields<'a>) -> Result<NodeId<'a>, Fault> {
+    fn of_kind(kind: u8, fields: &mut Fields<'a>) -> Result<NodeId<'a>, FieldError> {
         let namespace = match kind {
             0 => 0,
             1 => fields.u8()?.into(),
             2..=5 => fields.u16()?,
-            _ => return Err(Fault::Malformed),
+            _ => return Err(FieldError::Malformed),
         };
         let id = match kind {
-            0 => Id::Number(fields.u8()?.into()),
-            1 => Id::Number(fields.u16()?.into()),
-            2 => Id::Number(fields.u32()?),
-            3 => Id::Text(fields.text()?),
-            4 => Id::Guid(fields.guid()?),
-            _ => Id::Opaque(fields.text()?),
+            0 => NodeIdentifier::Number(fields.u8()?.into()),
+            1 => NodeIdentifier::Number(fields.u16()?.into()),
+            2 => NodeIdentifier::Number(fields.u32()?),
+            3 => NodeIdentifier::Text(fields.text()?),
+            4 => NodeIdentifier::Guid(fields.guid()?),
+            _ => NodeIdentifier::Opaque(fields.text()?),
         };
         Ok(NodeId { namespace, id })
     }
@@ -65,7 +65,7 @@ impl<'a> NodeId<'a> {
     /// The number of a node of the specification's own namespace.
     pub fn standard(&self) -> Option<u32> {
         match *self {
-            NodeId { namespace: 0, id: Id::Number(number) } => Some(number),
+            NodeId { namespace: 0, id: NodeIdentifier::Number(number) } => Some(number),
             _ => None,
         }
     }
@@ -78,16 +78,16 @@ impl<'a> NodeId<'a> {
             out.push(b';');
         }
         match self.id {
-            Id::Number(number) => {
+            NodeIdentifier::Number(number) => {
                 out.extend_from_slice(b"i=");
                 write_number(number, out);
             }
-            Id::Text(text) => {
+            NodeIdentifier::Text(text) => {
                 out.extend_from_slice(b"s=");
                 out.extend_from_slice(text.get(..MAX_ID_BYTES).unwrap_or(text));
             }
-            Id::Guid(guid) => write_guid(guid, out),
-            Id::Opaque(bytes) => {
+            NodeIdentifier::Guid(guid) => write_guid(guid, out),
+            NodeIdentifier::Opaque(bytes) => {
                 out.extend_from_slice(b"b=");
                 write_base64(bytes.get(..MAX_ID_BYTES).unwrap_or(bytes), out);
             }
@@ -95,7 +95,8 @@ impl<'a> NodeId<'a> {
     }
 }
 
-/// In decimal; every value has one, and the standard library's way takes longer than all the rest.
+/// Appends a number in decimal. This is faster than the standard library's formatting, which would take most of the time of
+/// decoding a value.
 fn write_number(mut number: u32, out: &mut Vec<u8>) {
     let start = out.len();
     loop {
@@ -110,7 +111,7 @@ fn write_number(mut number: u32, out: &mut Vec<u8>) {
     }
 }
 
-/// The first three groups are numbers, which are little-endian (§5.2.2.6).
+/// Appends a GUID. Its first three groups are little-endian numbers (§5.2.2.6).
 fn write_guid(guid: [u8; 16], out: &mut Vec<u8>) {
     const ORDER: [usize; 16] = [3, 2, 1, 0, 5, 4, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15];
     out.extend_from_slice(b"g=");
@@ -123,7 +124,7 @@ fn write_guid(guid: [u8; 16], out: &mut Vec<u8>) {
     }
 }
 
-/// RFC 4648 §4.
+/// Appends bytes as base64 (RFC 4648 §4).
 fn write_base64(bytes: &[u8], out: &mut Vec<u8>) {
     const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     for group in bytes.chunks(3) {
@@ -141,7 +142,7 @@ fn write_base64(bytes: &[u8], out: &mut Vec<u8>) {
 mod tests {
     use super::*;
 
-    fn text(bytes: &[u8]) -> Result<String, Fault> {
+    fn text(bytes: &[u8]) -> Result<String, FieldError> {
         let mut fields = Fields::new(bytes, 0, bytes.len() as u64, 0)?;
         let node = NodeId::read(&mut fields)?;
         let mut out = Vec::new();
@@ -163,10 +164,10 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_identifier_is_told_from_what_is_cut() {
-        assert_eq!(text(&[6, 0, 0]), Err(Fault::Malformed));
-        assert_eq!(text(&[3, 1, 0, 9, 0, 0, 0, b'x']), Err(Fault::Malformed));
+    fn an_invalid_identifier_is_not_a_truncated_one() {
+        assert_eq!(text(&[6, 0, 0]), Err(FieldError::Malformed));
+        assert_eq!(text(&[3, 1, 0, 9, 0, 0, 0, b'x']), Err(FieldError::Malformed));
         let cut = Fields::new(&[3, 1, 0, 9, 0, 0, 0, b'x'], 0, 16, 0);
-        assert_eq!(NodeId::read(&mut cut.unwrap()), Err(Fault::Short));
+        assert_eq!(NodeId::read(&mut cut.unwrap()), Err(FieldError::Short));
     }
 }

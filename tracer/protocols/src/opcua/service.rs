@@ -1,7 +1,7 @@
 //! Services by the type of their request or response: the identifiers of the binary encodings
 //! (OPC 10000-6 Annex A, `NodeIds.csv`).
 
-use super::fields::{Fault, Fields};
+use super::fields::{FieldError, Fields};
 use super::node::NodeId;
 use wirelap_events::Class;
 
@@ -10,7 +10,7 @@ use wirelap_events::Class;
 pub(super) struct Service {
     id: u32,
     pub name: &'static str,
-    /// What it is for, if it carries no value.
+    /// The class of its frames if it has no value.
     pub class: Class,
 }
 
@@ -20,14 +20,14 @@ pub(super) const WRITE_REQUEST: u32 = 673;
 pub(super) const CREATE_MONITORED_ITEMS_REQUEST: u32 = 751;
 pub(super) const PUBLISH_RESPONSE: u32 = 829;
 
-/// The type of the notification that has values; it is no service.
+/// The type of a notification with values; it is not a service.
 pub(super) const DATA_CHANGE_NOTIFICATION: u32 = 811;
 
 impl Service {
-    /// Reads the type that a body starts with.
-    pub fn read(fields: &mut Fields<'_>) -> Result<&'static Service, Fault> {
-        let number = NodeId::read(fields)?.standard().ok_or(Fault::Malformed)?;
-        Service::of(number).ok_or(Fault::Malformed)
+    /// Reads the type at the start of a body.
+    pub fn read(fields: &mut Fields<'_>) -> Result<&'static Service, FieldError> {
+        let number = NodeId::read(fields)?.standard().ok_or(FieldError::Malformed)?;
+        Service::of(number).ok_or(FieldError::Malformed)
     }
 
     fn of(id: u32) -> Option<&'static Service> {
@@ -44,8 +44,8 @@ const fn service(id: u32, name: &'static str, class: Class) -> Service {
     Service { id, name, class }
 }
 
-/// In the order of their identifiers. What an application reads, writes or calls is `Other` unless
-/// it carries values; a `PublishRequest` says which notifications came.
+/// All services in the order of their identifiers. Reads, writes and calls without values are `Other`; a `PublishRequest`
+/// acknowledges notifications.
 static SERVICES: &[Service] = &[
     service(397, "ServiceFault", Class::Other),
     service(422, "FindServersRequest", Class::Discovery),

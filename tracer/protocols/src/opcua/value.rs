@@ -9,33 +9,33 @@
 //!            +------+-----------+----------+-----------------+-----------------+
 //! ```
 //!
-//! The application's bytes are the value's content: that of a String or `ByteString` without its length,
-//! the elements of an array without their number, anything else as it is encoded.
+//! The payload is the value's content: a String or `ByteString` without its length, an array's elements without their
+//! number, any other value as it is encoded.
 
-use super::fields::{Fault, Fields};
+use super::fields::{FieldError, Fields};
 use super::node::NodeId;
 use wirelap_events::Total;
 
-/// How deep values may be nested (the specification asks for at least 100, and no value needs more
-/// than two); each level takes stack.
+/// How deep values may be nested. The specification requires at least 100, but values rarely need more than two, and each
+/// level needs stack.
 const MAX_DEPTH: u32 = 16;
 
 const ARRAY: u8 = 0x80;
 const DIMENSIONS: u8 = 0x40;
 
-/// Where a value's content lies in the body.
+/// The position of a value's content in the body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Content<'a> {
+pub(super) struct ValueContent<'a> {
     pub start: u64,
     pub len: u64,
-    /// What is here of it.
+    /// The captured bytes of the content.
     pub bytes: &'a [u8],
 }
 
-impl<'a> Content<'a> {
-    fn next(fields: &Fields<'a>, len: u64) -> Result<Content<'a>, Fault> {
+impl<'a> ValueContent<'a> {
+    fn next(fields: &Fields<'a>, len: u64) -> Result<ValueContent<'a>, FieldError> {
         fields.ensure(len)?;
-        Ok(Content { start: fields.place(), len, bytes: fields.peek(len) })
+        Ok(ValueContent { start: fields.position(), len, bytes: fields.peek(len) })
     }
 
     pub fn end(&self) -> u64 {
@@ -43,12 +43,12 @@ impl<'a> Content<'a> {
     }
 }
 
-/// Reads a `DataValue`. Its content is in `found` as soon as its place is known, even if the rest
-/// is not here.
+/// Reads a `DataValue`. Its content is stored in `found` as soon as its position is known, even if later bytes were not
+/// captured.
 pub(super) fn data_value<'a>(
     fields: &mut Fields<'a>,
-    found: &mut Option<Content<'a>>,
-) -> Result<(), Fault> {
+    found: &mut Option<ValueContent<'a>>,
+) -> Result<(), FieldError> {
     let mask = fields.u8()?;
     if mask & 1 != 0 {
         variant(fields, found, 0)?;
@@ -56,7 +56,7 @@ pub(super) fn data_value<'a>(
     fields.skip(data_value_tail(mask))
 }
 
-/// Bytes of a `DataValue` after its Variant.
+/// Number of bytes of a `DataValue` after its Variant.
 fn data_value_tail(mask: u8) -> u64 {
     [(0x02, 4), (0x04, 8), (0x10, 2), (0x08, 8), (0x20, 2)]
         .iter()
@@ -67,14 +67,14 @@ fn data_value_tail(mask: u8) -> u64 {
 
 fn variant<'a>(
     fields: &mut Fields<'a>,
-    found: &mut Option<Content<'a>>,
+    found: &mut Option<ValueContent<'a>>,
     depth: u32,
-) -> Result<(), Fault> {
+) -> Result<(), FieldError> {
     let mask = fields.u8()?;
     let kind = mask & 0x3F;
     match (kind, mask & ARRAY != 0) {
         (0, false) => {}
-        (0, true) => return Err(Fault::Malformed),
+        (0, true) => return Err(FieldError::Malformed),
         (_, false) => scalar(kind, fields, found, depth)?,
         (_, true) => array(kind, fields, found, depth)?,
     }
@@ -88,44 +88,48 @@ fn variant<'a>(
 fn scalar<'a>(
     kind: u8,
     fields: &mut Fields<'a>,
-    found: &mut Option<Content<'a>>,
+    found: &mut Option<ValueContent<'a>>,
     depth: u32,
-) -> Result<(), Fault> {
+) -> Result<(), FieldError> {
     let len = match (size(kind), kind) {
         (Some(size), _) => size,
         (None, 12 | 15 | 16 | 26..) => fields.len()?.into(),
         (None, _) => {
             let before = *fields;
             element(kind, fields, depth)?;
-            *found = Some(Content::next(&before, fields.place().saturating_sub(before.place()))?);
+            *found = Some(ValueContent::next(
+                &before,
+                fields.position().saturating_sub(before.position()),
+            )?);
             return Ok(());
         }
     };
-    *found = Some(Content::next(fields, len)?);
+    *found = Some(ValueContent::next(fields, len)?);
     fields.skip(len)
 }
 
 fn array<'a>(
     kind: u8,
     fields: &mut Fields<'a>,
-    found: &mut Option<Content<'a>>,
+    found: &mut Option<ValueContent<'a>>,
     depth: u32,
-) -> Result<(), Fault> {
+) -> Result<(), FieldError> {
     let elements = fields.len()?;
     if let Some(size) = size(kind) {
         let len = size.saturating_mul(u64::from(elements));
-        *found = Some(Content::next(fields, len)?);
+        *found = Some(ValueContent::next(fields, len)?);
         return fields.skip(len);
     }
     let before = *fields;
     for _ in 0..elements {
         element(kind, fields, depth)?;
     }
-    *found = Some(Content::next(&before, fields.place().saturating_sub(before.place()))?);
+    *found =
+        Some(ValueContent::next(&before, fields.position().saturating_sub(before.position()))?);
     Ok(())
 }
 
-/// The bytes of a built-in type that has a fixed number of them (§5.1.2).
+/// The size of a built-in type, if it is fixed (§5.1.2).
 fn size(kind: u8) -> Option<u64> {
     Some(match kind {
         1..=3 => 1,
@@ -137,10 +141,10 @@ fn size(kind: u8) -> Option<u64> {
     })
 }
 
-/// Reads over one value of a built-in type. None is empty, so that a loop over elements ends.
-fn element(kind: u8, fields: &mut Fields<'_>, depth: u32) -> Result<(), Fault> {
+/// Skips one value of a built-in type. Each value has at least one byte, so that a loop over elements ends.
+fn element(kind: u8, fields: &mut Fields<'_>, depth: u32) -> Result<(), FieldError> {
     if depth == MAX_DEPTH {
-        return Err(Fault::Malformed);
+        return Err(FieldError::Malformed);
     }
     if let Some(size) = size(kind) {
         return fields.skip(size);
@@ -160,19 +164,19 @@ fn element(kind: u8, fields: &mut Fields<'_>, depth: u32) -> Result<(), Fault> {
         }
         24 => variant(fields, &mut None, depth.saturating_add(1)),
         25 => diagnostic_info(fields),
-        // What is not defined yet is encoded as a ByteString.
+        // Types that are not defined yet are encoded as a ByteString.
         _ => fields.text().map(drop),
     }
 }
 
-/// §5.2.2.13.
-pub(super) fn qualified_name(fields: &mut Fields<'_>) -> Result<(), Fault> {
+/// Skips a `QualifiedName` (§5.2.2.13).
+pub(super) fn qualified_name(fields: &mut Fields<'_>) -> Result<(), FieldError> {
     fields.u16()?;
     fields.text().map(drop)
 }
 
-/// §5.2.2.14.
-fn localized_text(fields: &mut Fields<'_>) -> Result<(), Fault> {
+/// Skips a `LocalizedText` (§5.2.2.14).
+fn localized_text(fields: &mut Fields<'_>) -> Result<(), FieldError> {
     let mask = fields.u8()?;
     for bit in [1, 2] {
         if mask & bit != 0 {
@@ -182,8 +186,8 @@ fn localized_text(fields: &mut Fields<'_>) -> Result<(), Fault> {
     Ok(())
 }
 
-/// §5.2.2.15.
-pub(super) fn extension_object(fields: &mut Fields<'_>) -> Result<(), Fault> {
+/// Skips an `ExtensionObject` (§5.2.2.15).
+pub(super) fn extension_object(fields: &mut Fields<'_>) -> Result<(), FieldError> {
     NodeId::read(fields)?;
     if fields.u8()? != 0 {
         fields.text()?;
@@ -191,8 +195,8 @@ pub(super) fn extension_object(fields: &mut Fields<'_>) -> Result<(), Fault> {
     Ok(())
 }
 
-/// §5.2.2.12. The inner one comes last.
-pub(super) fn diagnostic_info(fields: &mut Fields<'_>) -> Result<(), Fault> {
+/// Skips a `DiagnosticInfo` (§5.2.2.12). A nested one is its last field.
+pub(super) fn diagnostic_info(fields: &mut Fields<'_>) -> Result<(), FieldError> {
     loop {
         let mask = fields.u8()?;
         fields.skip(4 * u64::from((mask & 0x0F).count_ones()))?;
@@ -213,11 +217,11 @@ mod tests {
     use super::*;
 
     /// The content's place and length, and whether everything was read.
-    fn read(bytes: &[u8], total: usize) -> (Option<(u64, u64)>, Result<u64, Fault>) {
+    fn read(bytes: &[u8], total: usize) -> (Option<(u64, u64)>, Result<u64, FieldError>) {
         let mut found = None;
         let mut fields = Fields::new(bytes, 0, total as u64, 0).unwrap();
         let result = data_value(&mut fields, &mut found);
-        (found.map(|found| (found.start, found.len)), result.map(|()| fields.place()))
+        (found.map(|found| (found.start, found.len)), result.map(|()| fields.position()))
     }
 
     #[test]
@@ -252,16 +256,19 @@ mod tests {
 
     #[test]
     fn a_content_that_is_not_here_has_a_place() {
-        assert_eq!(read(b"\x01\x0f\x64\0\0\0abc", 106), (Some((6, 100)), Err(Fault::Short)));
-        assert_eq!(read(b"\x01\x0f\x64\0\0\0abc", 50), (None, Err(Fault::Malformed)));
-        assert_eq!(read(b"\x01\x0f\x64\0", 106), (None, Err(Fault::Short)));
+        assert_eq!(read(b"\x01\x0f\x64\0\0\0abc", 106), (Some((6, 100)), Err(FieldError::Short)));
+        assert_eq!(read(b"\x01\x0f\x64\0\0\0abc", 50), (None, Err(FieldError::Malformed)));
+        assert_eq!(read(b"\x01\x0f\x64\0", 106), (None, Err(FieldError::Short)));
     }
 
     #[test]
     fn nesting_has_an_end() {
         let mut deep = vec![0x01];
         deep.extend([0x98, 1, 0, 0, 0].repeat(40));
-        assert_eq!(read(&deep, deep.len()), (None, Err(Fault::Malformed)));
-        assert_eq!(read(&[0x01, 0x80, 0xFF, 0xFF, 0xFF, 0x7F], 6), (None, Err(Fault::Malformed)));
+        assert_eq!(read(&deep, deep.len()), (None, Err(FieldError::Malformed)));
+        assert_eq!(
+            read(&[0x01, 0x80, 0xFF, 0xFF, 0xFF, 0x7F], 6),
+            (None, Err(FieldError::Malformed))
+        );
     }
 }

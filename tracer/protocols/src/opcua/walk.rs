@@ -1,4 +1,4 @@
-//! Goes through the services that carry values, one entry at a time (OPC 10000-4 §5.11, §5.13, §5.14).
+//! Walks the services that carry values, one entry at a time (OPC 10000-4 §5.11, §5.13, §5.14).
 //!
 //! ```text
 //! WriteRequest      header · n · (node, attribute, index range, DataValue) × n
@@ -12,32 +12,32 @@
 //! notification      type · encoding · length · (n · (client handle, DataValue) × n · diagnostics)
 //! ```
 //!
-//! A message may come in chunks: where an entry is not all here, the walk stays before it and is asked
-//! again when more is.
+//! A message may arrive in chunks: if an entry is incomplete, the walk stays before it, and the entry is read again with the
+//! next chunk.
 
-use super::fields::{Fault, Fields};
+use super::fields::{FieldError, Fields};
 use super::node::NodeId;
 use super::service::{
     CREATE_MONITORED_ITEMS_REQUEST, DATA_CHANGE_NOTIFICATION, PUBLISH_RESPONSE, READ_REQUEST,
     READ_RESPONSE, Service, WRITE_REQUEST,
 };
-use super::value::{Content, data_value, diagnostic_info, extension_object, qualified_name};
+use super::value::{ValueContent, data_value, diagnostic_info, extension_object, qualified_name};
 
 /// The attribute that is a variable's value (OPC 10000-6 Annex A).
 const VALUE_ATTRIBUTE: u32 = 13;
 
-/// How far a message was read.
+/// The position of a walk in a message.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Walk {
-    /// The place in the body where the next entry starts.
+pub(super) struct ServiceWalk {
+    /// The position in the body where the next entry starts.
     pub at: u64,
-    stage: Stage,
+    stage: WalkStage,
     /// Notifications in a `PublishResponse`, of any kind.
     pub notifications: u32,
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Stage {
+enum WalkStage {
     Header(u32),
     Write {
         left: u32,
@@ -57,7 +57,7 @@ enum Stage {
         subscription: u32,
         left: u32,
     },
-    /// In one of them, which ends at a place.
+    /// Inside a notification that ends at position `end`.
     Changes {
         subscription: u32,
         left: u32,
@@ -67,33 +67,33 @@ enum Stage {
     Done,
 }
 
-/// An entry that matters.
+/// An entry with a value, or with the node of a later value.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Entry<'a> {
+pub(super) enum ServiceEntry<'a> {
     Value {
-        of: Source<'a>,
-        content: Content<'a>,
+        of: ValueSource<'a>,
+        content: ValueContent<'a>,
     },
-    /// The client wants to read this. `None`: something else than a value.
+    /// The client reads this node; `None` for an attribute that is no value.
     Wanted(Option<NodeId<'a>>),
-    /// The client's name for this node.
+    /// The client assigns a handle to this node.
     Monitored {
         subscription: u32,
         handle: u32,
         node: NodeId<'a>,
     },
-    /// A notification came without a value.
+    /// A notification without a value.
     Valueless {
         subscription: u32,
         handle: u32,
     },
 }
 
-/// What says whose value it is.
+/// How the node of a value is given.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Source<'a> {
+pub(super) enum ValueSource<'a> {
     Node(NodeId<'a>),
-    /// The node that was wanted at this place of the request.
+    /// The node at this index of the read request.
     Wanted(u32),
     Handle {
         subscription: u32,
@@ -101,101 +101,109 @@ pub(super) enum Source<'a> {
     },
 }
 
-impl Walk {
-    /// A walk through a body from place `at`, after its type.
-    pub fn new(service: &Service, at: u64) -> Walk {
+impl ServiceWalk {
+    /// A walk through a body from position `at`, after its type.
+    pub fn new(service: &Service, at: u64) -> ServiceWalk {
         let stage = match service.id() {
             WRITE_REQUEST
             | READ_REQUEST
             | READ_RESPONSE
             | CREATE_MONITORED_ITEMS_REQUEST
-            | PUBLISH_RESPONSE => Stage::Header(service.id()),
-            _ => Stage::Done,
+            | PUBLISH_RESPONSE => WalkStage::Header(service.id()),
+            _ => WalkStage::Done,
         };
-        Walk { at, stage, notifications: 0 }
+        ServiceWalk { at, stage, notifications: 0 }
     }
 
     pub fn is_done(&self) -> bool {
-        matches!(self.stage, Stage::Done)
+        matches!(self.stage, WalkStage::Done)
     }
 
     pub fn stop(&mut self) {
-        self.stage = Stage::Done;
+        self.stage = WalkStage::Done;
     }
 
-    /// Reads one entry, with `fields` at its place. What matters of it is in `entry` as soon as it
-    /// is known; after [`Fault::Short`], that is a value of which the end is not here.
+    /// Reads one entry, at which `fields` starts. It is stored in `entry` as soon as it is known; after
+    /// [`FieldError::Short`], it is a value whose end has not arrived.
     pub fn next<'a>(
         &mut self,
         mut fields: Fields<'a>,
-        entry: &mut Option<Entry<'a>>,
-    ) -> Result<(), Fault> {
+        entry: &mut Option<ServiceEntry<'a>>,
+    ) -> Result<(), FieldError> {
         let stage = match self.stage {
-            Stage::Header(service) => self.header(service, &mut fields)?,
-            Stage::Write { left } => {
+            WalkStage::Header(service) => self.header(service, &mut fields)?,
+            WalkStage::Write { left } => {
                 write_value(&mut fields, entry)?;
-                Stage::Write { left: left.saturating_sub(1) }
+                WalkStage::Write { left: left.saturating_sub(1) }
             }
-            Stage::ReadRequest { left } => {
+            WalkStage::ReadRequest { left } => {
                 let node = read_value_id(&mut fields)?;
-                *entry = Some(Entry::Wanted(node));
-                Stage::ReadRequest { left: left.saturating_sub(1) }
+                *entry = Some(ServiceEntry::Wanted(node));
+                WalkStage::ReadRequest { left: left.saturating_sub(1) }
             }
-            Stage::ReadResponse { left, index } => {
-                value_of(Source::Wanted(index), &mut fields, entry)?;
-                Stage::ReadResponse { left: left.saturating_sub(1), index: index.saturating_add(1) }
+            WalkStage::ReadResponse { left, index } => {
+                value_of(ValueSource::Wanted(index), &mut fields, entry)?;
+                WalkStage::ReadResponse {
+                    left: left.saturating_sub(1),
+                    index: index.saturating_add(1),
+                }
             }
-            Stage::Monitor { subscription, left } => {
+            WalkStage::Monitor { subscription, left } => {
                 *entry = monitored_item(subscription, &mut fields)?;
-                Stage::Monitor { subscription, left: left.saturating_sub(1) }
+                WalkStage::Monitor { subscription, left: left.saturating_sub(1) }
             }
-            Stage::Notifications { subscription, left } => {
+            WalkStage::Notifications { subscription, left } => {
                 notification(subscription, left.saturating_sub(1), &mut fields)?
             }
-            Stage::Changes { subscription, left, end, notifications } => {
+            WalkStage::Changes { subscription, left, end, notifications } => {
                 change(subscription, &mut fields, entry)?;
-                Stage::Changes { subscription, left: left.saturating_sub(1), end, notifications }
+                WalkStage::Changes {
+                    subscription,
+                    left: left.saturating_sub(1),
+                    end,
+                    notifications,
+                }
             }
-            Stage::Done => Stage::Done,
+            WalkStage::Done => WalkStage::Done,
         };
-        self.at = fields.place();
+        self.at = fields.position();
         self.stage = self.settle(stage);
         Ok(())
     }
 
-    /// Moves on where nothing is left.
-    fn settle(&mut self, stage: Stage) -> Stage {
+    /// Changes to the next stage if no entries remain in this one.
+    fn settle(&mut self, stage: WalkStage) -> WalkStage {
         match stage {
-            Stage::Changes { subscription, left: 0, end, notifications } => {
+            WalkStage::Changes { subscription, left: 0, end, notifications } => {
                 self.at = self.at.max(end);
-                self.settle(Stage::Notifications { subscription, left: notifications })
+                self.settle(WalkStage::Notifications { subscription, left: notifications })
             }
-            Stage::Write { left: 0 }
-            | Stage::ReadRequest { left: 0 }
-            | Stage::ReadResponse { left: 0, .. }
-            | Stage::Monitor { left: 0, .. }
-            | Stage::Notifications { left: 0, .. } => Stage::Done,
+            WalkStage::Write { left: 0 }
+            | WalkStage::ReadRequest { left: 0 }
+            | WalkStage::ReadResponse { left: 0, .. }
+            | WalkStage::Monitor { left: 0, .. }
+            | WalkStage::Notifications { left: 0, .. } => WalkStage::Done,
             stage => stage,
         }
     }
 
     /// Reads up to the first entry.
-    fn header(&mut self, service: u32, fields: &mut Fields<'_>) -> Result<Stage, Fault> {
+    fn header(&mut self, service: u32, fields: &mut Fields<'_>) -> Result<WalkStage, FieldError> {
         match service {
             READ_RESPONSE | PUBLISH_RESPONSE => response_header(fields)?,
             _ => request_header(fields)?,
         }
         Ok(match service {
-            WRITE_REQUEST => Stage::Write { left: fields.len()? },
+            WRITE_REQUEST => WalkStage::Write { left: fields.len()? },
             READ_REQUEST => {
                 fields.skip(12)?;
-                Stage::ReadRequest { left: fields.len()? }
+                WalkStage::ReadRequest { left: fields.len()? }
             }
-            READ_RESPONSE => Stage::ReadResponse { left: fields.len()?, index: 0 },
+            READ_RESPONSE => WalkStage::ReadResponse { left: fields.len()?, index: 0 },
             CREATE_MONITORED_ITEMS_REQUEST => {
                 let subscription = fields.u32()?;
                 fields.skip(4)?;
-                Stage::Monitor { subscription, left: fields.len()? }
+                WalkStage::Monitor { subscription, left: fields.len()? }
             }
             _ => {
                 let subscription = fields.u32()?;
@@ -208,14 +216,14 @@ impl Walk {
                         .saturating_add(8),
                 )?;
                 self.notifications = fields.len()?;
-                Stage::Notifications { subscription, left: self.notifications }
+                WalkStage::Notifications { subscription, left: self.notifications }
             }
         })
     }
 }
 
-/// OPC 10000-4 §7.33: token, time, handle, diagnostics, audit entry, timeout, more.
-fn request_header(fields: &mut Fields<'_>) -> Result<(), Fault> {
+/// Skips a request header: token, time, handle, diagnostics, audit entry, timeout, additional header (OPC 10000-4 §7.33).
+fn request_header(fields: &mut Fields<'_>) -> Result<(), FieldError> {
     NodeId::read(fields)?;
     fields.skip(8 + 4 + 4)?;
     fields.text()?;
@@ -223,8 +231,8 @@ fn request_header(fields: &mut Fields<'_>) -> Result<(), Fault> {
     extension_object(fields)
 }
 
-/// OPC 10000-4 §7.34: time, handle, result, diagnostics, strings, more.
-fn response_header(fields: &mut Fields<'_>) -> Result<(), Fault> {
+/// Skips a response header: time, handle, result, diagnostics, strings, additional header (OPC 10000-4 §7.34).
+fn response_header(fields: &mut Fields<'_>) -> Result<(), FieldError> {
     fields.skip(8 + 4 + 4)?;
     diagnostic_info(fields)?;
     for _ in 0..fields.len()? {
@@ -233,31 +241,34 @@ fn response_header(fields: &mut Fields<'_>) -> Result<(), Fault> {
     extension_object(fields)
 }
 
-/// A value whose source is known.
+/// Reads a value whose source is known.
 fn value_of<'a>(
-    of: Source<'a>,
+    of: ValueSource<'a>,
     fields: &mut Fields<'a>,
-    entry: &mut Option<Entry<'a>>,
-) -> Result<(), Fault> {
+    entry: &mut Option<ServiceEntry<'a>>,
+) -> Result<(), FieldError> {
     let mut content = None;
     let result = data_value(fields, &mut content);
-    *entry = content.map(|content| Entry::Value { of, content });
+    *entry = content.map(|content| ServiceEntry::Value { of, content });
     result
 }
 
-fn write_value<'a>(fields: &mut Fields<'a>, entry: &mut Option<Entry<'a>>) -> Result<(), Fault> {
+fn write_value<'a>(
+    fields: &mut Fields<'a>,
+    entry: &mut Option<ServiceEntry<'a>>,
+) -> Result<(), FieldError> {
     let node = NodeId::read(fields)?;
     let attribute = fields.u32()?;
     fields.text()?;
-    let result = value_of(Source::Node(node), fields, entry);
+    let result = value_of(ValueSource::Node(node), fields, entry);
     if attribute != VALUE_ATTRIBUTE {
         *entry = None;
     }
     result
 }
 
-/// The node, if it is its value that is meant.
-fn read_value_id<'a>(fields: &mut Fields<'a>) -> Result<Option<NodeId<'a>>, Fault> {
+/// Reads a node; `None` if the attribute is not its value.
+fn read_value_id<'a>(fields: &mut Fields<'a>) -> Result<Option<NodeId<'a>>, FieldError> {
     let node = NodeId::read(fields)?;
     let attribute = fields.u32()?;
     fields.text()?;
@@ -268,18 +279,22 @@ fn read_value_id<'a>(fields: &mut Fields<'a>) -> Result<Option<NodeId<'a>>, Faul
 fn monitored_item<'a>(
     subscription: u32,
     fields: &mut Fields<'a>,
-) -> Result<Option<Entry<'a>>, Fault> {
+) -> Result<Option<ServiceEntry<'a>>, FieldError> {
     let node = read_value_id(fields)?;
     fields.skip(4)?;
     let handle = fields.u32()?;
     fields.skip(8)?;
     extension_object(fields)?;
     fields.skip(4 + 1)?;
-    Ok(node.map(|node| Entry::Monitored { subscription, handle, node }))
+    Ok(node.map(|node| ServiceEntry::Monitored { subscription, handle, node }))
 }
 
-/// Enters a notification with values, and passes any other.
-fn notification(subscription: u32, left: u32, fields: &mut Fields<'_>) -> Result<Stage, Fault> {
+/// Enters a notification with values, and skips any other.
+fn notification(
+    subscription: u32,
+    left: u32,
+    fields: &mut Fields<'_>,
+) -> Result<WalkStage, FieldError> {
     let kind = NodeId::read(fields)?;
     let len = match fields.u8()? {
         0 => 0,
@@ -288,20 +303,20 @@ fn notification(subscription: u32, left: u32, fields: &mut Fields<'_>) -> Result
     fields.ensure(len.into())?;
     if kind.standard() != Some(DATA_CHANGE_NOTIFICATION) {
         fields.skip(len.into())?;
-        return Ok(Stage::Notifications { subscription, left });
+        return Ok(WalkStage::Notifications { subscription, left });
     }
-    let end = fields.place().saturating_add(u64::from(len));
+    let end = fields.position().saturating_add(u64::from(len));
     let changes = fields.len()?;
-    Ok(Stage::Changes { subscription, left: changes, end, notifications: left })
+    Ok(WalkStage::Changes { subscription, left: changes, end, notifications: left })
 }
 
 fn change<'a>(
     subscription: u32,
     fields: &mut Fields<'a>,
-    entry: &mut Option<Entry<'a>>,
-) -> Result<(), Fault> {
+    entry: &mut Option<ServiceEntry<'a>>,
+) -> Result<(), FieldError> {
     let handle = fields.u32()?;
-    value_of(Source::Handle { subscription, handle }, fields, entry)?;
-    entry.get_or_insert(Entry::Valueless { subscription, handle });
+    value_of(ValueSource::Handle { subscription, handle }, fields, entry)?;
+    entry.get_or_insert(ServiceEntry::Valueless { subscription, handle });
     Ok(())
 }

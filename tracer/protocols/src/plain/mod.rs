@@ -8,7 +8,8 @@
 //! ```
 
 use crate::{
-    Connection, FrameSink, Look, Pdu, PduLen, Protocol, Reader, Recognition, Side, Sight, Topology,
+    Connection, FrameSink, Pdu, PduLen, PduSignature, Protocol, Reader, Recognition, Side,
+    SignatureMatch, Topology,
 };
 use wirelap_events::stamp::STAMP_BYTES;
 use wirelap_events::{Class, Data, Frame, Stamp, Transport};
@@ -55,15 +56,16 @@ impl Protocol for PlainTcp {
         head.first() == Some(&0) && self.recognise(Transport::Tcp, head, false) == Recognition::Yes
     }
 
-    fn sight(&self, transport: Transport, head: &[u8]) -> Look {
+    fn match_signature(&self, transport: Transport, head: &[u8]) -> SignatureMatch {
         const BITS: u32 = 44;
         let len = Reader::new(head).u32_be().map_or(0, u64::from);
         match self.recognise(transport, head, false) {
-            Recognition::NeedMore => Look::Short,
-            Recognition::Yes => {
-                Look::Pdu(Sight::new(len.saturating_add(LENGTH_BYTES as u64), BITS))
-            }
-            Recognition::No | Recognition::Maybe => Look::No,
+            Recognition::NeedMore => SignatureMatch::Short,
+            Recognition::Yes => SignatureMatch::Pdu(PduSignature::new(
+                len.saturating_add(LENGTH_BYTES as u64),
+                BITS,
+            )),
+            Recognition::No | Recognition::Maybe => SignatureMatch::No,
         }
     }
 
@@ -72,7 +74,7 @@ impl Protocol for PlainTcp {
     }
 
     fn connection(&self, _: Transport) -> Box<dyn Connection> {
-        Box::new(Plain { length_bytes: LENGTH_BYTES, name: "MESSAGE" })
+        Box::new(PlainConnection { length_bytes: LENGTH_BYTES, name: "MESSAGE" })
     }
 }
 
@@ -91,7 +93,7 @@ impl Protocol for PlainUdp {
 
     fn recognise(&self, _: Transport, head: &[u8], _at_start: bool) -> Recognition {
         match recognise_stamp(head) {
-            // A datagram has no more to come.
+            // No further bytes belong to a datagram.
             Recognition::NeedMore => Recognition::No,
             found => found,
         }
@@ -102,7 +104,7 @@ impl Protocol for PlainUdp {
     }
 
     fn connection(&self, _: Transport) -> Box<dyn Connection> {
-        Box::new(Plain { length_bytes: 0, name: "DATAGRAM" })
+        Box::new(PlainConnection { length_bytes: 0, name: "DATAGRAM" })
     }
 }
 
@@ -115,13 +117,13 @@ fn recognise_stamp(payload: &[u8]) -> Recognition {
     }
 }
 
-/// Both framings: `length_bytes` in front of the payload. They have no state.
-struct Plain {
+/// The decoder of both framings, which has no state: there are `length_bytes` bytes before the payload.
+struct PlainConnection {
     length_bytes: usize,
     name: &'static str,
 }
 
-impl Connection for Plain {
+impl Connection for PlainConnection {
     fn pdu_len(&self, _: Side, head: &[u8]) -> PduLen {
         match Reader::new(head).u32_be() {
             None => PduLen::Need(LENGTH_BYTES),

@@ -1,38 +1,40 @@
-//! The decoder of one conversation.
+//! The decoder of one RTPS conversation.
 
-use super::data::{Fragment, Sample};
+use super::data::{DataFrag, DataSample};
 use super::entity::GuidPrefix;
-use super::fragments::{Added, Key, MAX_FRAGMENTS, OpenSamples};
-use super::message::{HEADER_BYTES, Message, Step, Submessage};
+use super::fragments::{FragmentOutcome, MAX_FRAGMENTS, OpenSamples, SampleKey};
+use super::message::{HEADER_BYTES, RtpsMessage, RtpsStep, RtpsSubmessage};
 use super::parameters;
-use super::payload::Application;
-use super::submessage::{Content, SubmessageKind, heartbeat, timestamp};
-use super::topics::Topics;
+use super::payload::ApplicationBytes;
+use super::submessage::{SubmessageContent, heartbeat, timestamp};
+use super::submessage_kind::SubmessageKind;
+use super::topics::WriterTopics;
 use super::writers::Writers;
+use crate::connection::frame_without_data;
 use crate::{Connection, Fragments, FrameSink, Pdu, PduLen, Reader, Side};
 use std::sync::Arc;
 use wirelap_events::{ByteRange, Class, Data, Frame, GlobalKey};
 
-/// The name of the rest of a datagram that was not captured.
+/// The frame name of the part of a datagram that was not captured.
 const TRUNCATED: &str = "TRUNCATED";
 
-/// The name of the rest of a datagram that is no submessage, or of one that is no RTPS.
+/// The frame name of the part of a datagram that is no submessage, and of a datagram that is not RTPS.
 const MALFORMED: &str = "MALFORMED";
 
 /// Decodes the datagrams between two sockets.
 ///
-/// A lost datagram makes no other one unreadable, and its fragments may be repaired later: a gap
-/// forgets nothing, and what stays incomplete makes room when others need it.
+/// A gap does not change the state: other datagrams can be decoded without a lost one, and its fragments may be
+/// retransmitted later. Incomplete samples are evicted when others need their space.
 #[derive(Debug)]
 pub struct RtpsConnection {
-    topics: Arc<Topics>,
+    topics: Arc<WriterTopics>,
     writers: Writers,
     open: OpenSamples,
 }
 
 impl RtpsConnection {
-    /// A decoder that shares what it learns with all that have the same `topics`.
-    pub fn new(topics: Arc<Topics>) -> RtpsConnection {
+    /// A decoder that shares the topics of writers with all decoders that have the same `topics`.
+    pub fn new(topics: Arc<WriterTopics>) -> RtpsConnection {
         RtpsConnection { topics, writers: Writers::default(), open: OpenSamples::default() }
     }
 }
@@ -50,23 +52,30 @@ impl Connection for RtpsConnection {
         if pdu.range.is_empty() {
             return;
         }
-        let Some(message) = Message::read(pdu.bytes, pdu.range.len()) else {
+        let Some(message) = RtpsMessage::read(pdu.bytes, pdu.range.len()) else {
             let name = if pdu.is_truncated() { TRUNCATED } else { MALFORMED };
-            return out.frame(&plain(pdu.range, name, Class::Opaque));
+            return out.frame(&frame_without_data(pdu.range, name, Class::Opaque));
         };
         let header = ByteRange::new(pdu.range.start, HEADER_BYTES as u64);
-        let (class, framed) = Framed::new(message);
-        out.frame(&plain(header, "RTPS", class));
-        let mut datagram =
-            Datagram { range: pdu.range, side, prefix: message.prefix, given: None, framed };
+        let (class, framed) = FramingClasses::new(message);
+        out.frame(&frame_without_data(header, "RTPS", class));
+        let mut datagram = Datagram {
+            range: pdu.range,
+            side,
+            prefix: message.prefix,
+            source_timestamp: None,
+            framed,
+        };
         for step in message.steps() {
             match step {
-                Step::Submessage(submessage) => self.submessage(&mut datagram, &submessage, out),
-                Step::Truncated { at } => {
-                    out.frame(&plain(datagram.from(at), TRUNCATED, Class::Opaque));
+                RtpsStep::Submessage(submessage) => {
+                    self.submessage(&mut datagram, &submessage, out)
                 }
-                Step::Malformed { at } => {
-                    out.frame(&plain(datagram.from(at), MALFORMED, Class::Opaque));
+                RtpsStep::Truncated { at } => {
+                    out.frame(&frame_without_data(datagram.from(at), TRUNCATED, Class::Opaque));
+                }
+                RtpsStep::Malformed { at } => {
+                    out.frame(&frame_without_data(datagram.from(at), MALFORMED, Class::Opaque));
                 }
             }
         }
@@ -79,26 +88,26 @@ impl RtpsConnection {
     fn submessage(
         &mut self,
         datagram: &mut Datagram,
-        submessage: &Submessage,
+        submessage: &RtpsSubmessage,
         out: &mut dyn FrameSink,
     ) {
         let range = datagram.range_of(submessage);
-        let mut frame = plain(range, submessage.kind.name(), Class::Other);
-        match Content::of(submessage) {
-            Content::Framing => {
+        let mut frame = frame_without_data(range, submessage.kind.name(), Class::Other);
+        match SubmessageContent::of(submessage) {
+            SubmessageContent::Framing => {
                 match submessage.kind {
                     SubmessageKind::InfoSrc => {
                         datagram.prefix = source(submessage).unwrap_or(datagram.prefix);
-                        datagram.given = None;
+                        datagram.source_timestamp = None;
                     }
-                    SubmessageKind::InfoTs => datagram.given = timestamp(submessage),
+                    SubmessageKind::InfoTs => datagram.source_timestamp = timestamp(submessage),
                     _ => {}
                 }
                 frame.class = datagram.framed.class_after(submessage);
             }
-            Content::Control(class) => {
+            SubmessageContent::Control(class) => {
                 frame.class = class;
-                // Only reliable readers are told what there is.
+                // HEARTBEATs are sent to reliable readers only, which deliver samples in order.
                 if class == Class::Ack
                     && submessage.kind == SubmessageKind::Heartbeat
                     && let Some((writer, first)) = heartbeat(submessage)
@@ -106,17 +115,19 @@ impl RtpsConnection {
                     out.in_order(writer.of(datagram.prefix), first);
                 }
             }
-            Content::Publication(sample) => {
+            SubmessageContent::Publication(sample) => {
                 frame.class = Class::Discovery;
                 self.publication(&sample);
             }
-            Content::Sample(sample) => return self.sample(datagram, &sample, frame, out),
-            Content::Fragment(fragment) => return self.fragment(datagram, &fragment, frame, out),
+            SubmessageContent::Sample(sample) => return self.sample(datagram, &sample, frame, out),
+            SubmessageContent::Fragment(fragment) => {
+                return self.fragment(datagram, &fragment, frame, out);
+            }
         }
         out.frame(&frame);
     }
 
-    fn publication(&self, sample: &Sample) {
+    fn publication(&self, sample: &DataSample) {
         if let Some((guid, topic)) = parameters::endpoint_and_topic(sample.serialized.bytes) {
             self.topics.learn(guid, topic);
         }
@@ -125,7 +136,7 @@ impl RtpsConnection {
     fn sample(
         &mut self,
         datagram: &Datagram,
-        sample: &Sample,
+        sample: &DataSample,
         frame: Frame<'static>,
         out: &mut dyn FrameSink,
     ) {
@@ -134,9 +145,9 @@ impl RtpsConnection {
         let guid = sample.writer.of(datagram.prefix);
         let writer = self.writers.of(guid);
         let application = if serialized.encapsulated {
-            Application::find(serialized.bytes, serialized.len, &mut writer.shape)
+            ApplicationBytes::find(serialized.bytes, serialized.len, &mut writer.shape)
         } else {
-            Some(Application::everything(serialized.len))
+            Some(ApplicationBytes::everything(serialized.len))
         };
         let Some(application) = application else {
             frame.class = Class::Opaque;
@@ -156,7 +167,7 @@ impl RtpsConnection {
             payload_len: application.len,
             repeated_bytes: 0,
             is_late,
-            given: datagram.given,
+            source_timestamp: datagram.source_timestamp,
         });
         frame.class = Class::Data;
         frame.payload_bytes = application.len;
@@ -175,7 +186,7 @@ impl RtpsConnection {
     fn fragment(
         &mut self,
         datagram: &Datagram,
-        fragment: &Fragment,
+        fragment: &DataFrag,
         frame: Frame<'static>,
         out: &mut dyn FrameSink,
     ) {
@@ -186,8 +197,8 @@ impl RtpsConnection {
         let number = fragment.number;
         let follows = writer.begin(number);
         let mut carried = carried(fragment, GlobalKey { origin: guid, seq: number, unique: true });
-        carried.given = datagram.given;
-        // Fragments of a complete sample repair it at some reader: they bring no new payload.
+        carried.source_timestamp = datagram.source_timestamp;
+        // Fragments of a complete sample are retransmissions to another reader and have no new payload.
         if writer.has_seen(number) {
             carried.is_late = true;
             if fragment.fragments_in_sample() <= MAX_FRAGMENTS {
@@ -196,19 +207,19 @@ impl RtpsConnection {
             return out.frame(&frame);
         }
         carried.is_late = !follows && fragment.first > 0;
-        let key = Key { side: datagram.side, guid, number };
+        let key = SampleKey { side: datagram.side, guid, number };
         match self.open.add(key, fragment, frame.range, &mut writer.shape) {
-            Added::Untracked { payload_bytes } => frame.payload_bytes = payload_bytes,
-            Added::Headless => {
+            FragmentOutcome::Untracked { payload_bytes } => frame.payload_bytes = payload_bytes,
+            FragmentOutcome::Headless => {
                 out.fragments(&carried);
                 frame.class = Class::Opaque;
             }
-            Added::Part { payload_bytes } => {
+            FragmentOutcome::Part { payload_bytes } => {
                 carried.repeated_bytes = if payload_bytes > 0 { 0 } else { carried.repeated_bytes };
                 out.fragments(&carried);
                 frame.payload_bytes = payload_bytes;
             }
-            Added::Whole { payload_bytes, sample } => {
+            FragmentOutcome::Whole { payload_bytes, sample } => {
                 writer.see(number);
                 carried.repeated_bytes = 0;
                 carried.payload_len = sample.payload_len;
@@ -230,9 +241,9 @@ impl RtpsConnection {
     }
 }
 
-/// What a submessage has of the sample of this name, all of it repeated.
-fn carried(fragment: &Fragment, message: GlobalKey) -> Fragments {
-    let everything = Application::everything(fragment.sample_bytes.into());
+/// The fragments in a submessage, with all of their payload counted as repeated.
+fn carried(fragment: &DataFrag, message: GlobalKey) -> Fragments {
+    let everything = ApplicationBytes::everything(fragment.sample_bytes.into());
     let (start, end) = fragment.span(fragment.first, fragment.count);
     Fragments {
         message,
@@ -243,19 +254,19 @@ fn carried(fragment: &Fragment, message: GlobalKey) -> Fragments {
         payload_len: everything.len,
         repeated_bytes: everything.within(start, end),
         is_late: false,
-        given: None,
+        source_timestamp: None,
     }
 }
 
-/// Where a submessage stands.
+/// A datagram, with what its earlier submessages say about the later ones.
 struct Datagram<'a> {
     range: ByteRange,
     side: Side,
-    /// The participant that the submessages from here on are from.
+    /// The participant that sent the following submessages.
     prefix: GuidPrefix,
-    /// The source timestamp of the samples from here on.
-    given: Option<u64>,
-    framed: Framed<'a>,
+    /// The source timestamp of the following samples.
+    source_timestamp: Option<u64>,
+    framed: FramingClasses<'a>,
 }
 
 impl Datagram<'_> {
@@ -263,33 +274,33 @@ impl Datagram<'_> {
         ByteRange { start: self.range.start.plus(at), end: self.range.end }
     }
 
-    fn range_of(&self, submessage: &Submessage) -> ByteRange {
+    fn range_of(&self, submessage: &RtpsSubmessage) -> ByteRange {
         ByteRange::new(self.range.start.plus(submessage.at), submessage.len)
     }
 }
 
-/// Looks ahead for what framing frames. Remembers what it found, so that a datagram is walked once
-/// whatever is in it.
-struct Framed<'a> {
-    message: Message<'a>,
-    /// `class` holds for framing before this position in the datagram.
+/// Finds the class of framing submessages, which is that of the next submessage that is not framing. The result is
+/// remembered, so that a datagram is walked only once.
+struct FramingClasses<'a> {
+    message: RtpsMessage<'a>,
+    /// `class` is valid for framing before this position in the datagram.
     until: u64,
     class: Class,
 }
 
-impl<'a> Framed<'a> {
-    /// What the whole message is for, data if it has any, or else what its first submessage is for;
-    /// and a look ahead to that one.
-    fn new(message: Message<'a>) -> (Class, Framed<'a>) {
+impl<'a> FramingClasses<'a> {
+    /// The class of the whole message, which is data if it has any data, or else that of its first submessage; and the class
+    /// of framing at its start.
+    fn new(message: RtpsMessage<'a>) -> (Class, FramingClasses<'a>) {
         let mut classes = classes(&message, HEADER_BYTES as u64);
         let (until, class) = classes.next().unwrap_or((message.len, Class::Other));
         let is_data = class == Class::Data || classes.any(|(_, class)| class == Class::Data);
         let whole = if is_data { Class::Data } else { class };
-        (whole, Framed { message, until, class })
+        (whole, FramingClasses { message, until, class })
     }
 
-    /// The class of the first submessage after this one that is no framing.
-    fn class_after(&mut self, submessage: &Submessage) -> Class {
+    /// The class of the first submessage after this one that is not framing.
+    fn class_after(&mut self, submessage: &RtpsSubmessage) -> Class {
         let from = submessage.at.saturating_add(submessage.len);
         if from > self.until {
             let next = classes(&self.message, from).next();
@@ -299,12 +310,12 @@ impl<'a> Framed<'a> {
     }
 }
 
-/// Where, from a position on, the submessages that are no framing are, and what framing of them is
-/// for. It can be read even if what it frames cannot.
-fn classes(message: &Message, from: u64) -> impl Iterator<Item = (u64, Class)> {
+/// The positions of the submessages that are not framing, from a position on, and the class of framing before each. If a
+/// submessage is opaque, its framing is of class other, because the framing itself can be decoded.
+fn classes(message: &RtpsMessage, from: u64) -> impl Iterator<Item = (u64, Class)> {
     message.steps_from(from).filter_map(|step| {
-        let Step::Submessage(submessage) = step else { return None };
-        let class = match Content::of(&submessage).class()? {
+        let RtpsStep::Submessage(submessage) = step else { return None };
+        let class = match SubmessageContent::of(&submessage).class()? {
             Class::Opaque => Class::Other,
             class => class,
         };
@@ -312,20 +323,16 @@ fn classes(message: &Message, from: u64) -> impl Iterator<Item = (u64, Class)> {
     })
 }
 
-/// The participant that an `INFO_SRC` names (§9.4.5.10): after 4 unused bytes, version and vendor.
-fn source(submessage: &Submessage) -> Option<GuidPrefix> {
+/// The participant in an `INFO_SRC` (§9.4.5.10), after 4 unused bytes, version and vendor.
+fn source(submessage: &RtpsSubmessage) -> Option<GuidPrefix> {
     let mut body: Reader = submessage.body;
     body.skip(8)?;
     body.array()
 }
 
-fn application_bytes(serialized: &[u8], application: Application) -> &[u8] {
+fn application_bytes(serialized: &[u8], application: ApplicationBytes) -> &[u8] {
     let index = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
     let mut reader = Reader::new(serialized);
     reader.take_up_to(index(application.skip));
     reader.take_up_to(index(application.len))
-}
-
-fn plain(range: ByteRange, name: &'static str, class: Class) -> Frame<'static> {
-    Frame { range, name, class, payload_bytes: 0, data: None }
 }

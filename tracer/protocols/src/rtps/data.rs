@@ -25,57 +25,57 @@
 //! ```
 
 use super::entity::EntityId;
-use super::message::Submessage;
+use super::message::RtpsSubmessage;
 use super::parameters;
 use crate::Reader;
 
-/// Inline `QoS` is there, in both submessages.
+/// The flag for inline `QoS`, in both submessages.
 const FLAG_INLINE_QOS: u8 = 0x02;
 
 /// Bytes between the field `octetsToInlineQos` and the end of the sequence number.
 const IDS_BYTES: usize = 16;
 
-/// A part of a submessage's body: a serialized payload or some of its fragments.
+/// A serialized payload, or some fragments of one.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Serialized<'a> {
-    /// Its captured bytes.
+pub(super) struct SerializedPayload<'a> {
+    /// The captured bytes.
     pub bytes: &'a [u8],
-    /// Its bytes on the wire.
+    /// The number of bytes on the wire.
     pub len: u64,
-    /// It starts with an encapsulation header.
+    /// Whether it starts with an encapsulation header.
     pub encapsulated: bool,
 }
 
 /// A whole sample.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Sample<'a> {
+pub(super) struct DataSample<'a> {
     pub writer: EntityId,
     pub number: u64,
-    /// It has data, rather than nothing or only the key of an instance that is disposed of.
+    /// Whether it has data, and not only the key of a disposed instance or nothing.
     pub is_data: bool,
-    pub serialized: Serialized<'a>,
+    pub serialized: SerializedPayload<'a>,
 }
 
-/// Successive fragments of one sample.
+/// Consecutive fragments of one sample.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Fragment<'a> {
+pub(super) struct DataFrag<'a> {
     pub writer: EntityId,
     pub number: u64,
-    /// They are of a sample's data, rather than of a key.
+    /// Whether they are fragments of data, and not of a key.
     pub is_data: bool,
-    /// The first one; counts from 0, other than on the wire.
+    /// The number of the first fragment, from 0; on the wire it is from 1.
     pub first: u32,
-    /// How many there are; at least 1.
+    /// The number of fragments; at least 1.
     pub count: u32,
-    /// Bytes of each fragment but the sample's last; at least 1.
+    /// Bytes of each fragment except the sample's last; at least 1.
     pub part_bytes: u32,
     /// Bytes of the whole sample.
     pub sample_bytes: u32,
-    pub serialized: Serialized<'a>,
+    pub serialized: SerializedPayload<'a>,
 }
 
-impl Fragment<'_> {
-    /// The bytes of the sample that fragments `first..first + count` of it take.
+impl DataFrag<'_> {
+    /// Start and end of fragments `first..first + count` in the sample, in bytes.
     pub fn span(&self, first: u32, count: u32) -> (u64, u64) {
         let (size, sample) = (u64::from(self.part_bytes), u64::from(self.sample_bytes));
         let start = u64::from(first).saturating_mul(size);
@@ -88,18 +88,18 @@ impl Fragment<'_> {
     }
 }
 
-/// What `DATA` and `DATA_FRAG` start with: by whom, and which.
+/// The start of `DATA` and `DATA_FRAG`: writer and sequence number.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Written<'a> {
+pub(super) struct WrittenHeader<'a> {
     pub writer: EntityId,
     number: u64,
     inline_qos_after: usize,
     rest: Reader<'a>,
 }
 
-impl<'a> Written<'a> {
-    /// Reads as far as writer and sequence number; `None` if these cannot be read.
-    pub fn read(submessage: &Submessage<'a>) -> Option<Written<'a>> {
+impl<'a> WrittenHeader<'a> {
+    /// Reads writer and sequence number; `None` if they are missing or invalid.
+    pub fn read(submessage: &RtpsSubmessage<'a>) -> Option<WrittenHeader<'a>> {
         let mut body = submessage.body;
         let _extra_flags = body.array::<2>()?;
         let to_inline_qos = usize::from(submessage.order.u16(&mut body)?);
@@ -107,11 +107,11 @@ impl<'a> Written<'a> {
         let writer = EntityId::read(&mut body)?;
         let number = submessage.order.sequence_number(&mut body)?;
         let inline_qos_after = to_inline_qos.checked_sub(IDS_BYTES)?;
-        Some(Written { writer, number, inline_qos_after, rest: body })
+        Some(WrittenHeader { writer, number, inline_qos_after, rest: body })
     }
 
-    /// The rest of a `DATA`.
-    pub fn sample(self, submessage: &Submessage<'a>) -> Option<Sample<'a>> {
+    /// Reads the rest of a `DATA`.
+    pub fn sample(self, submessage: &RtpsSubmessage<'a>) -> Option<DataSample<'a>> {
         const DATA: u8 = 0x04;
         const KEY: u8 = 0x08;
         const NON_STANDARD: u8 = 0x10;
@@ -119,11 +119,11 @@ impl<'a> Written<'a> {
         body.skip(self.inline_qos_after)?;
         let serialized = serialized(submessage, body, NON_STANDARD)?;
         let is_data = submessage.flag(DATA) && !submessage.flag(KEY);
-        Some(Sample { writer: self.writer, number: self.number, is_data, serialized })
+        Some(DataSample { writer: self.writer, number: self.number, is_data, serialized })
     }
 
-    /// The rest of a `DATA_FRAG`.
-    pub fn fragment(self, submessage: &Submessage<'a>) -> Option<Fragment<'a>> {
+    /// Reads the rest of a `DATA_FRAG`.
+    pub fn fragment(self, submessage: &RtpsSubmessage<'a>) -> Option<DataFrag<'a>> {
         const KEY: u8 = 0x04;
         const NON_STANDARD: u8 = 0x08;
         let (mut body, order) = (self.rest, submessage.order);
@@ -133,7 +133,7 @@ impl<'a> Written<'a> {
         let part_bytes = u32::from(order.u16(&mut body)?);
         let sample_bytes = order.u32(&mut body)?;
         body.skip(self.inline_qos_after.checked_sub(body.position().saturating_sub(start))?)?;
-        let fragment = Fragment {
+        let fragment = DataFrag {
             writer: self.writer,
             number: self.number,
             is_data: !submessage.flag(KEY),
@@ -147,9 +147,9 @@ impl<'a> Written<'a> {
     }
 }
 
-impl<'a> Fragment<'a> {
-    /// The fragment, without padding after it, if its numbers agree with each other.
-    fn checked(mut self) -> Option<Fragment<'a>> {
+impl<'a> DataFrag<'a> {
+    /// The fragments without the padding after them; `None` if their numbers contradict each other.
+    fn checked(mut self) -> Option<DataFrag<'a>> {
         if self.count == 0 || self.part_bytes == 0 {
             return None;
         }
@@ -166,16 +166,16 @@ impl<'a> Fragment<'a> {
     }
 }
 
-/// What follows the inline `QoS`.
+/// Reads the serialized payload after the inline `QoS`.
 fn serialized<'a>(
-    submessage: &Submessage<'a>,
+    submessage: &RtpsSubmessage<'a>,
     mut body: Reader<'a>,
     non_standard: u8,
-) -> Option<Serialized<'a>> {
+) -> Option<SerializedPayload<'a>> {
     if submessage.flag(FLAG_INLINE_QOS) {
         parameters::skip(&mut body, submessage.order)?;
     }
     let len = submessage.body_len().checked_sub(body.position() as u64)?;
     let encapsulated = !submessage.flag(non_standard);
-    Some(Serialized { bytes: body.rest(), len, encapsulated })
+    Some(SerializedPayload { bytes: body.rest(), len, encapsulated })
 }

@@ -1,47 +1,47 @@
-//! Who writes: GUIDs and entity ids (DDSI-RTPS 2.5 §9.3.1).
+//! GUIDs and entity IDs (DDSI-RTPS 2.5 §9.3.1).
 
 use crate::Reader;
 
 /// A participant: the first 12 bytes of the GUIDs of all its endpoints.
 pub type GuidPrefix = [u8; 12];
 
-/// An endpoint, unique in the world.
+/// The globally unique ID of an endpoint.
 pub(super) type Guid = [u8; 16];
 
-/// An endpoint within its participant: 3 bytes of key and the kind.
+/// The ID of an endpoint within its participant: 3 bytes of key, and the kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct EntityId(pub [u8; 4]);
 
-/// What an endpoint is there for.
+/// The purpose of an endpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Purpose {
+pub(super) enum WriterPurpose {
     /// The application's data.
     User,
     /// Publications and their topics (SEDP).
     Publications,
-    /// Any other discovery, and the services that go with it.
+    /// Other discovery, and the built-in services for it.
     Discovery,
     /// Participant messages: assertions of liveliness.
     Liveliness,
-    /// A vendor's own business.
+    /// A vendor's own purpose.
     Vendor,
 }
 
 impl EntityId {
-    /// The next entity id; not affected by the endianness flag.
+    /// Reads an entity ID, which does not depend on the endianness flag.
     pub fn read(reader: &mut Reader) -> Option<EntityId> {
         reader.array().map(EntityId)
     }
 
-    /// What the endpoint is for. The two high bits of the kind tell whose it is (Table 9.1), and the
-    /// ids of the built-in ones are fixed (Table 9.2; the `ff` ones: DDS Security 1.1 §7.3.7).
-    pub fn purpose(self) -> Purpose {
+    /// The purpose of the endpoint. The two high bits of the kind distinguish user, built-in and vendor endpoints (Table 9.1);
+    /// the IDs of built-in endpoints are fixed (Table 9.2; those with `ff`: DDS Security 1.1 §7.3.7).
+    pub fn purpose(self) -> WriterPurpose {
         match self.0 {
-            [0x00 | 0xff, 0x00, 0x03, 0xc2] => Purpose::Publications,
-            [0x00 | 0xff, 0x02, 0x00, 0xc2] => Purpose::Liveliness,
-            [.., kind] if kind & 0xc0 == 0x00 => Purpose::User,
-            [.., kind] if kind & 0xc0 == 0xc0 => Purpose::Discovery,
-            _ => Purpose::Vendor,
+            [0x00 | 0xff, 0x00, 0x03, 0xc2] => WriterPurpose::Publications,
+            [0x00 | 0xff, 0x02, 0x00, 0xc2] => WriterPurpose::Liveliness,
+            [.., kind] if kind & 0xc0 == 0x00 => WriterPurpose::User,
+            [.., kind] if kind & 0xc0 == 0xc0 => WriterPurpose::Discovery,
+            _ => WriterPurpose::Vendor,
         }
     }
 
@@ -60,17 +60,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn built_in_endpoints_are_told_by_their_ids() {
+    fn built_in_endpoints_have_known_ids() {
         let purpose = |id: u32| EntityId(id.to_be_bytes()).purpose();
-        assert_eq!(purpose(0x0000_0b02), Purpose::User);
-        assert_eq!(purpose(0x0000_0003), Purpose::User);
-        assert_eq!(purpose(0x0001_00c2), Purpose::Discovery);
-        assert_eq!(purpose(0x0000_03c2), Purpose::Publications);
-        assert_eq!(purpose(0xff00_03c2), Purpose::Publications);
-        assert_eq!(purpose(0x0000_04c2), Purpose::Discovery);
-        assert_eq!(purpose(0x0003_00c3), Purpose::Discovery);
-        assert_eq!(purpose(0x0002_00c2), Purpose::Liveliness);
-        assert_eq!(purpose(0x0000_0142), Purpose::Vendor);
+        assert_eq!(purpose(0x0000_0b02), WriterPurpose::User);
+        assert_eq!(purpose(0x0000_0003), WriterPurpose::User);
+        assert_eq!(purpose(0x0001_00c2), WriterPurpose::Discovery);
+        assert_eq!(purpose(0x0000_03c2), WriterPurpose::Publications);
+        assert_eq!(purpose(0xff00_03c2), WriterPurpose::Publications);
+        assert_eq!(purpose(0x0000_04c2), WriterPurpose::Discovery);
+        assert_eq!(purpose(0x0003_00c3), WriterPurpose::Discovery);
+        assert_eq!(purpose(0x0002_00c2), WriterPurpose::Liveliness);
+        assert_eq!(purpose(0x0000_0142), WriterPurpose::Vendor);
     }
 
     #[test]

@@ -1,27 +1,28 @@
 //! RTPS 2.x, the wire protocol of DDS (OMG DDSI-RTPS 2.5, formal/2022-04-01).
 //!
-//! A UDP datagram is one RTPS message: a 20-byte header and submessages. Every submessage is a frame,
-//! and the header is one too, named `RTPS`. Who writes tells what a submessage is for: the built-in
-//! writers (entity kind `0xC_`) discover, the others carry the application's data.
+//! A UDP datagram is one RTPS message: a header of 20 bytes, and submessages. Each submessage is a frame, and so is the
+//! header, named `RTPS`. The writer determines the class of a submessage: built-in writers (entity kind `0xC_`) do
+//! discovery, the others send the application's data.
 //!
-//! What counts as application payload of a `DATA`, and of the sample that `DATA_FRAG`s add up to:
-//! everything after the 4-byte encapsulation header, without the trailing alignment bytes that the
-//! header declares. A body that is one lone octet sequence loses its length prefix too (see
-//! [`payload`]), so that the payload starts with the application's first octet.
+//! The payload of a `DATA`, and of the sample in several `DATA_FRAG`s, is all bytes after the 4-byte encapsulation header,
+//! without the padding that the header declares. If the body is a single octet sequence, the payload is its octets without
+//! their length (see [`payload`]).
 //!
-//! | module | what it knows |
+//! | module | contents |
 //! |---|---|
-//! | `message` | the header, and cutting a datagram into submessages |
-//! | `submessage` | their kinds, and what each is for |
-//! | `entity` | GUIDs, and which entity ids are built in |
+//! | `message` | the header, and dividing a datagram into submessages |
+//! | `submessage_kind`, `submessage` | the kinds of submessages, and what they contain |
+//! | `byte_order` | integers in the byte order of a submessage |
+//! | `entity` | GUIDs and entity IDs |
 //! | `data` | `DATA` and `DATA_FRAG` |
 //! | [`payload`] | encapsulation: where the application's bytes start |
 //! | `parameters` | parameter lists: inline `QoS`, topic names in discovery |
-//! | `fragments` | samples that came in parts |
-//! | `writers` | which samples of a writer were seen |
+//! | `fragments` | samples that are sent in fragments |
+//! | `writers` | which samples of a writer were captured |
 //! | [`topics`] | the topic of each writer, shared by conversations |
-//! | [`connection`] | all of it together |
+//! | [`connection`] | the decoder of one conversation |
 
+mod byte_order;
 pub mod connection;
 mod data;
 mod entity;
@@ -30,6 +31,7 @@ mod message;
 mod parameters;
 pub mod payload;
 mod submessage;
+mod submessage_kind;
 pub mod topics;
 mod writers;
 
@@ -38,23 +40,24 @@ use std::sync::Arc;
 use wirelap_events::Transport;
 
 pub use connection::RtpsConnection;
-pub use topics::Topics;
+pub use topics::WriterTopics;
 
 /// RTPS 2.x, the wire protocol of DDS.
 #[derive(Debug)]
 pub struct Rtps;
 
-/// The one that the registry lists.
+/// The registry's entry.
 pub static PROTOCOL: Rtps = Rtps;
 
-/// Domain 0: multicast 7400 and 7401, then two ports a participant (DDSI-RTPS 2.5 §9.6.2.3).
+/// The ports of domain 0: multicast 7400 and 7401, then two ports for each participant (DDSI-RTPS 2.5 §9.6.2.3).
 static PORTS: [u16; 101] = domain_0();
 
-/// The first port of domain 0, and the ports from one domain to the next.
+/// The first port of domain 0.
 const PORT_BASE: u16 = 7400;
+/// The number of ports of each domain.
 const DOMAIN_GAIN: u16 = 250;
 
-/// Ports from here on are what Linux hands out as ephemeral ones: they tell no domain.
+/// The first ephemeral port of Linux; from here on, ports do not show a domain.
 const EPHEMERAL: u16 = 32_768;
 
 const fn domain_0() -> [u16; 101] {
@@ -100,17 +103,16 @@ impl Protocol for Rtps {
     }
 
     fn memory(&self) -> Memory {
-        Memory::of(Topics::default())
+        Memory::of(WriterTopics::default())
     }
 
     fn connection(&self, _transport: Transport) -> Box<dyn Connection> {
         Box::new(RtpsConnection::new(Arc::default()))
     }
 
-    /// Discovery and user data travel on different ports: without a common memory a conversation
-    /// hardly ever knows a topic.
+    /// Discovery and user data use different ports, so conversations know topics only by shared memory.
     fn connection_with(&self, _transport: Transport, memory: &Memory) -> Box<dyn Connection> {
-        Box::new(RtpsConnection::new(memory.get::<Topics>().unwrap_or_default()))
+        Box::new(RtpsConnection::new(memory.get::<WriterTopics>().unwrap_or_default()))
     }
 }
 

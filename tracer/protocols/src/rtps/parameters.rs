@@ -1,7 +1,7 @@
 //! Parameter lists (DDSI-RTPS 2.5 §9.4.2.11): inline `QoS`, and the payload of discovery.
 
+use super::byte_order::ByteOrder;
 use super::entity::Guid;
-use super::message::ByteOrder;
 use crate::Reader;
 
 const SENTINEL: u16 = 0x0001;
@@ -24,13 +24,13 @@ fn next<'a>(reader: &mut Reader<'a>, order: ByteOrder) -> Option<Parameter<'a>> 
     Some(Some((id, reader.sub(usize::from(len))?)))
 }
 
-/// Moves over a list and its sentinel; `None` if it has none.
+/// Skips a list and its sentinel; `None` if the sentinel is missing.
 pub(super) fn skip(reader: &mut Reader, order: ByteOrder) -> Option<()> {
     while next(reader, order)?.is_some() {}
     Some(())
 }
 
-/// The endpoint and the topic that a discovery sample is about, if all of that was captured.
+/// The endpoint and the topic in a discovery sample; `None` if they are missing or were not captured.
 pub(super) fn endpoint_and_topic(serialized: &[u8]) -> Option<(Guid, &[u8])> {
     let mut reader = Reader::new(serialized);
     let order = match reader.array::<2>()? {
@@ -51,7 +51,7 @@ pub(super) fn endpoint_and_topic(serialized: &[u8]) -> Option<(Guid, &[u8])> {
     Some((guid?, topic?))
 }
 
-/// A CDR string, without the NUL that its length counts in.
+/// Reads a CDR string, without its final NUL.
 fn string<'a>(reader: &mut Reader<'a>, order: ByteOrder) -> Option<&'a [u8]> {
     let len = usize::try_from(order.u32(reader)?).ok()?;
     let text = reader.take(len)?;

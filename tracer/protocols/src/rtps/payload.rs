@@ -1,4 +1,4 @@
-//! Where in a serialized payload the application's bytes lie.
+//! The position of the application's bytes in a serialized payload.
 //!
 //! ```text
 //! +---------------+---------------+---------------+-----------+---+
@@ -10,63 +10,63 @@
 //! +---------------------------------------------------------------+
 //! ```
 //!
-//! The encapsulation header is protocol (DDSI-RTPS 2.5 §10; the padding: DDS-XTypes 1.3 §7.6.3.1.2).
-//! So is a length that starts the body and equals what is left of it: the body is then one
-//! `sequence<octet>` or a string, and the application's bytes are its elements. In the delimited
-//! encodings of XCDR2 such a length may stand twice, the object's and the sequence's.
+//! The encapsulation header counts as protocol bytes (DDSI-RTPS 2.5 §10; padding: DDS-XTypes 1.3 §7.6.3.1.2), and so does a
+//! length at the start of the body that equals the remaining bytes: the body is then one `sequence<octet>` or a string, and
+//! the application's bytes are its elements. In the delimited encodings of XCDR2 there may be two such lengths, that of the
+//! object and that of the sequence.
 //!
-//! The bytes alone tell this, and the first member of a structure may equal the number of bytes after
-//! it by chance. A writer has one type, so a single sample that starts otherwise settles it for all
-//! that follow: [`Shape`].
+//! Only the bytes show this, and the first member of a structure may equal the number of bytes after it by chance. A writer
+//! has one type, so one sample that starts with another number decides for all later ones, see [`PayloadShape`].
 
-use super::message::ByteOrder;
+use super::byte_order::ByteOrder;
 use crate::Reader;
 
-/// Bytes of the encapsulation header.
+/// Number of bytes of the encapsulation header.
 const ENCAPSULATION_BYTES: u64 = 4;
 
-/// Bytes of a length.
+/// Number of bytes of a length.
 const LENGTH_BYTES: u64 = 4;
 
-/// Alignment of a payload: there are fewer padding bytes than this.
+/// The alignment of a payload; there are fewer padding bytes than this.
 const ALIGNMENT: u64 = 4;
 
-/// What a writer's samples have shown of its type.
+/// What a writer's samples show about its type.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Shape {
-    /// All of them could be a lone sequence.
+pub enum PayloadShape {
+    /// All samples so far can be a single sequence.
     #[default]
     Unsettled,
-    /// One of them was no lone sequence.
+    /// A sample was not a single sequence.
     Structure,
 }
 
-/// The application's part of a serialized payload.
+/// The position of the application's bytes in a serialized payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Application {
-    /// Bytes before it.
+pub struct ApplicationBytes {
+    /// Number of bytes before them.
     pub skip: u64,
-    /// Bytes of it.
+    /// Number of the application's bytes.
     pub len: u64,
 }
 
-impl Application {
-    /// All of `total` bytes, as before their head was seen, or if it tells nothing.
-    pub(super) fn everything(total: u64) -> Application {
-        Application { skip: 0, len: total }
+impl ApplicationBytes {
+    /// All of `total` bytes, for a payload whose start is not known.
+    pub(super) fn everything(total: u64) -> ApplicationBytes {
+        ApplicationBytes { skip: 0, len: total }
     }
 
-    /// The application's part of a serialized payload of `total` bytes that starts with `head`, from
-    /// a writer of this `shape`. `None` if more of the head would have to be captured.
-    pub fn find(head: &[u8], total: u64, shape: &mut Shape) -> Option<Application> {
+    /// Finds the application's bytes in a serialized payload of `total` bytes that starts with `head`, from a writer whose
+    /// payloads have this `shape`. `None` if too little of the head was captured.
+    pub fn find(head: &[u8], total: u64, shape: &mut PayloadShape) -> Option<ApplicationBytes> {
         let Some(body) = total.checked_sub(ENCAPSULATION_BYTES) else {
-            return Some(Application::everything(total));
+            return Some(ApplicationBytes::everything(total));
         };
         let mut reader = Reader::new(head);
         let [id, kind, _, options] = reader.array()?;
         let padding = u64::from(options & 3).min(body);
-        let whole = Application { skip: ENCAPSULATION_BYTES, len: body.saturating_sub(padding) };
-        if *shape == Shape::Structure {
+        let whole =
+            ApplicationBytes { skip: ENCAPSULATION_BYTES, len: body.saturating_sub(padding) };
+        if *shape == PayloadShape::Structure {
             return Some(whole);
         }
         let order = if kind & 1 == 1 { ByteOrder::Little } else { ByteOrder::Big };
@@ -77,10 +77,10 @@ impl Application {
             if !is_lone(length, rest, padding) {
                 break;
             }
-            found = Application { skip: found.skip.saturating_add(LENGTH_BYTES), len: length };
+            found = ApplicationBytes { skip: found.skip.saturating_add(LENGTH_BYTES), len: length };
         }
         if found == whole {
-            *shape = Shape::Structure;
+            *shape = PayloadShape::Structure;
         }
         Some(found)
     }
@@ -91,8 +91,8 @@ impl Application {
     }
 }
 
-/// How many lengths may stand at the start of a body. `D_CDR2` has two numbers: DDS-XTypes 1.3
-/// Table 60 and DDSI-RTPS 2.5 Table 10.3.
+/// How many lengths may be at the start of a body. `D_CDR2` has two identifiers: one from DDS-XTypes 1.3 Table 60, one from
+/// DDSI-RTPS 2.5 Table 10.3.
 fn lengths(id: u8, kind: u8) -> usize {
     match (id, kind) {
         (0, 0x08 | 0x09 | 0x14 | 0x15) => 2,
@@ -100,8 +100,7 @@ fn lengths(id: u8, kind: u8) -> usize {
     }
 }
 
-/// Whether `length` covers the `rest` of the body. A sender that does not declare its padding may
-/// have padded nevertheless.
+/// Whether `length` covers the `rest` of the body. Undeclared padding is allowed, because some senders do not declare it.
 fn is_lone(length: u64, rest: u64, padding: u64) -> bool {
     let undeclared = if padding == 0 { ALIGNMENT - 1 } else { 0 };
     rest.checked_sub(length).is_some_and(|left| left <= undeclared)
@@ -112,21 +111,21 @@ mod tests {
     use super::*;
 
     fn find(head: &[u8], total: u64) -> Option<(u64, u64)> {
-        find_as(head, total, &mut Shape::default())
+        find_as(head, total, &mut PayloadShape::default())
     }
 
-    fn find_as(head: &[u8], total: u64, shape: &mut Shape) -> Option<(u64, u64)> {
-        Application::find(head, total, shape).map(|found| (found.skip, found.len))
+    fn find_as(head: &[u8], total: u64, shape: &mut PayloadShape) -> Option<(u64, u64)> {
+        ApplicationBytes::find(head, total, shape).map(|found| (found.skip, found.len))
     }
 
     #[test]
     fn one_sample_settles_a_writers_shape() {
-        let mut shape = Shape::default();
+        let mut shape = PayloadShape::default();
         let (like_a_sequence, unlike) = ([0, 1, 0, 0, 12, 0, 0, 0], [0, 1, 0, 0, 99, 0, 0, 0]);
         assert_eq!(find_as(&like_a_sequence, 20, &mut shape), Some((8, 12)));
-        assert_eq!(shape, Shape::Unsettled);
+        assert_eq!(shape, PayloadShape::Unsettled);
         assert_eq!(find_as(&unlike, 20, &mut shape), Some((4, 16)));
-        assert_eq!(shape, Shape::Structure);
+        assert_eq!(shape, PayloadShape::Structure);
         assert_eq!(find_as(&like_a_sequence, 20, &mut shape), Some((4, 16)));
     }
 
@@ -159,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn too_little_captured_is_told_from_too_little_sent() {
+    fn too_little_captured_is_not_too_little_sent() {
         assert_eq!(find(&[0, 1, 0], 3), Some((0, 3)));
         assert_eq!(find(&[0, 1, 0], 16), None);
         assert_eq!(find(&[0, 1, 0, 0, 8, 0, 0], 16), None);
@@ -169,7 +168,7 @@ mod tests {
 
     #[test]
     fn ranges_are_clipped_to_the_application() {
-        let found = Application { skip: 8, len: 10 };
+        let found = ApplicationBytes { skip: 8, len: 10 };
         assert_eq!((found.within(0, 12), found.within(12, 30), found.within(30, 40)), (4, 6, 0));
     }
 }

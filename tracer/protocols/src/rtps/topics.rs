@@ -1,11 +1,10 @@
-//! The topic of each writer, as discovery (SEDP) tells it.
+//! The topic of each writer, from discovery (SEDP).
 //!
-//! Discovery goes from one metatraffic port to another, user data takes ports of its own, and a
-//! decoder sees one conversation. A writer's GUID is the same in all of them, and unique in the world,
-//! so the conversations of all domains share one table.
+//! Discovery and user data use different ports, and a decoder handles one conversation. A writer's GUID is globally unique
+//! and the same on all ports, so the conversations of all domains share one table.
 
 use super::entity::Guid;
-use crate::memory::Names;
+use crate::memory::NameTable;
 
 /// Topics by writer.
-pub type Topics = Names<Guid>;
+pub type WriterTopics = NameTable<Guid>;

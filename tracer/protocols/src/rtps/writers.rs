@@ -1,15 +1,15 @@
-//! Which samples of a writer were seen: tells a repair from the first transmission.
+//! Which samples of a writer were captured. This distinguishes retransmissions from first transmissions.
 
 use super::entity::Guid;
-use super::payload::Shape;
-use super::topics::Topics;
-use crate::memory::Name;
+use super::payload::PayloadShape;
+use super::topics::WriterTopics;
+use crate::memory::CachedName;
 use wirelap_events::Saturate;
 
-/// The most writers of a conversation that are remembered; then the one silent for longest goes.
+/// The most writers of a conversation that are remembered; then the one silent for longest is forgotten.
 const MAX_WRITERS: usize = 64;
 
-/// How many samples of each writer are remembered, back from its newest.
+/// How many samples of each writer are remembered, up to its newest.
 const WINDOW: u64 = 2048;
 
 const WORD_BITS: u64 = u64::BITS as u64;
@@ -18,32 +18,32 @@ const WORD_BITS: u64 = u64::BITS as u64;
 #[derive(Debug)]
 pub(super) struct Writer {
     guid: Guid,
-    /// What its samples have shown of its type.
-    pub shape: Shape,
-    /// When it last wrote, in samples of the conversation.
+    /// What its samples show about its type.
+    pub shape: PayloadShape,
+    /// When it last wrote, counted in samples of the conversation.
     used: u64,
     newest: u64,
-    /// The newest sample of which anything was seen; 0 before the first.
+    /// The newest sample of which at least a fragment was captured; 0 before the first.
     begun: u64,
     /// A bit for each of the last `WINDOW` numbers, at the number modulo `WINDOW`.
     seen: [u64; (WINDOW / WORD_BITS) as usize],
-    topic: Name,
+    topic: CachedName,
 }
 
 impl Writer {
     fn new(guid: Guid) -> Writer {
         Writer {
             guid,
-            shape: Shape::default(),
+            shape: PayloadShape::default(),
             used: 0,
             newest: 0,
             begun: 0,
             seen: [0; _],
-            topic: Name::default(),
+            topic: CachedName::default(),
         }
     }
 
-    /// Whether the sample may have been seen. One that is too old to be remembered may.
+    /// Whether the sample was captured before. For a sample too old to be remembered the answer is yes.
     pub fn has_seen(&self, number: u64) -> bool {
         match self.newest.checked_sub(number) {
             None => false,
@@ -52,20 +52,20 @@ impl Writer {
         }
     }
 
-    /// Something of the sample is seen. Returns whether it is known that nothing of it was sent before the
-    /// writer came into view, as its numbers grow.
+    /// Notes that a part of the sample was captured. Returns whether the sample was certainly first sent after the first
+    /// captured one, because numbers increase.
     pub fn begin(&mut self, number: u64) -> bool {
         let follows = self.begun > 0 && number >= self.begun;
         self.begun = self.begun.max(number);
         follows
     }
 
-    /// Whether something of a later sample was seen: then this is not the first time that it is sent.
+    /// Whether a part of a later sample was captured, so that this is a retransmission.
     pub fn is_past(&self, number: u64) -> bool {
         number < self.begun
     }
 
-    /// Remembers the sample.
+    /// Notes that the sample was captured.
     pub fn see(&mut self, number: u64) {
         let news = number.saturating_sub(self.newest);
         if news >= WINDOW {
@@ -81,8 +81,8 @@ impl Writer {
         }
     }
 
-    /// The topic that it writes, as far as is known by now.
-    pub fn topic(&mut self, topics: &Topics) -> &[u8] {
+    /// The writer's topic; empty if it is not known.
+    pub fn topic(&mut self, topics: &WriterTopics) -> &[u8] {
         self.topic.of(&self.guid, topics)
     }
 
@@ -95,7 +95,7 @@ impl Writer {
     }
 }
 
-/// Below `WINDOW / WORD_BITS`, whatever the number.
+/// The index of a number's word; always below `WINDOW / WORD_BITS`.
 fn word_index(number: u64) -> usize {
     usize::try_from(number % WINDOW / WORD_BITS).unwrap_or_default()
 }
@@ -112,17 +112,17 @@ pub(super) struct Writers {
 }
 
 impl Writers {
-    /// The writer with this GUID, from now on if it is new.
+    /// The writer with this GUID, which is added if it is new.
     pub fn of(&mut self, guid: Guid) -> &mut Writer {
         self.clock.grow(1);
-        let index = self.place(guid);
+        let index = self.slot_for(guid);
         let writer = &mut self.writers[index];
         writer.used = self.clock;
         writer
     }
 
-    /// The index of this writer: where it is, or in the place of the one silent for longest.
-    fn place(&mut self, guid: Guid) -> usize {
+    /// The index of this writer: its own, a new one, or that of the writer silent for longest.
+    fn slot_for(&mut self, guid: Guid) -> usize {
         if let Some(index) = self.writers.iter().position(|writer| writer.guid == guid) {
             return index;
         }
@@ -142,7 +142,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_repair_is_told_from_a_late_first_transmission() {
+    fn a_repair_differs_from_a_late_first_transmission() {
         let mut writer = Writer::new([1; 16]);
         for number in [1, 2, 4, 70] {
             assert!(!writer.has_seen(number));
@@ -164,7 +164,7 @@ mod tests {
         writer.see(WINDOW + 5);
         assert!(writer.has_seen(5), "too old to know");
         assert!(!writer.has_seen(6));
-        // The place of 5 now is that of WINDOW + 5, and the next round starts clean.
+        // The slot of 5 now is that of WINDOW + 5, and the next round starts clean.
         assert!(writer.has_seen(WINDOW + 5) && !writer.has_seen(WINDOW + 6));
         writer.see(10 * WINDOW + 6);
         assert!(!writer.has_seen(10 * WINDOW + 5));

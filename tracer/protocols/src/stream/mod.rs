@@ -8,83 +8,84 @@
 //!   from the packet                            its captured head   next packet
 //! ```
 //!
-//! Every byte of the flow ends up in exactly one place: a PDU handed to the decoder (whose frames
-//! cover it), [`Stream::undecoded_bytes`], or, until more arrives, [`Stream::pending_bytes`].
+//! Every byte of the flow is counted exactly once: in a PDU passed to the decoder (whose frames cover it), in
+//! [`Stream::undecoded_bytes`] or, until more bytes arrive, in [`Stream::pending_bytes`].
 
+mod plausible;
 mod resync;
 
 use crate::{Connection, FrameSink, Pdu, PduLen, Side};
+use plausible::{measure, to_usize};
+use resync::{SyncEvidence, judge};
 use wirelap_events::Saturate;
 use wirelap_events::{ByteRange, Offset};
 
-/// Bytes kept of a PDU that does not lie in one packet; the rest is counted, not stored.
-pub const KEPT_BYTES: usize = 256 * 1024;
-
-/// A longer PDU is taken for a sign that these bytes are no PDU. MQTT's limit, 256 MiB, is the
-/// largest of the protocols that have one.
-pub const LONGEST_PDU: u64 = 512 << 20;
-
-/// What the buffer may hold on to between PDUs, so that a thousand idle flows stay small.
+/// The buffer's capacity between PDUs, so that a thousand idle flows need little memory.
 const IDLE_BYTES: usize = 16 * 1024;
 
-/// One direction of a TCP flow on its way to a decoder.
+/// How many bytes are searched for a PDU inside packets before only packet starts are tried; renewed by every resync. It
+/// bounds the cost of a flow that is not of the expected protocol.
+const SEARCH_BYTES: usize = 1 << 20;
+
+/// One direction of a TCP flow, cut into PDUs for a decoder.
 #[derive(Debug)]
 pub struct Stream {
     side: Side,
-    /// The next byte that was not looked at; `None` before the first.
+    /// The offset of the next byte; `None` before the first.
     next: Option<Offset>,
-    state: State,
-    /// The head of the PDU that is open, always a prefix of it.
+    state: StreamState,
+    /// The first bytes of the incomplete PDU.
     buffer: Vec<u8>,
     undecoded: u64,
-    /// Bytes that may still be searched for a PDU inside packets, see [`resync`].
+    /// How many bytes may still be searched for a PDU inside packets, see [`SEARCH_BYTES`].
     search_left: usize,
-    /// That a PDU starts with the first byte is only a guess, which nothing has confirmed yet.
+    /// Whether it is an unconfirmed guess that a PDU starts with the first byte.
     is_unproven: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
-enum State {
+enum StreamState {
     /// A PDU starts with the buffer's first byte, or with the next byte if the buffer is empty. Its
     /// length is not known before the buffer has `need` bytes.
     Head { need: usize },
     /// Inside a PDU.
     Body {
         range: ByteRange,
-        /// Bytes in its middle are missing: nothing more can be added to the prefix.
+        /// Whether bytes in the PDU's middle are missing, so that the buffer cannot grow.
         cut: bool,
-        /// It is only a guess that this is a PDU; what follows it decides.
+        /// Whether it is a guess that this is a PDU; the bytes after it decide.
         guess: bool,
     },
-    /// Nobody knows where the next PDU starts.
+    /// The start of the next PDU is not known.
     Lost,
 }
 
-const BETWEEN_PDUS: State = State::Head { need: 1 };
+const BETWEEN_PDUS: StreamState = StreamState::Head { need: 1 };
 
 impl Stream {
-    /// One direction, sent by `side`. With `mid_stream`, its first byte need not start a PDU.
+    /// The direction that `side` sends. With `mid_stream`, its first byte need not start a PDU.
     pub fn new(side: Side, mid_stream: bool) -> Stream {
         Stream {
             side,
             next: None,
-            state: if mid_stream { State::Lost } else { BETWEEN_PDUS },
+            state: if mid_stream { StreamState::Lost } else { BETWEEN_PDUS },
             buffer: Vec::new(),
             undecoded: 0,
-            search_left: resync::SEARCH_BYTES,
+            search_left: SEARCH_BYTES,
             is_unproven: false,
         }
     }
 
-    /// One direction whose first byte most likely starts a PDU: if that is longer than its packet, what follows decides.
+    /// A direction whose first byte most likely starts a PDU. If that PDU is longer than its packet, the bytes after it
+    /// decide.
     pub fn guessing(side: Side) -> Stream {
         Stream { is_unproven: true, ..Stream::new(side, false) }
     }
 
-    /// Takes the bytes of one packet, in flow order. `at` is the offset of `bytes[0]`; `missing`
-    /// payload bytes of that packet, after `bytes`, were not captured.
+    /// Adds the bytes of one packet, in flow order. `at` is the offset of `bytes[0]`; `missing` is the number of the packet's
+    /// payload bytes after `bytes` that were not captured.
     ///
-    /// Bytes that were there before are skipped; a jump forward is a [`Stream::gap`].
+    /// Bytes that were added before are skipped; a jump forward is a [`Stream::gap`].
     pub fn feed(
         &mut self,
         at: Offset,
@@ -104,7 +105,7 @@ impl Stream {
         self.absent(missing, conn, out);
     }
 
-    /// The bytes `[at, at + len)` will never come.
+    /// Adds a gap: the bytes `[at, at + len)` will never arrive.
     pub fn gap(
         &mut self,
         at: Offset,
@@ -116,35 +117,35 @@ impl Stream {
         self.absent(at.plus(len).0.saturating_sub(next.0), conn, out);
     }
 
-    /// Nothing more will come: what is pending counts as undecoded.
+    /// Ends the stream: pending bytes count as undecoded.
     pub fn finish(&mut self, conn: &mut dyn Connection) {
         self.lose(conn);
     }
 
-    /// Bytes that are in no PDU: before the first resync, skipped to find one, or in gaps.
+    /// Bytes that are in no PDU: before the first PDU that was found, skipped during a search, or in gaps.
     pub fn undecoded_bytes(&self) -> u64 {
         self.undecoded
     }
 
-    /// Bytes of the PDU that is not complete yet.
+    /// Bytes of the incomplete PDU.
     pub fn pending_bytes(&self) -> u64 {
         match (self.state, self.next) {
-            (State::Body { range, .. }, Some(next)) => next.0.saturating_sub(range.start.0),
+            (StreamState::Body { range, .. }, Some(next)) => next.0.saturating_sub(range.start.0),
             _ => self.buffer.len() as u64,
         }
     }
 
-    /// Bytes of memory that it holds on to.
+    /// Bytes of memory that the stream uses.
     pub fn held_bytes(&self) -> usize {
         self.buffer.capacity()
     }
 
-    /// Whether it is known where PDUs start.
+    /// Whether the starts of PDUs are known.
     pub fn is_in_sync(&self) -> bool {
-        !matches!(self.state, State::Lost | State::Body { guess: true, .. })
+        !matches!(self.state, StreamState::Lost | StreamState::Body { guess: true, .. })
     }
 
-    /// The next byte's offset; the first call says where the flow starts.
+    /// The next byte's offset; the first call sets where the flow starts.
     fn position(&mut self, at: Offset) -> Offset {
         *self.next.get_or_insert(at)
     }
@@ -166,15 +167,15 @@ impl Stream {
         }
         while !rest.is_empty() {
             rest = match self.state {
-                State::Head { .. } if self.buffer.is_empty() => self.cut(rest, conn, out),
-                State::Head { need } => self.fill_head(need, rest, conn, out),
-                State::Body { .. } => self.fill_body(rest, missing, conn, out),
-                State::Lost => self.skip(rest),
+                StreamState::Head { .. } if self.buffer.is_empty() => self.cut(rest, conn, out),
+                StreamState::Head { need } => self.fill_head(need, rest, conn, out),
+                StreamState::Body { .. } => self.fill_body(rest, missing, conn, out),
+                StreamState::Lost => self.skip(rest),
             };
         }
     }
 
-    /// Cuts one PDU off a packet. Returns what is left of the packet.
+    /// Cuts one PDU off a packet. Returns the packet's remaining bytes.
     fn cut<'b>(
         &mut self,
         rest: &'b [u8],
@@ -192,11 +193,11 @@ impl Stream {
                     return tail;
                 }
                 let guess = self.is_unproven && !conn.is_certain(self.side, rest);
-                self.state = State::Body { range, cut: false, guess };
+                self.state = StreamState::Body { range, cut: false, guess };
                 rest
             }
             PduLen::Need(need) => {
-                self.state = State::Head { need };
+                self.state = StreamState::Head { need };
                 self.buffer.extend_from_slice(rest);
                 self.advance(rest.len() as u64);
                 &[]
@@ -209,7 +210,7 @@ impl Stream {
         }
     }
 
-    /// Adds to a head that was too short to tell the PDU's length.
+    /// Adds bytes to a head that was too short for the PDU's length.
     fn fill_head<'b>(
         &mut self,
         need: usize,
@@ -227,13 +228,13 @@ impl Stream {
         }
         match measure(conn, self.side, &self.buffer) {
             PduLen::Known(len) if len >= before as u64 => {
-                // Where a shorter PDU could not be told before, the rest is the next one's.
+                // If the PDU is shorter than what was needed to measure it, the bytes after it are the next PDU's.
                 self.buffer.truncate(to_usize(len));
                 let (taken, tail) = split_up_to(rest, self.buffer.len().saturating_sub(before));
                 self.advance(taken.len() as u64);
                 let range = ByteRange::new(start, len);
                 let guess = self.is_unproven && !conn.is_certain(self.side, &self.buffer);
-                self.state = State::Body { range, cut: false, guess };
+                self.state = StreamState::Body { range, cut: false, guess };
                 if self.left_of(range) == 0 {
                     self.deliver(range, conn, out);
                 }
@@ -241,9 +242,9 @@ impl Stream {
             }
             PduLen::Need(need) => {
                 self.advance(head.len() as u64);
-                self.state = State::Head { need };
+                self.state = StreamState::Head { need };
             }
-            // The head had to be longer than its PDU: what is behind that begins the next.
+            // More bytes were needed to measure the PDU than it has: the bytes after it are the next PDU's.
             PduLen::Known(len) if start.0.checked_add(len).is_some() => {
                 let kept = std::mem::take(&mut self.buffer);
                 let (bytes, more) = split_up_to(&kept, to_usize(len));
@@ -261,7 +262,7 @@ impl Stream {
         tail
     }
 
-    /// Adds to a PDU of known length.
+    /// Adds bytes to a PDU of known length.
     fn fill_body<'b>(
         &mut self,
         rest: &'b [u8],
@@ -269,7 +270,7 @@ impl Stream {
         conn: &mut dyn Connection,
         out: &mut dyn FrameSink,
     ) -> &'b [u8] {
-        let State::Body { range, cut, guess } = self.state else { return rest };
+        let StreamState::Body { range, cut, guess } = self.state else { return rest };
         let (body, tail) = split_up_to(rest, to_usize(self.left_of(range)));
         if !cut {
             let kept = conn.kept_bytes(self.side);
@@ -279,7 +280,7 @@ impl Stream {
         self.advance(body.len() as u64);
         if self.left_of(range) == 0 {
             let ends_packet = tail.is_empty() && missing == 0;
-            if guess && !ends_packet && !self.goes_on(tail, conn) {
+            if guess && !ends_packet && !self.starts_pdu(tail, conn) {
                 self.lose(conn);
             } else {
                 self.deliver(range, conn, out);
@@ -288,8 +289,8 @@ impl Stream {
         tail
     }
 
-    /// Whether a PDU may start with `tail`, which a packet ends with.
-    fn goes_on(&self, tail: &[u8], conn: &dyn Connection) -> bool {
+    /// Whether a PDU may start with `tail`, the last bytes of a packet.
+    fn starts_pdu(&self, tail: &[u8], conn: &dyn Connection) -> bool {
         const TOO_SHORT: usize = 32;
         let is_cut = tail.len() < TOO_SHORT && measure(conn, self.side, tail) != PduLen::Invalid;
         is_cut || conn.resync(self.side, tail)
@@ -317,11 +318,11 @@ impl Stream {
         rest.get(rest.len()..).unwrap_or_default()
     }
 
-    /// Moves over `len` bytes that are not there.
+    /// Moves over `len` missing bytes.
     fn absent(&mut self, len: u64, conn: &mut dyn Connection, out: &mut dyn FrameSink) {
         let mut beyond = len;
         if len > 0
-            && let State::Body { range, cut, .. } = &mut self.state
+            && let StreamState::Body { range, cut, .. } = &mut self.state
         {
             *cut = true;
             let range = *range;
@@ -331,7 +332,7 @@ impl Stream {
             if self.left_of(range) > 0 {
                 return;
             }
-            // A guess that ends exactly where the bytes come back was right.
+            // A guessed PDU that ends exactly where the captured bytes continue is confirmed.
             if beyond == 0 || self.is_in_sync() {
                 self.deliver(range, conn, out);
             }
@@ -345,51 +346,88 @@ impl Stream {
         }
     }
 
-    /// Bytes are missing between the pieces of something large, of which so many bytes are left: they
-    /// are one piece from here on.
+    /// Handles missing bytes between the parts of a large unit that has `open_bytes` left: these become one PDU. Returns
+    /// whether there is such a unit.
     fn keep(&mut self, open_bytes: u64) -> bool {
         let start = self.next.unwrap_or_default().0.saturating_sub(self.buffer.len() as u64);
         let keeps = open_bytes > 0
-            && matches!(self.state, State::Head { .. })
+            && matches!(self.state, StreamState::Head { .. })
             && start.checked_add(open_bytes).is_some();
         if keeps {
             let range = ByteRange::new(Offset(start), open_bytes);
-            self.state = State::Body { range, cut: true, guess: false };
+            self.state = StreamState::Body { range, cut: true, guess: false };
         }
         keeps
     }
 
-    /// Gives up the PDU that is open and waits for a packet that starts with one.
+    /// Drops the incomplete PDU and waits for a packet that starts with a PDU.
     fn lose(&mut self, conn: &mut dyn Connection) {
         self.undecoded.grow(self.pending_bytes());
         self.empty_buffer();
-        if !matches!(self.state, State::Lost) {
-            self.state = State::Lost;
+        if !matches!(self.state, StreamState::Lost) {
+            self.state = StreamState::Lost;
             conn.gap(self.side);
         }
     }
 }
 
-/// [`Connection::pdu_len`], with what cannot be true made `Invalid`.
-fn measure(conn: &dyn Connection, side: Side, head: &[u8]) -> PduLen {
-    plausible(conn.pdu_len(side, head), head)
-}
+/// The way back after a gap, see [`resync`].
+impl Stream {
+    /// Looks for a PDU in a packet. Returns the packet from that PDU on, or all of it.
+    fn seek<'b>(&mut self, bytes: &'b [u8], missing: u64, conn: &mut dyn Connection) -> &'b [u8] {
+        match judge(conn, self.side, bytes, missing) {
+            SyncEvidence::Chain(_) => {
+                self.lock(conn);
+                bytes
+            }
+            _ if !matches!(self.state, StreamState::Lost) => bytes,
+            SyncEvidence::Head(_) if conn.is_certain(self.side, bytes) => {
+                self.lock(conn);
+                bytes
+            }
+            SyncEvidence::Head(len) => {
+                let range = ByteRange::new(self.next.unwrap_or_default(), len);
+                self.state = StreamState::Body { range, cut: false, guess: true };
+                bytes
+            }
+            SyncEvidence::Neither => self.search(bytes, missing, conn),
+        }
+    }
 
-/// A length with what cannot be true made `Invalid`.
-fn plausible(len: PduLen, head: &[u8]) -> PduLen {
-    match len {
-        PduLen::Known(0) => PduLen::Invalid,
-        PduLen::Known(len) if len > LONGEST_PDU => PduLen::Invalid,
-        PduLen::Need(need) if need > KEPT_BYTES => PduLen::Invalid,
-        PduLen::Need(need) => PduLen::Need(need.max(head.len().saturating_add(1))),
-        known => known,
+    /// Looks for a PDU inside a packet. Returns the packet from that PDU on, or all of it.
+    fn search<'b>(&mut self, bytes: &'b [u8], missing: u64, conn: &mut dyn Connection) -> &'b [u8] {
+        let tries = bytes.len().min(self.search_left);
+        self.search_left.shrink(tries);
+        for at in 1..tries {
+            let Some((before, tail)) = bytes.split_at_checked(at) else { break };
+            match judge(conn, self.side, tail, missing) {
+                SyncEvidence::Chain(whole) if whole >= 2 || conn.stands_out(tail) => {
+                    self.skip(before);
+                    self.lock(conn);
+                    return tail;
+                }
+                // The PDU is longer than the packet: its end has to confirm it.
+                SyncEvidence::Head(len) if conn.stands_out(tail) => {
+                    self.skip(before);
+                    let range = ByteRange::new(self.next.unwrap_or_default(), len);
+                    self.state = StreamState::Body { range, cut: false, guess: true };
+                    return tail;
+                }
+                _ => {}
+            }
+        }
+        bytes
+    }
+
+    /// Synchronises: the next byte starts a PDU.
+    fn lock(&mut self, conn: &mut dyn Connection) {
+        self.lose(conn);
+        self.state = BETWEEN_PDUS;
+        self.is_unproven = false;
+        self.search_left = SEARCH_BYTES;
     }
 }
 
 fn split_up_to(bytes: &[u8], n: usize) -> (&[u8], &[u8]) {
     bytes.split_at_checked(n).unwrap_or((bytes, &[]))
-}
-
-fn to_usize(n: u64) -> usize {
-    usize::try_from(n).unwrap_or(usize::MAX)
 }

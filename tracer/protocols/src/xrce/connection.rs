@@ -1,12 +1,14 @@
-//! One conversation between a client and its agent.
+//! The decoder of one conversation between a client and its agent.
 
 use super::message::{
-    CREATE, CREATE_CLIENT, DATA, FRAGMENT, Header, Step, Steps, Submessage, WRITE_DATA,
+    CREATE, CREATE_CLIENT, DATA, FRAGMENT, LENGTH_BYTES, MessageHeader, WRITE_DATA, XrceStep,
+    XrceSteps, XrceSubmessage,
 };
-use super::objects::Objects;
-use super::payload::Payload;
-use super::streams::{Fragment, Lane, Streams};
-use super::{LENGTH_BYTES, survey};
+use super::objects::XrceObjects;
+use super::payload::SamplePayload;
+use super::streams::{StreamKey, XrceFragment, XrceStreams};
+use super::survey;
+use crate::connection::frame_without_data;
 use crate::{Connection, FrameSink, Pdu, PduLen, Reader, Side};
 use wirelap_events::{ByteRange, Class, Data, Frame};
 
@@ -15,38 +17,42 @@ const LAST_FRAGMENT: u8 = 0x02;
 
 const LITTLE_ENDIAN: u8 = 0x01;
 
-/// The number of the object that a client is itself.
+/// The object ID of the client itself.
 const CLIENT_OBJECT: [u8; 2] = [0xFF, 0xFE];
 
 /// The decoder of one conversation.
 #[derive(Debug)]
-pub(super) struct Xrce {
-    /// Messages have their length before them.
+pub(super) struct XrceConnection {
+    /// Whether messages have their length before them (TCP).
     is_stream: bool,
-    streams: Streams,
-    objects: Objects,
+    streams: XrceStreams,
+    objects: XrceObjects,
 }
 
-impl Xrce {
-    pub fn new(is_stream: bool) -> Xrce {
-        Xrce { is_stream, streams: Streams::default(), objects: Objects::default() }
+impl XrceConnection {
+    pub fn new(is_stream: bool) -> XrceConnection {
+        XrceConnection {
+            is_stream,
+            streams: XrceStreams::default(),
+            objects: XrceObjects::default(),
+        }
     }
 }
 
-/// A message on its way through the decoder.
+/// The message that is being decoded.
 #[derive(Clone, Copy)]
-struct Message {
+struct XrceMessage {
     side: Side,
-    header: Header,
+    header: MessageHeader,
     range: ByteRange,
-    /// Its bytes before the header.
+    /// Number of bytes before the header.
     prefix: u64,
-    /// It was here before.
+    /// Whether this is a retransmission.
     again: bool,
 }
 
-impl Message {
-    fn range_of(&self, submessage: &Submessage<'_>) -> ByteRange {
+impl XrceMessage {
+    fn range_of(&self, submessage: &XrceSubmessage<'_>) -> ByteRange {
         let start = self.range.start.plus(self.prefix);
         ByteRange { start: start.plus(submessage.at), end: start.plus(submessage.end) }
     }
@@ -58,12 +64,12 @@ impl Message {
         }
     }
 
-    fn lane(&self) -> Lane {
+    fn lane(&self) -> StreamKey {
         (self.side, self.header.session, self.header.stream)
     }
 }
 
-impl Connection for Xrce {
+impl Connection for XrceConnection {
     fn held_bytes(&self) -> usize {
         self.streams.held_bytes().saturating_add(self.objects.held_bytes())
     }
@@ -88,21 +94,22 @@ impl Connection for Xrce {
         let prefix = if self.is_stream { LENGTH_BYTES } else { 0 };
         let header = reader
             .skip(usize::try_from(prefix).unwrap_or(0))
-            .and_then(|()| Header::read(&mut reader))
+            .and_then(|()| MessageHeader::read(&mut reader))
             .filter(|header| prefix.saturating_add(header.len) < pdu.range.len());
         let Some(header) = header else {
-            return out.frame(&plain(pdu.range, "message", Class::Opaque));
+            return out.frame(&frame_without_data(pdu.range, "message", Class::Opaque));
         };
-        let message = Message { side, header, range: pdu.range, prefix, again: false };
-        let steps = Steps::new(reader.rest(), header.len, pdu.range.len().saturating_sub(prefix));
+        let message = XrceMessage { side, header, range: pdu.range, prefix, again: false };
+        let steps =
+            XrceSteps::new(reader.rest(), header.len, pdu.range.len().saturating_sub(prefix));
         let range = ByteRange { end: message.from(header.len).start, ..pdu.range };
-        out.frame(&plain(range, "XRCE", purpose(steps.clone())));
-        let message = Message { again: self.see(&message, steps.clone()), ..message };
+        out.frame(&frame_without_data(range, "XRCE", purpose(steps.clone())));
+        let message = XrceMessage { again: self.see(&message, steps.clone()), ..message };
         for step in steps {
             match step {
-                Step::Submessage(submessage) => self.submessage(&message, &submessage, out),
-                Step::Truncated { at } | Step::Malformed { at } => {
-                    out.frame(&plain(message.from(at), "message", Class::Opaque));
+                XrceStep::Submessage(submessage) => self.submessage(&message, &submessage, out),
+                XrceStep::Truncated { at } | XrceStep::Malformed { at } => {
+                    out.frame(&frame_without_data(message.from(at), "message", Class::Opaque));
                 }
             }
         }
@@ -113,11 +120,13 @@ impl Connection for Xrce {
     }
 }
 
-impl Xrce {
-    /// Whether the message was here before. Stream 0 has no numbers (DDS-XRCE 1.0 §8.3.2.2).
-    fn see(&mut self, message: &Message, mut steps: Steps<'_>) -> bool {
-        if let Some(Step::Submessage(Submessage { id: CREATE_CLIENT, body, .. })) = steps.next() {
-            // Cookie, version, vendor, key; then the session that it will have.
+impl XrceConnection {
+    /// Whether the message is a retransmission. Messages of stream 0 are not numbered (DDS-XRCE 1.0 §8.3.2.2).
+    fn see(&mut self, message: &XrceMessage, mut steps: XrceSteps<'_>) -> bool {
+        if let Some(XrceStep::Submessage(XrceSubmessage { id: CREATE_CLIENT, body, .. })) =
+            steps.next()
+        {
+            // Cookie, version, vendor and key are followed by the new session.
             if let Some(session) = body.get(12) {
                 self.streams.forget(*session);
             }
@@ -128,11 +137,15 @@ impl Xrce {
 
     fn submessage(
         &mut self,
-        message: &Message,
-        submessage: &Submessage<'_>,
+        message: &XrceMessage,
+        submessage: &XrceSubmessage<'_>,
         out: &mut dyn FrameSink,
     ) {
-        let frame = plain(message.range_of(submessage), name(submessage.id), class(submessage));
+        let frame = frame_without_data(
+            message.range_of(submessage),
+            name(submessage.id),
+            class(submessage),
+        );
         match submessage.id {
             CREATE => {
                 let little = submessage.flags & LITTLE_ENDIAN != 0;
@@ -147,13 +160,13 @@ impl Xrce {
 
     fn data(
         &mut self,
-        message: &Message,
-        submessage: &Submessage<'_>,
+        message: &XrceMessage,
+        submessage: &XrceSubmessage<'_>,
         frame: Frame<'static>,
         out: &mut dyn FrameSink,
     ) {
-        let Submessage { id, flags, body, len, .. } = *submessage;
-        let Some(payload) = Payload::read(body, len, flags, id == WRITE_DATA) else {
+        let XrceSubmessage { id, flags, body, len, .. } = *submessage;
+        let Some(payload) = SamplePayload::read(body, len, flags, id == WRITE_DATA) else {
             return out.frame(&Frame { class: Class::Opaque, ..frame });
         };
         let hex = payload.object.hex();
@@ -175,20 +188,20 @@ impl Xrce {
 
     fn fragment(
         &mut self,
-        message: &Message,
-        submessage: &Submessage<'_>,
+        message: &XrceMessage,
+        submessage: &XrceSubmessage<'_>,
         mut frame: Frame<'static>,
         out: &mut dyn FrameSink,
     ) {
         if message.again {
             return out.frame(&frame);
         }
-        let inner = Inner::read(submessage.body);
+        let inner = InnerSubmessage::read(submessage.body);
         let payload = inner.and_then(|inner| inner.payload(submessage.len));
         let skipped =
             payload.map_or(0, |payload| submessage.len.min(payload.start.saturating_add(4)));
         frame.payload_bytes = submessage.len.saturating_sub(skipped);
-        let fragment = Fragment {
+        let fragment = XrceFragment {
             sequence: message.header.sequence,
             last: submessage.flags & LAST_FRAGMENT != 0,
             len: submessage.len,
@@ -198,7 +211,7 @@ impl Xrce {
         let whole = self.streams.of(message.lane()).add(fragment, inner.is_some());
         let Some(whole) = whole else { return out.frame(&frame) };
         let head = whole.head.get(..whole.head_len).unwrap_or_default();
-        let Some(inner) = Inner::read(head) else { return out.frame(&frame) };
+        let Some(inner) = InnerSubmessage::read(head) else { return out.frame(&frame) };
         if inner.id == CREATE {
             let little = inner.flags & LITTLE_ENDIAN != 0;
             self.objects.create(message.header.session, little, inner.body);
@@ -224,40 +237,36 @@ impl Xrce {
     }
 }
 
-/// The submessage that fragments have in them.
+/// The submessage that is divided into fragments.
 #[derive(Clone, Copy)]
-struct Inner<'a> {
+struct InnerSubmessage<'a> {
     id: u8,
     flags: u8,
     body: &'a [u8],
 }
 
-impl<'a> Inner<'a> {
-    /// Reads its header; the length there is 0 if it does not fit.
-    fn read(bytes: &'a [u8]) -> Option<Inner<'a>> {
+impl<'a> InnerSubmessage<'a> {
+    /// Reads the header; its length is 0 if the length needs more than 16 bits.
+    fn read(bytes: &'a [u8]) -> Option<InnerSubmessage<'a>> {
         let mut reader = Reader::new(bytes);
         let (id, flags) = (reader.u8()?, reader.u8()?);
         let known = matches!(id, CREATE | WRITE_DATA | DATA) && flags & !0x0F == 0;
         reader.skip(2)?;
-        known.then_some(Inner { id, flags, body: reader.rest() })
+        known.then_some(InnerSubmessage { id, flags, body: reader.rest() })
     }
 
-    /// Its payload, if all of it together has `total` bytes.
-    fn payload(&self, total: u64) -> Option<Payload<'a>> {
+    /// The payload of a submessage of `total` bytes.
+    fn payload(&self, total: u64) -> Option<SamplePayload<'a>> {
         let is_data = matches!(self.id, WRITE_DATA | DATA);
         let body = total.checked_sub(4).filter(|_| is_data)?;
-        Payload::read(self.body, body, self.flags, self.id == WRITE_DATA)
+        SamplePayload::read(self.body, body, self.flags, self.id == WRITE_DATA)
     }
 }
 
-fn plain(range: ByteRange, name: &'static str, class: Class) -> Frame<'static> {
-    Frame { range, name, class, payload_bytes: 0, data: None }
-}
-
-/// What a message is for: data if it has any, or else what its first submessage is for.
-fn purpose(steps: Steps<'_>) -> Class {
+/// The class of a message: data if it has any data, or else that of its first submessage.
+fn purpose(steps: XrceSteps<'_>) -> Class {
     let mut classes = steps.filter_map(|step| match step {
-        Step::Submessage(submessage) => Some(class(&submessage)),
+        XrceStep::Submessage(submessage) => Some(class(&submessage)),
         _ => None,
     });
     match classes.next() {
@@ -267,7 +276,7 @@ fn purpose(steps: Steps<'_>) -> Class {
     }
 }
 
-fn class(submessage: &Submessage<'_>) -> Class {
+fn class(submessage: &XrceSubmessage<'_>) -> Class {
     match submessage.id {
         WRITE_DATA | DATA | FRAGMENT => Class::Data,
         3 if submessage.body.get(2..4) == Some(&CLIENT_OBJECT) => Class::Session,

@@ -1,22 +1,20 @@
-//! DDS-XRCE 1.0 (OMG formal/20-02-01), which Micro XRCE-DDS speaks, over UDP and TCP.
+//! DDS-XRCE 1.0 (OMG formal/20-02-01), the protocol of Micro XRCE-DDS, over UDP and TCP.
 //!
-//! | module | what it knows |
+//! | module | contents |
 //! |---|---|
-//! | `message` | headers, and cutting a message into submessages |
-//! | `payload` | `WRITE_DATA` and `DATA`: whose sample, and where it is |
+//! | `message` | headers, and dividing a message into submessages |
+//! | `payload` | `WRITE_DATA` and `DATA`: the object and the position of the sample |
 //! | `objects` | the topics of writers and readers |
-//! | `streams` | what was sent again, and submessages in parts |
+//! | `streams` | retransmissions, and submessages in fragments |
 //! | `survey` | whether bytes are XRCE |
-//! | `connection` | all of it together |
+//! | `connection` | the decoder of one conversation |
 //!
-//! A client's `WRITE_DATA` goes to its agent, and the agent's `DATA` to other clients: two legs of a
-//! message. Every submessage is a frame, and so is a message's header, named `XRCE`. The topic is that
-//! of the writer or reader if its creation was seen; its number in hex otherwise, which is another one
-//! at the other end.
+//! A client's `WRITE_DATA` to its agent and the agent's `DATA` to other clients are two legs of a message. Each submessage is
+//! a frame, and so is a message's header, named `XRCE`. The topic is that of the writer or reader if its creation was
+//! captured, otherwise the object ID in hex, which is not the same at the other end.
 //!
-//! An agent that passes samples on through DDS sends them with RTPS, which `rtps` reads; that the two
-//! are one message is not recognised. Not read: sequences of samples, of which there is no sender, and
-//! serial lines.
+//! An agent that forwards samples through DDS sends them with RTPS, which `rtps` decodes; the two are not joined to one
+//! message. Sequences of samples, which no known program sends, and serial lines are not decoded.
 
 mod connection;
 mod message;
@@ -25,18 +23,15 @@ mod payload;
 mod streams;
 mod survey;
 
-use crate::{Connection, Look, Protocol, Recognition, Topology};
+use crate::{Connection, Protocol, Recognition, SignatureMatch, Topology};
 use wirelap_events::Transport;
 
-/// DDS-XRCE, as the registry lists it.
+/// The protocol DDS-XRCE.
 #[derive(Debug)]
 pub struct Xrce;
 
 /// The registry's entry.
 pub static PROTOCOL: Xrce = Xrce;
-
-/// Bytes of the length before a message in a TCP stream.
-const LENGTH_BYTES: u64 = 2;
 
 impl Protocol for Xrce {
     fn name(&self) -> &'static str {
@@ -55,15 +50,15 @@ impl Protocol for Xrce {
         match transport {
             Transport::Tcp => survey::stream(head).recognition(),
             Transport::Udp => match survey::message(head, head.len() as u64).recognition() {
-                // A datagram has no more to come.
+                // No further bytes belong to a datagram.
                 Recognition::NeedMore => Recognition::No,
                 found => found,
             },
         }
     }
 
-    fn sight(&self, transport: Transport, head: &[u8]) -> Look {
-        survey::sight(head, transport == Transport::Tcp)
+    fn match_signature(&self, transport: Transport, head: &[u8]) -> SignatureMatch {
+        survey::match_signature(head, transport == Transport::Tcp)
     }
 
     fn topology(&self) -> Topology {
@@ -71,6 +66,6 @@ impl Protocol for Xrce {
     }
 
     fn connection(&self, transport: Transport) -> Box<dyn Connection> {
-        Box::new(connection::Xrce::new(transport == Transport::Tcp))
+        Box::new(connection::XrceConnection::new(transport == Transport::Tcp))
     }
 }

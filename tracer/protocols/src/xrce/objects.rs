@@ -1,26 +1,26 @@
-//! The topics of writers and readers, as `CREATE` names them (DDS-XRCE 1.0 §7.7.3, §8.3.5.2).
+//! The topics of writers and readers, from `CREATE` (DDS-XRCE 1.0 §7.7.3, §8.3.5.2).
 //!
 //! ```text
 //! +------------+-----------+------+--------+--------+------------+----------------+
 //! | request, 2 | object, 2 | kind | format | pad, 2 | length u32 | representation |
 //! +------------+-----------+------+--------+--------+------------+----------------+
-//! format: 1 the name of something that the agent knows · 2 XML · 3 binary
+//! format: 1 the name of a profile that the agent knows · 2 XML · 3 binary
 //! ```
 
 use crate::Reader;
 use std::collections::{HashMap, VecDeque};
 
-/// The most objects remembered; then the one that was created first goes.
+/// The most objects that are remembered; then the one that was created first is forgotten.
 const MAX_OBJECTS: usize = 1024;
 
-/// The longest name remembered. DDS names have at most 255 characters.
+/// The longest name that is stored. DDS names have at most 255 characters.
 const MAX_NAME_BYTES: usize = 256;
 
 const TOPIC: u8 = 2;
 const DATA_WRITER: u8 = 5;
 const REPLIER: u8 = 8;
 
-/// An object's number, with its kind in the last four bits.
+/// An object's ID, with its kind in the last four bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct ObjectId(pub [u8; 2]);
 
@@ -29,7 +29,7 @@ impl ObjectId {
         self.0[1] & 0x0F
     }
 
-    /// The topic of an object of which nothing else is known.
+    /// The ID in hex, which is the topic of an object whose creation was not captured.
     pub fn hex(self) -> [u8; 6] {
         let digit = |value: u8| b"0123456789abcdef"[usize::from(value & 0x0F)];
         let [a, b] = self.0;
@@ -38,18 +38,18 @@ impl ObjectId {
 }
 
 /// A session, and an object of it.
-type Key = (u8, ObjectId);
+type ObjectKey = (u8, ObjectId);
 
 /// Names by object.
 #[derive(Debug, Default)]
-pub(super) struct Objects {
-    names: HashMap<Key, Box<[u8]>>,
-    /// The one learned first at the front.
-    order: VecDeque<Key>,
+pub(super) struct XrceObjects {
+    names: HashMap<ObjectKey, Box<[u8]>>,
+    /// The objects in the order in which they were created.
+    order: VecDeque<ObjectKey>,
 }
 
-impl Objects {
-    /// Bytes of memory that they take, at most.
+impl XrceObjects {
+    /// An upper limit for the bytes of memory that the names use.
     pub fn held_bytes(&self) -> usize {
         self.names.len().saturating_mul(MAX_NAME_BYTES)
     }
@@ -59,7 +59,7 @@ impl Objects {
         self.names.get(&(session, object)).map(|name| &**name)
     }
 
-    /// Learns from a `CREATE`.
+    /// Stores the topic in the body of a `CREATE`.
     pub fn create(&mut self, session: u8, little_endian: bool, body: &[u8]) {
         let Some((object, name)) = self.read(session, little_endian, body) else { return };
         if name.is_empty() || name.len() > MAX_NAME_BYTES {
@@ -106,20 +106,20 @@ impl Objects {
     }
 }
 
-/// A string or a sequence of bytes.
+/// Reads a string or a sequence of bytes.
 fn string<'a>(reader: &mut Reader<'a>, little_endian: bool) -> Option<Reader<'a>> {
     let len = if little_endian { reader.u32_le()? } else { reader.u32_be()? };
     reader.sub(usize::try_from(len).ok()?)
 }
 
-/// Names of profiles often are that of the topic, with what it is the profile of.
+/// The topic in a profile's name, which often is the topic with a suffix for the kind of object.
 fn reference(name: &[u8]) -> &[u8] {
     let name = name.strip_suffix(b"\0").unwrap_or(name);
     let suffixes: [&[u8]; 3] = [b"__t", b"__dw", b"__dr"];
     suffixes.iter().find_map(|suffix| name.strip_suffix(*suffix)).unwrap_or(name)
 }
 
-/// The topic's name in XML, or the service's.
+/// The name of the topic or service in XML.
 fn xml(text: &[u8], kind: u8) -> Option<&[u8]> {
     if kind > DATA_WRITER + 1 {
         return until(after(text, b"service_name=\"")?, b"\"");
@@ -154,7 +154,7 @@ mod tests {
 
     #[test]
     fn every_representation_names_a_topic() {
-        let mut objects = Objects::default();
+        let mut objects = XrceObjects::default();
         let mut learn = |object: [u8; 2], kind, format, representation: &[u8]| {
             objects.create(1, true, &created(object, kind, format, representation));
             objects.name(1, ObjectId(object)).map(|name| String::from_utf8_lossy(name).into_owned())
@@ -173,7 +173,7 @@ mod tests {
 
     #[test]
     fn the_table_is_bounded() {
-        let mut objects = Objects::default();
+        let mut objects = XrceObjects::default();
         for number in 0..=u16::try_from(MAX_OBJECTS).unwrap() {
             let object = number.to_be_bytes();
             objects.create(1, true, &created(object, 5, 1, b"t\0"));

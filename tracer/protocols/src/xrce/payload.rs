@@ -1,4 +1,4 @@
-//! Where in `WRITE_DATA` and `DATA` the application's bytes lie (DDS-XRCE 1.0 §7.7.11, §8.3.5.8).
+//! The position of the application's bytes in `WRITE_DATA` and `DATA` (DDS-XRCE 1.0 §7.7.11, §8.3.5.8).
 //!
 //! ```text
 //! +------------+-----------+ +--------------+ +---------------+----------+ +-----------+
@@ -7,14 +7,14 @@
 //!                              FORMAT_SAMPLE    of services
 //! ```
 //!
-//! A sample is serialized without an encapsulation header. If all of it is one sequence or string, the
-//! length at its start is left out, as for DDS. Services put the request that something belongs to
-//! before it, each side in its own form; that is left out too, so that both ends show the same payload.
+//! A sample is serialized without an encapsulation header. If it is a single sequence or string, the length at its start
+//! does not count as payload, as in DDS. Services put the related request before a sample, each side in its own form; that
+//! does not count as payload either, so that the payload is the same at both ends.
 
 use super::objects::ObjectId;
 use crate::Reader;
 
-/// Request and object.
+/// Number of bytes of request ID and object ID.
 const BASE_BYTES: u64 = 4;
 
 const INFO_BYTES: u64 = 12;
@@ -23,25 +23,30 @@ const FORMAT_MASK: u8 = 0x0E;
 const FORMAT_DATA: u8 = 0x00;
 const FORMAT_SAMPLE: u8 = 0x02;
 
-/// Kinds of objects, the last four bits of their numbers (§7.2.2).
+/// Kinds of objects, which are the last four bits of their IDs (§7.2.2).
 const REQUESTER: u8 = 7;
 const REPLIER: u8 = 8;
 
-/// Whose sample it is, and where it lies.
+/// A sample's object and position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Payload<'a> {
+pub(super) struct SamplePayload<'a> {
     pub object: ObjectId,
-    /// Its first byte in the body.
+    /// Position of the sample's first byte in the body.
     pub start: u64,
     pub len: u64,
-    /// What is here of it.
+    /// The captured bytes of the sample.
     pub bytes: &'a [u8],
 }
 
-impl<'a> Payload<'a> {
-    /// Reads the start of a body of `total` bytes; `to_agent` tells `WRITE_DATA` from `DATA`. `None` if
-    /// it is of a format that is not read (sequences of samples), or too little of it is here.
-    pub fn read(body: &'a [u8], total: u64, flags: u8, to_agent: bool) -> Option<Payload<'a>> {
+impl<'a> SamplePayload<'a> {
+    /// Reads the start of a body of `total` bytes; `to_agent` distinguishes `WRITE_DATA` from `DATA`. `None` if its format is
+    /// not decoded (sequences of samples), or too little of it was captured.
+    pub fn read(
+        body: &'a [u8],
+        total: u64,
+        flags: u8,
+        to_agent: bool,
+    ) -> Option<SamplePayload<'a>> {
         let mut reader = Reader::new(body);
         reader.skip(2)?;
         let object = ObjectId(reader.array()?);
@@ -62,7 +67,7 @@ impl<'a> Payload<'a> {
         let length = if is_lone(rest, len) { 4 } else { 0 };
         reader.take_up_to(length);
         let length = length as u64;
-        Some(Payload {
+        Some(SamplePayload {
             object,
             start: BASE_BYTES.saturating_add(skip).saturating_add(length),
             len: len.saturating_sub(length),
@@ -72,8 +77,8 @@ impl<'a> Payload<'a> {
     }
 }
 
-/// Whether a sample of `len` bytes is one sequence, in either byte order: the agent passes on what the
-/// client serialized, whatever its own order is.
+/// Whether a sample of `len` bytes is a single sequence, in either byte order: the agent forwards samples in the client's
+/// byte order.
 fn is_lone(sample: &[u8], len: u64) -> bool {
     let Some(head) = Reader::new(sample).array::<4>() else { return false };
     [u32::from_le_bytes(head), u32::from_be_bytes(head)]
@@ -86,7 +91,7 @@ mod tests {
     use super::*;
 
     fn read(body: &[u8], flags: u8, to_agent: bool) -> Option<(u64, u64)> {
-        Payload::read(body, body.len() as u64, flags, to_agent).map(|p| (p.start, p.len))
+        SamplePayload::read(body, body.len() as u64, flags, to_agent).map(|p| (p.start, p.len))
     }
 
     #[test]
@@ -103,9 +108,9 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_read_has_no_payload() {
+    fn undecoded_formats_have_no_payload() {
         assert_eq!(read(b"rrOO\x01\0\0\0", 9, false), None);
         assert_eq!(read(b"rrO", 1, false), None);
-        assert_eq!(Payload::read(b"rrO", 100, 1, false), None);
+        assert_eq!(SamplePayload::read(b"rrO", 100, 1, false), None);
     }
 }

@@ -1,42 +1,42 @@
-//! What was seen of each stream: sequence numbers, and submessages in parts (DDS-XRCE 1.0 §8.4.14).
+//! The state of each stream: sequence numbers, and submessages in fragments (DDS-XRCE 1.0 §8.4.14).
 //!
-//! A reliable stream sends messages again, in any order. A fragment is the only submessage of its kind
-//! in a message, so the message's number is the fragment's.
+//! A reliable stream retransmits messages, in any order. A message has at most one fragment, so the message's sequence
+//! number is that of the fragment.
 
 use crate::Side;
 use wirelap_events::ByteRange;
 use wirelap_events::{Saturate, Total};
 
-/// The most streams of a conversation that are followed; then the one silent for longest goes.
+/// The most streams of a conversation that are followed; then the one silent for longest is forgotten.
 const MAX_STREAMS: usize = 16;
 
-/// The most fragments of a stream that wait; more than that is not put together.
-const MAX_PIECES: usize = 1024;
+/// The most fragments of a stream that are kept; a submessage with more is not reassembled.
+const MAX_FRAGMENTS: usize = 1024;
 
-/// Bytes kept of each fragment, and of all of them together: the header, and the start of the payload.
+/// How many bytes are kept of each fragment, and of a reassembled submessage: the header, and the start of the payload.
 const HEAD_BYTES: usize = 256;
 
-/// How far back a number is known to have been there.
+/// How many sequence numbers before the newest one are remembered.
 const WINDOW: u16 = 128;
 
-/// Who sends, in which session, on which stream.
-pub(super) type Lane = (Side, u8, u8);
+/// Identifies a stream: sender, session and stream ID.
+pub(super) type StreamKey = (Side, u8, u8);
 
 /// The streams of a conversation.
 #[derive(Debug, Default)]
-pub(super) struct Streams {
-    open: Vec<(Lane, Stream)>,
+pub(super) struct XrceStreams {
+    open: Vec<(StreamKey, XrceStream)>,
     clock: u64,
 }
 
-impl Streams {
-    /// Bytes of memory that they take.
+impl XrceStreams {
+    /// Bytes of memory that the streams use.
     pub fn held_bytes(&self) -> usize {
-        let pieces = self.open.iter().map(|(_, stream)| stream.pieces.capacity());
-        pieces.total::<usize>().saturating_mul(size_of::<Piece>())
+        let fragments = self.open.iter().map(|(_, stream)| stream.fragments.capacity());
+        fragments.total::<usize>().saturating_mul(size_of::<StoredFragment>())
     }
 
-    pub fn of(&mut self, lane: Lane) -> &mut Stream {
+    pub fn of(&mut self, lane: StreamKey) -> &mut XrceStream {
         self.clock.grow(1);
         let index = self.open.iter().position(|(known, _)| *known == lane);
         let index = index.unwrap_or_else(|| self.begin(lane));
@@ -45,46 +45,46 @@ impl Streams {
         stream
     }
 
-    fn begin(&mut self, lane: Lane) -> usize {
+    fn begin(&mut self, lane: StreamKey) -> usize {
         if self.open.len() < MAX_STREAMS {
-            self.open.push((lane, Stream::default()));
+            self.open.push((lane, XrceStream::default()));
             return self.open.len().saturating_sub(1);
         }
         let idle = self.open.iter().enumerate().min_by_key(|(_, (_, stream))| stream.used);
         let index = idle.map_or(0, |(index, _)| index);
-        self.open[index] = (lane, Stream::default());
+        self.open[index] = (lane, XrceStream::default());
         index
     }
 
-    /// A session begins again.
+    /// Forgets the streams of a session that begins again.
     pub fn forget(&mut self, session: u8) {
         self.open.retain(|((_, known, _), _)| *known != session);
     }
 
-    /// Bytes of a side were missed for good.
+    /// Handles missing bytes of a side, which will not arrive.
     pub fn gap(&mut self, side: Side) {
         for (_, stream) in self.open.iter_mut().filter(|((known, ..), _)| *known == side) {
-            stream.pieces.clear();
+            stream.fragments.clear();
         }
     }
 }
 
-/// One stream.
+/// The state of one stream.
 #[derive(Debug, Default)]
-pub(super) struct Stream {
+pub(super) struct XrceStream {
     used: u64,
-    /// The newest number, and a bit for each of those before it, itself first.
+    /// The newest sequence number, and a bit for it and for each of those before it.
     seen: Option<(u16, u128)>,
-    /// In the order of their numbers.
-    pieces: Vec<Piece>,
+    /// Fragments in the order of their sequence numbers.
+    fragments: Vec<StoredFragment>,
 }
 
-/// A fragment that waits.
+/// A fragment of an incomplete submessage.
 #[derive(Debug)]
-struct Piece {
+struct StoredFragment {
     sequence: u16,
     last: bool,
-    /// It is known that a submessage starts with it.
+    /// Whether a submessage starts with this fragment.
     first: bool,
     len: u64,
     range: ByteRange,
@@ -92,29 +92,29 @@ struct Piece {
     head_len: usize,
 }
 
-/// What a fragment is.
+/// A fragment.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Fragment<'a> {
+pub(super) struct XrceFragment<'a> {
     pub sequence: u16,
     pub last: bool,
-    /// Bytes of it, without its header.
+    /// Number of bytes without the header.
     pub len: u64,
     pub bytes: &'a [u8],
-    /// Where its frame is.
+    /// The byte range of the fragment's frame.
     pub range: ByteRange,
 }
 
-/// All fragments of a submessage.
+/// A reassembled submessage.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Whole {
+pub(super) struct CompleteSubmessage {
     pub extent: ByteRange,
     pub len: u64,
     pub head: [u8; HEAD_BYTES],
     pub head_len: usize,
 }
 
-impl Stream {
-    /// A message with this number is here. Returns whether it was before.
+impl XrceStream {
+    /// Notes a message with this sequence number. Returns whether it was captured before.
     pub fn see(&mut self, sequence: u16) -> bool {
         let Some((newest, bits)) = self.seen else {
             self.seen = Some((sequence, 1));
@@ -130,9 +130,9 @@ impl Stream {
         if ahead < WINDOW {
             self.seen = Some((sequence, bits << ahead | 1));
         } else {
-            // Too far away to be the same session.
+            // A number so far away belongs to a new session.
             self.seen = Some((sequence, 1));
-            self.pieces.clear();
+            self.fragments.clear();
         }
         false
     }
@@ -144,12 +144,12 @@ impl Stream {
         })
     }
 
-    /// Whether a submessage starts with this fragment, as far as is known: what was before it is no
-    /// fragment that goes on. On a stream of which nothing is known before it, it must look like one.
+    /// Whether a submessage starts with this fragment: the message before it is the last fragment of another submessage, or
+    /// not a fragment. If no earlier message is known, the fragment must look like the start of a submessage.
     fn starts(&self, sequence: u16, looks_like_one: bool) -> bool {
         let before = sequence.wrapping_sub(1);
-        match self.pieces.iter().find(|piece| piece.sequence == before) {
-            Some(piece) => piece.last,
+        match self.fragments.iter().find(|fragment| fragment.sequence == before) {
+            Some(fragment) => fragment.last,
             None => looks_like_one && (self.has_seen(before) || !self.knows_before(sequence)),
         }
     }
@@ -158,18 +158,22 @@ impl Stream {
         (2..WINDOW).any(|back| self.has_seen(sequence.wrapping_sub(back)))
     }
 
-    /// Takes a fragment that was not here before. `looks_like_one` tells that a submessage could start
-    /// with it. Returns the submessage that is complete with it.
-    pub fn add(&mut self, fragment: Fragment<'_>, looks_like_one: bool) -> Option<Whole> {
-        if self.pieces.len() == MAX_PIECES {
-            self.pieces.clear();
+    /// Adds a new fragment. `looks_like_one` says that it looks like the start of a submessage. Returns the submessage that is
+    /// complete with it.
+    pub fn add(
+        &mut self,
+        fragment: XrceFragment<'_>,
+        looks_like_one: bool,
+    ) -> Option<CompleteSubmessage> {
+        if self.fragments.len() == MAX_FRAGMENTS {
+            self.fragments.clear();
         }
         let mut head = [0; HEAD_BYTES];
         let head_len = fragment.bytes.len().min(HEAD_BYTES);
         for (to, from) in head.iter_mut().zip(fragment.bytes) {
             *to = *from;
         }
-        let piece = Piece {
+        let fragment = StoredFragment {
             sequence: fragment.sequence,
             last: fragment.last,
             first: self.starts(fragment.sequence, looks_like_one),
@@ -178,52 +182,55 @@ impl Stream {
             head,
             head_len,
         };
-        // Nearly always the newest.
-        let place = self.pieces.iter().rposition(|other| precedes(other.sequence, piece.sequence));
-        let place = place.map_or(0, |before| before.saturating_add(1));
-        self.pieces.insert(place, piece);
-        self.take_whole(place)
+        // The fragment nearly always is the newest, so the search starts at the end.
+        let index =
+            self.fragments.iter().rposition(|other| precedes(other.sequence, fragment.sequence));
+        let index = index.map_or(0, |before| before.saturating_add(1));
+        self.fragments.insert(index, fragment);
+        self.take_complete(index)
     }
 
-    /// Takes the submessage that the piece at this place belongs to, if it is complete.
-    fn take_whole(&mut self, place: usize) -> Option<Whole> {
-        let follows = |a: &Piece, b: &Piece| !a.last && a.sequence.wrapping_add(1) == b.sequence;
-        let mut first = place;
-        while !self.pieces.get(first)?.first {
+    /// Removes and returns the submessage of the fragment at this index, if it is complete.
+    fn take_complete(&mut self, index: usize) -> Option<CompleteSubmessage> {
+        let follows = |a: &StoredFragment, b: &StoredFragment| {
+            !a.last && a.sequence.wrapping_add(1) == b.sequence
+        };
+        let mut first = index;
+        while !self.fragments.get(first)?.first {
             let before = first.checked_sub(1)?;
-            if !follows(self.pieces.get(before)?, self.pieces.get(first)?) {
+            if !follows(self.fragments.get(before)?, self.fragments.get(first)?) {
                 return None;
             }
             first = before;
         }
-        let mut last = place;
-        while !self.pieces.get(last)?.last {
-            if !follows(self.pieces.get(last)?, self.pieces.get(last.saturating_add(1))?) {
+        let mut last = index;
+        while !self.fragments.get(last)?.last {
+            if !follows(self.fragments.get(last)?, self.fragments.get(last.saturating_add(1))?) {
                 return None;
             }
             last.grow(1);
         }
-        let mut parts = self.pieces.drain(first..=last);
+        let mut parts = self.fragments.drain(first..=last);
         let start = parts.next()?;
-        let mut whole = Whole {
+        let mut complete = CompleteSubmessage {
             extent: start.range,
             len: start.len,
             head: start.head,
             head_len: start.head_len,
         };
         for part in parts {
-            whole.append_head(&part);
-            whole.len.grow(part.len);
-            whole.extent.start = whole.extent.start.min(part.range.start);
-            whole.extent.end = whole.extent.end.max(part.range.end);
+            complete.append_head(&part);
+            complete.len.grow(part.len);
+            complete.extent.start = complete.extent.start.min(part.range.start);
+            complete.extent.end = complete.extent.end.max(part.range.end);
         }
-        Some(whole)
+        Some(complete)
     }
 }
 
-impl Whole {
-    /// Goes on with the head where nothing is missing before this part.
-    fn append_head(&mut self, part: &Piece) {
+impl CompleteSubmessage {
+    /// Appends a fragment's bytes to the head, if no bytes before it are missing.
+    fn append_head(&mut self, part: &StoredFragment) {
         if self.head_len as u64 != self.len {
             return;
         }
@@ -236,7 +243,7 @@ impl Whole {
     }
 }
 
-/// Whether `a` is before `b`, in numbers that wrap (§8.4.3).
+/// Whether `a` is before `b`, in sequence numbers that wrap around (§8.4.3).
 fn precedes(a: u16, b: u16) -> bool {
     (1..0x8000).contains(&b.wrapping_sub(a))
 }
@@ -246,29 +253,29 @@ mod tests {
     use super::*;
     use wirelap_events::Offset;
 
-    fn add(stream: &mut Stream, sequence: u16, last: bool) -> Option<(u64, u64)> {
+    fn add(stream: &mut XrceStream, sequence: u16, last: bool) -> Option<(u64, u64)> {
         assert!(!stream.see(sequence));
         let range = ByteRange::new(Offset(u64::from(sequence) * 10), 10);
         let bytes = [7, 1, 0, 0, 9];
-        let fragment = Fragment { sequence, last, len: 5, bytes: &bytes, range };
-        stream.add(fragment, true).map(|whole| (whole.len, whole.extent.len()))
+        let fragment = XrceFragment { sequence, last, len: 5, bytes: &bytes, range };
+        stream.add(fragment, true).map(|complete| (complete.len, complete.extent.len()))
     }
 
     #[test]
     fn a_number_counts_once() {
-        let mut stream = Stream::default();
+        let mut stream = XrceStream::default();
         for (sequence, before) in
             [(5, false), (5, true), (7, false), (6, false), (6, true), (5, true), (200, false)]
         {
             assert_eq!(stream.see(sequence), before, "{sequence}");
         }
-        let mut stream = Stream::default();
+        let mut stream = XrceStream::default();
         assert!(!stream.see(0xFFFF) && !stream.see(0) && stream.see(0xFFFF) && stream.see(0));
     }
 
     #[test]
     fn numbers_go_round_and_round() {
-        let mut stream = Stream::default();
+        let mut stream = XrceStream::default();
         for number in 0..200_000_u32 {
             let sequence = (number & 0xFFFF) as u16;
             assert!(!stream.see(sequence), "{number}");
@@ -277,7 +284,7 @@ mod tests {
 
     #[test]
     fn fragments_come_in_any_order() {
-        let mut stream = Stream::default();
+        let mut stream = XrceStream::default();
         assert!(!stream.see(0xFFFD));
         assert_eq!(add(&mut stream, 0xFFFE, false), None);
         assert_eq!(add(&mut stream, 0, true), None);
@@ -285,17 +292,17 @@ mod tests {
         assert_eq!(add(&mut stream, 0xFFFF, false), Some((15, 0xFFFF * 10 + 10)));
         assert!(stream.see(0xFFFF));
         assert_eq!(add(&mut stream, 1, false), Some((10, 20)));
-        assert!(stream.pieces.is_empty());
+        assert!(stream.fragments.is_empty());
     }
 
     #[test]
-    fn what_waits_is_bounded() {
-        let mut stream = Stream::default();
+    fn stored_fragments_are_bounded() {
+        let mut stream = XrceStream::default();
         for sequence in 0..5000 {
             assert_eq!(add(&mut stream, sequence, false), None);
-            assert!(stream.pieces.len() <= MAX_PIECES);
+            assert!(stream.fragments.len() <= MAX_FRAGMENTS);
         }
-        let mut streams = Streams::default();
+        let mut streams = XrceStreams::default();
         for number in 0..=255 {
             assert!(!streams.of((Side::A, 1, number)).see(1));
         }

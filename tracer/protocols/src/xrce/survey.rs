@@ -1,99 +1,101 @@
-//! Whether bytes are XRCE. Only the messages that open a session have a magic number; the others are
-//! told by everything that the specification fixes.
+//! Whether bytes are XRCE. Only the messages that open a session have a magic number; the others are recognised by their
+//! valid fields.
 
 use super::message::{
-    CREATE_CLIENT, FRAGMENT, Header, STATUS_AGENT, Step, Steps, Submessage, is_plausible,
+    CREATE_CLIENT, FRAGMENT, MessageHeader, STATUS_AGENT, XrceStep, XrceSteps, XrceSubmessage,
+    is_plausible,
 };
-use crate::{Look, Reader, Recognition, Sight};
+use crate::{PduSignature, Reader, Recognition, SignatureMatch};
 
-/// Bytes of the shortest message: a header without key, and a RESET.
+/// Number of bytes of the shortest message: a header without key, and a RESET.
 pub(super) const SHORTEST: u64 = 8;
 
-/// Streams from here on are reliable; only those have fragments.
+/// From this stream ID on, streams are reliable; only these have fragments.
 const RELIABLE: u8 = 0x80;
 
 const COOKIE: &[u8] = b"XRCE";
 
-/// What bytes look like.
+/// How certain it is that bytes are XRCE.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Evidence {
+pub(super) enum XrceEvidence {
+    /// The bytes are not XRCE.
     None,
-    /// Like the head of a message.
+    /// The bytes look like the start of a message.
     Short,
-    /// Like a message.
+    /// The bytes look like a message.
     Weak,
-    /// Like one with the magic number.
+    /// The bytes look like a message with the magic number.
     Strong,
 }
 
-impl Evidence {
+impl XrceEvidence {
     pub fn is_message(self) -> bool {
-        matches!(self, Evidence::Weak | Evidence::Strong)
+        matches!(self, XrceEvidence::Weak | XrceEvidence::Strong)
     }
 
     pub fn recognition(self) -> Recognition {
         match self {
-            Evidence::None => Recognition::No,
-            Evidence::Short => Recognition::NeedMore,
-            Evidence::Weak => Recognition::Maybe,
-            Evidence::Strong => Recognition::Yes,
+            XrceEvidence::None => Recognition::No,
+            XrceEvidence::Short => Recognition::NeedMore,
+            XrceEvidence::Weak => Recognition::Maybe,
+            XrceEvidence::Strong => Recognition::Yes,
         }
     }
 }
 
-/// Looks at the bytes of a TCP stream from a message's length on.
-pub(super) fn stream(head: &[u8]) -> Evidence {
+/// Examines bytes of a TCP stream, from a message's length on.
+pub(super) fn stream(head: &[u8]) -> XrceEvidence {
     let mut reader = Reader::new(head);
     match reader.u16_le().map(u64::from) {
-        None => Evidence::Short,
-        Some(len) if len < SHORTEST => Evidence::None,
+        None => XrceEvidence::Short,
+        Some(len) if len < SHORTEST => XrceEvidence::None,
         Some(len) => message(reader.take_up_to(usize::try_from(len).unwrap_or(usize::MAX)), len),
     }
 }
 
-/// What the message at the front of `head`, or the datagram `head`, tells. A stream's messages are numbered.
-pub(super) fn sight(head: &[u8], is_stream: bool) -> Look {
+/// Whether a message starts with `head`, or is the datagram `head`. The sequence number of its stream is a counter.
+pub(super) fn match_signature(head: &[u8], is_stream: bool) -> SignatureMatch {
     const STRONG_BITS: u32 = 44;
     const WEAK_BITS: u32 = 10;
     let mut reader = Reader::new(head);
     let len = if is_stream { reader.u16_le().map(u64::from) } else { Some(head.len() as u64) };
-    let Some(len) = len else { return Look::Short };
+    let Some(len) = len else { return SignatureMatch::Short };
     if len < SHORTEST {
-        return Look::No;
+        return SignatureMatch::No;
     }
     let captured = reader.take_up_to(usize::try_from(len).unwrap_or(usize::MAX));
     let total = len.saturating_add(if is_stream { 2 } else { 0 });
-    let number = Header::read(&mut Reader::new(captured)).map(|header| {
+    let number = MessageHeader::read(&mut Reader::new(captured)).map(|header| {
         (u64::from(header.session) << 8 | u64::from(header.stream), u64::from(header.sequence))
     });
     match (message(captured, len), number) {
-        (Evidence::None, _) => Look::No,
-        (Evidence::Short, _) if (captured.len() as u64) < len.min(64) => Look::Short,
-        (Evidence::Strong, _) => Look::Pdu(Sight::new(total, STRONG_BITS)),
+        (XrceEvidence::None, _) => SignatureMatch::No,
+        (XrceEvidence::Short, _) if (captured.len() as u64) < len.min(64) => SignatureMatch::Short,
+        (XrceEvidence::Strong, _) => SignatureMatch::Pdu(PduSignature::new(total, STRONG_BITS)),
         (_, Some((lane, number))) => {
-            Look::Pdu(Sight::new(total, WEAK_BITS).weak().numbered(lane, number))
+            SignatureMatch::Pdu(PduSignature::new(total, WEAK_BITS).weak().numbered(lane, number))
         }
-        (_, None) => Look::No,
+        (_, None) => SignatureMatch::No,
     }
 }
 
-/// Looks at a message of `total` bytes.
-pub(super) fn message(captured: &[u8], total: u64) -> Evidence {
+/// Examines a message of `total` bytes.
+pub(super) fn message(captured: &[u8], total: u64) -> XrceEvidence {
     let mut reader = Reader::new(captured);
-    let Some(header) = Header::read(&mut reader) else { return Evidence::Short };
+    let Some(header) = MessageHeader::read(&mut reader) else { return XrceEvidence::Short };
     if header.len >= total {
-        return Evidence::None;
+        return XrceEvidence::None;
     }
-    let mut found = Evidence::Short;
-    for step in Steps::new(reader.rest(), header.len, total) {
+    let mut found = XrceEvidence::Short;
+    for step in XrceSteps::new(reader.rest(), header.len, total) {
         found = match step {
-            Step::Malformed { .. } => return Evidence::None,
-            Step::Truncated { .. } if found == Evidence::Strong => return found,
-            Step::Truncated { .. } => return Evidence::Short,
-            Step::Submessage(submessage) => match submessage_evidence(&header, &submessage) {
-                Evidence::None => return Evidence::None,
-                // What was certain stays so.
-                _ if found == Evidence::Strong => found,
+            XrceStep::Malformed { .. } => return XrceEvidence::None,
+            XrceStep::Truncated { .. } if found == XrceEvidence::Strong => return found,
+            XrceStep::Truncated { .. } => return XrceEvidence::Short,
+            XrceStep::Submessage(submessage) => match submessage_evidence(&header, &submessage) {
+                XrceEvidence::None => return XrceEvidence::None,
+                // A magic number makes the whole message certain.
+                _ if found == XrceEvidence::Strong => found,
                 next => next,
             },
         };
@@ -101,8 +103,8 @@ pub(super) fn message(captured: &[u8], total: u64) -> Evidence {
     found
 }
 
-fn submessage_evidence(header: &Header, submessage: &Submessage<'_>) -> Evidence {
-    let Submessage { id, len, body, .. } = *submessage;
+fn submessage_evidence(header: &MessageHeader, submessage: &XrceSubmessage<'_>) -> XrceEvidence {
+    let XrceSubmessage { id, len, body, .. } = *submessage;
     let fits_stream = match id {
         FRAGMENT => header.stream >= RELIABLE,
         1 | 7 | 8 | 9 => header.stream != 0,
@@ -110,20 +112,20 @@ fn submessage_evidence(header: &Header, submessage: &Submessage<'_>) -> Evidence
         _ => true,
     };
     if !is_plausible(id, len) || !fits_stream {
-        return Evidence::None;
+        return XrceEvidence::None;
     }
     let cookie = match id {
         CREATE_CLIENT => body,
-        // After the result.
+        // The cookie follows the result.
         STATUS_AGENT => body.get(2..).unwrap_or_default(),
-        _ if (body.len() as u64) < len => return Evidence::Short,
-        _ => return Evidence::Weak,
+        _ if (body.len() as u64) < len => return XrceEvidence::Short,
+        _ => return XrceEvidence::Weak,
     };
     if cookie.starts_with(COOKIE) {
-        Evidence::Strong
+        XrceEvidence::Strong
     } else if COOKIE.starts_with(cookie) && (body.len() as u64) < len {
-        Evidence::Short
+        XrceEvidence::Short
     } else {
-        Evidence::None
+        XrceEvidence::None
     }
 }

@@ -1,39 +1,43 @@
-//! From a batch to frames.
+//! Decodes a batch into frames.
 
-use super::fragments::Whole;
-use super::keys::{Keys, follow, resolve};
-use super::session::{End, Session};
-use super::transport::{Fragment, Message};
+use super::fragments::CompleteMessage;
+use super::keys::{KeyExprs, follow, resolve};
+use super::message::NetworkMessage;
+use super::scouting;
+use super::session::{ZenohSession, ZenohSide};
+use super::transport::{FragmentHeader, TransportMessage};
 use super::wire::{Cursor, Parsed};
-use super::{network, scouting};
 use crate::{Fragments, FrameSink, Pdu, Side};
 use wirelap_events::{ByteRange, Class, Data, Frame, Offset};
 
-/// A compressed batch's only frame.
+/// The frame name of a compressed batch.
 const COMPRESSED: &str = "BATCH (compressed)";
 
-/// What cannot be read.
+/// The frame name of bytes that cannot be decoded.
 const UNREAD: &str = "unread";
 
-/// Walks one batch. What lies before a message and belongs to none, the length prefix first of all,
-/// goes into the next frame.
-pub struct Batch<'s> {
-    session: &'s mut Session,
+/// Decodes one batch. Bytes before a message that belong to none, such as the length prefix, are part of the next frame.
+pub struct BatchReader<'s> {
+    session: &'s mut ZenohSession,
     side: Side,
-    /// Where the batch starts in the flow.
+    /// The batch's offset in the flow.
     start: Offset,
-    /// Bytes of it that are in frames.
+    /// Number of the batch's bytes that are in frames.
     done: u64,
     out: &'s mut dyn FrameSink,
 }
 
-impl<'s> Batch<'s> {
+impl<'s> BatchReader<'s> {
     /// A batch sent by `side`.
-    pub fn new(session: &'s mut Session, side: Side, out: &'s mut dyn FrameSink) -> Batch<'s> {
-        Batch { session, side, start: Offset::default(), done: 0, out }
+    pub fn new(
+        session: &'s mut ZenohSession,
+        side: Side,
+        out: &'s mut dyn FrameSink,
+    ) -> BatchReader<'s> {
+        BatchReader { session, side, start: Offset::default(), done: 0, out }
     }
 
-    /// Reads it; a length of `prefix` bytes comes first.
+    /// Decodes the batch, which starts with a length of `prefix` bytes.
     pub fn read(mut self, pdu: Pdu<'_>, prefix: u64) {
         self.start = pdu.range.start;
         let mut at = Cursor::new(pdu.bytes, pdu.range.len());
@@ -49,7 +53,7 @@ impl<'s> Batch<'s> {
         range
     }
 
-    /// Hands out a frame without data that ends at position `end`.
+    /// Passes a frame without data that ends at position `end` to the sink.
     fn emit(&mut self, end: u64, name: &'static str, class: Class) {
         let range = self.range_to(end);
         if !range.is_empty() {
@@ -71,7 +75,7 @@ impl<'s> Batch<'s> {
             }
         }
         while !at.is_empty() {
-            if network::Message::starts_with(at.peek()?) {
+            if NetworkMessage::starts_with(at.peek()?) {
                 self.network(at)?;
             } else {
                 self.transport(at)?;
@@ -82,17 +86,17 @@ impl<'s> Batch<'s> {
 
     fn transport(&mut self, at: &mut Cursor<'_>) -> Parsed<()> {
         let mut next = *at;
-        let message = Message::read(&mut next)?;
+        let message = TransportMessage::read(&mut next)?;
         match message {
-            Message::Init { ack, terms, .. } => self.session.init(ack, terms),
-            Message::Open { ack } => self.session.open(self.side, ack),
-            Message::Frame { lane, sn } => {
+            TransportMessage::Init { ack, terms, .. } => self.session.init(ack, terms),
+            TransportMessage::Open { ack } => self.session.open(self.side, ack),
+            TransportMessage::Frame { lane, sn } => {
                 self.session.ends(self.side).0.fragments.frame(lane, sn);
                 *at = next;
                 self.frame(at);
                 return Ok(());
             }
-            Message::Fragment(fragment) => {
+            TransportMessage::Fragment(fragment) => {
                 *at = next;
                 return self.fragment(at, fragment);
             }
@@ -103,11 +107,11 @@ impl<'s> Batch<'s> {
         Ok(())
     }
 
-    /// The first network message tells what the FRAME's header is for.
+    /// Decodes the first network message of a FRAME, whose class is that of the FRAME's header.
     fn frame(&mut self, at: &mut Cursor<'_>) {
         let header_end = at.position();
         let mut next = *at;
-        let mut first = network::Message::unread();
+        let mut first = NetworkMessage::unread();
         if first.read(&mut next).is_err() {
             return self.emit(header_end, "FRAME", Class::Data);
         }
@@ -116,14 +120,14 @@ impl<'s> Batch<'s> {
         *at = next;
     }
 
-    /// Takes the rest of the batch.
-    fn fragment(&mut self, at: &mut Cursor<'_>, fragment: Fragment) -> Parsed<()> {
+    /// Decodes a fragment, which is the rest of the batch.
+    fn fragment(&mut self, at: &mut Cursor<'_>, fragment: FragmentHeader) -> Parsed<()> {
         let (captured, len) = (at.captured(), at.remaining());
         at.skip(len)?;
         let range = self.range_to(at.position());
         let is_datagram = !self.session.stream;
         let (sender, receiver, scratch) = self.session.ends(self.side);
-        let End { keys, fragments, .. } = sender;
+        let ZenohSide { keys, fragments, .. } = sender;
         let piece = fragments.fragment(fragment, range.start, captured, len);
         let mut frame = Frame {
             range,
@@ -142,12 +146,12 @@ impl<'s> Batch<'s> {
                 payload_len: 0,
                 repeated_bytes: 0,
                 is_late: false,
-                given: None,
+                source_timestamp: None,
             });
         }
-        if let Some(Whole { start, message }) = piece.complete {
+        if let Some(CompleteMessage { start, message }) = piece.complete {
             let extent = ByteRange { start, end: range.end };
-            let books = Books { sender: keys, receiver: &receiver.keys, scratch };
+            let books = KeyTables { sender: keys, receiver: &receiver.keys, scratch };
             frame.data = books.data(extent, &message);
         }
         self.out.frame(&frame);
@@ -156,18 +160,18 @@ impl<'s> Batch<'s> {
 
     fn network(&mut self, at: &mut Cursor<'_>) -> Parsed<()> {
         let mut next = *at;
-        let mut message = network::Message::unread();
+        let mut message = NetworkMessage::unread();
         message.read(&mut next)?;
         self.message(next.position(), &message);
         *at = next;
         Ok(())
     }
 
-    /// Hands out a whole network message.
-    fn message(&mut self, end: u64, message: &network::Message<'_>) {
+    /// Passes a complete network message to the sink.
+    fn message(&mut self, end: u64, message: &NetworkMessage<'_>) {
         let range = self.range_to(end);
         let (sender, receiver, scratch) = self.session.ends(self.side);
-        let books = Books { sender: &mut sender.keys, receiver: &receiver.keys, scratch };
+        let books = KeyTables { sender: &mut sender.keys, receiver: &receiver.keys, scratch };
         self.out.frame(&Frame {
             range,
             name: message.name,
@@ -178,16 +182,16 @@ impl<'s> Batch<'s> {
     }
 }
 
-/// What a message's key expression is resolved with.
-struct Books<'s> {
-    sender: &'s mut Keys,
-    receiver: &'s Keys,
+/// The tables with which a message's key expression is resolved.
+struct KeyTables<'s> {
+    sender: &'s mut KeyExprs,
+    receiver: &'s KeyExprs,
     scratch: &'s mut Vec<u8>,
 }
 
-impl<'s> Books<'s> {
-    /// Follows what a message declares; gives the data that it carries.
-    fn data<'m: 's>(self, extent: ByteRange, message: &network::Message<'m>) -> Option<Data<'s>> {
+impl<'s> KeyTables<'s> {
+    /// Applies a message's declaration, and returns the data that the message carries.
+    fn data<'m: 's>(self, extent: ByteRange, message: &NetworkMessage<'m>) -> Option<Data<'s>> {
         if let Some(mapping) = message.mapping {
             follow(mapping, self.sender, self.receiver, self.scratch);
         }

@@ -1,4 +1,4 @@
-//! What Push, Request and Response carry.
+//! The bodies of Push, Request and Response.
 //!
 //! ```text
 //! 1 PUT    5: timestamp     6: encoding     [timestamp] [encoding] extensions, z32 length, payload
@@ -16,39 +16,39 @@
 //! memory       1: where the data lie in shared memory
 //! ```
 //!
-//! The payload of a message in shared memory is what travels: the slices' bytes, for a single slice
-//! without its kind and length. An attachment counts as protocol, not as payload.
+//! The payload of a message in shared memory is what is sent on the wire: the slices' bytes, and for a single slice its
+//! bytes without kind and length. An attachment counts as protocol bytes.
 //!
 //! Source: zenoh-protocol and zenoh-codec 1.10, `src/zenoh` of each and `src/core/zbuf.rs`.
 
-use super::network::{Message, Payload};
-use super::wire::{Cursor, ExtBody, FLAG_Z, Parsed, Stop, id};
+use super::message::{NetworkMessage, PayloadRange};
+use super::wire::{Cursor, CursorError, ExtBody, FLAG_Z, Parsed, id};
 use wirelap_events::{Class, GlobalKey};
 
 const FLAG_5: u8 = 0x20;
 const FLAG_6: u8 = 0x40;
 
-/// A body's names, with the payload in the message and in shared memory.
-type Names = [&'static str; 2];
+/// The frame names of a body: with the payload in the message, and in shared memory.
+type BodyNames = [&'static str; 2];
 
-const PUT: Names = ["Put", "Put (shm)"];
-const QUERY: Names = ["Query", "Query (shm)"];
-const REPLY: Names = ["Reply", "Reply (shm)"];
-const ERR: Names = ["Err", "Err (shm)"];
+const PUT: BodyNames = ["Put", "Put (shm)"];
+const QUERY: BodyNames = ["Query", "Query (shm)"];
+const REPLY: BodyNames = ["Reply", "Reply (shm)"];
+const ERR: BodyNames = ["Err", "Err (shm)"];
 
-/// Reads what a Push carries.
+/// Reads the body of a Push.
 #[inline]
-pub fn push<'a>(at: &mut Cursor<'a>, message: &mut Message<'a>) -> Parsed<()> {
+pub fn push<'a>(at: &mut Cursor<'a>, message: &mut NetworkMessage<'a>) -> Parsed<()> {
     let header = at.u8()?;
     match id(header) {
         1 => put(at, header, PUT, message),
         2 => del(at, header, "Del", message),
-        _ => Err(Stop::Malformed),
+        _ => Err(CursorError::Malformed),
     }
 }
 
-/// Reads what a Response carries.
-pub fn response<'a>(at: &mut Cursor<'a>, message: &mut Message<'a>) -> Parsed<()> {
+/// Reads the body of a Response.
+pub fn response<'a>(at: &mut Cursor<'a>, message: &mut NetworkMessage<'a>) -> Parsed<()> {
     let header = at.u8()?;
     match id(header) {
         4 => reply(at, header, message),
@@ -58,11 +58,11 @@ pub fn response<'a>(at: &mut Cursor<'a>, message: &mut Message<'a>) -> Parsed<()
             }
             payload(at, header, ERR, message)
         }
-        _ => Err(Stop::Malformed),
+        _ => Err(CursorError::Malformed),
     }
 }
 
-fn reply<'a>(at: &mut Cursor<'a>, header: u8, message: &mut Message<'a>) -> Parsed<()> {
+fn reply<'a>(at: &mut Cursor<'a>, header: u8, message: &mut NetworkMessage<'a>) -> Parsed<()> {
     if header & FLAG_5 != 0 {
         at.z64()?;
     }
@@ -71,12 +71,17 @@ fn reply<'a>(at: &mut Cursor<'a>, header: u8, message: &mut Message<'a>) -> Pars
     match id(header) {
         1 => put(at, header, REPLY, message),
         2 => del(at, header, REPLY[0], message),
-        _ => Err(Stop::Malformed),
+        _ => Err(CursorError::Malformed),
     }
 }
 
 #[inline]
-fn put<'a>(at: &mut Cursor<'a>, header: u8, names: Names, message: &mut Message<'a>) -> Parsed<()> {
+fn put<'a>(
+    at: &mut Cursor<'a>,
+    header: u8,
+    names: BodyNames,
+    message: &mut NetworkMessage<'a>,
+) -> Parsed<()> {
     if header & FLAG_5 != 0 {
         at.timestamp()?;
     }
@@ -86,13 +91,13 @@ fn put<'a>(at: &mut Cursor<'a>, header: u8, names: Names, message: &mut Message<
     payload(at, header, names, message)
 }
 
-/// The extensions and the payload, which PUT and ERR end with.
+/// Reads extensions and payload, the last fields of PUT and ERR.
 #[inline]
 fn payload<'a>(
     at: &mut Cursor<'a>,
     header: u8,
-    names: Names,
-    message: &mut Message<'a>,
+    names: BodyNames,
+    message: &mut NetworkMessage<'a>,
 ) -> Parsed<()> {
     let mut shared = false;
     at.exts(header, |ext| {
@@ -111,16 +116,16 @@ fn payload<'a>(
     carries(at, len, message)
 }
 
-/// The next `len` bytes are the application's.
+/// Notes the next `len` bytes as the message's payload.
 #[inline]
-fn carries<'a>(at: &mut Cursor<'a>, len: u64, message: &mut Message<'a>) -> Parsed<()> {
+fn carries<'a>(at: &mut Cursor<'a>, len: u64, message: &mut NetworkMessage<'a>) -> Parsed<()> {
     let (start, head) = (at.position(), at.head(len));
     at.skip(len)?;
-    message.payload = Some(Payload { start, len, head });
+    message.payload = Some(PayloadRange { start, len, head });
     Ok(())
 }
 
-fn slices<'a>(at: &mut Cursor<'a>, message: &mut Message<'a>) -> Parsed<()> {
+fn slices<'a>(at: &mut Cursor<'a>, message: &mut NetworkMessage<'a>) -> Parsed<()> {
     let count = at.z32()?;
     if count == 1 {
         at.z32()?;
@@ -141,7 +146,7 @@ fn del(
     at: &mut Cursor<'_>,
     header: u8,
     name: &'static str,
-    message: &mut Message<'_>,
+    message: &mut NetworkMessage<'_>,
 ) -> Parsed<()> {
     if header & FLAG_5 != 0 {
         at.timestamp()?;
@@ -152,16 +157,16 @@ fn del(
         }
         Ok(())
     })?;
-    message.payload = Some(Payload { start: at.position(), len: 0, head: &[] });
+    message.payload = Some(PayloadRange { start: at.position(), len: 0, head: &[] });
     message.is(name, Class::Data);
     Ok(())
 }
 
-/// Reads what a Request carries.
-pub fn query<'a>(at: &mut Cursor<'a>, message: &mut Message<'a>) -> Parsed<()> {
+/// Reads the body of a Request.
+pub fn query<'a>(at: &mut Cursor<'a>, message: &mut NetworkMessage<'a>) -> Parsed<()> {
     let header = at.u8()?;
     if id(header) != 3 {
-        return Err(Stop::Malformed);
+        return Err(CursorError::Malformed);
     }
     message.is(QUERY[0], Class::Other);
     if header & FLAG_5 != 0 {
@@ -180,13 +185,13 @@ pub fn query<'a>(at: &mut Cursor<'a>, message: &mut Message<'a>) -> Parsed<()> {
     Ok(())
 }
 
-/// Reads one extension of a QUERY; gives whether it says that the body is in shared memory. Such a
-/// body's slices count, not its extension's length, which leaves some of them out.
+/// Reads one extension of a QUERY. Returns whether it says that the body is in shared memory. The length of such a body is
+/// that of its slices, because the extension's own length does not include all of them.
 fn query_ext<'a>(
     at: &mut Cursor<'a>,
     header: u8,
     shared: bool,
-    message: &mut Message<'a>,
+    message: &mut NetworkMessage<'a>,
 ) -> Parsed<bool> {
     const BODY: u8 = 0x43;
     if shared && header & 0x6F == BODY {

@@ -1,30 +1,30 @@
-//! The numbers that one side declared for key expressions.
+//! The numbers that sides declare for key expressions.
 
-use super::network::Mapping;
+use super::message::KeyExprMapping;
 use super::wire::WireExpr;
 use std::collections::HashMap;
 use wirelap_events::Saturate;
 
-/// Bytes of key expressions remembered for one side; what is declared beyond is not resolved.
+/// How many bytes of key expressions are stored for one side; further declarations are not resolved.
 const MAX_BYTES: usize = 1 << 20;
 
-/// What an entry costs beside its text.
+/// An estimate of an entry's memory without its text.
 const ENTRY_BYTES: usize = 32;
 
-/// One side's numbers.
+/// The key expressions that one side declared, by number.
 #[derive(Debug, Default)]
-pub struct Keys {
+pub struct KeyExprs {
     exprs: HashMap<u16, Box<[u8]>>,
     bytes: usize,
 }
 
-impl Keys {
-    /// The key expression that a number stands for.
+impl KeyExprs {
+    /// The key expression with this number.
     pub fn get(&self, id: u16) -> Option<&[u8]> {
         self.exprs.get(&id).map(|expr| &**expr)
     }
 
-    /// Takes over a number.
+    /// Stores a declaration.
     pub fn insert(&mut self, id: u16, expr: &[u8]) {
         self.remove(id);
         let bytes = self.bytes.saturating_add(expr.len()).saturating_add(ENTRY_BYTES);
@@ -34,29 +34,29 @@ impl Keys {
         }
     }
 
-    /// Bytes of memory that they take.
+    /// Bytes of memory that the key expressions use.
     pub fn held_bytes(&self) -> usize {
         self.bytes
     }
 
-    /// Forgets a number.
+    /// Removes a declaration.
     pub fn remove(&mut self, id: u16) {
         if let Some(expr) = self.exprs.remove(&id) {
             self.bytes.shrink(expr.len().saturating_add(ENTRY_BYTES));
         }
     }
 
-    /// Forgets all.
+    /// Removes all declarations.
     pub fn clear(&mut self) {
-        *self = Keys::default();
+        *self = KeyExprs::default();
     }
 }
 
-/// The whole key expression, put together in `scratch` where it has two parts. Empty when its number
-/// was declared before wirelap attached.
+/// The complete key expression; `scratch` is used if it has two parts. Empty if its number was declared before the
+/// observation began.
 pub fn resolve<'k>(
     expr: WireExpr<'k>,
-    (sender, receiver): (&'k Keys, &'k Keys),
+    (sender, receiver): (&'k KeyExprs, &'k KeyExprs),
     scratch: &'k mut Vec<u8>,
 ) -> &'k [u8] {
     let owner = if expr.by_sender { sender } else { receiver };
@@ -76,12 +76,17 @@ pub fn resolve<'k>(
     }
 }
 
-/// Follows a declaration. The prefix that a declared key expression may itself have does not say whose
-/// number it is: as Zenoh reads it, the receiver's; failing that, the sender's.
-pub fn follow(mapping: Mapping<'_>, sender: &mut Keys, receiver: &Keys, scratch: &mut Vec<u8>) {
+/// Applies a declaration. A declared key expression may have a numbered prefix itself, without saying which side declared
+/// that number: as in Zenoh, the receiver's table is used, and then the sender's.
+pub fn follow(
+    mapping: KeyExprMapping<'_>,
+    sender: &mut KeyExprs,
+    receiver: &KeyExprs,
+    scratch: &mut Vec<u8>,
+) {
     match mapping {
-        Mapping::Undeclare(id) => sender.remove(id),
-        Mapping::Declare(id, expr) => {
+        KeyExprMapping::Undeclare(id) => sender.remove(id),
+        KeyExprMapping::Declare(id, expr) => {
             let theirs = receiver.get(expr.scope).is_none();
             let expr = WireExpr { by_sender: theirs, ..expr };
             let whole = resolve(expr, (sender, receiver), scratch);

@@ -1,19 +1,25 @@
 //! Zenoh 1.x over TCP and UDP.
 //!
-//! `wire` reads the primitives; `transport` (and `scouting`), `network` and `body` read the three
-//! layers of messages and remember nothing. `session` is what a conversation remembers, with `keys`
-//! for key expressions and `fragments` for messages in parts; `batch` walks a batch with it. `survey`
-//! says whether bytes are Zenoh.
+//! | module | contents |
+//! |---|---|
+//! | `wire` | primitives |
+//! | `transport`, `scouting` | transport and scouting messages |
+//! | `network`, `message`, `body` | network messages and their bodies |
+//! | `session`, `keys`, `fragments` | the state of a conversation: negotiated options, key expressions, incomplete messages |
+//! | `batch` | decodes a batch into frames |
+//! | `connection` | the decoder of one conversation |
+//! | `survey` | whether bytes are Zenoh |
 //!
-//! Frames: a FRAME's header is a frame of its own, with the batch's length if it comes first, and of
-//! the class of the message after it; each network message is a frame; each FRAGMENT, header
-//! included, is one, and the last one has the message. Where compression is used the whole batch is
-//! one opaque frame.
+//! The header of a FRAME is a frame of its own, which includes the batch's length if it is the first, and has the class of
+//! the message after it. Each network message is a frame. Each FRAGMENT is a frame, including its header, and the last one
+//! has the message. A compressed batch is one opaque frame.
 
 mod batch;
 mod body;
+mod connection;
 mod fragments;
 mod keys;
+mod message;
 mod network;
 mod scouting;
 mod session;
@@ -21,22 +27,22 @@ mod survey;
 mod transport;
 mod wire;
 
-use crate::{Connection, Look, Protocol, Recognition};
-use session::Session;
-use survey::Evidence;
+use crate::{Connection, Protocol, Recognition, SignatureMatch};
+use session::ZenohSession;
+use survey::ZenohEvidence;
 use wirelap_events::Transport;
 
-/// Zenoh, as the registry lists it.
+/// The registry's entry.
 pub static PROTOCOL: Zenoh = Zenoh;
 
 /// Zenoh 1.x over TCP and UDP.
 #[derive(Debug)]
 pub struct Zenoh;
 
-/// Sessions.
+/// The port of sessions.
 const SESSION_PORT: u16 = 7447;
 
-/// Scouting, by multicast.
+/// The port of scouting, which is multicast.
 const SCOUTING_PORT: u16 = 7446;
 
 impl Protocol for Zenoh {
@@ -63,41 +69,41 @@ impl Protocol for Zenoh {
         }
     }
 
-    fn sight(&self, transport: Transport, head: &[u8]) -> Look {
-        survey::sight(head, transport == Transport::Tcp)
+    fn match_signature(&self, transport: Transport, head: &[u8]) -> SignatureMatch {
+        survey::match_signature(head, transport == Transport::Tcp)
     }
 
-    fn greets(&self) -> bool {
+    fn has_magic(&self) -> bool {
         false
     }
 
-    fn says_goodbye(&self) -> bool {
+    fn announces_close(&self) -> bool {
         true
     }
 
     fn connection(&self, transport: Transport) -> Box<dyn Connection> {
-        Box::new(Session::new(transport == Transport::Tcp))
+        Box::new(ZenohSession::new(transport == Transport::Tcp))
     }
 }
 
-/// Whether a TCP flow starts with these bytes: both of its ends do with an INIT.
+/// Whether `head` can be the first bytes of a TCP flow: each end starts with an INIT.
 fn starts(head: &[u8]) -> Recognition {
     let (header, version) = (head.get(2), head.get(3));
     let contradicted = header.is_some_and(|header| wire::id(*header) != 1)
         || version.is_some_and(|version| *version != transport::VERSION);
     match survey::stream(head) {
         _ if contradicted => Recognition::No,
-        Evidence::None => Recognition::No,
+        ZenohEvidence::None => Recognition::No,
         _ if version.is_none() => Recognition::NeedMore,
         _ => Recognition::Yes,
     }
 }
 
-fn recognition(evidence: Evidence) -> Recognition {
+fn recognition(evidence: ZenohEvidence) -> Recognition {
     match evidence {
-        Evidence::None => Recognition::No,
-        Evidence::Short => Recognition::NeedMore,
-        Evidence::Weak | Evidence::Fragment(_) => Recognition::Maybe,
-        Evidence::Strong => Recognition::Yes,
+        ZenohEvidence::None => Recognition::No,
+        ZenohEvidence::Short => Recognition::NeedMore,
+        ZenohEvidence::Weak | ZenohEvidence::Fragment(_) => Recognition::Maybe,
+        ZenohEvidence::Strong => Recognition::Yes,
     }
 }

@@ -1,4 +1,4 @@
-//! Network messages: what FRAMEs carry and FRAGMENTs are pieces of.
+//! Network messages, which FRAMEs and FRAGMENTs carry.
 //!
 //! ```text
 //! 0x1D PUSH            5: named 6: by sender   wire expr, extensions, then PUT or DEL
@@ -11,84 +11,36 @@
 //!
 //! declarations:
 //!   0 key expression   5: named                z16 id, wire expr, extensions
-//!   1 … withdrawn                              z16 id, extensions
+//!   1 undeclare key expression                 z16 id, extensions
 //!   2 subscriber, 4 queryable, 6 token         z32 id, wire expr, extensions
-//!   3, 5, 7 … withdrawn                        z32 id, extensions
+//!   3, 5, 7 undeclare 2, 4, 6                  z32 id, extensions
 //!   0x1A final                                 extensions
 //! ```
 //!
-//! The ids stay clear of the transport's, so that a FRAME ends where a transport message starts.
+//! Network and transport messages have different IDs, so that a FRAME ends where a transport message starts.
 //!
 //! Source: zenoh-protocol and zenoh-codec 1.10, `src/network` of each.
 
 use super::body;
+use super::message::{KeyExprMapping, NetworkMessage};
 use super::transport::read_oam;
-use super::wire::{Cursor, Parsed, Stop, WireExpr, id};
-use wirelap_events::{Class, GlobalKey};
+use super::wire::{Cursor, CursorError, Parsed, id};
+use wirelap_events::Class;
 
 const FLAG_5: u8 = 0x20;
 const FLAG_6: u8 = 0x40;
 const MODE: u8 = FLAG_5 | FLAG_6;
 
-/// The OAM message that tells peers about peers.
+/// The OAM message with which peers announce other peers.
 const OAM_LINK_STATE: u16 = 1;
 
-/// Where a message's application payload lies.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Payload<'a> {
-    /// Its first byte's position in the cursor that the message was read with.
-    pub start: u64,
-    /// Its bytes, as the message says.
-    pub len: u64,
-    /// Its first bytes, as many as were captured.
-    pub head: &'a [u8],
-}
-
-/// A change of the numbers that stand for key expressions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mapping<'a> {
-    /// From now on this number stands for this key expression.
-    Declare(u16, WireExpr<'a>),
-    /// From now on for nothing.
-    Undeclare(u16),
-}
-
-/// A network message. Filled in while it is read: what was found before a cut stays.
-#[derive(Clone, Copy, Debug)]
-pub struct Message<'a> {
-    /// Its name, the inner one where it has a body.
-    pub name: &'static str,
-    /// What it is for.
-    pub class: Class,
-    /// The key expression that it is about.
-    pub expr: WireExpr<'a>,
-    /// What it carries for the application; empty, but there, for a deletion.
-    pub payload: Option<Payload<'a>>,
-    /// The publisher's own number for it.
-    pub key: Option<GlobalKey>,
-    /// What it declares about key expressions.
-    pub mapping: Option<Mapping<'a>>,
-}
-
-impl<'a> Message<'a> {
-    /// One of which nothing is known yet.
-    pub fn unread() -> Message<'a> {
-        Message {
-            name: "",
-            class: Class::Other,
-            expr: WireExpr::default(),
-            payload: None,
-            key: None,
-            mapping: None,
-        }
-    }
-
-    /// Whether this header byte can start one.
+impl<'a> NetworkMessage<'a> {
+    /// Whether a network message can start with this header byte.
     pub fn starts_with(header: u8) -> bool {
         id(header) >= 0x19
     }
 
-    /// Reads one.
+    /// Reads a network message.
     #[inline]
     pub fn read(&mut self, at: &mut Cursor<'a>) -> Parsed<()> {
         let header = at.u8()?;
@@ -123,14 +75,8 @@ impl<'a> Message<'a> {
                 self.is("OAM", class);
                 Ok(())
             }
-            _ => Err(Stop::Malformed),
+            _ => Err(CursorError::Malformed),
         }
-    }
-
-    /// Sets what it is.
-    pub(super) fn is(&mut self, name: &'static str, class: Class) {
-        self.name = name;
-        self.class = class;
     }
 
     #[inline]
@@ -164,11 +110,11 @@ impl<'a> Message<'a> {
             0 => {
                 let id = at.z16()?;
                 self.expr = at.expr(named, by_sender)?;
-                self.mapping = Some(Mapping::Declare(id, self.expr));
+                self.mapping = Some(KeyExprMapping::Declare(id, self.expr));
                 "DeclareKeyExpr"
             }
             1 => {
-                self.mapping = Some(Mapping::Undeclare(at.z16()?));
+                self.mapping = Some(KeyExprMapping::Undeclare(at.z16()?));
                 "UndeclareKeyExpr"
             }
             declared @ (2 | 4 | 6) => {
@@ -183,7 +129,7 @@ impl<'a> Message<'a> {
                     [usize::from((withdrawn / 2).saturating_sub(1))]
             }
             0x1A => "DeclareFinal",
-            _ => return Err(Stop::Malformed),
+            _ => return Err(CursorError::Malformed),
         };
         at.exts(header, |_| Ok(()))?;
         self.is(name, Class::Subscribe);

@@ -1,98 +1,102 @@
-//! One conversation: batches in, frames out.
+//! The state of one conversation.
 
-use super::batch::Batch;
-use super::fragments::Fragments;
-use super::keys::Keys;
-use super::survey;
-use super::transport::{Terms, VERSION};
+use super::fragments::FragmentBuffer;
+use super::keys::KeyExprs;
+use super::transport::{SessionTerms, VERSION};
 use super::wire::{Cursor, Parsed, id};
-use crate::{Connection, FrameSink, Pdu, PduLen, Side};
-use wirelap_events::Total;
+use crate::Side;
 
-/// What one end declared and has not finished.
+/// The state of one side: key expressions and incomplete messages.
 #[derive(Debug, Default)]
-pub struct End {
-    /// The numbers it uses for key expressions.
-    pub keys: Keys,
-    /// Its messages in parts.
-    pub fragments: Fragments,
-    /// It has sent its Open: what follows is as agreed.
+pub struct ZenohSide {
+    /// The key expressions that it has declared.
+    pub keys: KeyExprs,
+    /// Its incomplete messages.
+    pub fragments: FragmentBuffer,
+    /// Whether it has sent its Open, after which the negotiated options apply.
     opened: bool,
 }
 
 /// A Zenoh conversation.
 #[derive(Debug)]
-pub struct Session {
-    /// Over TCP.
+pub struct ZenohSession {
+    /// Whether the conversation is over TCP.
     pub stream: bool,
-    ends: [End; 2],
-    /// Agreed at the start, if that was seen.
-    terms: Option<Terms>,
+    /// The state of each side.
+    pub sides: [ZenohSide; 2],
+    /// The negotiated options, if the start was captured.
+    pub terms: Option<SessionTerms>,
     scratch: Vec<u8>,
 }
 
-fn index(side: Side) -> usize {
+/// The index of a side in [`ZenohSession::sides`].
+pub fn index(side: Side) -> usize {
     match side {
         Side::A => 0,
         Side::B => 1,
     }
 }
 
-impl Session {
+impl ZenohSession {
     /// A conversation over TCP (`stream`) or UDP.
-    pub fn new(stream: bool) -> Session {
-        Session { stream, ends: [End::default(), End::default()], terms: None, scratch: Vec::new() }
+    pub fn new(stream: bool) -> ZenohSession {
+        ZenohSession {
+            stream,
+            sides: [ZenohSide::default(), ZenohSide::default()],
+            terms: None,
+            scratch: Vec::new(),
+        }
     }
 
-    /// Bytes of the length that the batch at `head` starts with.
+    /// Number of bytes of the length at the start of the batch `head`.
     ///
-    /// Low latency has four, except that a side may close as if it had not been agreed: two bytes,
-    /// which as the lower half of four would make a message longer than there can be.
-    fn prefix(&self, side: Side, head: &[u8]) -> usize {
+    /// Low-latency sessions have four, but a side may close with a length of two bytes; read as four bytes, this would be
+    /// an impossibly long message.
+    pub fn prefix(&self, side: Side, head: &[u8]) -> usize {
         let low_latency = self.terms.is_some_and(|terms| terms.low_latency);
-        match (self.stream, low_latency && self.ends[index(side)].opened) {
+        match (self.stream, low_latency && self.sides[index(side)].opened) {
             (false, _) => 0,
             (true, true) if matches!(head, [_, _, 0, 0, ..]) || head.len() < 4 => 4,
             (true, _) => 2,
         }
     }
 
-    /// The sender's end and the receiver's.
-    pub fn ends(&mut self, sender: Side) -> (&mut End, &mut End, &mut Vec<u8>) {
-        let [a, b] = &mut self.ends;
+    /// The state of the sender and of the receiver.
+    pub fn ends(&mut self, sender: Side) -> (&mut ZenohSide, &mut ZenohSide, &mut Vec<u8>) {
+        let [a, b] = &mut self.sides;
         match sender {
             Side::A => (a, b, &mut self.scratch),
             Side::B => (b, a, &mut self.scratch),
         }
     }
 
-    /// An INIT was seen: everything starts anew.
-    pub fn init(&mut self, ack: bool, terms: Terms) {
+    /// Handles an INIT: the session starts anew.
+    pub fn init(&mut self, ack: bool, terms: SessionTerms) {
         if ack {
             self.terms = Some(terms);
         } else {
             self.terms = None;
         }
-        for end in &mut self.ends {
+        for end in &mut self.sides {
             end.keys.clear();
             end.fragments.begin(ack && terms.markers);
             end.opened = false;
         }
     }
 
-    /// An OPEN was seen.
+    /// Handles an OPEN.
     pub fn open(&mut self, side: Side, ack: bool) {
-        self.ends[index(side)].opened = true;
+        self.sides[index(side)].opened = true;
         if ack {
-            self.ends.iter_mut().for_each(|end| end.opened = true);
+            self.sides.iter_mut().for_each(|end| end.opened = true);
         }
     }
 
-    /// Whether the batch that follows is compressed; moves over the header that says so.
+    /// Skips the compression header, if there is one, and returns whether the batch is compressed.
     ///
-    /// The header is one byte, 0 or 1. No message starts like that but an OAM, which is not sent,
-    /// and an `InitSyn`, which goes on with the version, as no LZ4 block can. So it is told from a
-    /// message even when the start was not seen.
+    /// The header is one byte, 0 or 1. Only two messages start with such a byte: an OAM, which is not sent, and an
+    /// `InitSyn`, in which the version follows, which is no valid LZ4 block. So the header is recognised even if the start
+    /// of the session was not captured.
     pub fn is_compressed(&self, at: &mut Cursor<'_>) -> Parsed<bool> {
         let agreed = self.terms.map(|terms| terms.compression);
         let mut next = *at;
@@ -109,47 +113,5 @@ impl Session {
         }
         *at = next;
         Ok(header == 1)
-    }
-}
-
-impl Connection for Session {
-    fn held_bytes(&self) -> usize {
-        self.ends
-            .iter()
-            .map(|end| end.keys.held_bytes().saturating_add(end.fragments.held_bytes()))
-            .total()
-    }
-
-    fn pdu_len(&self, side: Side, head: &[u8]) -> PduLen {
-        let prefix = self.prefix(side, head);
-        let len = match (prefix, head) {
-            (2, &[a, b, ..]) => u32::from(u16::from_le_bytes([a, b])),
-            (4, &[a, b, c, d, ..]) => u32::from_le_bytes([a, b, c, d]),
-            _ => return PduLen::Need(prefix.max(2)),
-        };
-        let first = head.get(prefix).copied().map_or(0, id);
-        let possible =
-            if prefix == 2 { first <= 7 } else { first >= 0x19 || matches!(first, 3 | 4) };
-        match len {
-            0 => PduLen::Invalid,
-            _ if head.len() > prefix && !possible => PduLen::Invalid,
-            len => PduLen::Known(u64::from(len).saturating_add(prefix as u64)),
-        }
-    }
-
-    fn resync(&self, side: Side, head: &[u8]) -> bool {
-        if self.prefix(side, head) != 2 {
-            return matches!(self.pdu_len(side, head), PduLen::Known(_));
-        }
-        survey::resync(head, self.terms.is_some_and(|terms| terms.compression))
-    }
-
-    fn pdu(&mut self, side: Side, pdu: Pdu<'_>, out: &mut dyn FrameSink) {
-        let prefix = self.prefix(side, pdu.bytes) as u64;
-        Batch::new(self, side, out).read(pdu, prefix);
-    }
-
-    fn gap(&mut self, side: Side) {
-        self.ends[index(side)].fragments.gap();
     }
 }

@@ -1,4 +1,4 @@
-//! Transport messages: what a batch is made of.
+//! Transport messages, of which a batch consists.
 //!
 //! ```text
 //! TCP:  | u16 length, little-endian | batch |          UDP: a datagram is a batch
@@ -16,7 +16,7 @@
 //! 3 CLOSE      5: session       reason
 //! 4 KEEPALIVE
 //! 5 FRAME      5: reliable      z64 SN, extensions, then network messages
-//! 6 FRAGMENT   5: reliable      z64 SN, extensions, then a piece of a network message, up to the
+//! 6 FRAGMENT   5: reliable      z64 SN, extensions, then a part of a network message, up to the
 //!              6: more          batch's end
 //! 7 JOIN       5: secs 6: sizes as INIT, z64 lease, z64 next reliable SN, z64 next best-effort SN
 //! ```
@@ -24,7 +24,7 @@
 //! Source: the Zenoh 1.x protocol as implemented by zenoh-protocol and zenoh-codec 1.10,
 //! `src/transport` of each.
 
-use super::wire::{Cursor, ExtBody, Parsed, Stop, id};
+use super::wire::{Cursor, CursorError, ExtBody, Parsed, id};
 use wirelap_events::{Class, GlobalKey};
 
 /// The protocol version of Zenoh 1.x.
@@ -33,134 +33,135 @@ pub const VERSION: u8 = 9;
 const FLAG_5: u8 = 0x20;
 const FLAG_6: u8 = 0x40;
 
-/// Messages are numbered per lane: reliable or not, and one of eight priorities.
+/// A lane in which messages are numbered: reliable or not, with one of eight priorities.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lane(u8);
 
 impl Lane {
-    /// The priority of messages that do not state one: data.
+    /// The priority of messages without an explicit one: data.
     const DEFAULT_PRIORITY: u8 = 5;
 
     fn new(reliable: bool, priority: u8) -> Lane {
         Lane(u8::from(reliable) << 3 | priority & 7)
     }
 
-    /// The messages of a lane, which its sequence numbers tell apart.
+    /// The key of the lane's message with this sequence number.
     pub fn name(self, number: u64) -> GlobalKey {
         let mut origin = [0; 16];
         origin[0] = self.0;
         GlobalKey { origin, seq: number, unique: true }
     }
 
-    /// Its number.
+    /// The lane as a number.
     pub fn index(self) -> u64 {
         self.0.into()
     }
 }
 
-/// What the two ends agree on; the acceptor's `InitAck` has the last word.
+/// The options that the two ends negotiate; the acceptor's `InitAck` decides.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Terms {
-    /// Batches have a header that tells whether they are compressed.
+pub struct SessionTerms {
+    /// Whether batches have a header that says whether they are compressed.
     pub compression: bool,
-    /// No batches: one network message at a time, u32 length over TCP.
+    /// Whether there are no batches, but single network messages with a u32 length over TCP.
     pub low_latency: bool,
-    /// The first fragment of a message is marked.
+    /// Whether the first fragment of a message is marked.
     pub markers: bool,
 }
 
 /// A fragment's header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Fragment {
-    /// Whose turn it is.
+pub struct FragmentHeader {
+    /// The fragment's lane.
     pub lane: Lane,
-    /// Sequence number, consecutive in the lane.
+    /// The sequence number, consecutive in the lane.
     pub sn: u64,
-    /// Another fragment of the message follows.
+    /// Whether another fragment of the message follows.
     pub more: bool,
-    /// Marked as a message's first.
+    /// Whether it is marked as a message's first fragment.
     pub first: bool,
-    /// The sender gives the message up.
+    /// Whether the sender drops the message.
     pub dropped: bool,
 }
 
-/// A transport message, read up to where network messages start.
+/// A transport message, read up to the start of its network messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Message {
-    /// Opens a session: the first two messages.
+pub enum TransportMessage {
+    /// The first two messages that open a session.
     Init {
-        /// From the acceptor.
+        /// Whether it is from the acceptor.
         ack: bool,
-        /// Protocol version.
+        /// The protocol version.
         version: u8,
-        /// Offered, or with `ack` agreed.
-        terms: Terms,
+        /// The offered options; with `ack`, the negotiated ones.
+        terms: SessionTerms,
     },
-    /// Opens a session: the third and fourth message.
+    /// The third and fourth message that open a session.
     Open {
-        /// From the acceptor.
+        /// Whether it is from the acceptor.
         ack: bool,
     },
     /// Closes a session or a link.
     Close,
-    /// Says nothing.
+    /// Shows that the sender is alive.
     KeepAlive,
-    /// Network messages follow.
+    /// The header before network messages.
     Frame {
-        /// Their lane.
+        /// The lane of the messages.
         lane: Lane,
-        /// Their sequence number.
+        /// The sequence number of the messages.
         sn: u64,
     },
-    /// A piece of a network message follows.
-    Fragment(Fragment),
+    /// The header before a part of a network message.
+    Fragment(FragmentHeader),
     /// Announces a multicast session.
     Join {
-        /// Protocol version.
+        /// The protocol version.
         version: u8,
     },
     /// Operation, administration and maintenance.
     Oam,
-    /// Asks who is there (UDP only).
+    /// Searches for peers and routers (UDP only).
     Scout,
-    /// Answers (UDP only).
+    /// Answers a Scout (UDP only).
     Hello,
 }
 
-impl Message {
-    /// Its name.
+impl TransportMessage {
+    /// The name of the message's frame.
     pub fn name(self) -> &'static str {
         match self {
-            Message::Init { ack: false, .. } => "InitSyn",
-            Message::Init { ack: true, .. } => "InitAck",
-            Message::Open { ack: false } => "OpenSyn",
-            Message::Open { ack: true } => "OpenAck",
-            Message::Close => "Close",
-            Message::KeepAlive => "KeepAlive",
-            Message::Frame { .. } => "FRAME",
-            Message::Fragment(_) => "FRAGMENT",
-            Message::Join { .. } => "Join",
-            Message::Oam => "OAM",
-            Message::Scout => "Scout",
-            Message::Hello => "Hello",
+            TransportMessage::Init { ack: false, .. } => "InitSyn",
+            TransportMessage::Init { ack: true, .. } => "InitAck",
+            TransportMessage::Open { ack: false } => "OpenSyn",
+            TransportMessage::Open { ack: true } => "OpenAck",
+            TransportMessage::Close => "Close",
+            TransportMessage::KeepAlive => "KeepAlive",
+            TransportMessage::Frame { .. } => "FRAME",
+            TransportMessage::Fragment(_) => "FRAGMENT",
+            TransportMessage::Join { .. } => "Join",
+            TransportMessage::Oam => "OAM",
+            TransportMessage::Scout => "Scout",
+            TransportMessage::Hello => "Hello",
         }
     }
 
-    /// What it is for.
+    /// The class of the message's frame.
     pub fn class(self) -> Class {
         match self {
-            Message::Init { .. } | Message::Open { .. } | Message::Close | Message::Join { .. } => {
-                Class::Session
-            }
-            Message::KeepAlive => Class::KeepAlive,
-            Message::Frame { .. } | Message::Fragment(_) => Class::Data,
-            Message::Oam => Class::Other,
-            Message::Scout | Message::Hello => Class::Discovery,
+            TransportMessage::Init { .. }
+            | TransportMessage::Open { .. }
+            | TransportMessage::Close
+            | TransportMessage::Join { .. } => Class::Session,
+            TransportMessage::KeepAlive => Class::KeepAlive,
+            TransportMessage::Frame { .. } | TransportMessage::Fragment(_) => Class::Data,
+            TransportMessage::Oam => Class::Other,
+            TransportMessage::Scout | TransportMessage::Hello => Class::Discovery,
         }
     }
 
-    /// Reads one.
-    pub fn read(at: &mut Cursor<'_>) -> Parsed<Message> {
+    /// Reads a transport message.
+    pub fn read(at: &mut Cursor<'_>) -> Parsed<TransportMessage> {
         let header = at.u8()?;
         match id(header) {
             0 => oam(at, header),
@@ -169,11 +170,11 @@ impl Message {
             3 => {
                 at.u8()?;
                 at.exts(header, |_| Ok(()))?;
-                Ok(Message::Close)
+                Ok(TransportMessage::Close)
             }
             4 => {
                 at.exts(header, |_| Ok(()))?;
-                Ok(Message::KeepAlive)
+                Ok(TransportMessage::KeepAlive)
             }
             5 => {
                 let sn = at.z64()?;
@@ -182,11 +183,11 @@ impl Message {
                     qos(&mut priority, ext.id, ext.body);
                     Ok(())
                 })?;
-                Ok(Message::Frame { lane: Lane::new(header & FLAG_5 != 0, priority), sn })
+                Ok(TransportMessage::Frame { lane: Lane::new(header & FLAG_5 != 0, priority), sn })
             }
             6 => fragment(at, header),
             7 => join(at, header),
-            _ => Err(Stop::Malformed),
+            _ => Err(CursorError::Malformed),
         }
     }
 }
@@ -197,7 +198,7 @@ fn qos(priority: &mut u8, ext: u8, body: ExtBody<'_>) {
     }
 }
 
-fn fragment(at: &mut Cursor<'_>, header: u8) -> Parsed<Message> {
+fn fragment(at: &mut Cursor<'_>, header: u8) -> Parsed<TransportMessage> {
     let sn = at.z64()?;
     let mut priority = Lane::DEFAULT_PRIORITY;
     let (mut first, mut dropped) = (false, false);
@@ -210,15 +211,21 @@ fn fragment(at: &mut Cursor<'_>, header: u8) -> Parsed<Message> {
         Ok(())
     })?;
     let lane = Lane::new(header & FLAG_5 != 0, priority);
-    Ok(Message::Fragment(Fragment { lane, sn, more: header & FLAG_6 != 0, first, dropped }))
+    Ok(TransportMessage::Fragment(FragmentHeader {
+        lane,
+        sn,
+        more: header & FLAG_6 != 0,
+        first,
+        dropped,
+    }))
 }
 
-/// Version, role, zid and sizes, the same in INIT and JOIN. Gives the version.
+/// Reads version, role, zid and sizes of INIT and JOIN. Returns the version.
 fn introduction(at: &mut Cursor<'_>, header: u8) -> Parsed<u8> {
     let version = at.u8()?;
     let flags = at.u8()?;
     if flags & 3 == 3 {
-        return Err(Stop::Malformed);
+        return Err(CursorError::Malformed);
     }
     at.zid(flags)?;
     if header & FLAG_6 != 0 {
@@ -232,13 +239,13 @@ fn cookie(at: &mut Cursor<'_>) -> Parsed<()> {
     at.skip(len.into())
 }
 
-fn init(at: &mut Cursor<'_>, header: u8) -> Parsed<Message> {
+fn init(at: &mut Cursor<'_>, header: u8) -> Parsed<TransportMessage> {
     let ack = header & FLAG_5 != 0;
     let version = introduction(at, header)?;
     if ack {
         cookie(at)?;
     }
-    let mut terms = Terms::default();
+    let mut terms = SessionTerms::default();
     at.exts(header, |ext| {
         match (ext.id, ext.body) {
             (5, ExtBody::Unit) => terms.low_latency = true,
@@ -248,10 +255,10 @@ fn init(at: &mut Cursor<'_>, header: u8) -> Parsed<Message> {
         }
         Ok(())
     })?;
-    Ok(Message::Init { ack, version, terms })
+    Ok(TransportMessage::Init { ack, version, terms })
 }
 
-fn open(at: &mut Cursor<'_>, header: u8) -> Parsed<Message> {
+fn open(at: &mut Cursor<'_>, header: u8) -> Parsed<TransportMessage> {
     let ack = header & FLAG_5 != 0;
     at.z64()?;
     at.z64()?;
@@ -259,24 +266,24 @@ fn open(at: &mut Cursor<'_>, header: u8) -> Parsed<Message> {
         cookie(at)?;
     }
     at.exts(header, |_| Ok(()))?;
-    Ok(Message::Open { ack })
+    Ok(TransportMessage::Open { ack })
 }
 
-fn join(at: &mut Cursor<'_>, header: u8) -> Parsed<Message> {
+fn join(at: &mut Cursor<'_>, header: u8) -> Parsed<TransportMessage> {
     let version = introduction(at, header)?;
     at.z64()?;
     at.z64()?;
     at.z64()?;
     at.exts(header, |_| Ok(()))?;
-    Ok(Message::Join { version })
+    Ok(TransportMessage::Join { version })
 }
 
-fn oam(at: &mut Cursor<'_>, header: u8) -> Parsed<Message> {
+fn oam(at: &mut Cursor<'_>, header: u8) -> Parsed<TransportMessage> {
     read_oam(at, header)?;
-    Ok(Message::Oam)
+    Ok(TransportMessage::Oam)
 }
 
-/// The body of an OAM message, the same at both layers. Gives its id.
+/// Reads the body of an OAM message, which is the same in transport and network messages. Returns its ID.
 pub fn read_oam(at: &mut Cursor<'_>, header: u8) -> Parsed<u16> {
     let id = at.z16()?;
     at.exts(header, |_| Ok(()))?;
@@ -287,7 +294,7 @@ pub fn read_oam(at: &mut Cursor<'_>, header: u8) -> Parsed<u16> {
             let len = at.z64()?;
             at.skip(len)?;
         }
-        _ => return Err(Stop::Malformed),
+        _ => return Err(CursorError::Malformed),
     }
     Ok(id)
 }

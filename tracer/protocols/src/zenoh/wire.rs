@@ -1,7 +1,7 @@
-//! The primitives that every Zenoh message is made of.
+//! The primitives of Zenoh messages.
 //!
 //! ```text
-//! z64        7 bits a byte, least significant first, bit 7 set while more follow; a ninth byte has 8
+//! z64        7 bits in each byte, least significant first, bit 7 set while more follow; a ninth byte has 8
 //! timestamp  z64 time (NTP64) | z64 id length, at most 16 | id
 //! encoding   z32 (id << 1 | has schema) | schema: z8 length, bytes
 //! wire expr  z16 scope | suffix: z16 length, bytes, if the message's N flag is set
@@ -10,74 +10,74 @@
 use crate::Reader;
 use wirelap_events::Saturate;
 
-/// The flag that every header byte has: extensions follow.
+/// The flag in every header byte that says that extensions follow.
 pub const FLAG_Z: u8 = 0x80;
 
-/// A header byte's message id, below the three flags.
+/// The message ID in a header byte, below the three flags.
 pub const fn id(header: u8) -> u8 {
     header & 0x1F
 }
 
-/// Why reading stopped.
+/// Why bytes could not be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stop {
-    /// The next byte is there, but was not captured.
+pub enum CursorError {
+    /// The next byte was not captured.
     Cut,
-    /// The bytes are no such message.
+    /// The bytes are not valid.
     Malformed,
 }
 
-/// What a read gives.
-pub type Parsed<T> = Result<T, Stop>;
+/// The result of a read.
+pub type Parsed<T> = Result<T, CursorError>;
 
-/// Reads a stretch of which only the first bytes may have been captured. Moving over bytes that were
-/// not captured is fine, looking at them is [`Stop::Cut`]; passing the end is [`Stop::Malformed`].
+/// Reads bytes of which possibly only the first were captured. Bytes that were not captured can be skipped; reading them is
+/// [`CursorError::Cut`], and moving past the end is [`CursorError::Malformed`].
 #[derive(Clone, Copy, Debug)]
 pub struct Cursor<'a> {
     captured: Reader<'a>,
-    /// Bytes moved over that were not captured.
+    /// Number of skipped bytes that were not captured.
     beyond: u64,
     end: u64,
 }
 
 impl<'a> Cursor<'a> {
-    /// At the front of `len` bytes, of which `captured` are there.
+    /// A cursor at the front of `len` bytes, of which `captured` were captured.
     pub fn new(captured: &'a [u8], len: u64) -> Cursor<'a> {
         Cursor { captured: Reader::new(captured), beyond: 0, end: len.max(captured.len() as u64) }
     }
 
-    /// Bytes moved over so far, counted from the front of the outermost cursor.
+    /// The position, counted from the front of the outermost cursor.
     pub fn position(&self) -> u64 {
         (self.captured.position() as u64).saturating_add(self.beyond)
     }
 
-    /// Bytes up to the end, captured or not.
+    /// Number of remaining bytes, captured or not.
     pub fn remaining(&self) -> u64 {
         self.end.saturating_sub(self.position())
     }
 
-    /// Whether the end is reached.
+    /// Whether no bytes remain.
     pub fn is_empty(&self) -> bool {
         self.remaining() == 0
     }
 
-    /// The captured bytes that come next, which stay.
+    /// The captured remaining bytes, without moving.
     pub fn captured(&self) -> &'a [u8] {
         self.captured.peek_rest()
     }
 
-    /// As many of the next `n` bytes as were captured; they stay.
+    /// The captured part of the next `n` bytes, without moving.
     pub fn head(&self, n: u64) -> &'a [u8] {
         let rest = self.captured.peek_rest();
         let n = usize::try_from(n).unwrap_or(usize::MAX).min(rest.len());
         rest.get(..n).unwrap_or(rest)
     }
 
-    fn stop(&self) -> Stop {
-        if self.is_empty() { Stop::Malformed } else { Stop::Cut }
+    fn stop(&self) -> CursorError {
+        if self.is_empty() { CursorError::Malformed } else { CursorError::Cut }
     }
 
-    /// The next byte, which stays.
+    /// The next byte, without moving.
     #[inline]
     pub fn peek(&self) -> Parsed<u8> {
         self.captured.peek().ok_or_else(|| self.stop())
@@ -106,35 +106,35 @@ impl<'a> Cursor<'a> {
     /// A variable-length integer of at most 32 bits.
     #[inline]
     pub fn z32(&mut self) -> Parsed<u32> {
-        u32::try_from(self.z64()?).map_err(|_| Stop::Malformed)
+        u32::try_from(self.z64()?).map_err(|_| CursorError::Malformed)
     }
 
     /// A variable-length integer of at most 16 bits.
     #[inline]
     pub fn z16(&mut self) -> Parsed<u16> {
-        u16::try_from(self.z64()?).map_err(|_| Stop::Malformed)
+        u16::try_from(self.z64()?).map_err(|_| CursorError::Malformed)
     }
 
-    /// Moves over `n` bytes.
+    /// Skips `n` bytes.
     #[inline]
     pub fn skip(&mut self, n: u64) -> Parsed<()> {
         self.within(n).map(drop)
     }
 
-    /// The next `n` bytes, all of them captured.
+    /// The next `n` bytes, which must all be captured.
     #[inline]
     pub fn bytes(&mut self, n: u64) -> Parsed<&'a [u8]> {
         if n > self.remaining() {
-            return Err(Stop::Malformed);
+            return Err(CursorError::Malformed);
         }
-        usize::try_from(n).ok().and_then(|n| self.captured.take(n)).ok_or(Stop::Cut)
+        usize::try_from(n).ok().and_then(|n| self.captured.take(n)).ok_or(CursorError::Cut)
     }
 
-    /// A cursor over the next `n` bytes, which this one moves over.
+    /// A cursor over the next `n` bytes, which this cursor skips.
     #[inline]
     pub fn within(&mut self, n: u64) -> Parsed<Cursor<'a>> {
         if n > self.remaining() {
-            return Err(Stop::Malformed);
+            return Err(CursorError::Malformed);
         }
         let (beyond, end) = (self.beyond, self.position().saturating_add(n));
         let captured = self.captured.sub_up_to(usize::try_from(n).unwrap_or(usize::MAX));
@@ -142,8 +142,7 @@ impl<'a> Cursor<'a> {
         Ok(Cursor { captured, beyond, end })
     }
 
-    /// Moves over a `ZenohId`, whose length less one is in the upper half of `flags`; gives its
-    /// bytes, padded with zeros.
+    /// Reads a `ZenohId`, whose length minus one is in the upper half of `flags`. Returns its bytes, padded with zeros.
     pub fn zid(&mut self, flags: u8) -> Parsed<[u8; 16]> {
         let bytes = self.bytes(1 + u64::from(flags >> 4))?;
         let mut zid = [0; 16];
@@ -151,27 +150,27 @@ impl<'a> Cursor<'a> {
         Ok(zid)
     }
 
-    /// Moves over a timestamp.
+    /// Skips a timestamp.
     pub fn timestamp(&mut self) -> Parsed<()> {
         self.z64()?;
         match self.z64()? {
             size @ 0..=16 => self.skip(size),
-            _ => Err(Stop::Malformed),
+            _ => Err(CursorError::Malformed),
         }
     }
 
-    /// Moves over an encoding.
+    /// Skips an encoding.
     pub fn encoding(&mut self) -> Parsed<()> {
         if self.z32()? & 1 == 1 {
             match self.z64()? {
                 size @ 0..=255 => self.skip(size)?,
-                _ => return Err(Stop::Malformed),
+                _ => return Err(CursorError::Malformed),
             }
         }
         Ok(())
     }
 
-    /// A key expression as sent.
+    /// Reads a key expression.
     #[inline]
     pub fn expr(&mut self, named: bool, by_sender: bool) -> Parsed<WireExpr<'a>> {
         let scope = self.z16()?;
@@ -180,7 +179,7 @@ impl<'a> Cursor<'a> {
         Ok(WireExpr { scope, suffix, by_sender })
     }
 
-    /// Walks the extensions of a message with this header byte.
+    /// Reads the extensions of a message with this header byte, and calls `visit` with each.
     #[inline]
     pub fn exts(&mut self, header: u8, mut visit: impl FnMut(Ext<'a>) -> Parsed<()>) -> Parsed<()> {
         let mut more = header & FLAG_Z != 0;
@@ -192,7 +191,7 @@ impl<'a> Cursor<'a> {
         Ok(())
     }
 
-    /// The extension with this header byte, which was read. See [`Ext`].
+    /// Reads the rest of an extension whose header byte was read.
     pub fn ext(&mut self, header: u8) -> Parsed<Ext<'a>> {
         let body = match header & 0x60 {
             0x00 => ExtBody::Unit,
@@ -201,13 +200,13 @@ impl<'a> Cursor<'a> {
                 let len = self.z32()?;
                 ExtBody::Buf(self.within(len.into())?)
             }
-            _ => return Err(Stop::Malformed),
+            _ => return Err(CursorError::Malformed),
         };
         Ok(Ext { id: header & 0x0F, body })
     }
 }
 
-/// One extension. What is not known is skipped, mandatory or not: that bit is for peers.
+/// One extension. Unknown extensions are skipped, even those that are mandatory (M) for peers.
 ///
 /// ```text
 ///   7   6   5   4   3   2   1   0
@@ -218,16 +217,16 @@ impl<'a> Cursor<'a> {
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Ext<'a> {
-    /// Its number, which means something only in its message.
+    /// The extension's ID, whose meaning depends on the message.
     pub id: u8,
-    /// Its value.
+    /// The extension's value.
     pub body: ExtBody<'a>,
 }
 
 /// An extension's value.
 #[derive(Clone, Copy, Debug)]
 pub enum ExtBody<'a> {
-    /// None.
+    /// No value.
     Unit,
     /// An integer.
     Z64(u64),
@@ -235,13 +234,13 @@ pub enum ExtBody<'a> {
     Buf(Cursor<'a>),
 }
 
-/// A key expression as sent: a number that stands for a prefix, and the rest.
+/// A key expression as it is sent: the number of a declared prefix, and a suffix.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WireExpr<'a> {
-    /// The number; 0 for no prefix.
+    /// The prefix's number; 0 for no prefix.
     pub scope: u16,
-    /// The rest.
+    /// The suffix.
     pub suffix: &'a [u8],
-    /// Whose number it is: declared by this message's sender, or by its receiver.
+    /// Whether this message's sender declared the number, not its receiver.
     pub by_sender: bool,
 }

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! +-------------+------+------------------+
-//! | name length | name | the command's own|
+//! | name length | name | command data     |
 //! +-------------+------+------------------+
 //! READY: ( name length u8 · name · value length u32 BE · value )*
 //! ```
@@ -11,7 +11,7 @@
 use crate::Reader;
 use wirelap_events::Class;
 
-/// Commands and what they are for.
+/// Commands and their classes.
 const COMMANDS: [(&str, Class); 12] = [
     ("READY", Class::Session),
     ("ERROR", Class::Session),
@@ -24,12 +24,12 @@ const COMMANDS: [(&str, Class); 12] = [
     ("LEAVE", Class::Subscribe),
     ("PING", Class::KeepAlive),
     ("PONG", Class::KeepAlive),
-    // An encrypted message.
+    // MESSAGE is an encrypted message.
     ("MESSAGE", Class::Opaque),
 ];
 
-/// The name and class of the command in a frame's body, and what follows its name. What has no known
-/// name is just a `command`.
+/// The name and class of the command in a frame's body, and the bytes after its name. An unknown command has the name
+/// `command`.
 pub(super) fn read(body: &[u8]) -> (&'static str, Class, &[u8]) {
     let known = || {
         let mut reader = Reader::new(body);
@@ -41,20 +41,20 @@ pub(super) fn read(body: &[u8]) -> (&'static str, Class, &[u8]) {
     known().unwrap_or(("command", Class::Other, &[]))
 }
 
-/// Whether a body of `len` bytes, of which these were captured, is a command that has a name here.
+/// Whether a body of `len` bytes, of which `body` was captured, is a known command.
 pub(super) fn is_known(body: &[u8], len: u64) -> bool {
     let (name, _, _) = read(body);
     name != "command" && (name.len() as u64) < len
 }
 
-/// Whether a message is the one that CURVE makes of every message.
+/// Whether a message is encrypted by CURVE.
 pub(super) fn is_encrypted(body: &[u8]) -> bool {
     body.starts_with(b"\x07MESSAGE")
 }
 
-/// Socket types, as far as they matter to what a message looks like.
+/// Socket types, grouped by the layout of their messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Socket {
+pub(super) enum SocketType {
     /// PUB, XPUB, and RADIO, whose groups are topics.
     Publisher,
     /// SUB and XSUB.
@@ -63,35 +63,35 @@ pub(super) enum Socket {
     Requester,
     /// DEALER and ROUTER.
     Router,
-    /// PUSH, PULL, PAIR and what came later.
+    /// PUSH, PULL, PAIR and later types.
     Other,
 }
 
-impl Socket {
-    /// By the number in a greeting of version 2 (RFC 15; 9 and 10 are libzmq's).
-    pub fn from_number(number: u8) -> Option<Socket> {
+impl SocketType {
+    /// The type with this number in a greeting of version 2 (RFC 15; 9 and 10 are defined by libzmq).
+    pub fn from_number(number: u8) -> Option<SocketType> {
         Some(match number {
-            1 | 9 => Socket::Publisher,
-            2 | 10 => Socket::Subscriber,
-            3 | 4 => Socket::Requester,
-            5 | 6 => Socket::Router,
-            0 | 7 | 8 => Socket::Other,
+            1 | 9 => SocketType::Publisher,
+            2 | 10 => SocketType::Subscriber,
+            3 | 4 => SocketType::Requester,
+            5 | 6 => SocketType::Router,
+            0 | 7 | 8 => SocketType::Other,
             _ => return None,
         })
     }
 
-    fn from_name(name: &[u8]) -> Socket {
+    fn from_name(name: &[u8]) -> SocketType {
         match name {
-            b"PUB" | b"XPUB" | b"RADIO" => Socket::Publisher,
-            b"SUB" | b"XSUB" => Socket::Subscriber,
-            b"REQ" | b"REP" => Socket::Requester,
-            b"DEALER" | b"ROUTER" => Socket::Router,
-            _ => Socket::Other,
+            b"PUB" | b"XPUB" | b"RADIO" => SocketType::Publisher,
+            b"SUB" | b"XSUB" => SocketType::Subscriber,
+            b"REQ" | b"REP" => SocketType::Requester,
+            b"DEALER" | b"ROUTER" => SocketType::Router,
+            _ => SocketType::Other,
         }
     }
 
-    /// What the properties of a `READY` say. Names of properties are compared without case.
-    pub fn from_properties(properties: &[u8]) -> Option<Socket> {
+    /// The type in the properties of a `READY`. Names of properties are case-insensitive.
+    pub fn from_properties(properties: &[u8]) -> Option<SocketType> {
         let mut reader = Reader::new(properties);
         loop {
             let len = reader.u8()?;
@@ -99,7 +99,7 @@ impl Socket {
             let len = reader.u32_be()?;
             let value = reader.take(usize::try_from(len).ok()?)?;
             if name.eq_ignore_ascii_case(b"Socket-Type") {
-                return Some(Socket::from_name(value));
+                return Some(SocketType::from_name(value));
             }
         }
     }
@@ -112,12 +112,12 @@ mod tests {
     #[test]
     fn the_socket_type_is_found_among_other_properties() {
         let properties = b"\x08Identity\0\0\0\x02me\x0bsocket-TYPE\0\0\0\x04XPUB";
-        assert_eq!(Socket::from_properties(properties), Some(Socket::Publisher));
+        assert_eq!(SocketType::from_properties(properties), Some(SocketType::Publisher));
         for cut in 0..properties.len() {
-            assert_eq!(Socket::from_properties(&properties[..cut]), None);
+            assert_eq!(SocketType::from_properties(&properties[..cut]), None);
         }
         let more = b"\x0bSocket-Type\0\0\0\x06ROUTER\x01x\0\0\0\0";
-        assert_eq!(Socket::from_properties(more), Some(Socket::Router));
+        assert_eq!(SocketType::from_properties(more), Some(SocketType::Router));
     }
 
     #[test]

@@ -1,23 +1,24 @@
-//! One ZMTP connection.
+//! The decoder of one ZMTP connection.
 
-use super::command::{self, Socket};
-use super::frame::{self, Header};
+use super::command::{self, SocketType};
+use super::frame::{self, FrameHeader};
 use super::greeting::{self, Greeting};
-use super::message::{Assembly, Part, Pattern};
-use crate::{Connection, FrameSink, Pdu, PduLen, Protocol, Side};
+use super::message::{MessagePart, MessagePattern, MultipartAssembly};
+use crate::connection::frame_without_data;
+use crate::{Connection, FrameSink, Pdu, PduLen, Side};
 use wirelap_events::{ByteRange, Class, Frame};
 
 /// The decoder of one connection.
 #[derive(Debug, Default)]
-pub(super) struct Zmtp {
-    /// Messages are encrypted.
+pub(super) struct ZmtpConnection {
+    /// Whether messages are encrypted.
     is_secure: bool,
-    /// By side.
-    sockets: [Option<Socket>; 2],
-    messages: [Assembly; 2],
+    /// The type of each side's socket.
+    sockets: [Option<SocketType>; 2],
+    messages: [MultipartAssembly; 2],
 }
 
-impl Zmtp {
+impl ZmtpConnection {
     fn greeting(&mut self, side: Side, greeting: &[u8]) {
         match Greeting::read(greeting) {
             Some(Greeting::Three { is_secure }) => self.is_secure |= is_secure,
@@ -29,17 +30,17 @@ impl Zmtp {
     fn command(&mut self, side: Side, body: &[u8], range: ByteRange, out: &mut dyn FrameSink) {
         let (name, class, rest) = command::read(body);
         if name == "READY" && !self.is_secure {
-            self.sockets[side as usize] = Socket::from_properties(rest);
+            self.sockets[side as usize] = SocketType::from_properties(rest);
         }
-        out.frame(&control(name, class, range));
+        out.frame(&frame_without_data(range, name, class));
     }
 
-    fn message(&mut self, side: Side, part: Part<'_>, out: &mut dyn FrameSink) {
+    fn message(&mut self, side: Side, part: MessagePart<'_>, out: &mut dyn FrameSink) {
         let name = if part.has_more { "message-more" } else { "message-last" };
         let is_joined = self.sockets == [None; 2];
         self.is_secure |= is_joined && command::is_encrypted(part.body);
         if self.is_secure {
-            return out.frame(&control(name, Class::Opaque, part.range));
+            return out.frame(&frame_without_data(part.range, name, Class::Opaque));
         }
         let sender = self.sockets[side as usize];
         let receiver = self.sockets[1_usize.saturating_sub(side as usize)];
@@ -47,24 +48,24 @@ impl Zmtp {
         if assembly.is_between()
             && let Some(name) = subscription(sender, receiver, &part)
         {
-            return out.frame(&control(name, Class::Subscribe, part.range));
+            return out.frame(&frame_without_data(part.range, name, Class::Subscribe));
         }
         let range = part.range;
-        let (payload_bytes, data) = assembly.part(Pattern::of(sender, receiver), part);
+        let (payload_bytes, data) = assembly.part(MessagePattern::of(sender, receiver), part);
         out.frame(&Frame { range, name, class: Class::Data, payload_bytes, data });
     }
 }
 
-/// Up to version 3.0 a subscription is a message: 1 or 0, and the first bytes of what is wanted
-/// (RFC 23, "The Publish-Subscribe Pattern").
+/// The name of a subscription. Up to version 3.0, a subscription is a message: 1 or 0, then the prefix of the messages to
+/// receive (RFC 23, "The Publish-Subscribe Pattern").
 fn subscription(
-    sender: Option<Socket>,
-    receiver: Option<Socket>,
-    part: &Part<'_>,
+    sender: Option<SocketType>,
+    receiver: Option<SocketType>,
+    part: &MessagePart<'_>,
 ) -> Option<&'static str> {
     let subscribes = match sender {
-        Some(socket) => socket == Socket::Subscriber,
-        None => receiver == Some(Socket::Publisher),
+        Some(socket) => socket == SocketType::Subscriber,
+        None => receiver == Some(SocketType::Publisher),
     };
     match part.body.first() {
         Some(1) if subscribes && !part.has_more => Some("SUBSCRIBE"),
@@ -73,16 +74,12 @@ fn subscription(
     }
 }
 
-fn control(name: &'static str, class: Class, range: ByteRange) -> Frame<'static> {
-    Frame { range, name, class, payload_bytes: 0, data: None }
-}
-
-impl Connection for Zmtp {
+impl Connection for ZmtpConnection {
     fn pdu_len(&self, _: Side, head: &[u8]) -> PduLen {
         if greeting::starts_with(head) {
             return greeting::pdu_len(head);
         }
-        Header::read(head).map_or_else(|why| why, |header| PduLen::Known(header.frame_len()))
+        FrameHeader::read(head).map_or_else(|why| why, |header| PduLen::Known(header.frame_len()))
     }
 
     fn resync(&self, _: Side, head: &[u8]) -> bool {
@@ -94,31 +91,31 @@ impl Connection for Zmtp {
     }
 
     fn stands_out(&self, head: &[u8]) -> bool {
-        Protocol::stands_out(&super::PROTOCOL, head)
+        frame::stands_out(head)
     }
 
     fn pdu(&mut self, side: Side, pdu: Pdu<'_>, out: &mut dyn FrameSink) {
         let range = pdu.range;
         if greeting::starts_with(pdu.bytes) {
             self.greeting(side, pdu.bytes);
-            return out.frame(&control("greeting", Class::Session, range));
+            return out.frame(&frame_without_data(range, "greeting", Class::Session));
         }
-        let Ok(header) = Header::read(pdu.bytes) else {
-            return out.frame(&control("frame", Class::Opaque, range));
+        let Ok(header) = FrameHeader::read(pdu.bytes) else {
+            return out.frame(&frame_without_data(range, "frame", Class::Opaque));
         };
         let body = pdu.bytes.get(header.bytes..).unwrap_or_default();
         if header.is_command() {
             return self.command(side, body, range, out);
         }
-        let part = Part { range, body, len: header.body, has_more: header.has_more() };
+        let part = MessagePart { range, body, len: header.body, has_more: header.has_more() };
         self.message(side, part, out);
     }
 
-    /// Only PUB, XPUB and RADIO send a message to many (RFC 29); all others choose a receiver for each.
+    /// Only PUB, XPUB and RADIO send a message to several receivers (RFC 29); the others choose one receiver per message.
     fn makes_copies(&self, from: Side) -> bool {
         match (self.sockets[from as usize], self.sockets[1_usize.saturating_sub(from as usize)]) {
-            (Some(sender), _) => sender == Socket::Publisher,
-            (None, Some(receiver)) => receiver == Socket::Subscriber,
+            (Some(sender), _) => sender == SocketType::Publisher,
+            (None, Some(receiver)) => receiver == SocketType::Subscriber,
             (None, None) => true,
         }
     }

@@ -21,23 +21,26 @@ const COMMAND: u8 = 4;
 const SHORT_BYTES: usize = 2;
 const LONG_BYTES: usize = 9;
 
-/// After a gap, a longer frame is not believed.
+/// After a gap, a longer frame is considered invalid.
 const PLAUSIBLE_BYTES: u64 = 64 << 20;
 
 /// A frame's flags and length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Header {
+pub(super) struct FrameHeader {
     flags: u8,
-    /// Bytes of the header.
+    /// Number of bytes of the header.
     pub bytes: usize,
-    /// Bytes of the body.
+    /// Number of bytes of the body.
     pub body: u64,
 }
 
-impl Header {
-    /// Reads the header at the front of `head`; if there is none, whether more bytes could help.
+impl FrameHeader {
+    /// Reads the header at the front of `head`.
+    ///
+    /// # Errors
+    /// [`PduLen::Need`] if there are too few bytes, [`PduLen::Invalid`] if no frame starts here.
     #[inline]
-    pub fn read(head: &[u8]) -> Result<Header, PduLen> {
+    pub fn read(head: &[u8]) -> Result<FrameHeader, PduLen> {
         let mut reader = Reader::new(head);
         let flags = reader.u8().ok_or(PduLen::Need(SHORT_BYTES))?;
         if flags > COMMAND | LONG || flags == COMMAND | MORE {
@@ -49,7 +52,7 @@ impl Header {
             (LONG_BYTES, reader.u64_be())
         };
         let body = body.ok_or(PduLen::Need(bytes))?;
-        Ok(Header { flags, bytes, body })
+        Ok(FrameHeader { flags, bytes, body })
     }
 
     /// Bytes of the whole frame.
@@ -68,17 +71,22 @@ impl Header {
     }
 }
 
-/// The frame at the front of `head`, if a sender that follows the specification would send it: the
-/// shorter form of the length where it will do, and a command with a known name. A last part without
-/// a byte is allowed and rare, but runs of zeros are everywhere.
-pub(super) fn strict(head: &[u8]) -> Option<Header> {
-    let header = Header::read(head).ok()?;
+/// The header of the frame at the front of `head`, if a sender is likely to send it: the length has its shorter form where
+/// possible, and a command has a known name. An empty last part is valid, but it is rejected because runs of zeros are
+/// common.
+pub(super) fn strict(head: &[u8]) -> Option<FrameHeader> {
+    let header = FrameHeader::read(head).ok()?;
     let fits = match header.bytes {
         LONG_BYTES => (256..=PLAUSIBLE_BYTES).contains(&header.body),
         _ => header.body > 0 || header.has_more(),
     };
     let body = head.get(header.bytes..).unwrap_or_default();
     (fits && (!header.is_command() || command::is_known(body, header.body))).then_some(header)
+}
+
+/// Whether a frame with a long length starts with `head`. Its eight bytes start with at least five zeros.
+pub(super) fn stands_out(head: &[u8]) -> bool {
+    matches!(head, [2 | 3, 0, 0, 0, 0, 0, ..]) && strict(head).is_some()
 }
 
 /// Whether `head` looks like a greeting or a frame.
@@ -104,13 +112,13 @@ mod tests {
             (&[6, 0, 0, 0, 0, 0, 0, 0, 1], 9, 1),
             (&[3, 255, 255, 255, 255, 255, 255, 255, 255], 9, u64::MAX),
         ] {
-            let read = Header::read(bytes).unwrap();
+            let read = FrameHeader::read(bytes).unwrap();
             assert_eq!((read.bytes, read.body), (header, body), "{bytes:?}");
             for cut in 1..bytes.len() {
-                assert_eq!(Header::read(&bytes[..cut]), Err(PduLen::Need(header)));
+                assert_eq!(FrameHeader::read(&bytes[..cut]), Err(PduLen::Need(header)));
             }
         }
-        let valid: Vec<u8> = (0..=255).filter(|&b| Header::read(&[b; 9]).is_ok()).collect();
+        let valid: Vec<u8> = (0..=255).filter(|&b| FrameHeader::read(&[b; 9]).is_ok()).collect();
         assert_eq!(valid, [0, 1, 2, 3, 4, 6]);
     }
 }

@@ -1,4 +1,4 @@
-//! What each end sends first (RFC 23, "Greeting"; RFC 15 for version 2).
+//! The greeting, which each end sends first (RFC 23, "Greeting"; RFC 15 for version 2).
 //!
 //! ```text
 //!        signature             version      mechanism        as-server   filler
@@ -9,10 +9,10 @@
 //! +----+-------------+----+-------+-------------+----+--------+----------+
 //! ```
 //!
-//! libzmq says 3 as major version to peers of version 2, too, and goes on as those expect: the byte
-//! after the next tells, which is a letter or 0.
+//! libzmq sends 3 as major version to peers of version 2, too, and continues in their version. The byte after the next one
+//! shows the version: it is a letter or 0.
 
-use super::command::Socket;
+use super::command::SocketType;
 use crate::{PduLen, Reader, Recognition};
 
 const FIRST: u8 = 0xFF;
@@ -21,16 +21,16 @@ const SIGNATURE_BYTES: usize = 10;
 const GREETING_BYTES: u64 = 64;
 const MECHANISM_BYTES: usize = 20;
 
-/// Bytes after which it is clear which version's greeting it is.
+/// Number of bytes that show the version of a greeting.
 const VERSION_BYTES: usize = 13;
 
-/// Whether a frame cannot start with this, but a greeting does.
+/// Whether `head` starts like a greeting; no frame starts with this byte.
 pub(super) fn starts_with(head: &[u8]) -> bool {
     head.first() == Some(&FIRST)
 }
 
-/// Whether this is a greeting. The padding is not significant, but libraries leave it 0 down to the
-/// last byte; with anything else there, the version and mechanism must be right too.
+/// Whether this is a greeting. The padding has no meaning, but libraries leave it 0 except for the last byte; if it is not 0,
+/// version and mechanism must be valid, too.
 pub(super) fn recognise(head: &[u8]) -> Recognition {
     let mut reader = Reader::new(head);
     let Some(first) = reader.u8() else { return Recognition::NeedMore };
@@ -53,7 +53,7 @@ pub(super) fn recognise(head: &[u8]) -> Recognition {
     }
 }
 
-/// Bytes of the greeting at the front of `head`.
+/// The length of the greeting at the front of `head`.
 pub(super) fn pdu_len(head: &[u8]) -> PduLen {
     let mut reader = Reader::new(head);
     let (Some(()), last) = (reader.skip(SIGNATURE_BYTES - 1), reader.u8()) else {
@@ -78,23 +78,23 @@ pub(super) fn pdu_len(head: &[u8]) -> PduLen {
     }
 }
 
-/// What a greeting says of the messages to come.
+/// What a greeting says about the messages after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Greeting {
-    /// Version 3: the socket type comes with `READY`, unless that is encrypted.
+    /// Version 3: the socket type is in `READY`, unless `READY` is encrypted.
     Three { is_secure: bool },
     /// Version 2.
-    Two(Option<Socket>),
+    Two(Option<SocketType>),
 }
 
 impl Greeting {
-    /// `None` if what was captured does not tell.
+    /// Reads a greeting; `None` if too little of it was captured.
     pub fn read(greeting: &[u8]) -> Option<Greeting> {
         let mut reader = Reader::new(greeting);
         reader.skip(SIGNATURE_BYTES + 1)?;
         let next = reader.u8()?;
         if reader.peek()? == 0 {
-            return Some(Greeting::Two(Socket::from_number(next)));
+            return Some(Greeting::Two(SocketType::from_number(next)));
         }
         let mechanism = reader.take(MECHANISM_BYTES)?;
         let is_secure = !(mechanism.starts_with(b"NULL\0") || mechanism.starts_with(b"PLAIN\0"));

@@ -1,135 +1,141 @@
-//! Messages of several parts, each a frame with `MORE` but the last.
+//! Messages of several parts. Each part is a frame; all but the last have the flag `MORE`.
 //!
 //! ```text
 //! PUB, XPUB         topic · payload …             the first of several parts is the topic
-//! REQ, REP          [identity …] · empty · payload …        all to the empty part is the envelope
+//! REQ, REP          [identity …] · empty · payload …        the parts up to the empty one are the envelope
 //! DEALER, ROUTER    payload …, or with an envelope as above, if there is an empty part before the last
-//! anything else     payload …
-//! not known         as PUB; with an empty part, as REQ
+//! other types       payload …
+//! unknown type      as PUB; with an empty part, as REQ
 //! ```
 //!
-//! That the first part is the topic is a convention of applications, for what they subscribe to are
-//! only the first bytes. A message of one part is all payload. Topic and envelope are protocol, not
-//! payload; the payload of the parts after them counts as one, laid end to end.
+//! That the first part is the topic is a convention of applications: a subscription matches the first bytes of a message.
+//! A message of one part is payload only. Topic and envelope count as protocol bytes; the payload of the parts after them
+//! is concatenated.
 
-use super::command::Socket;
+use super::command::SocketType;
 use wirelap_events::Saturate;
 use wirelap_events::{ByteRange, Data, Offset};
 
-/// What is kept of the payload of a message in several parts: enough to tell messages apart.
+/// How many bytes are kept of the payload of a message in several parts: enough to distinguish messages.
 const KEPT_PAYLOAD: usize = 256;
 
-/// A longer topic is not kept.
+/// The longest topic that is kept.
 const LONGEST_TOPIC: usize = 4096;
 
-/// With nothing known of the sockets, a longer first part is no topic.
+/// If the socket types are not known, a longer first part is not considered a topic.
 const PLAUSIBLE_TOPIC: u64 = 255;
 
 /// How a sender builds its messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Pattern {
+pub(super) enum MessagePattern {
     /// The first of several parts is the topic.
     Topic,
     /// An empty part ends the envelope.
     Envelope,
     /// An empty part, if there is one, ends the envelope.
     MayBeEnvelope,
-    /// Payload only.
+    /// All parts are payload.
     Plain,
-    /// Not known.
+    /// The pattern is not known.
     Unknown,
 }
 
-impl Pattern {
-    /// By the types of the sending and the receiving socket, as far as they are known.
-    pub fn of(sender: Option<Socket>, receiver: Option<Socket>) -> Pattern {
-        use Socket::{Other, Publisher, Requester, Router, Subscriber};
+impl MessagePattern {
+    /// The pattern of the sending and the receiving socket's types, as far as they are known.
+    pub fn of(sender: Option<SocketType>, receiver: Option<SocketType>) -> MessagePattern {
+        use SocketType::{Other, Publisher, Requester, Router, Subscriber};
         match (sender, receiver) {
-            (Some(Requester), _) | (_, Some(Requester)) => Pattern::Envelope,
-            (Some(Router), _) | (None, Some(Router)) => Pattern::MayBeEnvelope,
-            (Some(Publisher), _) | (None, Some(Subscriber)) => Pattern::Topic,
-            (Some(Subscriber | Other), _) | (None, Some(Publisher | Other)) => Pattern::Plain,
-            (None, None) => Pattern::Unknown,
+            (Some(Requester), _) | (_, Some(Requester)) => MessagePattern::Envelope,
+            (Some(Router), _) | (None, Some(Router)) => MessagePattern::MayBeEnvelope,
+            (Some(Publisher), _) | (None, Some(Subscriber)) => MessagePattern::Topic,
+            (Some(Subscriber | Other), _) | (None, Some(Publisher | Other)) => {
+                MessagePattern::Plain
+            }
+            (None, None) => MessagePattern::Unknown,
         }
     }
 }
 
-/// One part, as far as it was captured.
+/// One part of a message, as far as it was captured.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Part<'a> {
-    /// Its frame.
+pub(super) struct MessagePart<'a> {
+    /// The part's frame.
     pub range: ByteRange,
     pub body: &'a [u8],
     pub len: u64,
     pub has_more: bool,
 }
 
-impl Part<'_> {
+impl MessagePart<'_> {
     fn is_whole(&self) -> bool {
         self.body.len() as u64 == self.len
     }
 
-    /// What can only be the end of an envelope.
+    /// Whether this can only be the end of an envelope.
     fn is_delimiter(&self) -> bool {
         self.has_more && self.len == 0
     }
 }
 
-/// Where a direction is in its messages.
+/// The position of a direction in its messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum State {
+enum MultipartState {
     /// The next part starts a message.
     #[default]
     Between,
     /// Inside a message that started here.
     Open(Offset),
-    /// Inside one whose beginning was missed.
+    /// Inside a message whose beginning is missing.
     Torn,
 }
 
 /// The message that a direction is sending.
 #[derive(Debug, Default)]
-pub(super) struct Assembly {
-    state: State,
-    /// Messages have had several parts.
+pub(super) struct MultipartAssembly {
+    state: MultipartState,
+    /// Whether a message so far had several parts.
     has_parts: bool,
-    /// The first part, if it is the topic and was captured whole.
+    /// The first part, if it is the topic and was captured completely.
     topic: Vec<u8>,
-    /// The envelope has ended.
+    /// Whether the envelope has ended.
     delimited: bool,
     payload_len: u64,
-    /// The first bytes of the payload, those of the last part not included.
+    /// The first bytes of the payload, without the last part.
     payload: Vec<u8>,
-    /// Bytes after those in `payload` were not captured or not kept.
+    /// Whether bytes after those in `payload` were not captured or not kept.
     is_cut: bool,
 }
 
-/// What a part is for.
+/// The meaning of a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Role {
+enum PartRole {
     Topic,
     Envelope,
     Delimiter,
     Payload,
 }
 
-impl Assembly {
-    /// Bytes were missed. Where messages have several parts, the next one may not be a first.
+impl MultipartAssembly {
+    /// Handles a gap. If messages have several parts, the next part may not be a message's first.
     pub fn gap(&mut self) {
-        let is_between = self.state == State::Between && !self.has_parts;
-        self.state = if is_between { State::Between } else { State::Torn };
+        let is_between = self.state == MultipartState::Between && !self.has_parts;
+        self.state = if is_between { MultipartState::Between } else { MultipartState::Torn };
     }
 
     /// Whether the next part is a message's first.
     pub fn is_between(&self) -> bool {
-        self.state == State::Between
+        self.state == MultipartState::Between
     }
 
-    /// Takes the next part. Returns its payload bytes, and the message that is complete with it.
-    pub fn part<'s>(&'s mut self, pattern: Pattern, part: Part<'s>) -> (u64, Option<Data<'s>>) {
-        if self.state == State::Torn {
+    /// Adds the next part. Returns the number of its payload bytes, and the message that is complete with it.
+    pub fn part<'s>(
+        &'s mut self,
+        pattern: MessagePattern,
+        part: MessagePart<'s>,
+    ) -> (u64, Option<Data<'s>>) {
+        if self.state == MultipartState::Torn {
             if !part.has_more {
-                self.state = State::Between;
+                self.state = MultipartState::Between;
             }
             return (part.len, None);
         }
@@ -139,7 +145,7 @@ impl Assembly {
         }
         let role = self.role(pattern, &part, is_first);
         self.take(role, &part);
-        let payload_bytes = if role == Role::Payload { part.len } else { 0 };
+        let payload_bytes = if role == PartRole::Payload { part.len } else { 0 };
         if part.has_more {
             self.has_parts = true;
             return (payload_bytes, None);
@@ -148,7 +154,7 @@ impl Assembly {
     }
 
     fn begin(&mut self, at: Offset) {
-        self.state = State::Open(at);
+        self.state = MultipartState::Open(at);
         self.delimited = false;
         self.topic.clear();
         self.forget_payload();
@@ -160,33 +166,33 @@ impl Assembly {
         self.is_cut = false;
     }
 
-    fn role(&self, pattern: Pattern, part: &Part<'_>, is_first: bool) -> Role {
+    fn role(&self, pattern: MessagePattern, part: &MessagePart<'_>, is_first: bool) -> PartRole {
         let delimits = !self.delimited && part.is_delimiter();
         match pattern {
-            Pattern::Topic if is_first && part.has_more => Role::Topic,
-            Pattern::Plain | Pattern::Topic => Role::Payload,
-            _ if delimits => Role::Delimiter,
-            Pattern::Envelope if !self.delimited && part.has_more => Role::Envelope,
-            Pattern::Unknown if is_first && part.has_more && part.len <= PLAUSIBLE_TOPIC => {
-                Role::Topic
+            MessagePattern::Topic if is_first && part.has_more => PartRole::Topic,
+            MessagePattern::Plain | MessagePattern::Topic => PartRole::Payload,
+            _ if delimits => PartRole::Delimiter,
+            MessagePattern::Envelope if !self.delimited && part.has_more => PartRole::Envelope,
+            MessagePattern::Unknown if is_first && part.has_more && part.len <= PLAUSIBLE_TOPIC => {
+                PartRole::Topic
             }
-            _ => Role::Payload,
+            _ => PartRole::Payload,
         }
     }
 
-    /// Keeps what is needed of a part. Of the last one nothing is, unless others went before it.
-    fn take(&mut self, role: Role, part: &Part<'_>) {
+    /// Keeps what is needed of a part. The last part is only needed if other parts came before it.
+    fn take(&mut self, role: PartRole, part: &MessagePart<'_>) {
         match role {
-            Role::Topic if part.is_whole() && part.body.len() <= LONGEST_TOPIC => {
+            PartRole::Topic if part.is_whole() && part.body.len() <= LONGEST_TOPIC => {
                 self.topic.extend_from_slice(part.body);
             }
-            Role::Topic | Role::Envelope => {}
-            Role::Delimiter => {
+            PartRole::Topic | PartRole::Envelope => {}
+            PartRole::Delimiter => {
                 self.delimited = true;
                 self.topic.clear();
                 self.forget_payload();
             }
-            Role::Payload => {
+            PartRole::Payload => {
                 if part.has_more || self.payload_len > 0 {
                     self.keep(part);
                 }
@@ -195,7 +201,7 @@ impl Assembly {
         }
     }
 
-    fn keep(&mut self, part: &Part<'_>) {
+    fn keep(&mut self, part: &MessagePart<'_>) {
         if self.is_cut {
             return;
         }
@@ -206,8 +212,8 @@ impl Assembly {
     }
 
     /// The message that ends with `last`.
-    fn finish<'s>(&'s mut self, last: Part<'s>) -> Option<Data<'s>> {
-        let State::Open(start) = std::mem::take(&mut self.state) else { return None };
+    fn finish<'s>(&'s mut self, last: MessagePart<'s>) -> Option<Data<'s>> {
+        let MultipartState::Open(start) = std::mem::take(&mut self.state) else { return None };
         let is_alone = self.payload_len == last.len;
         Some(Data {
             extent: ByteRange { start, end: last.range.end },

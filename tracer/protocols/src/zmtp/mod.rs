@@ -1,15 +1,14 @@
-//! ZMTP 3.0 and 3.1 over TCP (`ZeroMQ` RFC 23 and 37), and 2.0 (RFC 15) as libzmq still speaks it to
-//! old peers.
+//! ZMTP 3.0 and 3.1 over TCP (`ZeroMQ` RFC 23 and 37), and 2.0 (RFC 15), which libzmq still uses with old peers.
 //!
-//! | module | of the specification |
+//! | module | contents |
 //! |---|---|
 //! | `greeting` | the greeting: signature, version, mechanism |
 //! | `frame` | the frames that follow: flags and length |
 //! | `command` | commands, and the socket types in `READY` |
 //! | `message` | messages of several parts: topic, envelope, payload |
-//! | `connection` | one conversation |
+//! | `connection` | the decoder of one connection |
 //!
-//! With the mechanisms CURVE and GSSAPI messages are encrypted: their frames are opaque.
+//! With the mechanisms CURVE and GSSAPI, messages are encrypted, and their frames are opaque.
 
 mod command;
 mod connection;
@@ -17,12 +16,12 @@ mod frame;
 mod greeting;
 mod message;
 
-use crate::{Connection, Look, PduLen, Protocol, Recognition, Sight, Topology};
-use frame::Header;
+use crate::{Connection, PduLen, PduSignature, Protocol, Recognition, SignatureMatch, Topology};
+use frame::FrameHeader;
 use wirelap_events::Saturate;
 use wirelap_events::Transport;
 
-/// ZMTP, as the registry lists it.
+/// The protocol ZMTP.
 #[derive(Debug)]
 pub struct Zmtp;
 
@@ -38,7 +37,7 @@ impl Protocol for Zmtp {
         &[Transport::Tcp]
     }
 
-    /// None is registered: applications choose.
+    /// No port is registered: applications choose their ports.
     fn ports(&self, _: Transport) -> &'static [u16] {
         &[]
     }
@@ -51,32 +50,31 @@ impl Protocol for Zmtp {
     }
 
     fn stands_out(&self, head: &[u8]) -> bool {
-        // A length of eight bytes has at least five zeros.
-        matches!(head, [2 | 3, 0, 0, 0, 0, 0, ..]) && frame::strict(head).is_some()
+        frame::stands_out(head)
     }
 
-    fn sight(&self, _: Transport, head: &[u8]) -> Look {
-        sight(head)
+    fn match_signature(&self, _: Transport, head: &[u8]) -> SignatureMatch {
+        match_signature(head)
     }
 
-    /// Straight, or through a proxy (XSUB and XPUB, ROUTER and DEALER, PULL and PUSH).
+    /// Messages go directly or through a proxy (XSUB and XPUB, ROUTER and DEALER, PULL and PUSH).
     fn topology(&self) -> Topology {
         Topology::Either
     }
 
     fn connection(&self, _: Transport) -> Box<dyn Connection> {
-        Box::new(connection::Zmtp::default())
+        Box::new(connection::ZmtpConnection::default())
     }
 }
 
-/// So many frames, to the packet's very end, are no coincidence.
+/// This many frames that end exactly with the packet are no coincidence.
 const ENOUGH_FRAMES: usize = 4;
 
-/// So many frames are none either, whatever comes after them.
+/// This many frames are no coincidence, whatever comes after them.
 const MANY_FRAMES: usize = 8;
 
-/// Frames somewhere in mid-stream. A frame of a message is little more than its length, so only a
-/// command that is known by its name, or many frames in a row, tell for sure.
+/// Whether `head` is frames in mid-stream. A message's frame has little more than a length, so only a known command or many
+/// frames in a row are certain.
 fn middle(head: &[u8]) -> Recognition {
     let mut rest = head;
     let mut frames = 0;
@@ -97,34 +95,35 @@ fn middle(head: &[u8]) -> Recognition {
     Recognition::Yes
 }
 
-impl Header {
-    /// What follows a frame; `None` when its end was not captured.
+impl FrameHeader {
+    /// The bytes after a frame; `None` if its end was not captured.
     fn after<'a>(&self, bytes: &'a [u8]) -> Option<&'a [u8]> {
         let len = usize::try_from(self.frame_len()).ok()?;
         bytes.split_at_checked(len).map(|(_, tail)| tail)
     }
 }
 
-/// What the frame at the front of `head` tells: little but its length, unless that has eight bytes or it is a command.
-fn sight(head: &[u8]) -> Look {
+/// Whether a frame starts with `head`. The evidence is little more than the length, unless the length has eight bytes or the
+/// frame is a command.
+fn match_signature(head: &[u8]) -> SignatureMatch {
     const COMMAND_BITS: u32 = 40;
     const LONG_BITS: u32 = 30;
     const SHORT_BITS: u32 = 6;
-    let header = match Header::read(head) {
+    let header = match FrameHeader::read(head) {
         Ok(header) => header,
-        Err(PduLen::Need(_)) => return Look::Short,
-        Err(_) => return Look::No,
+        Err(PduLen::Need(_)) => return SignatureMatch::Short,
+        Err(_) => return SignatureMatch::No,
     };
     if header.is_command() && head.len() < header.bytes.saturating_add(8) && header.body >= 8 {
-        return Look::Short;
+        return SignatureMatch::Short;
     }
-    let Some(header) = frame::strict(head) else { return Look::No };
+    let Some(header) = frame::strict(head) else { return SignatureMatch::No };
     let bits = match header.bytes {
         _ if header.is_command() => COMMAND_BITS,
         2 => SHORT_BITS,
         _ => LONG_BITS,
     };
-    let sight = Sight::new(header.frame_len(), bits);
-    // A message ends some time: bytes that are all the same have no end.
-    Look::Pdu(if header.has_more() && header.bytes == 2 { sight.weak() } else { sight })
+    let sight = PduSignature::new(header.frame_len(), bits);
+    // Short parts with MORE are weak evidence: a run of equal bytes looks like an endless message.
+    SignatureMatch::Pdu(if header.has_more() && header.bytes == 2 { sight.weak() } else { sight })
 }

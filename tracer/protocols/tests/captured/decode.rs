@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use wirelap_events::{Class, Frame, Offset, Transport};
-use wirelap_protocols::recognise::{Choice, choose};
+use wirelap_protocols::recognise::{ProtocolChoice, choose};
 use wirelap_protocols::stream::Stream;
 use wirelap_protocols::{Protocol, Side};
 use wirelap_test_support::pcap::fresh;
@@ -48,7 +48,10 @@ pub fn decode(
 
 fn frames(packets: &Packets, protocol: &dyn Protocol) -> Vec<Seen> {
     let choice = choose(Transport::Tcp, &packets[0].1, true, [1, 2]);
-    assert!(matches!(choice, Choice::Protocol(p) if p.name() == protocol.name()), "{choice:?}");
+    assert!(
+        matches!(choice, ProtocolChoice::Protocol(p) if p.name() == protocol.name()),
+        "{choice:?}"
+    );
     let mut connection = protocol.connection(Transport::Tcp);
     let mut streams = [Side::A, Side::B].map(|side| Stream::new(side, false));
     let mut flows = [Vec::new(), Vec::new()];

@@ -93,7 +93,7 @@ impl FrameSink for Sink<'_> {
         take(frame, self.lines);
     }
 
-    fn thrown_away(&mut self, messages: u64) {
+    fn discarded(&mut self, messages: u64) {
         *self.thrown_away += messages;
     }
 }

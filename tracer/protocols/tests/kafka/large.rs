@@ -3,8 +3,8 @@
 
 use wirelap_events::Transport;
 use wirelap_protocols::Side;
+use wirelap_protocols::connection::KEPT_BYTES;
 use wirelap_protocols::kafka::PROTOCOL;
-use wirelap_protocols::stream::KEPT_BYTES;
 use wirelap_test_support::compose::kafka::{
     batch, fetch, fetched, heartbeat, produce, record, uniform,
 };

@@ -2,7 +2,7 @@
 
 use wirelap_events::Transport;
 use wirelap_protocols::kafka::PROTOCOL;
-use wirelap_protocols::recognise::{Choice, choose};
+use wirelap_protocols::recognise::{ProtocolChoice, choose};
 use wirelap_protocols::{Protocol, Recognition, registry};
 use wirelap_test_support::compose::kafka::{fetched, fetched_by_id, heartbeat, produce, uniform};
 use wirelap_test_support::transcript;
@@ -32,7 +32,7 @@ fn nothing_of_kafka_is_claimed_by_another_protocol() {
         for (index, chunk) in transcript.chunks.iter().enumerate() {
             for at_start in [true, false] {
                 let choice = choose(TCP, &chunk.bytes, at_start, [1, 2]);
-                if let Choice::Protocol(chosen) = choice {
+                if let ProtocolChoice::Protocol(chosen) = choice {
                     let path = transcript.path.display();
                     assert_eq!(chosen.name(), PROTOCOL.name(), "packet {index} of {path}");
                 }
@@ -46,8 +46,8 @@ fn a_port_decides_where_bytes_do_not() {
     // A response to a Heartbeat: its size is right, and that is all.
     let response = b"\0\0\0\x0b\0\0\0\x07\0\0\0\0\0\0\0";
     let choice = |port| choose(TCP, response, false, [port, 40_000]);
-    assert!(matches!(choice(9092), Choice::Protocol(kafka) if kafka.name() == "kafka"));
-    assert!(matches!(choice(9093), Choice::Possible));
+    assert!(matches!(choice(9092), ProtocolChoice::Protocol(kafka) if kafka.name() == "kafka"));
+    assert!(matches!(choice(9093), ProtocolChoice::Possible));
 }
 
 #[test]

@@ -4,7 +4,7 @@ use crate::connections::{Connection, connections};
 use std::collections::{BTreeMap, VecDeque};
 use std::path::{Path, PathBuf};
 use wirelap_events::Transport;
-use wirelap_protocols::recognise::{Choice, choose};
+use wirelap_protocols::recognise::{ProtocolChoice, choose};
 use wirelap_protocols::{Side, by_name};
 use wirelap_test_support::player::Player;
 
@@ -197,7 +197,7 @@ fn every_packet_of_a_readable_channel_is_recognised() {
             // The second packet of a chunk that takes two begins with anything.
             if !chunk.bytes.windows(8).any(|bytes| bytes == b"LLLLLLLL") {
                 let choice = choose(Transport::Tcp, &chunk.bytes, false, [1, 2]);
-                let Choice::Protocol(protocol) = choice else {
+                let ProtocolChoice::Protocol(protocol) = choice else {
                     panic!("{choice:?} {}", chunk.bytes.escape_ascii())
                 };
                 assert_eq!(protocol.name(), "opcua");

@@ -3,7 +3,7 @@
 
 mod captures;
 mod fragments;
-mod given;
 mod hostile;
 mod messages;
+mod source_timestamp;
 mod watch;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 use wirelap_events::Transport;
-use wirelap_protocols::recognise::{Choice, choose};
+use wirelap_protocols::recognise::{ProtocolChoice, choose};
 use wirelap_protocols::{Side, by_name};
 use wirelap_test_support::pcap::packets;
 use wirelap_test_support::player::{Chunk, Player};
@@ -85,7 +85,7 @@ fn every_datagram_is_recognised_at_the_usual_port() {
     for name in ["reliable", "best-effort", "fragments"] {
         for chunk in capture(name).iter().flatten() {
             let choice = choose(Transport::Udp, &chunk.bytes, false, [40_000, AGENT]);
-            let Choice::Protocol(protocol) = choice else {
+            let ProtocolChoice::Protocol(protocol) = choice else {
                 panic!("{choice:?} {}", chunk.bytes.escape_ascii())
             };
             assert_eq!(protocol.name(), "xrce");
@@ -101,7 +101,10 @@ fn a_session_is_recognised_at_any_port() {
                 chunks.iter().take(2).flat_map(|chunk| chunk.bytes.clone()).collect();
             let head = if transport == Transport::Udp { &chunks[0].bytes } else { &bytes };
             let choice = choose(transport, head, true, [1, 2]);
-            assert!(matches!(choice, Choice::Protocol(p) if p.name() == "xrce"), "{choice:?}");
+            assert!(
+                matches!(choice, ProtocolChoice::Protocol(p) if p.name() == "xrce"),
+                "{choice:?}"
+            );
         }
     }
 }

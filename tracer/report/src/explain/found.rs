@@ -1,4 +1,4 @@
-//! What was found: the verdicts, and the shortest form of them for a table.
+//! The section "What was found": the verdicts. Also the verdict in one line for the table.
 //!
 //! ```text
 //! What was found
@@ -16,7 +16,7 @@ use crate::{Pacing, RunResult, human};
 use std::collections::BTreeSet;
 use wirelap_correlate::{ENOUGH, VerdictKind};
 
-/// The section.
+/// The section's text.
 pub fn text(why: &Why, participants: &Participants<'_>) -> String {
     let of = |severity| why.verdicts.iter().filter(move |verdict| verdict.severity == severity);
     let problems: Vec<_> = of(Severity::Problem).collect();
@@ -30,7 +30,7 @@ pub fn text(why: &Why, participants: &Participants<'_>) -> String {
         out.push_str(&item(&head, verdict, participants));
     }
     if !notes.is_empty() {
-        out.push_str("\nWorth knowing, though nothing is wrong with it\n");
+        out.push_str("\nNotes (no problem)\n");
         for verdict in notes {
             out.push_str(&item("  ", verdict, participants));
         }
@@ -42,20 +42,18 @@ fn nothing(why: &Why, participants: &Participants<'_>) -> String {
     match why.examined_messages {
         n if n > 0 && !participants.is_usable() => {
             let examined = counted(n, "message");
-            format!(
-                "No verdict: of {examined} much is known, and too much of the rest was not seen."
-            )
+            format!("No verdict: {examined} examined, but too many others were not captured.")
         }
         0 => "No message could be examined.".into(),
         n if n < ENOUGH => sentence(&format!("{}.", too_few(n))),
         n => format!(
-            "Nothing wrong: {} examined, and neither time nor messages lost that need not be.",
+            "Nothing wrong: {} examined, no avoidable delay or loss found.",
             counted(n, "message")
         ),
     }
 }
 
-/// What is said of too few messages, everywhere in the same words.
+/// The text for a result with too few messages for a verdict.
 pub fn too_few(messages: u64) -> String {
     format!("too few messages ({messages}) for a verdict")
 }
@@ -78,7 +76,7 @@ fn item(head: &str, verdict: &Verdict, participants: &Participants<'_>) -> Strin
     out
 }
 
-/// What, whose and where.
+/// A verdict's heading, process, leg and segment.
 fn name(verdict: &Verdict, participants: &Participants<'_>) -> String {
     let mut parts = vec![heading(verdict)];
     parts.extend(verdict.process.as_ref().map(|task| participants.who(task)));
@@ -101,7 +99,7 @@ fn heading(verdict: &Verdict) -> String {
     if verdict.title.is_empty() { title(&verdict.kind) } else { clean(&verdict.title) }
 }
 
-/// How much of the median and of the tail it takes; `None` where it costs no time.
+/// What the cause costs a typical message, slow messages and the tail; `None` if it costs no time.
 fn cost(verdict: &Verdict) -> Option<String> {
     let time = |ns| human::time_ns(Some(ns));
     let mut parts = Vec::new();
@@ -113,18 +111,19 @@ fn cost(verdict: &Verdict) -> Option<String> {
         let messages = counted(verdict.slow_messages, "slow message");
         let share = percent(verdict.slow_share);
         let slow = time(verdict.slow_ns);
-        parts.push(format!("{messages} {slow} each ({share} of what the slow ones lose)"));
+        parts.push(format!("{messages} {slow} each ({share} of the slow messages' extra time)"));
     }
     if verdict.tail_ns > 0 {
         let more = if parts.is_empty() { "" } else { " more" };
         let share = percent(verdict.tail_share);
         let tail = time(verdict.tail_ns);
-        parts.push(format!("the slowest 1 % {tail}{more} ({share} of what they lose)"));
+        parts.push(format!("the slowest 1 % {tail}{more} ({share} of their extra time)"));
     }
     (!parts.is_empty()).then(|| format!("costs {}", list(&parts)))
 }
 
-/// When it was so, after the beginning of the observation; what it holds up now.
+/// The period in which the cause was active, counted from the beginning of the observation, and the messages that it
+/// still held up at the end.
 fn when(verdict: &Verdict) -> Option<String> {
     let mut parts = Vec::new();
     if let Some(open) = &verdict.open {
@@ -149,14 +148,13 @@ fn when(verdict: &Verdict) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join("; "))
 }
 
-/// The gravest problem, its place and its share; `nothing wrong` without one, `None` where nothing
-/// was examined.
+/// The most serious problem with its process and share, or `nothing wrong`; `None` if no message was examined.
 pub fn headline(result: &RunResult, participants: &Participants<'_>) -> Option<String> {
     let why = result.why.as_ref()?;
     let Some(worst) = why.problem() else {
         return match why.examined_messages {
             0 => None,
-            _ if !participants.is_usable() => Some("not enough was seen to say".into()),
+            _ if !participants.is_usable() => Some("too little was captured for a verdict".into()),
             n if n < ENOUGH => Some(too_few(n)),
             _ => Some("nothing wrong".into()),
         };
@@ -164,11 +162,11 @@ pub fn headline(result: &RunResult, participants: &Participants<'_>) -> Option<S
     let place = worst.process.as_ref().map(|task| participants.name(task));
     let place = place.filter(|name| !name.is_empty()).map(|name| format!(" at {name}"));
     let share = largest_share(worst).map(|share| format!(" ({share})"));
-    let of = if participants.is_usable() { "" } else { ", of the little that was seen" };
+    let of = if participants.is_usable() { "" } else { ", in the few messages captured" };
     Some([&heading(worst), &*place.unwrap_or_default(), &*share.unwrap_or_default(), of].concat())
 }
 
-/// A result's verdict in one line: [`headline`], the remedy, and what else there is.
+/// A result's verdict in one line: [`headline`], its remedy, and the headings of further problems.
 pub fn in_short(result: &RunResult, pacing: Pacing) -> Option<String> {
     let mut out = headline(result, &Participants::of(result, pacing))?;
     let why = result.why.as_ref()?;
@@ -179,8 +177,8 @@ pub fn in_short(result: &RunResult, pacing: Pacing) -> Option<String> {
     }
     let problems = why.verdicts.iter().filter(|verdict| verdict.severity == Severity::Problem);
     let mut more: Vec<String> = problems.skip(1).map(heading).collect();
-    let mut said = BTreeSet::from([heading(worst)]);
-    more.retain(|heading| said.insert(heading.clone()));
+    let mut listed = BTreeSet::from([heading(worst)]);
+    more.retain(|heading| listed.insert(heading.clone()));
     if !more.is_empty() {
         out = format!("{out}; also {}", list(&more));
     }
@@ -190,7 +188,7 @@ pub fn in_short(result: &RunResult, pacing: Pacing) -> Option<String> {
 fn largest_share(verdict: &Verdict) -> Option<String> {
     let of = [
         (verdict.median_share, "the median"),
-        (verdict.slow_share, "the slow ones"),
+        (verdict.slow_share, "the slow messages"),
         (verdict.tail_share, "the tail"),
     ];
     let shown = of.into_iter().rev().max_by(|a, b| a.0.total_cmp(&b.0)).unwrap_or_default();

@@ -1,5 +1,5 @@
-//! The page that explains a result: what happened, where the time went, what was found, what held up
-//! the slowest, where the bytes went, and how sure all that is. At most 100 columns.
+//! The page that explains a result: what happened, where the time went, what was found, what delayed the slowest
+//! messages, where the bytes went, and how reliable the figures are. Lines have at most 100 columns.
 //!
 //! ```text
 //! mqtt/rumqttd, 64 B
@@ -9,10 +9,10 @@
 //!
 //! Where the time went: …          path.rs
 //! What was found                  found.rs
-//! The slow ones                   tail.rs, slowest.rs
+//! The slowest messages            tail.rs, slowest.rs
 //! The processes                 processes.rs
 //! Where the bytes went            bytes_table.rs
-//! How sure we are                 trust.rs
+//! How reliable this is            trust.rs
 //! What was not decoded           unknown.rs, once for all results
 //! ```
 
@@ -34,10 +34,10 @@ use crate::grid::{MAX_WIDTH, hang};
 use crate::{Reliability, RunReport, RunResult, bytes_table, human};
 use participants::Participants;
 
-/// What of a page the reader chooses.
+/// What the reader of a page can choose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// How many of the slowest messages are told one by one.
+    /// How many of the slowest messages are described one by one.
     pub worst: usize,
 }
 
@@ -68,8 +68,8 @@ pub fn page(report: &RunReport, result: &RunResult, options: Options) -> String 
     let mut opening = hang("", &words::clean(&opening));
     for reason in &result.trust.reasons {
         let head = match reason.verdict {
-            Reliability::Unusable => "Not to be used: ",
-            Reliability::Reduced | Reliability::Good => "To be used with care: ",
+            Reliability::Unusable => "Unusable: ",
+            Reliability::Reduced | Reliability::Good => "Use with care: ",
         };
         opening.push_str(&hang(head, &format!("{}.", words::clean(&reason.text))));
     }
@@ -84,7 +84,7 @@ pub fn page(report: &RunReport, result: &RunResult, options: Options) -> String 
                 sections.push(found::text(why, &participants));
                 sections.extend(tail::text(why, &participants, options.worst));
             }
-            None => sections.push("What was found\n  Nothing was examined.\n".into()),
+            None => sections.push("What was found\n  No message was examined.\n".into()),
         }
     }
     sections.extend(processes::text(result, &participants));
@@ -108,7 +108,7 @@ fn bytes(result: &RunResult) -> Option<String> {
     Some(format!("Where the bytes went\n{}", hang("  ", &line)))
 }
 
-/// Names in a file may be longer than a line.
+/// Cuts lines that are too long: names in a file may be longer than a line.
 fn fit(page: &str) -> String {
     let lines = page.lines().map(|line| format!("{}\n", words::cut(line, MAX_WIDTH)));
     lines.collect()

@@ -1,10 +1,10 @@
-//! What happened, in a sentence or two.
+//! The opening of a page: what happened, in one or two sentences.
 
 use super::participants::Participants;
 use super::words::{counted, exact};
 use crate::{Pacing, RunResult, Scenario, human};
 
-/// What ran, how many messages, how long they took.
+/// Who sent how many messages to whom, and how long they took.
 pub fn text(result: &RunResult, scenario: &Scenario, participants: &Participants<'_>) -> String {
     let mut out = if result.untraced {
         untraced(result)
@@ -31,10 +31,9 @@ fn untraced(result: &RunResult) -> String {
         parts.push(format!("half a round trip takes {median} in the median"));
     } else if result.throughput.payload_bit_per_s > 0.0 {
         let rate = human::count(result.throughput.payload_bit_per_s);
-        parts.push(format!("{rate} payload bits a second, by its own account"));
+        parts.push(format!("{rate} payload bits a second, as the program reports"));
     }
-    parts
-        .push("there is nothing in it that a trace could follow, and so nothing to explain".into());
+    parts.push("it has no messages that can be traced, so there is nothing to explain".into());
     format!("{}.", super::words::sentence(&parts.join("; ")))
 }
 
@@ -45,7 +44,7 @@ fn traffic(result: &RunResult, scenario: &Scenario, participants: &Participants<
         return match messages.delivered {
             0 => "No message was seen.".into(),
             delivered => format!(
-                "{} {} seen; no send of their messages was.",
+                "{} {} captured, but no send of their messages.",
                 counted(delivered, "delivery"),
                 if delivered == 1 { "was" } else { "were" }
             ),
@@ -59,12 +58,12 @@ fn traffic(result: &RunResult, scenario: &Scenario, participants: &Participants<
     };
     let arrived = match (messages.sent, messages.delivered) {
         (_, 0) if result.trust.to_unseen_readers > 0 => {
-            "; whether they arrived cannot be seen here".into()
+            "; whether they arrived cannot be observed on this host".into()
         }
-        (_, 0) => "; none was seen to arrive".into(),
+        (_, 0) => "; no arrival was captured".into(),
         (sent, delivered) if sent == delivered => String::new(),
         (sent, delivered) if delivered > sent => {
-            format!("; that made {}", counted(delivered, "delivery"))
+            format!("; they made {}", counted(delivered, "delivery"))
         }
         (_, delivered) => format!("; {} arrived", exact(delivered)),
     };
@@ -76,7 +75,7 @@ fn traffic(result: &RunResult, scenario: &Scenario, participants: &Participants<
     )
 }
 
-/// Of a message, where one was seen whole.
+/// The size of a message, as far as it is known.
 fn size(result: &RunResult) -> String {
     match (result.payload_bytes, result.latency.one_way_ns.count) {
         (0, 0) => " of unknown size".into(),
@@ -85,24 +84,24 @@ fn size(result: &RunResult) -> String {
     }
 }
 
-/// How fast, as far as that is known.
+/// The pace at which messages were sent; `None` if it is not known.
 fn pace(result: &RunResult, scenario: &Scenario) -> Option<String> {
     let measured = result.throughput.msg_per_s;
     let measured = (measured > 0.0).then(|| format!("{} a second", human::count(measured)));
     match (scenario.pacing, scenario.rate_msg_per_s) {
-        (Pacing::PingPong, _) => Some("each when the answer to the one before had come".into()),
+        (Pacing::PingPong, _) => Some("each after the answer to the one before".into()),
         (Pacing::Rate, Some(rate)) => {
             let asked = format!("{} a second", human::count(rate));
             Some(match result.missed_rate() {
                 Some(reached) => {
-                    format!("meant to be {asked}; {}", human::rate_not_reached(reached))
+                    format!("{asked} requested, {}", human::rate_not_reached(reached))
                 }
                 None => asked,
             })
         }
         (Pacing::BackToBack, _) => {
             let rate = measured.map(|rate| format!(": {rate}")).unwrap_or_default();
-            Some(format!("as fast as the library took them{rate}"))
+            Some(format!("as fast as the library accepted them{rate}"))
         }
         _ => measured,
     }
@@ -112,7 +111,7 @@ fn times(result: &RunResult) -> String {
     let times = &result.latency.one_way_ns;
     let time = |ns| human::time_ns(Some(ns));
     match times.count {
-        0 => "None was followed from its send to its read, so nothing is known of its time.".into(),
+        0 => "None was followed from its send to its read, so no latency is known.".into(),
         1 => format!("The one that was followed took {} on its way.", time(times.max)),
         _ => format!(
             "Half of them took {} or less on their way, 99 % took {} or less, and the slowest {}.",

@@ -1,14 +1,14 @@
-//! Who is who in a result: names for the ends of each leg.
+//! The names of the senders, receivers and forwarders of a result.
 
 use super::words::clean;
 use crate::why::Task;
 use crate::{Pacing, Process, Reliability, RunResult, human};
 use wirelap_events::Segment;
 
-/// The kernel's name of our own workloads: cut after 15 bytes.
+/// The name under which the kernel knows our own workloads: it cuts names after 15 bytes.
 const WORKLOAD: &str = "wirelap-workloa";
 
-/// The names of those that a message passes.
+/// The names of the processes that a message passes.
 #[derive(Clone, Debug)]
 pub struct Participants<'a> {
     result: &'a RunResult,
@@ -19,11 +19,11 @@ pub struct Participants<'a> {
 }
 
 impl<'a> Participants<'a> {
-    /// From a result's processes.
+    /// Takes the names from a result's processes.
     pub fn of(result: &'a RunResult, pacing: Pacing) -> Participants<'a> {
         let legs = result.segments.iter().map(|row| row.leg).max().unwrap_or(1).max(1);
         let end = |roles: &[&str], otherwise: &str| match pacing {
-            // Pings and answers are taken together: each end is both.
+            // Pings and answers are in one result, so each end is sender and receiver.
             Pacing::PingPong => otherwise.to_owned(),
             _ => end(&result.processes, roles, otherwise),
         };
@@ -41,24 +41,24 @@ impl<'a> Participants<'a> {
         self.result.trust.verdict != Reliability::Unusable
     }
 
-    /// Legs of a message.
+    /// The number of legs of a message.
     pub fn legs(&self) -> u8 {
         self.legs
     }
 
-    /// Who sends and who receives on a leg, 1 for the first.
+    /// The names of the sender and the receiver of a leg; leg 1 is the first.
     pub fn ends(&self, leg: u8) -> (&str, &str) {
         let sender = if leg <= 1 { &self.sender } else { &self.forwarder };
         let receiver = if leg >= self.legs { &self.receiver } else { &self.forwarder };
         (sender, receiver)
     }
 
-    /// What is between sender and receiver.
+    /// The name of the broker between sender and receiver.
     pub fn forwarder(&self) -> &str {
         &self.forwarder
     }
 
-    /// A thread, by the name that its process has on this page: `mosquitto (pid 4021)`.
+    /// A thread's name and number, by the name of its process on this page: `mosquitto (pid 4021)`.
     pub fn who(&self, task: &Task) -> String {
         let name = self.name(task);
         let host = task.host.map(|host| format!(", {}", human::host(host))).unwrap_or_default();
@@ -70,7 +70,7 @@ impl<'a> Participants<'a> {
         }
     }
 
-    /// The same without its number; empty if it has no name.
+    /// A thread's name on this page, without a number; empty if it has no name.
     pub fn name(&self, task: &Task) -> String {
         let process = self.result.processes.iter().find(|process| task.is_of(process));
         match process {
@@ -81,7 +81,7 @@ impl<'a> Participants<'a> {
         }
     }
 
-    /// What happens in a segment, in words.
+    /// What happens in a segment of a leg.
     pub fn step(&self, leg: u8, segment: &str) -> String {
         let (from, to) = self.ends(leg);
         let known = Segment::ALL.into_iter().find(|known| known.name() == segment);
@@ -90,17 +90,17 @@ impl<'a> Participants<'a> {
             Segment::ClientTx => format!("{from}'s library, before the send"),
             Segment::Write => format!("{from} writes it in parts"),
             Segment::SocketTx => format!("held in {from}'s socket"),
-            Segment::Loss => "lost on the way, until sent again".into(),
+            Segment::Loss => "lost, until it is retransmitted".into(),
             Segment::Qdisc => "queue in front of the device".into(),
             Segment::Wire => "on the wire".into(),
             Segment::StackRx => format!("network stack of {to}"),
             Segment::Wakeup => format!("{to} is being woken"),
             Segment::RunQueue => format!("{to} waits for a CPU"),
-            Segment::Handoff => format!("{to}'s threads hand it on"),
-            Segment::Busy => format!("{to} is busy when it comes"),
+            Segment::Handoff => format!("passed between threads of {to}"),
+            Segment::Busy => format!("{to} is busy when it arrives"),
             Segment::Read => format!("{to} reads it"),
             Segment::ClientRx => format!("{to}'s library, after the read"),
-            Segment::BrokerDwell => format!("{from} has the message"),
+            Segment::BrokerDwell => format!("{from} holds the message"),
         }
     }
 }
@@ -109,7 +109,7 @@ fn is_workload(name: &str) -> bool {
     name.starts_with(WORKLOAD)
 }
 
-/// The one program of these roles by name; our own workloads and a crowd by what they do.
+/// The name of the one program that has these roles; our own workloads and several programs are named by their role.
 fn end(processes: &[Process], roles: &[&str], otherwise: &str) -> String {
     let mut names: Vec<&str> = processes
         .iter()

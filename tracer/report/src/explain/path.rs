@@ -1,4 +1,4 @@
-//! Where the time went: a bar for each step of the typical message.
+//! The section "Where the time went": a bar for each step of the typical message.
 //!
 //! ```text
 //! Where the time went: the mean message near the median, 22.0 ms
@@ -14,22 +14,22 @@ use crate::{RunResult, SegmentRow, human, why::TypicalRow};
 use std::fmt::Write;
 use wirelap_events::Total;
 
-/// Columns of a bar.
+/// Width of a bar, in columns.
 const BAR: u32 = 22;
-/// Columns of what happens in a step.
+/// Width of the words that describe a step, in columns.
 const STEP: usize = 38;
-/// Shorter steps than this part of the whole are told together.
+/// Steps that take a smaller share of the whole than this are added up in one line.
 const LEAST: f64 = 0.005;
 
 struct Row<'a> {
     leg: u8,
     segment: &'a str,
     share: f64,
-    /// Where it is known.
+    /// `None` if only the share is known.
     time_ns: Option<u64>,
 }
 
-/// Heading and rows; `None` where nothing is known of the time.
+/// The section's heading and rows; `None` if no time is known.
 pub fn text(result: &RunResult, participants: &Participants<'_>) -> Option<String> {
     let typical = result.why.as_ref().map(|why| why.typical.as_slice()).unwrap_or_default();
     let whole: u64 = typical.iter().map(|row| row.mean_ns).fold(0, u64::saturating_add);
@@ -57,11 +57,11 @@ pub fn text(result: &RunResult, participants: &Participants<'_>) -> Option<Strin
         }
         out.push_str(&row.line(*percents, participants));
     }
-    if let (rest, Some(percents)) = (short.len(), percents.last())
-        && rest > 0
+    if let (more, Some(percents)) = (short.len(), percents.last())
+        && more > 0
     {
         let percents = if *percents == 0 { "<1 %".into() } else { signed(*percents) };
-        let steps = if rest == 1 { "one more step".into() } else { format!("{rest} more steps") };
+        let steps = if more == 1 { "one more step".into() } else { format!("{more} more steps") };
         let time = short.iter().try_fold(0_u64, |sum, row| Some(sum.saturating_add(row.time_ns?)));
         let time = time.map(|ns| human::time_ns(Some(ns))).unwrap_or_default();
         let steps = left(&steps, (16 + STEP).saturating_add(BAR as usize));

@@ -1,4 +1,4 @@
-//! How the processes fared: processor, memory, waiting for a CPU.
+//! The section "The processes": CPU time, memory and scheduling of each.
 
 use super::participants::Participants;
 use super::words::{clean, counted, exact, percent};
@@ -6,10 +6,10 @@ use crate::grid::hang;
 use crate::why::Task;
 use crate::{Process, RunResult, Scheduling, UnixClients, human};
 
-/// More processes than these are not told one by one.
+/// How many processes get a line of their own.
 const MOST: usize = 8;
 
-/// A line each; `None` where nothing is known of any.
+/// The section's text; `None` if nothing is known of any process.
 pub fn text(result: &RunResult, participants: &Participants<'_>) -> Option<String> {
     let known: Vec<String> =
         result.processes.iter().filter_map(|process| line(process, participants)).collect();

@@ -1,18 +1,19 @@
-//! The slowest messages, each in a line or two: where its time was, what held it up, who had the CPU.
+//! The slowest messages, each in a line or two: the segments that took most of its time, what delayed it, and which
+//! thread had the CPU.
 
 use super::participants::Participants;
 use super::words::{clean, exact};
 use crate::grid::{MAX_WIDTH, wrap};
 use crate::human;
-use crate::why::{Hop, MessageLeg, Preemption, Surroundings, Task, WorstMessage};
+use crate::why::{Hop, LegCircumstances, MessageLeg, Preemption, Task, WorstMessage};
 use std::collections::BTreeSet;
 
-/// Steps of a message that are named.
+/// How many steps of a message are named.
 const STEPS: usize = 3;
-/// What took less than this part of the message's time did not hold it up: a twentieth.
-const PART: u64 = 20;
+/// Delays shorter than a twentieth of the message's time are not named.
+const LEAST_DELAY: u64 = 20;
 
-/// The first so many; nothing without messages.
+/// The first `most` messages, with a heading; empty without messages.
 pub fn text(messages: &[WorstMessage], participants: &Participants<'_>, most: usize) -> String {
     let shown = messages.iter().take(most);
     if shown.len() == 0 {
@@ -23,8 +24,8 @@ pub fn text(messages: &[WorstMessage], participants: &Participants<'_>, most: us
         _ => "  The slowest messages:\n".to_owned(),
     };
     for message in shown {
-        let told = format!("{}: {}", name(message), life(message, participants));
-        for (number, line) in wrap(&told, MAX_WIDTH - 6).iter().enumerate() {
+        let text = format!("{}: {}", name(message), timeline(message, participants));
+        for (number, line) in wrap(&text, MAX_WIDTH - 6).iter().enumerate() {
             out.push_str(if number == 0 { "    " } else { "      " });
             out.push_str(line);
             out.push('\n');
@@ -42,24 +43,24 @@ fn name(message: &WorstMessage) -> String {
     format!("{number}, {}", human::time_ns(Some(message.one_way_ns)))
 }
 
-fn life(message: &WorstMessage, participants: &Participants<'_>) -> String {
+fn timeline(message: &WorstMessage, participants: &Participants<'_>) -> String {
     let mut parts = steps(message, participants);
-    let matters = Matters(message.one_way_ns / PART);
+    let threshold = DelayThreshold(message.one_way_ns / LEAST_DELAY);
     for (number, leg) in message.legs.iter().enumerate() {
-        // What was before the first send cost the message nothing.
+        // Time before the first send is not part of the message's latency.
         let before = if number == 0 { &[][..] } else { &leg.before };
         if number > 0 {
             let preempted = leg.circumstances.sender_preempted.as_ref();
-            parts.extend(matters.preempted("sender", preempted, participants));
+            parts.extend(threshold.preempted("sender", preempted, participants));
         }
-        parts.extend(matters.sender(leg));
-        parts.extend(matters.rest(before, participants));
-        parts.extend(matters.culprit(before.iter().chain(&leg.chain), participants));
-        parts.extend(matters.reader(&leg.circumstances, participants));
+        parts.extend(threshold.sender(leg));
+        parts.extend(threshold.off_cpu(before, participants));
+        parts.extend(threshold.culprit(before.iter().chain(&leg.chain), participants));
+        parts.extend(threshold.reader(&leg.circumstances, participants));
     }
-    // One rest of a broker's thread is before its read and before its send.
-    let mut said = BTreeSet::new();
-    parts.retain(|part| said.insert(part.clone()));
+    // An off-CPU interval of a broker's thread can come before its read and before its send: it is named once.
+    let mut named = BTreeSet::new();
+    parts.retain(|part| named.insert(part.clone()));
     parts.join("; ")
 }
 
@@ -67,12 +68,12 @@ fn life(message: &WorstMessage, participants: &Participants<'_>) -> String {
 fn steps(message: &WorstMessage, participants: &Participants<'_>) -> Vec<String> {
     let mut steps: Vec<(u8, &str, u64)> = (1..)
         .zip(&message.legs)
-        .flat_map(|(leg, told)| {
-            told.segments.iter().map(move |one| (leg, one.segment.as_str(), one.time_ns))
+        .flat_map(|(number, leg)| {
+            leg.segments.iter().map(move |one| (number, one.segment.as_str(), one.time_ns))
         })
         .collect();
     steps.sort_by_key(|&(_, _, time)| std::cmp::Reverse(time));
-    // Steps are named until nine tenths of the time are.
+    // Steps are named until they cover nine tenths of the time.
     let enough = message.one_way_ns.saturating_sub(message.one_way_ns / 10);
     let mut named = 0;
     let most = steps.into_iter().take(STEPS).take_while(|&(_, _, time)| {
@@ -88,24 +89,24 @@ fn steps(message: &WorstMessage, participants: &Participants<'_>) -> Vec<String>
     most.map(part).collect()
 }
 
-/// From how many nanoseconds on something is worth telling.
+/// The shortest delay that is named, in nanoseconds.
 #[derive(Clone, Copy)]
-struct Matters(u64);
+struct DelayThreshold(u64);
 
-impl Matters {
+impl DelayThreshold {
     fn after(self, from: i64, to: i64) -> Option<String> {
         let time = u64::try_from(to.saturating_sub(from)).ok()?;
         (time > 0 && time >= self.0).then(|| human::time_ns(Some(time)))
     }
 
-    /// What held it up in the sender's socket.
+    /// What delayed the message in the sender's socket.
     fn sender(self, leg: &MessageLeg) -> Vec<String> {
         let seen = &leg.circumstances;
         let mut parts = Vec::new();
         if seen.resent {
-            parts.push("some of its bytes were lost and sent again".to_owned());
+            parts.push("some of its bytes were lost and retransmitted".to_owned());
         } else if seen.behind_loss {
-            parts.push("earlier bytes were lost, and it waited for them".to_owned());
+            parts.push("it waited for earlier bytes that were lost".to_owned());
         }
         let sent = leg.stages.sent.or(leg.stages.send);
         let waited = sent.zip(seen.acked_ns).and_then(|(sent, at)| self.after(sent, at));
@@ -120,23 +121,23 @@ impl Matters {
         parts
     }
 
-    /// How long the threads of a forwarder were off the CPU while they had the message, each cause once.
-    fn rest(self, before: &[Hop], participants: &Participants<'_>) -> Vec<String> {
-        let causes = [("asleep", "slept"), ("blocked", "was blocked"), ("stopped", "was stopped")];
-        let told = |(cause, words): (&str, &str)| {
-            let of_cause = || before.iter().filter(|hop| hop.rest == cause);
-            // Before the message was there its rest cost nothing.
+    /// How long the threads of a forwarder were off the CPU while they held the message, one entry for each reason.
+    fn off_cpu(self, before: &[Hop], participants: &Participants<'_>) -> Vec<String> {
+        let reasons = [("asleep", "slept"), ("blocked", "was blocked"), ("stopped", "was stopped")];
+        let describe = |(reason, words): (&str, &str)| {
+            let of_reason = || before.iter().filter(|hop| hop.rest == reason);
+            // Only the part of the interval in which the message was already there delayed it.
             let time = |hop: &Hop| hop.woken_ns.saturating_sub(hop.left_ns?.max(0)).try_into().ok();
-            let time = of_cause().filter_map(time).fold(0, u64::saturating_add);
-            let hop = of_cause().next_back()?;
-            let rested = human::time_ns(Some(time));
+            let time = of_reason().filter_map(time).fold(0, u64::saturating_add);
+            let hop = of_reason().next_back()?;
+            let duration = human::time_ns(Some(time));
             (time >= self.0.max(1))
-                .then(|| format!("{} {words} for {rested}", participants.who(&hop.task)))
+                .then(|| format!("{} {words} for {duration}", participants.who(&hop.task)))
         };
-        causes.into_iter().filter_map(told).collect()
+        reasons.into_iter().filter_map(describe).collect()
     }
 
-    /// Who had the CPU for longest while one of these threads waited for it.
+    /// The thread that had the CPU for longest while one of these threads waited for it.
     fn culprit<'a>(
         self,
         hops: impl Iterator<Item = &'a Hop>,
@@ -158,7 +159,7 @@ impl Matters {
         })
     }
 
-    /// Others ran in place of a thread that could have.
+    /// How long a thread was preempted, and by which thread most of that time.
     fn preempted(
         self,
         whose: &str,
@@ -172,8 +173,8 @@ impl Matters {
         Some(format!("its {whose} was preempted for {time}{}", by.unwrap_or_default()))
     }
 
-    /// What held it up at the reader.
-    fn reader(self, seen: &Surroundings, participants: &Participants<'_>) -> Vec<String> {
+    /// What delayed the message at the reader.
+    fn reader(self, seen: &LegCircumstances, participants: &Participants<'_>) -> Vec<String> {
         let mut parts = Vec::new();
         if seen.deferred {
             parts.push("its packet waited for ksoftirqd".to_owned());

@@ -1,7 +1,7 @@
-//! Where the slowest messages lost their time.
+//! The section "The slowest messages": the segments in which they took longer than a typical message.
 //!
 //! ```text
-//! The slow ones
+//! The slowest messages
 //!   The slowest 1 % (20 messages, 44.1 ms or more) took 22.6 ms longer than a typical one:
 //!      61 %   13.8 ms  the subscriber waits for a CPU (leg 2 runqueue): contention for the CPU
 //! ```
@@ -13,14 +13,14 @@ use crate::human;
 use crate::why::{Tail, TailRow, Why};
 use std::fmt::Write;
 
-/// Rows of a tail; the others are told together.
+/// How many rows of a tail are shown; the others are added up in one line.
 const ROWS: usize = 8;
-/// Smaller parts than this are told together.
+/// Rows with a smaller share than this are added up in one line.
 const LEAST: f64 = 0.01;
-/// Threads that had the CPU.
+/// How many threads that had the CPU are named.
 const HOLDERS: usize = 4;
 
-/// The section; `None` where there is nothing to say.
+/// The section's text; `None` if it would be empty.
 pub fn text(why: &Why, participants: &Participants<'_>, worst: usize) -> Option<String> {
     let mut out = String::new();
     for tail in why.tails.iter().filter(|tail| !tail.rows.is_empty()) {
@@ -33,7 +33,7 @@ pub fn text(why: &Why, participants: &Participants<'_>, worst: usize) -> Option<
     if let Some(line) = holders(why, participants) {
         out.push_str(&hang("  ", &line));
     }
-    (!out.is_empty()).then(|| format!("The slow ones\n{out}"))
+    (!out.is_empty()).then(|| format!("The slowest messages\n{out}"))
 }
 
 fn too_few(messages: u64) -> String {
@@ -50,7 +50,7 @@ fn blame(tail: &Tail, participants: &Participants<'_>) -> String {
         "  ",
         &format!(
             "The slowest {} ({}, {each} {} or more) took {} longer than a typical one:",
-            part(tail.share),
+            tail_share(tail.share),
             counted(tail.messages, "message"),
             human::time_ns(Some(tail.least_ns)),
             human::time_ns(Some(tail.excess_ns)),
@@ -59,7 +59,7 @@ fn blame(tail: &Tail, participants: &Participants<'_>) -> String {
     let large = |row: &&TailRow| row.share.abs() >= LEAST;
     let mut shown: Vec<&TailRow> = tail.rows.iter().filter(large).collect();
     shown.truncate(ROWS);
-    let rest = tail.rows.len().saturating_sub(shown.len());
+    let more = tail.rows.len().saturating_sub(shown.len());
     let sum = |rows: &mut dyn Iterator<Item = &TailRow>| {
         rows.fold((0.0, 0), |(share, ns), row| {
             (share + row.share, row.excess_ns.saturating_add(ns))
@@ -73,8 +73,8 @@ fn blame(tail: &Tail, participants: &Participants<'_>) -> String {
     for (row, percents) in shown.iter().zip(&percents) {
         line(&mut out, *percents, row.excess_ns, &words(row, participants));
     }
-    if rest > 0 {
-        let steps = if rest == 1 { "one more step".into() } else { format!("{rest} more steps") };
+    if more > 0 {
+        let steps = if more == 1 { "one more step".into() } else { format!("{more} more steps") };
         let percents = percents.last().copied().unwrap_or_default();
         line(&mut out, percents, all.1.saturating_sub(named.1), &steps);
     }
@@ -88,7 +88,7 @@ fn line(out: &mut String, percents: i64, excess_ns: i64, what: &str) {
     let _ = writeln!(out, "{}", cut(&line, MAX_WIDTH));
 }
 
-/// What happens there, where, and what for.
+/// What happens in the row's segment, the segment's name, and its cause.
 fn words(row: &TailRow, participants: &Participants<'_>) -> String {
     let segment = clean(&row.segment);
     let place =
@@ -100,12 +100,12 @@ fn words(row: &TailRow, participants: &Participants<'_>) -> String {
     format!("{} ({place}){cause}", participants.step(row.leg, &row.segment))
 }
 
-/// `1 %`, `0.1 %`.
-fn part(share: f64) -> String {
+/// The share of messages in a tail: `1 %`, `0.1 %`.
+fn tail_share(share: f64) -> String {
     format!("{} %", (share * 100_000.0).round() / 1_000.0)
 }
 
-/// Who had the CPUs meanwhile.
+/// The threads that had a CPU while threads of this result waited for it.
 fn holders(why: &Why, participants: &Participants<'_>) -> Option<String> {
     let all: u64 = why.cpu_holders.iter().map(|holder| holder.held_ns).fold(0, u64::saturating_add);
     let shown = why.cpu_holders.iter().take(HOLDERS).filter(|holder| holder.held_ns > 0);
@@ -118,5 +118,5 @@ fn holders(why: &Why, participants: &Participants<'_>) -> Option<String> {
         })
         .collect();
     (!names.is_empty())
-        .then(|| format!("Who had the CPU while others waited for it: {}.", list(&names)))
+        .then(|| format!("Had the CPU while these processes waited for it: {}.", list(&names)))
 }

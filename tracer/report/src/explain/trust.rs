@@ -1,28 +1,28 @@
-//! How sure all this is.
+//! The section "How reliable this is": coverage, losses, clock, wirelap's own cost.
 
 use super::words::{counted, exact, percent};
 use crate::grid::hang;
 use crate::{Environment, GroundTruth, RunResult, human};
 
-/// Heading and sentences; `None` where nothing was traced.
+/// The section's heading and sentences; `None` if nothing was traced.
 pub fn text(result: &RunResult, environment: &Environment) -> Option<String> {
     if result.untraced {
         return None;
     }
     let doubts = doubts(result);
-    let mut out = String::from("How sure we are\n");
+    let mut out = String::from("How reliable this is\n");
     out.push_str(&hang("  ", &coverage(result)));
     out.push_str(&hang(
         "  ",
         &match doubts.as_slice() {
-            [] => "No event was lost, every payload byte was captured, every frame was read."
+            [] => "No event was lost, every payload byte was captured, every frame was decoded."
                 .to_owned(),
-            doubts => format!("Read with care: {}.", doubts.join("; ")),
+            doubts => format!("Limits: {}.", doubts.join("; ")),
         },
     ));
     out.push_str(&hang("  ", &clock(result, environment)));
     let tracer = &result.trust.tracer;
-    // Of a file it used nothing while the file was made.
+    // A file that others captured has no figures about wirelap's own cost.
     if tracer.rss_bytes > 0 {
         let used = human::bytes(tracer.rss_bytes as f64);
         let text = format!(
@@ -36,7 +36,7 @@ pub fn text(result: &RunResult, environment: &Environment) -> Option<String> {
         let turns = slowdown.turns;
         out.push_str(&hang(
             "  ",
-            &format!("Measured by {turns} turns with the probes attached and detached: {cost}."),
+            &format!("Measured in {turns} turns, alternately with and without probes: {cost}."),
         ));
     }
     for note in &result.notes {
@@ -45,10 +45,10 @@ pub fn text(result: &RunResult, environment: &Environment) -> Option<String> {
     Some(out)
 }
 
-/// How many were followed, and how many were not, on either side.
+/// How many deliveries were followed from end to end, and how many were not.
 fn coverage(result: &RunResult) -> String {
     let messages = &result.messages;
-    // Of what passed between two windows nothing was to be followed.
+    // With sampling, only deliveries inside the traced windows can be followed.
     let (whole, which) = if is_sampled(result) {
         (messages.matched.saturating_add(messages.uncovered), " in the traced windows")
     } else {
@@ -67,16 +67,16 @@ fn coverage(result: &RunResult) -> String {
     let mut sides = Vec::new();
     if messages.uncovered > 0 {
         sides.push(format!(
-            "{} could not be joined to their sends",
+            "{} could not be matched with their sends",
             counted(messages.uncovered, "delivery")
         ));
     }
     if messages.sent > messages.delivered && messages.delivered > 0 {
         let missing = messages.sent.saturating_sub(messages.delivered);
-        sides.push(format!("{} sent and not seen to arrive", counted(missing, "message")));
+        sides.push(format!("{} sent without a captured arrival", counted(missing, "message")));
     }
     if messages.duplicates > 0 {
-        sides.push(format!("{} came again", counted(messages.duplicates, "message")));
+        sides.push(format!("{} arrived again", counted(messages.duplicates, "message")));
     }
     if !sides.is_empty() {
         text = format!("{text} {}.", super::words::sentence(&sides.join("; ")));
@@ -88,13 +88,13 @@ fn is_sampled(result: &RunResult) -> bool {
     result.trust.window_share < 0.999
 }
 
-/// A share rounded down to a tenth: only a whole is 100 %.
+/// A share as percent, rounded down to a tenth, so that only exactly 1 is shown as `100 %`.
 fn down(share: f64) -> String {
     let tenths = (share.clamp(0.0, 1.0) * 1000.0 + 1e-9).floor();
     if tenths >= 1000.0 { "100 %".into() } else { format!("{:.1} %", tenths / 10.0) }
 }
 
-/// Every reason to doubt.
+/// Every limit of the figures: losses, sampling, bytes that were not decoded.
 fn doubts(result: &RunResult) -> Vec<String> {
     let trust = &result.trust;
     let mut doubts = Vec::new();
@@ -114,13 +114,13 @@ fn doubts(result: &RunResult) -> Vec<String> {
             doubts.push(format!("{} {then}", counted(count, what)));
         }
     };
-    add(trust.unseen_sent.packets, "packet", "not seen when sent");
-    add(trust.unseen_received.packets, "packet", "not seen when received");
+    add(trust.unseen_sent.packets, "packet", "not captured when sent");
+    add(trust.unseen_received.packets, "packet", "not captured when received");
     add(trust.uncaptured_bytes, "payload byte", "not captured");
-    // Between two windows everything passes undecoded, and that has just been said.
-    add(if sampled { 0 } else { trust.undecoded_bytes }, "byte", "in no frame that was found");
-    add(trust.unread_messages, "message", "in batches that could not be opened, and in no count");
-    add(trust.evicted, "flow or message", "given up to keep memory bounded");
+    // With sampling, all bytes between two windows are undecoded: the sampling itself is listed instead.
+    add(if sampled { 0 } else { trust.undecoded_bytes }, "byte", "not decoded");
+    add(trust.unread_messages, "message", "in batches that could not be decoded, and not counted");
+    add(trust.evicted, "flow or message", "evicted to limit the memory used");
     add(trust.telescoping_violations, "message", "whose steps do not add up");
     if let Some(truth) = &result.ground_truth {
         let wrong = wrong(truth);
@@ -138,8 +138,8 @@ fn clock(result: &RunResult, environment: &Environment) -> String {
         return clocks(result, within, at_most);
     }
     if result.trust.packets_only {
-        return "All times are those in the file, by the clock of the host that captured it, as exactly as the program that \
-                captured stamped packets."
+        return "All times are the file's packet timestamps, by the clock of the capturing host, with the resolution of the \
+                capturing program."
             .into();
     }
     let source = environment.clock_source.as_ref();
@@ -158,14 +158,14 @@ fn clock(result: &RunResult, environment: &Environment) -> String {
     format!("{text}.")
 }
 
-/// What captures of several hosts have for a clock.
+/// The sentence about the clocks of several hosts.
 fn clocks(result: &RunResult, within: u64, at_most: u64) -> String {
     let clock =
         result.trust.hosts.iter().map(|host| &host.clock).chain(&result.trust.clocks).next();
     let first = clock.map(|clock| super::words::clean(&clock.first)).unwrap_or_default();
     format!(
-        "All times are told by the clock of the host of {first}; those between hosts are right to {} if the shortest way takes \
-         as long in both directions, and to {} however that is.",
+        "All times are by the clock of the host of {first}; times between hosts are within {} of the truth if the minimum \
+         delay is the same in both directions, and within {} in any case.",
         human::time_ns(Some(within)),
         human::time_ns(Some(at_most))
     )

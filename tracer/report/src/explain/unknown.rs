@@ -1,11 +1,11 @@
-//! Traffic that is not decoded: what it is, where, and how much.
+//! The section "What was not decoded": the protocols, servers and bytes of traffic that no decoder reads.
 
 use super::words::clean;
 use crate::RunReport;
 use crate::grid::hang;
 use crate::unknown::sentence;
 
-/// Heading and sentences; `None` where all was decoded.
+/// The section's heading and sentences; `None` if all traffic was decoded.
 pub fn text(report: &RunReport) -> Option<String> {
     let unknown = &report.unknown;
     if unknown.traffic.is_empty() {

@@ -1,17 +1,17 @@
-//! What a trace is of.
+//! The metadata of a trace.
 
 use serde::Serialize;
 
-/// Where a trace comes from: in the file, beside the events.
+/// Where a trace comes from. The trace file has it beside the events, as `otherData`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct About {
-    /// The program that wrote it.
+pub struct TraceMetadata {
+    /// The version of wirelap that wrote the trace.
     pub wirelap_version: String,
-    /// The recordings or captures.
+    /// The recordings or captures that were read.
     pub source: Vec<String>,
-    /// The time of the trace's zero, in nanoseconds since 1970.
+    /// The trace's time zero, in nanoseconds since 1970.
     pub zero_unix_ns: u64,
-    /// The same on the host's `CLOCK_MONOTONIC`, which recordings have.
+    /// The trace's time zero on the host's `CLOCK_MONOTONIC`; absent for captures of other programs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub zero_monotonic_ns: Option<u64>,
 }

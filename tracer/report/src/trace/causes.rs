@@ -1,4 +1,4 @@
-//! What the parts of a message's time were spent on, span by span.
+//! The causes of the time in each span of a message.
 
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
@@ -6,7 +6,7 @@ use wirelap_correlate::{BlameSink, Cause, VerdictKind, blame};
 use wirelap_events::{Delivery, Holder, Nanos, Segment};
 
 #[derive(Clone, Copy, Debug)]
-struct Part {
+struct BlamedTime {
     leg: usize,
     segment: Segment,
     cause: Cause,
@@ -14,11 +14,11 @@ struct Part {
     holder: Option<Holder>,
 }
 
-/// The parts of one message that no span has taken yet, in order of time.
+/// The time of one message by leg, segment and cause, in order of time, without what [`BlamedTimes::take`] has taken.
 #[derive(Debug, Default)]
-pub struct Parts(Vec<Part>);
+pub struct BlamedTimes(Vec<BlamedTime>);
 
-impl BlameSink for Parts {
+impl BlameSink for BlamedTimes {
     fn part(
         &mut self,
         leg: usize,
@@ -27,40 +27,40 @@ impl BlameSink for Parts {
         time: Nanos,
         holder: Option<&Holder>,
     ) {
-        // Whoever has to let go of a lock need not have the CPU.
+        // The thread that holds a lock need not have the CPU.
         let holder = holder.filter(|_| cause != Cause::Of(VerdictKind::LockWait)).copied();
-        self.0.push(Part { leg, segment, cause, left: time, holder });
+        self.0.push(BlamedTime { leg, segment, cause, left: time, holder });
     }
 }
 
-impl Parts {
+impl BlamedTimes {
     pub fn of(&mut self, delivery: &Delivery) {
         self.0.clear();
         blame(delivery, self);
     }
 
-    /// The causes of the next `time` that a leg spends in a segment.
+    /// Takes the next `time` that a leg spends in a segment, and returns its causes.
     pub fn take(&mut self, leg: usize, segment: Segment, time: Nanos) -> Causes {
         let mut causes = Causes::default();
-        let mut rest = time;
+        let mut remaining = time;
         let parts = self.0.iter_mut().filter(|part| (part.leg, part.segment) == (leg, segment));
         for part in parts {
-            let taken = part.left.min(rest);
+            let taken = part.left.min(remaining);
             if taken > Nanos(0) {
                 causes.add(part, taken);
                 part.left -= taken;
-                rest -= taken;
+                remaining -= taken;
             }
         }
         causes
     }
 }
 
-/// What a span was spent on, beside what it takes anyway.
+/// The causes of a span's time. Ordinary time has none.
 #[derive(Debug, Default)]
 pub struct Causes {
     kinds: Vec<(VerdictKind, Nanos)>,
-    /// Who had the CPU the longest while it was waited for.
+    /// The thread that had the CPU for longest while a thread of this message waited for it.
     pub holder: Option<Holder>,
 }
 
@@ -69,7 +69,7 @@ impl Causes {
         self.kinds.is_empty()
     }
 
-    fn add(&mut self, part: &Part, time: Nanos) {
+    fn add(&mut self, part: &BlamedTime, time: Nanos) {
         if let Cause::Of(kind) = part.cause {
             match self.kinds.iter_mut().find(|(of, _)| *of == kind) {
                 Some((_, sum)) => *sum += time,
@@ -83,7 +83,7 @@ impl Causes {
     }
 }
 
-/// Nanoseconds by kind.
+/// Serialises as a map from kind to nanoseconds.
 impl Serialize for Causes {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(Some(self.kinds.len()))?;

@@ -1,27 +1,28 @@
-//! Legs that several deliveries share are drawn once.
+//! The legs that are already drawn: a leg that several deliveries share is drawn once.
 
-use super::json::Place;
+use super::json::TrackLane;
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 use wirelap_events::Saturate;
 use wirelap_events::{FlowKey, MessageId, Nanos, StageTimes, TaskId};
 
-/// Legs that are remembered; one that was forgotten is drawn again.
+/// How many legs are remembered. A shared leg that was forgotten is drawn again.
 const LIMIT: usize = 65_536;
 
-/// What makes a leg the same in two deliveries. One that the next leg cut off short is another.
+/// Identifies a leg: legs of two deliveries with equal keys are the same. A leg that the next leg cut short has another
+/// last stage and so another key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Key {
+pub struct LegKey {
     pub message: MessageId,
     pub flow: FlowKey,
     pub reader: Option<TaskId>,
     pub first: Option<Nanos>,
     pub last: Option<Nanos>,
-    /// Where the leg before was left, which the dwell begins with.
+    /// When the leg before this one ended, which is when the dwell began.
     pub since: Option<Nanos>,
 }
 
-impl Key {
+impl LegKey {
     pub fn times(times: &StageTimes) -> (Option<Nanos>, Option<Nanos>) {
         (times.seen().next().map(|(_, at)| at), times.seen().next_back().map(|(_, at)| at))
     }
@@ -29,22 +30,22 @@ impl Key {
 
 /// A leg that was drawn.
 #[derive(Clone, Copy, Debug)]
-pub struct Drawn {
+pub struct DrawnLeg {
     pub id: u64,
-    /// Where an arrow to the next leg begins; `None` if nothing of it is shown.
-    pub end: Option<(Place, Nanos)>,
+    /// Where an arrow to the next leg begins; `None` if no slice of this leg is shown.
+    pub end: Option<(TrackLane, Nanos)>,
 }
 
-/// The legs that were drawn last.
+/// The most recently drawn legs.
 #[derive(Debug, Default)]
 pub struct DrawnLegs {
-    legs: FxHashMap<Key, Drawn>,
-    order: VecDeque<Key>,
+    legs: FxHashMap<LegKey, DrawnLeg>,
+    order: VecDeque<LegKey>,
     ids: u64,
 }
 
 impl DrawnLegs {
-    pub fn get(&self, key: &Key) -> Option<Drawn> {
+    pub fn get(&self, key: &LegKey) -> Option<DrawnLeg> {
         self.legs.get(key).copied()
     }
 
@@ -53,7 +54,7 @@ impl DrawnLegs {
         self.ids
     }
 
-    pub fn add(&mut self, key: Key, drawn: Drawn) {
+    pub fn add(&mut self, key: LegKey, drawn: DrawnLeg) {
         if self.order.len() >= LIMIT
             && let Some(oldest) = self.order.pop_front()
         {

@@ -1,12 +1,12 @@
-//! Events of the Chrome trace format ("Trace Event Format", the JSON object form), one by one.
+//! The events of the Chrome trace format ("Trace Event Format", JSON object form), written one by one.
 
-use super::about::About;
+use super::about::TraceMetadata;
 use serde::{Serialize, Serializer};
 use std::io::{self, Write};
 use wirelap_events::Nanos;
 
-/// A time or a duration: microseconds with three decimals, which the format wants. A double holds them
-/// to the nanosecond for a hundred days (2^53 / 1024 ns); what is written is the shortest number that is that double.
+/// A time or a duration in nanoseconds, written as microseconds with three decimals, as the format requires. A double is
+/// exact to the nanosecond for a hundred days (2^53 / 1024 ns); the shortest number that denotes the double is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Micros(pub u64);
 
@@ -16,14 +16,14 @@ impl Serialize for Micros {
     }
 }
 
-/// Where a slice is: a process's or another group's number, and a thread's or another lane's.
+/// The lane that a slice is on: the number of a process or another group of tracks, and that of a thread or another lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct TrackLane {
     pub pid: u32,
     pub tid: u32,
 }
 
-/// A complete event: something that lasts.
+/// A "complete event": it has a duration.
 #[derive(Serialize)]
 struct Slice<'a, A> {
     name: &'a str,
@@ -36,7 +36,7 @@ struct Slice<'a, A> {
     args: &'a A,
 }
 
-/// One end or a waypoint of an arrow.
+/// A "flow event": the start, a step or the end of an arrow.
 #[derive(Serialize)]
 struct Arrow {
     name: &'static str,
@@ -46,7 +46,7 @@ struct Arrow {
     ts: Micros,
     pid: u32,
     tid: u32,
-    /// It belongs to the slice around it, not to the next one.
+    /// `e`: the arrow's point is bound to the slice that encloses it, not to the next one.
     bp: &'static str,
 }
 
@@ -56,19 +56,19 @@ struct Counter<'a> {
     ph: &'static str,
     ts: Micros,
     pid: u32,
-    args: &'a Value,
+    args: &'a CounterValue,
 }
 
-/// A counter's value, by its unit.
+/// A counter's value with its unit.
 #[derive(Clone, Copy, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Value {
+pub enum CounterValue {
     Bytes(u32),
     Segments(u32),
 }
 
 #[derive(Serialize)]
-struct Meta<'a, A> {
+struct Metadata<'a, A> {
     name: &'static str,
     ph: &'static str,
     pid: u32,
@@ -78,18 +78,18 @@ struct Meta<'a, A> {
 }
 
 #[derive(Serialize)]
-struct Name<'a> {
+struct NameArgs<'a> {
     name: &'a str,
 }
 
 #[derive(Serialize)]
-struct SortIndex {
+struct SortIndexArgs {
     sort_index: usize,
 }
 
-/// A point of an arrow's way.
+/// Which point of an arrow an event is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum ArrowPoint {
     Start,
     On,
     End,
@@ -97,51 +97,57 @@ pub enum Step {
 
 /// Writes the events of one trace.
 #[derive(Debug)]
-pub struct Events<W> {
+pub struct EventWriter<W> {
     out: W,
-    about: About,
-    /// What the times count from.
+    about: TraceMetadata,
+    /// The trace's time zero.
     zero: Nanos,
     begun: bool,
 }
 
-impl<W: Write> Events<W> {
-    /// Nothing is written before the first event.
-    pub fn new(out: W) -> Events<W> {
-        Events { out, about: About::default(), zero: Nanos(0), begun: false }
+impl<W: Write> EventWriter<W> {
+    /// A writer that writes nothing before the first event.
+    pub fn new(out: W) -> EventWriter<W> {
+        EventWriter { out, about: TraceMetadata::default(), zero: Nanos(0), begun: false }
     }
 
-    /// What the times count from, and what the file says about itself.
-    pub fn set_out(&mut self, zero: Nanos, about: About) {
+    /// Sets the trace's time zero and its metadata. Has no effect on what is already written.
+    pub fn set_out(&mut self, zero: Nanos, about: TraceMetadata) {
         (self.zero, self.about) = (zero, about);
     }
 
-    /// A time in the trace; `None` before its beginning.
+    /// A time in the trace; `None` if it is before the trace's zero.
     pub fn time(&self, at: Nanos) -> Option<Micros> {
         at.since(self.zero).map(|since| Micros(since.0))
     }
 
     pub fn slice(
         &mut self,
-        place: Place,
+        place: TrackLane,
         (name, cat): (&str, &'static str),
         (from, to): (Nanos, Nanos),
         args: &impl Serialize,
     ) -> io::Result<()> {
         let ts = Micros((from - self.zero).0);
         let dur = Micros((to - from).0);
-        let Place { pid, tid } = place;
+        let TrackLane { pid, tid } = place;
         self.event(&Slice { name, cat, ph: "X", ts, dur, pid, tid, args })
     }
 
-    pub fn arrow(&mut self, id: u64, step: Step, place: Place, at: Nanos) -> io::Result<()> {
+    pub fn arrow(
+        &mut self,
+        id: u64,
+        step: ArrowPoint,
+        place: TrackLane,
+        at: Nanos,
+    ) -> io::Result<()> {
         let ph = match step {
-            Step::Start => "s",
-            Step::On => "t",
-            Step::End => "f",
+            ArrowPoint::Start => "s",
+            ArrowPoint::On => "t",
+            ArrowPoint::End => "f",
         };
         let ts = Micros((at - self.zero).0);
-        let Place { pid, tid } = place;
+        let TrackLane { pid, tid } = place;
         self.event(&Arrow { name: "message", cat: "flow", ph, id, ts, pid, tid, bp: "e" })
     }
 
@@ -150,27 +156,33 @@ impl<W: Write> Events<W> {
         pid: u32,
         name: &'static str,
         at: Nanos,
-        value: Value,
+        value: CounterValue,
     ) -> io::Result<()> {
         let ts = Micros((at - self.zero).0);
         self.event(&Counter { name, ph: "C", ts, pid, args: &value })
     }
 
-    /// Names a group and says where among the others it stands.
+    /// Writes a group's name and its position among the groups.
     pub fn name_group(&mut self, pid: u32, name: &str, sort_index: usize) -> io::Result<()> {
         let tid = None;
-        self.event(&Meta { name: "process_name", ph: "M", pid, tid, args: &Name { name } })?;
-        let args = &SortIndex { sort_index };
-        self.event(&Meta { name: "process_sort_index", ph: "M", pid, tid, args })
+        self.event(&Metadata {
+            name: "process_name",
+            ph: "M",
+            pid,
+            tid,
+            args: &NameArgs { name },
+        })?;
+        let args = &SortIndexArgs { sort_index };
+        self.event(&Metadata { name: "process_sort_index", ph: "M", pid, tid, args })
     }
 
-    /// Names a lane, likewise.
-    pub fn name_lane(&mut self, place: Place, name: &str, sort_index: usize) -> io::Result<()> {
-        let Place { pid, tid } = place;
+    /// Writes a lane's name and its position among the lanes.
+    pub fn name_lane(&mut self, place: TrackLane, name: &str, sort_index: usize) -> io::Result<()> {
+        let TrackLane { pid, tid } = place;
         let tid = Some(tid);
-        self.event(&Meta { name: "thread_name", ph: "M", pid, tid, args: &Name { name } })?;
-        let args = &SortIndex { sort_index };
-        self.event(&Meta { name: "thread_sort_index", ph: "M", pid, tid, args })
+        self.event(&Metadata { name: "thread_name", ph: "M", pid, tid, args: &NameArgs { name } })?;
+        let args = &SortIndexArgs { sort_index };
+        self.event(&Metadata { name: "thread_sort_index", ph: "M", pid, tid, args })
     }
 
     /// Ends the file.
@@ -183,7 +195,7 @@ impl<W: Write> Events<W> {
         Ok(self.out)
     }
 
-    /// What stands before the events; viewers show `otherData` or leave it out.
+    /// Writes what comes before the events. Some viewers show `otherData`, others ignore it.
     fn begin(&mut self) -> io::Result<()> {
         self.begun = true;
         self.out.write_all(b"{\"displayTimeUnit\":\"ns\",\"otherData\":")?;

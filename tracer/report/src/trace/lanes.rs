@@ -1,25 +1,25 @@
-//! Slices side by side: on one lane of a track no two are at the same time.
+//! The lanes of a track: slices that overlap in time are put on different lanes.
 
 use std::collections::VecDeque;
 use wirelap_events::Nanos;
 
-/// Lanes of one track.
+/// The most lanes of one track.
 const LANES: usize = 1024;
 
-/// Stretches that a lane remembers.
+/// How many intervals a lane remembers.
 const REMEMBERED: usize = 256;
 
-/// Stretches of time that do not overlap.
+/// Intervals of time that do not overlap.
 #[derive(Debug, Default)]
 struct Lane {
-    /// In order.
+    /// The intervals in order of time.
     taken: VecDeque<(Nanos, Nanos)>,
-    /// What was before is forgotten, and so taken.
+    /// Intervals before this time are forgotten, so that nothing can be added there.
     floor: Nanos,
 }
 
 impl Lane {
-    /// Takes a stretch, if it is free.
+    /// Takes an interval if it is free; returns whether it was.
     fn take(&mut self, from: Nanos, to: Nanos) -> bool {
         let index = self.taken.partition_point(|&(_, end)| end <= from);
         let is_free = from >= self.floor && self.taken.get(index).is_none_or(|next| next.0 >= to);
@@ -40,7 +40,8 @@ impl Lane {
 pub struct Lanes(Vec<Lane>);
 
 impl Lanes {
-    /// The first lane on which a stretch is free, the last one a new one; `None` when there are too many.
+    /// Takes an interval on the first lane where it is free, or on a new one, and returns the lane's index; `None` if the
+    /// track has too many lanes.
     pub fn take(&mut self, from: Nanos, to: Nanos) -> Option<usize> {
         if let Some(lane) = self.0.iter_mut().position(|lane| lane.take(from, to)) {
             return Some(lane);

@@ -1,5 +1,5 @@
-//! Messages on a time line: the Chrome trace format, which Perfetto (<https://ui.perfetto.dev>) and
-//! <chrome://tracing> open.
+//! Messages on a time line, in the Chrome trace format, which Perfetto (<https://ui.perfetto.dev>) and
+//! <chrome://tracing> can open.
 //!
 //! ```text
 //!  mqtt/mosquitto      messages          |─────────── sensors/a ───────────|
@@ -11,9 +11,9 @@
 //!                      holds messages                                                             ╰▶|broker_dwell|  …
 //! ```
 //!
-//! Each part of a leg's time is a slice of category `segment`; those of a delivery's legs add up to the time from
-//! its first stage to its last, to the nanosecond. Arrows (`s`, `t`, `f` events) lead from track to track
-//! and from a leg to the next. Parts that take no time are not drawn. Written as it comes, with bounded memory.
+//! Each span of a leg is a slice of category `segment`; the slices of a delivery's legs add up exactly to the time from its
+//! first stage to its last. Arrows (`s`, `t`, `f` events) lead from track to track and from one leg to the next. Spans that
+//! take no time are not drawn. Deliveries are written as they come, with bounded memory.
 
 mod about;
 mod causes;
@@ -23,12 +23,12 @@ mod lanes;
 mod names;
 mod tracks;
 
-pub use about::About;
+pub use about::TraceMetadata;
 
-use causes::{Causes, Parts};
-use drawn::{Drawn, DrawnLegs, Key};
-use json::{Events, Place, Step, Value};
-use names::Names;
+use causes::{BlamedTimes, Causes};
+use drawn::{DrawnLeg, DrawnLegs, LegKey};
+use json::{ArrowPoint, CounterValue, EventWriter, TrackLane};
+use names::TaskNames;
 use serde::Serialize;
 use std::io::{self, Write};
 use tracks::{Track, Tracks};
@@ -36,31 +36,31 @@ use wirelap_correlate::Snapshot;
 use wirelap_events::Saturate;
 use wirelap_events::{Body, Delivery, Event, Leg, Nanos, Segment, Span, Stage, TxState};
 
-/// What times count from lies so long before the first event: what led to it happened before.
+/// How long the trace's time zero is before the first event: the spans of the first messages began before it.
 const LEAD: Nanos = Nanos::from_millis(1000);
 
-/// How much was drawn.
+/// What a trace contains.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Totals {
-    /// Deliveries.
+pub struct TraceTotals {
+    /// Number of deliveries.
     pub messages: u64,
-    /// Slices.
+    /// Number of slices.
     pub slices: u64,
-    /// Parts of messages that are not shown: there were too many at once on a track.
+    /// Spans and messages that are not in the trace, because too many overlap on a track or they began before its zero.
     pub left_out: u64,
 }
 
-/// Draws messages.
+/// Writes deliveries as slices and arrows.
 #[derive(Debug)]
 pub struct TraceWriter<W> {
-    events: Events<W>,
+    events: EventWriter<W>,
     tracks: Tracks,
-    names: Names,
+    names: TaskNames,
     drawn: DrawnLegs,
-    parts: Parts,
-    totals: Totals,
-    /// What the file will say about itself, until the first event tells when it begins.
-    about: Option<(About, Option<i64>)>,
+    blamed: BlamedTimes,
+    totals: TraceTotals,
+    /// The metadata and the offset to the wall clock, until the first event sets the trace's zero.
+    about: Option<(TraceMetadata, Option<i64>)>,
 }
 
 #[derive(Serialize)]
@@ -74,7 +74,7 @@ struct MessageArgs<'a> {
     one_way_ns: Option<u64>,
     from: String,
     to: String,
-    /// Those of the slices that are its parts.
+    /// The `leg_id` of the slices of this message's legs.
     leg_ids: Vec<u64>,
 }
 
@@ -84,7 +84,7 @@ struct PartArgs<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     topic: Option<&'a str>,
     payload_bytes: u64,
-    /// 1 for the first.
+    /// The leg's number, 1 for the first.
     leg: usize,
     leg_id: u64,
     #[serde(skip_serializing_if = "Causes::is_empty")]
@@ -95,35 +95,35 @@ struct PartArgs<'a> {
     cpu_held_ns: Option<u64>,
 }
 
-/// One leg of a delivery, and what is said about all of its parts.
-struct Shown<'a> {
+/// One leg of a delivery, with what all of its slices have in common.
+struct LegContext<'a> {
     delivery: &'a Delivery,
     topic: Option<&'a str>,
     index: usize,
     id: u64,
-    /// Where the arrow to it begins.
-    before: Option<(Place, Nanos)>,
+    /// Where the arrow to this leg begins.
+    before: Option<(TrackLane, Nanos)>,
 }
 
 impl<W: Write> TraceWriter<W> {
-    /// Nothing is written yet. `wall` is what is between the events' clock and the wall clock, in nanoseconds, if they are
-    /// not the same. The trace's zero, which is known with the first event, need not be in `about`.
-    pub fn new(out: W, about: About, wall: Option<i64>) -> TraceWriter<W> {
+    /// A writer that has written nothing yet. `wall` is the offset of the wall clock from the events' clock, in nanoseconds;
+    /// `None` if events have wall-clock times. The trace's zero is set at the first event, so `about` need not have it.
+    pub fn new(out: W, about: TraceMetadata, wall: Option<i64>) -> TraceWriter<W> {
         TraceWriter {
-            events: Events::new(out),
+            events: EventWriter::new(out),
             tracks: Tracks::default(),
-            names: Names::default(),
+            names: TaskNames::default(),
             drawn: DrawnLegs::default(),
-            parts: Parts::default(),
-            totals: Totals::default(),
+            blamed: BlamedTimes::default(),
+            totals: TraceTotals::default(),
             about: Some((about, wall)),
         }
     }
 
-    /// Learns names from an event, and from the first one when the trace begins.
+    /// Learns the names of processes and threads from an event. The first event also sets the trace's zero.
     pub fn learn(&mut self, event: &Event<'_>) {
         self.names.learn(event);
-        // A socket may tell when it was opened, long before.
+        // The time of a socket event may be that of the socket's opening, long before the recording.
         if matches!(event.body, Body::Socket(_) | Body::Closed(_)) {
             return;
         }
@@ -131,14 +131,14 @@ impl<W: Write> TraceWriter<W> {
             let zero = event.at - LEAD;
             let zero_unix_ns = zero.0.wrapping_add_signed(wall.unwrap_or(0));
             let zero_monotonic_ns = wall.map(|_| zero.0);
-            self.events.set_out(zero, About { zero_unix_ns, zero_monotonic_ns, ..about });
+            self.events.set_out(zero, TraceMetadata { zero_unix_ns, zero_monotonic_ns, ..about });
         }
     }
 
-    /// Draws a delivery. Legs that an earlier one had, too, are drawn already.
+    /// Writes a delivery. Legs that it shares with an earlier delivery are not written again.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// Returns the error of the output.
     pub fn delivery(&mut self, delivery: &Delivery, topic: Option<&str>) -> io::Result<()> {
         let (Some((_, from)), Some((_, to))) = (
             delivery.legs.first().and_then(|leg| leg.times.seen().next()),
@@ -151,7 +151,7 @@ impl<W: Write> TraceWriter<W> {
             return Ok(());
         }
         let place = self.tracks.take(Track::Messages(delivery.group), from, to);
-        self.parts.of(delivery);
+        self.blamed.of(delivery);
         let mut leg_ids = Vec::new();
         let mut before = None;
         let mut since = None;
@@ -159,7 +159,7 @@ impl<W: Write> TraceWriter<W> {
             let drawn = self.leg(delivery, topic, index, (since, before))?;
             leg_ids.push(drawn.id);
             before = drawn.end.or(before);
-            since = Key::times(&leg.times).1.or(since);
+            since = LegKey::times(&leg.times).1.or(since);
         }
         let Some(place) = place else {
             self.totals.left_out.grow(1);
@@ -180,12 +180,12 @@ impl<W: Write> TraceWriter<W> {
         self.events.slice(place, (topic.unwrap_or("message"), "message"), (from, to), &args)
     }
 
-    /// Names everything and ends the trace.
+    /// Writes the names of all tracks and ends the trace.
     ///
     /// # Errors
-    /// As [`TraceWriter::delivery`].
-    pub fn end(mut self, snapshot: &Snapshot) -> io::Result<(W, Totals)> {
-        self.tracks.tell(&mut self.events, &self.names, snapshot)?;
+    /// Returns the error of the output.
+    pub fn end(mut self, snapshot: &Snapshot) -> io::Result<(W, TraceTotals)> {
+        self.tracks.write_names(&mut self.events, &self.names, snapshot)?;
         Ok((self.events.end()?, self.totals))
     }
 
@@ -194,31 +194,31 @@ impl<W: Write> TraceWriter<W> {
         delivery: &Delivery,
         topic: Option<&str>,
         index: usize,
-        (since, before): (Option<Nanos>, Option<(Place, Nanos)>),
-    ) -> io::Result<Drawn> {
+        (since, before): (Option<Nanos>, Option<(TrackLane, Nanos)>),
+    ) -> io::Result<DrawnLeg> {
         let leg = &delivery.legs[index];
-        let (first, last) = Key::times(&leg.times);
+        let (first, last) = LegKey::times(&leg.times);
         let (message, flow, reader) = (delivery.message, leg.flow, leg.reader);
-        let key = Key { message, flow, reader, first, last, since };
+        let key = LegKey { message, flow, reader, first, last, since };
         if let Some(drawn) = self.drawn.get(&key) {
             return Ok(drawn);
         }
         let id = self.drawn.new_id();
-        let shown = Shown { delivery, topic, index, id, before };
+        let shown = LegContext { delivery, topic, index, id, before };
         let spans = spans(leg, since);
         let end = self.visits(&shown, &spans)?;
         self.counters(leg)?;
-        let drawn = Drawn { id, end };
+        let drawn = DrawnLeg { id, end };
         self.drawn.add(key, drawn);
         Ok(drawn)
     }
 
-    /// Draws what is on one track after the other, and the arrows between. Returns where the last is.
+    /// Writes the spans on one track after the other, and the arrows between. Returns the position of the last one.
     fn visits(
         &mut self,
-        shown: &Shown<'_>,
+        shown: &LegContext<'_>,
         spans: &[(Track, Span<'_>)],
-    ) -> io::Result<Option<(Place, Nanos)>> {
+    ) -> io::Result<Option<(TrackLane, Nanos)>> {
         let mut previous = shown.before;
         let mut arrow = None;
         for visit in spans.chunk_by(|a, b| a.0 == b.0) {
@@ -230,24 +230,29 @@ impl<W: Write> TraceWriter<W> {
             for (_, span) in visit {
                 self.part(shown, span, place)?;
             }
-            // In the middle of a slice it is certain which slice is meant.
+            // An arrow's point in the middle of a slice is bound to that slice without doubt.
             let middle = Nanos(u64::midpoint(from.0, visit[0].1.to.0));
             if let Some((place, at)) = previous {
-                let step = if arrow.is_some() { Step::On } else { Step::Start };
+                let step = if arrow.is_some() { ArrowPoint::On } else { ArrowPoint::Start };
                 self.events.arrow(shown.id, step, place, at)?;
                 arrow = Some((place, at));
             }
             previous = Some((place, middle));
         }
         if let (Some(_), Some((place, at))) = (arrow, previous) {
-            self.events.arrow(shown.id, Step::End, place, at)?;
+            self.events.arrow(shown.id, ArrowPoint::End, place, at)?;
         }
         Ok(previous)
     }
 
-    fn part(&mut self, shown: &Shown<'_>, span: &Span<'_>, place: Place) -> io::Result<()> {
-        let Shown { delivery, topic, index, id, .. } = *shown;
-        let cause_ns = self.parts.take(index, span.segment, span.to - span.from);
+    fn part(
+        &mut self,
+        shown: &LegContext<'_>,
+        span: &Span<'_>,
+        place: TrackLane,
+    ) -> io::Result<()> {
+        let LegContext { delivery, topic, index, id, .. } = *shown;
+        let cause_ns = self.blamed.take(index, span.segment, span.to - span.from);
         let holder = cause_ns.holder;
         let args = PartArgs {
             message: delivery.message.0,
@@ -263,22 +268,22 @@ impl<W: Write> TraceWriter<W> {
         self.events.slice(place, (span.segment.name(), "segment"), (span.from, span.to), &args)
     }
 
-    /// What the sender's TCP knew when it was given the last byte.
+    /// Writes the state of the sender's TCP at the send of the last byte, as counters.
     fn counters(&mut self, leg: &Leg) -> io::Result<()> {
         let (Some(tx), Some(at)) = (leg.circumstances.tx, leg.times.get(Stage::Sent)) else {
             return Ok(());
         };
         let pid = self.tracks.flow(leg.flow);
         let TxState { in_flight, unsent, window, cwnd, .. } = tx;
-        self.events.counter(pid, "bytes in flight", at, Value::Bytes(in_flight))?;
-        self.events.counter(pid, "bytes unsent", at, Value::Bytes(unsent))?;
-        self.events.counter(pid, "receive window", at, Value::Bytes(window))?;
-        self.events.counter(pid, "congestion window", at, Value::Segments(cwnd))
+        self.events.counter(pid, "bytes in flight", at, CounterValue::Bytes(in_flight))?;
+        self.events.counter(pid, "bytes unsent", at, CounterValue::Bytes(unsent))?;
+        self.events.counter(pid, "receive window", at, CounterValue::Bytes(window))?;
+        self.events.counter(pid, "congestion window", at, CounterValue::Segments(cwnd))
     }
 }
 
-/// The parts of a leg that take time, with the dwell before it. A leg that takes none, because one packet of
-/// it was seen and nothing else, has a part that lasts no time.
+/// The spans of a leg that take time, with the dwell before it. A leg of which only one packet was captured has one span
+/// without duration.
 fn spans<'a>(leg: &'a Leg, since: Option<Nanos>) -> Vec<(Track, Span<'a>)> {
     let mut spans = Vec::new();
     let Some((_, first)) = leg.times.seen().next() else { return spans };

@@ -1,20 +1,20 @@
-//! What processes and threads are called.
+//! The names of processes and threads.
 
 use rustc_hash::FxHashMap;
 use wirelap_events::{Body, Comm, Event, Pid, TaskId, Tid};
 
-/// Names that are kept.
+/// How many names are kept.
 const LIMIT: usize = 65_536;
 
-/// The names of processes and threads, as events tell them.
+/// The names of processes and threads, taken from events.
 #[derive(Debug, Default)]
-pub struct Names {
+pub struct TaskNames {
     processes: FxHashMap<Pid, Comm>,
     threads: FxHashMap<Tid, Comm>,
 }
 
-impl Names {
-    /// Learns what an event tells.
+impl TaskNames {
+    /// Stores the names in an event.
     pub fn learn(&mut self, event: &Event<'_>) {
         match &event.body {
             Body::Socket(socket) if socket.task.pid != Pid(0) => {
@@ -32,7 +32,7 @@ impl Names {
         main.or(self.processes.get(&pid)).map(|comm| comm.as_str().to_owned())
     }
 
-    /// Viewers add the number.
+    /// A thread's name without its number, which viewers add.
     pub fn thread(&self, task: TaskId) -> String {
         let own = self.threads.get(&task.tid).map(|comm| comm.as_str().to_owned());
         let main = || self.process(task.pid).filter(|_| task.tid.0 == task.pid.0);

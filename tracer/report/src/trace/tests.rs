@@ -91,8 +91,8 @@ fn some_deliveries(count: u64) -> Vec<Delivery> {
     (0..count).map(one).collect()
 }
 
-fn draw(deliveries: &[Delivery]) -> (Json, Totals) {
-    let mut writer = TraceWriter::new(Vec::new(), About::default(), None);
+fn draw(deliveries: &[Delivery]) -> (Json, TraceTotals) {
+    let mut writer = TraceWriter::new(Vec::new(), TraceMetadata::default(), None);
     let (at, cpu) = (Nanos(5_000_000_000), Cpu(0));
     writer.learn(&Event { at, cpu, body: Body::Window(true) });
     for delivery in deliveries {
@@ -266,7 +266,7 @@ fn times_are_exact_for_a_hundred_days() {
 #[test]
 fn a_full_disk_is_told() {
     let file = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
-    let writer = TraceWriter::new(file, About::default(), None);
+    let writer = TraceWriter::new(file, TraceMetadata::default(), None);
     let error = writer.end(&Snapshot::default()).unwrap_err();
     assert_eq!(error.kind(), io::ErrorKind::StorageFull);
 }

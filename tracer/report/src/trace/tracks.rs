@@ -1,8 +1,8 @@
-//! Which track a part of a message's time is on, and the numbers that viewers know tracks by.
+//! The tracks of a trace: which span is on which track, and the numbers by which viewers identify tracks.
 
-use super::json::{Events, Place};
+use super::json::{EventWriter, TrackLane};
 use super::lanes::Lanes;
-use super::names::Names;
+use super::names::TaskNames;
 use crate::human;
 use rustc_hash::FxHashMap;
 use std::io::{self, Write};
@@ -10,35 +10,35 @@ use std::net::SocketAddr;
 use wirelap_correlate::Snapshot;
 use wirelap_events::{FlowKey, GroupId, Leg, Nanos, NetNs, Pid, Segment, Span, TaskId};
 
-/// Lanes of all tracks together.
+/// The most lanes of all tracks together.
 const LIMIT: usize = 65_536;
 
-/// Numbers from here on are no process's and no thread's, of one host or of a hundred (`PID_MAX_LIMIT` in
-/// `include/linux/threads.h` is 2^22, and 10,000,000 is added for each further host).
-const OWN: u32 = 1 << 30;
+/// The first number that no process or thread can have, on one host or on a hundred (`PID_MAX_LIMIT` in
+/// `include/linux/threads.h` is 2^22, and 10,000,000 is added for each further host). Other tracks are numbered from here.
+const FIRST_FREE_ID: u32 = 1 << 30;
 
-/// A row of the time line; what is on it at the same time lies on lanes.
+/// A row of the time line. Slices that overlap in time are on different lanes of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Track {
-    /// Whole messages of a result.
+    /// The messages of a result, from end to end.
     Messages(GroupId),
     /// A thread.
     Thread(TaskId),
-    /// What a process has read and not yet sent on.
+    /// The messages that a process has read and not yet sent on.
     Held(Pid),
-    /// The same, where only its address is known.
+    /// The messages that the process at an address has read and not yet sent on, if its PID is not known.
     HeldAt(SocketAddr, NetNs),
     /// The sending socket of a flow.
     Sender(FlowKey),
-    /// Qdisc, device and line.
+    /// The qdisc, the device and the wire of a flow.
     Wire(FlowKey),
-    /// The receiving socket.
+    /// The receiving socket of a flow.
     Receiver(FlowKey),
 }
 
-/// Tracks that are shown under one heading.
+/// Tracks that viewers show under one heading, like the threads of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Group {
+enum TrackGroup {
     Messages(GroupId),
     Process(Pid),
     Address(SocketAddr, NetNs),
@@ -46,7 +46,7 @@ enum Group {
 }
 
 impl Track {
-    /// The track of a part of a leg's time.
+    /// The track that a span of a leg is on.
     pub fn of(span: &Span<'_>, leg: &Leg) -> Track {
         let thread = |task: Option<TaskId>, or: Track| {
             task.filter(|task| task.pid != Pid(0)).map_or(or, Track::Thread)
@@ -71,17 +71,19 @@ impl Track {
         }
     }
 
-    fn group(self) -> Group {
+    fn group(self) -> TrackGroup {
         match self {
-            Track::Messages(row) => Group::Messages(row),
-            Track::Thread(task) => Group::Process(task.pid),
-            Track::Held(pid) => Group::Process(pid),
-            Track::HeldAt(addr, scope) => Group::Address(addr, scope),
-            Track::Sender(flow) | Track::Wire(flow) | Track::Receiver(flow) => Group::Flow(flow),
+            Track::Messages(row) => TrackGroup::Messages(row),
+            Track::Thread(task) => TrackGroup::Process(task.pid),
+            Track::Held(pid) => TrackGroup::Process(pid),
+            Track::HeldAt(addr, scope) => TrackGroup::Address(addr, scope),
+            Track::Sender(flow) | Track::Wire(flow) | Track::Receiver(flow) => {
+                TrackGroup::Flow(flow)
+            }
         }
     }
 
-    fn name(self, names: &Names) -> String {
+    fn name(self, names: &TaskNames) -> String {
         match self {
             Track::Messages(_) => "messages".into(),
             Track::Thread(task) => names.thread(task),
@@ -93,16 +95,16 @@ impl Track {
     }
 }
 
-impl Group {
-    fn name(self, names: &Names, snapshot: &Snapshot) -> String {
+impl TrackGroup {
+    fn name(self, names: &TaskNames, snapshot: &Snapshot) -> String {
         match self {
-            Group::Messages(row) => {
+            TrackGroup::Messages(row) => {
                 let found = snapshot.groups.iter().find(|group| group.id == row);
                 found.map_or_else(|| "messages".into(), row_name)
             }
-            Group::Process(pid) => process_name(pid, names, snapshot),
-            Group::Address(addr, _) => addr.to_string(),
-            Group::Flow(flow) => flow.to_string(),
+            TrackGroup::Process(pid) => process_name(pid, names, snapshot),
+            TrackGroup::Address(addr, _) => addr.to_string(),
+            TrackGroup::Flow(flow) => flow.to_string(),
         }
     }
 }
@@ -115,8 +117,8 @@ fn row_name(group: &wirelap_correlate::Group) -> String {
     }
 }
 
-/// Viewers add the number, which has 10,000,000 added to it for each host before its own.
-fn process_name(pid: Pid, names: &Names, snapshot: &Snapshot) -> String {
+/// A process's name, role and host. Viewers add its number, to which 10,000,000 is added for each host before its own.
+fn process_name(pid: Pid, names: &TaskNames, snapshot: &Snapshot) -> String {
     let mut processes = snapshot.groups.iter().flat_map(|group| &group.processes);
     let found = processes.find(|process| process.pid == pid);
     let name = found.map(|process| process.comm.clone()).filter(|name| !name.is_empty());
@@ -127,69 +129,72 @@ fn process_name(pid: Pid, names: &Names, snapshot: &Snapshot) -> String {
     if beside.is_empty() { name } else { format!("{name} ({})", beside.join(", ")) }
 }
 
+/// The lanes of a track and their numbers.
 #[derive(Debug)]
-struct Lined {
+struct NumberedLanes {
     lanes: Lanes,
-    /// The thread's or own number of each lane.
+    /// The number of each lane: the thread's ID, or one from [`FIRST_FREE_ID`] on.
     tids: Vec<u32>,
 }
 
 /// Every track so far.
 #[derive(Debug, Default)]
 pub struct Tracks {
-    groups: FxHashMap<Group, u32>,
-    lined: FxHashMap<Track, Lined>,
-    /// In the order in which messages came to them.
-    group_order: Vec<Group>,
+    groups: FxHashMap<TrackGroup, u32>,
+    lanes_of: FxHashMap<Track, NumberedLanes>,
+    /// The groups in the order in which they were first used.
+    group_order: Vec<TrackGroup>,
+    /// The lanes in the order in which they were first used.
     lane_order: Vec<(Track, usize)>,
 }
 
 impl Tracks {
-    /// A place on a track that is free for a time; `None` when there are too many lanes.
-    pub fn take(&mut self, track: Track, from: Nanos, to: Nanos) -> Option<Place> {
+    /// Takes an interval on a lane of a track where it is free; `None` if there are too many lanes.
+    pub fn take(&mut self, track: Track, from: Nanos, to: Nanos) -> Option<TrackLane> {
         let pid = self.group(track.group());
         let is_full = self.lane_order.len() >= LIMIT;
-        if is_full && !self.lined.contains_key(&track) {
+        if is_full && !self.lanes_of.contains_key(&track) {
             return None;
         }
-        let lined = self
-            .lined
+        let track_lanes = self
+            .lanes_of
             .entry(track)
-            .or_insert_with(|| Lined { lanes: Lanes::default(), tids: Vec::new() });
-        let lane = lined.lanes.take(from, to)?;
-        if lane == lined.tids.len() {
-            let own = OWN.saturating_add(u32::try_from(self.lane_order.len()).unwrap_or(0));
+            .or_insert_with(|| NumberedLanes { lanes: Lanes::default(), tids: Vec::new() });
+        let lane = track_lanes.lanes.take(from, to)?;
+        if lane == track_lanes.tids.len() {
+            let free =
+                FIRST_FREE_ID.saturating_add(u32::try_from(self.lane_order.len()).unwrap_or(0));
             let tid = match track {
                 Track::Thread(task) if lane == 0 => task.tid.0,
-                _ => own,
+                _ => free,
             };
-            lined.tids.push(tid);
+            track_lanes.tids.push(tid);
             self.lane_order.push((track, lane));
         }
-        Some(Place { pid, tid: *lined.tids.get(lane)? })
+        Some(TrackLane { pid, tid: *track_lanes.tids.get(lane)? })
     }
 
     /// The number of the group that a flow's tracks are in.
     pub fn flow(&mut self, flow: FlowKey) -> u32 {
-        self.group(Group::Flow(flow))
+        self.group(TrackGroup::Flow(flow))
     }
 
-    fn group(&mut self, group: Group) -> u32 {
+    fn group(&mut self, group: TrackGroup) -> u32 {
         let order = &mut self.group_order;
         *self.groups.entry(group).or_insert_with(|| {
             order.push(group);
             match group {
-                Group::Process(pid) => pid.0,
-                _ => OWN.saturating_add(u32::try_from(order.len()).unwrap_or(0)),
+                TrackGroup::Process(pid) => pid.0,
+                _ => FIRST_FREE_ID.saturating_add(u32::try_from(order.len()).unwrap_or(0)),
             }
         })
     }
 
-    /// Names all of them.
-    pub fn tell<W: Write>(
+    /// Writes the names of all groups and lanes.
+    pub fn write_names<W: Write>(
         &self,
-        out: &mut Events<W>,
-        names: &Names,
+        out: &mut EventWriter<W>,
+        names: &TaskNames,
         snapshot: &Snapshot,
     ) -> io::Result<()> {
         for (index, group) in self.group_order.iter().enumerate() {
@@ -199,7 +204,7 @@ impl Tracks {
         for (index, &(track, lane)) in self.lane_order.iter().enumerate() {
             let (Some(&pid), Some(&tid)) = (
                 self.groups.get(&track.group()),
-                self.lined.get(&track).and_then(|lined| lined.tids.get(lane)),
+                self.lanes_of.get(&track).and_then(|track_lanes| track_lanes.tids.get(lane)),
             ) else {
                 continue;
             };
@@ -207,7 +212,7 @@ impl Tracks {
             if lane > 0 {
                 name = format!("{name} [{}]", lane.saturating_add(1));
             }
-            out.name_lane(Place { pid, tid }, &name, index)?;
+            out.name_lane(TrackLane { pid, tid }, &name, index)?;
         }
         Ok(())
     }

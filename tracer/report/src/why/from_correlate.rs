@@ -1,18 +1,19 @@
-//! Conversions from the correlator's words.
+//! Conversions from the correlator's types for verdicts and slow messages.
 
 use super::life::{
-    Holder, Hop, MessageLeg, Preemption, SegmentTime, Stages, Surroundings, TcpState, WorstMessage,
+    Holder, Hop, LegCircumstances, MessageLeg, Preemption, SegmentTime, Stages, TcpState,
+    WorstMessage,
 };
 use super::{CpuHolder, Culprit, Overdue, Severity, Tail, TailRow, Task, TypicalRow, Verdict, Why};
 use crate::Process;
-use wirelap_correlate as seen;
+use wirelap_correlate as correlate;
 use wirelap_events::{
     Circumstances, Comm, Delivery, Doing, Holder as SeenHolder, Hop as SeenHop, Leg, LegOffCpu,
     Nagle, Nanos, OffCpu, OffCpuReason, Pid, Segment, Segments, Stage, StageTimes, TaskId, TxState,
 };
 
-impl From<&seen::Why> for Why {
-    fn from(why: &seen::Why) -> Why {
+impl From<&correlate::Why> for Why {
+    fn from(why: &correlate::Why) -> Why {
         Why {
             examined_messages: why.messages,
             healthy: why.is_healthy(),
@@ -28,14 +29,14 @@ impl From<&seen::Why> for Why {
 }
 
 impl Why {
-    /// What is known of a row, its threads named after their processes; `None` where nothing was
-    /// examined and nothing found.
-    pub fn of(why: &seen::Why, processes: &[Process]) -> Option<Why> {
+    /// The analysis of a row, with threads named after their processes; `None` if no message was examined and no verdict
+    /// found.
+    pub fn of(why: &correlate::Why, processes: &[Process]) -> Option<Why> {
         let known = why.messages > 0 || !why.verdicts.is_empty() || !why.open.is_empty();
         known.then(|| {
-            let mut told = Why::from(why);
-            told.name_threads(processes);
-            told
+            let mut why = Why::from(why);
+            why.name_threads(processes);
+            why
         })
     }
 
@@ -55,12 +56,12 @@ impl Why {
     }
 }
 
-/// JSON has no word for what is not a number.
+/// Replaces infinity and NaN by 0, because JSON cannot represent them.
 fn finite(value: f64) -> f64 {
     if value.is_finite() { value } else { 0.0 }
 }
 
-/// Which of several hosts a process is on, if it is not the first.
+/// The number of the process's host; `None` for the first of several hosts, and for the only one.
 pub(crate) fn host(pid: Pid) -> Option<u8> {
     Some(pid.host()).filter(|&host| host > 1)
 }
@@ -74,14 +75,14 @@ fn task(id: TaskId, comm: Comm) -> Task {
     }
 }
 
-impl From<&seen::Verdict> for Verdict {
-    fn from(verdict: &seen::Verdict) -> Verdict {
+impl From<&correlate::Verdict> for Verdict {
+    fn from(verdict: &correlate::Verdict) -> Verdict {
         Verdict {
             kind: verdict.kind.name().to_owned(),
             title: verdict.kind.title_in(verdict.segment).to_owned(),
             severity: match verdict.severity {
-                seen::Severity::Note => Severity::Note,
-                seen::Severity::Problem => Severity::Problem,
+                correlate::Severity::Note => Severity::Note,
+                correlate::Severity::Problem => Severity::Problem,
             },
             leg: verdict.leg,
             segment: verdict.segment.map(|segment| segment.name().to_owned()),
@@ -113,8 +114,8 @@ const fn doing_name(doing: Doing) -> &'static str {
     }
 }
 
-impl From<&seen::Overdue> for Overdue {
-    fn from(open: &seen::Overdue) -> Overdue {
+impl From<&correlate::Overdue> for Overdue {
+    fn from(open: &correlate::Overdue) -> Overdue {
         Overdue {
             messages: open.messages,
             oldest_ns: open.oldest.0,
@@ -125,20 +126,20 @@ impl From<&seen::Overdue> for Overdue {
     }
 }
 
-impl From<&seen::Culprit> for Culprit {
-    fn from(culprit: &seen::Culprit) -> Culprit {
+impl From<&correlate::Culprit> for Culprit {
+    fn from(culprit: &correlate::Culprit) -> Culprit {
         Culprit { task: task(culprit.task, culprit.comm), share: finite(culprit.share) }
     }
 }
 
-impl From<&seen::TypicalRow> for TypicalRow {
-    fn from(row: &seen::TypicalRow) -> TypicalRow {
+impl From<&correlate::TypicalRow> for TypicalRow {
+    fn from(row: &correlate::TypicalRow) -> TypicalRow {
         TypicalRow { leg: row.leg, segment: row.segment.name().to_owned(), mean_ns: row.mean.0 }
     }
 }
 
-impl From<&seen::Tail> for Tail {
-    fn from(tail: &seen::Tail) -> Tail {
+impl From<&correlate::Tail> for Tail {
+    fn from(tail: &correlate::Tail) -> Tail {
         Tail {
             share: finite(tail.share),
             messages: tail.messages,
@@ -149,14 +150,14 @@ impl From<&seen::Tail> for Tail {
     }
 }
 
-impl From<&seen::TailRow> for TailRow {
-    fn from(row: &seen::TailRow) -> TailRow {
+impl From<&correlate::TailRow> for TailRow {
+    fn from(row: &correlate::TailRow) -> TailRow {
         TailRow {
             leg: row.leg,
             segment: row.segment.name().to_owned(),
             cause: match row.cause {
-                seen::Cause::Of(kind) => kind.name().to_owned(),
-                seen::Cause::Ordinary => "ordinary".to_owned(),
+                correlate::Cause::Of(kind) => kind.name().to_owned(),
+                correlate::Cause::Ordinary => "ordinary".to_owned(),
             },
             excess_ns: row.excess_ns,
             share: finite(row.share),
@@ -164,8 +165,8 @@ impl From<&seen::TailRow> for TailRow {
     }
 }
 
-impl From<&seen::HolderShare> for CpuHolder {
-    fn from(holder: &seen::HolderShare) -> CpuHolder {
+impl From<&correlate::HolderShare> for CpuHolder {
+    fn from(holder: &correlate::HolderShare) -> CpuHolder {
         CpuHolder {
             task: task(holder.task, holder.comm),
             held_ns: holder.held.0,
@@ -174,10 +175,10 @@ impl From<&seen::HolderShare> for CpuHolder {
     }
 }
 
-impl From<&seen::WorstMessage> for WorstMessage {
-    fn from(worst: &seen::WorstMessage) -> WorstMessage {
+impl From<&correlate::WorstMessage> for WorstMessage {
+    fn from(worst: &correlate::WorstMessage) -> WorstMessage {
         let delivery = &worst.delivery;
-        let since = Since(first_send(delivery));
+        let origin = TimeOrigin(first_send(delivery));
         let legs = delivery.legs.iter().zip(delivery.segments());
         WorstMessage {
             message: delivery.message.0,
@@ -186,7 +187,9 @@ impl From<&seen::WorstMessage> for WorstMessage {
             payload_bytes: delivery.payload_len,
             one_way_ns: worst.one_way.0,
             legs: legs
-                .map(|(leg, (index, segments))| since.leg(leg, delivery.rests_of(index), &segments))
+                .map(|(leg, (index, segments))| {
+                    origin.leg(leg, delivery.rests_of(index), &segments)
+                })
                 .collect(),
         }
     }
@@ -197,11 +200,11 @@ fn first_send(delivery: &Delivery) -> Nanos {
     delivery.begins().unwrap_or_default()
 }
 
-/// Tells times from a moment on.
+/// The moment that the times of a message are relative to.
 #[derive(Clone, Copy)]
-struct Since(Nanos);
+struct TimeOrigin(Nanos);
 
-impl Since {
+impl TimeOrigin {
     fn at(self, at: Nanos) -> i64 {
         let limited = |ns: u64| i64::try_from(ns).unwrap_or(i64::MAX);
         match at.0.checked_sub(self.0.0) {
@@ -212,7 +215,7 @@ impl Since {
 
     fn leg(self, leg: &Leg, rests: &LegOffCpu, segments: &Segments) -> MessageLeg {
         let unnamed = |id: Option<TaskId>| id.map(|id| task(id, Comm::default()));
-        // The dwell comes before the leg that it counts to.
+        // The dwell counts to the leg after it, so it comes before that leg's own segments.
         let (dwell, own): (Vec<_>, Vec<_>) =
             segments.iter().partition(|&(segment, _)| segment == Segment::BrokerDwell);
         let time = |(segment, time): (Segment, Nanos)| SegmentTime {
@@ -269,8 +272,8 @@ impl Since {
         }
     }
 
-    fn circumstances(self, seen: &Circumstances, rests: &LegOffCpu) -> Surroundings {
-        Surroundings {
+    fn circumstances(self, seen: &Circumstances, rests: &LegOffCpu) -> LegCircumstances {
+        LegCircumstances {
             tcp: seen.tx.map(TcpState::from),
             send_bytes: seen.send_len,
             acked_ns: seen.acked.map(|at| self.at(at)),

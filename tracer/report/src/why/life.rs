@@ -1,6 +1,6 @@
-//! The whole life of one slow message.
+//! The JSON of one slow message: its stages, segments, threads and circumstances.
 //!
-//! Times are nanoseconds after the message's first send; below zero is before it.
+//! Times are in nanoseconds after the message's first send; negative times are before it.
 
 use super::Task;
 use schemars::JsonSchema;
@@ -9,72 +9,72 @@ use serde::{Deserialize, Serialize};
 /// One of the slowest messages.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WorstMessage {
-    /// Its number in this observation.
+    /// The message's number in this observation.
     pub message: u64,
-    /// The sequence number in our workloads' payload; absent in another's.
+    /// The sequence number in the payload of wirelap's workloads; absent in messages of other programs.
     pub seq: Option<u32>,
-    /// By that header, the answer to a ping.
+    /// Whether the payload's header marks it as the answer to a ping.
     #[serde(default)]
     pub reply: bool,
-    /// Bytes of its payload.
+    /// Bytes of the message's payload.
     pub payload_bytes: u64,
-    /// First send → last read.
+    /// Time from first send to last read.
     pub one_way_ns: u64,
-    /// Its legs in order.
+    /// The message's legs in order.
     pub legs: Vec<MessageLeg>,
 }
 
-/// One leg of it.
+/// One leg of a slow message.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MessageLeg {
     /// The sender's address and port.
     pub from: String,
-    /// The receiver's.
+    /// The receiver's address and port.
     pub to: String,
-    /// The thread that sent its first byte.
+    /// The thread that sent the message's first byte.
     pub sender: Option<Task>,
-    /// The thread that read its last byte.
+    /// The thread that read the message's last byte.
     pub reader: Option<Task>,
-    /// When it passed each stage that was seen.
+    /// When the message passed each stage that was observed.
     pub stages: Stages,
-    /// The time in each segment, in the order of a message's life, the dwell before the leg first. All
-    /// legs together add up to `one_way_ns`.
+    /// The time in each segment, in the order in which the message passed them; the dwell before the leg is first. The
+    /// segments of all legs add up to `one_way_ns`.
     pub segments: Vec<SegmentTime>,
-    /// The threads that were woken for it, the reader last.
+    /// The threads that were woken for the message, the reader last.
     pub chain: Vec<Hop>,
-    /// The threads that ran before its send, the sender last.
+    /// The threads that ran before the send, the sender last.
     pub before: Vec<Hop>,
-    /// What else was seen.
-    pub circumstances: Surroundings,
+    /// What else was observed while the message passed this leg.
+    pub circumstances: LegCircumstances,
 }
 
-/// When a leg passed each stage; absent for a stage that was not seen.
+/// When the message passed each stage of a leg; absent for a stage that was not observed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Stages {
-    /// The application hands it to the client library.
+    /// The application hands the message to the client library.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub publish: Option<i64>,
-    /// Its first byte enters the kernel.
+    /// The message's first byte enters the kernel.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub send: Option<i64>,
-    /// Entry of the send that brings its last byte.
+    /// Entry of the send call that brings the last byte.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sent: Option<i64>,
-    /// The packet with its last byte leaves for the first time, and is lost; the stages after this one are those of the
-    /// copy that arrived. Absent where the first copy did.
+    /// The packet with the last byte leaves for the first time and is lost. The stages after this one are those of the copy
+    /// that arrived. Absent if the first copy arrived.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lost: Option<i64>,
-    /// The packet with its last byte reaches the qdisc.
+    /// The packet with the last byte reaches the qdisc.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queue: Option<i64>,
-    /// … and is handed to the NIC queue.
+    /// The packet with the last byte is handed to the NIC queue.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub xmit: Option<i64>,
-    /// … and is received at the other end.
+    /// The packet with the last byte is received at the other end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rx: Option<i64>,
-    /// The receiving socket has all of it.
+    /// The receiving socket has all bytes of the message.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ready: Option<i64>,
     /// The reading thread is woken.
@@ -83,7 +83,7 @@ pub struct Stages {
     /// The reading thread runs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub running: Option<i64>,
-    /// Exit of the receive call that takes its last byte.
+    /// Return of the receive call that takes the last byte.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub read: Option<i64>,
     /// The application's callback runs.
@@ -96,7 +96,7 @@ pub struct Stages {
 pub struct SegmentTime {
     /// The segment's name.
     pub segment: String,
-    /// Time in it.
+    /// The message's time in the segment.
     pub time_ns: u64,
 }
 
@@ -106,99 +106,100 @@ pub struct Hop {
     /// The thread.
     #[serde(flatten)]
     pub task: Task,
-    /// When it was woken.
+    /// When the thread was woken.
     pub woken_ns: i64,
-    /// When it ran.
+    /// When the thread began to run.
     pub running_ns: i64,
-    /// When it had left the CPU before; absent if that was not seen.
+    /// When the thread had left the CPU before that; absent if that was not observed.
     pub left_ns: Option<i64>,
-    /// Why it had left it: `asleep`, `blocked`, `stopped` or `preempted`.
+    /// Why the thread had left the CPU: `asleep`, `blocked`, `stopped` or `preempted`.
     pub rest: String,
-    /// An interrupt woke it, not another thread.
+    /// Whether an interrupt woke the thread, not another thread.
     pub from_irq: bool,
-    /// It had run on another CPU before.
+    /// Whether the thread had run on another CPU before.
     pub migrated: bool,
-    /// Who had the CPU while it waited for it; absent if nobody is known to.
+    /// The thread that had the CPU while this one waited for it; absent if none is known.
     pub holder: Option<Holder>,
 }
 
-/// Who had the CPU while another waited for it.
+/// A thread that had the CPU while another one waited for it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Holder {
-    /// The thread; tid 0 is the idle task: the CPU was asleep.
+    /// The thread; tid 0 is the idle task: the CPU was in an idle state.
     #[serde(flatten)]
     pub task: Task,
-    /// How much of the wait it had the CPU.
+    /// How long this thread had the CPU during the wait.
     pub held_ns: u64,
 }
 
-/// Time in which a thread could have run, and others did.
+/// Time in which a thread was preempted: it could have run, but others had the CPU.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Preemption {
-    /// How long, all times together.
+    /// Total time of all preemptions.
     pub time_ns: u64,
-    /// How often.
+    /// Number of preemptions.
     pub times: u32,
-    /// Who had the CPU the longest of the times; absent if nobody is known to.
+    /// The thread that had the CPU for longest during one of them; absent if none is known.
     pub holder: Option<Holder>,
 }
 
-/// What was seen of a leg beside its times.
+/// What was observed of a leg apart from its times.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[expect(clippy::struct_excessive_bools, reason = "facts that have nothing to do with each other")]
-pub struct Surroundings {
-    /// The sender's TCP at the send that brought the last byte.
+#[expect(clippy::struct_excessive_bools, reason = "independent facts")]
+#[schemars(rename = "Surroundings")]
+pub struct LegCircumstances {
+    /// The state of the sender's TCP at the send that brought the last byte.
     pub tcp: Option<TcpState>,
-    /// Bytes of that send.
+    /// Bytes of the send that brought the last byte.
     pub send_bytes: u32,
-    /// When the last acknowledgement of earlier bytes came between `sent` and `queue`.
+    /// When the last acknowledgement of earlier bytes arrived between `sent` and `queue`.
     pub acked_ns: Option<i64>,
-    /// Some of its bytes were lost, and sent again.
+    /// Whether some of the message's bytes were lost and retransmitted.
     pub resent: bool,
-    /// Earlier bytes of the connection were lost, and it waited for them at its receiver.
+    /// Whether the message waited at its receiver for earlier bytes of the connection that were lost.
     pub behind_loss: bool,
-    /// What made TCP send again what was lost: `timeout`, `fast_retransmit`, `tail_loss_probe`, or `retry` of what had not
-    /// left its host; absent if nothing was lost, or that was not seen.
+    /// What made TCP retransmit: `timeout`, `fast_retransmit`, `tail_loss_probe`, or `retry` of a packet that had not left
+    /// its host; absent if nothing was lost, or if that was not observed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recovery: Option<String>,
-    /// What this host threw it away for: `packet_filter`, `queue`, `socket_buffer`, `no_socket` or `other`; absent where
-    /// the host did not.
+    /// Why this host dropped a packet of the message: `packet_filter`, `queue`, `socket_buffer`, `no_socket` or `other`;
+    /// absent if it dropped none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dropped_by: Option<String>,
-    /// Its last packet was left to `ksoftirqd`.
+    /// Whether the last packet was left to `ksoftirqd`.
     pub deferred: bool,
-    /// The reader could have run between `ready` and `read`, and others did; absent if none did.
+    /// The preemption of the reader between `ready` and `read`; absent if it was not preempted.
     pub reader_preempted: Option<Preemption>,
-    /// Likewise the sender before its send: of a leg after the first, during the dwell.
+    /// The preemption of the sender before its send (on a leg after the first: during the dwell); absent if it was not
+    /// preempted.
     pub sender_preempted: Option<Preemption>,
-    /// When the receiver had last asked for messages; absent where they are pushed.
+    /// When the receiver had last requested messages; absent if the protocol pushes them.
     pub asked_ns: Option<i64>,
-    /// A keep-alive or discovery frame was on the same connection meanwhile.
+    /// Whether a keep-alive or discovery frame was on the same connection meanwhile.
     pub beside_upkeep: bool,
 }
 
-/// What the sender's TCP knew.
+/// The state of the sender's TCP.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TcpState {
-    /// Sent and not yet acknowledged.
+    /// Bytes sent and not yet acknowledged.
     pub in_flight_bytes: u32,
-    /// Handed over and not yet sent.
+    /// Bytes in the socket that are not yet sent.
     pub unsent_bytes: u32,
-    /// What the receiver lets be in flight.
+    /// The receive window: bytes that the receiver allows in flight.
     pub window_bytes: u32,
-    /// A full segment.
+    /// The maximum segment size.
     pub mss_bytes: u32,
-    /// Segments that congestion control lets be in flight.
+    /// The congestion window: segments that congestion control allows in flight.
     pub cwnd_segments: u32,
     /// Segments in flight.
     pub segments_out: u32,
-    /// `TCP_NODELAY` was set.
+    /// Whether `TCP_NODELAY` was set.
     pub nodelay: bool,
-    /// `TCP_CORK` or `MSG_MORE` held it back.
+    /// Whether `TCP_CORK` or `MSG_MORE` held data back.
     pub corked: bool,
-    /// What the socket's buffer holds before a send has to wait, the kernel's book-keeping included; 0 if
-    /// that was not recorded.
+    /// The size of the send buffer, including the kernel's overhead; a send waits when it is full. 0 if it was not recorded.
     pub send_buffer_bytes: u32,
-    /// What TCP spreads its segments to; 0 if it does not.
+    /// The pacing rate of TCP; 0 if TCP does not pace.
     pub pacing_bytes_per_s: u64,
 }

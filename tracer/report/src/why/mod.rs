@@ -4,7 +4,8 @@ mod from_correlate;
 mod life;
 
 pub use life::{
-    Holder, Hop, MessageLeg, Preemption, SegmentTime, Stages, Surroundings, TcpState, WorstMessage,
+    Holder, Hop, LegCircumstances, MessageLeg, Preemption, SegmentTime, Stages, TcpState,
+    WorstMessage,
 };
 
 pub(crate) use from_correlate::host;
@@ -16,141 +17,142 @@ use serde::{Deserialize, Serialize};
 /// Why the messages of a result took as long as they did.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Why {
-    /// Messages that were examined: all that were matched.
+    /// Messages that were examined: all matched messages.
     pub examined_messages: u64,
-    /// Enough was examined, and nothing was found that ought to be changed: no verdict is a problem.
+    /// Whether enough messages were examined and no verdict is a problem.
     pub healthy: bool,
-    /// Fewer messages were examined than a verdict about their time needs.
+    /// Whether fewer messages were examined than a verdict on latency needs.
     #[serde(default)]
     pub too_few_messages: bool,
-    /// What was found, the gravest first.
+    /// The verdicts, the most serious first.
     pub verdicts: Vec<Verdict>,
-    /// Where the mean message near the median spent its time, in the order of a message's life. The
-    /// rows add up to its one-way latency.
+    /// Where the mean message near the median spent its time, in the order in which a message passes the segments. The rows
+    /// add up to its one-way latency.
     #[serde(default)]
     pub typical: Vec<TypicalRow>,
-    /// Where the slowest 1 % and 0.1 % lost more time than that. Absent where fewer than 10 messages are
-    /// in it.
+    /// Where the slowest 1 % and 0.1 % took longer than the mean message near the median. A tail of fewer than 10 messages
+    /// is left out.
     pub tails: Vec<Tail>,
-    /// Messages that ought to have arrived by the end and had not, by place.
+    /// Messages that were overdue at the end, by place.
     #[serde(default)]
     pub open: Vec<Overdue>,
     /// The slowest messages, the slowest first; at most ten.
     pub worst: Vec<WorstMessage>,
-    /// Who had the CPUs while threads of this result waited for one, most time first; at most ten.
+    /// The threads that had a CPU while threads of this result waited for it, most time first; at most ten.
     pub cpu_holders: Vec<CpuHolder>,
 }
 
 impl Why {
-    /// The gravest problem, if there is one.
+    /// The most serious problem, if there is one.
     pub fn problem(&self) -> Option<&Verdict> {
         self.verdicts.iter().find(|verdict| verdict.severity == Severity::Problem)
     }
 }
 
-/// How grave a verdict is.
+/// How serious a verdict is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
-    /// Worth knowing, and nothing wrong.
+    /// Information; nothing is wrong.
     #[default]
     Note,
-    /// Time, or messages, are lost that need not be.
+    /// Avoidable delay or loss.
     Problem,
 }
 
-/// What was found, and the numbers that it stands on.
+/// A cause of delay or loss, with its evidence.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Verdict {
-    /// What: `nagle_delayed_ack`, `run_queue_contention` … The guide lists all of them.
+    /// The kind of verdict: `nagle_delayed_ack`, `run_queue_contention` … The guide lists all of them.
     pub kind: String,
-    /// The same in words.
+    /// The kind in words.
     pub title: String,
-    /// How grave.
+    /// How serious the verdict is.
     pub severity: Severity,
-    /// On which leg, 1 for the first; absent where it concerns no single one.
+    /// The leg, 1 for the first; absent if the verdict concerns no single leg.
     pub leg: Option<u8>,
-    /// In which segment its time is; absent for what costs messages rather than time.
+    /// The segment in which the time is spent; absent if the cause costs messages, not time.
     pub segment: Option<String>,
-    /// Whose doing or whose loss it is, as far as one can be named.
+    /// The process that causes or suffers it; absent if no single one does.
     pub process: Option<Task>,
-    /// Mean time that it takes of a message near the median.
+    /// Mean time that the cause takes of a message near the median.
     pub median_ns: u64,
-    /// That time over the whole latency of such a message, 0..=1.
+    /// `median_ns` over the whole latency of a message near the median, 0..=1.
     pub median_share: f64,
-    /// Mean time that it adds to a message of the slowest 1 %.
+    /// Mean time that the cause adds to a message of the slowest 1 %.
     pub tail_ns: u64,
-    /// Its part of the excess of the slowest 1 % over the median, 0..=1.
+    /// The cause's share of the extra time of the slowest 1 % over the median, 0..=1.
     pub tail_share: f64,
-    /// Messages that it made slow.
+    /// Messages that the cause made slow.
     #[serde(default)]
     pub slow_messages: u64,
-    /// Mean time that it takes of each of these, over what it takes of a median one.
+    /// Mean time that the cause takes of each slow message beyond what it takes of a median one.
     #[serde(default)]
     pub slow_ns: u64,
-    /// Its part of what all messages slower than three quarters of them take longer than the median one, 0..=1.
+    /// The cause's share of the extra time of the slowest quarter of all messages over the median, 0..=1.
     #[serde(default)]
     pub slow_share: f64,
-    /// When it took time first, after the beginning of the observation; absent where that is not known.
+    /// When the cause first took time, after the beginning of the observation; absent if that is not known.
     #[serde(default)]
     pub began_ns: Option<u64>,
-    /// When it took time last; absent where it still does, or that is not known.
+    /// When the cause last took time; absent if it still does, or if that is not known.
     #[serde(default)]
     pub ended_ns: Option<u64>,
-    /// In how many stretches of time it did, between which messages passed that it did not hold up; absent where that is not
-    /// known.
+    /// The number of periods in which the cause took time; between them, messages passed that it did not delay. Absent if
+    /// that is not known.
     #[serde(default)]
     pub times: Option<u32>,
-    /// The messages that it holds up at the end; absent where it holds up none.
+    /// The messages that the cause holds up at the end; absent if there are none.
     #[serde(default)]
     pub open: Option<Overdue>,
-    /// Who had the CPU, or had to let go, in the time that it is about: the longest first, at most ten, together the
-    /// whole of it. Empty where nobody else is concerned.
+    /// The threads that had the CPU or the lock during the verdict's time, the longest first, at most ten; their shares
+    /// cover all of that time. Empty if no other thread is concerned.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub culprits: Vec<Culprit>,
-    /// The numbers that it stands on, one clause each.
+    /// The numbers that prove the verdict, one clause each.
     pub evidence: Vec<String>,
-    /// What usually helps, one sentence.
+    /// What usually helps, in one sentence.
     pub remedy: String,
 }
 
-/// Messages that ought to have arrived by now, in one place.
+/// Overdue messages in one place.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Overdue {
-    /// How many.
+    /// Number of messages.
     pub messages: u64,
     /// How long ago the oldest of them was sent.
     pub oldest_ns: u64,
-    /// Where they are: `network`, `broker_receive_queue`, `broker` (read and not passed on), `broker_unasked` (and nobody
-    /// asks for them) or `reader_receive_queue`.
+    /// Where the messages are: `network`, `broker_receive_queue`, `broker` (read and not passed on), `broker_unasked` (read,
+    /// and no consumer requests them) or `reader_receive_queue`.
     pub place: String,
-    /// The process that has them; absent if it is not known.
+    /// The process that holds the messages; absent if it is not known.
     pub process: Option<Task>,
-    /// What its most active thread was doing: `stopped`, `asleep`, `blocked` or `running`; absent if nobody looked.
+    /// The state of that process's most active thread: `stopped`, `asleep`, `blocked` or `running`; absent if it was not
+    /// checked.
     pub doing: Option<String>,
 }
 
 /// A thread that messages waited for.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Culprit {
-    /// The thread; process 0 without a name is what nobody was seen to have.
+    /// The thread; process 0 without a name is the time for which no thread is known.
     #[serde(flatten)]
     pub task: Task,
-    /// Its part of the verdict's time, 0..=1.
+    /// The thread's share of the verdict's time, 0..=1.
     pub share: f64,
 }
 
 /// A thread.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Task {
-    /// Its process; 0 if it is not known.
+    /// Process ID; 0 if it is not known.
     pub pid: u32,
-    /// The thread; 0 if only the process is known.
+    /// Thread ID; 0 if only the process is known.
     pub tid: u32,
-    /// Which of several hosts whose recordings were analyzed together: 2 for the second; absent for the first, and where there is one.
+    /// The number of its host if recordings of several hosts were analyzed together: 2 for the second; absent for the first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<u8>,
-    /// Its name, or its process's; empty if neither is known.
+    /// The name of the thread or its process; empty if neither is known.
     pub name: String,
 }
 
@@ -160,7 +162,7 @@ impl Task {
         (self.pid, self.host) == (other.pid, other.host)
     }
 
-    /// Whether it is a thread of this process.
+    /// Whether this is a thread of `process`.
     pub fn is_of(&self, process: &Process) -> bool {
         (self.pid, self.host) == (process.pid, process.host)
     }
@@ -173,48 +175,48 @@ pub struct TypicalRow {
     pub leg: u8,
     /// The segment's name.
     pub segment: String,
-    /// Mean over all messages near the median, those without it included.
+    /// Mean over all messages near the median, including those without this segment.
     pub mean_ns: u64,
 }
 
-/// The slowest messages, and where they lost more time than the mean message near the median.
+/// The slowest messages, and where they took longer than the mean message near the median.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Tail {
-    /// Which part of all messages: 0.01 or 0.001.
+    /// The share of all messages that are in this tail: 0.01 or 0.001.
     pub share: f64,
-    /// How many messages that is.
+    /// Number of messages in this tail.
     pub messages: u64,
-    /// All of them took at least this long.
+    /// The shortest latency in this tail.
     pub least_ns: u64,
-    /// Mean of what they took longer.
+    /// Mean extra time over the mean message near the median.
     pub excess_ns: u64,
-    /// Where: the shares add up to 1. The largest first.
+    /// The extra time by leg, segment and cause, the largest first. The shares add up to 1.
     pub rows: Vec<TailRow>,
 }
 
-/// A segment's part of a tail.
+/// The extra time of a tail in one segment for one cause.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TailRow {
     /// 1 for the first leg. The broker's dwell counts to the leg after it.
     pub leg: u8,
     /// The segment's name.
     pub segment: String,
-    /// What for: the kind of a verdict, or `ordinary`.
+    /// The kind of a verdict, or `ordinary` if no rule applies.
     pub cause: String,
-    /// Mean excess; below zero where slow messages spend less.
+    /// Mean extra time; negative if slow messages spend less time here.
     pub excess_ns: i64,
-    /// Its part of the tail's excess; below zero likewise.
+    /// Share of the tail's extra time; negative if slow messages spend less time here.
     pub share: f64,
 }
 
-/// A thread that had a CPU while threads of a result waited for one.
+/// A thread that had a CPU while threads of a result waited for it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CpuHolder {
     /// The thread.
     #[serde(flatten)]
     pub task: Task,
-    /// Time that it had a CPU while at least one of them waited, each moment counted once.
+    /// How long the thread had a CPU while at least one of them waited; each moment counts once.
     pub held_ns: u64,
-    /// How many waits.
+    /// Number of waits.
     pub waits: u64,
 }

@@ -3,8 +3,8 @@
 pub mod why;
 
 use wirelap_report::{
-    Distribution, Environment, EthernetBytes, GroundTruth, Kind, Latency, Messages, OperationBytes,
-    Overhead, Pacing, PartsBytes, PerMessageBytes, Process, RttHalf, RunReport, RunResult,
+    Distribution, Environment, EthernetBytes, GroundTruth, Latency, Messages, OperationBytes,
+    Overhead, Pacing, PartsBytes, PerMessageBytes, Process, RttHalf, RunKind, RunReport, RunResult,
     Scenario, Scheduling, SegmentRow, Slowdown, Throughput, TracerCost, Trust,
 };
 
@@ -25,7 +25,7 @@ pub fn report() -> RunReport {
             ..Environment::default()
         },
         scenario: Scenario {
-            kind: Kind::Latency,
+            kind: RunKind::Latency,
             pacing: Pacing::PingPong,
             middlewares: vec!["tcp".into(), "mqtt".into()],
             payload_bytes: vec![64],

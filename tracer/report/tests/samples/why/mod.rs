@@ -10,7 +10,8 @@ use wirelap_correlate::{
 };
 use wirelap_events::{Comm, Nanos, Pid, Segment, TaskId, Tid};
 use wirelap_report::{
-    Distribution, Kind, Messages, Pacing, Process, RttHalf, RunReport, RunResult, SegmentRow, Why,
+    Distribution, Messages, Pacing, Process, RttHalf, RunKind, RunReport, RunResult, SegmentRow,
+    Why,
 };
 
 /// All of them, named.
@@ -145,7 +146,7 @@ fn contended() -> RunReport {
     result.trust.events_lost = [("rx".to_owned(), 0), ("sched".to_owned(), 1)].into();
     result.trust.uncaptured_bytes = 5_000;
     let mut report = of(vec![result]);
-    (report.scenario.kind, report.scenario.pacing) = (Kind::Live, Pacing::Foreign);
+    (report.scenario.kind, report.scenario.pacing) = (RunKind::Live, Pacing::Foreign);
     report.environment.clock_source = Some("tsc".into());
     report
 }

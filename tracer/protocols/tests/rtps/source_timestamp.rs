@@ -13,7 +13,7 @@ impl FrameSink for Given {
     fn frame(&mut self, _frame: &Frame<'_>) {}
 
     fn fragments(&mut self, fragments: &Fragments) {
-        self.0.push(fragments.given);
+        self.0.push(fragments.source_timestamp);
     }
 }
 

@@ -1,0 +1,33 @@
+//! The stores of all protocols.
+
+use crate::{Memory, Protocol, registry};
+use std::sync::Arc;
+use wirelap_events::Total;
+
+/// The store of each protocol in the registry. A clone shares the same stores.
+#[derive(Clone, Debug)]
+pub struct Memories(Arc<[(&'static str, Memory)]>);
+
+impl Memories {
+    /// An empty store for each protocol.
+    pub fn new() -> Memories {
+        Memories(registry().iter().map(|protocol| (protocol.name(), protocol.memory())).collect())
+    }
+
+    /// The store of this protocol.
+    pub fn of(&self, protocol: &dyn Protocol) -> Memory {
+        let found = self.0.iter().find(|(name, _)| *name == protocol.name());
+        found.map(|(_, memory)| memory.clone()).unwrap_or_default()
+    }
+
+    /// How many entries were evicted from all stores to keep them bounded.
+    pub fn forgotten(&self) -> u64 {
+        self.0.iter().map(|(_, memory)| memory.forgotten()).total()
+    }
+}
+
+impl Default for Memories {
+    fn default() -> Memories {
+        Memories::new()
+    }
+}

@@ -1,0 +1,73 @@
+//! Whether an operation and its payload are valid.
+
+use super::line::{ControlLine, MessageLine, Operation, is_word};
+use crate::Reader;
+use wirelap_events::Class;
+
+/// After a gap, a larger message is considered invalid; servers cannot be configured to accept more than 64 MiB.
+const PLAUSIBLE_BYTES: usize = 64 << 20;
+
+/// The end of a payload.
+const CRLF: &[u8] = b"\r\n";
+
+/// The captured bytes of a message after its line.
+pub(super) struct MessageBody<'a> {
+    pub header: &'a [u8],
+    pub payload: &'a [u8],
+    pub payload_len: usize,
+}
+
+impl<'a> MessageBody<'a> {
+    /// Reads the bytes after the line; `None` if they do not end with CR LF.
+    pub fn read(
+        line: &ControlLine<'a>,
+        message: &MessageLine<'a>,
+        bytes: &'a [u8],
+    ) -> Option<MessageBody<'a>> {
+        let mut reader = Reader::new(bytes);
+        reader.skip(line.bytes)?;
+        let header = reader.take_up_to(message.header);
+        let payload_len = message.total.saturating_sub(message.header);
+        let payload = reader.take_up_to(payload_len);
+        CRLF.starts_with(reader.take_up_to(CRLF.len())).then_some(())?;
+        Some(MessageBody { header, payload, payload_len })
+    }
+}
+
+/// Whether `line`, the first line of `bytes`, is valid, and its payload, as far as it was captured, ends with CR LF.
+pub(super) fn is_strict(line: &ControlLine<'_>, bytes: &[u8]) -> bool {
+    match line.verb.kind {
+        Operation::Publish { .. } | Operation::Deliver { .. } => MessageLine::read(line)
+            .is_some_and(|message| {
+                message.total <= PLAUSIBLE_BYTES
+                    && is_word(message.subject)
+                    && message.reply.is_none_or(is_word)
+                    && MessageBody::read(line, &message, bytes).is_some()
+            }),
+        Operation::Forward => line.pdu_len().is_some() && line.arguments().all(is_word),
+        Operation::Control(_) | Operation::Internal(_) => is_strict_control(line),
+    }
+}
+
+/// Whether the arguments of a line without payload are valid.
+pub(super) fn is_strict_control(line: &ControlLine<'_>) -> bool {
+    let args = line.args.trim_ascii();
+    let words = |most: usize| {
+        (1..=most).contains(&line.arguments().count()) && line.arguments().all(is_word)
+    };
+    match line.verb.kind {
+        Operation::Control(Class::Session) => args.starts_with(b"{") && args.ends_with(b"}"),
+        Operation::Control(Class::Subscribe) => words(3),
+        Operation::Control(Class::Other) => args.starts_with(b"'") && args.ends_with(b"'"),
+        Operation::Control(_) => args.is_empty(),
+        _ => words(4),
+    }
+}
+
+/// Whether a message is at the front of `head`.
+pub(super) fn stands_out(head: &[u8]) -> bool {
+    let is_message = |line: &ControlLine<'_>| {
+        matches!(line.verb.kind, Operation::Publish { .. } | Operation::Deliver { .. })
+    };
+    ControlLine::read(head).is_ok_and(|line| is_message(&line) && is_strict(&line, head))
+}

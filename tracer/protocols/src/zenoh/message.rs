@@ -1,0 +1,61 @@
+//! A network message, as far as it was decoded.
+
+use super::wire::WireExpr;
+use wirelap_events::{Class, GlobalKey};
+
+/// The position of a message's payload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PayloadRange<'a> {
+    /// The first byte's position in the cursor that the message was read with.
+    pub start: u64,
+    /// The number of bytes according to the message.
+    pub len: u64,
+    /// The captured first bytes.
+    pub head: &'a [u8],
+}
+
+/// A declaration about the number of a key expression.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeyExprMapping<'a> {
+    /// The number means this key expression from now on.
+    Declare(u16, WireExpr<'a>),
+    /// The number has no meaning from now on.
+    Undeclare(u16),
+}
+
+/// A network message. It is filled in while it is read, so that fields before a truncated end are kept.
+#[derive(Clone, Copy, Debug)]
+pub struct NetworkMessage<'a> {
+    /// The frame's name; that of the body if the message has one.
+    pub name: &'static str,
+    /// The class of the frame.
+    pub class: Class,
+    /// The message's key expression.
+    pub expr: WireExpr<'a>,
+    /// The application's payload; empty for a deletion, `None` for a message without payload.
+    pub payload: Option<PayloadRange<'a>>,
+    /// The publisher's own number for the message.
+    pub key: Option<GlobalKey>,
+    /// The declaration about a key expression.
+    pub mapping: Option<KeyExprMapping<'a>>,
+}
+
+impl<'a> NetworkMessage<'a> {
+    /// A message that is not read yet.
+    pub fn unread() -> NetworkMessage<'a> {
+        NetworkMessage {
+            name: "",
+            class: Class::Other,
+            expr: WireExpr::default(),
+            payload: None,
+            key: None,
+            mapping: None,
+        }
+    }
+
+    /// Sets the frame's name and class.
+    pub(super) fn is(&mut self, name: &'static str, class: Class) {
+        self.name = name;
+        self.class = class;
+    }
+}
