@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use wirelap_correlate::snapshot::Snapshot;
-use wirelap_process::stdio::{Outlet, Terminals};
+use wirelap_process::stdio::{BackgroundWriter, Terminals};
 
 /// How [`run`] behaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,7 +103,7 @@ fn show(
 ) -> Result<Outcome, TuiError> {
     let give_up = || should_stop() || terminals.have_hung_up();
     let screen = Screen::begin();
-    let (outlet, over) = (Outlet::new(io::stdout())?, Cell::new(false));
+    let (outlet, over) = (BackgroundWriter::new(io::stdout())?, Cell::new(false));
     let mut picture = Picture { outlet, bytes: Vec::new(), give_up: &give_up, over: &over };
     enter(&mut picture)?;
     let mut terminal = Terminal::new(CrosstermBackend::new(picture))?;
@@ -168,7 +168,7 @@ fn next_key(app: &mut App, wait: Duration) -> Result<Action, TuiError> {
 
 /// Collects a picture and writes it at once, unless that is to be given up.
 struct Picture<'a> {
-    outlet: Outlet,
+    outlet: BackgroundWriter,
     bytes: Vec<u8>,
     give_up: &'a dyn Fn() -> bool,
     /// Nothing more is to be drawn. What ratatui writes when it is dropped would be an error message on a terminal
@@ -236,7 +236,7 @@ fn restore() {
     let mut bytes = Vec::new();
     let _ = queue!(bytes, LeaveAlternateScreen, Show);
     let until = Instant::now() + LEAVE;
-    let _ = Outlet::new(io::stdout())
+    let _ = BackgroundWriter::new(io::stdout())
         .and_then(|mut outlet| outlet.write(bytes, &mut || Instant::now() >= until));
     let _ = disable_raw_mode();
 }
