@@ -1,17 +1,17 @@
-//! When events are taken.
+//! The choice between tracing all the time and tracing in windows.
 
 use std::time::Duration;
 
-/// When events are taken.
+/// When the probes report events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sampling {
-    /// Always.
+    /// All the time.
     Off,
-    /// For `open` out of every `every`.
+    /// In windows: for the time `open` out of every period `every`.
     Windows {
-        /// Length of a window.
+        /// The length of a window.
         open: Duration,
-        /// From the start of one to the start of the next.
+        /// The time from the start of one window to the start of the next.
         every: Duration,
     },
 }

@@ -1,30 +1,30 @@
-//! When the probes see, and when they do not: windows of sampling, and turns of a comparison.
+//! The schedule of a session: windows in which events are reported, and phases in which the probes are attached or detached.
 
 use std::time::Duration;
 use wirelap_events::Nanos;
 
-/// Time in which the probes were attached, or were not.
+/// A period in which the probes were attached, or in which they were detached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Turn {
-    /// It began.
+pub struct TracingPhase {
+    /// When it began.
     pub from: Nanos,
-    /// It ended.
+    /// When it ended.
     pub to: Nanos,
-    /// The probes were attached.
+    /// Whether the probes were attached.
     pub traced: bool,
 }
 
-/// Every so often, for a while.
+/// Windows of sampling: events are reported for the time `open` out of every period `every`.
 #[derive(Debug)]
-pub struct Windows {
+pub struct SamplingWindows {
     pub open: Duration,
     pub every: Duration,
     pub began: Nanos,
     pub is_open: bool,
 }
 
-impl Windows {
-    /// The state to change to, if it is time.
+impl SamplingWindows {
+    /// Whether to open or close the window now; `None` if nothing changes.
     pub fn change(&mut self, now: Nanos) -> Option<bool> {
         let phase =
             u128::from((now - self.began).0).checked_rem(self.every.as_nanos().max(1)).unwrap_or(0);
@@ -36,25 +36,25 @@ impl Windows {
     }
 }
 
-/// Attached and detached by turns.
+/// The alternation between attached and detached probes.
 #[derive(Debug)]
-pub struct Turns {
-    each: Duration,
+pub struct Alternation {
+    phase: Duration,
     from: Nanos,
     traced: bool,
-    pub past: Vec<Turn>,
+    pub past: Vec<TracingPhase>,
 }
 
-impl Turns {
-    pub fn new(each: Duration, now: Nanos) -> Turns {
-        Turns { each, from: now, traced: true, past: Vec::new() }
+impl Alternation {
+    pub fn new(phase: Duration, now: Nanos) -> Alternation {
+        Alternation { phase, from: now, traced: true, past: Vec::new() }
     }
 
-    /// Ends the turn if it is time; whether the next one is traced.
+    /// Ends the phase if its time is over. Returns whether the probes are attached in the next phase.
     pub fn end(&mut self, now: Nanos) -> Option<bool> {
-        let over = u128::from((now - self.from).0) >= self.each.as_nanos();
+        let over = u128::from((now - self.from).0) >= self.phase.as_nanos();
         over.then(|| {
-            self.past.push(Turn { from: self.from, to: now, traced: self.traced });
+            self.past.push(TracingPhase { from: self.from, to: now, traced: self.traced });
             !self.traced
         })
     }
@@ -71,8 +71,12 @@ mod tests {
     #[test]
     fn a_window_closes_and_opens_again() {
         let second = Duration::from_secs(1);
-        let mut windows =
-            Windows { open: second, every: 2 * second, began: Nanos(5_000_000_000), is_open: true };
+        let mut windows = SamplingWindows {
+            open: second,
+            every: 2 * second,
+            began: Nanos(5_000_000_000),
+            is_open: true,
+        };
         let changes: Vec<_> = [5200, 5900, 6100, 6900, 7100, 7200, 8500]
             .map(|at| windows.change(Nanos::from_millis(at)))
             .into();
