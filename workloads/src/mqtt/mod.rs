@@ -53,7 +53,7 @@ impl Family for Mqtt {
 
 /// One end's `TCP_NODELAY`: of `--set name=…`, or else what `--nodelay` says for both.
 fn nodelay(spec: &Spec, name: &str) -> Result<bool> {
-    match spec.told(name) {
+    match spec.set_value(name) {
         None => Ok(spec.nodelay),
         Some("true") => Ok(true),
         Some("false") => Ok(false),

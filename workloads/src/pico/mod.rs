@@ -10,7 +10,7 @@ use crate::foreign::Folder;
 use crate::link::Family;
 use anyhow::Result;
 use place::Place;
-use wirelap_contract::{About, Availability, Done, Kind, LinkTransport, Role, Spec};
+use wirelap_contract::{About, Availability, Done, LinkTransport, Role, Spec, WorkloadKind};
 
 /// Where the programs are.
 const FOLDER: Folder = Folder {
@@ -65,7 +65,7 @@ impl Family for PicoMulticast {
 fn about(name: &str, what: &str, transport: LinkTransport, available: Availability) -> About {
     About {
         available,
-        kind: Kind::Foreign,
+        kind: WorkloadKind::Foreign,
         paced: false,
         ..About::new(name, what, MAX_PAYLOAD, &[transport])
     }

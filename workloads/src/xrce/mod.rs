@@ -9,7 +9,7 @@ use crate::control::Control;
 use crate::foreign::Folder;
 use crate::link::Family;
 use anyhow::Result;
-use wirelap_contract::{About, Done, Kind, LinkTransport, Role, Spec};
+use wirelap_contract::{About, Done, LinkTransport, Role, Spec, WorkloadKind};
 
 /// Where the programs are.
 const FOLDER: Folder = Folder {
@@ -31,7 +31,7 @@ impl Family for Xrce {
         About {
             roles: vec![Role::Pub, Role::Sub],
             available: FOLDER.availability(&[examples::PUBLISHER, examples::SUBSCRIBER]),
-            kind: Kind::Foreign,
+            kind: WorkloadKind::Foreign,
             paced: false,
             ..About::new("xrce-dds", what, MAX_PAYLOAD, &[LinkTransport::Udp])
         }
