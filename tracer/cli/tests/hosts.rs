@@ -128,7 +128,7 @@ fn a_clock_that_is_ahead_or_runs_fast_is_found_out() {
         }
         let text = notes(&report);
         assert!(text.contains("Two hosts: the clock of"), "{text}");
-        assert!(text.contains("packets cannot tell"), "{text}");
+        assert!(text.contains("packets do not show which is the case"), "{text}");
     }
 }
 
@@ -174,10 +174,12 @@ fn one_end_alone_says_what_it_does_not_have() {
         assert!(clocks(&report).is_null());
         let text = notes(&report);
         assert!(
-            text.contains("Not in the files, and so in no figure: send, xmit, ready"),
+            text.contains(
+                "Stages that are not in the files, and so in no figure: send, xmit, ready"
+            ),
             "{text}"
         );
-        assert!(text.contains("with both ways if the broker is on another host"), "{text}");
+        assert!(text.contains("includes both ways if the broker is on another host"), "{text}");
     }
 }
 
@@ -215,7 +217,10 @@ fn recordings_of_two_hosts_are_put_together_whole() {
         same
     });
     let text = notes(&report);
-    assert!(!text.contains("Packets alone") && !text.contains("Not in the files"), "{text}");
+    assert!(
+        !text.contains("Only packets were captured") && !text.contains("not in the files"),
+        "{text}"
+    );
     for leg in [1, 2] {
         // Milliseconds; the histogram's classes are a hundredth wide.
         let times = [0.010, 0.003, 0.002, 0.004, 0.008];
@@ -271,7 +276,7 @@ fn a_recording_and_a_capture_are_put_together_by_their_packets() {
     for part in ["messages", "latency", "segments"] {
         assert_eq!(result[part], expected[part], "{part}");
     }
-    assert!(notes(&report).contains("only the packets are put together"), "{}", notes(&report));
+    assert!(notes(&report).contains("only the packets are combined"), "{}", notes(&report));
 }
 
 #[test]
@@ -331,7 +336,7 @@ fn both_ends_in_one_file_are_one_capture() {
         assert!((5.0..5.5).contains(&wire), "{wire}");
     }
     let text = notes(&report);
-    assert!(text.contains("each packet is there twice"), "{text}");
+    assert!(text.contains("the file contains each packet twice"), "{text}");
 }
 
 #[test]
@@ -430,7 +435,7 @@ fn a_capture_that_nothing_leads_to_is_named() {
     let complaint = text(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{complaint}");
     assert_eq!(complaint.lines().count(), 1, "{complaint}");
-    assert!(complaint.contains("x.pcap cannot be put together with the others"), "{complaint}");
+    assert!(complaint.contains("x.pcap cannot be combined with the other files"), "{complaint}");
 }
 
 #[test]
