@@ -3,7 +3,7 @@
 use crate::error::{find_io, with_causes};
 use crate::hooks::{
     AttachPoint, AttachTime, ChosenHook, OBSERVATIONS, Observation, ObservationHook,
-    PAYLOAD_FROM_CGROUP, ProbeProgram, Refusal,
+    PAYLOAD_FROM_CGROUP, ProbeProgram, RefusedHook,
 };
 use crate::object::{self, Symbols};
 use crate::{AttachError, CaptureError, Config, Datagrams, filter, kernel};
@@ -25,14 +25,14 @@ pub(crate) type Links = BTreeMap<&'static str, Link>;
 
 /// Why a hook cannot be used.
 #[derive(Debug)]
-pub(crate) struct Refused {
+pub(crate) struct HookError {
     /// The reason in words.
     pub reason: String,
     /// The error of the operating system, if it was one.
     errno: Option<Errno>,
 }
 
-impl Refused {
+impl HookError {
     /// The error, if every other hook would fail with it, too: a resource is exhausted, or the kernel forbids all BPF programs.
     /// (A program that the verifier rejects is EACCES.)
     fn fatal_error(&self, is_required: bool) -> Option<io::Error> {
@@ -41,15 +41,15 @@ impl Refused {
     }
 }
 
-impl From<&str> for Refused {
-    fn from(reason: &str) -> Refused {
-        Refused { reason: reason.to_owned(), errno: None }
+impl From<&str> for HookError {
+    fn from(reason: &str) -> HookError {
+        HookError { reason: reason.to_owned(), errno: None }
     }
 }
 
-impl From<&ProgramError> for Refused {
-    fn from(error: &ProgramError) -> Refused {
-        Refused { reason: explain(error), errno: find_io(error).and_then(Errno::from_io_error) }
+impl From<&ProgramError> for HookError {
+    fn from(error: &ProgramError) -> HookError {
+        HookError { reason: explain(error), errno: find_io(error).and_then(Errno::from_io_error) }
     }
 }
 
@@ -106,7 +106,7 @@ pub(crate) fn attach(config: &Config) -> Result<Attached, AttachError> {
                 return Err(AttachError::Refused { observation: payload.observation, source });
             }
             payload.hook = None;
-            payload.refused.push(Refusal { hook: hook.name, reason: refused.reason });
+            payload.refused.push(RefusedHook { hook: hook.name, reason: refused.reason });
         }
     }
     let joins_payload = payload.hook == Some(PAYLOAD_FROM_CGROUP.name);
@@ -246,14 +246,14 @@ fn choose(
                     reason,
                     "refused"
                 );
-                chosen.refused.push(Refusal { hook: hook.name, reason });
+                chosen.refused.push(RefusedHook { hook: hook.name, reason });
             }
         }
     }
     Ok(chosen)
 }
 
-fn load_hook(ebpf: &mut Ebpf, btf: &Btf, hook: &ObservationHook) -> Result<(), Refused> {
+fn load_hook(ebpf: &mut Ebpf, btf: &Btf, hook: &ObservationHook) -> Result<(), HookError> {
     hook.programs.iter().try_for_each(|program| load_program(find(ebpf, program)?, program, btf))
 }
 
@@ -262,7 +262,7 @@ pub(crate) fn attach_hook(
     ebpf: &mut Ebpf,
     links: &mut Links,
     hook: &ObservationHook,
-) -> Result<(), Refused> {
+) -> Result<(), HookError> {
     hook.programs.iter().try_for_each(|program| {
         let link = attach_program(find(ebpf, program)?)?;
         links.insert(program.name, link);
@@ -275,7 +275,7 @@ pub(crate) fn attach_again(
     ebpf: &mut Ebpf,
     links: &mut Links,
     programs: &[&'static str],
-) -> Result<(), Refused> {
+) -> Result<(), HookError> {
     for &name in programs {
         let loaded = ebpf.program_mut(name).ok_or("the compiled probes have no such program")?;
         links.insert(name, attach_program(loaded)?);
@@ -291,7 +291,7 @@ fn unload_hook(ebpf: &mut Ebpf, links: &mut Links, hook: &ObservationHook) {
     }
 }
 
-fn find<'a>(ebpf: &'a mut Ebpf, program: &ProbeProgram) -> Result<&'a mut Loaded, Refused> {
+fn find<'a>(ebpf: &'a mut Ebpf, program: &ProbeProgram) -> Result<&'a mut Loaded, HookError> {
     ebpf.program_mut(program.name).ok_or_else(|| "the compiled probes have no such program".into())
 }
 
@@ -308,7 +308,7 @@ fn unload(ebpf: &mut Ebpf, name: &str) {
     };
 }
 
-fn load_program(loaded: &mut Loaded, program: &ProbeProgram, btf: &Btf) -> Result<(), Refused> {
+fn load_program(loaded: &mut Loaded, program: &ProbeProgram, btf: &Btf) -> Result<(), HookError> {
     match (loaded, program.attach) {
         (Loaded::BtfTracePoint(loaded), AttachPoint::Tracepoint(name)) => loaded.load(name, btf),
         (Loaded::FEntry(loaded), AttachPoint::Entry(function)) => loaded.load(function, btf),
@@ -318,10 +318,10 @@ fn load_program(loaded: &mut Loaded, program: &ProbeProgram, btf: &Btf) -> Resul
         (Loaded::Iter(loaded), AttachPoint::FileIterator) => loaded.load("task_file", btf),
         _ => return Err("the program in the compiled probes has another type".into()),
     }
-    .map_err(|error| Refused::from(&error))
+    .map_err(|error| HookError::from(&error))
 }
 
-fn attach_program(loaded: &mut Loaded) -> Result<Link, Refused> {
+fn attach_program(loaded: &mut Loaded) -> Result<Link, HookError> {
     match loaded {
         Loaded::BtfTracePoint(p) => p.attach().and_then(|link| p.take_link(link)).map(boxed),
         Loaded::FEntry(p) => p.attach().and_then(|link| p.take_link(link)).map(boxed),
@@ -337,16 +337,16 @@ fn attach_program(loaded: &mut Loaded) -> Result<Link, Refused> {
         // An iterator is attached for each walk by `list_existing`.
         _ => Ok(boxed(())),
     }
-    .map_err(|error| Refused::from(&error))
+    .map_err(|error| HookError::from(&error))
 }
 
 fn boxed(link: impl Any + Send) -> Link {
     Box::new(link)
 }
 
-fn root_cgroup() -> Result<File, Refused> {
+fn root_cgroup() -> Result<File, HookError> {
     let root = filter::cgroup_root().ok_or("no cgroup v2 hierarchy is mounted")?;
-    File::open(&root).map_err(|error| Refused {
+    File::open(&root).map_err(|error| HookError {
         reason: format!("{}: {error}", root.display()),
         errno: Errno::from_io_error(&error),
     })

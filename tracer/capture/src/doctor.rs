@@ -1,6 +1,6 @@
 //! Examines which observations this machine allows, with and without root.
 
-use crate::hooks::{AttachPoint, ChosenHook, OBSERVATIONS, Observation, ProbeProgram, Refusal};
+use crate::hooks::{AttachPoint, ChosenHook, OBSERVATIONS, Observation, ProbeProgram, RefusedHook};
 use crate::object::Symbols;
 use crate::{Config, attach, kernel};
 use aya::Btf;
@@ -75,7 +75,7 @@ fn expect(btf: Option<&Btf>, observation: &Observation) -> ChosenHook {
                 chosen.hook = Some(hook.name);
                 break;
             }
-            Some(reason) => chosen.refused.push(Refusal { hook: hook.name, reason }),
+            Some(reason) => chosen.refused.push(RefusedHook { hook: hook.name, reason }),
         }
     }
     chosen

@@ -389,12 +389,12 @@ pub struct ChosenHook {
     /// How to make the best hook available.
     pub remedy: &'static str,
     /// Why the hooks before the chosen one (or all hooks) were refused.
-    pub refused: Vec<Refusal>,
+    pub refused: Vec<RefusedHook>,
 }
 
 /// A hook that this kernel refuses.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refusal {
+pub struct RefusedHook {
     /// The name of the hook.
     pub hook: &'static str,
     /// The reason, in one line.

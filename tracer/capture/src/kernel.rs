@@ -1,6 +1,6 @@
 //! Facts about the running kernel: its version, and abilities that follow from it alone.
 
-use crate::hooks::{ChosenHook, Refusal};
+use crate::hooks::{ChosenHook, RefusedHook};
 use aya::Btf;
 use aya_obj::btf::BtfKind;
 use rustix::thread::CapabilitySet;
@@ -20,7 +20,7 @@ pub(crate) fn quota_hook(btf: &Btf) -> ChosenHook {
         hook: has_quotas.then_some(hook),
         without: "waiting for CPU quota is shown as waiting for the CPU",
         remedy: "none is needed: without CPU quotas, no thread waits for quota",
-        refused: if has_quotas { Vec::new() } else { vec![Refusal { hook, reason }] },
+        refused: if has_quotas { Vec::new() } else { vec![RefusedHook { hook, reason }] },
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! `ebpf/include/core_fixes.h` contains these places.
 
-use crate::hooks::{ChosenHook, PAYLOAD_FROM_CGROUP, Refusal};
+use crate::hooks::{ChosenHook, PAYLOAD_FROM_CGROUP, RefusedHook};
 use crate::kernel::kernel_at_least;
 use crate::percpu;
 use aya::Btf;
@@ -55,7 +55,7 @@ impl Symbols {
         let kfunc = "kfunc bpf_dynptr_from_skb";
         let mut refused = Vec::new();
         let mut refuse =
-            |hook, reason: &str| refused.push(Refusal { hook, reason: reason.to_owned() });
+            |hook, reason: &str| refused.push(RefusedHook { hook, reason: reason.to_owned() });
         let hook = if self.dynptr_from_skb.is_some() {
             kfunc
         } else if self.payload_from_cgroup() {

@@ -34,8 +34,6 @@ use wirelap_session::{AttachLater, Findings, Settings, Tracer};
 use wirelap_tui::plain;
 
 /// `wirelap live`.
-// Independent switches of a command line.
-#[allow(clippy::struct_excessive_bools)]
 #[derive(Clone, Debug, Args)]
 pub struct LiveArgs {
     /// Also run the workloads of these middlewares, all at the same time

@@ -15,7 +15,7 @@ const LEAVE: Duration = Duration::from_millis(500);
 
 /// The line. A thread of its own draws it, because a terminal that does not read must not block the run.
 pub struct Progress {
-    say: Option<Sender<Change>>,
+    changes: Option<Sender<Change>>,
     thread: Option<JoinHandle<()>>,
     trials: usize,
 }
@@ -29,11 +29,11 @@ impl Progress {
     /// Shows the progress of this many trials; shows nothing if stderr is not a terminal.
     pub fn new(trials: usize) -> Progress {
         if !std::io::stderr().is_terminal() {
-            return Progress { say: None, thread: None, trials };
+            return Progress { changes: None, thread: None, trials };
         }
-        let (say, changes) = channel();
+        let (sender, changes) = channel();
         let thread = rights::spawn("progress", move || draw(&changes));
-        Progress { say: Some(say), thread: thread.ok(), trials }
+        Progress { changes: Some(sender), thread: thread.ok(), trials }
     }
 
     /// Shows that a trial begins; `number` counts from 1.
@@ -47,9 +47,9 @@ impl Progress {
     }
 
     fn change(&self, change: Change) {
-        if let Some(say) = &self.say {
+        if let Some(changes) = &self.changes {
             // An error means that the thread has ended: then nothing is shown.
-            let _ = say.send(change);
+            let _ = changes.send(change);
         }
     }
 }
@@ -75,7 +75,7 @@ fn draw(changes: &Receiver<Change>) {
 
 impl Drop for Progress {
     fn drop(&mut self) {
-        self.say = None;
+        self.changes = None;
         let until = Instant::now() + LEAVE;
         while self.thread.as_ref().is_some_and(|thread| !thread.is_finished())
             && Instant::now() < until
