@@ -9,7 +9,7 @@ use crate::measure::{self, Context, Outcome};
 use crate::pacing::Pacing;
 use crate::trial::Trial;
 use std::time::Duration;
-use wirelap_contract::Kind;
+use wirelap_contract::WorkloadKind;
 use wirelap_events::Total;
 use wirelap_process::Failure;
 use wirelap_report::Slowdown;

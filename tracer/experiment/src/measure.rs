@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
-use wirelap_contract::Kind;
+use wirelap_contract::WorkloadKind;
 use wirelap_correlate::{Evidence, Snapshot};
 use wirelap_process::Failure;
 use wirelap_process::Outputs;

@@ -6,7 +6,7 @@ use crate::pacing::Pacing;
 use crate::request::{Measure, Request, TruthCheck, WorkloadOptions};
 use crate::trial::Trial;
 use std::time::Duration;
-use wirelap_contract::Kind;
+use wirelap_contract::WorkloadKind;
 use wirelap_process::Failure;
 use wirelap_report::Skipped;
 use wirelap_session::Sampling;

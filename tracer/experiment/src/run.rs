@@ -4,7 +4,7 @@ use crate::cost;
 use crate::measure::{self, Context, Outcome};
 use crate::pacing::Pacing;
 use crate::plan::{self, Plan};
-use crate::processes::Installation;
+use crate::processes::WorkloadInstallation;
 use crate::progress::Progress;
 use crate::request::{Measure, Request};
 use crate::results;

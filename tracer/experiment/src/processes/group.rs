@@ -1,7 +1,7 @@
 //! The process group of one trial.
 
 use super::child::{Statement, WorkloadProcess};
-use super::installation::Installation;
+use super::installation::WorkloadInstallation;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 use wirelap_contract::{Role, Spec};

@@ -2,7 +2,7 @@
 
 use super::outcome::{groups, is_partial, messages};
 use crate::measure::Outcome;
-use wirelap_contract::Kind;
+use wirelap_contract::WorkloadKind;
 use wirelap_correlate::{Evidence, WorkloadCounts};
 use wirelap_report::{Messages, Process, Scheduling, Why};
 
