@@ -2,7 +2,7 @@
 
 use crate::error::{find_io, with_causes};
 use crate::hooks::{
-    AttachPoint, AttachTime, ChosenHook, OBSERVATIONS, Observation, ObservationHook,
+    AttachPoint, AttachTime, ChosenHook, KernelObservation, OBSERVATIONS, ObservationHook,
     PAYLOAD_FROM_CGROUP, ProbeProgram, RefusedHook,
 };
 use crate::object::{self, Symbols};
@@ -74,7 +74,7 @@ pub(crate) fn attach(config: &Config) -> Result<Attached, AttachError> {
     let mut links = Links::new();
     let mut hooks = Vec::with_capacity(OBSERVATIONS.len() + 1);
     let mut later = Vec::new();
-    let wanted = |o: &&Observation| {
+    let wanted = |o: &&KernelObservation| {
         config.datagrams != Datagrams::Never
             || !matches!(o.when, AttachTime::Udp | AttachTime::DatagramSent)
     };
@@ -218,7 +218,7 @@ fn choose(
     ebpf: &mut Ebpf,
     links: &mut Links,
     btf: &Btf,
-    observation: &Observation,
+    observation: &KernelObservation,
     mut later: Option<&mut Vec<(AttachTime, &'static ObservationHook)>>,
 ) -> Result<ChosenHook, AttachError> {
     let mut chosen = ChosenHook::untried(observation);

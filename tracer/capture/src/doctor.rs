@@ -1,6 +1,8 @@
 //! Examines which observations this machine allows, with and without root.
 
-use crate::hooks::{AttachPoint, ChosenHook, OBSERVATIONS, Observation, ProbeProgram, RefusedHook};
+use crate::hooks::{
+    AttachPoint, ChosenHook, KernelObservation, OBSERVATIONS, ProbeProgram, RefusedHook,
+};
 use crate::object::Symbols;
 use crate::{Config, attach, kernel};
 use aya::Btf;
@@ -67,7 +69,7 @@ fn expect_all(btf: Option<&Btf>) -> Vec<ChosenHook> {
 }
 
 /// The first hook of an observation that this kernel has.
-fn expect(btf: Option<&Btf>, observation: &Observation) -> ChosenHook {
+fn expect(btf: Option<&Btf>, observation: &KernelObservation) -> ChosenHook {
     let mut chosen = ChosenHook::untried(observation);
     for hook in observation.hooks {
         match hook.programs.iter().find_map(|program| missing(btf, program)) {

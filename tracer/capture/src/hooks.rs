@@ -53,7 +53,7 @@ pub enum AttachTime {
 
 /// An observation that wirelap makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Observation {
+pub struct KernelObservation {
     /// Its name.
     pub name: &'static str,
     /// The hooks for it, best first.
@@ -85,8 +85,8 @@ const fn exit(name: &'static str, function: &'static str) -> ProbeProgram {
 const NEWER: &str = "boot a newer kernel, or one that can trace functions (CONFIG_FUNCTION_TRACER)";
 
 /// Every observation, in the order in which they are attached.
-pub const OBSERVATIONS: &[Observation] = &[
-    Observation {
+pub const OBSERVATIONS: &[KernelObservation] = &[
+    KernelObservation {
         name: "connections",
         hooks: &[ObservationHook {
             name: "tracepoint inet_sock_set_state",
@@ -98,7 +98,7 @@ pub const OBSERVATIONS: &[Observation] = &[
         when: AttachTime::Always,
         per_message: false,
     },
-    Observation {
+    KernelObservation {
         name: "sockets",
         hooks: &[ObservationHook {
             name: "cgroup sock_create",
@@ -110,7 +110,7 @@ pub const OBSERVATIONS: &[Observation] = &[
         when: AttachTime::Always,
         per_message: false,
     },
-    Observation {
+    KernelObservation {
         name: "close (TCP)",
         hooks: &[ObservationHook {
             name: "tracepoint tcp_destroy_sock",
@@ -122,7 +122,7 @@ pub const OBSERVATIONS: &[Observation] = &[
         when: AttachTime::Always,
         per_message: false,
     },
-    Observation {
+    KernelObservation {
         name: "close (UDP)",
         hooks: &[ObservationHook {
             name: "cgroup sock_release",
@@ -134,7 +134,7 @@ pub const OBSERVATIONS: &[Observation] = &[
         when: AttachTime::Udp,
         per_message: false,
     },
-    Observation {
+    KernelObservation {
         name: "send (TCP)",
         hooks: &[
             ObservationHook {
@@ -159,7 +159,7 @@ pub const OBSERVATIONS: &[Observation] = &[
         when: AttachTime::Always,
         per_message: true,
     },
-    Observation {
+    KernelObservation {
         name: "send (UDP)",
         hooks: &[
             ObservationHook {
@@ -180,7 +180,7 @@ pub const OBSERVATIONS: &[Observation] = &[
         when: AttachTime::Udp,
         per_message: true,
     },
-    Observation {
+    KernelObservation {
         name: "send (UDP), entry",
         hooks: &[
             ObservationHook {
@@ -201,7 +201,7 @@ pub const OBSERVATIONS: &[Observation] = &[
         when: AttachTime::DatagramSent,
         per_message: true,
     },
-    Observation {
+    KernelObservation {
         name: "read",
         hooks: &[
             ObservationHook {
@@ -223,7 +223,7 @@ pub const OBSERVATIONS: &[Observation] = &[
         when: AttachTime::Always,
         per_message: true,
     },
-    Observation {
+    KernelObservation {
         name: "read (UDP), which",
         hooks: &[
             ObservationHook {
@@ -239,7 +239,7 @@ pub const OBSERVATIONS: &[Observation] = &[
         when: AttachTime::Udp,
         per_message: true,
     },
-    Observation {
+    KernelObservation {
         name: "data ready",
         hooks: &[
             ObservationHook {
@@ -257,7 +257,7 @@ pub const OBSERVATIONS: &[Observation] = &[
         when: AttachTime::Always,
         per_message: true,
     },
-    Observation {
+    KernelObservation {
         name: "packets out",
         hooks: &[ObservationHook {
             name: "tracepoint net_dev_start_xmit",
@@ -269,7 +269,7 @@ pub const OBSERVATIONS: &[Observation] = &[
         when: AttachTime::Always,
         per_message: true,
     },
-    Observation {
+    KernelObservation {
         name: "qdisc",
         hooks: &[ObservationHook {
             name: "tracepoint net_dev_queue",
@@ -281,7 +281,7 @@ pub const OBSERVATIONS: &[Observation] = &[
         when: AttachTime::QdiscSeen,
         per_message: true,
     },
-    Observation {
+    KernelObservation {
         name: "packets in",
         hooks: &[ObservationHook {
             name: "tracepoint netif_receive_skb",
@@ -293,7 +293,7 @@ pub const OBSERVATIONS: &[Observation] = &[
         when: AttachTime::Always,
         per_message: true,
     },
-    Observation {
+    KernelObservation {
         name: "scheduling",
         hooks: &[ObservationHook {
             name: "tracepoints sched_waking, sched_switch",
@@ -308,7 +308,7 @@ pub const OBSERVATIONS: &[Observation] = &[
         when: AttachTime::Always,
         per_message: true,
     },
-    Observation {
+    KernelObservation {
         name: "process trees",
         hooks: &[ObservationHook {
             name: "tracepoints sched_process_fork, sched_process_exit",
@@ -323,7 +323,7 @@ pub const OBSERVATIONS: &[Observation] = &[
         when: AttachTime::Always,
         per_message: false,
     },
-    Observation {
+    KernelObservation {
         name: "retransmissions",
         hooks: &[ObservationHook {
             name: "tracepoint tcp_retransmit_skb",
@@ -335,7 +335,7 @@ pub const OBSERVATIONS: &[Observation] = &[
         when: AttachTime::Always,
         per_message: true,
     },
-    Observation {
+    KernelObservation {
         name: "drops",
         hooks: &[ObservationHook {
             name: "tracepoint kfree_skb",
@@ -347,7 +347,7 @@ pub const OBSERVATIONS: &[Observation] = &[
         when: AttachTime::Always,
         per_message: true,
     },
-    Observation {
+    KernelObservation {
         name: "existing sockets",
         hooks: &[ObservationHook {
             name: "iterator task_file",
@@ -403,7 +403,7 @@ pub struct RefusedHook {
 
 impl ChosenHook {
     /// An observation that has not been tried yet.
-    pub(crate) fn untried(observation: &Observation) -> ChosenHook {
+    pub(crate) fn untried(observation: &KernelObservation) -> ChosenHook {
         ChosenHook {
             observation: observation.name,
             hook: None,

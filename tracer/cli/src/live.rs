@@ -30,7 +30,7 @@ use wirelap_session::Sampling;
 use wirelap_session::environment;
 use wirelap_session::notes;
 use wirelap_session::preflight;
-use wirelap_session::{AttachLater, Findings, Settings, Tracer};
+use wirelap_session::{AttachLater, Findings, SessionSettings, Tracer};
 use wirelap_tui::plain;
 
 /// `wirelap live`.
@@ -225,13 +225,13 @@ fn trial(args: &LiveArgs, options: &WorkloadOptions, Choice { about, broker }: C
     }
 }
 
-fn settings(args: &LiveArgs) -> Settings {
+fn settings(args: &LiveArgs) -> SessionSettings {
     let mut capture = args.filter.capture_config(&args.traced.tracer);
     if args.filter.is_filtered() && !args.on.is_empty() {
         // A filter for the programs of the machine does not hide wirelap's own workloads.
         capture.pids.push(Pid(std::process::id()));
     }
-    Settings {
+    SessionSettings {
         capture,
         decode: args.filter.decode.clone(),
         later: AttachLater::Nothing,

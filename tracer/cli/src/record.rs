@@ -19,7 +19,7 @@ use wirelap_report::{RunReport, table};
 use wirelap_session::environment;
 use wirelap_session::notes;
 use wirelap_session::preflight;
-use wirelap_session::{AttachLater, Findings, Settings, Tracer};
+use wirelap_session::{AttachLater, Findings, SessionSettings, Tracer};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -179,8 +179,8 @@ fn rotation(args: &RecordArgs) -> Result<Rotation, Failure> {
     })
 }
 
-fn tracing(args: &RecordArgs) -> Settings {
-    Settings {
+fn tracing(args: &RecordArgs) -> SessionSettings {
+    SessionSettings {
         capture: args.filter.capture_config(&args.tracer),
         decode: args.filter.decode.clone(),
         later: AttachLater::Nothing,

@@ -14,7 +14,7 @@ use wirelap_events::Total;
 use wirelap_process::Failure;
 use wirelap_report::Slowdown;
 use wirelap_session::Sampling;
-use wirelap_session::{AttachLater, Settings, TracingPhase};
+use wirelap_session::{AttachLater, SessionSettings, TracingPhase};
 
 /// The length of a phase. Attaching and detaching the probes takes some milliseconds.
 const PHASE: Duration = Duration::from_millis(60);
@@ -48,7 +48,7 @@ pub fn measure(
     later: AttachLater,
 ) -> Result<Option<Slowdown>, Failure> {
     let Some(trial) = trial(ran) else { return Ok(None) };
-    let settings = Settings { later, ..context.settings.clone() };
+    let settings = SessionSettings { later, ..context.settings.clone() };
     let context = Context { phase: Some(PHASE), recording: None, settings, ..context.clone() };
     let outcome = measure::run(&context, &trial)?;
     let seed = trial.domain.into();

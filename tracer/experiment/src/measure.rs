@@ -23,7 +23,7 @@ use wirelap_report::{Environment, GroundTruth, Hook, RunReport, Slowdown};
 use wirelap_session::Sampling;
 use wirelap_session::TracingPhase;
 use wirelap_session::notes;
-use wirelap_session::{Findings, Settings, Tracer};
+use wirelap_session::{Findings, SessionSettings, Tracer};
 
 /// After the sender is done, the trial ends when no message has arrived for this long.
 const STALLED: Duration = Duration::from_secs(2);
@@ -50,7 +50,7 @@ pub struct Context<'a> {
     /// The signals by which the user stops a run.
     pub signals: &'a Signals,
     /// The settings of the tracing session.
-    pub settings: Settings,
+    pub settings: SessionSettings,
     /// The progress that the user sees.
     pub progress: &'a Progress,
     /// The file that the events are recorded in, if any.
@@ -122,7 +122,8 @@ pub fn run(context: &Context<'_>, trial: &Trial) -> Result<Outcome, Failure> {
     let expected = usize::try_from(trial.messages.unwrap_or(0)).unwrap_or(usize::MAX);
     let tally = tally(trial, Tally::new(expected, Arc::clone(&counted)));
     let recorder = context.recorder()?;
-    let settings = Settings { alternates: context.phase.is_some(), ..context.settings.clone() };
+    let settings =
+        SessionSettings { alternates: context.phase.is_some(), ..context.settings.clone() };
     let tracer = Tracer::start(&settings, tally, recorder)?;
     let hooks = tracer.hooks().to_vec();
     let mut workload_processes =

@@ -15,7 +15,7 @@ use wirelap_contract::LinkTransport;
 use wirelap_events::Pid;
 use wirelap_process::{Failure, Outputs, Signals};
 use wirelap_report::{Environment, Kind, Reliability, RunReport, RunResult, Scenario};
-use wirelap_session::{AttachLater, Settings, ring_bytes};
+use wirelap_session::{AttachLater, SessionSettings, ring_bytes};
 
 /// The report of a run that has ended, and its failures.
 #[derive(Debug)]
@@ -119,8 +119,8 @@ fn recording(request: &Request, trials: usize, number: usize) -> Option<PathBuf>
 }
 
 /// The settings of a trial's tracing session: it traces the workload processes and their ports, and nothing else.
-fn settings(request: &Request, trial: &Trial, later: AttachLater) -> Settings {
-    Settings {
+fn settings(request: &Request, trial: &Trial, later: AttachLater) -> SessionSettings {
+    SessionSettings {
         capture: wirelap_capture::Config {
             pids: vec![Pid(std::process::id())],
             snap_bytes: request.snap_bytes.min(65_536),

@@ -4,7 +4,7 @@
 //! | module | what |
 //! |---|---|
 //! | [`preflight()`] | the check that probes can be attached |
-//! | [`Settings`] | what is traced and how |
+//! | [`SessionSettings`] | what is traced and how |
 //! | [`Tracer`] | a running session |
 //! | [`Commands`] | commands to a running session |
 //! | `thread` | its thread: events in, deliveries and snapshots out |
@@ -35,6 +35,6 @@ pub use commands::Commands;
 pub use preflight::{preflight, ring_bytes};
 pub use sampling::Sampling;
 pub use schedule::TracingPhase;
-pub use settings::{AttachLater, Settings};
+pub use settings::{AttachLater, SessionSettings};
 pub use thread::Findings;
 pub use tracer::Tracer;

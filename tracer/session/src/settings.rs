@@ -12,7 +12,7 @@ pub enum AttachLater {
 
 /// What a session traces, and how.
 #[derive(Clone, Debug, Default)]
-pub struct Settings {
+pub struct SessionSettings {
     /// What the probes capture.
     pub capture: wirelap_capture::Config,
     /// The protocols that the user named, by port.

@@ -5,7 +5,7 @@ use crate::commands::{Commands, SessionCommand};
 use crate::listening;
 use crate::machine::{Meter, wall_offset};
 use crate::preflight::needs_root;
-use crate::settings::{AttachLater, Settings};
+use crate::settings::{AttachLater, SessionSettings};
 use crate::thread::{Findings, SessionThread};
 use rustix::thread::CapabilitySet;
 use std::collections::HashMap;
@@ -31,7 +31,7 @@ impl<S: DeliverySink + Send + 'static> Tracer<S> {
     /// # Errors
     /// The probes cannot be attached, or the thread cannot be started; the failure names the remedy.
     pub fn start(
-        settings: &Settings,
+        settings: &SessionSettings,
         sink: S,
         recorder: Option<Recorder>,
     ) -> Result<Tracer<S>, Failure> {
