@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use wirelap_correlate::snapshot::Snapshot;
-use wirelap_process::stdio::{Outlet, Terminals};
+use wirelap_process::stdio::{BackgroundWriter, Terminals};
 
 /// How [`run`] behaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,7 +103,7 @@ fn show(
 ) -> Result<ScreenEnd, TuiError> {
     let give_up = || should_stop() || terminals.have_hung_up();
     let screen = Screen::begin();
-    let (outlet, over) = (Outlet::new(io::stdout())?, Cell::new(false));
+    let (outlet, over) = (BackgroundWriter::new(io::stdout())?, Cell::new(false));
     let mut buffer = FrameBuffer { outlet, bytes: Vec::new(), give_up: &give_up, over: &over };
     enter(&mut buffer)?;
     let mut terminal = Terminal::new(CrosstermBackend::new(buffer))?;
@@ -168,7 +168,7 @@ fn next_key(app: &mut App, wait: Duration) -> Result<Action, TuiError> {
 
 /// Collects the bytes of one frame and writes them at once, unless `give_up` returns true meanwhile.
 struct FrameBuffer<'a> {
-    outlet: Outlet,
+    outlet: BackgroundWriter,
     bytes: Vec<u8>,
     give_up: &'a dyn Fn() -> bool,
     /// Whether drawing has ended. When ratatui's terminal is dropped, it writes once more; on a terminal that is gone
@@ -236,7 +236,7 @@ fn restore() {
     let mut bytes = Vec::new();
     let _ = queue!(bytes, LeaveAlternateScreen, Show);
     let until = Instant::now() + RESTORE_WAIT;
-    let _ = Outlet::new(io::stdout())
+    let _ = BackgroundWriter::new(io::stdout())
         .and_then(|mut outlet| outlet.write(bytes, &mut || Instant::now() >= until));
     let _ = disable_raw_mode();
 }

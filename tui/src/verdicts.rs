@@ -19,7 +19,7 @@ pub fn cell(why: &Why) -> String {
     match problems(why).next() {
         Some(worst) if worst.open.is_some() => format!("{} now", short(worst.kind)),
         Some(worst) => match largest_share(worst) {
-            Some(share) => format!("{} {}", short_in(worst), percent(share)),
+            Some(share) => format!("{} {}", short_in(worst), text::percent(share)),
             None => short_in(worst).to_owned(),
         },
         None if is_known(why) && why.is_too_little() => {
@@ -47,7 +47,7 @@ pub fn line(why: &Why) -> String {
             worst if worst.slow_share >= share => "slow messages' extra time",
             _ => "tail",
         };
-        line = format!("{line}, {} of the {of}", text::unbroken(&percent(share)));
+        line = format!("{line}, {} of the {of}", text::unbroken(&text::percent(share)));
     }
     match problems(why).count() - 1 {
         0 => line,
@@ -74,7 +74,7 @@ pub fn overdue(open: &Overdue) -> String {
 /// `5 times since 3.0 s, and now`. `None` if the period is not known.
 pub fn when(verdict: &Verdict) -> Option<String> {
     let period = verdict.period?;
-    let at = |at: Nanos| text::unbroken(&format!("{:.1} s", at.as_secs_f64()));
+    let at = |at: Nanos| text::unbroken(&text::moment(at));
     let began = at(period.began);
     Some(match (period.ended.map(at), period.times) {
         (None, 0 | 1) => format!("since {began}"),
@@ -89,16 +89,6 @@ pub fn when(verdict: &Verdict) -> Option<String> {
 pub fn largest_share(verdict: &Verdict) -> Option<f64> {
     let share = verdict.median_share.max(verdict.slow_share).max(verdict.tail_share);
     (share.is_finite() && share >= 0.005).then_some(share)
-}
-
-/// A share as whole percents. A share from a damaged file is limited to ±1000 %.
-pub fn percent(share: f64) -> String {
-    if !share.is_finite() {
-        return text::NONE.to_owned();
-    }
-    let percents = (share.clamp(-10.0, 10.0) * 100.0).round();
-    let minus = if percents < 0.0 { "−" } else { "" };
-    format!("{minus}{} %", percents.abs())
 }
 
 /// A process as `mosquitto (4021)`, or `pid 4021` if its name is not known.
@@ -208,11 +198,5 @@ mod tests {
         assert_eq!(told(Some(17_300), 1).unwrap(), "was 14.0 s to 17.3 s");
         assert_eq!(told(Some(90_000), 5).unwrap(), "5 times, 14.0 s to 90.0 s");
         assert_eq!(told(None, 5).unwrap(), "5 times since 14.0 s, and now");
-    }
-
-    #[test]
-    fn shares_from_nowhere_are_held_within_reason() {
-        assert_eq!([0.97, -0.03, f64::MAX].map(percent), ["97 %", "−3 %", "1000 %"]);
-        assert_eq!(percent(f64::NAN), "–");
     }
 }

@@ -4,7 +4,7 @@ use crate::tally::Tally;
 use crate::truth_log::TruthLog;
 use anyhow::Result;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use wirelap_contract::{Done, Spec, Stamp, Truth, TruthKind};
+use wirelap_contract::{Done, Spec, Stamp, TruthKind, TruthRecord};
 use wirelap_events::Nanos;
 use wirelap_harness::rtt::RoundTrips;
 
@@ -47,18 +47,18 @@ impl Log {
     /// The library has taken a message at `at` that was meant to leave at `intended`.
     pub fn published(&mut self, stamp: Stamp, at: Nanos, intended: Nanos) {
         self.tally.sent(stamp, at);
-        self.truth.push(Truth { kind: TruthKind::Publish, stamp, at, aux: intended.0 });
+        self.truth.push(TruthRecord { kind: TruthKind::Publish, stamp, at, aux: intended.0 });
     }
 
     /// The callback got a message. Returns how many different ones came so far, warm-up left out.
     pub fn delivered(&mut self, stamp: Stamp, at: Nanos) -> u64 {
-        self.truth.push(Truth { kind: TruthKind::Deliver, stamp, at, aux: 0 });
+        self.truth.push(TruthRecord { kind: TruthKind::Deliver, stamp, at, aux: 0 });
         self.tally.received(stamp, at)
     }
 
     /// The ping `stamp` was answered at `at`, `rtt` after it was published.
     pub fn answered(&mut self, stamp: Stamp, at: Nanos, rtt: Nanos) {
-        self.truth.push(Truth { kind: TruthKind::RoundTrip, stamp, at, aux: rtt.0 });
+        self.truth.push(TruthRecord { kind: TruthKind::RoundTrip, stamp, at, aux: rtt.0 });
         if !stamp.warmup {
             self.round_trips.push(rtt);
         }

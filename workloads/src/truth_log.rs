@@ -4,7 +4,7 @@ use anyhow::{Context, Result};
 use std::fs::File;
 use std::io::BufWriter;
 use std::path::Path;
-use wirelap_contract::{Spec, Truth, TruthWriter};
+use wirelap_contract::{Spec, TruthRecord, TruthWriter};
 
 const CHUNK: usize = 1 << 16;
 /// Most chunks that are made ready before the run: 16 Mi records, 512 MiB.
@@ -13,9 +13,9 @@ const READY_CHUNKS: u64 = 256;
 /// The records, or nothing when no truth file was asked for.
 pub struct TruthLog {
     file: Option<File>,
-    full: Vec<Vec<Truth>>,
-    current: Vec<Truth>,
-    spare: Vec<Vec<Truth>>,
+    full: Vec<Vec<TruthRecord>>,
+    current: Vec<TruthRecord>,
+    spare: Vec<Vec<TruthRecord>>,
 }
 
 impl TruthLog {
@@ -35,7 +35,7 @@ impl TruthLog {
     }
 
     /// Adds a record.
-    pub fn push(&mut self, truth: Truth) {
+    pub fn push(&mut self, truth: TruthRecord) {
         if self.file.is_none() {
             return;
         }

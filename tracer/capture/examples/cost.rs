@@ -1,7 +1,7 @@
-//! What tracing costs the traced: a ping-pong with and without probes, in turn, in one run.
+//! Measures what tracing costs the traced program: a ping-pong, alternately with and without probes, in one run.
 //!
-//! `chrt -f 10 cost [--rounds N] [--messages N] [--bytes N]`, as root. Both ends run on CPU 0; the reader of
-//! the ring on CPU 1. Prints medians over the rounds.
+//! Usage, as root: `chrt -f 10 cost [--rounds N] [--messages N] [--bytes N]`. Both ends run on CPU 0, the reader of the ring
+//! buffer on CPU 1. Prints medians over the rounds.
 
 use rustix::thread::{CpuSet, sched_setaffinity};
 use rustix::time::ClockId;
@@ -15,14 +15,14 @@ use wirelap_capture::{Capture, Config, Datagrams, MAX_BATCH};
 
 type Error = Box<dyn std::error::Error>;
 
-/// What is attached during a block of round trips.
+/// Which probes are attached during a block of round trips.
 #[derive(Clone, Copy, PartialEq)]
 enum State {
-    /// Nothing.
+    /// No probes.
     Off,
-    /// All probes, window closed.
+    /// All probes, paused.
     Paused,
-    /// What TCP needs.
+    /// The probes that TCP needs.
     Tcp,
     /// All probes.
     All,
@@ -35,12 +35,12 @@ const STATES: [(State, &str); 4] = [
     (State::All, "traced"),
 ];
 
-/// One block, by the round trip.
+/// The figures of one block, divided by its round trips.
 #[derive(Clone, Copy)]
 struct Block {
     nanos: f64,
     records: f64,
-    /// CPU time of the thread that reads the ring, nanoseconds.
+    /// CPU time of the thread that reads the ring buffer, in nanoseconds.
     reader: f64,
 }
 
@@ -65,13 +65,13 @@ fn main() -> Result<(), Error> {
     report("UDP", rounds, &mut || udp(messages, bytes))
 }
 
-/// A run of one block: how long a round trip took.
+/// Runs one block; returns the mean time of a round trip in nanoseconds.
 type Run<'a> = &'a mut dyn FnMut() -> Result<f64, Error>;
 
 fn report(name: &str, rounds: usize, run: Run<'_>) -> Result<(), Error> {
     let mut blocks: [Vec<Block>; STATES.len()] = Default::default();
     for round in 0..rounds {
-        // Another order each time, so that drift hits all states alike.
+        // The order changes in each round, so that drift affects all states equally.
         for turn in 0..STATES.len() {
             let index = (turn + round) % STATES.len();
             blocks[index].push(block(STATES[index].0, run)?);
@@ -135,7 +135,7 @@ fn block(state: State, run: Run<'_>) -> Result<Block, Error> {
 }
 
 thread_local! {
-    /// Round trips of the last block, to divide its records by.
+    /// The round trips of the last block, by which its records are divided.
     static MEASURED: std::cell::Cell<f64> = const { std::cell::Cell::new(1.0) };
 }
 
@@ -145,7 +145,7 @@ fn pin(cpu: usize) -> rustix::io::Result<()> {
     sched_setaffinity(None, &set)
 }
 
-/// Times `messages` round trips after a tenth as many that warm up.
+/// Measures `messages` round trips after a warm-up of a tenth as many. Returns the mean time in nanoseconds.
 fn time(messages: usize, mut round_trip: impl FnMut() -> Result<(), Error>) -> Result<f64, Error> {
     let warm_up = messages / 10;
     for _ in 0..warm_up {
@@ -168,7 +168,7 @@ fn tcp(messages: usize, bytes: usize) -> Result<f64, Error> {
     let pong = thread::spawn(move || {
         let mut buffer = vec![0; bytes];
         let pinned = pin(0);
-        // Ends when the other end closes.
+        // The loop ends when the other end closes the connection.
         while pinned.is_ok() && far.read_exact(&mut buffer).is_ok() {
             if far.write_all(&buffer).is_err() {
                 break;
@@ -194,7 +194,7 @@ fn udp(messages: usize, bytes: usize) -> Result<f64, Error> {
     let pong = thread::spawn(move || {
         let mut buffer = vec![0; bytes + 1];
         let pinned = pin(0);
-        // A datagram of another length ends it.
+        // A datagram of another length ends the loop.
         while pinned.is_ok() && far.recv(&mut buffer).is_ok_and(|len| len == bytes) {
             if far.send(&buffer[..bytes]).is_err() {
                 break;

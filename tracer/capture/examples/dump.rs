@@ -1,4 +1,4 @@
-//! Prints every event: `dump [--port N]… [--pid N]… [--seconds N] [--no-udp] [--hooks]`.
+//! Prints every event. Usage: `dump [--port N]… [--pid N]… [--seconds N] [--no-udp] [--hooks]`.
 
 use std::time::{Duration, Instant};
 use wirelap_capture::{Capture, Config};

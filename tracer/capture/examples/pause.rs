@@ -1,4 +1,4 @@
-//! How long detaching the probes and attaching them again takes: `pause [TIMES]`, as root. Prints medians.
+//! Measures how long detaching the probes and attaching them again takes, and prints medians. Usage, as root: `pause [TIMES]`.
 
 use std::time::{Duration, Instant};
 use wirelap_capture::{Capture, Config, Datagrams};

@@ -1,8 +1,9 @@
-//! Loading the object and attaching each observation's best way.
+//! Loads the object and attaches each observation with its best hook.
 
 use crate::error::{find_io, with_causes};
 use crate::hooks::{
-    Attach, ChosenHook, OBSERVATIONS, Observation, PAYLOAD_FROM_CGROUP, Program, Refusal, Way, When,
+    AttachPoint, AttachTime, ChosenHook, KernelObservation, OBSERVATIONS, ObservationHook,
+    PAYLOAD_FROM_CGROUP, ProbeProgram, RefusedHook,
 };
 use crate::object::{self, Symbols};
 use crate::{AttachError, CaptureError, Config, Datagrams, filter, kernel};
@@ -16,51 +17,51 @@ use std::io::{self, Read};
 use wirelap_process::remedy::{is_shortage, of_cause};
 use wirelap_process::rights::missing_to_attach;
 
-/// What keeps a program attached. Dropping it detaches the program.
+/// Keeps a program attached; dropping it detaches the program.
 type Link = Box<dyn Any + Send>;
 
-/// Programs that are attached, by name.
+/// The links of attached programs, by the name of the program.
 pub(crate) type Links = BTreeMap<&'static str, Link>;
 
-/// Why a way cannot be gone.
+/// Why a hook cannot be used.
 #[derive(Debug)]
-pub(crate) struct Refused {
-    /// In words.
+pub(crate) struct HookError {
+    /// The reason in words.
     pub reason: String,
-    /// What the operating system said, if it was that.
+    /// The error of the operating system, if it was one.
     errno: Option<Errno>,
 }
 
-impl Refused {
-    /// The error that another way would meet, too: there is not enough of something, or the kernel forbids it all. A
-    /// program that the verifier does not take is EACCES.
-    fn ends_it(&self, is_required: bool) -> Option<io::Error> {
+impl HookError {
+    /// The error, if every other hook would fail with it, too: a resource is exhausted, or the kernel forbids all BPF programs.
+    /// (A program that the verifier rejects is EACCES.)
+    fn fatal_error(&self, is_required: bool) -> Option<io::Error> {
         let errno = self.errno?;
         (is_shortage(errno) || (is_required && errno == Errno::PERM)).then(|| errno.into())
     }
 }
 
-impl From<&str> for Refused {
-    fn from(reason: &str) -> Refused {
-        Refused { reason: reason.to_owned(), errno: None }
+impl From<&str> for HookError {
+    fn from(reason: &str) -> HookError {
+        HookError { reason: reason.to_owned(), errno: None }
     }
 }
 
-impl From<&ProgramError> for Refused {
-    fn from(error: &ProgramError) -> Refused {
-        Refused { reason: explain(error), errno: find_io(error).and_then(Errno::from_io_error) }
+impl From<&ProgramError> for HookError {
+    fn from(error: &ProgramError) -> HookError {
+        HookError { reason: explain(error), errno: find_io(error).and_then(Errno::from_io_error) }
     }
 }
 
-/// The loaded object and what was attached.
+/// The loaded object and its attached programs.
 pub(crate) struct Attached {
     pub ebpf: Ebpf,
     pub links: Links,
     pub hooks: Vec<ChosenHook>,
-    /// Whether payload comes in records of its own.
+    /// Whether the payload of a packet comes in a record of its own.
     pub joins_payload: bool,
-    /// What is loaded but not attached yet.
-    pub later: Vec<(When, &'static Way)>,
+    /// The hooks that are loaded and will be attached when they are needed.
+    pub later: Vec<(AttachTime, &'static ObservationHook)>,
 }
 
 pub(crate) fn attach(config: &Config) -> Result<Attached, AttachError> {
@@ -71,14 +72,15 @@ pub(crate) fn attach(config: &Config) -> Result<Attached, AttachError> {
     let mut links = Links::new();
     let mut hooks = Vec::with_capacity(OBSERVATIONS.len() + 1);
     let mut later = Vec::new();
-    let wanted = |o: &&Observation| {
-        config.datagrams != Datagrams::Never || !matches!(o.when, When::Udp | When::DatagramSent)
+    let wanted = |o: &&KernelObservation| {
+        config.datagrams != Datagrams::Never
+            || !matches!(o.when, AttachTime::Udp | AttachTime::DatagramSent)
     };
     for observation in OBSERVATIONS.iter().filter(wanted) {
         let is_later = match observation.when {
-            When::Always | When::Udp => false,
-            When::DatagramSent => config.datagrams == Datagrams::WhenSeen,
-            When::QdiscSeen => true,
+            AttachTime::Always | AttachTime::Udp => false,
+            AttachTime::DatagramSent => config.datagrams == Datagrams::WhenSeen,
+            AttachTime::QdiscSeen => true,
         };
         let later = is_later.then_some(&mut later);
         let chosen = choose(&mut ebpf, &mut links, &btf, observation, later)?;
@@ -93,19 +95,19 @@ pub(crate) fn attach(config: &Config) -> Result<Attached, AttachError> {
     }
     let mut payload = symbols.payload_hook();
     if symbols.payload_from_cgroup() {
-        let way = &PAYLOAD_FROM_CGROUP;
+        let hook = &PAYLOAD_FROM_CGROUP;
         if let Err(refused) =
-            load_way(&mut ebpf, &btf, way).and_then(|()| attach_way(&mut ebpf, &mut links, way))
+            load_hook(&mut ebpf, &btf, hook).and_then(|()| attach_hook(&mut ebpf, &mut links, hook))
         {
-            unload_way(&mut ebpf, &mut links, way);
-            if let Some(source) = refused.ends_it(false) {
+            unload_hook(&mut ebpf, &mut links, hook);
+            if let Some(source) = refused.fatal_error(false) {
                 return Err(AttachError::Refused { observation: payload.observation, source });
             }
             payload.hook = None;
-            payload.refused.push(Refusal { hook: way.hook, reason: refused.reason });
+            payload.refused.push(RefusedHook { hook: hook.name, reason: refused.reason });
         }
     }
-    let joins_payload = payload.hook == Some(PAYLOAD_FROM_CGROUP.hook);
+    let joins_payload = payload.hook == Some(PAYLOAD_FROM_CGROUP.name);
     hooks.push(payload);
     hooks.push(kernel::quota_hook(&btf));
     Ok(Attached { ebpf, links, hooks, joins_payload, later })
@@ -148,13 +150,13 @@ fn load(config: &Config, btf: &Btf, symbols: Symbols) -> Result<Ebpf, AttachErro
 fn is_out_of_memory(error: &EbpfError) -> bool {
     match find_io(error).and_then(Errno::from_io_error) {
         Some(Errno::NOMEM) => true,
-        // Those kernels account maps against RLIMIT_MEMLOCK.
+        // Kernels before 5.11 account maps against RLIMIT_MEMLOCK.
         Some(Errno::PERM) => !kernel::kernel_at_least(5, 11),
         _ => false,
     }
 }
 
-/// Values of the object's `const volatile` globals.
+/// The values of the object's `const volatile` globals.
 struct Globals {
     bytes: Vec<(&'static str, u8)>,
     words: Vec<(&'static str, u32)>,
@@ -207,81 +209,90 @@ impl Globals {
     }
 }
 
-/// Takes the first way that the kernel takes: loads it, and attaches it unless `later` keeps it for then.
+/// Chooses the first hook that the kernel accepts: loads it, and attaches it unless it goes into `later`.
 fn choose(
     ebpf: &mut Ebpf,
     links: &mut Links,
     btf: &Btf,
-    observation: &Observation,
-    mut later: Option<&mut Vec<(When, &'static Way)>>,
+    observation: &KernelObservation,
+    mut later: Option<&mut Vec<(AttachTime, &'static ObservationHook)>>,
 ) -> Result<ChosenHook, AttachError> {
     let mut chosen = ChosenHook::untried(observation);
-    for way in observation.ways {
-        let loaded = load_way(ebpf, btf, way);
+    for hook in observation.hooks {
+        let loaded = load_hook(ebpf, btf, hook);
         let attached = loaded
-            .and_then(|()| if later.is_some() { Ok(()) } else { attach_way(ebpf, links, way) });
+            .and_then(|()| if later.is_some() { Ok(()) } else { attach_hook(ebpf, links, hook) });
         match attached {
             Ok(()) => {
-                chosen.hook = Some(way.hook);
+                chosen.hook = Some(hook.name);
                 if let Some(later) = &mut later {
-                    later.push((observation.when, way));
+                    later.push((observation.when, hook));
                 }
                 break;
             }
             Err(refused) => {
-                unload_way(ebpf, links, way);
-                if let Some(source) = refused.ends_it(observation.required) {
+                unload_hook(ebpf, links, hook);
+                if let Some(source) = refused.fatal_error(observation.required) {
                     return Err(AttachError::Refused { observation: observation.name, source });
                 }
                 let reason = refused.reason;
-                tracing::debug!(observation = observation.name, hook = way.hook, reason, "refused");
-                chosen.refused.push(Refusal { hook: way.hook, reason });
+                tracing::debug!(
+                    observation = observation.name,
+                    hook = hook.name,
+                    reason,
+                    "refused"
+                );
+                chosen.refused.push(RefusedHook { hook: hook.name, reason });
             }
         }
     }
     Ok(chosen)
 }
 
-fn load_way(ebpf: &mut Ebpf, btf: &Btf, way: &Way) -> Result<(), Refused> {
-    way.programs.iter().try_for_each(|program| load_program(find(ebpf, program)?, program, btf))
+fn load_hook(ebpf: &mut Ebpf, btf: &Btf, hook: &ObservationHook) -> Result<(), HookError> {
+    hook.programs.iter().try_for_each(|program| load_program(find(ebpf, program)?, program, btf))
 }
 
-/// Attaches the programs of a way that has been loaded.
-pub(crate) fn attach_way(ebpf: &mut Ebpf, links: &mut Links, way: &Way) -> Result<(), Refused> {
-    way.programs.iter().try_for_each(|program| {
+/// Attaches the programs of a hook that has been loaded.
+pub(crate) fn attach_hook(
+    ebpf: &mut Ebpf,
+    links: &mut Links,
+    hook: &ObservationHook,
+) -> Result<(), HookError> {
+    hook.programs.iter().try_for_each(|program| {
         let link = attach_program(find(ebpf, program)?)?;
         links.insert(program.name, link);
         Ok(())
     })
 }
 
-/// Attaches programs that were attached before.
+/// Attaches programs again that were detached.
 pub(crate) fn attach_again(
     ebpf: &mut Ebpf,
     links: &mut Links,
     programs: &[&'static str],
-) -> Result<(), Refused> {
+) -> Result<(), HookError> {
     for &name in programs {
-        let loaded = ebpf.program_mut(name).ok_or("the object has no such program")?;
+        let loaded = ebpf.program_mut(name).ok_or("the compiled probes have no such program")?;
         links.insert(name, attach_program(loaded)?);
     }
     Ok(())
 }
 
-/// All or nothing: half a way would report halves.
-fn unload_way(ebpf: &mut Ebpf, links: &mut Links, way: &Way) {
-    for program in way.programs {
+/// Unloads all programs of a hook, because some of them alone would report incomplete observations.
+fn unload_hook(ebpf: &mut Ebpf, links: &mut Links, hook: &ObservationHook) {
+    for program in hook.programs {
         links.remove(program.name);
         unload(ebpf, program.name);
     }
 }
 
-fn find<'a>(ebpf: &'a mut Ebpf, program: &Program) -> Result<&'a mut Loaded, Refused> {
-    ebpf.program_mut(program.name).ok_or_else(|| "the object has no such program".into())
+fn find<'a>(ebpf: &'a mut Ebpf, program: &ProbeProgram) -> Result<&'a mut Loaded, HookError> {
+    ebpf.program_mut(program.name).ok_or_else(|| "the compiled probes have no such program".into())
 }
 
 fn unload(ebpf: &mut Ebpf, name: &str) {
-    // One that was never loaded has nothing to unload: its error says no more than that.
+    // The error of a program that was never loaded says only that.
     let _ = match ebpf.program_mut(name) {
         Some(Loaded::BtfTracePoint(program)) => program.unload(),
         Some(Loaded::FEntry(program)) => program.unload(),
@@ -293,20 +304,20 @@ fn unload(ebpf: &mut Ebpf, name: &str) {
     };
 }
 
-fn load_program(loaded: &mut Loaded, program: &Program, btf: &Btf) -> Result<(), Refused> {
+fn load_program(loaded: &mut Loaded, program: &ProbeProgram, btf: &Btf) -> Result<(), HookError> {
     match (loaded, program.attach) {
-        (Loaded::BtfTracePoint(loaded), Attach::Tracepoint(name)) => loaded.load(name, btf),
-        (Loaded::FEntry(loaded), Attach::Entry(function)) => loaded.load(function, btf),
-        (Loaded::FExit(loaded), Attach::Exit(function)) => loaded.load(function, btf),
-        (Loaded::CgroupSock(loaded), Attach::Cgroup) => loaded.load(),
-        (Loaded::CgroupSkb(loaded), Attach::Egress) => loaded.load(),
-        (Loaded::Iter(loaded), Attach::FileIterator) => loaded.load("task_file", btf),
-        _ => return Err("the object's program is of another kind".into()),
+        (Loaded::BtfTracePoint(loaded), AttachPoint::Tracepoint(name)) => loaded.load(name, btf),
+        (Loaded::FEntry(loaded), AttachPoint::Entry(function)) => loaded.load(function, btf),
+        (Loaded::FExit(loaded), AttachPoint::Exit(function)) => loaded.load(function, btf),
+        (Loaded::CgroupSock(loaded), AttachPoint::Cgroup) => loaded.load(),
+        (Loaded::CgroupSkb(loaded), AttachPoint::Egress) => loaded.load(),
+        (Loaded::Iter(loaded), AttachPoint::FileIterator) => loaded.load("task_file", btf),
+        _ => return Err("the program in the compiled probes has another type".into()),
     }
-    .map_err(|error| Refused::from(&error))
+    .map_err(|error| HookError::from(&error))
 }
 
-fn attach_program(loaded: &mut Loaded) -> Result<Link, Refused> {
+fn attach_program(loaded: &mut Loaded) -> Result<Link, HookError> {
     match loaded {
         Loaded::BtfTracePoint(p) => p.attach().and_then(|link| p.take_link(link)).map(boxed),
         Loaded::FEntry(p) => p.attach().and_then(|link| p.take_link(link)).map(boxed),
@@ -319,29 +330,29 @@ fn attach_program(loaded: &mut Loaded) -> Result<Link, Refused> {
             .attach(root_cgroup()?, CgroupSkbAttachType::Egress, CgroupAttachMode::Single)
             .and_then(|link| p.take_link(link))
             .map(boxed),
-        // An iterator is attached anew for each walk.
+        // An iterator is attached for each walk by `list_existing`.
         _ => Ok(boxed(())),
     }
-    .map_err(|error| Refused::from(&error))
+    .map_err(|error| HookError::from(&error))
 }
 
 fn boxed(link: impl Any + Send) -> Link {
     Box::new(link)
 }
 
-fn root_cgroup() -> Result<File, Refused> {
+fn root_cgroup() -> Result<File, HookError> {
     let root = filter::cgroup_root().ok_or("no cgroup v2 hierarchy is mounted")?;
-    File::open(&root).map_err(|error| Refused {
+    File::open(&root).map_err(|error| HookError {
         reason: format!("{}: {error}", root.display()),
         errno: Errno::from_io_error(&error),
     })
 }
 
-/// What the verifier's log ends with after the line that says what is wrong (`print_verification_stats`,
+/// How the lines of statistics begin at the end of the verifier's log, after the line with the error (`print_verification_stats`,
 /// kernel/bpf/verifier.c).
 const STATISTICS: [&str; 3] = ["verification time ", "stack depth ", "processed "];
 
-/// One line: the error with its causes, and what the verifier's log says last if there is one.
+/// The error with its causes in one line; of the verifier, the error line of its log.
 fn explain(error: &ProgramError) -> String {
     let ProgramError::LoadError { io_error, verifier_log } = error else {
         return with_causes(error);

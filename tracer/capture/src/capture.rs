@@ -2,8 +2,8 @@
 
 use crate::attach::{self, Attached, Links};
 use crate::decode::UnixConnection;
-use crate::hooks::{self, ChosenHook, Way, When};
-use crate::stash::Stash;
+use crate::hooks::{self, AttachTime, ChosenHook, ObservationHook};
+use crate::stash::PayloadStash;
 use crate::{AttachError, CaptureError, Config, clock, decode, filter, kernel};
 use aya::maps::{Array, HashMap, MapData, MapError, PerCpuArray, RingBuf};
 use aya::{Ebpf, Pod};
@@ -16,35 +16,34 @@ use wirelap_events::{
     Body, Comm, Cpu, Event, Lost, Packet, PacketHook, Pid, Probe, SendCall, SendKind, Wake,
 };
 
-/// How often the ring is looked at while it is empty. The probes do not wake the reader: a wakeup
-/// would cost the traced program more than the record.
+/// How often the ring buffer is polled while it is empty. The probes do not wake the reader, because a wakeup would cost the
+/// traced program more than the record.
 const TICK: Duration = Duration::from_millis(1);
-/// The same after it has been empty for a while.
+/// How often the ring buffer is polled after it has been empty for [`IDLE_AFTER`] polls.
 const IDLE_TICK: Duration = Duration::from_millis(5);
-/// Empty ticks until it counts as idle.
+/// After how many empty polls the ring buffer counts as idle.
 const IDLE_AFTER: u32 = 20;
 /// How often the counters of lost events are read.
 const LOSS_CHECK: Duration = Duration::from_millis(20);
 
-/// What a probe did since it was attached.
+/// The counters of a probe since it was attached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProbeCounters {
     /// The probe.
     pub probe: Probe,
-    /// Events that [`Capture::poll`] has handed out.
+    /// Events that [`Capture::poll`] has given to its caller.
     pub emitted: u64,
-    /// Times that the probe ran for something the filter does not want.
+    /// How often the probe ran for something that the filter excludes.
     pub filtered: u64,
     /// Events lost because the ring buffer was full.
     pub lost: u64,
 }
 
-/// The most events of one [`Capture::poll`], give or take a few: a caller is never kept from its other
-/// work by events that come as fast as they are taken. One event can carry 64 KiB of payload with
-/// thousands of messages in it, so this is small.
+/// About the most events of one [`Capture::poll`], so that a caller can do its other work even if events arrive as fast as they
+/// are taken. The number is small because one event can carry 64 KiB of payload with thousands of messages.
 pub const MAX_BATCH: usize = 256;
 
-/// Attached probes. Dropping it detaches everything; so does the end of the process, however it comes.
+/// Attached probes. Dropping this value detaches them, and so does the end of the process, even if it is killed.
 pub struct Capture {
     ring: RingBuf<MapData>,
     ebpf: Ebpf,
@@ -52,32 +51,32 @@ pub struct Capture {
     /// Programs that [`Capture::detach`] has detached.
     detached: Vec<&'static str>,
     hooks: Vec<ChosenHook>,
-    later: Vec<(When, &'static Way)>,
-    stash: Option<Stash>,
+    later: Vec<(AttachTime, &'static ObservationHook)>,
+    stash: Option<PayloadStash>,
     filtered: bool,
     generation: u32,
     /// How often the probes were attached.
     attachment: u32,
-    /// How often they began to report.
+    /// How often the probes began to report (windows).
     windows: u32,
     open: bool,
     emitted: [u64; Probe::ALL.len()],
     lost: [u64; Probe::ALL.len()],
     next_loss_check: Instant,
     empty_ticks: u32,
-    /// Events that are made here and not by the probes, in order of their times.
+    /// Events that are made here and not by the probes, in order of time.
     pending: VecDeque<Event<'static>>,
-    /// This process.
+    /// The process id of this process.
     own: Pid,
 }
 
 impl Capture {
-    /// Loads the probes and attaches what this kernel offers.
+    /// Loads the probes and attaches each observation with the best hook that this kernel offers.
     ///
-    /// Sockets that are already open are listed in the first events.
+    /// The first events list the sockets that are already open.
     ///
     /// # Errors
-    /// [`AttachError`] says in a sentence what is missing and what to do.
+    /// [`AttachError`], a sentence that tells what is missing and the remedy.
     pub fn attach(config: &Config) -> Result<Capture, AttachError> {
         let Attached { mut ebpf, links, hooks, later, joins_payload } = attach::attach(config)?;
         let ring = ebpf.take_map("ring").ok_or(CaptureError::NoMap("ring"))?;
@@ -89,7 +88,7 @@ impl Capture {
             detached: Vec::new(),
             hooks,
             later,
-            stash: joins_payload.then(Stash::default),
+            stash: joins_payload.then(PayloadStash::default),
             filtered: config.is_filtered(),
             generation: 0,
             attachment: 0,
@@ -108,7 +107,7 @@ impl Capture {
         for &pid in &config.pids {
             capture.want_tree(pid)?;
         }
-        // Sockets that were judged while the filter was not complete are judged again.
+        // The new generation makes the probes check sockets again that they have seen while the filter was incomplete.
         capture.generation = 1;
         capture.write_settings()?;
         capture.list_existing()?;
@@ -117,13 +116,12 @@ impl Capture {
         Ok(capture)
     }
 
-    /// Takes what is in the ring buffer and calls `sink` for each event, in order. Waits up to
-    /// `timeout` if there is nothing. Returns the number of events; [`MAX_BATCH`] or more of them mean
-    /// that the ring buffer may not be empty yet.
+    /// Takes events out of the ring buffer and calls `sink` for each, in order. Waits up to `timeout` if there is none. Returns
+    /// the number of events; [`MAX_BATCH`] or more mean that the ring buffer may not be empty yet.
     ///
     /// # Errors
-    /// [`CaptureError::Record`] on a record that cannot be read: the probes and this program do not
-    /// belong together. [`CaptureError::Wait`] and [`CaptureError::Map`] when the kernel refuses.
+    /// [`CaptureError::Record`] for a record that cannot be read, which means that the probes and this program are of different
+    /// builds. [`CaptureError::Wait`] and [`CaptureError::Map`] for errors of the kernel.
     pub fn poll(
         &mut self,
         timeout: Duration,
@@ -146,7 +144,7 @@ impl Capture {
         }
     }
 
-    /// What each probe did.
+    /// The counters of each probe.
     pub fn counters(&self) -> Vec<ProbeCounters> {
         let sums = self.read_counters().unwrap_or_default();
         Probe::ALL
@@ -158,11 +156,10 @@ impl Capture {
             .collect()
     }
 
-    /// Starts to follow a process and its children. With no filter so far, everything is followed
-    /// already and this changes nothing.
+    /// Starts to trace a process and its children. Without a filter, all processes are traced already and this changes nothing.
     ///
     /// # Errors
-    /// [`CaptureError::NoProcess`] when it does not run.
+    /// [`CaptureError::NoProcess`] if there is no such process.
     pub fn add_pid(&mut self, pid: Pid) -> Result<(), CaptureError> {
         if !Path::new("/proc").join(pid.0.to_string()).exists() {
             return Err(CaptureError::NoProcess(pid.0));
@@ -171,20 +168,19 @@ impl Capture {
         self.filter_changed()
     }
 
-    /// Starts to follow a port. With no filter so far, this changes nothing.
+    /// Starts to trace a port. Without a filter, all ports are traced already and this changes nothing.
     ///
     /// # Errors
-    /// [`CaptureError::Map`] when the kernel refuses.
+    /// [`CaptureError::Map`] if the kernel refuses the change of the filter.
     pub fn add_port(&mut self, port: u16) -> Result<(), CaptureError> {
         self.want_port(port)?;
         self.filter_changed()
     }
 
-    /// Pauses (`false`) or resumes (`true`) all probes. [`Body::Window`] follows in the events, after
-    /// everything that came before it.
+    /// Pauses (`false`) or resumes (`true`) all probes. The events contain a [`Body::Window`] at this time.
     ///
     /// # Errors
-    /// [`CaptureError::Map`] when the kernel refuses.
+    /// [`CaptureError::Map`] if the kernel refuses the change of the setting.
     pub fn set_window(&mut self, open: bool) -> Result<(), CaptureError> {
         if self.open == open {
             return Ok(());
@@ -198,11 +194,11 @@ impl Capture {
         Ok(())
     }
 
-    /// Pauses all probes, as [`Capture::set_window`] does, and detaches those that run for messages: they
-    /// cost nothing any more. Maps, ring buffer and programs stay loaded. Detached already, it does nothing.
+    /// Pauses all probes, as [`Capture::set_window`] does, and detaches those that run for messages, so that they cost nothing any
+    /// more. Maps, ring buffer and programs stay loaded. Does nothing if the probes are detached already.
     ///
     /// # Errors
-    /// [`CaptureError::Map`] when the kernel refuses.
+    /// [`CaptureError::Map`] if the kernel refuses the change of the setting.
     pub fn detach(&mut self) -> Result<(), CaptureError> {
         self.set_window(false)?;
         let per_message = self.links.keys().copied().filter(|name| hooks::is_per_message(name));
@@ -212,12 +208,11 @@ impl Capture {
         Ok(())
     }
 
-    /// Attaches what [`Capture::detach`] has detached, and goes on as [`Capture::set_window`] does. What
-    /// happened meanwhile was not seen: threads and queues of datagrams begin anew. Attached already, it
-    /// only opens the window.
+    /// Attaches the probes again that [`Capture::detach`] has detached, and resumes them. What is known of threads and of queues of
+    /// datagrams is forgotten, because they were not observed in between. If the probes are attached, this only resumes them.
     ///
     /// # Errors
-    /// [`CaptureError::Attach`] or [`CaptureError::Map`] when the kernel refuses.
+    /// [`CaptureError::Attach`] or [`CaptureError::Map`] if the kernel refuses.
     pub fn attach_again(&mut self) -> Result<(), CaptureError> {
         if !self.detached.is_empty() {
             self.attachment = self.attachment.wrapping_add(1);
@@ -228,19 +223,19 @@ impl Capture {
         self.set_window(true)
     }
 
-    /// The capabilities without which the kernel would refuse what comes after attaching; `again` with
-    /// [`Capture::attach_again`]. The kernels of today need none: they ask for rights where programs are loaded.
+    /// The capabilities that this capture needs after attaching; with `again`, also those for [`Capture::attach_again`]. Recent
+    /// kernels require none, because they check rights when programs are loaded.
     pub fn rights_still_needed(&self, again: bool) -> CapabilitySet {
-        let payload = |hook: &ChosenHook| hook.hook == Some(hooks::PAYLOAD_FROM_CGROUP.hook);
+        let payload = |hook: &ChosenHook| hook.hook == Some(hooks::PAYLOAD_FROM_CGROUP.name);
         kernel::needed_after_attaching(again && self.hooks.iter().any(payload))
     }
 
-    /// How each observation is made.
+    /// The hook that was chosen for each observation.
     pub fn hooks(&self) -> &[ChosenHook] {
         &self.hooks
     }
 
-    /// Hands out what is in the ring now, with the pending events at their places.
+    /// Gives the events that are in the ring buffer now to `sink`, in order with the pending ones.
     fn drain(&mut self, sink: &mut dyn FnMut(&Event<'_>)) -> Result<usize, CaptureError> {
         let mut needs = Needs::default();
         let count = self.hand_out(sink, &mut needs)?;
@@ -296,25 +291,25 @@ impl Capture {
         Ok(count)
     }
 
-    /// Attaches what was left for later and is needed now.
+    /// Attaches the hooks that were left for later and are needed now.
     fn attach_later(&mut self, needs: Needs) {
         let (ebpf, links) = (&mut self.ebpf, &mut self.links);
-        self.later.retain(|&(when, way)| {
+        self.later.retain(|&(when, hook)| {
             let is_needed = match when {
-                When::QdiscSeen => needs.qdisc,
-                When::DatagramSent => needs.datagram,
-                When::Always | When::Udp => false,
+                AttachTime::QdiscSeen => needs.qdisc,
+                AttachTime::DatagramSent => needs.datagram,
+                AttachTime::Always | AttachTime::Udp => false,
             };
-            if is_needed && let Err(refused) = attach::attach_way(ebpf, links, way) {
+            if is_needed && let Err(refused) = attach::attach_hook(ebpf, links, hook) {
                 let reason = refused.reason;
-                // Its observation stays unseen, as on a kernel without the hook.
-                tracing::warn!(hook = way.hook, reason, "cannot be attached");
+                // The observation is missing then, as on a kernel without the hook.
+                tracing::warn!(hook = hook.name, reason, "a hook cannot be attached");
             }
             !is_needed
         });
     }
 
-    /// Hands out a [`Body::Lost`] for each probe that has lost more since the last one.
+    /// Gives a [`Body::Lost`] to `sink` for each probe that has lost events since its last one.
     fn report_lost(&mut self, sink: &mut dyn FnMut(&Event<'_>)) -> Result<usize, CaptureError> {
         let now = Instant::now();
         if now < self.next_loss_check {
@@ -337,7 +332,7 @@ impl Capture {
         Ok(count)
     }
 
-    /// Filtered and lost of each probe, summed over the CPUs.
+    /// The counters `filtered` and `lost` of each probe, summed over the CPUs.
     fn read_counters(&self) -> Result<[[u64; 2]; Probe::ALL.len()], CaptureError> {
         let map = self.ebpf.map("counters").ok_or(CaptureError::NoMap("counters"))?;
         let map: PerCpuArray<_, [u64; 2]> =
@@ -372,7 +367,7 @@ impl Capture {
     fn want_tree(&mut self, root: Pid) -> Result<(), CaptureError> {
         let map = self.ebpf.map_mut("pids").ok_or(CaptureError::NoMap("pids"))?;
         let mut pids: HashMap<_, u32, u8> = HashMap::try_from(map).map_err(map_error("pids"))?;
-        // The root first: from then on the probes add the children that it starts.
+        // The root is added first: from then on, the probes add the children that it starts.
         pids.insert(root.0, 1, 0).map_err(map_error("pids"))?;
         for pid in filter::process_tree(root.0) {
             pids.insert(pid, 1, 0).map_err(map_error("pids"))?;
@@ -380,7 +375,7 @@ impl Capture {
         Ok(())
     }
 
-    /// Sockets that were not wanted are judged again.
+    /// Makes the probes check the sockets again that the filter has excluded so far.
     fn filter_changed(&mut self) -> Result<(), CaptureError> {
         if !self.filtered {
             return Ok(());
@@ -424,7 +419,7 @@ impl Capture {
     }
 }
 
-/// Threads of this process have names of what they do; in others' waits they are all the tracer.
+/// Replaces the names of this process's threads, where they had the CPU that another thread waited for, by the name of the tracer.
 fn name_own(wake: &mut Wake, own: Pid) {
     let name = Comm::tracer();
     for holder in std::iter::once(&mut wake.holder).chain(&mut wake.others) {
@@ -437,7 +432,7 @@ fn name_own(wake: &mut Wake, own: Pid) {
     }
 }
 
-/// What was seen that needs a hook which is not attached yet.
+/// Which hooks that are attached later are needed, by the events seen.
 #[derive(Clone, Copy, Default)]
 struct Needs {
     qdisc: bool,

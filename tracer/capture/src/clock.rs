@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 use wirelap_events::{Nanos, clock};
 
-/// The time now, as BPF programs read it: a time namespace that this process is in changes nothing.
+/// The present time, as BPF programs read it: independent of the time namespace that this process is in.
 pub fn now() -> Nanos {
     static AHEAD: OnceLock<i64> = OnceLock::new();
     let ahead = *AHEAD.get_or_init(|| {

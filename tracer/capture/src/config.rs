@@ -1,50 +1,49 @@
-//! What to trace.
+//! The configuration of a capture.
 
 use std::path::PathBuf;
 use wirelap_events::Pid;
 
-/// What to trace. An event passes when it matches any of the given filters (ports, processes or
-/// cgroup); with none given everything passes.
+/// What a capture traces. An event passes if it matches at least one of the filters (ports, processes, cgroup); without filters,
+/// every event passes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
     /// Local or remote ports; empty for all.
     pub ports: Vec<u16>,
-    /// Roots of process trees: their children, present and future, follow. Empty for all.
+    /// Processes; their present and future children are traced, too. Empty for all.
     pub pids: Vec<Pid>,
-    /// A cgroup v2 directory: processes in it and below it.
+    /// A cgroup v2 directory, for the processes in this cgroup and below it.
     pub cgroup: Option<PathBuf>,
     /// Payload bytes captured of each packet, at most 65,536.
     pub snap_bytes: u32,
     /// Bytes of the ring buffer: a power of two and a multiple of the page size.
     pub ring_bytes: u32,
-    /// When to attach what only UDP needs.
+    /// When to attach the hooks that only UDP needs.
     pub datagrams: Datagrams,
-    /// Whether to leave out the sockets of this very process.
+    /// Whether to exclude the sockets of this process.
     pub exclude_self: bool,
 }
 
-/// When to attach what only UDP needs: the exit of every send, and the entry of every system call of the
-/// host.
+/// When to attach the hooks that only UDP needs: at the exit of every send, and at the entry of every system call of the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Datagrams {
-    /// Never: their sends are not seen.
+    /// Never. Sends of datagrams are not observed then.
     Never,
-    /// The entry of system calls only once a traced socket has sent a datagram: a host without any pays
-    /// nothing, and the sends until then are not seen.
+    /// The hook at the entry of system calls is attached when a traced socket has sent a datagram, so that a host without
+    /// datagrams has no cost. The entries of earlier sends are not observed.
     WhenSeen,
-    /// From the start.
+    /// From the beginning.
     Always,
 }
 
 impl Config {
-    /// Whether anything is left out. Ports can then be added while it works, whatever it goes by.
+    /// Whether there is a filter. Ports and processes can be added to a filter of any kind later.
     pub(crate) fn is_filtered(&self) -> bool {
         !self.ports.is_empty() || !self.pids.is_empty() || self.cgroup.is_some()
     }
 }
 
 impl Default for Config {
-    /// Everything, whole packets, a ring of 64 MiB.
+    /// All traffic, complete packets, and a ring buffer of 64 MiB.
     fn default() -> Config {
         Config {
             ports: Vec::new(),

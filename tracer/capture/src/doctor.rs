@@ -1,6 +1,8 @@
-//! What this machine can do, with and without root.
+//! Examines which observations this machine allows, with and without root.
 
-use crate::hooks::{Attach, ChosenHook, OBSERVATIONS, Observation, Program, Refusal};
+use crate::hooks::{
+    AttachPoint, ChosenHook, KernelObservation, OBSERVATIONS, ProbeProgram, RefusedHook,
+};
 use crate::object::Symbols;
 use crate::{Config, attach, kernel};
 use aya::Btf;
@@ -8,27 +10,27 @@ use aya_obj::btf::BtfKind;
 use std::fs;
 use wirelap_process::rights::missing_to_attach;
 
-/// What this machine can do.
+/// The result of examining this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Doctor {
-    /// `uname -r`.
+    /// The kernel's release, as `uname -r` shows it.
     pub kernel: String,
-    /// `uname -m`.
+    /// The architecture, as `uname -m` shows it.
     pub architecture: String,
-    /// Whether the kernel describes its types, without which nothing works.
+    /// Whether the kernel has BTF type information, without which nothing can be attached.
     pub has_btf: bool,
-    /// The capabilities that this process lacks; with none missing it can attach.
+    /// The capabilities for attaching that this process lacks.
     pub missing_capabilities: Vec<&'static str>,
-    /// The clock behind `CLOCK_MONOTONIC` (`tsc`, `kvm-clock`, …); `None` if the kernel does not say.
+    /// The clock behind `CLOCK_MONOTONIC` (`tsc`, `kvm-clock`, …); `None` if it is not known.
     pub clock_source: Option<String>,
-    /// Each observation and the hook that it uses, or would use as far as the kernel's BTF tells.
+    /// Each observation with its hook: the one that was attached, or the one that the kernel has by its BTF.
     pub observations: Vec<ChosenHook>,
-    /// Why attaching was not possible, in a sentence with the remedy; `None` if it was.
+    /// Why attaching failed, with the remedy; `None` if it succeeded.
     pub refused: Option<String>,
 }
 
-/// Looks at this machine. With the capabilities that attaching needs it attaches everything for a moment,
-/// which is the only sure way to know; without, it tells what the kernel's BTF tells.
+/// Examines this machine. With the capabilities for attaching, all hooks are attached for a moment, which is the only certain
+/// check; without them, the hooks are looked up in the kernel's BTF.
 pub fn examine() -> Doctor {
     let uname = rustix::system::uname();
     let btf = Btf::from_sys_fs().ok();
@@ -51,7 +53,7 @@ pub fn examine() -> Doctor {
     }
 }
 
-/// What is attached to find out: paused, with the smallest ring.
+/// The configuration of the check, with the smallest possible ring buffer.
 fn trial() -> Config {
     let ring_bytes = u32::try_from(rustix::param::page_size()).unwrap_or(4096);
     Config { ring_bytes, ..Config::default() }
@@ -66,29 +68,29 @@ fn expect_all(btf: Option<&Btf>) -> Vec<ChosenHook> {
     observations
 }
 
-/// The first way whose hooks this kernel has.
-fn expect(btf: Option<&Btf>, observation: &Observation) -> ChosenHook {
+/// The first hook of an observation that this kernel has.
+fn expect(btf: Option<&Btf>, observation: &KernelObservation) -> ChosenHook {
     let mut chosen = ChosenHook::untried(observation);
-    for way in observation.ways {
-        match way.programs.iter().find_map(|program| missing(btf, program)) {
+    for hook in observation.hooks {
+        match hook.programs.iter().find_map(|program| missing(btf, program)) {
             None => {
-                chosen.hook = Some(way.hook);
+                chosen.hook = Some(hook.name);
                 break;
             }
-            Some(reason) => chosen.refused.push(Refusal { hook: way.hook, reason }),
+            Some(reason) => chosen.refused.push(RefusedHook { hook: hook.name, reason }),
         }
     }
     chosen
 }
 
-/// Why a program cannot attach here, as far as that can be known without trying.
-fn missing(btf: Option<&Btf>, program: &Program) -> Option<String> {
+/// Why a program cannot be attached to this kernel, as far as BTF shows it; `None` if it probably can.
+fn missing(btf: Option<&Btf>, program: &ProbeProgram) -> Option<String> {
     let Some(btf) = btf else { return Some("the kernel has no BTF".into()) };
     let has = |name: &str, kind| btf.id_by_type_name_kind(name, kind).is_ok();
     match program.attach {
-        Attach::Tracepoint(name) => (!has(&format!("btf_trace_{name}"), BtfKind::Typedef))
+        AttachPoint::Tracepoint(name) => (!has(&format!("btf_trace_{name}"), BtfKind::Typedef))
             .then(|| format!("this kernel has no tracepoint {name}")),
-        Attach::Entry(function) | Attach::Exit(function) => {
+        AttachPoint::Entry(function) | AttachPoint::Exit(function) => {
             if !has(function, BtfKind::Func) {
                 Some(format!("this kernel has no function {function}"))
             } else if !can_trace_functions() {
@@ -97,16 +99,15 @@ fn missing(btf: Option<&Btf>, program: &Program) -> Option<String> {
                 None
             }
         }
-        Attach::Cgroup | Attach::Egress => crate::filter::cgroup_root()
+        AttachPoint::Cgroup | AttachPoint::Egress => crate::filter::cgroup_root()
             .is_none()
             .then(|| "no cgroup v2 hierarchy is mounted".into()),
-        Attach::FileIterator => {
-            (!has("bpf_iter_task_file", BtfKind::Func)).then(|| "no such iterator".into())
-        }
+        AttachPoint::FileIterator => (!has("bpf_iter_task_file", BtfKind::Func))
+            .then(|| "this kernel has no iterator task_file".into()),
     }
 }
 
-/// fentry needs ftrace; kernels with it list `ftrace_caller` among their symbols.
+/// Whether the kernel has ftrace, which fentry needs: then `ftrace_caller` is among its symbols.
 fn can_trace_functions() -> bool {
     fs::read_to_string("/proc/kallsyms")
         .is_ok_and(|symbols| symbols.lines().any(|line| line.ends_with(" ftrace_caller")))

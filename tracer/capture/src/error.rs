@@ -1,4 +1,4 @@
-//! What can go wrong: each message is a sentence with the remedy.
+//! The errors of attaching and capturing. Each message is a sentence that names the remedy.
 
 use std::io;
 use std::path::PathBuf;
@@ -9,101 +9,103 @@ use wirelap_process::remedy::of_cause;
 pub enum AttachError {
     /// The process may not load BPF programs.
     #[error(
-        "attaching probes needs root, or the capabilities CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN (missing: {missing}): run it with sudo"
+        "attaching probes needs root, or the capabilities CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN (missing: {missing}): run wirelap with sudo"
     )]
     NoPrivileges {
         /// The capabilities that are missing.
         missing: String,
     },
-    /// The kernel does not describe its types.
+    /// The kernel's BTF type information cannot be opened.
     #[error(
         "this kernel's BTF type information cannot be read (/sys/kernel/btf/vmlinux: {source}): {remedy}",
         remedy = of_cause(source).unwrap_or("boot a kernel built with CONFIG_DEBUG_INFO_BTF=y, as current distributions' kernels are".into())
     )]
     NoBtf {
-        /// What reading it said.
+        /// The error of opening it.
         source: std::io::Error,
     },
-    /// The kernel's description of its types cannot be read.
-    #[error("the kernel's BTF type information cannot be understood: {0}")]
+    /// The kernel's BTF type information cannot be parsed.
+    #[error("the kernel's BTF type information cannot be parsed: {0}")]
     BadBtf(#[from] aya::BtfError),
-    /// The kernel refused a map for want of memory.
+    /// The kernel has not enough memory for a map.
     #[error(
-        "the kernel has no memory for the probes' maps with a ring buffer of {ring_bytes} bytes: choose a smaller one (--ring-size), or raise the limits of this process (memory.max of its cgroup; before Linux 5.11, ulimit -l)"
+        "the kernel has not enough memory for the maps of the probes with a ring buffer of {ring_bytes} bytes: choose a smaller one (--ring-size), or raise the memory limits of this process (memory.max of its cgroup; before Linux 5.11, ulimit -l)"
     )]
     NoMemory {
-        /// What was asked for.
+        /// The wanted size of the ring buffer.
         ring_bytes: u32,
     },
-    /// The ring's size is not one that the kernel takes.
-    #[error("a ring buffer of {0} bytes is not possible: take a power of two from {page} bytes up", page = rustix::param::page_size())]
+    /// The kernel does not accept this size of the ring buffer.
+    #[error("a ring buffer of {0} bytes is not possible: choose a power of two, at least {page} bytes", page = rustix::param::page_size())]
     BadRingSize(u32),
     /// The object could not be loaded.
-    #[error("the kernel does not take the probes: {}{}", with_causes(&**.0), advice(find_io(&**.0)))]
+    #[error("the kernel rejects the probes: {}{}", with_causes(&**.0), advice(find_io(&**.0)))]
     Load(#[source] Box<aya::EbpfError>),
-    /// An observation could not be made for a reason that has nothing to do with this kernel's probes.
+    /// The hooks of an observation cannot be attached because a resource is exhausted or the kernel forbids it.
     #[error("the probes cannot be attached ({observation}): {source}{}", advice(Some(source)))]
     Refused {
-        /// What was to be observed.
+        /// The observation.
         observation: &'static str,
-        /// What the kernel said.
+        /// The error of the kernel.
         source: io::Error,
     },
-    /// No observation at all could be made.
+    /// A required observation has no hook on this kernel.
     #[error(
-        "this kernel takes none of the probes that tracing cannot do without ({observation}: {reason}): a kernel from 6.1 on is needed"
+        "this kernel rejects all hooks of an observation that tracing needs ({observation}: {reason}): boot a kernel from 6.1 on"
     )]
     NothingAttached {
-        /// The observation that cannot be done without.
+        /// The required observation.
         observation: &'static str,
-        /// What the kernel said to the last way tried.
+        /// Why the last of its hooks was rejected.
         reason: String,
     },
-    /// The cgroup of the filter is not there.
-    #[error("{path} is no cgroup v2 directory: {source}")]
+    /// The path of the filter is not a cgroup.
+    #[error("{path} is not a cgroup v2 directory: {source}")]
     BadCgroup {
         /// The directory.
         path: PathBuf,
-        /// What looking said.
+        /// The error of looking it up.
         source: std::io::Error,
     },
-    /// Something else failed while attaching.
+    /// An error of the capture that happened while attaching.
     #[error(transparent)]
     Capture(#[from] CaptureError),
 }
 
-/// What can go wrong while capturing.
+/// An error while capturing.
 #[derive(Debug, thiserror::Error)]
 pub enum CaptureError {
     /// A map could not be used.
     #[error("the probes' map `{map}` cannot be used: {}{}", with_causes(&**source), advice(find_io(&**source)))]
     Map {
-        /// The map.
+        /// The name of the map.
         map: &'static str,
-        /// What the kernel said.
+        /// The error of the kernel.
         source: Box<aya::maps::MapError>,
     },
-    /// The object has no such map: it does not belong to this program.
-    #[error("the compiled probes have no map `{0}`: they do not belong to this program")]
+    /// The object has no such map, so it is of another build.
+    #[error(
+        "the compiled probes have no map `{0}`: they are of another build than this program, so build wirelap again"
+    )]
     NoMap(&'static str),
     /// Waiting for events failed.
     #[error("waiting for events failed: {0}{advice}", advice = advice(Some(.0)))]
     Wait(#[source] std::io::Error),
-    /// A record is not laid out as this program expects.
-    #[error("the probes sent a record that cannot be read: {0}")]
+    /// A record does not have the expected layout.
+    #[error("the probes sent a record that cannot be read: {0}; this is a defect of wirelap")]
     Record(#[from] crate::decode::Malformed),
-    /// Listing the sockets that are open failed.
+    /// Listing the open sockets failed.
     #[error("the sockets that are already open cannot be listed: {0}")]
     Existing(String),
-    /// Probes that were detached cannot be attached again.
+    /// Detached probes cannot be attached again.
     #[error("the probes cannot be attached again: {0}")]
     Attach(String),
-    /// The process to follow is not there.
-    #[error("there is no process {0} to follow")]
+    /// There is no process with the id of the filter.
+    #[error("there is no process {0} to trace")]
     NoProcess(u32),
 }
 
-/// The error of the operating system among the causes of another.
+/// The error of the operating system among the causes of an error.
 pub(crate) fn find_io<'a>(error: &'a (dyn std::error::Error + 'static)) -> Option<&'a io::Error> {
     let mut next = Some(error);
     while let Some(error) = next {
@@ -115,7 +117,7 @@ pub(crate) fn find_io<'a>(error: &'a (dyn std::error::Error + 'static)) -> Optio
     None
 }
 
-/// An error with its causes, each once.
+/// The text of an error with its causes, each once.
 pub(crate) fn with_causes(error: &(dyn std::error::Error + 'static)) -> String {
     let mut text = error.to_string();
     let mut next = error.source();
@@ -129,7 +131,7 @@ pub(crate) fn with_causes(error: &(dyn std::error::Error + 'static)) -> String {
     text
 }
 
-/// What to do about it, behind the error's own words.
+/// The remedy for an error, to be appended to its text; empty if it is not known.
 fn advice(error: Option<&io::Error>) -> String {
     error.and_then(of_cause).map(|remedy| format!(": {remedy}")).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! The filter's inputs: ports, process trees, cgroups.
+//! The inputs of the filter: ports, process trees and cgroups.
 
 use crate::AttachError;
 use std::collections::{BTreeMap, BTreeSet};
@@ -6,16 +6,16 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// A cgroup as the probes know it.
+/// A cgroup as the probes identify it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Cgroup {
-    /// Its id: the inode number of its directory.
+    /// The id, which is the inode number of its directory.
     pub id: u64,
-    /// How many cgroups are above it; the root has 0.
+    /// The number of cgroups above it; 0 for the root.
     pub level: u32,
 }
 
-/// The cgroup whose directory this is.
+/// The cgroup of a directory.
 pub(crate) fn cgroup(path: &Path) -> Result<Cgroup, AttachError> {
     let bad = |source| AttachError::BadCgroup { path: path.to_owned(), source };
     let real = path.canonicalize().map_err(bad)?;
@@ -27,12 +27,12 @@ pub(crate) fn cgroup(path: &Path) -> Result<Cgroup, AttachError> {
     Ok(Cgroup { id, level: u32::try_from(below).unwrap_or(u32::MAX) })
 }
 
-/// Where the cgroup v2 hierarchy is mounted.
+/// The mount point of the cgroup v2 hierarchy; `None` if it is not mounted.
 pub(crate) fn cgroup_root() -> Option<PathBuf> {
     parse_cgroup_root(&fs::read_to_string("/proc/self/mounts").ok()?)
 }
 
-/// `/proc/self/mounts`: device, mount point, type, options (fstab(5)).
+/// Finds the mount point in `/proc/self/mounts`, whose fields are device, mount point, type, options (fstab(5)).
 fn parse_cgroup_root(mounts: &str) -> Option<PathBuf> {
     mounts.lines().find_map(|line| {
         let mut words = line.split(' ');
@@ -41,7 +41,7 @@ fn parse_cgroup_root(mounts: &str) -> Option<PathBuf> {
     })
 }
 
-/// A process and all its descendants that run now.
+/// A process and all its present descendants.
 pub(crate) fn process_tree(root: u32) -> BTreeSet<u32> {
     let mut children: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
     for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
@@ -66,12 +66,13 @@ fn descendants(root: u32, children: &BTreeMap<u32, Vec<u32>>) -> BTreeSet<u32> {
     found
 }
 
-/// `/proc/PID/stat`: pid, name in parentheses, state, parent (proc(5)). Names may hold anything.
+/// The parent in `/proc/PID/stat`, whose fields are pid, name in parentheses, state, parent (proc(5)). The name can contain any
+/// character, also parentheses.
 fn parse_parent(stat: &str) -> Option<u32> {
     stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
 }
 
-/// A port's element in the map `ports` and its bit there.
+/// The element of the map `ports` for a port, and its bit in this element.
 pub(crate) fn port_bit(port: u16) -> (u32, u64) {
     (u32::from(port / 64), 1 << (port % 64))
 }

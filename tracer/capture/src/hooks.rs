@@ -1,85 +1,85 @@
-//! The observations that wirelap makes, and the ways to make each, best first.
+//! The observations that wirelap makes, and the hooks for each, best first.
 //!
-//! To add a way: write its program in `ebpf/probes/`, and name it in the table below.
+//! To add a hook: write its program in `ebpf/probes/`, and add it to the table below.
 
 /// Where a program attaches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Attach {
+pub enum AttachPoint {
     /// A raw tracepoint with typed arguments (`tp_btf`).
     Tracepoint(&'static str),
     /// The entry of a kernel function.
     Entry(&'static str),
     /// The exit of a kernel function.
     Exit(&'static str),
-    /// The opening or the close of a socket, in the root cgroup.
+    /// The creation or the release of a socket, in the root cgroup.
     Cgroup,
-    /// Packets that leave sockets, in the root cgroup.
+    /// The packets that leave sockets, in the root cgroup.
     Egress,
     /// A walk over the open files of all tasks.
     FileIterator,
 }
 
-/// A program of the object and where it attaches.
+/// A program of the object, and where it attaches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Program {
-    /// Its name in the object.
+pub struct ProbeProgram {
+    /// The name of the program in the object.
     pub name: &'static str,
     /// Where it attaches.
-    pub attach: Attach,
+    pub attach: AttachPoint,
 }
 
-/// One way to make an observation: programs that must all attach.
+/// A hook: a way to make an observation, with programs that must all be attached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Way {
-    /// What `wirelap doctor` calls it.
-    pub hook: &'static str,
-    /// Its programs.
-    pub programs: &'static [Program],
+pub struct ObservationHook {
+    /// The name of the hook in `wirelap doctor`.
+    pub name: &'static str,
+    /// The programs of the hook.
+    pub programs: &'static [ProbeProgram],
 }
 
-/// When an observation's programs are attached. Each attached hook costs something at every event of the
-/// host, whether it is traced or not.
+/// When the programs of an observation are attached. An attached program has a cost at every such event of the host, even if the
+/// event is not traced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum When {
-    /// From the start.
+pub enum AttachTime {
+    /// From the beginning.
     Always,
-    /// Unless [`crate::Datagrams::Never`].
+    /// From the beginning, unless [`crate::Datagrams::Never`].
     Udp,
-    /// As [`crate::Config::datagrams`] says.
+    /// When [`crate::Config::datagrams`] tells.
     DatagramSent,
-    /// Once a traced packet has passed a device with a qdisc.
+    /// When a traced packet has passed a device with a qdisc.
     QdiscSeen,
 }
 
-/// Something that wirelap observes.
+/// An observation that wirelap makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Observation {
+pub struct KernelObservation {
     /// Its name.
     pub name: &'static str,
-    /// The ways to make it, best first.
-    pub ways: &'static [Way],
-    /// What is missing in the results without it.
+    /// The hooks for it, best first.
+    pub hooks: &'static [ObservationHook],
+    /// What is missing in the results without this observation.
     pub without: &'static str,
-    /// What to do about it.
+    /// How to make the best hook available.
     pub remedy: &'static str,
     /// Whether nothing can be traced without it.
     pub required: bool,
-    /// When it is attached.
-    pub when: When,
-    /// Whether its hooks run for messages, and not only when sockets or processes come and go.
+    /// When its programs are attached.
+    pub when: AttachTime,
+    /// Whether its programs run for every message, and not only when sockets or processes are created or end.
     pub per_message: bool,
 }
 
-const fn tracepoint(name: &'static str, tracepoint: &'static str) -> Program {
-    Program { name, attach: Attach::Tracepoint(tracepoint) }
+const fn tracepoint(name: &'static str, tracepoint: &'static str) -> ProbeProgram {
+    ProbeProgram { name, attach: AttachPoint::Tracepoint(tracepoint) }
 }
 
-const fn entry(name: &'static str, function: &'static str) -> Program {
-    Program { name, attach: Attach::Entry(function) }
+const fn entry(name: &'static str, function: &'static str) -> ProbeProgram {
+    ProbeProgram { name, attach: AttachPoint::Entry(function) }
 }
 
-const fn exit(name: &'static str, function: &'static str) -> Program {
-    Program { name, attach: Attach::Exit(function) }
+const fn exit(name: &'static str, function: &'static str) -> ProbeProgram {
+    ProbeProgram { name, attach: AttachPoint::Exit(function) }
 }
 
 const NEWER: &str = "boot a newer kernel, or one that can trace functions (CONFIG_FUNCTION_TRACER)";
@@ -91,89 +91,89 @@ pub(crate) const EXISTING_SOCKETS: &str = "existing sockets";
 pub(crate) const UNIX_CONNECTIONS: &str = "Unix connections";
 
 /// Every observation, in the order in which they are attached.
-pub const OBSERVATIONS: &[Observation] = &[
-    Observation {
+pub const OBSERVATIONS: &[KernelObservation] = &[
+    KernelObservation {
         name: "connections",
-        ways: &[Way {
-            hook: "tracepoint inet_sock_set_state",
+        hooks: &[ObservationHook {
+            name: "tracepoint inet_sock_set_state",
             programs: &[tracepoint("socket_state", "inet_sock_set_state")],
         }],
-        without: "connections are found at their first message, and their handshake is not theirs",
+        without: "connections are found at their first message, and their handshake is not counted",
         remedy: "boot a kernel from 4.16 on",
         required: false,
-        when: When::Always,
+        when: AttachTime::Always,
         per_message: false,
     },
-    Observation {
+    KernelObservation {
         name: "sockets",
-        ways: &[Way {
-            hook: "cgroup sock_create",
-            programs: &[Program { name: "socket_created", attach: Attach::Cgroup }],
+        hooks: &[ObservationHook {
+            name: "cgroup sock_create",
+            programs: &[ProbeProgram { name: "socket_created", attach: AttachPoint::Cgroup }],
         }],
-        without: "a UDP socket's first packet does not know its socket, nor a socket its process before it sends or reads",
+        without: "the first packet of a UDP socket is not assigned to it, and a socket's process is not known before it sends or reads",
         remedy: "mount cgroup v2 (mount -t cgroup2 none /sys/fs/cgroup)",
         required: false,
-        when: When::Always,
+        when: AttachTime::Always,
         per_message: false,
     },
-    Observation {
+    KernelObservation {
         name: "close (TCP)",
-        ways: &[Way {
-            hook: "tracepoint tcp_destroy_sock",
+        hooks: &[ObservationHook {
+            name: "tracepoint tcp_destroy_sock",
             programs: &[tracepoint("tcp_closed", "tcp_destroy_sock")],
         }],
         without: "closed TCP sockets are forgotten only when they have been silent for long",
         remedy: "boot a kernel from 4.15 on",
         required: false,
-        when: When::Always,
+        when: AttachTime::Always,
         per_message: false,
     },
-    Observation {
+    KernelObservation {
         name: "close (UDP)",
-        ways: &[Way {
-            hook: "cgroup sock_release",
-            programs: &[Program { name: "udp_closed", attach: Attach::Cgroup }],
+        hooks: &[ObservationHook {
+            name: "cgroup sock_release",
+            programs: &[ProbeProgram { name: "udp_closed", attach: AttachPoint::Cgroup }],
         }],
         without: "closed UDP sockets are forgotten only when they have been silent for long",
         remedy: "mount cgroup v2 (mount -t cgroup2 none /sys/fs/cgroup)",
         required: false,
-        when: When::Udp,
+        when: AttachTime::Udp,
         per_message: false,
     },
-    Observation {
+    KernelObservation {
         name: "send (TCP)",
-        ways: &[
-            Way {
-                hook: "tracepoint tcp_sendmsg_locked",
+        hooks: &[
+            ObservationHook {
+                name: "tracepoint tcp_sendmsg_locked",
                 programs: &[tracepoint("send_tcp", "tcp_sendmsg_locked")],
             },
-            Way {
-                hook: "fentry tcp_sendmsg_locked, do_tcp_sendpages",
+            ObservationHook {
+                name: "fentry tcp_sendmsg_locked, do_tcp_sendpages",
                 programs: &[
                     entry("send_tcp_fentry", "tcp_sendmsg_locked"),
                     entry("send_page_fentry", "do_tcp_sendpages"),
                 ],
             },
-            Way {
-                hook: "fentry tcp_sendmsg_locked",
+            ObservationHook {
+                name: "fentry tcp_sendmsg_locked",
                 programs: &[entry("send_tcp_fentry", "tcp_sendmsg_locked")],
             },
         ],
         without: "TCP latencies begin at the packet instead of the send call",
         remedy: NEWER,
         required: false,
-        when: When::Always,
+        when: AttachTime::Always,
         per_message: true,
     },
-    Observation {
+    KernelObservation {
         name: "send (UDP)",
-        ways: &[
-            Way {
-                hook: "tracepoint sock_send_length",
+        hooks: &[
+            ObservationHook {
+                name: "tracepoint sock_send_length",
                 programs: &[tracepoint("send_exit", "sock_send_length")],
             },
-            Way {
-                hook: "fexit udp_sendmsg, udpv6_sendmsg",
+            ObservationHook {
+                name: "fexit udp_sendmsg, udpv6_sendmsg",
                 programs: &[
                     exit("send_exit_udp", "udp_sendmsg"),
                     exit("send_exit_udpv6", "udpv6_sendmsg"),
@@ -183,39 +183,39 @@ pub const OBSERVATIONS: &[Observation] = &[
         without: "UDP messages have no send: their latencies begin at the packet",
         remedy: NEWER,
         required: false,
-        when: When::Udp,
+        when: AttachTime::Udp,
         per_message: true,
     },
-    Observation {
+    KernelObservation {
         name: "send (UDP), entry",
-        ways: &[
-            Way {
-                hook: "fentry udp_sendmsg, udpv6_sendmsg",
+        hooks: &[
+            ObservationHook {
+                name: "fentry udp_sendmsg, udpv6_sendmsg",
                 programs: &[
                     entry("send_udp_fentry", "udp_sendmsg"),
                     entry("send_udpv6_fentry", "udpv6_sendmsg"),
                 ],
             },
-            Way {
-                hook: "tracepoint sys_enter",
+            ObservationHook {
+                name: "tracepoint sys_enter",
                 programs: &[tracepoint("send_syscall", "sys_enter")],
             },
         ],
         without: "UDP latencies begin at the packet instead of the send call",
         remedy: NEWER,
         required: false,
-        when: When::DatagramSent,
+        when: AttachTime::DatagramSent,
         per_message: true,
     },
-    Observation {
+    KernelObservation {
         name: "read",
-        ways: &[
-            Way {
-                hook: "tracepoint sock_recv_length",
+        hooks: &[
+            ObservationHook {
+                name: "tracepoint sock_recv_length",
                 programs: &[tracepoint("read_exit", "sock_recv_length")],
             },
-            Way {
-                hook: "fexit tcp_recvmsg, udp_recvmsg, udpv6_recvmsg",
+            ObservationHook {
+                name: "fexit tcp_recvmsg, udp_recvmsg, udpv6_recvmsg",
                 programs: &[
                     exit("read_exit_tcp", "tcp_recvmsg"),
                     exit("read_exit_udp", "udp_recvmsg"),
@@ -226,199 +226,205 @@ pub const OBSERVATIONS: &[Observation] = &[
         without: "latencies end at data ready instead of the read",
         remedy: NEWER,
         required: false,
-        when: When::Always,
+        when: AttachTime::Always,
         per_message: true,
     },
-    Observation {
+    KernelObservation {
         name: "read (UDP), which",
-        ways: &[
-            Way {
-                hook: "fexit __skb_recv_udp",
+        hooks: &[
+            ObservationHook {
+                name: "fexit __skb_recv_udp",
                 programs: &[exit("datagram_taken", "__skb_recv_udp")],
             },
-            // The hooks of "read" and "data ready" look at it.
-            Way { hook: "the socket's queue", programs: &[] },
+            // The programs of "read" and "data ready" look at the queue, so there is nothing to attach.
+            ObservationHook { name: "the socket's queue", programs: &[] },
         ],
-        without: "of a UDP socket that several threads read, it is not known which datagram a read took",
+        without: "if several threads read a UDP socket, it is not known which datagram each read took",
         remedy: NEWER,
         required: false,
-        when: When::Udp,
+        when: AttachTime::Udp,
         per_message: true,
     },
-    Observation {
+    KernelObservation {
         name: "data ready",
-        ways: &[
-            Way {
-                hook: "tracepoint sk_data_ready",
+        hooks: &[
+            ObservationHook {
+                name: "tracepoint sk_data_ready",
                 programs: &[tracepoint("ready", "sk_data_ready")],
             },
-            Way {
-                hook: "fentry sock_def_readable",
+            ObservationHook {
+                name: "fentry sock_def_readable",
                 programs: &[entry("ready_fentry", "sock_def_readable")],
             },
         ],
         without: "the receiver's network stack, its wakeup and its reading are one segment",
         remedy: NEWER,
         required: false,
-        when: When::Always,
+        when: AttachTime::Always,
         per_message: true,
     },
-    Observation {
+    KernelObservation {
         name: "packets out",
-        ways: &[Way {
-            hook: "tracepoint net_dev_start_xmit",
+        hooks: &[ObservationHook {
+            name: "tracepoint net_dev_start_xmit",
             programs: &[tracepoint("packet_xmit", "net_dev_start_xmit")],
         }],
         without: "nothing can be traced",
         remedy: "boot a kernel with CONFIG_NET and BTF",
         required: true,
-        when: When::Always,
+        when: AttachTime::Always,
         per_message: true,
     },
-    Observation {
+    KernelObservation {
         name: "qdisc",
-        ways: &[Way {
-            hook: "tracepoint net_dev_queue",
+        hooks: &[ObservationHook {
+            name: "tracepoint net_dev_queue",
             programs: &[tracepoint("packet_queued", "net_dev_queue")],
         }],
-        without: "the wait in the qdisc is part of the socket's segment",
+        without: "the wait in the qdisc is counted in the segment socket_tx",
         remedy: NEWER,
         required: false,
-        when: When::QdiscSeen,
+        when: AttachTime::QdiscSeen,
         per_message: true,
     },
-    Observation {
+    KernelObservation {
         name: "packets in",
-        ways: &[Way {
-            hook: "tracepoint netif_receive_skb",
+        hooks: &[ObservationHook {
+            name: "tracepoint netif_receive_skb",
             programs: &[tracepoint("packet_rx", "netif_receive_skb")],
         }],
         without: "nothing can be traced",
         remedy: "boot a kernel with CONFIG_NET and BTF",
         required: true,
-        when: When::Always,
+        when: AttachTime::Always,
         per_message: true,
     },
-    Observation {
+    KernelObservation {
         name: "scheduling",
-        ways: &[Way {
-            hook: "tracepoints sched_waking, sched_switch",
+        hooks: &[ObservationHook {
+            name: "tracepoints sched_waking, sched_switch",
             programs: &[
                 tracepoint("task_woken", "sched_waking"),
                 tracepoint("task_switch", "sched_switch"),
             ],
         }],
-        without: "scheduling gaps are part of the reader's own time",
+        without: "scheduling gaps are counted as the reader's own time",
         remedy: NEWER,
         required: false,
-        when: When::Always,
+        when: AttachTime::Always,
         per_message: true,
     },
-    Observation {
+    KernelObservation {
         name: "process trees",
-        ways: &[Way {
-            hook: "tracepoints sched_process_fork, sched_process_exit",
+        hooks: &[ObservationHook {
+            name: "tracepoints sched_process_fork, sched_process_exit",
             programs: &[
                 tracepoint("task_forked", "sched_process_fork"),
                 tracepoint("task_exited", "sched_process_exit"),
             ],
         }],
-        without: "children that a traced process starts later are not followed",
+        without: "children that a traced process starts later are not traced",
         remedy: NEWER,
         required: false,
-        when: When::Always,
+        when: AttachTime::Always,
         per_message: false,
     },
-    Observation {
+    KernelObservation {
         name: "retransmissions",
-        ways: &[Way {
-            hook: "tracepoint tcp_retransmit_skb",
+        hooks: &[ObservationHook {
+            name: "tracepoint tcp_retransmit_skb",
             programs: &[tracepoint("retransmit", "tcp_retransmit_skb")],
         }],
-        without: "retransmissions are told only by their sequence numbers",
+        without: "retransmissions are recognised only by their sequence numbers",
         remedy: NEWER,
         required: false,
-        when: When::Always,
+        when: AttachTime::Always,
         per_message: true,
     },
-    Observation {
+    KernelObservation {
         name: "drops",
-        ways: &[Way {
-            hook: "tracepoint kfree_skb",
+        hooks: &[ObservationHook {
+            name: "tracepoint kfree_skb",
             programs: &[tracepoint("packet_dropped", "kfree_skb")],
         }],
         without: "dropped packets have no reason",
         remedy: "boot a kernel from 5.17 on",
         required: false,
-        when: When::Always,
+        when: AttachTime::Always,
         per_message: true,
     },
-    Observation {
+    KernelObservation {
         name: EXISTING_SOCKETS,
-        ways: &[Way {
-            hook: "iterator task_file",
-            programs: &[Program { name: "existing_sockets", attach: Attach::FileIterator }],
+        hooks: &[ObservationHook {
+            name: "iterator task_file",
+            programs: &[ProbeProgram {
+                name: "existing_sockets",
+                attach: AttachPoint::FileIterator,
+            }],
         }],
-        without: "sockets from before are found at their first message",
+        without: "sockets that were open before are found at their first message",
         remedy: "boot a kernel from 5.11 on",
         required: false,
-        when: When::Always,
+        when: AttachTime::Always,
         per_message: false,
     },
-    Observation {
+    KernelObservation {
         name: UNIX_CONNECTIONS,
-        ways: &[Way {
-            hook: "iterator task_file",
-            programs: &[Program { name: "unix_connections", attach: Attach::FileIterator }],
+        hooks: &[ObservationHook {
+            name: "iterator task_file",
+            programs: &[ProbeProgram {
+                name: "unix_connections",
+                attach: AttachPoint::FileIterator,
+            }],
         }],
         without: "a process that also serves clients over a Unix socket is not marked",
         remedy: "boot a kernel from 5.11 on",
         required: false,
-        when: When::Always,
+        when: AttachTime::Always,
         per_message: false,
     },
 ];
 
-/// Whether a program of the object runs for messages, and not only when sockets or processes come and go.
+/// Whether a program of the object runs for every message, and not only when sockets or processes are created or end.
 pub(crate) fn is_per_message(program: &str) -> bool {
-    let is_its = |way: &Way| way.programs.iter().any(|its| its.name == program);
+    let is_its = |hook: &ObservationHook| hook.programs.iter().any(|its| its.name == program);
     is_its(&PAYLOAD_FROM_CGROUP)
-        || OBSERVATIONS.iter().any(|o| o.per_message && o.ways.iter().any(is_its))
+        || OBSERVATIONS.iter().any(|o| o.per_message && o.hooks.iter().any(is_its))
 }
 
-/// How payload is read where tracing programs cannot.
-pub(crate) const PAYLOAD_FROM_CGROUP: Way = Way {
-    hook: "cgroup egress",
-    programs: &[Program { name: "packet_payload", attach: Attach::Egress }],
+/// The hook that copies payload on kernels where tracing programs cannot read it.
+pub(crate) const PAYLOAD_FROM_CGROUP: ObservationHook = ObservationHook {
+    name: "cgroup egress",
+    programs: &[ProbeProgram { name: "packet_payload", attach: AttachPoint::Egress }],
 };
 
-/// An observation and how it is made.
+/// An observation and the hook that was chosen for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChosenHook {
     /// The observation.
     pub observation: &'static str,
-    /// The hook; `None` if there is none.
+    /// The hook; `None` if this kernel has none for the observation.
     pub hook: Option<&'static str>,
-    /// What is missing without a hook.
+    /// What is missing in the results without a hook.
     pub without: &'static str,
-    /// What to do about it.
+    /// How to make the best hook available.
     pub remedy: &'static str,
-    /// Why the ways before the chosen one (or all of them) were not taken.
-    pub refused: Vec<Refusal>,
+    /// Why the hooks before the chosen one (or all hooks) were refused.
+    pub refused: Vec<RefusedHook>,
 }
 
-/// A way that this kernel does not offer.
+/// A hook that this kernel refuses.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refusal {
-    /// The way.
+pub struct RefusedHook {
+    /// The name of the hook.
     pub hook: &'static str,
-    /// What the kernel said, in one line.
+    /// The reason, in one line.
     pub reason: String,
 }
 
 impl ChosenHook {
     /// An observation that has not been tried yet.
-    pub(crate) fn untried(observation: &Observation) -> ChosenHook {
+    pub(crate) fn untried(observation: &KernelObservation) -> ChosenHook {
         ChosenHook {
             observation: observation.name,
             hook: None,

@@ -1,16 +1,16 @@
-//! What the running kernel is, and what it can do that depends on nothing else.
+//! Facts about the running kernel: its version, and abilities that follow from it alone.
 
-use crate::hooks::{ChosenHook, Refusal};
+use crate::hooks::{ChosenHook, RefusedHook};
 use aya::Btf;
 use aya_obj::btf::BtfKind;
 use rustix::thread::CapabilitySet;
 use std::fs;
 
-/// The kernel's description of its own types.
+/// The file with the kernel's BTF type information.
 pub(crate) const BTF_PATH: &str = "/sys/kernel/btf/vmlinux";
 
-/// How it is told that a cgroup's CPU quota is used up: a kernel with quotas has the function that walks down
-/// from the cgroup that has none left (`kernel/sched/fair.c`).
+/// The hook that observes used-up CPU quotas. A kernel with quotas has the function that walks down from the cgroup without
+/// quota (`kernel/sched/fair.c`).
 pub(crate) fn quota_hook(btf: &Btf) -> ChosenHook {
     let hook = "tracepoint sched_switch";
     let has_quotas = btf.id_by_type_name_kind("tg_throttle_down", BtfKind::Func).is_ok();
@@ -18,21 +18,21 @@ pub(crate) fn quota_hook(btf: &Btf) -> ChosenHook {
     ChosenHook {
         observation: "CPU quotas",
         hook: has_quotas.then_some(hook),
-        without: "a wait for CPU quota looks like one for a CPU",
-        remedy: "nothing: without quotas no thread waits for one",
-        refused: if has_quotas { Vec::new() } else { vec![Refusal { hook, reason }] },
+        without: "waiting for CPU quota is shown as waiting for the CPU",
+        remedy: "none is needed: without CPU quotas, no thread waits for quota",
+        refused: if has_quotas { Vec::new() } else { vec![RefusedHook { hook, reason }] },
     }
 }
 
 /// The capabilities that maps and links need once everything is loaded, and those of a program on a cgroup if one is to be
 /// attached once more.
 pub(crate) fn needed_after_attaching(cgroup: bool) -> CapabilitySet {
-    // Since 5.19 the setting is about loading alone (kernel/bpf/syscall.c, __sys_bpf; commit c8644cd0efe7).
+    // Since 5.19, the setting concerns only loading (kernel/bpf/syscall.c, __sys_bpf; commit c8644cd0efe7).
     let is_open = kernel_at_least(5, 19)
         || fs::read_to_string("/proc/sys/kernel/unprivileged_bpf_disabled")
             .is_ok_and(|setting| setting.trim() == "0");
     let maps = if is_open { CapabilitySet::empty() } else { CapabilitySet::BPF };
-    // Such programs can be loaded without rights, which are asked for when they are attached.
+    // The rights for programs on cgroups are checked when they are attached, not when they are loaded.
     let cgroup = if cgroup { CapabilitySet::NET_ADMIN } else { CapabilitySet::empty() };
     maps | cgroup
 }

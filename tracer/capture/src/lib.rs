@@ -3,16 +3,16 @@
 //! | module | what |
 //! |---|---|
 //! | [`config`] | what to trace |
-//! | [`hooks`] | the observations, and the ways to make each |
-//! | `attach` | loads the object and attaches each observation's best way |
+//! | [`hooks`] | the observations, and the hooks for each |
+//! | `attach` | loads the object and attaches each observation with its best hook |
 //! | `object` | prepares the object for this kernel |
-//! | `percpu` | where the kernel's per-CPU variables are |
+//! | `percpu` | finds the offsets of the kernel's per-CPU variables |
 //! | [`capture`] | the ring buffer, counters, windows, changes of the filter |
-//! | [`decode`] | a record's bytes → an [`Event`](wirelap_events::Event) |
-//! | `stash` | payload that comes apart from its packet |
+//! | [`decode`] | makes an [`Event`](wirelap_events::Event) of a record |
+//! | `stash` | keeps payload that comes in a record of its own |
 //! | `filter` | process trees and cgroups |
-//! | `kernel` | what the running kernel is |
-//! | [`doctor`] | what this machine can do |
+//! | `kernel` | facts about the running kernel |
+//! | [`doctor`] | examines which observations this machine allows |
 
 mod attach;
 pub mod capture;

@@ -1,29 +1,29 @@
-//! Preparing the compiled probes for this kernel: what the loader cannot resolve by itself.
+//! Prepares the compiled probes for this kernel in places that the loader cannot resolve by itself.
 //!
-//! See `ebpf/include/core_fixes.h` for the places.
+//! `ebpf/include/core_fixes.h` contains these places.
 
-use crate::hooks::{ChosenHook, PAYLOAD_FROM_CGROUP, Refusal};
+use crate::hooks::{ChosenHook, PAYLOAD_FROM_CGROUP, RefusedHook};
 use crate::kernel::kernel_at_least;
 use crate::percpu;
 use aya::Btf;
 use aya_obj::btf::BtfKind;
 use wirelap_ebpf::DYNPTR_FROM_SKB_MARKER;
 
-/// BPF instruction: opcode, registers (destination low, source high), offset, immediate.
+/// The size of a BPF instruction: opcode, registers (destination low, source high), offset, immediate.
 const INSN_BYTES: usize = 8;
-/// `call imm`
+/// The opcode of `call imm`.
 const CALL: u8 = 0x85;
-/// `r0 = imm`
+/// The opcode of `r0 = imm`.
 const MOVE: u8 = 0xb7;
-/// `src_reg` of a call to a kernel function.
+/// The value of `src_reg` in a call to a kernel function.
 const PSEUDO_KFUNC_CALL: u8 = 2;
 
 /// Where this kernel keeps `preempt_count`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PreemptCount {
-    /// Nobody knows.
+    /// The place is not known.
     Unknown,
-    /// In a per-CPU variable, so many bytes after the run queue of its CPU.
+    /// In a per-CPU variable, at this distance in bytes from the run queue of its CPU.
     PerCpu(i32),
     /// In `task_struct.thread_info`.
     Task,
@@ -40,42 +40,42 @@ impl PreemptCount {
     }
 }
 
-/// What this kernel offers beyond what CO-RE can find.
+/// Symbols of this kernel that CO-RE cannot find.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Symbols {
-    /// BTF id of the kfunc `bpf_dynptr_from_skb`, if tracing programs may call it.
+    /// The BTF id of the kfunc `bpf_dynptr_from_skb`, if tracing programs may call it.
     pub dynptr_from_skb: Option<u32>,
-    /// Where `preempt_count` is.
+    /// The place of `preempt_count`.
     pub preempt_count: PreemptCount,
 }
 
 impl Symbols {
-    /// How packets' payload is read.
+    /// The hook that reads the payload of packets.
     pub fn payload_hook(self) -> ChosenHook {
         let kfunc = "kfunc bpf_dynptr_from_skb";
         let mut refused = Vec::new();
         let mut refuse =
-            |hook, reason: &str| refused.push(Refusal { hook, reason: reason.to_owned() });
+            |hook, reason: &str| refused.push(RefusedHook { hook, reason: reason.to_owned() });
         let hook = if self.dynptr_from_skb.is_some() {
             kfunc
         } else if self.payload_from_cgroup() {
             refuse(kfunc, "this kernel does not have it");
-            PAYLOAD_FROM_CGROUP.hook
+            PAYLOAD_FROM_CGROUP.name
         } else {
             refuse(kfunc, "this kernel does not have it");
-            refuse(PAYLOAD_FROM_CGROUP.hook, "no cgroup v2 hierarchy is mounted");
+            refuse(PAYLOAD_FROM_CGROUP.name, "no cgroup v2 hierarchy is mounted");
             "linear part of the packet"
         };
         ChosenHook {
             observation: "payload",
             hook: Some(hook),
-            without: "payload in page fragments is not captured: most of a TCP stream's",
+            without: "payload in page fragments, which is most of a TCP stream, is not captured",
             remedy: "boot a kernel from 6.12 on, or mount cgroup v2 (mount -t cgroup2 none /sys/fs/cgroup)",
             refused,
         }
     }
 
-    /// Looks them up in the kernel's BTF.
+    /// Finds the symbols in the kernel's BTF.
     pub fn find(btf: &Btf) -> Symbols {
         Symbols {
             dynptr_from_skb: btf
@@ -88,7 +88,7 @@ impl Symbols {
 }
 
 impl Symbols {
-    /// Whether payload has to come from a program on the sockets' way out.
+    /// Whether payload must be read by the program at the cgroup egress hook.
     pub fn payload_from_cgroup(self) -> bool {
         self.dynptr_from_skb.is_none() && crate::filter::cgroup_root().is_some()
     }
@@ -108,8 +108,8 @@ fn find_preempt_count(btf: &Btf) -> PreemptCount {
     }
 }
 
-/// A copy of the object in which the marked calls go to this kernel's `bpf_dynptr_from_skb`; where it
-/// has none they become `r0 = -EOPNOTSUPP`.
+/// A copy of the object in which the marked calls go to this kernel's `bpf_dynptr_from_skb`. On a kernel without this function,
+/// they become `r0 = -EOPNOTSUPP`.
 pub fn patch(object: &[u8], dynptr_from_skb: Option<u32>) -> Vec<u8> {
     let mut out = object.to_vec();
     for insn in out.chunks_exact_mut(INSN_BYTES) {

@@ -1,11 +1,11 @@
-//! Offsets of per-CPU variables, from the kernel's BTF.
+//! Finds the offsets of per-CPU variables in the kernel's BTF.
 //!
 //! ```text
 //! header   magic u16 · version u8 · flags u8 · hdr_len u32 · type_off u32 · type_len u32 ·
 //!          str_off u32 · str_len u32
 //! type     name_off u32 · info u32 (vlen 0..16, kind 24..29) · size or type u32 · what the kind adds
 //! ```
-//! Source: Documentation/bpf/btf.rst. Unknown kinds end the walk: what was found before stays.
+//! Source: Documentation/bpf/btf.rst. The walk ends at an unknown kind; the offsets found before are kept.
 
 const HEADER_BYTES: usize = 24;
 const KIND_DATASEC: u32 = 15;
@@ -14,7 +14,7 @@ const KIND_VAR: u32 = 14;
 /// The offset of each named variable in the section `.data..percpu`.
 pub fn offsets<const N: usize>(btf: &[u8], names: [&str; N]) -> [Option<u32>; N] {
     let mut found = [None; N];
-    let Some(blob) = Blob::new(btf) else { return found };
+    let Some(blob) = BtfSections::new(btf) else { return found };
     let mut ids = [None; N];
     let mut id = 1;
     let mut at = 0;
@@ -36,20 +36,20 @@ pub fn offsets<const N: usize>(btf: &[u8], names: [&str; N]) -> [Option<u32>; N]
     found
 }
 
-/// The two parts of BTF.
-struct Blob<'a> {
+/// The two sections of BTF.
+struct BtfSections<'a> {
     types: &'a [u8],
     strings: &'a [u8],
 }
 
-/// One type.
-struct Item {
+/// The common part of a type.
+struct BtfType {
     kind: u32,
     name: u32,
     entries: u32,
-    /// Where what the kind adds begins.
+    /// Where the kind-specific part begins.
     body: usize,
-    /// Where the next type begins; `None` if that is not known.
+    /// Where the next type begins; `None` for an unknown kind.
     next: Option<usize>,
 }
 
@@ -57,33 +57,33 @@ fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_ne_bytes(*bytes.get(at..)?.first_chunk()?))
 }
 
-impl<'a> Blob<'a> {
-    fn new(btf: &'a [u8]) -> Option<Blob<'a>> {
+impl<'a> BtfSections<'a> {
+    fn new(btf: &'a [u8]) -> Option<BtfSections<'a>> {
         let field = |index: usize| Some(u32_at(btf, 4 + index * 4)? as usize);
         let (header, type_at, type_len) = (field(0)?, field(1)?, field(2)?);
         let (string_at, string_len) = (field(3)?, field(4)?);
         let body = btf.get(header.max(HEADER_BYTES)..)?;
-        Some(Blob {
+        Some(BtfSections {
             types: body.get(type_at..)?.get(..type_len)?,
             strings: body.get(string_at..)?.get(..string_len)?,
         })
     }
 
-    fn item(&self, at: usize) -> Option<Item> {
+    fn item(&self, at: usize) -> Option<BtfType> {
         let info = u32_at(self.types, at + 4)?;
         let entries = info & 0xffff;
         let kind = (info >> 24) & 0x1f;
         let body = at + 12;
         let next = added_bytes(kind, entries as usize).map(|added| body + added);
-        Some(Item { kind, name: u32_at(self.types, at)?, entries, body, next })
+        Some(BtfType { kind, name: u32_at(self.types, at)?, entries, body, next })
     }
 
     fn name(&self, at: u32) -> Option<&'a [u8]> {
         self.strings.get(at as usize..)?.split(|&byte| byte == 0).next()
     }
 
-    /// The offset of a variable in a section: entries are type id, offset, size.
-    fn offset_in(&self, section: &Item, id: u32) -> Option<u32> {
+    /// The offset of a variable in a section, whose entries are type id, offset, size.
+    fn offset_in(&self, section: &BtfType, id: u32) -> Option<u32> {
         (0..section.entries as usize)
             .map(|index| section.body + index * 12)
             .find(|&entry| u32_at(self.types, entry) == Some(id))
@@ -91,7 +91,7 @@ impl<'a> Blob<'a> {
     }
 }
 
-/// Bytes that a kind adds to the common part.
+/// The size of the kind-specific part in bytes; `None` for an unknown kind.
 fn added_bytes(kind: u32, entries: usize) -> Option<usize> {
     Some(match kind {
         1 | 14 | 17 => 4,                            // int, var, decl tag

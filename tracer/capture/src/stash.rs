@@ -1,28 +1,28 @@
-//! Payload that comes in records of its own, until the packet's xmit is reported.
+//! Keeps payload that comes in a record of its own until the xmit of its packet is reported.
 //!
-//! On kernels without `bpf_dynptr_from_skb`, payload is copied where a packet leaves its socket, and its
-//! xmit follows: on loopback at once, behind a qdisc later, and perhaps cut into segments.
+//! On kernels without `bpf_dynptr_from_skb`, the payload is copied where a packet leaves its socket. The xmit of the packet
+//! follows: at once on loopback, later behind a qdisc, and perhaps as several segments.
 
 use crate::decode::PacketName;
 use std::collections::VecDeque;
 
-/// Payloads that are kept; older ones go.
+/// The most payloads that are kept; older ones are dropped.
 const MAX_PAYLOADS: usize = 1024;
-/// Bytes of payload that are kept; older ones go.
+/// The most bytes of payload that are kept; older ones are dropped.
 const MAX_BYTES: usize = 16 << 20;
-/// Buffers that are kept for reuse.
+/// The most empty buffers that are kept for reuse.
 const MAX_SPARE: usize = 16;
 
-/// Payloads in the order in which they came.
+/// The payloads in the order of their arrival.
 #[derive(Default)]
-pub(crate) struct Stash {
+pub(crate) struct PayloadStash {
     payloads: VecDeque<(PacketName, Vec<u8>)>,
     bytes: usize,
     spare: Vec<Vec<u8>>,
 }
 
-impl Stash {
-    /// Keeps a packet's payload.
+impl PayloadStash {
+    /// Keeps the payload of a packet.
     pub fn put(&mut self, name: PacketName, payload: &[u8]) {
         let mut buffer = self.spare.pop().unwrap_or_default();
         buffer.clear();
@@ -38,8 +38,8 @@ impl Stash {
         }
     }
 
-    /// The payload of a packet, or of a segment of one; empty if it is not there. It stays, because
-    /// other segments may follow.
+    /// The payload of a packet or of one of its segments; empty if it is not kept. The payload stays, because other segments may
+    /// follow.
     pub fn get(&self, name: &PacketName) -> &[u8] {
         self.payloads
             .iter()
@@ -50,7 +50,7 @@ impl Stash {
                 if skipped >= kept.len {
                     return None;
                 }
-                // What the snap length cut off is not there.
+                // The snap length may have cut off the end of the payload.
                 let rest = bytes.get(skipped as usize..).unwrap_or_default();
                 Some(rest.get(..name.len as usize).unwrap_or(rest))
             })
@@ -68,7 +68,7 @@ mod tests {
 
     #[test]
     fn a_packet_and_its_segments_find_their_bytes() {
-        let mut stash = Stash::default();
+        let mut stash = PayloadStash::default();
         stash.put(name(1, u32::MAX - 1, 6), b"abcdef");
         assert_eq!(stash.get(&name(1, u32::MAX - 1, 6)), b"abcdef");
         assert_eq!(stash.get(&name(1, 1, 2)), b"de");
@@ -78,7 +78,7 @@ mod tests {
 
     #[test]
     fn the_newest_of_two_is_found() {
-        let mut stash = Stash::default();
+        let mut stash = PayloadStash::default();
         stash.put(name(1, 10, 3), b"old");
         stash.put(name(1, 10, 3), b"new");
         assert_eq!(stash.get(&name(1, 10, 3)), b"new");
@@ -86,7 +86,7 @@ mod tests {
 
     #[test]
     fn what_was_cut_off_is_not_there() {
-        let mut stash = Stash::default();
+        let mut stash = PayloadStash::default();
         stash.put(name(1, 0, 100), b"0123456789");
         assert_eq!(stash.get(&name(1, 0, 100)), b"0123456789");
         assert_eq!(stash.get(&name(1, 8, 50)), b"89");
@@ -94,8 +94,8 @@ mod tests {
     }
 
     #[test]
-    fn it_stays_bounded() {
-        let mut stash = Stash::default();
+    fn memory_stays_bounded() {
+        let mut stash = PayloadStash::default();
         let payload = vec![7; 60_000];
         for seq in 0..3_000 {
             stash.put(name(1, seq * 100_000, 60_000), &payload);

@@ -1,4 +1,4 @@
-//! `wirelap analyze`: recordings and captures through the same pipeline as what happens now.
+//! `wirelap analyze`: reads recordings and captures through the same pipeline as live events.
 
 use crate::json::Json;
 use crate::quantity;
@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use wirelap_process::Failure;
 use wirelap_process::Outputs;
 use wirelap_process::rights;
-use wirelap_replay::{Nobody, Replay};
+use wirelap_replay::{NoFollower, Replay};
 use wirelap_report::explain::{Options, pages};
 use wirelap_report::table;
 
@@ -16,15 +16,15 @@ const EXAMPLES: &str = "\
 Examples:
   wirelap analyze trace.pcapng
   wirelap analyze ring-*.pcapng --json out.json      the files of a ring, in order
-  zcat capture.pcap.gz | wirelap analyze -           gzip and zstd are also read as they are
+  zcat capture.pcap.gz | wirelap analyze -           compressed files (gzip, zstd) can also be named directly
   wirelap analyze tcpdump.pcap --decode 11883=mqtt
   wirelap analyze client.pcap server.pcap            both ends, captured on two hosts whose clocks differ
   wirelap analyze pub.pcap broker.pcap sub.pcap      any number of hosts, in any order
-  wirelap analyze trace.pcapng --annotate told.pcapng          for Wireshark: each packet tells of its messages
-  tcpdump -w - port 1883 | wirelap analyze - --annotate told.pcapng
+  wirelap analyze trace.pcapng --annotate out.pcapng           for Wireshark: each packet has a comment on its messages
+  tcpdump -w - port 1883 | wirelap analyze - --annotate out.pcapng
 
-Recordings of `wirelap record` give the same result as while they were recorded. Captures of others have packets alone: no calls, no
-threads; a message's time is then that between its first and its last packet.";
+A recording of `wirelap record` gives the same result as the session that was recorded. A capture of another program has packets only, no
+system calls and no threads: the time of a message is then the time from its first to its last packet.";
 
 /// `wirelap analyze`.
 #[derive(Clone, Debug, Args)]
@@ -42,31 +42,31 @@ pub struct AnalyzeArgs {
     #[arg(long)]
     pub explain: bool,
 
-    /// Write the capture again as pcapng, with what became of each message beside its packets
+    /// Write a copy as pcapng, in which the packets have comments on what became of their messages
     #[arg(long, value_name = "FILE|-")]
     pub annotate: Option<PathBuf>,
 
-    /// Replace files that are there already
+    /// Replace existing files
     #[arg(long)]
     pub force: bool,
 
-    /// Take a port's traffic for this protocol, whatever it looks like, e.g. 11883=mqtt
+    /// Decode the traffic of a port as this protocol, e.g. 11883=mqtt
     #[arg(long, value_name = "PORT=PROTO", value_delimiter = ',', value_parser = quantity::decode)]
     pub decode: Vec<(u16, String)>,
 }
 
-/// Reads all files and reports.
+/// Reads all files and writes the report.
 ///
 /// # Errors
 /// A file cannot be read, or the results could not be written.
 pub fn run(args: &AnalyzeArgs) -> Result<ExitCode, Failure> {
     let outputs = Outputs::of(args.json.iter().chain(&args.annotate), args.force)?;
     let json = Json::open(args.json.as_deref(), &outputs)?;
-    let mut replay = Replay::new(&args.decode, Nobody);
+    let mut replay = Replay::new(&args.decode, NoFollower);
     if let Some(copy) = &args.annotate {
         if let Some(path) = args.files.iter().find(|path| is_same(path, copy)) {
             return Err(Failure::Usage(format!(
-                "--annotate cannot write over {}, which is read: name another file",
+                "--annotate cannot overwrite {}, which is an input file: name another file",
                 path.display()
             )));
         }
@@ -84,6 +84,6 @@ pub fn run(args: &AnalyzeArgs) -> Result<ExitCode, Failure> {
 }
 
 fn is_same(a: &Path, b: &Path) -> bool {
-    let whole = |path: &Path| std::fs::canonicalize(path).ok();
-    whole(a).is_some_and(|a| whole(b) == Some(a))
+    let canonical = |path: &Path| std::fs::canonicalize(path).ok();
+    canonical(a).is_some_and(|a| canonical(b) == Some(a))
 }

@@ -24,33 +24,33 @@ Examples:
   wirelap analyze trace.pcapng
   wirelap export --perfetto trace.pcapng -o trace.json
 
-Exit status: 0 fine, 1 what was measured failed, 2 wrong usage, 3 this machine cannot (with the remedy).";
+Exit status: 0 success, 1 the measurement failed, 2 wrong usage, 3 not possible on this machine (the message names the remedy).";
 
 /// Where did the time and the bytes of this message go? Watches messaging middleware from the kernel.
 #[derive(Debug, Parser)]
 #[command(name = "wirelap", version, after_help = EXAMPLES)]
 pub struct Cli {
-    /// What to do.
+    /// The command.
     #[command(subcommand)]
     pub command: Command,
 }
 
-/// What to do.
+/// A command with its arguments.
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Show what can be observed on this machine, with which hooks, and how to get what is missing
     Doctor(DoctorArgs),
-    /// Watch the messages of what is running on this machine, side by side
+    /// Watch the messages of the programs that run on this machine, a row for each middleware
     Live(LiveArgs),
-    /// Measure middlewares against each other with workloads of our own
+    /// Measure middlewares against each other with wirelap's own workloads
     Run(RunArgs),
     /// Explain the results in a JSON file: where the time went, what is wrong, what to change
     Explain(ExplainArgs),
-    /// Record what happens on this machine to a file, for Wireshark and `wirelap analyze`
+    /// Record the events on this machine to a file, for Wireshark and `wirelap analyze`
     Record(RecordArgs),
-    /// Show what is in recordings, or in captures of tcpdump and Wireshark
+    /// Show the results of recordings, or of captures of tcpdump and Wireshark
     Analyze(AnalyzeArgs),
-    /// Turn recordings and captures into what other programs open: a time line of messages
+    /// Convert recordings and captures for other programs: a time line of messages for Perfetto
     Export(ExportArgs),
     /// List the middlewares that can be run, their brokers and how to get them
     List(ListArgs),
@@ -62,7 +62,7 @@ pub enum Command {
     },
 }
 
-/// Parses this process's command line. `Err` is the exit status, when everything has been said.
+/// Parses the command line of this process. `Err` is the exit status, after help or an error was printed.
 pub fn parse() -> Result<Cli, std::process::ExitCode> {
     Cli::try_parse().map_err(|error| {
         if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
@@ -73,19 +73,19 @@ pub fn parse() -> Result<Cli, std::process::ExitCode> {
             output::say(&format!("wirelap: {}\n", sentence(&error)));
             return std::process::ExitCode::from(2);
         }
-        // Help or version; a closed pipe is not worth a word.
+        // Help or version is printed; a closed pipe is not an error.
         let _ = error.print();
         std::process::ExitCode::SUCCESS
     })
 }
 
-/// clap's complaint as one paragraph without its "error:", and where to read on.
+/// An error of clap as one paragraph without its "error:", with a pointer to the help.
 pub fn sentence(error: &clap::Error) -> String {
     let text = error.render().to_string();
     let body = text.strip_prefix("error: ").unwrap_or(&text);
-    let complaint = body.split("\n\nUsage:").next().unwrap_or(body);
-    let complaint = complaint.split("\n\nFor more").next().unwrap_or(complaint);
-    let words: Vec<&str> = complaint.split_whitespace().collect();
+    let message = body.split("\n\nUsage:").next().unwrap_or(body);
+    let message = message.split("\n\nFor more").next().unwrap_or(message);
+    let words: Vec<&str> = message.split_whitespace().collect();
     format!("{} (see `wirelap --help`)", words.join(" "))
 }
 
@@ -132,7 +132,7 @@ mod tests {
         assert_eq!(args.on, ["tcp", "dds"]);
         assert_eq!(args.payload, [8, 1024]);
         assert_eq!(args.duration, Some(Duration::from_millis(1500)));
-        assert_eq!(args.workload.pin, [0, 1]);
+        assert_eq!(args.traced.workload.pin, [0, 1]);
         assert!(matches!(args.sample, Some(wirelap_session::Sampling::Windows { .. })));
     }
 

@@ -1,12 +1,14 @@
-//! Arguments that several commands have.
+//! Arguments that several commands have in common.
 
 use crate::quantity;
 use clap::Args;
 use std::path::PathBuf;
-use wirelap_contract::{LinkTransport, Reliability, spec};
-use wirelap_experiment::Workloads;
+use wirelap_contract::{LinkReliability, LinkTransport, spec};
+use wirelap_events::Pid;
+use wirelap_experiment::WorkloadOptions;
+use wirelap_session::ring_bytes;
 
-/// Folders with programs that users build themselves.
+/// The folders of programs that users build themselves.
 #[derive(Clone, Debug, Default, Args)]
 pub struct ProgramArgs {
     /// The folder with zenoh-pico's example programs [default: `$WIRELAP_PICO_BIN`]
@@ -19,26 +21,26 @@ pub struct ProgramArgs {
 }
 
 impl ProgramArgs {
-    /// The variables that tell the workloads.
+    /// The environment variables by which the workloads find the folders.
     pub fn variables(&self) -> Vec<(&'static str, PathBuf)> {
-        let told = [("WIRELAP_PICO_BIN", &self.pico_bin), ("WIRELAP_XRCE_BIN", &self.xrce_bin)];
-        // Workloads run in another folder.
+        let all = [("WIRELAP_PICO_BIN", &self.pico_bin), ("WIRELAP_XRCE_BIN", &self.xrce_bin)];
+        // Workloads run in another folder, where a relative path would mean something else.
         let absolute = |folder: &PathBuf| std::path::absolute(folder).unwrap_or(folder.clone());
-        told.into_iter().filter_map(|(name, told)| Some((name, absolute(told.as_ref()?)))).collect()
+        all.into_iter().filter_map(|(name, path)| Some((name, absolute(path.as_ref()?)))).collect()
     }
 }
 
-/// What the workloads are told, wherever they are started.
+/// The options of workloads.
 #[derive(Clone, Debug, Args)]
 pub struct WorkloadArgs {
-    /// Brokers, by the names that `wirelap list` shows, or the address of one that runs already, e.g.
-    /// `mqtt://127.0.0.1:1883`; a middleware runs once for each that is its own, and with its default
-    /// one if none is; `all` means all that are installed
+    /// Brokers: names that `wirelap list` shows, or the address of a running broker, e.g.
+    /// `mqtt://127.0.0.1:1883`; a middleware runs once with each listed broker that it can use, and with its
+    /// default broker if there is none; `all` means all installed brokers
     #[arg(long, value_name = "NAME|URL,…", value_delimiter = ',')]
     pub broker: Vec<String>,
 
-    /// A setting of a library or broker by its own name, e.g. `linger.ms=5` or `kafka:acks=1`; may be
-    /// repeated; `wirelap list --settings` shows them
+    /// A setting of a library or broker, e.g. `linger.ms=5` or `kafka:acks=1`; may be given several times;
+    /// `wirelap list --settings` shows all settings
     #[arg(long = "set", value_name = "[MIDDLEWARE:]NAME=VALUE", value_parser = spec::setting)]
     pub set: Vec<(String, String)>,
 
@@ -46,14 +48,14 @@ pub struct WorkloadArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(0..=2), default_value_t = 0)]
     pub qos: u8,
 
-    /// The transport, where there is a choice (Zenoh: tcp, udp) [default: the first that `wirelap list`
-    /// shows]
+    /// The transport, for middlewares that have a choice (Zenoh: tcp, udp) [default: the first that
+    /// `wirelap list` shows]
     #[arg(long, value_enum, value_name = "TRANSPORT")]
     pub transport: Option<LinkTransport>,
 
-    /// Zenoh and DDS reliability [default: as published comparisons use it]
+    /// Zenoh and DDS reliability [default: as in published comparisons]
     #[arg(long, value_enum, value_name = "RELIABILITY")]
-    pub reliability: Option<Reliability>,
+    pub reliability: Option<LinkReliability>,
 
     /// Set `TCP_NODELAY` where the library allows it
     #[arg(long, value_name = "BOOL", default_value_t = true, action = clap::ArgAction::Set)]
@@ -71,18 +73,18 @@ pub struct WorkloadArgs {
     #[arg(long, value_name = "NAME", default_value = "lo")]
     pub interface: String,
 
-    /// CPUs for the sender, the receiver and the broker; one for all if only one is given
+    /// CPUs of the sender, the receiver and the broker; a single CPU is for all three
     #[arg(long, value_name = "CPU,…", value_delimiter = ',')]
     pub pin: Vec<usize>,
 
-    /// Where programs of others are.
+    /// The folders of programs that users build themselves.
     #[command(flatten)]
     pub programs: ProgramArgs,
 }
 
-impl From<&WorkloadArgs> for Workloads {
-    fn from(args: &WorkloadArgs) -> Workloads {
-        Workloads {
+impl From<&WorkloadArgs> for WorkloadOptions {
+    fn from(args: &WorkloadArgs) -> WorkloadOptions {
+        WorkloadOptions {
             broker: args.broker.clone(),
             set: args.set.clone(),
             qos: args.qos,
@@ -97,14 +99,69 @@ impl From<&WorkloadArgs> for Workloads {
     }
 }
 
-/// What the tracer is told.
+/// The options of the tracer.
 #[derive(Clone, Debug, Args)]
 pub struct TracerArgs {
-    /// Payload bytes captured of each packet, at least 1: messages are found in them
+    /// Payload bytes to capture of each packet; at least 1, because messages are found in the payload
     #[arg(long, value_name = "BYTES", value_parser = quantity::snap, default_value = "64K")]
     pub snap: u32,
 
-    /// Ring buffer between kernel and wirelap, in bytes; rounded up to a power of two
+    /// Size of the ring buffer between kernel and wirelap; rounded up to a power of two
     #[arg(long, value_name = "BYTES", value_parser = quantity::bytes_u32, default_value = "64M")]
     pub ring_size: u32,
+}
+
+/// Which traffic is traced, and which protocols the user knows.
+#[derive(Clone, Debug, Args)]
+pub struct FilterArgs {
+    /// Trace only sockets with these ports, local or remote
+    #[arg(long, value_name = "PORT,…", value_delimiter = ',')]
+    pub ports: Vec<u16>,
+
+    /// Trace only these processes and their children
+    #[arg(long = "pid", alias = "pids", value_name = "PID,…", value_delimiter = ',')]
+    pub pids: Vec<u32>,
+
+    /// Trace only processes in this cgroup (a folder under /sys/fs/cgroup)
+    #[arg(long, value_name = "FOLDER")]
+    pub cgroup: Option<PathBuf>,
+
+    /// Decode the traffic of a port as this protocol, e.g. 11883=mqtt
+    #[arg(long, value_name = "PORT=PROTO", value_delimiter = ',', value_parser = quantity::decode)]
+    pub decode: Vec<(u16, String)>,
+}
+
+impl FilterArgs {
+    /// Whether some traffic of the machine is not traced.
+    pub fn is_filtered(&self) -> bool {
+        !(self.ports.is_empty() && self.pids.is_empty() && self.cgroup.is_none())
+    }
+
+    /// What the probes capture with this filter and these options of the tracer.
+    pub fn capture_config(&self, tracer: &TracerArgs) -> wirelap_capture::Config {
+        wirelap_capture::Config {
+            ports: self.ports.clone(),
+            pids: self.pids.iter().copied().map(Pid).collect(),
+            cgroup: self.cgroup.clone(),
+            snap_bytes: tracer.snap.min(65_536),
+            ring_bytes: ring_bytes(tracer.ring_size),
+            ..wirelap_capture::Config::default()
+        }
+    }
+}
+
+/// The last arguments of a command that starts workloads and traces them.
+#[derive(Clone, Debug, Args)]
+pub struct TracedWorkloadArgs {
+    /// Replace existing files
+    #[arg(long)]
+    pub force: bool,
+
+    /// The options of workloads.
+    #[command(flatten, next_help_heading = "Workloads")]
+    pub workload: WorkloadArgs,
+
+    /// The options of the tracer.
+    #[command(flatten, next_help_heading = "Tracer")]
+    pub tracer: TracerArgs,
 }

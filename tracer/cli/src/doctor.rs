@@ -1,4 +1,4 @@
-//! `wirelap doctor`: what can be observed here, and what to do about the rest.
+//! `wirelap doctor`: shows what can be observed on this machine, and the remedies for what cannot.
 
 use clap::Args;
 use std::process::ExitCode;
@@ -17,10 +17,10 @@ pub struct DoctorArgs {
     pub json: bool,
 }
 
-/// What attaching needs.
+/// The capabilities that attaching needs.
 const CAPABILITIES: [&str; 3] = ["CAP_BPF", "CAP_PERFMON", "CAP_NET_ADMIN"];
 
-/// Prints the report. Exit status 3 if attaching could not work even as root.
+/// Prints the report. The exit status is 3 if the kernel has no BTF, so that attaching cannot work even as root.
 ///
 /// # Errors
 /// Stdout cannot be written.
@@ -33,16 +33,15 @@ pub fn run(args: &DoctorArgs) -> Result<ExitCode, Failure> {
     } else {
         output::print(&doctor_table::render(&report))?;
     }
-    let hopeless = !doctor.has_btf;
-    Ok(if hopeless { ExitCode::from(3) } else { ExitCode::SUCCESS })
+    Ok(if doctor.has_btf { ExitCode::SUCCESS } else { ExitCode::from(3) })
 }
 
-/// How sure the hooks are: attached for a moment where this process may, otherwise as the kernel's type information
-/// promises.
-fn tried(doctor: &Doctor) -> String {
+/// How the hooks were found: attached for a moment if this process has the rights, otherwise looked up in the kernel's
+/// type information.
+fn how_checked(doctor: &Doctor) -> String {
     match &doctor.refused {
         _ if !doctor.missing_capabilities.is_empty() => {
-            "as root, doctor also tries to attach each hook; here it only looks the hooks up".into()
+            "run as root, doctor also attaches each hook to check it; without root it only checks that the kernel has the hooks".into()
         }
         None => "every hook above was attached".into(),
         Some(error) => format!("attaching failed: {error}"),
@@ -50,7 +49,7 @@ fn tried(doctor: &Doctor) -> String {
 }
 
 fn report(doctor: &Doctor) -> DoctorReport {
-    let mut notes = vec![tried(doctor)];
+    let mut notes = vec![how_checked(doctor)];
     if !doctor.has_btf {
         notes.insert(
             0,
@@ -77,7 +76,7 @@ fn report(doctor: &Doctor) -> DoctorReport {
 }
 
 fn observation(chosen: &ChosenHook) -> Observation {
-    // What a better hook would need is told when a worse one, or none, had to do.
+    // The remedy is shown if the best hook could not be used.
     let remedy = !chosen.refused.is_empty() || chosen.hook.is_none();
     Observation {
         observation: chosen.observation.to_owned(),

@@ -1,4 +1,4 @@
-//! `wirelap explain`: the JSON of an earlier run as pages of text.
+//! `wirelap explain`: explains the JSON of an earlier run on pages of text.
 
 use clap::Args;
 use serde::Deserialize;
@@ -22,15 +22,15 @@ Examples:
 #[derive(Clone, Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct ExplainArgs {
-    /// JSON that `run` or `live` has written; - for stdin, which is also read without any
+    /// JSON files that `run` or `live` has written; - for stdin [default: stdin]
     #[arg(value_name = "FILE|-")]
     pub files: Vec<PathBuf>,
 
-    /// Only these results, by middleware, broker, or both as in mqtt/rumqttd
+    /// Only the results of these middlewares or brokers, or of both as in mqtt/rumqttd
     #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
     pub on: Vec<String>,
 
-    /// How many of the slowest messages to tell one by one, ten at most
+    /// How many of the slowest messages to show one by one, at most ten
     #[arg(long, value_name = "N", default_value_t = 3)]
     pub worst: usize,
 }
@@ -38,7 +38,7 @@ pub struct ExplainArgs {
 /// Prints a page for each result of each file.
 ///
 /// # Errors
-/// A file cannot be read, is no report, or has no result of that name; stdout cannot be written.
+/// A file cannot be read or is not a report, no result has a wanted name, or stdout cannot be written.
 pub fn run(args: &ExplainArgs) -> Result<ExitCode, Failure> {
     rights::confine_reader();
     let stdin = [PathBuf::from("-")];
@@ -59,7 +59,7 @@ pub fn run(args: &ExplainArgs) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// A file's name for people, and its text.
+/// The name of a file as messages show it, and its text.
 fn read(file: &Path) -> Result<(String, String), Failure> {
     if file != Path::new("-") {
         let name = file.display().to_string();
@@ -80,9 +80,9 @@ fn read(file: &Path) -> Result<(String, String), Failure> {
     Ok(("stdin".into(), text))
 }
 
-/// What a file says it is.
+/// The part of a report that names its schema.
 #[derive(Deserialize)]
-struct Head {
+struct SchemaName {
     schema: String,
 }
 
@@ -91,7 +91,7 @@ fn parse(name: &str, text: &str) -> Result<RunReport, Failure> {
     if text.trim().is_empty() {
         return Err(wrong("it is empty".into()));
     }
-    let head: Head = serde_json::from_str(text).map_err(|error| {
+    let head: SchemaName = serde_json::from_str(text).map_err(|error| {
         wrong(if error.is_data() {
             "it is JSON, but not a report that `wirelap run` or `wirelap live` has written".into()
         } else {
@@ -103,16 +103,16 @@ fn parse(name: &str, text: &str) -> Result<RunReport, Failure> {
         return Err(wrong(format!("its schema is {other}, and {RUN_SCHEMA} is needed")));
     }
     let mut report: RunReport = serde_json::from_str(text)
-        .map_err(|error| wrong(format!("it is not as {RUN_SCHEMA} says ({error})")))?;
+        .map_err(|error| wrong(format!("it does not match the schema {RUN_SCHEMA} ({error})")))?;
     if report.results.is_empty() {
         return Err(wrong("it has no results".into()));
     }
-    // A report of an older version has no verdict on its trust.
+    // A report of an older version does not say how reliable its results are.
     report.results.iter_mut().for_each(RunResult::judge);
     Ok(report)
 }
 
-/// Keeps the results of these names; all without names.
+/// Keeps the results with these names; all results if there are no names.
 fn choose(reports: &mut Vec<(String, RunReport)>, names: &[String]) -> Result<(), Failure> {
     if names.is_empty() {
         return Ok(());
@@ -121,7 +121,7 @@ fn choose(reports: &mut Vec<(String, RunReport)>, names: &[String]) -> Result<()
         let results = reports.iter().flat_map(|(_, report)| &report.results);
         results.map(RunResult::label).collect()
     };
-    let there = labels(reports);
+    let known = labels(reports);
     for (_, report) in reports.iter_mut() {
         report.results.retain(|result| {
             names.iter().any(|name| {
@@ -133,12 +133,12 @@ fn choose(reports: &mut Vec<(String, RunReport)>, names: &[String]) -> Result<()
     }
     reports.retain(|(_, report)| !report.results.is_empty());
     if reports.is_empty() {
-        let mut there = there;
-        there.dedup();
+        let mut known = known;
+        known.dedup();
         return Err(Failure::Usage(format!(
-            "there is no result of {}: there is {}",
+            "there is no result of {}; the results are of {}",
             names.join(", "),
-            there.join(", ")
+            known.join(", ")
         )));
     }
     Ok(())
@@ -148,7 +148,7 @@ fn choose(reports: &mut Vec<(String, RunReport)>, names: &[String]) -> Result<()
 mod tests {
     use super::*;
 
-    fn complaint(text: &str) -> String {
+    fn message_for(text: &str) -> String {
         parse("out.json", text).unwrap_err().to_string()
     }
 
@@ -184,19 +184,19 @@ mod tests {
 
     #[test]
     fn each_bad_file_gets_its_sentence() {
-        assert_eq!(complaint(" \n"), "out.json cannot be explained: it is empty");
-        assert!(complaint("{\"schema\":").contains("it is not JSON (EOF"));
-        assert!(complaint("[1]").contains("it is JSON, but not a report"));
-        assert!(complaint("{\"a\":1}").contains("it is JSON, but not a report"));
+        assert_eq!(message_for(" \n"), "out.json cannot be explained: it is empty");
+        assert!(message_for("{\"schema\":").contains("it is not JSON (EOF"));
+        assert!(message_for("[1]").contains("it is JSON, but not a report"));
+        assert!(message_for("{\"a\":1}").contains("it is JSON, but not a report"));
         assert!(
-            complaint(r#"{"schema":"wirelap/doctor/1"}"#)
+            message_for(r#"{"schema":"wirelap/doctor/1"}"#)
                 .contains("its schema is wirelap/doctor/1,")
         );
         assert!(
-            complaint(r#"{"schema":"wirelap/run/1"}"#)
-                .contains("it is not as wirelap/run/1 says (missing field")
+            message_for(r#"{"schema":"wirelap/run/1"}"#)
+                .contains("it does not match the schema wirelap/run/1 (missing field")
         );
-        assert!(complaint(&report("")).contains("it has no results"));
+        assert!(message_for(&report("")).contains("it has no results"));
         assert_eq!(parse("x", "").unwrap_err().exit_code(), ExitCode::from(2));
     }
 
@@ -213,10 +213,10 @@ mod tests {
         assert_eq!(chosen(&["mqtt"]).unwrap(), ["mqtt/rumqttd", "mqtt/mosquitto"]);
         assert_eq!(chosen(&["mosquitto", "tcp"]).unwrap(), ["tcp", "mqtt/mosquitto"]);
         assert_eq!(chosen(&["mqtt/rumqttd"]).unwrap(), ["mqtt/rumqttd"]);
-        let complaint = chosen(&["kafka"]).unwrap_err();
+        let message = chosen(&["kafka"]).unwrap_err();
         assert_eq!(
-            complaint,
-            "there is no result of kafka: there is tcp, mqtt/rumqttd, mqtt/mosquitto"
+            message,
+            "there is no result of kafka; the results are of tcp, mqtt/rumqttd, mqtt/mosquitto"
         );
     }
 }

@@ -1,4 +1,4 @@
-//! `wirelap export`: recordings and captures as what other programs open.
+//! `wirelap export`: converts recordings and captures for other programs.
 
 mod target;
 
@@ -22,11 +22,11 @@ use wirelap_report::trace::{TraceMetadata, TraceTotals, TraceWriter};
 const EXAMPLES: &str = "\
 Examples:
   wirelap export --perfetto trace.pcapng -o trace.json          open it at https://ui.perfetto.dev or chrome://tracing
-  wirelap export --perfetto tcpdump.pcap -o trace.json.gz       both open it compressed, too
+  wirelap export --perfetto tcpdump.pcap -o trace.json.gz       both open compressed files, too
   wirelap export --perfetto trace.pcapng -o - | jq '.traceEvents[] | select(.name == \"runqueue\")'
 
-Each message is a row of slices, one for each part of its time, on the threads, sockets and brokers that it went through, with arrows
-from one to the next. Times are microseconds with three decimals: nanoseconds are kept.";
+Each message is a row of slices, one for each segment of its time, on the threads, sockets and brokers that it went through, with arrows
+from one to the next. Times are microseconds with three decimals, so that they are exact to the nanosecond.";
 
 /// `wirelap export`.
 #[derive(Clone, Debug, Args)]
@@ -36,7 +36,7 @@ pub struct ExportArgs {
     #[arg(value_name = "FILE|-", required = true)]
     pub files: Vec<PathBuf>,
 
-    /// As a trace for Perfetto and Chrome's own viewer, in Chrome's JSON format
+    /// Write a trace for Perfetto and for Chrome's own viewer, in Chrome's JSON format
     #[arg(long, required = true)]
     pub perfetto: bool,
 
@@ -44,19 +44,19 @@ pub struct ExportArgs {
     #[arg(short, long, value_name = "OUT|-")]
     pub output: PathBuf,
 
-    /// Replace the file if there is one
+    /// Replace an existing file
     #[arg(long)]
     pub force: bool,
 
-    /// Take a port's traffic for this protocol, whatever it looks like, e.g. 11883=mqtt
+    /// Decode the traffic of a port as this protocol, e.g. 11883=mqtt
     #[arg(long, value_name = "PORT=PROTO", value_delimiter = ',', value_parser = quantity::decode)]
     pub decode: Vec<(u16, String)>,
 }
 
-/// Reads all files and draws.
+/// Reads all files and writes the trace.
 ///
 /// # Errors
-/// A file cannot be read, there is nothing to draw, or it cannot be written.
+/// A file cannot be read, no message is found, or the trace cannot be written.
 pub fn run(args: &ExportArgs) -> Result<ExitCode, Failure> {
     let outputs = Outputs::of(std::iter::once(&args.output), args.force)?;
     let target = Target::open(&args.output, outputs.clone())?;
@@ -69,45 +69,46 @@ pub fn run(args: &ExportArgs) -> Result<ExitCode, Failure> {
         ..TraceMetadata::default()
     };
     let before = Some((target, about));
-    let drawing = Drawing { path: &args.output, signals, before, writer: None, is_gone: false };
-    let mut replay = Replay::new(&args.decode, drawing);
+    let export =
+        TraceExport { path: &args.output, signals, before, writer: None, reader_has_gone: false };
+    let mut replay = Replay::new(&args.decode, export);
     if let Err(failure) = replay.files(&args.files) {
-        // Whoever read stdout has enough.
-        let is_gone = replay.follower().is_gone;
-        return if is_gone { Ok(ExitCode::SUCCESS) } else { Err(failure) };
+        // A reader of stdout that has gone is not an error.
+        let reader_has_gone = replay.follower().reader_has_gone;
+        return if reader_has_gone { Ok(ExitCode::SUCCESS) } else { Err(failure) };
     }
     let Replayed { follower, snapshot, report, cut } = replay.end()?;
-    let Some(writer) = follower.writer else { return Err(nothing(args, cut)) };
+    let Some(writer) = follower.writer else { return Err(no_messages(args, cut)) };
     let failed = |error| unwritten(&args.output, &error);
     let (target, totals) = writer.end(&snapshot).map_err(failed)?;
     if totals.messages == 0 {
-        return Err(nothing(args, cut));
+        return Err(no_messages(args, cut));
     }
     let bytes = target.keep().map_err(failed)?;
     for note in &report.notes {
         output::say(&format!("note: {note}\n"));
     }
-    let told = told(&args.output, totals, bytes);
+    let summary = summary(&args.output, totals, bytes);
     if args.output == Path::new("-") {
-        output::say(&told);
+        output::say(&summary);
         Ok(ExitCode::SUCCESS)
     } else {
-        output::print(&told).map(|()| ExitCode::SUCCESS)
+        output::print(&summary).map(|()| ExitCode::SUCCESS)
     }
 }
 
-/// The trace that is drawn.
-struct Drawing<'a> {
+/// Writes the trace while the files are read.
+struct TraceExport<'a> {
     path: &'a Path,
     signals: Signals,
-    /// Until it is known which clock the events are on.
+    /// What the writer is made from once the clock of the events is known.
     before: Option<(Target, TraceMetadata)>,
     writer: Option<TraceWriter<Target>>,
-    /// Nobody reads what is written any more.
-    is_gone: bool,
+    /// The reader of stdout has gone.
+    reader_has_gone: bool,
 }
 
-impl Follower for Drawing<'_> {
+impl Follower for TraceExport<'_> {
     const DELIVERIES: bool = true;
 
     fn begin(&mut self, wall: Option<i64>) {
@@ -129,7 +130,7 @@ impl Follower for Drawing<'_> {
         let Some(writer) = &mut self.writer else { return Ok(()) };
         let topic = topic.map(String::from_utf8_lossy);
         writer.delivery(delivery, topic.as_deref()).map_err(|error| {
-            self.is_gone = error.kind() == io::ErrorKind::BrokenPipe;
+            self.reader_has_gone = error.kind() == io::ErrorKind::BrokenPipe;
             unwritten(self.path, &error)
         })
     }
@@ -139,15 +140,15 @@ fn unwritten(path: &Path, error: &io::Error) -> Failure {
     let shown = if path == Path::new("-") { "stdout".into() } else { path.display().to_string() };
     let remedy = match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-            "make room, or name a file that ends in .gz, which takes a tenth"
+            "make room, or name a file that ends in .gz, which needs a tenth of the room"
         }
         _ => &wirelap_process::remedy::of_file(error),
     };
     Failure::Measured(format!("cannot write {shown}: {error}: {remedy}"))
 }
 
-/// Why there is nothing in the trace.
-fn nothing(args: &ExportArgs, cut: bool) -> Failure {
+/// The failure that no message was found.
+fn no_messages(args: &ExportArgs, cut: bool) -> Failure {
     let files: Vec<String> = args.files.iter().map(|path| shown(path)).collect();
     let files = files.join(", ");
     Failure::Measured(if cut {
@@ -155,11 +156,14 @@ fn nothing(args: &ExportArgs, cut: bool) -> Failure {
             "{files}: no payload was recorded, so no message can be found: use `wirelap record --payload`"
         )
     } else {
-        format!("{files}: no message was found, so there is nothing to draw: see `wirelap analyze`")
+        format!(
+            "{files}: no message was found, so there is nothing to export: see `wirelap analyze`"
+        )
     })
 }
 
-fn told(path: &Path, totals: TraceTotals, bytes: u64) -> String {
+/// The line that tells what was exported, with a note if something was left out.
+fn summary(path: &Path, totals: TraceTotals, bytes: u64) -> String {
     let TraceTotals { messages, slices, left_out } = totals;
     let shown = if path == Path::new("-") { "stdout".into() } else { path.display().to_string() };
     let bytes = human::bytes(bytes as f64);

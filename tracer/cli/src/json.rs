@@ -1,4 +1,4 @@
-//! `--json`.
+//! The option `--json`: where the report is written.
 
 use serde::Serialize;
 use std::fs::File;
@@ -8,24 +8,24 @@ use wirelap_process::outputs::{self, unwritable};
 use wirelap_process::{Failure, Outputs};
 use wirelap_report::write_json;
 
-/// Where `--json` goes.
+/// The destination of `--json`.
 #[derive(Debug)]
 pub enum Json<'a> {
-    /// Nowhere.
+    /// No JSON is written.
     No,
-    /// Stdout, which then carries nothing else.
+    /// Stdout; the readable text goes to stderr then.
     Stdout,
-    /// A file, which has its name when it is whole.
+    /// A file, which gets its name when it is complete.
     File(&'a Path, File, Outputs),
 }
 
 impl<'a> Json<'a> {
-    /// `--json FILE|-`; the file is tried at once, not after a long run.
+    /// Opens the destination. The file is created at once, so that an error does not come after a long run only.
     ///
     /// # Errors
-    /// The file could not be written, or is there already.
-    pub fn open(told: Option<&'a Path>, outputs: &Outputs) -> Result<Json<'a>, Failure> {
-        match told {
+    /// The file cannot be written, or it exists and must not be replaced.
+    pub fn open(path: Option<&'a Path>, outputs: &Outputs) -> Result<Json<'a>, Failure> {
+        match path {
             None => Ok(Json::No),
             Some(path) if path == Path::new("-") => Ok(Json::Stdout),
             Some(path) => {
@@ -36,11 +36,11 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// Writes the report; the readable text goes to stdout, or to stderr when stdout is for JSON. If the file cannot be
-    /// written, stdout gets the JSON: what was measured is not lost.
+    /// Writes the report, and the readable text to stdout, or to stderr if stdout is for JSON. If the file cannot be written,
+    /// the JSON is written to stdout, so that the results are not lost.
     ///
     /// # Errors
-    /// Something could not be written.
+    /// The report or the text cannot be written.
     pub fn write(self, report: &impl Serialize, text: &str) -> Result<(), Failure> {
         let (path, file, outputs) = match self {
             Json::No => return print(text),
@@ -50,7 +50,7 @@ impl<'a> Json<'a> {
             }
             Json::File(path, file, outputs) => (path, file, outputs),
         };
-        // The file first: it must be there even if nobody reads the text.
+        // The file is written first, because writing the text may fail or block if nobody reads it.
         let written = write_json(&file, report).and_then(|()| outputs.keep(path, &file));
         let Err(error) = written else { return print(text) };
         say(text);

@@ -1,14 +1,14 @@
-//! `wirelap list`: what can be run here, with which brokers and settings, and how to get the rest.
+//! `wirelap list`: shows the middlewares, their brokers and settings, and how to get what is not installed.
 
 use crate::common::ProgramArgs;
 use clap::Args;
 use std::process::ExitCode;
 use std::sync::Arc;
 use wirelap_contract::{About, Availability};
-use wirelap_experiment::{Catalogue, Installation};
+use wirelap_experiment::{Catalogue, WorkloadInstallation};
 use wirelap_process::Failure;
 use wirelap_process::output;
-use wirelap_process::steward::{Duty, Steward};
+use wirelap_process::steward::{Steward, StewardRole};
 use wirelap_report::grid::{Align, hang, lay_out};
 
 /// `wirelap list`.
@@ -18,11 +18,11 @@ pub struct ListArgs {
     #[arg(long)]
     pub json: bool,
 
-    /// Show what `--set` understands, with defaults
+    /// Show the settings of `--set` and their defaults
     #[arg(long)]
     pub settings: bool,
 
-    /// Where programs of others are.
+    /// The folders of programs that users build themselves.
     #[command(flatten)]
     pub programs: ProgramArgs,
 }
@@ -32,8 +32,8 @@ pub struct ListArgs {
 /// # Errors
 /// The workloads' program is missing, or stdout cannot be written.
 pub fn run(args: &ListArgs) -> Result<ExitCode, Failure> {
-    let catalogue = Catalogue::ask(&Installation::open(
-        Steward::start(Duty::Workloads)?,
+    let catalogue = Catalogue::read(&WorkloadInstallation::open(
+        Steward::start(StewardRole::Workloads)?,
         &args.programs.variables(),
     )?)?;
     let all: Vec<&About> = catalogue.all().iter().map(Arc::as_ref).collect();
@@ -47,7 +47,7 @@ pub fn run(args: &ListArgs) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// A line for each middleware and broker; how to get what is missing stands below.
+/// A table with a line for each middleware and broker, and below it how to get what is missing.
 fn render(all: &[&About]) -> String {
     let head = ["middleware", "what", "broker", "here"].map(String::from).to_vec();
     let mut lines = vec![head];

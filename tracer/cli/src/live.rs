@@ -1,6 +1,6 @@
-//! `wirelap live`: watch what runs here, with workloads of our own beside it if asked for.
+//! `wirelap live`: watches the programs that run on this machine, and wirelap's own workloads if the user starts some.
 
-use crate::common::{TracerArgs, WorkloadArgs};
+use crate::common::{FilterArgs, TracedWorkloadArgs};
 use crate::json::Json;
 use crate::quantity;
 use clap::Args;
@@ -13,8 +13,8 @@ use std::time::{Duration, Instant};
 use wirelap_correlate::Snapshot;
 use wirelap_events::{Delivery, Pid};
 use wirelap_experiment::{
-    Catalogue, Choice, Choices, Installation, Pacing, Trial, Trouble, WorkloadProcesses, Workloads,
-    check_workloads, choose, random_domain, unique,
+    Catalogue, Choice, Choices, Pacing, Trial, TrialStopped, WorkloadInstallation, WorkloadOptions,
+    WorkloadProcesses, check_workloads, choose, random_domain, unique,
 };
 use wirelap_process::Failure;
 use wirelap_process::Outputs;
@@ -22,23 +22,21 @@ use wirelap_process::Signals;
 use wirelap_process::catch_signals;
 use wirelap_process::output;
 use wirelap_process::rights;
-use wirelap_process::steward::{Duty, Steward};
+use wirelap_process::steward::{Steward, StewardRole};
 use wirelap_recording::{Recorder, Rotation};
 use wirelap_report::explain::{Options, pages};
 use wirelap_report::{Environment, RunReport, Scenario, Skipped, from_snapshot, table};
 use wirelap_session::Sampling;
 use wirelap_session::environment;
 use wirelap_session::notes;
-use wirelap_session::{Findings, Later, Settings, Tracer};
-use wirelap_session::{preflight, ring_bytes};
+use wirelap_session::preflight;
+use wirelap_session::{AttachLater, Findings, SessionSettings, Tracer};
 use wirelap_tui::plain;
 
 /// `wirelap live`.
-// Switches of a command line.
-#[allow(clippy::struct_excessive_bools)]
 #[derive(Clone, Debug, Args)]
 pub struct LiveArgs {
-    /// Also run these middlewares' workloads, all at once
+    /// Also run the workloads of these middlewares, all at the same time
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub on: Vec<String>,
 
@@ -50,27 +48,15 @@ pub struct LiveArgs {
     #[arg(long, value_name = "BYTES", default_value = "64", value_parser = quantity::payload)]
     pub payload: usize,
 
-    /// Only sockets with these ports at either end
-    #[arg(long, value_name = "PORT,…", value_delimiter = ',')]
-    pub ports: Vec<u16>,
+    /// Which traffic is traced.
+    #[command(flatten)]
+    pub filter: FilterArgs,
 
-    /// Only these processes and their children
-    #[arg(long = "pid", value_name = "PID,…", value_delimiter = ',')]
-    pub pids: Vec<u32>,
-
-    /// Only processes in this cgroup (a folder under /sys/fs/cgroup)
-    #[arg(long, value_name = "FOLDER")]
-    pub cgroup: Option<PathBuf>,
-
-    /// Take a port's traffic for this protocol, whatever it looks like, e.g. 11883=mqtt
-    #[arg(long, value_name = "PORT=PROTO", value_delimiter = ',', value_parser = quantity::decode)]
-    pub decode: Vec<(u16, String)>,
-
-    /// End by itself after this time
+    /// Stop after this time
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
     pub duration: Option<Duration>,
 
-    /// Plain lines, a block each second, even on a terminal
+    /// Print plain lines, a block each second, in place of the screen
     #[arg(long)]
     pub plain: bool,
 
@@ -86,46 +72,39 @@ pub struct LiveArgs {
     #[arg(long, value_name = "FILE")]
     pub pcapng: Option<PathBuf>,
 
-    /// Keep payload in that file, as many bytes as --snap says
+    /// Also write the payload to that file, as many bytes of each packet as --snap says
     #[arg(long, requires = "pcapng")]
     pub pcapng_payload: bool,
 
-    /// Replace files that are there already
-    #[arg(long)]
-    pub force: bool,
-
-    /// The workloads.
-    #[command(flatten, next_help_heading = "Workloads")]
-    pub workload: WorkloadArgs,
-
-    /// The tracer.
-    #[command(flatten, next_help_heading = "Tracer")]
-    pub tracer: TracerArgs,
+    /// The workloads and the tracer.
+    #[command(flatten)]
+    pub traced: TracedWorkloadArgs,
 }
 
-/// Between two blocks of plain lines.
-const BLOCK: Duration = Duration::from_secs(1);
+/// The interval between two blocks of plain lines.
+const BLOCK_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Columns of plain lines.
+/// The width of plain lines in columns.
 const WIDTH: u16 = 100;
 
-/// Deliveries are in the snapshots already.
+/// A sink that discards deliveries: the snapshots count them already.
 type Discard = fn(&Delivery);
 
-/// Watches until the user leaves, a signal comes or the time is over.
+/// Watches until the user leaves, a signal arrives or the time is over.
 ///
 /// # Errors
-/// Nothing can be watched, or a workload failed.
+/// The probes cannot be attached, a workload failed, or an output could not be written.
 pub fn run(args: &LiveArgs) -> Result<ExitCode, Failure> {
     let steward = steward(args)?;
-    let outputs = Outputs::new(args.force, steward.clone());
+    let outputs = Outputs::new(args.traced.force, steward.clone());
     let json = Json::open(args.json.as_deref(), &outputs)?;
     args.pcapng.as_deref().map_or(Ok(()), |path| outputs.allow(path, false))?;
     preflight()?;
     let installation = match &steward {
-        Some(steward) if !args.on.is_empty() => {
-            Some(Installation::open(Arc::clone(steward), &args.workload.programs.variables())?)
-        }
+        Some(steward) if !args.on.is_empty() => Some(WorkloadInstallation::open(
+            Arc::clone(steward),
+            &args.traced.workload.programs.variables(),
+        )?),
         _ => None,
     };
     let (trials, skipped) = trials(args, installation.as_ref())?;
@@ -143,7 +122,7 @@ pub fn run(args: &LiveArgs) -> Result<ExitCode, Failure> {
             .map(|trial| WorkloadProcesses::new(trial, installation, &signals, tracer.commands()))
             .collect();
     }
-    let troubled = start(&mut workloads).and_then(|()| {
+    let stopped = start(&mut workloads).and_then(|()| {
         tracer.commands().begin(Sampling::Off);
         watch(args, &tracer, &mut workloads, &signals)
     });
@@ -153,11 +132,11 @@ pub fn run(args: &LiveArgs) -> Result<ExitCode, Failure> {
     let Findings { snapshot, error, recorder, .. } = tracer.end()?;
     let report = RunReport {
         hooks,
-        environment: told(environment, &workloads),
+        environment: with_workloads(environment, &workloads),
         skipped,
-        ..report(args, &snapshot, troubled.is_err() || error.is_some())
+        ..report(args, &snapshot, stopped.is_err() || error.is_some())
     };
-    // The recording first: what is kept back in memory must be in it whatever becomes of the rest.
+    // The recording is closed first, so that it is complete even if writing the report fails.
     let recorded = recorder.map(|recorder| notes::close(recorder, &report)).transpose();
     let written = if args.explain || !matches!(json, Json::No) {
         let text =
@@ -166,30 +145,30 @@ pub fn run(args: &LiveArgs) -> Result<ExitCode, Failure> {
     } else {
         Ok(())
     };
-    let troubled = match troubled {
-        // Leaving by a signal is how one leaves.
-        Ok(()) | Err(Trouble::Interrupted(_)) => None,
-        Err(Trouble::Failed(failure)) => Some(failure),
+    let failed = match stopped {
+        // A signal is the usual way to end this command.
+        Ok(()) | Err(TrialStopped::Interrupted(_)) => None,
+        Err(TrialStopped::Failed(failure)) => Some(failure),
     };
-    // A recording that could not be gone on with is what ended the trace.
+    // An error of the recording has ended the session: it is in `error` already.
     let unrecorded = if error.is_some() { None } else { recorded.err() };
-    let failures = [troubled, error.map(Failure::Measured), unrecorded, written.err()];
+    let failures = [failed, error.map(Failure::Measured), unrecorded, written.err()];
     Failure::all(failures.into_iter().flatten()).map_or(Ok(ExitCode::SUCCESS), Err)
 }
 
-/// Who does what needs rights later: starts workloads, names a report at the end. Whoever only watches needs nobody.
+/// Starts the steward if something needs rights later: starting workloads, or naming files at the end.
 fn steward(args: &LiveArgs) -> Result<Option<Arc<Steward>>, Failure> {
     let is_file = |path: &PathBuf| path != Path::new("-");
     let writes = args.json.iter().chain(&args.pcapng).any(is_file);
-    let duty = match (args.on.is_empty(), writes) {
-        (false, _) => Duty::Workloads,
-        (true, true) => Duty::Outputs,
+    let role = match (args.on.is_empty(), writes) {
+        (false, _) => StewardRole::Workloads,
+        (true, true) => StewardRole::Outputs,
         (true, false) => return Ok(None),
     };
-    Steward::start(duty).map(Some)
+    Steward::start(role).map(Some)
 }
 
-/// The recording that `--pcapng` asks for.
+/// The recording of `--pcapng`.
 fn recorder(
     args: &LiveArgs,
     outputs: &Outputs,
@@ -199,35 +178,36 @@ fn recorder(
     let settings =
         wirelap_recording::Settings { payload: args.pcapng_payload, ..Default::default() };
     let rotation = Rotation::default();
-    notes::create(outputs, path, settings, rotation, environment, &args.decode).map(Some)
+    notes::create(outputs, path, settings, rotation, environment, &args.filter.decode).map(Some)
 }
 
-/// The workloads that `--on` starts.
+/// The trials of the workloads that `--on` starts, and the middlewares that cannot be run.
 fn trials(
     args: &LiveArgs,
-    installation: Option<&Installation>,
+    installation: Option<&WorkloadInstallation>,
 ) -> Result<(Vec<Trial>, Vec<Skipped>), Failure> {
-    let told = &Workloads::from(&args.workload);
+    let options = &WorkloadOptions::from(&args.traced.workload);
     let Some(installation) = installation else {
-        if told.broker.is_empty() && told.set.is_empty() {
+        if options.broker.is_empty() && options.set.is_empty() {
             return Ok((Vec::new(), Vec::new()));
         }
         return Err(Failure::Usage(
-            "--broker and --set are for the workloads of --on, which is missing".into(),
+            "--broker and --set need --on: they are options of the workloads that it starts".into(),
         ));
     };
     let Choices { chosen, skipped } =
-        choose(&Catalogue::ask(installation)?, &args.on, told, Pacing::Rate(args.rate))?;
-    if told.port != 0 && chosen.len() > 1 {
+        choose(&Catalogue::read(installation)?, &args.on, options, Pacing::Rate(args.rate))?;
+    if options.port != 0 && chosen.len() > 1 {
         return Err(Failure::Usage(
-            "one --port is not enough for several middlewares at once: leave it away".into(),
+            "--port cannot be used with several middlewares, which need a port each: remove it"
+                .into(),
         ));
     }
-    check_workloads(told, &chosen, &[args.payload])?;
-    Ok((chosen.into_iter().map(|choice| trial(args, told, choice)).collect(), skipped))
+    check_workloads(options, &chosen, &[args.payload])?;
+    Ok((chosen.into_iter().map(|choice| trial(args, options, choice)).collect(), skipped))
 }
 
-fn trial(args: &LiveArgs, told: &Workloads, Choice { about, broker }: Choice) -> Trial {
+fn trial(args: &LiveArgs, options: &WorkloadOptions, Choice { about, broker }: Choice) -> Trial {
     Trial {
         about,
         broker,
@@ -240,36 +220,28 @@ fn trial(args: &LiveArgs, told: &Workloads, Choice { about, broker }: Choice) ->
         warmup_time: Duration::ZERO,
         sampling: Sampling::Off,
         truth: false,
-        workloads: told.clone(),
-        domain: told.domain.unwrap_or_else(random_domain),
+        workloads: options.clone(),
+        domain: options.domain.unwrap_or_else(random_domain),
     }
 }
 
-fn settings(args: &LiveArgs) -> Settings {
-    let mut pids: Vec<Pid> = args.pids.iter().copied().map(Pid).collect();
-    let filtered = !(args.ports.is_empty() && pids.is_empty() && args.cgroup.is_none());
-    if filtered && !args.on.is_empty() {
-        // A filter for the rest of the machine does not hide our own workloads.
-        pids.push(Pid(std::process::id()));
+fn settings(args: &LiveArgs) -> SessionSettings {
+    let mut capture = args.filter.capture_config(&args.traced.tracer);
+    if args.filter.is_filtered() && !args.on.is_empty() {
+        // A filter for the programs of the machine does not hide wirelap's own workloads.
+        capture.pids.push(Pid(std::process::id()));
     }
-    Settings {
-        capture: wirelap_capture::Config {
-            ports: args.ports.clone(),
-            pids,
-            cgroup: args.cgroup.clone(),
-            snap_bytes: args.tracer.snap.min(65_536),
-            ring_bytes: ring_bytes(args.tracer.ring_size),
-            ..wirelap_capture::Config::default()
-        },
-        decode: args.decode.clone(),
-        later: Later::Nothing,
+    SessionSettings {
+        capture,
+        decode: args.filter.decode.clone(),
+        later: AttachLater::Nothing,
         alternates: false,
         drain: false,
         publish: true,
     }
 }
 
-fn start(workloads: &mut [WorkloadProcesses<'_>]) -> Result<(), Trouble> {
+fn start(workloads: &mut [WorkloadProcesses<'_>]) -> Result<(), TrialStopped> {
     workloads.iter_mut().try_for_each(WorkloadProcesses::assemble)?;
     workloads.iter_mut().for_each(WorkloadProcesses::go);
     Ok(())
@@ -281,16 +253,16 @@ fn watch(
     tracer: &Tracer<Discard>,
     workloads: &mut [WorkloadProcesses<'_>],
     signals: &Signals,
-) -> Result<(), Trouble> {
+) -> Result<(), TrialStopped> {
     let end = args.duration.and_then(|time| Instant::now().checked_add(time));
     let watched = RefCell::new((workloads, None));
     let should_stop = || {
-        let (workloads, trouble) = &mut *watched.borrow_mut();
-        if trouble.is_none() {
-            *trouble = workloads.iter_mut().find_map(|workload| workload.group.listen().err());
+        let (workloads, stopped) = &mut *watched.borrow_mut();
+        if stopped.is_none() {
+            *stopped = workloads.iter_mut().find_map(|workload| workload.group.listen().err());
         }
         let over = end.is_some_and(|end| Instant::now() >= end);
-        over || trouble.is_some() || signals.caught().is_some() || tracer.has_ended()
+        over || stopped.is_some() || signals.caught().is_some() || tracer.has_ended()
     };
     let to_stdout = matches!(args.json.as_deref(), Some(path) if path.as_os_str() == "-");
     let screen = !args.plain
@@ -306,12 +278,12 @@ fn watch(
         lines(tracer, &should_stop, to_stdout)
     };
     match watched.into_inner().1 {
-        Some(trouble) => Err(trouble),
-        None => shown.map_err(Trouble::Failed),
+        Some(stopped) => Err(stopped),
+        None => shown.map_err(TrialStopped::Failed),
     }
 }
 
-/// A block of lines each second.
+/// Prints a block of lines each second until it is time to stop.
 fn lines(
     tracer: &Tracer<Discard>,
     should_stop: &dyn Fn() -> bool,
@@ -320,7 +292,7 @@ fn lines(
     let mut printed = Instant::now();
     while !should_stop() {
         std::thread::sleep(Duration::from_millis(20));
-        if printed.elapsed() < BLOCK {
+        if printed.elapsed() < BLOCK_INTERVAL {
             continue;
         }
         printed = Instant::now();
@@ -334,9 +306,13 @@ fn lines(
     Ok(())
 }
 
-fn told(mut environment: Environment, workloads: &[WorkloadProcesses<'_>]) -> Environment {
+/// The environment with the versions and settings that the workloads reported.
+fn with_workloads(
+    mut environment: Environment,
+    workloads: &[WorkloadProcesses<'_>],
+) -> Environment {
     for workload in workloads {
-        let (versions, settings) = workload.told();
+        let (versions, settings) = workload.reported();
         environment.versions.insert(workload.name().to_owned(), versions);
         environment.settings.insert(workload.name().to_owned(), settings);
     }

@@ -2,14 +2,14 @@
 //!
 //! | module | what |
 //! |---|---|
-//! | `args` | the command line as a whole |
-//! | `common`, `quantity` | arguments that several commands have |
-//! | `doctor`, `list`, `run`, `live`, `record`, `analyze`, `export`, `explain` | the commands: the arguments of each, and what it does with the crates below |
-//! | `json` | `--json` |
+//! | `args` | the command line |
+//! | `common`, `quantity` | arguments that several commands have in common |
+//! | `doctor`, `list`, `run`, `live`, `record`, `analyze`, `export`, `explain` | the commands, each with its arguments |
+//! | `json` | the option `--json` |
 
-// What comes from a file or a packet may be any number.
+// Numbers from a file or a packet can have any value, so arithmetic must not overflow.
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects, clippy::disallowed_methods))]
-// They panic where stdout or stderr cannot be written, and wait for whoever reads there: `output` does neither.
+// `print!` panics when stdout cannot be written and blocks when nobody reads; `wirelap_process::output` does neither.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 mod analyze;
@@ -38,7 +38,7 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(status) => return status,
     };
-    match obey(&cli.command) {
+    match run_command(&cli.command) {
         Ok(status) => status,
         Err(failure) => {
             output::say(&format!("wirelap: {failure}\n"));
@@ -47,7 +47,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn obey(command: &Command) -> Result<ExitCode, Failure> {
+fn run_command(command: &Command) -> Result<ExitCode, Failure> {
     match command {
         Command::Doctor(args) => doctor::run(args),
         Command::Live(args) => live::run(args),

@@ -1,9 +1,9 @@
-//! Quantities on the command line.
+//! Parsers of quantities on the command line. Each error is the message that the user sees.
 
 use wirelap_contract::STAMP_BYTES;
 use wirelap_session::Sampling;
 
-/// Bytes with an optional binary K, M or G.
+/// A number of bytes, with an optional binary unit: K, M or G.
 pub fn bytes(text: &str) -> Result<u64, String> {
     let (digits, unit) = match text.to_ascii_uppercase().chars().last() {
         Some('K') => (&text[..text.len().saturating_sub(1)], 1 << 10),
@@ -15,31 +15,33 @@ pub fn bytes(text: &str) -> Result<u64, String> {
     digits.parse::<u64>().ok().and_then(|n| n.checked_mul(unit)).ok_or_else(wrong)
 }
 
-/// Bytes that fit into 32 bits.
+/// A number of bytes below 4 GiB.
 pub fn bytes_u32(text: &str) -> Result<u32, String> {
     u32::try_from(bytes(text)?).map_err(|_| format!("`{text}` is 4 GiB or more"))
 }
 
-/// Payload bytes of each packet.
+/// The payload bytes that are captured of each packet.
 pub fn snap(text: &str) -> Result<u32, String> {
     match bytes_u32(text)? {
-        0 => Err("without any byte of payload no message can be found: take 1 or more, or leave --snap away; \
-                  recordings keep none unless told to"
+        0 => Err("messages are found in the payload: use 1 or more, or remove --snap; recordings contain no payload \
+                  unless --payload or --pcapng-payload is given"
             .into()),
         snap => Ok(snap),
     }
 }
 
-/// The payload of a message.
+/// The payload size of a message.
 pub fn payload(text: &str) -> Result<usize, String> {
     let size = usize::try_from(bytes(text)?).map_err(|_| format!("`{text}` is too large"))?;
     if size < STAMP_BYTES {
-        return Err(format!("a payload has at least {STAMP_BYTES} bytes, its header"));
+        return Err(format!(
+            "a payload needs at least {STAMP_BYTES} bytes, for the header of wirelap's workloads"
+        ));
     }
     Ok(size)
 }
 
-/// Messages a second.
+/// A rate in messages a second.
 pub fn rate(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(rate) if rate.is_finite() && rate > 0.0 => Ok(rate),
@@ -47,13 +49,14 @@ pub fn rate(text: &str) -> Result<f64, String> {
     }
 }
 
-/// `50ms/500ms` or `off`.
+/// A choice of sampling: `50ms/500ms` or `off`.
 pub fn sampling(text: &str) -> Result<Sampling, String> {
     if text == "off" {
         return Ok(Sampling::Off);
     }
-    let wrong =
-        || format!("`{text}` is neither `off` nor a window and a longer period: 50ms/500ms");
+    let wrong = || {
+        format!("`{text}` is neither `off` nor a window and a longer period, such as 50ms/500ms")
+    };
     let (open, every) = text.split_once('/').ok_or_else(wrong)?;
     let time = |text| humantime::parse_duration(text).map_err(|_| wrong());
     let (open, every) = (time(open)?, time(every)?);
@@ -63,10 +66,11 @@ pub fn sampling(text: &str) -> Result<Sampling, String> {
     Ok(Sampling::Windows { open, every })
 }
 
-/// `PORT=PROTO`, for a protocol that there is a decoder of.
+/// A port and its protocol, `PORT=PROTO`, for a protocol that has a decoder.
 pub fn decode(text: &str) -> Result<(u16, String), String> {
-    let (port, protocol) =
-        text.split_once('=').ok_or_else(|| format!("`{text}` is not PORT=PROTO"))?;
+    let (port, protocol) = text
+        .split_once('=')
+        .ok_or_else(|| format!("`{text}` is not a port and a protocol such as 11883=mqtt"))?;
     let port = port.parse().map_err(|_| format!("`{port}` is not a port"))?;
     if wirelap_protocols::by_name(protocol).is_none() {
         let known = wirelap_protocols::registry().iter().map(|protocol| protocol.name());

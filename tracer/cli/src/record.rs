@@ -1,11 +1,12 @@
-//! `wirelap record`: what happens here, in a file.
+//! `wirelap record`: records the events on this machine to a file.
 
+use crate::common::{FilterArgs, TracerArgs};
 use crate::quantity;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
-use wirelap_events::{Delivery, Nanos, PacketHook, Pid};
+use wirelap_events::{Delivery, Nanos, PacketHook};
 use wirelap_process::Failure;
 use wirelap_process::Outputs;
 use wirelap_process::Signals;
@@ -17,33 +18,33 @@ use wirelap_report::from_snapshot::run_report;
 use wirelap_report::{RunReport, table};
 use wirelap_session::environment;
 use wirelap_session::notes;
-use wirelap_session::{Findings, Later, Settings, Tracer};
-use wirelap_session::{preflight, ring_bytes};
+use wirelap_session::preflight;
+use wirelap_session::{AttachLater, Findings, SessionSettings, Tracer};
 
 const EXAMPLES: &str = "\
 Examples:
   sudo wirelap record -o trace.pcapng --duration 10s --ports 1883
-  sudo wirelap record -o trace.pcapng --payload --snap 256       messages can be found again
+  sudo wirelap record -o trace.pcapng --payload --snap 256       with payload, `wirelap analyze` finds messages
   sudo wirelap record -o ring.pcapng --rotate-size 100M --files 10
   sudo wirelap record -o - --payload | tshark -r -
 
-Without --payload no payload byte is written. The report is made while recording and stands at the end of the file, where
-`wirelap analyze` finds it.";
+Without --payload, no payload is written. The report is made while recording and written at the end of the file, where
+`wirelap analyze` reads it.";
 
-/// Between two looks at whether it is time to end.
-const LOOK: Duration = Duration::from_millis(20);
+/// How often the end of the recording is checked for.
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// Which sightings of a packet Wireshark shows.
+/// Which observations of a packet Wireshark shows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Stage {
-    /// One of each packet: where it is sent, or else where it is received
+    /// Each packet once: where it is sent, otherwise where it is received
     #[default]
     Once,
-    /// Those that are handed to a device
+    /// Packets that are handed to a device
     Xmit,
-    /// Those that are received from a device
+    /// Packets that are received from a device
     Rx,
-    /// All; Wireshark takes the second for a retransmission
+    /// Packets at both places; Wireshark takes the second for a retransmission
     All,
 }
 
@@ -62,66 +63,54 @@ impl From<Stage> for Shown {
 #[derive(Clone, Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct RecordArgs {
-    /// The file; - for stdout
+    /// The file to write; - for stdout
     #[arg(short, long, value_name = "FILE|-")]
     pub output: PathBuf,
 
-    /// End by itself after this time
+    /// Stop after this time
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
     pub duration: Option<Duration>,
 
-    /// Only sockets with these ports at either end
-    #[arg(long, value_name = "PORT,…", value_delimiter = ',')]
-    pub ports: Vec<u16>,
+    /// Which traffic is traced.
+    #[command(flatten)]
+    pub filter: FilterArgs,
 
-    /// Only these processes and their children
-    #[arg(long = "pid", alias = "pids", value_name = "PID,…", value_delimiter = ',')]
-    pub pids: Vec<u32>,
-
-    /// Only processes in this cgroup (a folder under /sys/fs/cgroup)
-    #[arg(long, value_name = "FOLDER")]
-    pub cgroup: Option<PathBuf>,
-
-    /// Take a port's traffic for this protocol, whatever it looks like, e.g. 11883=mqtt
-    #[arg(long, value_name = "PORT=PROTO", value_delimiter = ',', value_parser = quantity::decode)]
-    pub decode: Vec<(u16, String)>,
-
-    /// Which sightings of a packet Wireshark shows; the others are in the file, too
+    /// At which places Wireshark shows a packet; the file contains all of them
     #[arg(long, value_enum, value_name = "WHERE", default_value = "once")]
     pub stage: Stage,
 
-    /// Keep payload, as many bytes of each packet as --snap says
+    /// Also write the payload, as many bytes of each packet as --snap says
     #[arg(long)]
     pub payload: bool,
 
-    /// Replace files that are there already
+    /// Replace existing files
     #[arg(long)]
     pub force: bool,
 
-    /// Begin a new file when one has so many bytes
+    /// Begin a new file when the present one has this size
     #[arg(long, value_name = "BYTES", value_parser = quantity::bytes)]
     pub rotate_size: Option<u64>,
 
-    /// Begin a new file when one tells of so much time
+    /// Begin a new file when the present one covers this time
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
     pub rotate_time: Option<Duration>,
 
-    /// Keep so many files, the newest
+    /// Keep only this many files, the newest ones
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub files: Option<u16>,
 
-    /// The tracer.
+    /// The options of the tracer.
     #[command(flatten, next_help_heading = "Tracer")]
-    pub tracer: crate::common::TracerArgs,
+    pub tracer: TracerArgs,
 }
 
-/// Deliveries are in the snapshot already.
+/// A sink that discards deliveries: the snapshot counts them already.
 type Discard = fn(&Delivery);
 
-/// Records until a signal comes or the time is over.
+/// Records until a signal arrives or the time is over.
 ///
 /// # Errors
-/// Nothing can be traced, or the file cannot be written.
+/// The probes cannot be attached, or the file cannot be written.
 pub fn run(args: &RecordArgs) -> Result<ExitCode, Failure> {
     let rotation = rotation(args)?;
     let rotates = args.rotate_size.is_some() || args.rotate_time.is_some();
@@ -133,8 +122,14 @@ pub fn run(args: &RecordArgs) -> Result<ExitCode, Failure> {
     let signals = catch_signals()?;
     let environment = environment::describe(0);
     let settings = wirelap_recording::Settings { shown: args.stage.into(), payload: args.payload };
-    let recorder =
-        notes::create(&outputs, &args.output, settings, rotation, &environment, &args.decode)?;
+    let recorder = notes::create(
+        &outputs,
+        &args.output,
+        settings,
+        rotation,
+        &environment,
+        &args.filter.decode,
+    )?;
     let tracer = Tracer::start(&tracing(args), (|_| {}) as Discard, Some(recorder))?;
     let hooks = tracer.hooks().to_vec();
     watch(args, &tracer, &signals);
@@ -152,7 +147,7 @@ pub fn run(args: &RecordArgs) -> Result<ExitCode, Failure> {
     if error.is_none()
         && let Ok(written) = &written
     {
-        output::say(&format!("{}\n", files(&written.clone().unwrap_or_default())));
+        output::say(&format!("{}\n", summary(&written.clone().unwrap_or_default())));
     }
     let unwritten = if error.is_some() { None } else { written.err() };
     let failures = [error.map(Failure::Measured), unwritten, printed.err()];
@@ -164,17 +159,17 @@ fn rotation(args: &RecordArgs) -> Result<Rotation, Failure> {
     let rotates = args.rotate_size.is_some() || args.rotate_time.is_some();
     if args.files.is_some() && !rotates {
         return usage(
-            "--files needs --rotate-size or --rotate-time, which say when a file is full",
+            "--files needs --rotate-size or --rotate-time, which decide when a file is complete",
         );
     }
     if rotates && args.output.as_os_str() == "-" {
         return usage("stdout cannot be rotated: name a file");
     }
     if args.rotate_size.is_some_and(|size| size < 1 << 20) {
-        return usage("--rotate-size is 1M at least");
+        return usage("--rotate-size must be at least 1M");
     }
     if args.rotate_time.is_some_and(|time| time < Duration::from_secs(1)) {
-        return usage("--rotate-time is 1s at least");
+        return usage("--rotate-time must be at least 1s");
     }
     let nanos = |time: Duration| Nanos(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
     Ok(Rotation {
@@ -184,18 +179,11 @@ fn rotation(args: &RecordArgs) -> Result<Rotation, Failure> {
     })
 }
 
-fn tracing(args: &RecordArgs) -> Settings {
-    Settings {
-        capture: wirelap_capture::Config {
-            ports: args.ports.clone(),
-            pids: args.pids.iter().copied().map(Pid).collect(),
-            cgroup: args.cgroup.clone(),
-            snap_bytes: args.tracer.snap.min(65_536),
-            ring_bytes: ring_bytes(args.tracer.ring_size),
-            ..wirelap_capture::Config::default()
-        },
-        decode: args.decode.clone(),
-        later: Later::Nothing,
+fn tracing(args: &RecordArgs) -> SessionSettings {
+    SessionSettings {
+        capture: args.filter.capture_config(&args.tracer),
+        decode: args.filter.decode.clone(),
+        later: AttachLater::Nothing,
         alternates: false,
         drain: false,
         publish: false,
@@ -209,11 +197,12 @@ fn watch(args: &RecordArgs, tracer: &Tracer<Discard>, signals: &Signals) {
         && signals.caught().is_none()
         && end.is_none_or(|end| Instant::now() < end)
     {
-        std::thread::sleep(LOOK);
+        std::thread::sleep(POLL_INTERVAL);
     }
 }
 
-fn files(written: &Written) -> String {
+/// The line that names the files of a recording and their size.
+fn summary(written: &Written) -> String {
     match written.files.as_slice() {
         [] => format!("{} bytes written", written.bytes),
         [only] => format!("{}: {} bytes", only.display(), written.bytes),

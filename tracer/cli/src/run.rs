@@ -1,6 +1,6 @@
-//! `wirelap run`: one trial after the other, then a table and JSON.
+//! `wirelap run`: runs the trials one after the other, and writes a table and JSON.
 
-use crate::common::{TracerArgs, WorkloadArgs};
+use crate::common::TracedWorkloadArgs;
 use crate::json::Json;
 use crate::quantity;
 use clap::{Args, ValueEnum};
@@ -9,26 +9,27 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 use wirelap_experiment::{
-    Catalogue, Ended, Installation, MAX_SEED, Measure, Request, Workloads, plan, run as run_all,
+    Catalogue, FinishedRun, MAX_SEED, Measure, Request, WorkloadInstallation, WorkloadOptions,
+    plan, run as run_all,
 };
-use wirelap_process::steward::{Duty, Steward};
+use wirelap_process::steward::{Steward, StewardRole};
 use wirelap_process::{Failure, Outputs, catch_signals, rights};
 use wirelap_report::{RunReport, table};
 use wirelap_session::{environment, preflight};
 
-/// What `run` measures.
+/// What `wirelap run` measures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum RunKind {
-    /// How long a message takes: ping-pong, or one way at a given --rate
+    /// The time that a message takes: ping-pong, or one way at a given --rate
     Latency,
-    /// How many messages a second get through, back to back
+    /// The messages a second that are delivered when they are sent back to back
     Throughput,
 }
 
-/// Whether the workloads write down what they did, for comparison with the trace.
+/// Whether the workloads write truth files, for comparison with the trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum TruthCheck {
-    /// On for latency; off for throughput, where writing would slow the workloads
+    /// On for latency; off for throughput, where writing would slow the workloads down
     Auto,
     /// On
     On,
@@ -43,8 +44,8 @@ pub struct RunArgs {
     #[arg(value_enum)]
     pub kind: RunKind,
 
-    /// The middlewares, separated by commas; `wirelap list` shows them; `all` means all that can be
-    /// run here, and tells what had to be left out
+    /// The middlewares, separated by commas; `wirelap list` shows them; `all` means all that can be run on
+    /// this machine, and reports the others as skipped
     #[arg(long, value_name = "LIST", value_delimiter = ',', required = true)]
     pub on: Vec<String>,
 
@@ -52,7 +53,8 @@ pub struct RunArgs {
     #[arg(long, value_name = "BYTES,…", value_delimiter = ',', default_value = "64", value_parser = quantity::payload)]
     pub payload: Vec<usize>,
 
-    /// Messages a second, sent at their intended times whatever happens; latency only [default: ping-pong]
+    /// Messages a second, each sent at its intended time even if earlier ones are late; latency only
+    /// [default: ping-pong]
     #[arg(long, value_name = "MSG_PER_S", value_parser = quantity::rate)]
     pub rate: Option<f64>,
 
@@ -60,15 +62,15 @@ pub struct RunArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=u64::from(u32::MAX)))]
     pub messages: Option<u64>,
 
-    /// How long each repetition sends [default: 10s where messages are sent one way]
+    /// How long each repetition sends messages [default: 10s for one-way messages]
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
     pub duration: Option<Duration>,
 
-    /// Messages before those that count
+    /// Messages of the warm-up, which are not counted
     #[arg(long, value_name = "N", default_value_t = 1000)]
     pub warmup: u64,
 
-    /// The warm-up is over after this time, however many messages it had
+    /// The longest time of the warm-up
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration, default_value = "5s")]
     pub warmup_time: Duration,
 
@@ -86,7 +88,7 @@ pub struct RunArgs {
     #[arg(long, value_name = "WINDOW/PERIOD|off", value_parser = quantity::sampling)]
     pub sample: Option<wirelap_session::Sampling>,
 
-    /// Compare the trace with the workloads' own records
+    /// Compare the trace with the times that the workloads record themselves
     #[arg(long, value_enum, value_name = "WHEN", default_value = "auto")]
     pub truth_check: TruthCheck,
 
@@ -99,7 +101,7 @@ pub struct RunArgs {
     pub explain: bool,
 
     /// Also measure what tracing costs: the workload runs once more for two seconds, with the probes
-    /// attached and detached by turns
+    /// attached and detached alternately
     #[arg(
         long,
         value_name = "BOOL",
@@ -115,17 +117,9 @@ pub struct RunArgs {
     #[arg(long, value_name = "FILE")]
     pub pcapng: Option<PathBuf>,
 
-    /// Replace files that are there already
-    #[arg(long)]
-    pub force: bool,
-
-    /// The workloads.
-    #[command(flatten, next_help_heading = "Workloads")]
-    pub workload: WorkloadArgs,
-
-    /// The tracer.
-    #[command(flatten, next_help_heading = "Tracer")]
-    pub tracer: TracerArgs,
+    /// The workloads and the tracer.
+    #[command(flatten)]
+    pub traced: TracedWorkloadArgs,
 }
 
 impl From<&RunArgs> for Request {
@@ -152,25 +146,26 @@ impl From<&RunArgs> for Request {
             },
             measure_cost: args.measure_cost,
             recording: args.pcapng.clone(),
-            workloads: Workloads::from(&args.workload),
-            snap_bytes: args.tracer.snap,
-            ring_bytes: args.tracer.ring_size,
+            workloads: WorkloadOptions::from(&args.traced.workload),
+            snap_bytes: args.traced.tracer.snap,
+            ring_bytes: args.traced.tracer.ring_size,
         }
     }
 }
 
-/// Runs everything and reports.
+/// Runs all trials and writes the report.
 ///
 /// # Errors
 /// Nothing could be measured, or the results could not be written.
 pub fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
-    let steward = Steward::start(Duty::Workloads)?;
-    let outputs = Outputs::new(args.force, Some(Arc::clone(&steward)));
+    let steward = Steward::start(StewardRole::Workloads)?;
+    let outputs = Outputs::new(args.traced.force, Some(Arc::clone(&steward)));
     let json = Json::open(args.json.as_deref(), &outputs)?;
     preflight()?;
     let request = Request::from(args);
-    let installation = Installation::open(steward, &args.workload.programs.variables())?;
-    let plan = plan(&request, &Catalogue::ask(&installation)?)?;
+    let installation =
+        WorkloadInstallation::open(steward, &args.traced.workload.programs.variables())?;
+    let plan = plan(&request, &Catalogue::read(&installation)?)?;
     if let Some(path) = &args.pcapng {
         outputs.allow(path, plan.trials.len() > 1)?;
     }
@@ -178,14 +173,14 @@ pub fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
     rights::confine_tracer();
     let signals = catch_signals()?;
     let environment = environment::describe(plan.seed);
-    let Ended { report, failures } =
+    let FinishedRun { report, failures } =
         run_all(&request, &plan, &installation, &outputs, &signals, environment)?;
-    let written = json.write(&report, &told(&report, args.explain));
+    let written = json.write(&report, &text_of(&report, args.explain));
     let failures = failures.into_iter().chain(written.err());
     Failure::all(failures).map_or(Ok(ExitCode::SUCCESS), Err)
 }
 
-/// The report for people: the table with a few lines on each result, or with a page.
-fn told(report: &RunReport, explain: bool) -> String {
+/// The readable report: the table with a few lines on each result, or with a page on each.
+fn text_of(report: &RunReport, explain: bool) -> String {
     if explain { table::explained(report) } else { table::render(report) }
 }

@@ -3,6 +3,7 @@
 //! The limits and why they are what they are: `docs/decisions/0021-when-a-row-is-not-to-be-trusted.md`.
 
 use crate::snapshot::{Group, Trust, Unseen};
+use wirelap_events::human::{counted, counted_as, exact};
 
 /// Whether a row's figures can be used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -284,7 +285,7 @@ impl Found {
         self.add(DoubtKind::GivenUp, GIVEN_UP, facts.evicted, messages, &|| {
             format!(
                 "{} given up to keep memory bounded: their messages are in no figure",
-                were(facts.evicted, "flow or message", "flows or messages")
+                counted_as(facts.evicted, "flow or message", "flows or messages")
             )
         });
     }
@@ -308,7 +309,7 @@ impl Found {
         self.add(DoubtKind::ReaderNotSeen, READER_NOT_SEEN, elsewhere, legs, &|| {
             format!(
                 "the readers of {} are on another host, or left out by a filter: whether and when they read is not known here",
-                were(elsewhere, "leg", "legs")
+                counted_as(elsewhere, "leg", "legs")
             )
         });
         let twice = facts.read_twice;
@@ -316,7 +317,7 @@ impl Found {
             format!(
                 "{} sent to two consumers of a group, as a partition was given from one to the other: which of them \
                  handled them is not known, and both deliveries are counted",
-                were(twice, "message was", "messages were")
+                counted_as(twice, "message was", "messages were")
             )
         });
         let without = facts.without_send;
@@ -331,7 +332,7 @@ impl Found {
             self.add(DoubtKind::TooMany, TOO_MANY, more, facts.matched, &|| {
                 format!(
                     "{} followed, and the programs counted {}",
-                    were(facts.matched, "delivery was", "deliveries were"),
+                    counted_as(facts.matched, "delivery was", "deliveries were"),
                     exact(facts.deliveries)
                 )
             });
@@ -347,7 +348,7 @@ impl Found {
                 let bytes = exact(sent.bytes.saturating_add(received.bytes));
                 format!(
                     "at least {} acknowledged and not in the capture ({bytes} B): messages in them are in no count",
-                    were(packets, "packet was", "packets were")
+                    counted_as(packets, "packet was", "packets were")
                 )
             } else {
                 format!(
@@ -364,7 +365,7 @@ impl Found {
             self.add(DoubtKind::Uncaptured, never, uncaptured, facts.payload_bytes, &|| {
                 format!(
                     "no message was found: {} not captured; a longer snap length (--snap, tcpdump -s 0) helps",
-                    were(uncaptured, "payload byte was", "payload bytes were")
+                    counted_as(uncaptured, "payload byte was", "payload bytes were")
                 )
             });
         }
@@ -373,7 +374,7 @@ impl Found {
         self.add(DoubtKind::Unread, UNREAD, unread, all, &|| {
             format!(
                 "{} in batches that could not be opened: they are in no count",
-                were(unread, "message was", "messages were")
+                counted_as(unread, "message was", "messages were")
             )
         });
         // Between two windows everything passes undecoded.
@@ -384,7 +385,7 @@ impl Found {
                 format!(
                     "{} of {} in no frame that was found: messages in them are in no count",
                     exact(undecoded),
-                    were(all, "byte was", "bytes were")
+                    counted_as(all, "byte was", "bytes were")
                 )
             });
         }
@@ -440,31 +441,6 @@ impl Found {
             )
         });
     }
-}
-
-/// A count with its thousands set apart: `1,234,567`.
-pub fn exact(count: u64) -> String {
-    let digits = count.to_string();
-    let mut out = String::with_capacity(digits.len().saturating_mul(4) / 3);
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && digits.len().saturating_sub(index).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
-}
-
-fn counted(count: u64, one: &str) -> String {
-    match (count, one.strip_suffix('y')) {
-        (1, _) => format!("1 {one}"),
-        (_, Some(stem)) => format!("{} {stem}ies", exact(count)),
-        (_, None) => format!("{} {one}s", exact(count)),
-    }
-}
-
-fn were(count: u64, one: &str, many: &str) -> String {
-    if count == 1 { format!("1 {one}") } else { format!("{} {many}", exact(count)) }
 }
 
 #[cfg(test)]

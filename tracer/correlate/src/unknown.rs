@@ -7,6 +7,7 @@ use crate::snapshot::{Group, Unknown, UnknownTraffic};
 use rustc_hash::FxHashMap;
 use std::net::SocketAddr;
 use wirelap_events::Saturate;
+use wirelap_events::human::{one_or, traffic_bytes, traffic_rate};
 use wirelap_events::{Nanos, NetNs, Transport};
 use wirelap_protocols::Side;
 
@@ -179,7 +180,7 @@ pub(crate) fn sentences(unknown: &Unknown) -> Vec<String> {
     if connections > 0 {
         all.push(format!(
             "{connections} more connections that wirelap does not decode carried {}.",
-            bytes(count)
+            traffic_bytes(count)
         ));
     }
     all
@@ -218,29 +219,11 @@ impl UnknownTraffic {
 }
 
 fn amount(row: &UnknownTraffic) -> String {
-    let connections = match (row.connections, row.is_udp) {
-        (1, false) => "1 connection".to_owned(),
-        (1, true) => "1 conversation".to_owned(),
-        (n, false) => format!("{n} connections"),
-        (n, true) => format!("{n} conversations"),
+    let noun = if row.is_udp {
+        one_or(row.connections, "conversation", "conversations")
+    } else {
+        one_or(row.connections, "connection", "connections")
     };
-    format!("{connections}, {}, {}", bytes(row.bytes()), rate(row.bit_per_s))
-}
-
-fn bytes(count: u64) -> String {
-    match count {
-        0..1_000 => format!("{count} B"),
-        1_000..1_000_000 => format!("{:.1} kB", count as f64 / 1e3),
-        1_000_000..1_000_000_000 => format!("{:.1} MB", count as f64 / 1e6),
-        _ => format!("{:.1} GB", count as f64 / 1e9),
-    }
-}
-
-fn rate(bit_per_s: f64) -> String {
-    match bit_per_s {
-        rate if rate < 1e3 => format!("{rate:.0} bit/s"),
-        rate if rate < 1e6 => format!("{:.1} kbit/s", rate / 1e3),
-        rate if rate < 1e9 => format!("{:.1} Mbit/s", rate / 1e6),
-        rate => format!("{:.1} Gbit/s", rate / 1e9),
-    }
+    let (bytes, rate) = (traffic_bytes(row.bytes()), traffic_rate(row.bit_per_s));
+    format!("{} {noun}, {bytes}, {rate}", row.connections)
 }

@@ -1,12 +1,12 @@
-//! The clock of the events: the kernel's own `CLOCK_MONOTONIC`.
+//! The clock of events: the kernel's `CLOCK_MONOTONIC`, which BPF programs read with `bpf_ktime_get_ns()`.
 //!
-//! A process in a time namespace reads another one, so many nanoseconds ahead of it. What BPF programs read
-//! (`bpf_ktime_get_ns()`) is in no namespace.
+//! A process in a time namespace reads a clock that differs from it by a constant offset.
 
-/// Where a process finds how far its clocks are ahead: `time_namespaces(7)`.
+/// The file with the offsets of the clocks in a process's time namespace (`time_namespaces(7)`).
 pub const OFFSETS: &str = "/proc/self/timens_offsets";
 
-/// How many nanoseconds `CLOCK_MONOTONIC` is ahead of the kernel's, by the text of [`OFFSETS`]; 0 if that does not say.
+/// The nanoseconds that `CLOCK_MONOTONIC` of a time namespace is ahead of the kernel's, by the text of [`OFFSETS`]; 0 if the text
+/// does not contain them.
 pub fn offset(text: &str) -> i64 {
     let parts = text.lines().find_map(|line| {
         let mut words = line.split_whitespace();

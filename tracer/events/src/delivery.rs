@@ -1,4 +1,4 @@
-//! A message's whole life: from its first send to one reader.
+//! The delivery of a message to one reader, from its first send on.
 
 use crate::{
     Ask, CgroupId, DropCause, FlowKey, FlowRange, Holder, Nanos, OTHERS, OffCpuReason, Permit,
@@ -7,22 +7,21 @@ use crate::{
 use arrayvec::ArrayVec;
 use std::ops::Add;
 
-/// The most legs that one delivery can have; a message forwarded more often is reported without the
-/// legs beyond.
+/// The most legs of one delivery. Of a message that is forwarded more often, the further legs are not reported.
 pub const MAX_LEGS: usize = 4;
 
-/// The most threads in a wake chain; longer chains keep the last ones.
+/// The most threads in a wake chain; of a longer chain, the last ones are kept.
 pub const MAX_HOPS: usize = 4;
 
-/// A message, unique in one run of wirelap.
+/// The number of a message, unique in one run of wirelap.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MessageId(pub u64);
 
-/// A topic, subject or key expression: a number for its name.
+/// The number of a topic, subject or key expression.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TopicId(pub u32);
 
-/// A row of the comparison: one middleware at one broker, or one labelled workload.
+/// The number of a row of the comparison: one middleware at one broker, or one labelled workload.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct GroupId(pub u32);
 
@@ -31,54 +30,55 @@ pub struct GroupId(pub u32);
 pub struct Hop {
     /// The thread.
     pub task: TaskId,
-    /// When it was woken.
+    /// When the thread was woken.
     pub woken: Nanos,
-    /// When it ran.
+    /// When the thread ran.
     pub running: Nanos,
-    /// When it had left the CPU before; `None` if that was not seen.
+    /// When the thread had left the CPU before; `None` if that was not seen.
     pub left: Option<Nanos>,
-    /// Why it had left it.
+    /// Why the thread had left the CPU.
     pub rest: OffCpuReason,
-    /// An interrupt woke it (data that came in, or a timer), not another thread.
+    /// Whether an interrupt (for received data, or of a timer) woke the thread, and not another thread.
     pub from_irq: bool,
-    /// It had run on another CPU before.
+    /// Whether the thread had run on another CPU before.
     pub migrated: bool,
-    /// Who had the CPU the longest while it waited for it.
+    /// The thread that had the CPU the longest while this one waited for it.
     pub holder: Holder,
-    /// What it slept on, if it slept.
+    /// What the thread slept on, if it slept.
     pub sleep: Sleep,
 }
 
-/// How a thread did not run in a stretch of time. The rest of the time it was at work.
+/// Why and how long a thread did not run in an interval. It ran for the rest of the interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OffCpu {
-    /// It slept, or was stopped.
+    /// How long the thread slept or was stopped.
     pub asleep: Nanos,
-    /// It could have run, and had no CPU.
+    /// How long the thread was runnable and waited for a CPU.
     pub waited: Nanos,
-    /// How often it lost the CPU against its will.
+    /// How often the thread was preempted.
     pub preemptions: u32,
-    /// Who had the CPU the longest while it waited.
+    /// The thread that had the CPU the longest while this one waited.
     pub holder: Holder,
-    /// Who else had it, the longest first. What all of them and `throttled` leave of `waited` is not known.
+    /// The other threads that had the CPU, the longest first. Who had the CPU for the rest of `waited`, without `throttled`, is not
+    /// known.
     pub others: [Holder; OTHERS],
-    /// How much of `waited` its cgroup had no CPU quota left.
+    /// The part of `waited` in which the thread's cgroup had no CPU quota left.
     pub throttled: Nanos,
-    /// The cgroup that had none left; 0 if `throttled` is.
+    /// The cgroup that had no quota left; 0 if `throttled` is 0.
     pub cgroup: CgroupId,
-    /// How much of `asleep` it waited for another thread: slept on a lock until one of its own process let go, or
-    /// until another process woke it.
+    /// The part of `asleep` in which the thread waited for another thread: it slept on a lock until a thread of its own process
+    /// released it, or until another process woke it.
     pub locked: Nanos,
-    /// How much of `asleep` nothing that came in could have woken it: stopped, blocked in the kernel, or asleep for a time
-    /// of its own choice.
+    /// The part of `asleep` in which no received data could have woken the thread: it was stopped, blocked in the kernel, or slept
+    /// for a fixed time.
     pub deaf: Nanos,
-    /// The thread that ended the longest of these sleeps; `held`: how long that had a CPU meanwhile, 0 if it is not
+    /// The thread that ended the longest of the sleeps of `locked`. `held` is how long that thread had a CPU meanwhile, 0 if it is not
     /// known.
     pub waker: Holder,
 }
 
 impl OffCpu {
-    /// Not at all.
+    /// An interval in which the thread always ran.
     pub const NONE: OffCpu = OffCpu {
         asleep: Nanos(0),
         waited: Nanos(0),
@@ -92,12 +92,12 @@ impl OffCpu {
         waker: Holder::NOBODY,
     };
 
-    /// Who had the CPU while it waited, the longest first.
+    /// The threads that had the CPU while this one waited, the longest first.
     pub fn holders(&self) -> impl Iterator<Item = &Holder> {
         std::iter::once(&self.holder).chain(&self.others).filter(|holder| holder.held > Nanos(0))
     }
 
-    /// Another had the CPU for a part of its waits. Of many, those that had it the shortest are left out.
+    /// Adds a thread that had the CPU for a part of the wait. Those that had it the shortest are dropped if there are too many.
     pub fn hold(&mut self, holder: &Holder) {
         if holder.held == Nanos(0) {
             return;
@@ -140,40 +140,38 @@ impl Add for OffCpu {
     }
 }
 
-/// How the threads of a leg rested while they had the message.
+/// The off-CPU times of the threads of a leg while they had the message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LegOffCpu {
-    /// What the first thread of the wake chain did between ready and wakeup; `None` if it was not followed.
+    /// Of the first thread of the wake chain, between ready and wakeup; `None` if that thread was not followed.
     pub before_wakeup: Option<OffCpu>,
-    /// How the reader rested between running (or ready, if it was running then) and read; `None` if it was not followed.
+    /// Of the reader, between running (or ready, if it was running then) and read; `None` if it was not followed.
     pub reader: Option<OffCpu>,
-    /// Of a leg after the first: how the forwarder's thread that was at work first rested during the dwell,
-    /// until it led to the others; of the thread that had read the message, until it was woken the last time; `None` if it
-    /// was not followed.
+    /// Of a leg after the first: of the forwarder's thread that had read the message, during the dwell until it woke the next
+    /// thread or was woken the last time; `None` if it was not followed.
     pub dwell: Option<OffCpu>,
-    /// How the sender rested between the last time that it was woken during the dwell, and its send; `None` if it was
-    /// not followed.
+    /// Of the sender, between the last time that it was woken during the dwell and its send; `None` if it was not followed.
     pub sender: Option<OffCpu>,
-    /// How the reader rested while the forwarder had the message and it had not yet asked for it, as far as it could have
-    /// asked; `None` if it asked before, or was not followed.
+    /// Of the reader, while the forwarder had the message and the reader could have requested it but had not yet; `None` if it had
+    /// requested it before, or was not followed.
     pub asker: Option<OffCpu>,
-    /// How the threads of the wake chain waited for a CPU after their wakeups.
+    /// Of the threads of the wake chain, while they waited for a CPU after their wakeups.
     pub chain: OffCpu,
-    /// The same of the threads that ran before the send.
+    /// Of the threads that ran before the send, while they waited for a CPU after their wakeups.
     pub before: OffCpu,
-    /// How the threads of the wake chain but the last rested from when they ran until they woke the next.
+    /// Of the threads of the wake chain except the last, from when they ran until they woke the next one.
     pub handoff: OffCpu,
-    /// The same of the threads that ran before the send.
+    /// Of the threads that ran before the send except the last, from when they ran until they woke the next one.
     pub handing: OffCpu,
-    /// What the thread did between send and sent that the rest of the message had to wait for: the reader, or the sender if
-    /// it [came late](Circumstances::is_late_write) with it.
+    /// Between send and sent, of the thread that the rest of the message had to wait for: the reader, or the sender of a
+    /// [late write](Circumstances::is_late_write).
     pub writing: OffCpu,
-    /// What the reader did between sent and [`Circumstances::unread_until`].
+    /// Of the reader, between sent and [`Circumstances::unread_until`].
     pub unread: OffCpu,
 }
 
 impl LegOffCpu {
-    /// No thread was seen to rest.
+    /// All threads always ran.
     pub const NONE: LegOffCpu = LegOffCpu {
         before_wakeup: None,
         reader: Some(OffCpu::NONE),
@@ -189,144 +187,142 @@ impl LegOffCpu {
     };
 }
 
-/// What was seen of a leg beside its times: what a verdict stands on.
+/// Facts about a leg in addition to its times, from which verdicts are made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[allow(clippy::struct_excessive_bools)] // Facts that do not depend on each other.
 pub struct Circumstances {
-    /// The sender's TCP at the send that brought the last byte, and how long that send was.
+    /// The state of the sender's TCP at the send call that brought the last byte.
     pub tx: Option<TxState>,
-    /// Bytes of that send.
+    /// The bytes of that send call.
     pub send_len: u32,
-    /// The last acknowledgement of earlier bytes that reached the sender before `queue` and after `sent`.
+    /// When the last acknowledgement of earlier bytes reached the sender after `sent` and before `queue`.
     pub acked: Option<Nanos>,
-    /// Its last byte left in a segment as large as can be, or in several.
+    /// Whether the last byte left in a full segment, or in several segments.
     pub whole_segment: bool,
-    /// When the reader had read the bytes that were under way at `sent`, if that was after it: what waits in the sender's
-    /// socket until then would otherwise wait in the reader's.
+    /// When the reader had read the bytes that were in flight at `sent`, if that was later than `sent`. Bytes that wait in the sender's
+    /// socket until then would otherwise wait in the reader's socket.
     pub unread_until: Option<Nanos>,
-    /// Some of its bytes were lost, and sent again: by TCP, or in datagrams by the protocol itself.
+    /// Whether some of the bytes were lost and sent again: by TCP or, in datagrams, by the protocol.
     pub resent: bool,
-    /// Earlier bytes of the connection were lost, and it had to wait until they had arrived.
+    /// Whether earlier bytes of the connection were lost, so that the message had to wait for them.
     pub behind_loss: bool,
-    /// How long earlier bytes, or the news that they had arrived, were missing while it was being written.
+    /// How long earlier bytes or their acknowledgements were missing while the message was being written.
     pub loss_in_write: Nanos,
-    /// The same while its last byte waited in the sender's socket.
+    /// How long earlier bytes or their acknowledgements were missing while the last byte waited in the sender's socket.
     pub loss_in_socket: Nanos,
-    /// The last time before its send in which bytes of the connection, of either direction, were lost and not yet
-    /// there, from when to when: what the receiver asked for, or acknowledged, may be among them.
+    /// The last interval before the send in which lost bytes of either direction of the connection had not arrived yet. The bytes may
+    /// be a request or an acknowledgement of the receiver.
     pub missing: Option<(Nanos, Nanos)>,
-    /// A loss shortly before had made the congestion window smaller, and it was not as large again.
+    /// Whether a loss shortly before had reduced the congestion window, which had not recovered yet.
     pub shrunk_by_loss: bool,
-    /// What made TCP send again what was lost; `None` if nothing was, or that was not seen.
+    /// Why TCP retransmitted lost bytes; `None` if it did not, or that was not seen.
     pub recovery: Option<Recovery>,
-    /// Why it was lost, where this host's kernel threw it away.
+    /// Why the kernel of this host dropped a packet of the message, if it did.
     pub dropped: Option<DropCause>,
-    /// Its last packet was left to `ksoftirqd`.
+    /// Whether the processing of the last packet was deferred to `ksoftirqd`.
     pub deferred: bool,
-    /// The last request for messages that the receiver made on this connection (Kafka `Fetch`, a NATS
-    /// pull) and the sender had read before `send`; `None` where messages are pushed.
+    /// When the receiver made the last request for messages on this connection (Kafka `Fetch`, a NATS pull) that the sender had read
+    /// before `send`; `None` if messages are pushed.
     pub asked: Option<Nanos>,
-    /// When the sender had read that request, as far as it was seen.
+    /// When the sender had read that request, if it was seen.
     pub taken: Option<Nanos>,
-    /// When all that the receiver got before it made that request was there: from then on it could have asked.
+    /// From when on the receiver could have made that request: it had everything that it got before.
     pub free_since: Option<Nanos>,
-    /// TCP had to send that request again.
+    /// Whether TCP had to retransmit that request.
     pub ask_resent: bool,
-    /// TCP had to send again what the receiver got before it asked: it could not ask earlier.
+    /// Whether TCP had to retransmit what the receiver got before that request, so that it could not make it earlier.
     pub asked_after_loss: bool,
-    /// How long that request let the sender wait; `None` if it did not say.
+    /// How long that request let the sender wait; `None` if it did not tell.
     pub ask: Option<Ask>,
-    /// When the sender had read the last of the messages that it sent in answer to that request, as far as they were
-    /// seen.
+    /// When the sender had read the last of the messages with which it answered that request, if they were seen.
     pub filled: Option<Nanos>,
-    /// It is a transaction's, and its receiver takes what is committed only.
+    /// Whether the message is part of a transaction and its receiver takes only committed messages.
     pub awaits_commit: bool,
-    /// Since when the sender was allowed to pass the message on, if it had to wait for that after it had read it.
+    /// The permission to pass the message on, if the sender had to wait for it after it had read the message.
     pub permit: Option<Permit>,
-    /// The last acknowledgement before which the sender may not have been allowed to send more to this receiver.
+    /// The last acknowledgement that may have been needed before the sender could send more to this receiver.
     pub room: Option<Room>,
-    /// A keep-alive or discovery frame was on the same connection while the message was under way.
+    /// Whether a keep-alive or discovery frame was on the same connection while the message was under way.
     pub beside_upkeep: bool,
-    /// One of the first messages of its connection, or sent within a second of its opening.
+    /// Whether it is one of the first messages of its connection, or was sent within a second after the connection was opened.
     pub start_up: bool,
-    /// Of a leg whose sender sends the message to several readers, one after the other: its place among them. `None` for the
-    /// first, and where several threads send.
+    /// The position of the leg if its sender sends the message to several readers one after the other. `None` for the first reader, and
+    /// if several threads send.
     pub fan_out: Option<FanOut>,
 }
 
 impl Circumstances {
-    /// All that was written before had left and had arrived when the sender came with the rest.
+    /// Whether all earlier bytes had left the socket and were acknowledged when the sender wrote the rest of the message.
     pub fn is_late_write(&self) -> bool {
         self.tx.is_some_and(|tx| tx.in_flight == 0 && tx.unsent == 0)
     }
 }
 
-/// A receiver acknowledged a message when as many were unacknowledged as ever: its sender may send one more.
+/// An acknowledgement by a receiver that had as many unacknowledged messages as ever, so that its sender may send one more.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Room {
-    /// When the acknowledgement was found.
+    /// When the acknowledgement was seen.
     pub at: Nanos,
-    /// When all that the receiver got before was there: from then on it could have acknowledged it. 0 for one that had
-    /// as many all the time: that the network was slow is not why.
+    /// From when on the receiver could have acknowledged: it had everything that it got before. 0 if it had as many unacknowledged
+    /// messages all the time, so that a slow network is not the reason.
     pub free_since: Option<Nanos>,
 }
 
 impl Circumstances {
-    /// When the receiver let its sender go on, and since when it could have: by a request, or an acknowledgement.
+    /// When the receiver allowed its sender to send, by a request or an acknowledgement, and from when on it could have.
     pub fn let_on(&self) -> Option<(Nanos, Option<Nanos>)> {
         let by_request = self.asked.map(|asked| (asked, self.free_since));
         by_request.or(self.room.map(|room| (room.at, room.free_since)))
     }
 }
 
-/// The place of a leg among those that one thread sends one message on, one after the other.
+/// The position of a leg among those on which one thread sends one message, one after the other.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FanOut {
-    /// 1 for the first.
+    /// The position, 1 for the first.
     pub position: u32,
-    /// How many there are, as far as they were seen.
+    /// The number of readers that were seen.
     pub readers: u32,
-    /// When the thread sent the message to the first of them.
+    /// When the thread sent the message to the first reader.
     pub first_sent: Nanos,
 }
 
-/// A stretch of a leg's time.
+/// An interval of a leg.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span<'a> {
-    /// What it is.
+    /// The segment that the interval belongs to.
     pub segment: Segment,
-    /// When it begins.
+    /// The beginning.
     pub from: Nanos,
-    /// When it ends; not before it begins.
+    /// The end; not before the beginning.
     pub to: Nanos,
-    /// The thread of the wake chain that waits for a CPU, or runs until it hands on; `None` beyond the
-    /// chain.
+    /// The thread of the wake chain that waits for a CPU, or that runs until it wakes the next one; `None` outside the chain.
     pub hop: Option<&'a Hop>,
 }
 
 /// One socket-to-socket hop of a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Leg {
-    /// The flow that it travelled on.
+    /// The flow that carried the message.
     pub flow: FlowKey,
     /// The sending socket, if it is on this host.
     pub from: Option<SocketId>,
     /// The receiving socket, if it is on this host.
     pub to: Option<SocketId>,
-    /// The thread that sent its first byte.
+    /// The thread that sent the first byte.
     pub sender: Option<TaskId>,
-    /// The thread that read its last byte.
+    /// The thread that read the last byte.
     pub reader: Option<TaskId>,
-    /// When it passed each stage.
+    /// When the message passed each stage.
     pub times: StageTimes,
-    /// The threads that were woken for it, the reader last; empty if the reader was not asleep.
+    /// The threads that were woken for the message, the reader last; empty if the reader did not sleep.
     pub chain: Vec<Hop>,
-    /// The threads that ran before its send, each woken by the one before it, the sender last. Of a leg
-    /// after the first: what the forwarder's threads did during the dwell.
+    /// The threads that ran before the send, each woken by the previous one, the sender last. Of a leg after the first, these are
+    /// the forwarder's threads during the dwell.
     pub before: Vec<Hop>,
-    /// Its bytes, from the first of its first frame to the last of its last.
+    /// Its bytes in the flow, from the first byte of its first frame to the last byte of its last.
     pub stretch: FlowRange,
-    /// What else was seen.
+    /// Further facts about the leg.
     pub circumstances: Circumstances,
 }
 
@@ -343,7 +339,7 @@ impl Leg {
         segments
     }
 
-    /// Hands out the same times one by one, each from where the one before ended.
+    /// Calls `out` with each interval in order. Each begins where the previous one ended.
     pub fn each_span<'a>(&'a self, out: &mut dyn FnMut(Span<'a>)) {
         let mut previous: Option<(Stage, Nanos)> = None;
         for (stage, at) in self.times.seen() {
@@ -362,7 +358,7 @@ impl Leg {
     ) {
         let segment = match stage {
             Stage::Publish => return,
-            // The copy that arrived left unseen.
+            // The transmission of the copy that arrived was not seen.
             _ if before == Stage::Lost => Segment::Loss,
             Stage::Send => Segment::ClientTx,
             Stage::Sent => Segment::Write,
@@ -379,8 +375,7 @@ impl Leg {
         out(Span { segment, from, to, hop: None });
     }
 
-    /// The waits of the chain's threads for a CPU, after [`Stage::Wakeup`]: together the segment
-    /// [`Segment::RunQueue`].
+    /// How long each thread of the chain waited for a CPU after [`Stage::Wakeup`]. The sum is the segment [`Segment::RunQueue`].
     pub fn run_queue_waits(&self) -> impl Iterator<Item = (&Hop, Nanos)> + '_ {
         let mut at = self.times.get(Stage::Wakeup).unwrap_or_default();
         let to = self.times.get(Stage::Running).unwrap_or_default().max(at);
@@ -393,7 +388,7 @@ impl Leg {
         })
     }
 
-    /// Splits `from..to` at the chain's wakeups and switches.
+    /// Splits the interval `from..to` at the wakeups and switches of the chain.
     fn chain_spans<'a>(&'a self, from: Nanos, to: Nanos, out: &mut dyn FnMut(Span<'a>)) {
         let mut at = from;
         let mut advance = |segment, until: Nanos, hop| {
@@ -413,36 +408,36 @@ impl Leg {
     }
 }
 
-/// One message at one reader: the unit of every statistic.
+/// One message at one reader, which is the unit of every statistic.
 ///
-/// Fan-out is several deliveries with the same message id and the same first leg.
+/// A message with several readers has several deliveries with the same message id and the same first leg.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Delivery {
     /// The message.
     pub message: MessageId,
     /// The row that it belongs to.
     pub group: GroupId,
-    /// The workload's header, if the payload had one.
+    /// The stamp of a workload's message, if the payload has one.
     pub stamp: Option<Stamp>,
     /// Bytes of its payload.
     pub payload_len: u64,
-    /// Its topic, where whoever found it keeps the names of topics.
+    /// Its topic, if the names of topics are kept.
     pub topic: Option<TopicId>,
     /// Its legs in order; at least one.
     pub legs: ArrayVec<Leg, MAX_LEGS>,
-    /// How the threads of each leg rested, in the same order; empty if no thread is known.
+    /// The off-CPU times of each leg, in the same order; empty if no thread is known.
     pub rests: ArrayVec<LegOffCpu, MAX_LEGS>,
 }
 
 impl Delivery {
-    /// How the threads of a leg rested.
+    /// The off-CPU times of a leg.
     pub fn rests_of(&self, leg: usize) -> &LegOffCpu {
         self.rests.get(leg).unwrap_or(&LegOffCpu::NONE)
     }
 
-    /// One-way latency: first leg's `send` → last leg's `read`. It begins with `publish` where the sender's library is
-    /// known to have kept the message. Where no hook tells of sends (some kernels' UDP, a sender on another host), the
-    /// first stage after it stands for it. `None` when an end was not seen, or time ran backwards.
+    /// The one-way latency: from `send` of the first leg to `read` of the last. It begins with `publish` if the sender's library is
+    /// known to have kept the message. If sends are not observed (UDP on some kernels, a sender on another host), it begins with the
+    /// first stage that was seen. `None` if `read` was not seen, or time ran backwards.
     pub fn one_way(&self) -> Option<Nanos> {
         self.legs.last()?.times.get(Stage::Read)?.since(self.begins()?)
     }
@@ -452,8 +447,7 @@ impl Delivery {
         self.legs.first()?.times.seen().next().map(|(_, at)| at)
     }
 
-    /// Each leg's segments, with the dwell before it; together they sum to
-    /// last stage − first stage.
+    /// The segments of each leg, with the dwell before it. Their sum is last stage − first stage.
     pub fn segments(&self) -> impl Iterator<Item = (usize, Segments)> + '_ {
         self.legs.iter().enumerate().map(|(index, leg)| {
             let mut segments = leg.segments();
@@ -464,7 +458,7 @@ impl Delivery {
         })
     }
 
-    /// Time from leg `index`'s last stage to the next leg's first.
+    /// The time from the last stage of leg `index` to the first stage of the next leg.
     fn dwell_after(&self, index: usize) -> Option<Nanos> {
         let (_, left) = self.legs.get(index)?.times.seen().next_back()?;
         let (_, entered) = self.legs.get(index.saturating_add(1))?.times.seen().next()?;

@@ -1,55 +1,55 @@
-//! What a decoder found in a flow's bytes.
+//! The frames and messages that a decoder finds in the bytes of a flow.
 
 use crate::{ByteRange, Nanos};
 
 /// One protocol frame: an MQTT control packet, a Zenoh message in a batch, an RTPS submessage.
 ///
-/// The frames of a decoded stretch lie end to end and do not overlap, so that their lengths add up to
-/// the bytes of that stretch. A batch header that belongs to no single message is a frame of its own.
+/// The frames of a decoded byte range are adjacent and do not overlap, so that their lengths add up to the length of the range. A
+/// batch header that belongs to no single message is a frame of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frame<'a> {
-    /// The flow's bytes that it takes.
+    /// The bytes of the flow that belong to the frame.
     pub range: ByteRange,
-    /// What its specification calls it, e.g. `PUBLISH`.
+    /// The name in the protocol's specification, e.g. `PUBLISH`.
     pub name: &'static str,
-    /// What it is for.
+    /// The purpose of the frame.
     pub class: Class,
-    /// How many of its bytes are application payload. The rest is protocol.
+    /// How many of its bytes are application payload. The others are protocol overhead.
     pub payload_bytes: u64,
-    /// The application message that is complete with this frame, if it completes one.
+    /// The application message that this frame completes, if it does.
     pub data: Option<Data<'a>>,
 }
 
 impl Frame<'_> {
-    /// Whether its payload is in shared memory: what travels says only where. Its name says so.
+    /// Whether the payload is in shared memory, so that the frame contains only its location. The name of the frame tells that.
     pub fn is_in_shared_memory(&self) -> bool {
         self.name.ends_with("(shm)")
     }
 
-    /// Of a [`Class::Session`] frame: whether it closes a session rather than opens one. Its name says so:
+    /// Whether a [`Class::Session`] frame closes a session, and does not open one. The name of the frame tells that:
     /// `DISCONNECT`, `Close`, `CLO`, `CloseSessionRequest`, `DELETE`.
     pub fn closes_session(&self) -> bool {
         const CLOSING: [&str; 4] = ["DISCONNECT", "Close", "CLO", "DELETE"];
         CLOSING.iter().any(|start| self.name.starts_with(start))
     }
 
-    /// Whether it asks the other side for messages that it may have, or gets: Kafka's Fetch (KIP-74), OPC
-    /// UA's Publish (part 4, §5.14.5). A peer that is sent messages without asking has no such frames.
+    /// Whether the frame requests messages from the other side: Kafka's Fetch (KIP-74), OPC UA's Publish (part 4, §5.14.5). Protocols
+    /// that push messages have no such frames.
     pub fn asks_for_messages(&self) -> bool {
         const ASKING: [&str; 2] = ["FetchRequest", "PublishRequest"];
         ASKING.contains(&self.name)
     }
 
-    /// Bytes that are not application payload.
+    /// The bytes that are not application payload.
     pub fn header_bytes(&self) -> u64 {
         self.range.len().saturating_sub(self.payload_bytes)
     }
 }
 
-/// What a frame is for: the rows of the overhead ledger.
+/// The purpose of a frame. Each is a row of the overhead ledger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Class {
-    /// Carries application data, whole or in part, or frames it (batch headers, timestamps).
+    /// Carries application data or a part of it, or encloses it (batch headers, timestamps).
     Data,
     /// Opens or closes a session.
     Session,
@@ -57,11 +57,11 @@ pub enum Class {
     Subscribe,
     /// Acknowledges, or asks for missing data.
     Ack,
-    /// Says only that the peer is still there.
+    /// Shows that the peer is still there.
     KeepAlive,
     /// Finds peers and their endpoints.
     Discovery,
-    /// Cannot be read: compressed, encrypted, or its bytes were not captured.
+    /// Cannot be decoded: compressed, encrypted, or not captured.
     Opaque,
     /// Anything else that is not application data.
     Other,
@@ -83,58 +83,59 @@ impl Class {
     }
 }
 
-/// One application message, complete.
+/// One complete application message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Data<'a> {
-    /// From the first byte of its first frame to the last byte of its last. Equals the frame's range
-    /// unless the message was fragmented.
+    /// The bytes from the first byte of its first frame to the last byte of its last. Equals the range of the frame unless the
+    /// message was fragmented.
     pub extent: ByteRange,
-    /// Its topic, subject or key expression as sent, after aliases were resolved. Empty when the
-    /// alias was declared before wirelap attached, or the protocol has none.
+    /// The topic, subject or key expression, with aliases resolved. Empty if the alias was declared before wirelap attached, or if the
+    /// protocol has no topics.
     pub topic: &'a [u8],
-    /// Bytes of its payload, all fragments together.
+    /// The bytes of the payload of all fragments.
     pub payload_len: u64,
-    /// The first bytes of its payload, as many as were captured.
+    /// The first bytes of the payload, as many as were captured.
     pub payload: &'a [u8],
-    /// The protocol's own identity for it, the same at every receiver, if it has one.
+    /// The protocol's identity for the message, which is the same at every receiver; `None` if it has none.
     pub key: Option<GlobalKey>,
-    /// It may be a copy of one that was sent before (MQTT DUP).
+    /// Whether the message may have been sent before (MQTT DUP).
     pub duplicate: bool,
-    /// It was stored by the broker and does not stem from a publisher now (MQTT RETAIN).
+    /// Whether the broker had stored the message and sends it to a new subscriber (MQTT RETAIN).
     pub retained: bool,
 }
 
-/// A message identity that survives every hop: RTPS writer GUID and sequence number, a Kafka producer's id and number.
+/// An identity of a message that is the same on every leg: RTPS writer GUID and sequence number, or the id of a Kafka producer and
+/// its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct GlobalKey {
-    /// Who wrote it.
+    /// The writer.
     pub origin: [u8; 16],
-    /// Its number there.
+    /// The message's number at the writer.
     pub seq: u64,
-    /// No other message has this key. Where that is not so, their order decides.
+    /// Whether no other message has this key. Messages with the same key are matched in order.
     pub unique: bool,
 }
 
-/// A sender's permission to pass a message on, which its receiver had to wait for (MQTT PUBREL).
+/// A permission to pass a message on, which a receiver that has the message must wait for (MQTT PUBREL).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Permit {
-    /// When it was sent; when it was read, if that was not seen.
+    /// When the permission was sent; if that was not seen, when it was read.
     pub given: Nanos,
-    /// How long the threads that led to this send had waited for a CPU.
+    /// How long the threads that led to sending it had waited for a CPU.
     pub waited: Nanos,
-    /// When it was read.
+    /// When the permission was read.
     pub read: Nanos,
-    /// TCP had to send it again.
+    /// Whether TCP had to retransmit it.
     pub resent: bool,
-    /// TCP had to send again what its sender waited for before it gave it.
+    /// Whether TCP had to retransmit what its sender waited for before it gave the permission.
     pub after_loss: bool,
 }
 
-/// How long a request for messages may be kept waiting: until there are so many bytes, or so long.
+/// How long the answer to a request for messages may be delayed: until there are enough bytes, or the time is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ask {
-    /// The longest that it waits (Kafka's `max_wait_ms`).
+    /// The longest time (Kafka's `max_wait_ms`).
     pub longest: Nanos,
-    /// It is answered at once when there are so many bytes (Kafka's `min_bytes`).
+    /// The bytes with which the request is answered at once (Kafka's `min_bytes`).
     pub least_bytes: u64,
 }

@@ -1,26 +1,28 @@
-//! The vocabulary of wirelap: what a probe saw, what a decoder found, what a message went through.
+//! The vocabulary of wirelap: what a probe observes, what a decoder finds, and what a delivery is.
 //!
-//! No BPF, no I/O and no user interface here. Every other crate speaks in these words:
+//! This crate has no BPF, no I/O and no user interface. All other crates use its types:
 //!
-//! | module | words | spoken by |
+//! | module | types | used by |
 //! |---|---|---|
-//! | [`units`] | [`Nanos`], [`Pid`], [`Tid`], … | everyone |
-//! | [`saturate`] | [`Saturate`], [`Total`]: sums that stop at their limits | everyone |
-//! | [`net`] | [`FlowKey`], [`SocketId`], [`Transport`] | everyone |
+//! | [`units`] | [`Nanos`], [`Pid`], [`Tid`], … | all |
+//! | [`saturate`] | [`Saturate`], [`Total`]: sums that stop at their limits | all |
+//! | [`net`] | [`FlowKey`], [`SocketId`], [`Transport`] | all |
 //! | [`range`] | [`Seq`], [`Offset`], [`ByteRange`], [`FlowRange`] | capture → correlate → protocols |
 //! | [`event`] | [`Event`]: one observation in the kernel | capture → correlate |
 //! | [`frame`] | [`Frame`]: one protocol frame in a flow's bytes | protocols → correlate |
-//! | [`stage`] | [`Stage`], [`Segment`] and how segments telescope | correlate → report, tui |
-//! | [`delivery`] | [`Leg`], [`Delivery`]: a message's whole life | correlate → report |
-//! | [`stamp`] | [`Stamp`]: the 8-byte header of our own workloads' payloads | workloads ↔ correlate |
+//! | [`stage`] | [`Stage`], [`Segment`], and the times of a leg | correlate → report, tui |
+//! | [`delivery`] | [`Leg`], [`Delivery`]: a message at one reader | correlate → report |
+//! | [`human`] | how counts, bytes, times and shares are written for people | correlate, report, tui |
+//! | [`stamp`] | [`Stamp`]: the 8-byte header of payloads of wirelap's workloads | workloads ↔ correlate |
 
-// What comes from a file or a packet may be any number.
+// Numbers from a file or a packet can have any value, so arithmetic must not overflow.
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects, clippy::disallowed_methods))]
 
 pub mod clock;
 pub mod delivery;
 pub mod event;
 pub mod frame;
+pub mod human;
 pub mod net;
 pub mod range;
 pub mod saturate;

@@ -22,19 +22,19 @@ impl fmt::Display for Transport {
     }
 }
 
-/// The kernel's socket cookie: unique on the host for the life of the system.
+/// The kernel's socket cookie, which is unique on a host until it is booted again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SocketId(pub u64);
 
-/// A network namespace's inode number; 0 where it does not matter (see [`FlowKey::new`]).
+/// The inode number of a network namespace; 0 where the namespace does not matter (see [`FlowKey::new`]).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NetNs(pub u32);
 
-/// One direction of a conversation: who sends to whom.
+/// One direction of a conversation, identified by its addresses.
 ///
-/// Both ends of a flow, and every hook in between, must compute the same key. Addresses that never
-/// leave a namespace (loopback, or a host talking to itself) exist once in each, so those keys carry
-/// the namespace; all others have `scope` 0, because the two ends may sit in different ones.
+/// Both ends of a flow, and every hook in between, must compute the same key. A flow that cannot leave a namespace (loopback, or
+/// between addresses of one host) can exist in several namespaces with the same addresses, so its key contains the namespace. All
+/// other keys have `scope` 0, because the two ends may be in different namespaces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FlowKey {
     /// TCP or UDP.
@@ -43,13 +43,13 @@ pub struct FlowKey {
     pub src: SocketAddr,
     /// The receiver's address and port.
     pub dst: SocketAddr,
-    /// The namespace, for flows that cannot leave it; otherwise 0.
+    /// The namespace of a flow that cannot leave it; otherwise 0.
     pub scope: NetNs,
 }
 
 impl FlowKey {
-    /// A key for a packet or socket seen in `netns`. IPv4-mapped IPv6 addresses become IPv4, so a
-    /// dual-stack socket and its packets agree.
+    /// The key of a packet or socket in the namespace `netns`. IPv4-mapped IPv6 addresses become IPv4, so that a dual-stack socket and
+    /// its packets have the same key.
     pub fn new(transport: Transport, src: SocketAddr, dst: SocketAddr, netns: NetNs) -> FlowKey {
         let (src, dst) = (canonical(src), canonical(dst));
         let confined = src.ip() == dst.ip() || src.ip().is_loopback() || dst.ip().is_loopback();
@@ -63,7 +63,7 @@ impl FlowKey {
     }
 }
 
-/// Every packet is looked up by its key: a few words in place of each byte of the addresses.
+/// Hashes a few words and not each byte of the addresses, because every packet is looked up by its key.
 impl Hash for FlowKey {
     fn hash<H: Hasher>(&self, state: &mut H) {
         for addr in [self.src, self.dst] {

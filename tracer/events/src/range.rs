@@ -1,9 +1,8 @@
-//! Positions in a flow's bytes.
+//! Positions and ranges in the bytes of a flow.
 
 use std::fmt;
 
-/// A TCP sequence number as it stands in the kernel and on the wire: 32 bits, wrapping
-/// (RFC 9293 §3.4).
+/// A TCP sequence number as in the kernel and on the wire: 32 bits, wrapping (RFC 9293 §3.4).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Seq(pub u32);
 
@@ -14,23 +13,22 @@ impl Seq {
         Seq(self.0.wrapping_add(n))
     }
 
-    /// The signed distance from `other` to `self`, right while the two are within 2^31.
+    /// The signed distance from `other` to `self`; correct if the two are less than 2^31 apart.
     pub fn distance_from(self, other: Seq) -> i32 {
         self.0.wrapping_sub(other.0).cast_signed()
     }
 }
 
-/// A byte's position in one direction of a flow, unwrapped to 64 bits.
+/// The position of a byte in a flow, unwrapped to 64 bits.
 ///
-/// TCP: the first payload byte after the SYN is at [`Offset::START`] when the handshake was seen; a
-/// flow joined in mid-stream starts there with the first byte seen. Bytes from before the first one
-/// seen lie below it, which is why it is not 0.
-/// UDP: datagrams are laid end to end in the order in which they were sent.
+/// TCP: the first payload byte after the SYN is at [`Offset::START`]. In a flow that is joined in mid-stream, the first byte that
+/// was seen is there; earlier bytes, which may be seen later, are below, so `START` is not 0.
+/// UDP: the datagrams follow each other in the order in which they were sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Offset(pub u64);
 
 impl Offset {
-    /// Where a flow starts: high enough that a whole sequence space fits below it.
+    /// The beginning of a flow, with room for a complete sequence space below it.
     pub const START: Offset = Offset(1 << 32);
 
     /// The offset `n` bytes later.
@@ -40,7 +38,7 @@ impl Offset {
     }
 }
 
-/// A half-open range of a flow's bytes.
+/// A half-open range of the bytes of a flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ByteRange {
     /// The first byte.
@@ -55,22 +53,22 @@ impl ByteRange {
         ByteRange { start, end: start.plus(len) }
     }
 
-    /// Bytes in the range.
+    /// The number of bytes in the range.
     pub fn len(self) -> u64 {
         self.end.0.saturating_sub(self.start.0)
     }
 
-    /// Whether the range has no byte.
+    /// Whether the range has no bytes.
     pub fn is_empty(self) -> bool {
         self.len() == 0
     }
 
-    /// Whether the two have a byte in common.
+    /// Whether the two ranges have a byte in common.
     pub fn overlaps(self, other: ByteRange) -> bool {
         self.start.max(other.start) < self.end.min(other.end)
     }
 
-    /// Whether the byte at `offset` is inside.
+    /// Whether the byte at `offset` is in the range.
     pub fn contains(self, offset: Offset) -> bool {
         self.start <= offset && offset < self.end
     }
@@ -81,16 +79,16 @@ impl ByteRange {
     }
 }
 
-/// One direction of one conversation, never used for another one: unlike a [`crate::FlowKey`], whose ports come again.
+/// The number of a flow. Unlike a [`crate::FlowKey`], whose ports are used again, it is never used for another flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FlowId(pub u64);
 
-/// Bytes of a flow. Says which packets carried a message: those whose stretch has a byte of the message's.
+/// A range of bytes with its flow. A packet carried a message if their flow ranges have a byte in common.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FlowRange {
-    /// Whose bytes.
+    /// The flow.
     pub flow: FlowId,
-    /// Which.
+    /// The bytes.
     pub range: ByteRange,
 }
 

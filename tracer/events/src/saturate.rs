@@ -1,17 +1,16 @@
-//! Sums of numbers that came from a file or a packet: they stop at the type's largest number instead of panicking or
-//! starting anew.
+//! Arithmetic on numbers from files and packets that stops at the limits of the type: it neither panics nor wraps.
 //!
-//! The lint `clippy::arithmetic_side_effects` keeps plain operators out of the crates that take such numbers, and
-//! `clippy::disallowed_methods` plain sums (`Iterator::sum`).
+//! In the crates that read such numbers, the lint `clippy::arithmetic_side_effects` forbids plain operators, and
+//! `clippy::disallowed_methods` forbids plain sums (`Iterator::sum`).
 
 use std::borrow::Borrow;
 
-/// A counter that stops at its limits.
+/// A number that stops at its limits.
 pub trait Saturate: Copy + Default {
-    /// Adds `by`; stops at the largest number.
+    /// Adds `by`, or stops at the largest number.
     fn grow(&mut self, by: Self);
 
-    /// Takes `by` away; stops at the smallest number.
+    /// Subtracts `by`, or stops at the smallest number.
     fn shrink(&mut self, by: Self);
 }
 
@@ -32,7 +31,7 @@ macro_rules! saturate {
 }
 saturate!(u8, u16, u32, u64, u128, usize, i16, i32, i64, i128, isize);
 
-/// Its largest number is infinity.
+/// Floating point numbers stop at infinity by themselves.
 impl Saturate for f64 {
     #[inline]
     fn grow(&mut self, by: f64) {
@@ -45,9 +44,9 @@ impl Saturate for f64 {
     }
 }
 
-/// `Iterator::sum`, saturating.
+/// A saturating variant of `Iterator::sum`.
 pub trait Total: Iterator + Sized {
-    /// All of them together.
+    /// The sum of all items.
     fn total<T: Saturate>(self) -> T
     where
         Self::Item: Borrow<T>,

@@ -2,40 +2,40 @@
 
 use crate::Nanos;
 
-/// A point in a leg's life, in order.
+/// A moment that a message passes on a leg. The variants are in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Stage {
-    /// The application hands the message to the client library. Known of our workloads, and of a message that says so
-    /// itself (DDS) where the library is known to have kept it.
+    /// The application passes the message to the client library. Known for wirelap's workloads, and for messages that contain this
+    /// time (DDS) if the library is known to have kept them.
     Publish,
-    /// The message's first byte enters the kernel.
+    /// The first byte of the message enters the kernel.
     Send,
-    /// Entry of the socket send that brings its last byte.
+    /// The send call that brings the last byte enters the kernel.
     Sent,
-    /// The packet with its last byte leaves the socket for the first time, and is lost on its way; what follows is
-    /// about the copy that arrived. Not passed where the first copy did.
+    /// The packet with the last byte leaves the socket for the first time and is lost on its way; the later stages are those of the
+    /// copy that arrived. Absent if the first copy arrived.
     Lost,
-    /// The packet with its last byte reaches the qdisc.
+    /// The packet with the last byte reaches the qdisc.
     Queue,
-    /// … and is handed to the NIC queue.
+    /// The packet with the last byte is handed to the NIC queue.
     Xmit,
-    /// … and is received at the other end.
+    /// The packet with the last byte is received at the other end.
     Rx,
-    /// The receiving socket has all of it.
+    /// The receiving socket has the complete message.
     Ready,
     /// The reading thread is woken.
     Wakeup,
     /// The reading thread runs.
     Running,
-    /// Exit of the receive call that takes its last byte.
+    /// The receive call that takes the last byte returns.
     Read,
-    /// The application's callback runs (our workloads only).
+    /// The callback of the application runs (wirelap's workloads only).
     Deliver,
 }
 
 impl Stage {
-    /// Every stage in order.
+    /// All stages in order.
     pub const ALL: [Stage; 12] = [
         Stage::Publish,
         Stage::Send,
@@ -74,38 +74,38 @@ impl Stage {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Segment {
-    /// Publish → send: the client library.
+    /// From publish to send: in the client library.
     ClientTx,
-    /// Send → sent: the sender writes in parts.
+    /// From send to sent: the sender writes the message in several calls.
     Write,
-    /// Sent → queue, or lost: Nagle, congestion window, pacing.
+    /// From sent to queue, or to lost: in the socket (Nagle, congestion window, pacing).
     SocketTx,
-    /// Lost → queue: from the first transmission of the packet with its last byte to that of the copy that arrived.
+    /// From lost to queue: from the first transmission of the packet with the last byte to that of the copy that arrived.
     Loss,
-    /// Queue → xmit.
+    /// From queue to xmit: in the qdisc.
     Qdisc,
-    /// Xmit → rx.
+    /// From xmit to rx: on the network.
     Wire,
-    /// Rx → ready: the receiver's network stack, reordering included.
+    /// From rx to ready: in the receiver's network stack, reordering included.
     StackRx,
-    /// Ready → wakeup.
+    /// From ready to wakeup.
     Wakeup,
-    /// Wakeup → running: the reading thread waits for a CPU.
+    /// From wakeup to running: the reading thread waits for a CPU.
     RunQueue,
-    /// In a chain of threads: one runs until it wakes the next.
+    /// In a wake chain: a thread runs until it wakes the next one.
     Handoff,
-    /// Ready → read by a thread that was not asleep: the application's own time.
+    /// From ready to read, by a thread that was not asleep: the application is busy.
     Busy,
-    /// Running → read.
+    /// From running to read.
     Read,
-    /// Read → deliver: the client library.
+    /// From read to deliver: in the client library.
     ClientRx,
-    /// One leg's read → the next leg's send: the broker.
+    /// From read of one leg to send of the next: in the broker.
     BrokerDwell,
 }
 
 impl Segment {
-    /// Every segment, in the order of a message's life.
+    /// All segments, in the order in which a message passes them.
     pub const ALL: [Segment; 14] = [
         Segment::ClientTx,
         Segment::Write,
@@ -143,13 +143,13 @@ impl Segment {
         }
     }
 
-    /// Whether this time is the scheduler's: together these are the scheduling gap.
+    /// Whether the segment belongs to the scheduling gap, the time that the scheduler causes.
     pub const fn is_sched_gap(self) -> bool {
         matches!(self, Segment::Wakeup | Segment::RunQueue)
     }
 }
 
-/// When a leg passed each stage.
+/// The times at which a message passed the stages of a leg.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StageTimes {
     /// 0 where the stage was not seen.
@@ -159,24 +159,24 @@ pub struct StageTimes {
 }
 
 impl StageTimes {
-    /// When the stage was passed.
+    /// When the stage was passed; `None` if it was not seen.
     pub fn get(&self, stage: Stage) -> Option<Nanos> {
         (self.seen >> stage as u16 & 1 == 1).then(|| self.times[stage as usize])
     }
 
-    /// Records a stage; a later call replaces an earlier one.
+    /// Sets the time of a stage.
     pub fn set(&mut self, stage: Stage, at: Nanos) {
         self.times[stage as usize] = at;
         self.seen |= 1 << stage as u16;
     }
 
-    /// Forgets a stage.
+    /// Removes the time of a stage.
     pub fn clear(&mut self, stage: Stage) {
         self.times[stage as usize] = Nanos(0);
         self.seen &= !(1 << stage as u16);
     }
 
-    /// The stages that were seen, in order.
+    /// The stages that were seen, in order, with their times.
     pub fn seen(&self) -> impl DoubleEndedIterator<Item = (Stage, Nanos)> + '_ {
         Bits(self.seen).map(|index| (Stage::ALL[index], self.times[index]))
     }
@@ -188,7 +188,7 @@ impl StageTimes {
     }
 }
 
-/// Time spent in each segment of a leg. Absent is not the same as zero.
+/// The time spent in each segment of a leg. A segment that the leg did not have is different from one with time zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Segments {
     /// 0 where the leg had no such segment.
@@ -198,7 +198,7 @@ pub struct Segments {
 }
 
 impl Segments {
-    /// The time in a segment, if the leg had it.
+    /// The time in a segment; `None` if the leg did not have it.
     pub fn get(&self, segment: Segment) -> Option<Nanos> {
         (self.had >> segment as u16 & 1 == 1).then(|| self.times[segment as usize])
     }
@@ -210,7 +210,7 @@ impl Segments {
         self.had |= 1 << segment as u16;
     }
 
-    /// The others.
+    /// All segments except this one.
     #[must_use]
     pub fn without(mut self, segment: Segment) -> Segments {
         self.times[segment as usize] = Nanos(0);
@@ -218,12 +218,12 @@ impl Segments {
         self
     }
 
-    /// The segments that the leg had, in order.
+    /// The segments that the leg had, in order, with their times.
     pub fn iter(&self) -> impl Iterator<Item = (Segment, Nanos)> + '_ {
         Bits(self.had).map(|index| (Segment::ALL[index], self.times[index]))
     }
 
-    /// All of them together.
+    /// The sum of all segments.
     pub fn sum(&self) -> Nanos {
         self.iter().fold(Nanos(0), |sum, (_, time)| sum + time)
     }
@@ -237,8 +237,8 @@ impl Segments {
     }
 }
 
-/// The numbers of the bits that are set, the lowest first. Each message's stages are walked many times, and few of
-/// them were seen.
+/// The numbers of the bits that are set, the lowest first. This is faster than checking each bit, because few stages are seen and
+/// they are walked many times for each message.
 struct Bits(u16);
 
 impl Iterator for Bits {

@@ -1,4 +1,4 @@
-//! The header that wirelap's own workloads put at the front of every payload.
+//! The header with which the payload of wirelap's workloads begins.
 //!
 //! ```text
 //!  0                   1                   2                   3
@@ -10,10 +10,10 @@
 //! +---------------------------------------------------------------+
 //! ```
 //!
-//! R: this is a pong's reply to the ping with the same sequence. W: a warm-up message, left out of
-//! the statistics. Eight bytes in all, so that 8-byte payloads carry it.
+//! R is set in a pong's reply to the ping with the same sequence, W in a warm-up message, which is not counted. The header has eight
+//! bytes, so that it fits into the smallest payload.
 
-/// Bytes of an encoded [`Stamp`].
+/// The length of an encoded [`Stamp`] in bytes.
 pub const STAMP_BYTES: usize = 8;
 
 const MAGIC: [u8; 3] = [0x57, 0x4C, 0xA9];
@@ -21,21 +21,21 @@ const REPLY: u8 = 0x80;
 const WARMUP: u8 = 0x40;
 const STREAM: u8 = 0x3F;
 
-/// A message's identity in a workload's payload.
+/// The identity of a message in the payload of a workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Stamp {
-    /// The publisher: 0..=63.
+    /// The number of the publisher, 0 to 63.
     pub stream: u8,
-    /// Counts from 0 within the stream; warm-up messages have a count of their own.
+    /// The number of the message in its stream, from 0. Warm-up messages are numbered separately.
     pub seq: u32,
-    /// The message is a pong's reply.
+    /// Whether the message is a pong's reply.
     pub reply: bool,
-    /// The message is a warm-up, not to be counted.
+    /// Whether the message belongs to the warm-up, which is not counted.
     pub warmup: bool,
 }
 
 impl Stamp {
-    /// The stamp at the front of `payload`, if there is one.
+    /// The stamp with which `payload` begins; `None` if it does not begin with one.
     pub fn decode(payload: &[u8]) -> Option<Stamp> {
         let (magic, rest) = payload.split_first_chunk::<3>()?;
         let (&[flags], rest) = rest.split_first_chunk::<1>()?;
@@ -48,7 +48,7 @@ impl Stamp {
         })
     }
 
-    /// The stamp's bytes. The stream is taken modulo 64.
+    /// The encoded stamp. The stream is taken modulo 64.
     pub fn encode(self) -> [u8; STAMP_BYTES] {
         let mut flags = self.stream & STREAM;
         if self.reply {

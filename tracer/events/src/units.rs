@@ -1,11 +1,10 @@
-//! Newtypes for units and kernel identities.
+//! Types for units and for identities of the kernel.
 
 use std::fmt;
 use std::iter::Sum;
 use std::ops::{Add, AddAssign, Mul, Sub, SubAssign};
 
-/// Nanoseconds on the host's monotonic clock (`CLOCK_MONOTONIC`, `bpf_ktime_get_ns()`),
-/// or a difference of two such times.
+/// A time in nanoseconds on the host's monotonic clock (`CLOCK_MONOTONIC`, `bpf_ktime_get_ns()`), or a duration.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Nanos(pub u64);
 
@@ -15,23 +14,23 @@ impl Nanos {
         self.0.checked_sub(earlier.0).map(Nanos)
     }
 
-    /// Nanoseconds of whole milliseconds.
+    /// A duration in milliseconds.
     pub const fn from_millis(ms: u64) -> Nanos {
         Nanos(ms.saturating_mul(1_000_000))
     }
 
-    /// Nanoseconds of whole microseconds.
+    /// A duration in microseconds.
     pub const fn from_micros(us: u64) -> Nanos {
         Nanos(us.saturating_mul(1_000))
     }
 
-    /// A mean or a share of times, rounded; below zero is zero.
+    /// A duration in fractional nanoseconds, rounded; a negative one becomes zero.
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // `as` saturates.
     pub fn from_f64(ns: f64) -> Nanos {
         Nanos(ns.round() as u64)
     }
 
-    /// Seconds, for rates.
+    /// The duration in seconds.
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e9
     }
@@ -80,7 +79,7 @@ impl Sum for Nanos {
     }
 }
 
-/// Shows the time with the unit that keeps three digits before the point.
+/// Shows the duration in the unit in which it has at most three digits before the point.
 impl fmt::Display for Nanos {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
@@ -100,29 +99,28 @@ pub struct Pid(pub u32);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Tid(pub u32);
 
-/// What is added to the numbers of the processes and threads of each further host, where what several hosts saw is put
-/// together: more than Linux has (`PID_MAX_LIMIT` in `include/linux/threads.h` is 2^22), and in tens, so that people can
-/// read it.
-const A_HOST: u32 = 10_000_000;
+/// The distance between the process ids of one host and those of the next, where events of several hosts are put together. It is
+/// larger than any id (`PID_MAX_LIMIT` in `include/linux/threads.h` is 2^22), and decimal so that people can read it.
+const HOST_STRIDE: u32 = 10_000_000;
 
 macro_rules! of_several_hosts {
     ($($type:ident),*) => { $(
         impl $type {
-            /// The one with this number on another host: 2 for the second. Nobody stays nobody.
+            /// The id for the same number on another host, 2 for the second. The id 0, which means none, stays 0.
             #[must_use]
             pub fn on_host(self, host: u8) -> $type {
                 let hosts_before = u32::from(host).saturating_sub(1);
-                if self.0 == 0 { self } else { $type(self.0.saturating_add(hosts_before.saturating_mul(A_HOST))) }
+                if self.0 == 0 { self } else { $type(self.0.saturating_add(hosts_before.saturating_mul(HOST_STRIDE))) }
             }
 
-            /// Its number on its own host.
+            /// The number on its own host.
             pub fn number(self) -> u32 {
-                self.0 % A_HOST
+                self.0 % HOST_STRIDE
             }
 
-            /// The host that it is on, 1 for the first.
+            /// The number of its host, 1 for the first.
             pub fn host(self) -> u8 {
-                u8::try_from(self.0.checked_div(A_HOST).unwrap_or(0).saturating_add(1)).unwrap_or(u8::MAX)
+                u8::try_from(self.0.checked_div(HOST_STRIDE).unwrap_or(0).saturating_add(1)).unwrap_or(u8::MAX)
             }
         }
     )* };
@@ -133,11 +131,11 @@ of_several_hosts!(Pid, Tid);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Cpu(pub u16);
 
-/// A network interface's index in its network namespace.
+/// The index of a network interface in its network namespace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct IfIndex(pub u32);
 
-/// A cgroup's id: the inode number of its directory. 0: none.
+/// The id of a cgroup, which is the inode number of its directory; 0 for none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CgroupId(pub u64);
 

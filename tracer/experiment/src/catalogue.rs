@@ -1,41 +1,41 @@
-//! The middlewares that can be run here, as `wirelap-workload list` tells them.
+//! The middlewares that wirelap can run, as `wirelap-workload list` reports them.
 
-use crate::processes::{Installation, not_started};
+use crate::processes::{WorkloadInstallation, not_started};
 use std::sync::Arc;
 use wirelap_contract::About;
 use wirelap_process::Failure;
 
-/// Stands for every middleware, or every broker, that can be run here.
+/// The word of `--on` and `--broker` that means every middleware, or every broker, that can be run on this machine.
 pub const ALL: &str = "all";
 
-/// What can be run, in the order of tables.
+/// The known middlewares, in the order in which tables show them.
 #[derive(Clone, Debug)]
 pub struct Catalogue(Vec<Arc<About>>);
 
 impl Catalogue {
-    /// Asks the workloads' program, as the user that the workloads run as.
+    /// Reads the catalogue from the workloads' program, which runs as the workloads' user.
     ///
     /// # Errors
-    /// It cannot be started, or does not answer.
-    pub fn ask(installation: &Installation) -> Result<Catalogue, Failure> {
+    /// The program cannot be started, or its output cannot be parsed.
+    pub fn read(installation: &WorkloadInstallation) -> Result<Catalogue, Failure> {
         let program = &installation.program;
-        let said = installation
-            .ask("list")
+        let list = installation
+            .output_of("list")
             .map_err(|error| not_started("the workloads' program", program, &error))?;
-        let all = serde_json::from_slice::<Vec<About>>(&said).map_err(|error| {
+        let all = serde_json::from_slice::<Vec<About>>(&list).map_err(|error| {
             Failure::Machine(format!(
-                "{program} does not tell what it can run ({error}): is it of the same build as wirelap?"
+                "the output of `{program} list` cannot be read ({error}): check that it is of the same build as wirelap"
             ))
         })?;
         Ok(Catalogue::of(all))
     }
 
-    /// A catalogue of these.
+    /// A catalogue of these middlewares.
     pub fn of(all: Vec<About>) -> Catalogue {
         Catalogue(all.into_iter().map(Arc::new).collect())
     }
 
-    /// All of them.
+    /// All middlewares.
     pub fn all(&self) -> &[Arc<About>] {
         &self.0
     }
@@ -43,7 +43,7 @@ impl Catalogue {
     /// The middleware of this name.
     ///
     /// # Errors
-    /// There is none; the sentence lists those that there are.
+    /// There is no such middleware; the message lists the known ones.
     pub fn find(&self, name: &str) -> Result<&Arc<About>, Failure> {
         self.0.iter().find(|about| about.name == name).ok_or_else(|| {
             let known: Vec<_> = self.0.iter().map(|about| about.name.as_str()).collect();
@@ -52,8 +52,8 @@ impl Catalogue {
         })
     }
 
-    /// The middlewares that a list of names means, each once, and whether the list says "all": what cannot be run is then left out
-    /// instead of being an error.
+    /// The middlewares that a list of names means, each once, and whether the list contains `all`: a middleware that cannot be
+    /// run is then left out and is not an error.
     ///
     /// # Errors
     /// A name is not known.

@@ -1,9 +1,9 @@
-//! What `--on`, `--broker` and `--set` mean on this machine: which middlewares run, through which brokers, with which
-//! settings, and what has to be left out.
+//! Interprets `--on`, `--broker` and `--set` on this machine: which middlewares run, through which brokers, with which
+//! settings, and which are left out because they cannot be run.
 
 use crate::catalogue::{ALL, Catalogue};
 use crate::pacing::Pacing;
-use crate::request::Workloads;
+use crate::request::WorkloadOptions;
 use std::sync::Arc;
 use wirelap_contract::{About, Availability, Role};
 use wirelap_process::Failure;
@@ -12,14 +12,14 @@ use wirelap_report::Skipped;
 /// The broker of a trial.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Broker {
-    /// Started and stopped by us.
+    /// A broker of this name, which wirelap starts and stops.
     Own(String),
-    /// Runs already, at HOST:PORT.
+    /// A broker that runs already, at this `HOST:PORT`.
     Running(String),
 }
 
 impl Broker {
-    /// Its name in results.
+    /// The broker's name in results.
     pub fn name(&self) -> &str {
         match self {
             Broker::Own(name) => name,
@@ -33,57 +33,60 @@ impl Broker {
 pub struct Choice {
     /// The middleware.
     pub about: Arc<About>,
-    /// Its broker.
+    /// The broker; `None` if the middleware uses none.
     pub broker: Option<Broker>,
 }
 
-/// What can be run of what was asked for.
+/// The wanted middlewares: those that can be run, and those that cannot.
 #[derive(Debug, Default)]
 pub struct Choices {
-    /// In the order of tables.
+    /// The middlewares to run, in the order in which tables show them.
     pub chosen: Vec<Choice>,
-    /// What `all` had to leave out.
+    /// The middlewares and brokers that `all` includes and that cannot be run here.
     pub skipped: Vec<Skipped>,
 }
 
-/// Finds what `names` mean when messages are sent like this.
+/// Finds the middlewares and brokers to run for `names` and the options, when messages are sent with this pacing.
 ///
 /// # Errors
-/// A name is unknown, or what was named itself cannot be run here.
+/// A name is unknown, or a middleware or broker that was named explicitly cannot be run here.
 pub fn choose(
     catalogue: &Catalogue,
     names: &[String],
-    told: &Workloads,
+    options: &WorkloadOptions,
     pacing: Pacing,
 ) -> Result<Choices, Failure> {
     let (abouts, all) = catalogue.choose(names)?;
-    check_names(&abouts, told)?;
+    check_names(&abouts, options)?;
     let mut choices = Choices::default();
     for about in abouts {
         match unable(&about, pacing) {
             Some(obstacle) => leave_out(&mut choices, &about, None, obstacle, all)?,
-            None => add(&mut choices, &about, told, all)?,
+            None => add(&mut choices, &about, options, all)?,
         }
     }
     if choices.chosen.is_empty() && !names.is_empty() {
-        return Err(Failure::Machine("nothing of what was asked for can be run here".into()));
+        return Err(Failure::Machine(
+            "none of the wanted middlewares can be run here: `wirelap list` shows what is missing"
+                .into(),
+        ));
     }
     Ok(choices)
 }
 
-/// Why something cannot be run.
+/// Why a middleware or a broker cannot be run.
 struct Obstacle {
     why: String,
     remedy: Option<String>,
 }
 
 impl Obstacle {
-    /// A broker that is not there.
+    /// A broker that is not installed.
     fn missing(name: &str, remedy: &str) -> Obstacle {
         Obstacle { why: format!("{name} is not installed"), remedy: Some(remedy.to_owned()) }
     }
 
-    /// A middleware that needs something: a program, or a permission.
+    /// A middleware that lacks a program or a permission.
     fn impossible(name: &str, remedy: &str) -> Obstacle {
         Obstacle { why: format!("{name} cannot be run here"), remedy: Some(remedy.to_owned()) }
     }
@@ -91,7 +94,10 @@ impl Obstacle {
 
 fn unable(about: &About, pacing: Pacing) -> Option<Obstacle> {
     if let Some(what) = lacking(about, pacing) {
-        return Some(Obstacle { why: format!("{} has no {what}", about.name), remedy: None });
+        return Some(Obstacle {
+            why: format!("{} does not support {what}", about.name),
+            remedy: None,
+        });
     }
     about.available.remedy().map(|remedy| Obstacle::impossible(&about.name, remedy))
 }
@@ -105,15 +111,16 @@ fn lacking(about: &About, pacing: Pacing) -> Option<&'static str> {
     }
 }
 
-/// Each broker that was asked for; what is missing is left out of "all" and an error otherwise.
+/// Adds a middleware with each wanted broker. A broker that is not installed is left out if `all` was wanted, otherwise it is an
+/// error.
 fn add(
     choices: &mut Choices,
     about: &Arc<About>,
-    told: &Workloads,
+    options: &WorkloadOptions,
     all: bool,
 ) -> Result<(), Failure> {
-    let every = told.broker.iter().any(|told| told == ALL);
-    for broker in brokers(about, &told.broker) {
+    let every = options.broker.iter().any(|word| word == ALL);
+    for broker in brokers(about, &options.broker) {
         let missing = match &broker {
             Some(Broker::Own(name)) => availability(about, name).and_then(Availability::remedy),
             _ => None,
@@ -151,42 +158,42 @@ fn availability<'a>(about: &'a About, broker: &str) -> Option<&'a Availability> 
     about.brokers.iter().find(|known| known.name == broker).map(|known| &known.available)
 }
 
-/// The brokers that `told` means for a middleware: all of its own among them, or else its default one;
-/// a single `None` when it needs none.
-fn brokers(about: &About, told: &[String]) -> Vec<Option<Broker>> {
+/// The brokers that the words of `--broker` mean for a middleware; its default broker if none of them is for it, and a single
+/// `None` if it uses no broker.
+fn brokers(about: &About, words: &[String]) -> Vec<Option<Broker>> {
     let Some(first) = about.brokers.first() else { return vec![None] };
-    if told.iter().any(|told| told == ALL) {
+    if words.iter().any(|word| word == ALL) {
         return about.brokers.iter().map(|known| Some(Broker::Own(known.name.clone()))).collect();
     }
-    let found: Vec<_> = told.iter().filter_map(|told| broker(about, told)).map(Some).collect();
+    let found: Vec<_> = words.iter().filter_map(|word| broker(about, word)).map(Some).collect();
     if found.is_empty() { vec![Some(Broker::Own(first.name.clone()))] } else { found }
 }
 
-/// What one word of `--broker` means for a middleware; `None` if it is another's.
-fn broker(about: &About, told: &str) -> Option<Broker> {
-    if about.brokers.iter().any(|known| known.name == told) {
-        return Some(Broker::Own(told.to_owned()));
+/// The broker that one word of `--broker` means for a middleware; `None` if the word is for another middleware.
+fn broker(about: &About, word: &str) -> Option<Broker> {
+    if about.brokers.iter().any(|known| known.name == word) {
+        return Some(Broker::Own(word.to_owned()));
     }
-    let (scheme, address) = match told.split_once("://") {
+    let (scheme, address) = match word.split_once("://") {
         Some((scheme, address)) => (Some(scheme), address.trim_end_matches('/')),
-        None => (None, told),
+        None => (None, word),
     };
     let is_address = address.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());
     let is_ours = !about.brokers.is_empty() && scheme.is_none_or(|scheme| speaks(about, scheme));
     (is_address && is_ours).then(|| Broker::Running(address.to_owned()))
 }
 
-/// `zenoh://` is for `zenoh-brokered`.
+/// Whether a middleware speaks the protocol of a scheme: `zenoh://` is for `zenoh-brokered`, too.
 fn speaks(about: &About, scheme: &str) -> bool {
     about.name.strip_prefix(scheme).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
 }
 
-/// Whether every word of `--broker` and `--set` is somebody's.
-fn check_names(abouts: &[Arc<About>], told: &Workloads) -> Result<(), Failure> {
+/// Checks that every word of `--broker` and `--set` is for one of the middlewares.
+fn check_names(abouts: &[Arc<About>], options: &WorkloadOptions) -> Result<(), Failure> {
     let brokered: Vec<_> = abouts.iter().filter(|about| !about.brokers.is_empty()).collect();
-    for word in told.broker.iter().filter(|word| *word != ALL) {
+    for word in options.broker.iter().filter(|word| *word != ALL) {
         if brokered.is_empty() {
-            let sentence = "--broker is given, but nothing in --on uses a broker";
+            let sentence = "--broker is given, but no middleware of --on uses a broker";
             return Err(Failure::Usage(sentence.into()));
         }
         let takers = brokered.iter().filter(|about| broker(about, word).is_some()).count();
@@ -195,14 +202,14 @@ fn check_names(abouts: &[Arc<About>], told: &Workloads) -> Result<(), Failure> {
         }
         if takers > 1 && !word.contains("://") && word.contains(':') {
             return Err(Failure::Usage(format!(
-                "--broker {word} could be of several middlewares: say which, as in mqtt://{word}"
+                "--broker {word}: several middlewares of --on use a broker: name one of them, as in mqtt://{word}"
             )));
         }
     }
-    for (name, _) in &told.set {
+    for (name, _) in &options.set {
         if !abouts.iter().any(|about| setting_of(about, name).is_some()) {
             return Err(Failure::Usage(format!(
-                "--set {name}: nothing in --on has this setting; `wirelap list --settings` shows them"
+                "--set {name}: no middleware of --on has this setting; `wirelap list --settings` shows all settings"
             )));
         }
     }
@@ -216,28 +223,28 @@ fn unknown_broker(word: &str, brokered: &[&Arc<About>]) -> String {
         .collect();
     let name = &brokered[0].name;
     format!(
-        "there is no broker `{word}` for what is in --on; known: {}, or the address of one that runs, such as \
+        "no middleware of --on has a broker `{word}`; known: {}, or the address of a running broker, such as \
          {name}://HOST:PORT",
         known.join(", ")
     )
 }
 
-/// The library's own name of a setting, if `told` (`[MIDDLEWARE:]NAME`) means this middleware and it has it.
-fn setting_of<'a>(about: &About, told: &'a str) -> Option<&'a str> {
-    let name = match told.split_once(':') {
+/// The name of a setting in its library, if `[MIDDLEWARE:]NAME` means this middleware and the middleware has that setting.
+fn setting_of<'a>(about: &About, setting: &'a str) -> Option<&'a str> {
+    let name = match setting.split_once(':') {
         Some((middleware, name)) if middleware == about.name => name,
         Some(_) => return None,
-        None => told,
+        None => setting,
     };
     about.settings.iter().any(|known| known.name == name).then_some(name)
 }
 
-/// The settings of `--set` that are a middleware's own.
-pub fn settings(about: &About, told: &[(String, String)]) -> Vec<(String, String)> {
-    let own = |(name, value): &(String, String)| {
+/// The settings of `--set` that are for a middleware.
+pub fn settings(about: &About, set: &[(String, String)]) -> Vec<(String, String)> {
+    let of_middleware = |(name, value): &(String, String)| {
         setting_of(about, name).map(|name| (name.to_owned(), value.clone()))
     };
-    told.iter().filter_map(own).collect()
+    set.iter().filter_map(of_middleware).collect()
 }
 
 #[cfg(test)]
@@ -246,7 +253,7 @@ pub mod tests {
     use crate::request::tests::request;
     use wirelap_contract::LinkTransport::{Tcp, Udp};
 
-    /// A small world: two brokered, three peer to peer, one that cannot be run.
+    /// A small catalogue: two middlewares with brokers, several without, and one that cannot be run.
     pub fn world() -> Catalogue {
         let missing = || Availability::Missing { remedy: "buy one".into() };
         let mut pigeon = About::new("pigeon", "birds", 64, &[Udp]);
@@ -313,7 +320,7 @@ pub mod tests {
         assert_eq!(choices.chosen.len(), 8);
         let skipped: Vec<_> = choices.skipped.iter().map(|s| (&*s.middleware, &*s.why)).collect();
         let expected = [
-            ("z_pub", "z_pub has no ping-pong"),
+            ("z_pub", "z_pub does not support ping-pong"),
             ("mqtt", "nanomq is not installed"),
             ("pigeon", "pigeon cannot be run here"),
         ];
@@ -323,14 +330,17 @@ pub mod tests {
     }
 
     #[test]
-    fn who_has_no_pace_is_not_given_one() {
+    fn a_pacing_that_a_middleware_does_not_support_is_refused() {
         let why = |words: &str| match chosen(words) {
             Err(Failure::Usage(why)) => why,
             other => panic!("{words}: {other:?}"),
         };
-        assert_eq!(why("latency --on ping --rate 5"), "ping has no one-way messages");
-        assert_eq!(why("latency --on z_pub --rate 5"), "z_pub has no messages at a given rate");
-        assert_eq!(why("latency --on z_pub"), "z_pub has no ping-pong");
+        assert_eq!(why("latency --on ping --rate 5"), "ping does not support one-way messages");
+        assert_eq!(
+            why("latency --on z_pub --rate 5"),
+            "z_pub does not support messages at a given rate"
+        );
+        assert_eq!(why("latency --on z_pub"), "z_pub does not support ping-pong");
         assert_eq!(names(&chosen("throughput --on z_pub").unwrap()), ["z_pub -"]);
     }
 

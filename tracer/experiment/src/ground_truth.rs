@@ -1,49 +1,49 @@
-//! The trace against the workloads' own records.
+//! Compares the trace with the workloads' own records (the truth files).
 
 use crate::tally::Tally;
 use std::fs::File;
 use std::io::{BufReader, Seek};
-use wirelap_contract::{Truth, TruthError, TruthKind, TruthReader};
+use wirelap_contract::{TruthError, TruthKind, TruthReader, TruthRecord};
 use wirelap_correlate::Evidence;
 use wirelap_events::Saturate;
 use wirelap_events::{Nanos, Segment, Stamp};
 use wirelap_report::{GroundTruth, Samples};
 
-/// More records than this of one direction are not kept; a run that long is sampled anyway.
-const MOST_KEPT: usize = 1 << 24;
+/// The most messages of one direction whose records are kept. A run with more messages is sampled anyway.
+const MAX_RECORDS: usize = 1 << 24;
 
-/// What the workloads say about one message; 0 where they say nothing.
+/// The times of one message in the workloads' records, in nanoseconds; 0 for a time without a record.
 #[derive(Clone, Copy, Debug, Default)]
-struct Account {
+struct MessageRecord {
     publish: u64,
     intended: u64,
     deliver: u64,
 }
 
-/// What the workloads wrote down.
+/// The records of all workloads of a trial.
 #[derive(Debug, Default)]
 pub struct Records {
-    requests: Vec<Account>,
-    replies: Vec<Account>,
-    /// Messages published, warm-up not counted.
+    requests: Vec<MessageRecord>,
+    replies: Vec<MessageRecord>,
+    /// How many messages were published, without the warm-up.
     pub published: u64,
-    /// Messages delivered, warm-up not counted; copies count.
+    /// How many messages were delivered, without the warm-up; duplicates are counted.
     pub delivered: u64,
-    /// Round-trip times.
+    /// Round-trip times in nanoseconds.
     pub round_trips: Vec<u64>,
 }
 
 impl Records {
-    /// Reads the files of all processes of a trial.
+    /// Reads the truth files of all processes of a trial.
     ///
     /// # Errors
-    /// A file cannot be read.
+    /// A file cannot be read; the text says why.
     pub fn read<'a>(files: impl Iterator<Item = &'a File>) -> Result<Records, String> {
         let mut records = Records::default();
         for file in files {
             records
                 .read_file(file)
-                .map_err(|error| format!("cannot read a workload's records: {error}"))?;
+                .map_err(|error| format!("cannot read the truth file of a workload: {error}"))?;
         }
         Ok(records)
     }
@@ -56,8 +56,8 @@ impl Records {
         Ok(())
     }
 
-    /// Takes in one record.
-    pub fn take(&mut self, truth: &Truth) {
+    /// Adds one record.
+    pub fn take(&mut self, truth: &TruthRecord) {
         if truth.stamp.warmup {
             return;
         }
@@ -66,60 +66,60 @@ impl Records {
             TruthKind::Deliver => self.delivered.grow(1),
             TruthKind::RoundTrip => return self.round_trips.push(truth.aux),
         }
-        let Some(account) = self.account_mut(truth.stamp) else { return };
+        let Some(record) = self.record_mut(truth.stamp) else { return };
         match truth.kind {
-            TruthKind::Publish => (account.publish, account.intended) = (truth.at.0, truth.aux),
-            // Of copies, the first counts.
-            TruthKind::Deliver if account.deliver == 0 => account.deliver = truth.at.0,
+            TruthKind::Publish => (record.publish, record.intended) = (truth.at.0, truth.aux),
+            // Of duplicates, the first counts.
+            TruthKind::Deliver if record.deliver == 0 => record.deliver = truth.at.0,
             TruthKind::Deliver | TruthKind::RoundTrip => {}
         }
     }
 
-    fn lane(&mut self, stamp: Stamp) -> &mut Vec<Account> {
+    fn lane(&mut self, stamp: Stamp) -> &mut Vec<MessageRecord> {
         if stamp.reply { &mut self.replies } else { &mut self.requests }
     }
 
-    /// Our trials have one stream.
-    fn account_mut(&mut self, stamp: Stamp) -> Option<&mut Account> {
+    /// The record of a message. Trials have one stream, so others have none.
+    fn record_mut(&mut self, stamp: Stamp) -> Option<&mut MessageRecord> {
         let seq = stamp.seq as usize;
-        if stamp.stream != 0 || seq >= MOST_KEPT {
+        if stamp.stream != 0 || seq >= MAX_RECORDS {
             return None;
         }
         let lane = self.lane(stamp);
         if lane.len() <= seq {
-            lane.resize(seq.saturating_add(1), Account::default());
+            lane.resize(seq.saturating_add(1), MessageRecord::default());
         }
         lane.get_mut(seq)
     }
 
-    fn account(&self, stamp: Stamp) -> Account {
+    fn record(&self, stamp: Stamp) -> MessageRecord {
         let lane = if stamp.reply { &self.replies } else { &self.requests };
         lane.get(stamp.seq as usize).copied().unwrap_or_default()
     }
 
-    /// Publish and deliver of all messages that have both, by the workloads' clock.
+    /// The times of publish and deliver of all messages that have both, of the workloads' clock.
     pub fn spans(&self) -> impl Iterator<Item = (Nanos, Nanos)> + '_ {
-        let accounts = self.requests.iter().chain(&self.replies);
-        let whole = accounts.filter(|a| a.publish > 0 && a.deliver >= a.publish);
-        whole.map(|account| (Nanos(account.publish), Nanos(account.deliver)))
+        let all = self.requests.iter().chain(&self.replies);
+        let whole = all.filter(|a| a.publish > 0 && a.deliver >= a.publish);
+        whole.map(|record| (Nanos(record.publish), Nanos(record.deliver)))
     }
 
-    /// Publish → deliver of all messages by the workloads' clock, and the same from the intended
-    /// send times.
+    /// The latencies of all messages by the workloads' clock: from publish to deliver, and from the intended time of sending to
+    /// deliver.
     pub fn times(&self) -> (Samples, Samples) {
         let (mut actual, mut intended) = (Samples::new(), Samples::new());
-        for account in self.requests.iter().chain(&self.replies) {
-            if account.publish > 0 && account.deliver > 0 {
-                actual.add(Nanos(account.deliver.saturating_sub(account.publish)));
-                intended.add(Nanos(account.deliver.saturating_sub(account.intended)));
+        for record in self.requests.iter().chain(&self.replies) {
+            if record.publish > 0 && record.deliver > 0 {
+                actual.add(Nanos(record.deliver.saturating_sub(record.publish)));
+                intended.add(Nanos(record.deliver.saturating_sub(record.intended)));
             }
         }
         (actual, intended)
     }
 }
 
-/// Compares every matched message with the records, and completes the tally's segments with what only
-/// the workloads know: the time before the send and after the read. The evidence gets the same.
+/// Compares every matched message with the records. Adds the times that only the workloads know (before the send and after the
+/// read) to the segments of the tally and to the evidence.
 pub fn compare(tally: &mut Tally, evidence: &mut Evidence, records: &Records) -> GroundTruth {
     let mut truth = GroundTruth {
         published: records.published,
@@ -127,24 +127,24 @@ pub fn compare(tally: &mut Tally, evidence: &mut Evidence, records: &Records) ->
         ..GroundTruth::default()
     };
     let mut outer = Vec::new();
-    for (stamp, slot) in tally.slots() {
-        let account = records.account(stamp);
-        if account.deliver == 0 {
+    for (stamp, slot) in tally.messages() {
+        let record = records.record(stamp);
+        if record.deliver == 0 {
             truth.unknown.grow(1);
             continue;
         }
-        if account.publish == 0 {
+        if record.publish == 0 {
             continue;
         }
         truth.compared.grow(1);
         let wire = slot.read - slot.sent;
-        let whole = Nanos(account.deliver.saturating_sub(account.publish));
+        let whole = Nanos(record.deliver.saturating_sub(record.publish));
         if wire > whole {
             truth.violations.grow(1);
             truth.worst_violation_ns = truth.worst_violation_ns.max((wire - whole).0);
         }
-        let before = slot.sent.since(Nanos(account.publish));
-        let after = Nanos(account.deliver).since(slot.read);
+        let before = slot.sent.since(Nanos(record.publish));
+        let after = Nanos(record.deliver).since(slot.read);
         match (before, after) {
             (Some(before), Some(after)) => outer.push((before, after)),
             _ => truth.order_violations.grow(1),
@@ -171,7 +171,7 @@ mod tests {
 
     fn records(publish: u64, deliver: u64) -> Records {
         let mut records = Records::default();
-        let truth = |kind, at| Truth { kind, stamp: PING, at: Nanos(at), aux: at };
+        let truth = |kind, at| TruthRecord { kind, stamp: PING, at: Nanos(at), aux: at };
         records.take(&truth(TruthKind::Publish, publish));
         records.take(&truth(TruthKind::Deliver, deliver));
         records
@@ -212,7 +212,7 @@ mod tests {
     fn warmup_is_left_out() {
         let mut records = Records::default();
         let stamp = Stamp { warmup: true, ..PING };
-        records.take(&Truth { kind: TruthKind::Publish, stamp, at: Nanos(5), aux: 5 });
+        records.take(&TruthRecord { kind: TruthKind::Publish, stamp, at: Nanos(5), aux: 5 });
         assert_eq!(records.published, 0);
     }
 }

@@ -1,21 +1,21 @@
-//! Middlewares measured against each other with workloads of our own: what runs, in which order, and what came of it. No
-//! command line: a [`Request`] says what is wanted.
+//! Measures middlewares against each other with wirelap's own workloads: plans the trials, runs them in order, and pools their
+//! results. This crate knows no command line: a [`Request`] describes the wanted run.
 //!
 //! | module | what |
 //! |---|---|
-//! | [`Request`] | what a run is asked to do |
-//! | [`Catalogue`], [`Choices`] | what can be run here, and what of it is meant |
-//! | [`Plan`], [`Trial`], [`Pacing`] | the trials of a run in their order, one of them, and when it sends |
-//! | `processes` | workload processes: as a group, and a single one |
+//! | [`Request`] | the wanted run |
+//! | [`Catalogue`], [`Choices`] | the known middlewares, and those to run |
+//! | [`Plan`], [`Trial`], [`Pacing`] | the trials of a run in order, one trial, and when it sends |
+//! | `processes` | the process group of a trial, and a single workload process |
 //! | [`WorkloadProcesses`] | the processes of one middleware |
-//! | `measure`, `cost` | a trial that is run, and once more for what tracing costs |
-//! | `tally`, `ground_truth` | what the deliveries add up to, and whether the workloads agree |
-//! | `results` | outcomes of trials pooled |
-//! | [`run()`] | all of it |
+//! | `measure`, `cost` | runs a trial, and measures what tracing costs its workload |
+//! | `tally`, `ground_truth` | sums of a trial's deliveries, and their comparison with the workloads' records |
+//! | `results` | the pooled outcomes of trials |
+//! | [`run()`] | runs a plan |
 
-// What comes from a file or a packet may be any number.
+// Numbers from a file or a packet can have any value, so arithmetic must not overflow.
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects, clippy::disallowed_methods))]
-// They panic where stdout or stderr cannot be written, and wait for whoever reads there: `output` does neither.
+// `print!` panics when stdout cannot be written and blocks when nobody reads; `wirelap_process::output` does neither.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 mod catalogue;
@@ -38,8 +38,8 @@ pub use catalogue::Catalogue;
 pub use choice::{Choice, Choices, choose};
 pub use pacing::Pacing;
 pub use plan::{MAX_SEED, Plan, check_workloads, plan, random_domain, unique};
-pub use processes::{Installation, Trouble};
-pub use request::{Measure, Request, TruthCheck, Workloads};
-pub use run::{Ended, run};
+pub use processes::{TrialStopped, WorkloadInstallation};
+pub use request::{Measure, Request, TruthCheck, WorkloadOptions};
+pub use run::{FinishedRun, run};
 pub use trial::Trial;
 pub use workload_processes::WorkloadProcesses;

@@ -1,8 +1,8 @@
-//! One trial: start, measure, stop, whatever happens in between.
+//! Runs one trial: starts its processes, measures, and stops the processes whatever happens.
 
 use crate::ground_truth::{self, Records};
 use crate::pacing::Pacing;
-use crate::processes::{Installation, Trouble};
+use crate::processes::{TrialStopped, WorkloadInstallation};
 use crate::progress::Progress;
 use crate::tally::Tally;
 use crate::trial::Trial;
@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
-use wirelap_contract::Kind;
+use wirelap_contract::WorkloadKind;
 use wirelap_correlate::{Evidence, Snapshot};
 use wirelap_process::Failure;
 use wirelap_process::Outputs;
@@ -21,48 +21,48 @@ use wirelap_recording::{Recorder, Rotation};
 use wirelap_report::from_snapshot::run_report;
 use wirelap_report::{Environment, GroundTruth, Hook, RunReport, Slowdown};
 use wirelap_session::Sampling;
-use wirelap_session::Turn;
+use wirelap_session::TracingPhase;
 use wirelap_session::notes;
-use wirelap_session::{Findings, Settings, Tracer};
+use wirelap_session::{Findings, SessionSettings, Tracer};
 
-/// When the sender is done, the receiver is waited for as long as messages still arrive this often.
+/// After the sender is done, the trial ends when no message has arrived for this long.
 const STALLED: Duration = Duration::from_secs(2);
 
-/// When all that was sent has been seen to arrive, the application gets this long to take it.
+/// How long the receiving application gets to take the last messages after the trace has seen all of them arrive.
 const LAST_CALLBACK: Duration = Duration::from_millis(300);
 
-/// Messages that still arrive after the sender is done are waited for no longer than this, however many there are.
+/// The longest time that messages are waited for after the sender is done, even if they still arrive.
 const BACKLOG: Duration = Duration::from_secs(30);
 
-/// A sender whose time is over has so long to get rid of what it has handed to its library.
+/// How long a sender may take to send what its library has queued after its time is over.
 const OVERTIME: Duration = Duration::from_secs(40);
 
-/// How often the processes' use is looked at.
-const LOOK: Duration = Duration::from_millis(100);
+/// How often the CPU time and memory of the processes is sampled.
+const SAMPLE_INTERVAL: Duration = Duration::from_millis(100);
 
-/// What all trials share.
+/// What the trials of a run have in common.
 #[derive(Clone)]
 pub struct Context<'a> {
     /// The workloads' program and folder.
-    pub installation: &'a Installation,
-    /// Who creates files.
+    pub installation: &'a WorkloadInstallation,
+    /// Creates the recordings.
     pub outputs: &'a Outputs,
-    /// The user's wish to stop.
+    /// The signals by which the user stops a run.
     pub signals: &'a Signals,
-    /// What the tracer is told.
-    pub settings: Settings,
-    /// What the user sees meanwhile.
+    /// The settings of the tracing session.
+    pub settings: SessionSettings,
+    /// The progress that the user sees.
     pub progress: &'a Progress,
-    /// Where its events go, too.
+    /// The file that the events are recorded in, if any.
     pub recording: Option<PathBuf>,
-    /// The machine, for the recording.
+    /// The description of the machine, for the recording.
     pub environment: &'a Environment,
-    /// The probes are attached and detached by turns of this length.
-    pub turns: Option<Duration>,
+    /// The length of a phase if the probes are attached and detached alternately.
+    pub phase: Option<Duration>,
 }
 
 impl Context<'_> {
-    /// The trial's recording. Payload is kept: it is the workloads' own.
+    /// Creates the trial's recording. It keeps the payload, which is made by wirelap's own workloads.
     fn recorder(&self) -> Result<Option<Recorder>, Failure> {
         let Some(path) = &self.recording else { return Ok(None) };
         let settings = wirelap_recording::Settings { payload: true, ..Default::default() };
@@ -70,7 +70,7 @@ impl Context<'_> {
         notes::create(self.outputs, path, settings, rotation, self.environment, &[]).map(Some)
     }
 
-    /// What the trace alone says, for the recording.
+    /// The report of the trace without the workloads' figures, for the recording.
     fn recorded(&self, snapshot: &Snapshot, hooks: &[Hook]) -> RunReport {
         RunReport {
             environment: self.environment.clone(),
@@ -80,40 +80,40 @@ impl Context<'_> {
     }
 }
 
-/// What a trial yielded.
+/// What came of a trial.
 #[derive(Debug)]
 pub struct Outcome {
     /// The trial.
     pub trial: Trial,
-    /// Why it did not reach its end, if it did not.
+    /// Why the trial failed; `None` if it did not.
     pub error: Option<String>,
-    /// The signal by which the user stopped it.
+    /// The signal by which the user stopped the trial.
     pub interrupted: Option<&'static str>,
-    /// What the trace saw.
+    /// The sums of the trace's deliveries.
     pub tally: Tally,
-    /// The trace's last picture.
+    /// The last snapshot of the trace.
     pub snapshot: Snapshot,
-    /// Why its messages took as long as they did.
+    /// The evidence for the causes of the messages' latency.
     pub evidence: Evidence,
     /// The hooks that were used.
     pub hooks: Vec<Hook>,
-    /// The processes.
-    pub parts: Vec<RoleProcess>,
-    /// The workloads' own records.
+    /// The processes of the trial.
+    pub processes: Vec<RoleProcess>,
+    /// The records of the workloads, if they wrote some.
     pub records: Option<Records>,
-    /// The trace against them.
+    /// The comparison of the trace with these records.
     pub truth: Option<GroundTruth>,
-    /// Versions, as the processes told them.
+    /// Versions of libraries and brokers by name, as the processes reported them.
     pub versions: BTreeMap<String, String>,
-    /// Settings, as the processes told them.
+    /// Settings by `ROLE.NAME`, as the processes reported them.
     pub settings: BTreeMap<String, String>,
-    /// When the probes were attached, where they were by turns.
-    pub turns: Vec<Turn>,
-    /// What tracing cost the workload, where that was measured.
+    /// The phases in which the probes were attached and detached, if they alternated.
+    pub phases: Vec<TracingPhase>,
+    /// What tracing cost the workload, if that was measured.
     pub slowdown: Option<Slowdown>,
 }
 
-/// Runs a trial to its end, or as far as it gets.
+/// Runs a trial to its end, or until it fails.
 ///
 /// # Errors
 /// Nothing could be measured: the probes cannot be attached, or a program cannot be started.
@@ -122,44 +122,48 @@ pub fn run(context: &Context<'_>, trial: &Trial) -> Result<Outcome, Failure> {
     let expected = usize::try_from(trial.messages.unwrap_or(0)).unwrap_or(usize::MAX);
     let tally = tally(trial, Tally::new(expected, Arc::clone(&counted)));
     let recorder = context.recorder()?;
-    let settings = Settings { alternates: context.turns.is_some(), ..context.settings.clone() };
+    let settings =
+        SessionSettings { alternates: context.phase.is_some(), ..context.settings.clone() };
     let tracer = Tracer::start(&settings, tally, recorder)?;
     let hooks = tracer.hooks().to_vec();
     let mut workload_processes =
         WorkloadProcesses::new(trial, context.installation, context.signals, tracer.commands());
-    let trouble = play(context, trial, &tracer, &mut workload_processes, &counted).err();
-    workload_processes.look();
+    let stopped = drive(context, trial, &tracer, &mut workload_processes, &counted).err();
+    workload_processes.sample();
     workload_processes.group.stop();
     let findings = tracer.end()?;
-    finish(context, trial, &workload_processes, findings, hooks, trouble)
+    finish(context, trial, &workload_processes, findings, hooks, stopped)
 }
 
-/// How a trial's messages are told from others.
+/// The tally for a trial, which depends on whether its messages have stamps.
 fn tally(trial: &Trial, tally: Tally) -> Tally {
     match (trial.about.kind, trial.pacing) {
-        (Kind::Stamped | Kind::Untraced, _) => tally,
-        // A ping and its reply.
-        (Kind::Foreign, Pacing::PingPong) => tally.unstamped(trial.warmup.saturating_mul(2)),
-        // A publisher of another's does not tell what of it was warm-up.
-        (Kind::Foreign, Pacing::Rate(_) | Pacing::BackToBack) => tally.unstamped(0),
+        (WorkloadKind::Stamped | WorkloadKind::Untraced, _) => tally,
+        // A round trip of the warm-up is two messages.
+        (WorkloadKind::Foreign, Pacing::PingPong) => {
+            tally.unstamped(trial.warmup.saturating_mul(2))
+        }
+        // The publishers of other projects do not report which messages are their warm-up.
+        (WorkloadKind::Foreign, Pacing::Rate(_) | Pacing::BackToBack) => tally.unstamped(0),
     }
 }
 
-fn play(
+/// Starts the processes, lets the sender begin, and waits for the end of the measurement.
+fn drive(
     context: &Context<'_>,
     trial: &Trial,
     tracer: &Tracer<Tally>,
     workload_processes: &mut WorkloadProcesses<'_>,
     counted: &AtomicU64,
-) -> Result<(), Trouble> {
+) -> Result<(), TrialStopped> {
     workload_processes.assemble()?;
     tracer.commands().begin(trial.sampling);
     workload_processes.go();
-    if let Some(turn) = context.turns {
-        tracer.commands().alternate(turn);
+    if let Some(phase) = context.phase {
+        tracer.commands().alternate(phase);
     }
-    let mut looked = Instant::now();
-    let mut patience = Patience::new(trial);
+    let mut sampled = Instant::now();
+    let mut end = EndDetector::new(trial);
     let late = trial.duration.map(|time| Instant::now() + trial.warmup_time + time + OVERTIME);
     loop {
         workload_processes.group.listen()?;
@@ -167,26 +171,26 @@ fn play(
             && late.is_some_and(|late| Instant::now() >= late)
         {
             let seconds = OVERTIME.as_secs();
-            let text = format!("the sender had not ended {seconds} s after its time was over");
+            let text = format!("the sender had not finished {seconds} s after its time was over");
             return Err(Failure::Measured(text).into());
         }
         if tracer.has_ended() {
-            return Err(Failure::Measured("the tracer ended early".into()).into());
+            return Err(Failure::Measured("tracing ended before the trial did".into()).into());
         }
         let count = counted.load(Ordering::Relaxed);
-        if looked.elapsed() >= LOOK {
-            looked = Instant::now();
-            workload_processes.look();
+        if sampled.elapsed() >= SAMPLE_INTERVAL {
+            sampled = Instant::now();
+            workload_processes.sample();
             context.progress.messages(count);
         }
-        if patience.is_over(workload_processes, count) {
+        if end.is_over(workload_processes, count) {
             return Ok(());
         }
     }
 }
 
-/// Knows when nothing more is to be expected.
-struct Patience {
+/// Decides when no further messages are to be expected.
+struct EndDetector {
     ping_pong: bool,
     stalled: Duration,
     count: u64,
@@ -195,18 +199,18 @@ struct Patience {
     sent: Option<Instant>,
 }
 
-impl Patience {
-    fn new(trial: &Trial) -> Patience {
-        // A sampled trace may see nothing for a whole period.
+impl EndDetector {
+    fn new(trial: &Trial) -> EndDetector {
+        // A sampled trace sees nothing between two windows.
         let stalled = match trial.sampling {
             Sampling::Off => STALLED,
             Sampling::Windows { every, .. } => STALLED.max(every.saturating_mul(2)),
         };
         let ping_pong = trial.pacing == Pacing::PingPong;
-        Patience { ping_pong, stalled, count: 0, moved: Instant::now(), sent: None }
+        EndDetector { ping_pong, stalled, count: 0, moved: Instant::now(), sent: None }
     }
 
-    /// `count` deliveries have been seen so far.
+    /// Whether the measurement is over, when the trace has seen `count` deliveries so far.
     fn is_over(&mut self, workload_processes: &WorkloadProcesses<'_>, count: u64) -> bool {
         let Some(done) = workload_processes.sender_done() else {
             self.moved = Instant::now();
@@ -225,22 +229,22 @@ impl Patience {
     }
 }
 
-/// Everything has been stopped: puts together what was found.
+/// Puts together the outcome of a trial after its processes and the trace have ended.
 fn finish(
     context: &Context<'_>,
     trial: &Trial,
     workload_processes: &WorkloadProcesses<'_>,
     findings: Findings<Tally>,
     hooks: Vec<Hook>,
-    trouble: Option<Trouble>,
+    stopped: Option<TrialStopped>,
 ) -> Result<Outcome, Failure> {
-    let Findings { sink: mut tally, snapshot, evidence, error, turns, recorder } = findings;
-    let mut evidence = own(trial, &evidence);
-    let (interrupted, failed) = match trouble {
+    let Findings { sink: mut tally, snapshot, evidence, error, phases, recorder } = findings;
+    let mut evidence = own_evidence(trial, &evidence);
+    let (interrupted, failed) = match stopped {
         None => (None, None),
-        Some(Trouble::Interrupted(name)) => (Some(name), None),
-        Some(Trouble::Failed(Failure::Measured(what))) => (None, Some(what)),
-        Some(Trouble::Failed(failure)) => return Err(failure),
+        Some(TrialStopped::Interrupted(name)) => (Some(name), None),
+        Some(TrialStopped::Failed(Failure::Measured(what))) => (None, Some(what)),
+        Some(TrialStopped::Failed(failure)) => return Err(failure),
     };
     let (records, unread) = match read_records(trial, workload_processes) {
         Ok(records) => (records, None),
@@ -248,8 +252,8 @@ fn finish(
     };
     let truth =
         records.as_ref().map(|records| ground_truth::compare(&mut tally, &mut evidence, records));
-    let (versions, settings) = workload_processes.told();
-    // What was measured is there, whatever became of its recording.
+    let (versions, settings) = workload_processes.reported();
+    // An error of the recording does not make the measurement invalid: it is reported with it.
     let unrecorded = recorder.and_then(|recorder| {
         let report = context.recorded(&snapshot, &hooks);
         notes::close(recorder, &report).err().map(|failure| failure.to_string())
@@ -262,18 +266,18 @@ fn finish(
         snapshot,
         evidence,
         hooks,
-        parts: workload_processes.parts(),
+        processes: workload_processes.processes(),
         records,
         truth,
         versions,
         settings,
-        turns,
+        phases,
         slowdown: None,
     })
 }
 
-/// The evidence of the rows that are the trial's own.
-fn own(trial: &Trial, rows: &[(String, Evidence)]) -> Evidence {
+/// The evidence of the rows that belong to the trial.
+fn own_evidence(trial: &Trial, rows: &[(String, Evidence)]) -> Evidence {
     let mut sum = Evidence::default();
     for (_, evidence) in rows.iter().filter(|(name, _)| name == trial.name()) {
         sum.merge(evidence);
@@ -290,7 +294,7 @@ fn read_records(
     if !trial.truth {
         return Ok(None);
     }
-    // One that never got ready has none.
+    // A process that was never ready has not written its truth file.
     let ready = workload_processes.group.children().iter().filter(|child| child.ready.is_some());
     let files = ready.filter_map(|child| child.truth.as_ref());
     Records::read(files).map(Some)

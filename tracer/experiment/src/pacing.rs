@@ -1,15 +1,15 @@
-//! When messages are sent.
+//! The pacing of a workload: when it sends the next message.
 
 use wirelap_contract::Role;
 
 /// When the next message is sent.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Pacing {
-    /// When the reply to the one before has come.
+    /// When the reply to the previous message has arrived.
     PingPong,
-    /// At this many messages a second.
+    /// At a rate of this many messages a second.
     Rate(f64),
-    /// As soon as the library takes it.
+    /// As soon as the library accepts it.
     BackToBack,
 }
 

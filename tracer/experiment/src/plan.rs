@@ -1,43 +1,43 @@
-//! What a run consists of: one trial after the other, in a random order that the seed tells.
+//! Plans a run: its trials one after the other, in a random order that is determined by the seed.
 
 use crate::catalogue::Catalogue;
 use crate::choice::{self, Choice, Choices};
 use crate::pacing::Pacing;
-use crate::request::{Measure, Request, TruthCheck, Workloads};
+use crate::request::{Measure, Request, TruthCheck, WorkloadOptions};
 use crate::trial::Trial;
 use std::time::Duration;
-use wirelap_contract::Kind;
+use wirelap_contract::WorkloadKind;
 use wirelap_process::Failure;
 use wirelap_report::Skipped;
 use wirelap_session::Sampling;
 use wirelap_session::machine::cpus;
 
-/// Numbers beyond it are rounded by whoever reads JSON as JavaScript and jq do.
+/// The largest seed: JavaScript and jq round larger numbers when they read JSON.
 pub const MAX_SEED: u64 = (1 << 53) - 1;
 
-/// All trials of a run, in their order.
+/// The trials of a run in order.
 #[derive(Debug)]
 pub struct Plan {
     /// The trials.
     pub trials: Vec<Trial>,
-    /// What the order came from.
+    /// The seed of the order.
     pub seed: u64,
-    /// The names of the middlewares, in the order of tables.
+    /// The names of the middlewares, in the order in which tables show them.
     pub middlewares: Vec<String>,
-    /// What had to be left out.
+    /// The middlewares and brokers that were left out because they cannot be run here.
     pub skipped: Vec<Skipped>,
 }
 
-/// Messages of a ping-pong when the user sets no end.
+/// The round trips of a ping-pong when the user sets no end.
 const DEFAULT_ROUND_TRIPS: u64 = 10_000;
 
-/// How long messages are sent one way when the user sets no end.
+/// How long one-way messages are sent when the user sets no end.
 const DEFAULT_TIME: Duration = Duration::from_secs(10);
 
-/// Domains whose ports stay below Linux's ephemeral range (RTPS 2.5 §9.6.2.3: 7400 + 250 × domain).
+/// The DDS domains to choose from, whose ports stay below Linux's ephemeral range (RTPS 2.5 §9.6.2.3: 7400 + 250 × domain).
 const DOMAINS: std::ops::Range<u32> = 10..100;
 
-/// A domain that is probably nobody else's.
+/// A random DDS domain, which other participants on the network probably do not use.
 pub fn random_domain() -> u32 {
     fastrand::u32(DOMAINS)
 }
@@ -45,7 +45,7 @@ pub fn random_domain() -> u32 {
 /// Plans a run.
 ///
 /// # Errors
-/// The command line asks for a combination that does not exist.
+/// The request is for a combination that does not exist, or for a middleware that cannot be run.
 pub fn plan(request: &Request, catalogue: &Catalogue) -> Result<Plan, Failure> {
     check(request)?;
     let Choices { chosen, skipped } =
@@ -84,31 +84,33 @@ pub fn unique<T: Clone + PartialEq>(list: &[T]) -> Vec<T> {
 fn check(request: &Request) -> Result<(), Failure> {
     if request.measure == Measure::Throughput && request.rate.is_some() {
         return Err(Failure::Usage(
-            "throughput is sent back to back: leave --rate away, or measure `latency --rate`"
+            "throughput sends messages back to back: remove --rate, or measure `latency --rate`"
                 .into(),
         ));
     }
     if request.duration.is_some_and(|time| time.is_zero()) {
-        return Err(Failure::Usage("--duration is longer than 0".into()));
+        return Err(Failure::Usage("--duration must be longer than 0".into()));
     }
     Ok(())
 }
 
-/// Checks what the workloads are told against what these middlewares can do.
+/// Checks that the middlewares support the options and payload sizes, and that the CPUs of `--pin` exist.
 ///
 /// # Errors
-/// Something does not go together.
+/// `Failure::Usage` for the first option that is not supported.
 pub fn check_workloads(
-    told: &Workloads,
+    options: &WorkloadOptions,
     chosen: &[Choice],
     payloads: &[usize],
 ) -> Result<(), Failure> {
-    if let Some(cpu) = told.pin.iter().find(|&&cpu| cpu >= cpus()) {
+    if let Some(cpu) = options.pin.iter().find(|&&cpu| cpu >= cpus()) {
         let last = cpus().saturating_sub(1);
-        return Err(Failure::Usage(format!("there is no CPU {cpu}: this machine has 0 to {last}")));
+        return Err(Failure::Usage(format!(
+            "--pin {cpu}: there is no such CPU; this machine has CPUs 0 to {last}"
+        )));
     }
     for Choice { about, .. } in chosen {
-        about.transport(told.transport).map_err(Failure::Usage)?;
+        about.transport(options.transport).map_err(Failure::Usage)?;
         let most = about.max_payload;
         if let Some(payload) = payloads.iter().find(|&&payload| payload > most) {
             return Err(Failure::Usage(format!(
@@ -133,9 +135,9 @@ fn trial(
         Sampling::Windows { open: Duration::from_millis(50), every: Duration::from_millis(500) };
     let one_way = pacing == Pacing::BackToBack;
     let Choice { about, broker } = choice.clone();
-    let stamped = about.kind == Kind::Stamped;
-    let untraced = about.kind == Kind::Untraced;
-    // Watching what nothing can be learned from would only slow it down.
+    let stamped = about.kind == WorkloadKind::Stamped;
+    let untraced = about.kind == WorkloadKind::Untraced;
+    // Tracing a program without messages to follow would slow it down for nothing.
     let never = Sampling::Windows { open: Duration::ZERO, every: Duration::from_secs(1) };
     Trial {
         about,
@@ -149,7 +151,7 @@ fn trial(
         warmup_time: request.warmup_time,
         sampling: match request.sample {
             _ if untraced => never,
-            Some(told) => told,
+            Some(sampling) => sampling,
             None if one_way => windows,
             None => Sampling::Off,
         },
@@ -163,7 +165,7 @@ fn trial(
     }
 }
 
-/// What ends a trial; at least one of the two.
+/// The number of messages and the time that end a trial, whichever comes first; at least one is set.
 pub fn end(request: &Request, pacing: Pacing) -> (Option<u64>, Option<Duration>) {
     match (request.messages, request.duration, pacing) {
         (None, None, Pacing::PingPong) => (Some(DEFAULT_ROUND_TRIPS), None),
@@ -223,7 +225,7 @@ mod tests {
             assert_eq!(trial.roles(), (Role::Pub, Role::Sub));
             assert_eq!(trial.spec(Role::Pub, "").rate, Some(100.0));
             assert_eq!(trial.spec(Role::Sub, "").rate, None);
-            let told = trial.spec(Role::Sub, "").told("keep.alive").map(str::to_owned);
+            let told = trial.spec(Role::Sub, "").set_value("keep.alive").map(str::to_owned);
             assert_eq!(told.is_some(), trial.name() == "mqtt");
         }
     }

@@ -1,4 +1,4 @@
-//! What the user sees while a run goes on: one line on stderr, if that is a terminal.
+//! The progress of a run: one line on stderr, if stderr is a terminal.
 
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::IsTerminal;
@@ -7,15 +7,15 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 use wirelap_process::rights;
 
-/// Between two pictures of the spinner.
+/// The interval between two frames of the spinner.
 const TICK: Duration = Duration::from_millis(120);
 
-/// How long a terminal may take to read that the line is gone.
+/// How long the terminal may take to read the end of the line.
 const LEAVE: Duration = Duration::from_millis(500);
 
-/// The line. It is drawn by a thread of its own: a terminal that reads nothing must not hold up the run.
+/// The line. A thread of its own draws it, because a terminal that does not read must not block the run.
 pub struct Progress {
-    say: Option<Sender<Change>>,
+    changes: Option<Sender<Change>>,
     thread: Option<JoinHandle<()>>,
     trials: usize,
 }
@@ -26,37 +26,37 @@ enum Change {
 }
 
 impl Progress {
-    /// For this many trials; nothing is shown when stderr is no terminal.
+    /// Shows the progress of this many trials; shows nothing if stderr is not a terminal.
     pub fn new(trials: usize) -> Progress {
         if !std::io::stderr().is_terminal() {
-            return Progress { say: None, thread: None, trials };
+            return Progress { changes: None, thread: None, trials };
         }
-        let (say, changes) = channel();
+        let (sender, changes) = channel();
         let thread = rights::spawn("progress", move || draw(&changes));
-        Progress { say: Some(say), thread: thread.ok(), trials }
+        Progress { changes: Some(sender), thread: thread.ok(), trials }
     }
 
-    /// A trial begins; `number` counts from 1.
+    /// Shows that a trial begins; `number` counts from 1.
     pub fn begin(&self, number: usize, title: &str) {
         self.change(Change::Trial(format!("[{number}/{}] {title}", self.trials)));
     }
 
-    /// So many messages have been followed.
+    /// Shows how many messages of the trial have been delivered so far.
     pub fn messages(&self, count: u64) {
         self.change(Change::Messages(count));
     }
 
     fn change(&self, change: Change) {
-        if let Some(say) = &self.say {
-            // Without the thread nothing is shown.
-            let _ = say.send(change);
+        if let Some(changes) = &self.changes {
+            // An error means that the thread has ended: then nothing is shown.
+            let _ = changes.send(change);
         }
     }
 }
 
 fn draw(changes: &Receiver<Change>) {
     let bar = ProgressBar::new_spinner();
-    // The template is a constant without placeholders that could be wrong.
+    // The template is a constant, so it is always valid.
     if let Ok(style) = ProgressStyle::with_template("{spinner} {prefix} {msg}") {
         bar.set_style(style);
     }
@@ -75,7 +75,7 @@ fn draw(changes: &Receiver<Change>) {
 
 impl Drop for Progress {
     fn drop(&mut self) {
-        self.say = None;
+        self.changes = None;
         let until = Instant::now() + LEAVE;
         while self.thread.as_ref().is_some_and(|thread| !thread.is_finished())
             && Instant::now() < until

@@ -1,25 +1,25 @@
-//! What a run is asked to do.
+//! The request for a run, independent of the command line.
 
 use crate::pacing::Pacing;
 use std::path::PathBuf;
 use std::time::Duration;
-use wirelap_contract::{LinkTransport, Reliability};
+use wirelap_contract::{LinkReliability, LinkTransport};
 use wirelap_session::Sampling;
 
-/// What is measured.
+/// What a run measures.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Measure {
-    /// How long a message takes.
+    /// The time that a message takes.
     #[default]
     Latency,
-    /// How many messages a second get through.
+    /// The number of messages a second that are delivered.
     Throughput,
 }
 
-/// Whether the workloads write down what they did, for comparison with the trace.
+/// Whether the workloads write truth files, for comparison with the trace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TruthCheck {
-    /// For latency; for throughput writing would slow the workloads.
+    /// For latency only: for throughput, writing the file would slow the workloads down.
     #[default]
     Auto,
     /// Always.
@@ -28,20 +28,20 @@ pub enum TruthCheck {
     Off,
 }
 
-/// What the workloads are told.
+/// Options of the workloads.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Workloads {
-    /// Brokers, by name or by the address of one that runs already.
+pub struct WorkloadOptions {
+    /// Brokers, by name or by the address of a running broker.
     pub broker: Vec<String>,
-    /// Settings of libraries and brokers by their own names.
+    /// Settings of libraries and brokers: the name in the library, and the value.
     pub set: Vec<(String, String)>,
-    /// MQTT quality of service.
+    /// MQTT quality of service, 0 to 2.
     pub qos: u8,
-    /// The transport, where there is a choice.
+    /// The transport, for middlewares that have a choice.
     pub transport: Option<LinkTransport>,
-    /// Zenoh and DDS reliability.
-    pub reliability: Option<Reliability>,
-    /// `TCP_NODELAY` where the library allows it.
+    /// The reliability of Zenoh and DDS.
+    pub reliability: Option<LinkReliability>,
+    /// Whether to set `TCP_NODELAY`, where the library allows it.
     pub nodelay: bool,
     /// The port that brokers and peers listen on; 0 for a free one.
     pub port: u16,
@@ -49,46 +49,46 @@ pub struct Workloads {
     pub domain: Option<u32>,
     /// The network interface for DDS.
     pub interface: String,
-    /// CPUs for the sender, the receiver and the broker; one for all if only one is given.
+    /// The CPUs of the sender, the receiver and the broker; a single one is for all.
     pub pin: Vec<usize>,
 }
 
-/// What a run is asked to do.
+/// The request for a run.
 #[derive(Clone, Debug, Default)]
 pub struct Request {
-    /// What is measured.
+    /// What to measure.
     pub measure: Measure,
     /// The names of the middlewares, or `all`.
     pub on: Vec<String>,
-    /// Payload bytes.
+    /// Payload sizes in bytes.
     pub payload: Vec<usize>,
-    /// Messages a second.
+    /// The rate in messages a second.
     pub rate: Option<f64>,
-    /// Messages of each repetition.
+    /// The number of messages of each repetition.
     pub messages: Option<u64>,
-    /// How long each repetition sends.
+    /// How long each repetition sends messages.
     pub duration: Option<Duration>,
-    /// Messages before those that count.
+    /// The number of messages of the warm-up, which are not counted.
     pub warmup: u64,
-    /// The longest time for them.
+    /// The longest time of the warm-up.
     pub warmup_time: Duration,
-    /// Repetitions.
+    /// The number of repetitions.
     pub repeat: u32,
-    /// Seed of their order.
+    /// The seed of the order of trials.
     pub seed: Option<u64>,
-    /// When events are taken, where the user says so.
+    /// When the probes report events, if the user has chosen that.
     pub sample: Option<Sampling>,
-    /// Whether the workloads write down what they did.
+    /// Whether the workloads write truth files.
     pub truth_check: TruthCheck,
-    /// Measure what tracing costs, too.
+    /// Whether to measure what tracing costs the workload.
     pub measure_cost: bool,
-    /// Record all events there; several trials have a file each.
+    /// The file that all events are recorded in; several trials have a numbered file each.
     pub recording: Option<PathBuf>,
-    /// What the workloads are told.
-    pub workloads: Workloads,
-    /// Payload bytes captured of each packet.
+    /// Options of the workloads.
+    pub workloads: WorkloadOptions,
+    /// The payload bytes that are captured of each packet.
     pub snap_bytes: u32,
-    /// Bytes of the ring between kernel and tracer.
+    /// The size of the ring buffer in bytes.
     pub ring_bytes: u32,
 }
 
@@ -107,10 +107,11 @@ impl Request {
 pub mod tests {
     use super::*;
 
-    /// A request in the words of the command line.
+    /// The request that a command line means.
     pub fn request(words: &str) -> Request {
         let mut words = words.split(' ');
-        let workloads = Workloads { nodelay: true, interface: "lo".into(), ..Workloads::default() };
+        let workloads =
+            WorkloadOptions { nodelay: true, interface: "lo".into(), ..WorkloadOptions::default() };
         let mut request =
             Request { payload: vec![64], warmup: 1000, repeat: 1, workloads, ..Request::default() };
         request.measure = match words.next() {

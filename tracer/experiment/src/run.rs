@@ -1,10 +1,10 @@
-//! A run: its trials one after the other, and what is said about them.
+//! Runs the trials of a plan one after the other, and reports on them.
 
 use crate::cost;
 use crate::measure::{self, Context, Outcome};
 use crate::pacing::Pacing;
 use crate::plan::{self, Plan};
-use crate::processes::Installation;
+use crate::processes::WorkloadInstallation;
 use crate::progress::Progress;
 use crate::request::{Measure, Request};
 use crate::results;
@@ -15,29 +15,29 @@ use wirelap_contract::LinkTransport;
 use wirelap_events::Pid;
 use wirelap_process::{Failure, Outputs, Signals};
 use wirelap_report::{Environment, Reliability, RunKind, RunReport, RunResult, Scenario};
-use wirelap_session::{Later, Settings, ring_bytes};
+use wirelap_session::{AttachLater, SessionSettings, ring_bytes};
 
-/// What came of a run.
+/// The report of a run that has ended, and its failures.
 #[derive(Debug)]
-pub struct Ended {
-    /// What was measured.
+pub struct FinishedRun {
+    /// The measured results.
     pub report: RunReport,
-    /// Why there are no more trials than were run, and what is wrong with those.
+    /// Why the run ended before its last trial, and which results cannot be used.
     pub failures: Vec<Failure>,
 }
 
-/// Runs all trials of a plan, as far as it gets.
+/// Runs the trials of a plan until the last one or a failure.
 ///
 /// # Errors
-/// Nothing could be measured.
+/// No trial could be measured.
 pub fn run(
     request: &Request,
     plan: &Plan,
-    installation: &Installation,
+    installation: &WorkloadInstallation,
     outputs: &Outputs,
     signals: &Signals,
     environment: Environment,
-) -> Result<Ended, Failure> {
+) -> Result<FinishedRun, Failure> {
     let Measured { outcomes, failure } =
         measure(request, plan, installation, outputs, signals, &environment);
     let failure = match failure {
@@ -49,12 +49,12 @@ pub fn run(
         let (ran, planned) = (outcomes.len(), plan.trials.len());
         report.notes.push(format!("ended after {ran} of {planned} trials: {failure}"));
     }
-    let complaint = verdict(&outcomes, plan.trials.len()).or_else(|| distrust(&report));
-    let failures = failure.into_iter().chain(complaint.map(Failure::Measured)).collect();
-    Ok(Ended { report, failures })
+    let problem = trial_failure(&outcomes, plan.trials.len()).or_else(|| unusable_results(&report));
+    let failures = failure.into_iter().chain(problem.map(Failure::Measured)).collect();
+    Ok(FinishedRun { report, failures })
 }
 
-/// The trials that were run, and why there are no more of them.
+/// The outcomes of the trials that were run, and the failure that ended the run early.
 struct Measured {
     outcomes: Vec<Outcome>,
     failure: Option<Failure>,
@@ -63,7 +63,7 @@ struct Measured {
 fn measure(
     request: &Request,
     plan: &Plan,
-    installation: &Installation,
+    installation: &WorkloadInstallation,
     outputs: &Outputs,
     signals: &Signals,
     environment: &Environment,
@@ -74,7 +74,11 @@ fn measure(
         progress.begin(number, &trial.title());
         let is_measured = request.measure_cost && trial.repetition == 1;
         let is_last = number == plan.trials.len();
-        let later = if is_last && !is_measured { Later::Nothing } else { Later::Another };
+        let later = if is_last && !is_measured {
+            AttachLater::Nothing
+        } else {
+            AttachLater::AnotherSession
+        };
         let context = Context {
             installation,
             outputs,
@@ -83,7 +87,7 @@ fn measure(
             progress: &progress,
             recording: recording(request, plan.trials.len(), number),
             environment,
-            turns: None,
+            phase: None,
         };
         let mut outcome = match measure::run(&context, trial) {
             Ok(outcome) => outcome,
@@ -93,7 +97,7 @@ fn measure(
             }
         };
         if is_measured {
-            let later = if is_last { Later::Nothing } else { Later::Another };
+            let later = if is_last { AttachLater::Nothing } else { AttachLater::AnotherSession };
             match cost::measure(&context, &outcome, later) {
                 Ok(slowdown) => outcome.slowdown = slowdown,
                 Err(failed) => failure = Some(failed),
@@ -108,15 +112,15 @@ fn measure(
     Measured { outcomes, failure }
 }
 
-/// The recording of trial `number`: several trials have a file each.
+/// The file that trial `number` is recorded in: several trials have a numbered file each.
 fn recording(request: &Request, trials: usize, number: usize) -> Option<PathBuf> {
     let path = request.recording.as_ref()?;
     Some(if trials > 1 { wirelap_recording::numbered(path, number as u64) } else { path.clone() })
 }
 
-/// What the tracer of a trial is told: our own children and their ports, nothing else.
-fn settings(request: &Request, trial: &Trial, later: Later) -> Settings {
-    Settings {
+/// The settings of a trial's tracing session: it traces the workload processes and their ports, and nothing else.
+fn settings(request: &Request, trial: &Trial, later: AttachLater) -> SessionSettings {
+    SessionSettings {
         capture: wirelap_capture::Config {
             pids: vec![Pid(std::process::id())],
             snap_bytes: request.snap_bytes.min(65_536),
@@ -207,8 +211,8 @@ fn notes(outcomes: &[Outcome], planned: usize) -> Vec<String> {
     notes
 }
 
-/// What went wrong, in one sentence.
-fn verdict(outcomes: &[Outcome], planned: usize) -> Option<String> {
+/// Which trials failed or were stopped, in one sentence; `None` if all were complete.
+fn trial_failure(outcomes: &[Outcome], planned: usize) -> Option<String> {
     let failed: Vec<&Outcome> = outcomes.iter().filter(|outcome| outcome.error.is_some()).collect();
     if let Some(first) = failed.first() {
         let error = first.error.as_deref().unwrap_or_default();
@@ -222,9 +226,9 @@ fn verdict(outcomes: &[Outcome], planned: usize) -> Option<String> {
     Some(format!("stopped by {signal}; the results are partial"))
 }
 
-/// Which results cannot be used, or are of less than half of what was sent, in one sentence.
-fn distrust(report: &RunReport) -> Option<String> {
-    let complaint = |result: &RunResult| {
+/// Which results cannot be used, or are of less than half of the messages that were sent, in one sentence.
+fn unusable_results(report: &RunReport) -> Option<String> {
+    let problem = |result: &RunResult| {
         let unusable = result.trust.verdict == Reliability::Unusable;
         let mostly_undelivered = result.is_mostly_undelivered();
         let reason = result.trust.reasons.iter().find(|reason| {
@@ -236,14 +240,14 @@ fn distrust(report: &RunReport) -> Option<String> {
         })?;
         let name = format!("{}, {} B", result.label(), result.payload_bytes);
         match (unusable, mostly_undelivered) {
-            (true, _) => Some(format!("the result of {name} is not to be used: {}", reason.text)),
+            (true, _) => Some(format!("the result of {name} cannot be used: {}", reason.text)),
             (false, true) => Some(format!("{name}: {}", reason.text)),
             (false, false) => None,
         }
     };
-    let complaints: Vec<String> = report.results.iter().filter_map(complaint).collect();
-    let first = complaints.first()?;
-    Some(match complaints.len() {
+    let problems: Vec<String> = report.results.iter().filter_map(problem).collect();
+    let first = problems.first()?;
+    Some(match problems.len() {
         1 => first.clone(),
         n => format!("{first} ({n} of {} results)", report.results.len()),
     })
@@ -277,21 +281,19 @@ mod tests {
 
     #[test]
     fn what_cannot_be_used_and_what_was_not_delivered_fail_a_run() {
-        assert_eq!(distrust(&report_of(|_| {})), None);
+        assert_eq!(unusable_results(&report_of(|_| {})), None);
         let lossy = report_of(|result| {
             result.trust.events_lost.insert("rx".into(), 13_000);
         });
-        let complaint = distrust(&lossy).unwrap_or_default();
-        assert!(
-            complaint.starts_with("the result of tcp, 64 B is not to be used: 13,000 of 23,000")
-        );
+        let problem = unusable_results(&lossy).unwrap_or_default();
+        assert!(problem.starts_with("the result of tcp, 64 B cannot be used: 13,000 of 23,000"));
         let half = |delivered| {
-            distrust(&report_of(|result| {
+            unusable_results(&report_of(|result| {
                 (result.messages.delivered, result.messages.matched) = (delivered, delivered);
             }))
         };
         assert_eq!(half(500), None, "half of it was");
-        let complaint = half(499).unwrap_or_default();
-        assert!(complaint.starts_with("tcp, 64 B: 501 of 1,000 messages were never delivered"));
+        let problem = half(499).unwrap_or_default();
+        assert!(problem.starts_with("tcp, 64 B: 501 of 1,000 messages were never delivered"));
     }
 }

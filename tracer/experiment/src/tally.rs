@@ -1,5 +1,5 @@
-//! What a trial's deliveries add up to: exact for each message where it can be compared with the
-//! workloads' records, in histograms everywhere else.
+//! Sums up the deliveries of a trial: the exact times of each message that can be compared with the workloads' records, and
+//! histograms of everything else.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,34 +8,34 @@ use wirelap_events::{Delivery, MAX_LEGS, Nanos, Segment, Segments, Stage, Stamp}
 use wirelap_events::{Saturate, Total};
 use wirelap_report::{Samples, SegmentRow};
 
-/// Streams times two directions.
+/// The number of lanes: two directions for each stream of a stamp.
 const LANES: usize = 128;
 
-/// The most messages of a lane whose times are kept one by one: 16 bytes each.
-const MOST_KEPT: usize = 1 << 24;
+/// The most messages of a lane whose exact times are kept, with 16 bytes each.
+const MAX_KEPT: usize = 1 << 24;
 
 /// When a message was first sent and last read; both 0 if it was not matched.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Slot {
-    /// First byte's send.
+pub struct MessageTimes {
+    /// When its first byte was sent.
     pub sent: Nanos,
-    /// Exit of the receive call that took its last byte.
+    /// When the receive call that took its last byte returned.
     pub read: Nanos,
 }
 
-/// The time of messages in each segment of each leg.
+/// The times of messages in each segment of each leg.
 #[derive(Clone, Debug, Default)]
 pub struct SegmentTimes([[Option<Box<Samples>>; Segment::ALL.len()]; MAX_LEGS]);
 
 impl SegmentTimes {
-    /// Adds a message's time.
+    /// Adds the time of one message.
     pub fn add(&mut self, leg: usize, segment: Segment, time: Nanos) {
         if let Some(legs) = self.0.get_mut(leg) {
             legs[segment as usize].get_or_insert_default().add(time);
         }
     }
 
-    /// Adds all of another's.
+    /// Adds all times of another value.
     pub fn merge(&mut self, other: &SegmentTimes) {
         for (mine, theirs) in self.0.iter_mut().flatten().zip(other.0.iter().flatten()) {
             if let Some(theirs) = theirs {
@@ -44,7 +44,7 @@ impl SegmentTimes {
         }
     }
 
-    /// One row for each segment that some message had, in the order of a message's life.
+    /// One row for each segment that at least one message had, in the order in which messages pass them.
     pub fn rows(&self) -> Vec<SegmentRow> {
         let all = || {
             self.0.iter().enumerate().flat_map(|(leg, times)| {
@@ -66,52 +66,51 @@ impl SegmentTimes {
     }
 }
 
-/// The dwell comes before the leg that it counts to.
+/// The segments of a leg in order. The dwell at the forwarder comes before the leg that it is counted with.
 fn life_order() -> impl Iterator<Item = Segment> {
     let dwell = std::iter::once(Segment::BrokerDwell);
     dwell.chain(Segment::ALL.into_iter().filter(|&segment| segment != Segment::BrokerDwell))
 }
 
-/// What a trial's deliveries add up to.
+/// The sums of a trial's deliveries.
 #[derive(Debug)]
 pub struct Tally {
-    lanes: Vec<Vec<Slot>>,
-    /// One-way latency of all messages, of the pings (or one-way messages) and of the replies.
+    lanes: Vec<Vec<MessageTimes>>,
+    /// The one-way latency of all messages.
     pub one_way: Samples,
-    /// Of messages that are no replies.
+    /// The one-way latency of stamped messages that are no replies.
     pub requests: Samples,
-    /// Of replies.
+    /// The one-way latency of replies.
     pub replies: Samples,
-    /// The scheduling gap of each message that had one.
+    /// The scheduling gap of the messages that had one.
     pub gap: Samples,
-    /// The time in each segment.
+    /// The times in each segment.
     pub segments: SegmentTimes,
-    /// Messages followed from first send to last read.
+    /// Messages that were followed from the first send to the last read.
     pub matched: u64,
-    /// Deliveries that were not.
+    /// Deliveries that were not followed from end to end.
     pub unmatched: u64,
-    /// Messages of another's programs that came before those that count.
+    /// Warm-up messages of other projects' programs.
     pub warmup: u64,
-    /// Matched messages that came again.
+    /// Matched messages that were delivered again.
     pub duplicates: u64,
     /// Matched messages whose segments do not sum to their one-way latency.
     pub telescoping_violations: u64,
     /// Payload bytes of the matched messages.
     pub payload_bytes: u64,
-    /// First send and last read of matched messages.
+    /// The first send and the last read of all matched messages.
     pub span: Option<(Nanos, Nanos)>,
-    /// Messages without a stamp count, after so many of them.
+    /// Counts messages without a stamp, after this many of the warm-up; `None` counts those with a stamp.
     unstamped: Option<u64>,
     progress: Arc<AtomicU64>,
 }
 
 impl Tally {
-    /// Nothing yet, with room for the messages that are expected. `progress` counts deliveries for
-    /// whoever waits for them.
+    /// An empty tally with memory for `expected` messages. `progress` counts deliveries for other threads.
     pub fn new(expected: usize, progress: Arc<AtomicU64>) -> Tally {
-        let mut lanes: Vec<Vec<Slot>> = (0..LANES).map(|_| Vec::new()).collect();
+        let mut lanes: Vec<Vec<MessageTimes>> = (0..LANES).map(|_| Vec::new()).collect();
         for stamp in [request(0), Stamp { reply: true, ..request(0) }] {
-            lanes[lane(stamp)].reserve(expected.min(MOST_KEPT));
+            lanes[lane(stamp)].reserve(expected.min(MAX_KEPT));
         }
         Tally {
             lanes,
@@ -132,23 +131,23 @@ impl Tally {
         }
     }
 
-    /// For programs of another's, whose messages have no stamp: they count one by one, the first `warmup` left out.
-    /// What our workloads stamp does not.
+    /// A tally of messages without a stamp, which other projects' programs send. The first `warmup` messages are not counted, nor
+    /// are messages with a stamp.
     pub fn unstamped(self, warmup: u64) -> Tally {
         Tally { unstamped: Some(warmup), ..self }
     }
 
-    /// The number of the last leg, from 0: the same for all messages of a trial.
+    /// The index of the last leg, which is the same for all messages of a trial.
     pub fn last_leg(&self) -> usize {
         self.segments.0.iter().rposition(|leg| leg.iter().any(Option::is_some)).unwrap_or_default()
     }
 
-    /// Every matched message whose times were kept.
-    pub fn slots(&self) -> impl Iterator<Item = (Stamp, Slot)> + '_ {
+    /// The stamp and the times of every matched message whose times were kept.
+    pub fn messages(&self) -> impl Iterator<Item = (Stamp, MessageTimes)> + '_ {
         self.lanes.iter().enumerate().flat_map(|(lane, slots)| {
-            slots.iter().enumerate().filter(|(_, slot)| **slot != Slot::default()).map(
+            slots.iter().enumerate().filter(|(_, slot)| **slot != MessageTimes::default()).map(
                 move |(seq, &slot)| {
-                    // Lanes are numbered by `lane`, and `MOST_KEPT` bounds the sequence.
+                    // The function `lane` numbers the lanes, and `MAX_KEPT` bounds the sequence.
                     let stream = u8::try_from(lane / 2).unwrap_or_default();
                     let seq = u32::try_from(seq).unwrap_or_default();
                     (Stamp { stream, seq, reply: lane % 2 == 1, warmup: false }, slot)
@@ -173,7 +172,7 @@ impl Tally {
             self.unmatched.grow(1);
             return;
         };
-        let slot = Slot { sent: read - one_way, read };
+        let slot = MessageTimes { sent: read - one_way, read };
         if stamp.is_some_and(|stamp| !self.keep(stamp, slot)) {
             self.duplicates.grow(1);
             return;
@@ -213,17 +212,17 @@ impl Tally {
         }
     }
 
-    /// Notes a message's times; false if it was there before.
-    fn keep(&mut self, stamp: Stamp, slot: Slot) -> bool {
+    /// Keeps the times of a message; returns false if it was delivered before.
+    fn keep(&mut self, stamp: Stamp, slot: MessageTimes) -> bool {
         let lane = &mut self.lanes[lane(stamp)];
         let seq = stamp.seq as usize;
-        if seq >= MOST_KEPT {
+        if seq >= MAX_KEPT {
             return true;
         }
         if lane.len() <= seq {
-            lane.resize(seq.saturating_add(1), Slot::default());
+            lane.resize(seq.saturating_add(1), MessageTimes::default());
         }
-        let fresh = lane[seq] == Slot::default();
+        let fresh = lane[seq] == MessageTimes::default();
         if fresh {
             lane[seq] = slot;
         }
@@ -241,7 +240,7 @@ fn request(stream: u8) -> Stamp {
     Stamp { stream, seq: 0, reply: false, warmup: false }
 }
 
-/// A stamp's stream is 6 bits wide on the wire.
+/// The lane of a stamp, whose stream number has 6 bits.
 fn lane(stamp: Stamp) -> usize {
     usize::from(stamp.stream % 64).saturating_mul(2).saturating_add(usize::from(stamp.reply))
 }
@@ -253,7 +252,7 @@ pub mod tests {
         Circumstances, FlowKey, FlowRange, GroupId, Leg, MessageId, NetNs, StageTimes, Transport,
     };
 
-    /// A delivery over one leg with these stages.
+    /// A delivery with a single leg that passed these stages.
     pub fn delivery(stamp: Stamp, stages: &[(Stage, u64)]) -> Delivery {
         let mut times = StageTimes::default();
         for &(stage, at) in stages {
@@ -298,8 +297,8 @@ pub mod tests {
         tally.delivery(&Delivery { stamp: None, ..delivery(stamp(7), &whole) });
         assert_eq!((tally.matched, tally.unmatched), (1, 1));
         assert_eq!((tally.duplicates, tally.telescoping_violations), (1, 0));
-        let slot = Slot { sent: Nanos(10), read: Nanos(30) };
-        assert_eq!(tally.slots().collect::<Vec<_>>(), [(stamp(5), slot)]);
+        let slot = MessageTimes { sent: Nanos(10), read: Nanos(30) };
+        assert_eq!(tally.messages().collect::<Vec<_>>(), [(stamp(5), slot)]);
     }
 
     #[test]
@@ -313,7 +312,7 @@ pub mod tests {
         tally.delivery(&delivery(stamp(5), &whole));
         assert_eq!((tally.warmup, tally.matched, tally.unmatched), (2, 3, 1));
         assert_eq!((tally.one_way.count(), tally.requests.count()), (3, 0));
-        assert_eq!((tally.duplicates, tally.slots().count()), (0, 0));
+        assert_eq!((tally.duplicates, tally.messages().count()), (0, 0));
     }
 
     #[test]
@@ -340,6 +339,6 @@ pub mod tests {
         let mut tally = Tally::new(8, Arc::default());
         let stages = [(Stage::Send, 10), (Stage::Read, 30)];
         tally.delivery(&delivery(stamp(u32::MAX), &stages));
-        assert_eq!((tally.matched, tally.slots().count()), (1, 0));
+        assert_eq!((tally.matched, tally.messages().count()), (1, 0));
     }
 }

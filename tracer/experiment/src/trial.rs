@@ -1,40 +1,40 @@
-//! One trial: a middleware, a payload size, a repetition.
+//! A trial: one middleware, one payload size, one repetition.
 
 use crate::choice::{self, Broker};
 use crate::pacing::Pacing;
-use crate::request::Workloads;
+use crate::request::WorkloadOptions;
 use std::sync::Arc;
 use std::time::Duration;
 use wirelap_contract::{About, LinkTransport, Role, Spec};
 use wirelap_session::Sampling;
 
-/// One middleware, one payload size, one repetition.
+/// A measurement of one middleware with one payload size, in one of the repetitions.
 #[derive(Clone, Debug)]
 pub struct Trial {
     /// The middleware.
     pub about: Arc<About>,
     /// Its broker, if it has one.
     pub broker: Option<Broker>,
-    /// Payload bytes of a message.
+    /// The payload bytes of each message.
     pub payload: usize,
-    /// 1 for the first.
+    /// The number of the repetition, 1 for the first.
     pub repetition: u32,
     /// When messages are sent.
     pub pacing: Pacing,
-    /// Messages or round trips, if that ends it.
+    /// The number of messages or round trips that ends the trial.
     pub messages: Option<u64>,
-    /// The time to send for, if that ends it.
+    /// The time of sending that ends the trial.
     pub duration: Option<Duration>,
-    /// Messages before those that count.
+    /// The number of messages of the warm-up.
     pub warmup: u64,
-    /// The longest time for them.
+    /// The longest time of the warm-up.
     pub warmup_time: Duration,
-    /// When events are taken.
+    /// When the probes report events.
     pub sampling: Sampling,
-    /// The workloads write down what they did.
+    /// Whether the workloads write truth files.
     pub truth: bool,
-    /// What the workloads are told.
-    pub workloads: Workloads,
+    /// Options of the workloads.
+    pub workloads: WorkloadOptions,
     /// The DDS domain.
     pub domain: u32,
 }
@@ -53,13 +53,13 @@ impl Trial {
         }
     }
 
-    /// What its messages travel on.
+    /// The transport of the messages; `None` if it is neither TCP nor UDP.
     pub fn transport(&self) -> Option<LinkTransport> {
-        // That it runs on the one asked for was checked when it was planned.
+        // The plan has checked that the middleware supports the wanted transport.
         self.about.transport(self.workloads.transport).ok().flatten()
     }
 
-    /// `mqtt (rumqttd) 64 B #1`.
+    /// The name of the trial: `mqtt (rumqttd) 64 B #1`.
     pub fn title(&self) -> String {
         let (name, payload, repetition) = (self.name(), self.payload, self.repetition);
         match &self.broker {
@@ -68,19 +68,19 @@ impl Trial {
         }
     }
 
-    /// The command line of one of its processes.
+    /// The command line of the process with a role.
     pub fn spec(&self, role: Role, endpoint: &str) -> Spec {
         let mut spec = Spec::new(role, self.name());
-        let told = &self.workloads;
+        let options = &self.workloads;
         endpoint.clone_into(&mut spec.endpoint);
         if let Some(Broker::Own(name)) = &self.broker {
             spec.broker = Some(name.clone());
         }
-        spec.set = choice::settings(&self.about, &told.set);
+        spec.set = choice::settings(&self.about, &options.set);
         spec.payload = self.payload;
         spec.messages = self.messages;
         spec.warmup = self.warmup;
-        // Only the sender looks at the clock: the receiver takes what comes.
+        // The time of sending is for the sender alone: the receiver takes whatever arrives.
         if matches!(role, Role::Pub | Role::Ping) {
             spec.warmup_seconds = Some(self.warmup_time.as_secs_f64());
             spec.seconds = self.duration.map(|time| time.as_secs_f64());
@@ -88,18 +88,18 @@ impl Trial {
                 spec.rate = Some(rate);
             }
         }
-        spec.qos = told.qos;
-        spec.nodelay = told.nodelay;
+        spec.qos = options.qos;
+        spec.nodelay = options.nodelay;
         spec.transport = self.transport();
-        spec.reliability = told.reliability;
-        spec.interface.clone_from(&told.interface);
+        spec.reliability = options.reliability;
+        spec.interface.clone_from(&options.interface);
         spec.domain = self.domain;
-        spec.pin = pin(&told.pin, role);
+        spec.pin = pin(&options.pin, role);
         spec
     }
 }
 
-/// The CPU of a role in `sender, receiver, broker`; a single CPU is everybody's.
+/// The CPU of a role in the list `sender, receiver, broker`; a single CPU is for all roles.
 fn pin(cpus: &[usize], role: Role) -> Option<usize> {
     let place = match role {
         Role::Pub | Role::Ping => 0,
@@ -117,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_cpu_is_everybodys() {
+    fn a_single_cpu_is_for_all_roles() {
         assert_eq!(pin(&[1], Role::Broker), Some(1));
         assert_eq!(pin(&[0, 1], Role::Sub), Some(1));
         assert_eq!(pin(&[0, 1], Role::Broker), None);

@@ -1,8 +1,8 @@
-//! The processes of one middleware: broker, receiver, sender, started in this order, each named to the
-//! tracer before it opens a socket.
+//! The processes of one middleware: broker, receiver, sender, started in this order. The tracer gets the label of each process before
+//! the process opens a socket.
 
 use crate::choice::Broker;
-use crate::processes::{Installation, ProcessGroup, Trouble};
+use crate::processes::{ProcessGroup, TrialStopped, WorkloadInstallation};
 use crate::trial::Trial;
 use std::collections::BTreeMap;
 use std::net::ToSocketAddrs;
@@ -12,55 +12,62 @@ use wirelap_events::Pid;
 use wirelap_session::Commands;
 use wirelap_session::machine::{self, Meter};
 
-/// A process that takes part.
+/// A process of a trial with its role.
 #[derive(Clone, Debug)]
 pub struct RoleProcess {
-    /// What it does.
+    /// The role of the process.
     pub role: Role,
-    /// Its id.
+    /// The process id.
     pub pid: u32,
-    /// Its name.
+    /// The name of the process.
     pub name: String,
-    /// What it uses.
+    /// The CPU time and memory that the process uses.
     pub meter: Option<Meter>,
-    /// What it said in the end.
+    /// The statement `DONE`, if the process made it.
     pub done: Option<Done>,
 }
 
-/// The processes of one middleware. Dropping it stops them.
+/// The processes of one middleware. Dropping this value stops them.
 pub struct WorkloadProcesses<'a> {
     trial: &'a Trial,
     commands: Commands,
-    parts: Vec<RoleProcess>,
-    /// The processes themselves.
+    processes: Vec<RoleProcess>,
+    /// The process group.
     pub group: ProcessGroup<'a>,
     /// The sender's number in the group, once it is ready.
     pub sender: usize,
-    /// The receiver's, if there is one.
+    /// The receiver's number in the group, if there is a receiver.
     pub receiver: Option<usize>,
 }
 
 impl<'a> WorkloadProcesses<'a> {
-    /// Nobody yet.
+    /// No processes yet.
     pub fn new(
         trial: &'a Trial,
-        installation: &'a Installation,
+        installation: &'a WorkloadInstallation,
         signals: &'a wirelap_process::Signals,
         commands: Commands,
     ) -> WorkloadProcesses<'a> {
         let group = ProcessGroup::new(installation, signals);
-        WorkloadProcesses { trial, commands, parts: Vec::new(), group, sender: 0, receiver: None }
+        WorkloadProcesses {
+            trial,
+            commands,
+            processes: Vec::new(),
+            group,
+            sender: 0,
+            receiver: None,
+        }
     }
 
     /// Starts all processes and waits until they are ready; senders then wait for [`WorkloadProcesses::go`].
     ///
     /// # Errors
-    /// One of them does not get ready, or the user interrupts.
-    pub fn assemble(&mut self) -> Result<(), Trouble> {
+    /// One of the processes does not get ready, or the user stops the run.
+    pub fn assemble(&mut self) -> Result<(), TrialStopped> {
         let (sender, receiver) = self.trial.roles();
         let broker = self.start_broker()?;
         let own = self.own_address();
-        // Without a receiver somebody else answers, such as the kernel.
+        // A middleware without a receiver is answered by something else: ICMP echo by the kernel, for instance.
         if self.trial.about.can(receiver) {
             self.receiver = Some(self.start(receiver, broker.as_deref().unwrap_or(&own))?);
         }
@@ -69,10 +76,10 @@ impl<'a> WorkloadProcesses<'a> {
         Ok(())
     }
 
-    /// Lets the sender begin.
+    /// Starts to measure the processes and lets the sender begin.
     pub fn go(&mut self) {
-        for part in &mut self.parts {
-            part.meter = Meter::start(part.pid);
+        for process in &mut self.processes {
+            process.meter = Meter::start(process.pid);
         }
         self.group.go();
     }
@@ -82,40 +89,40 @@ impl<'a> WorkloadProcesses<'a> {
         self.trial.name()
     }
 
-    /// What the sender said in the end.
+    /// The statement `DONE` of the sender, once it was received.
     pub fn sender_done(&self) -> Option<&Done> {
         self.group.child(self.sender).done.as_ref()
     }
 
-    /// Whether the receiver has all that it was told to wait for.
+    /// Whether the receiver has received all messages that it waits for; true if there is no receiver.
     pub fn is_receiver_done(&self) -> bool {
         self.receiver.is_none_or(|receiver| self.group.child(receiver).done.is_some())
     }
 
-    /// Looks at what the processes use.
-    pub fn look(&mut self) {
-        for part in &mut self.parts {
-            part.meter.iter_mut().for_each(Meter::sample);
-            // One that was ready may since have become another program.
-            let name = machine::name(part.pid);
+    /// Samples the CPU time, the memory and the names of the processes.
+    pub fn sample(&mut self) {
+        for process in &mut self.processes {
+            process.meter.iter_mut().for_each(Meter::sample);
+            // A process may have executed another program since it was ready.
+            let name = machine::name(process.pid);
             if !name.is_empty() {
-                part.name = name;
+                process.name = name;
             }
         }
     }
 
-    /// The processes that got ready, with what they said in the end.
-    pub fn parts(&self) -> Vec<RoleProcess> {
+    /// The processes that got ready, with their statements `DONE`.
+    pub fn processes(&self) -> Vec<RoleProcess> {
         let done = self.group.children().iter().map(|child| child.done.clone());
-        self.parts
+        self.processes
             .iter()
             .zip(done)
-            .map(|(part, done)| RoleProcess { done, ..part.clone() })
+            .map(|(process, done)| RoleProcess { done, ..process.clone() })
             .collect()
     }
 
-    /// Versions, and settings with the role in front, as the processes told them.
-    pub fn told(&self) -> (BTreeMap<String, String>, BTreeMap<String, String>) {
+    /// The versions by name and the settings by `ROLE.NAME` that the processes reported.
+    pub fn reported(&self) -> (BTreeMap<String, String>, BTreeMap<String, String>) {
         let (mut versions, mut settings) = (BTreeMap::new(), BTreeMap::new());
         for child in self.group.children() {
             let Some(ready) = &child.ready else { continue };
@@ -127,8 +134,8 @@ impl<'a> WorkloadProcesses<'a> {
         (versions, settings)
     }
 
-    /// The address of the broker; `None` without one.
-    fn start_broker(&mut self) -> Result<Option<String>, Trouble> {
+    /// Starts the broker if it is not running. Returns its address; `None` if the middleware uses no broker.
+    fn start_broker(&mut self) -> Result<Option<String>, TrialStopped> {
         match &self.trial.broker {
             None => Ok(None),
             Some(Broker::Own(_)) => {
@@ -152,7 +159,7 @@ impl<'a> WorkloadProcesses<'a> {
     }
 
     /// Starts a process and waits until it is ready.
-    fn start(&mut self, role: Role, endpoint: &str) -> Result<usize, Trouble> {
+    fn start(&mut self, role: Role, endpoint: &str) -> Result<usize, TrialStopped> {
         let spec = self.trial.spec(role, endpoint);
         let number = self.group.start(&spec, title(self.trial, role), self.trial.truth)?;
         let first = self.group.child(number).pid();
@@ -163,14 +170,14 @@ impl<'a> WorkloadProcesses<'a> {
             self.label(Vec::new(), vec![Pid(pid)]);
         }
         let (name, meter) = (machine::name(pid), Meter::start(pid));
-        self.parts.push(RoleProcess { role, pid, name, meter, done: None });
+        self.processes.push(RoleProcess { role, pid, name, meter, done: None });
         if !matches!(role, Role::Ping | Role::Pub) {
             self.follow(&self.endpoint(number));
         }
         Ok(number)
     }
 
-    /// Traces an address's port and gives its traffic the trial's name.
+    /// Traces the port of an address and labels its traffic with the trial's name.
     fn follow(&self, address: &str) {
         let address = address.rsplit_once('/').map_or(address, |(_, rest)| rest);
         let known = address.to_socket_addrs().ok().and_then(|mut addresses| addresses.next());
@@ -187,7 +194,7 @@ impl<'a> WorkloadProcesses<'a> {
     }
 }
 
-/// `the mqtt broker (mosquitto)`.
+/// The name of a process in messages: `the mqtt broker (mosquitto)`.
 fn title(trial: &Trial, role: Role) -> String {
     let (name, role_name) = (trial.name(), role.name());
     match (&trial.broker, role) {

@@ -1,21 +1,21 @@
-//! What the user is told when something cannot be done, and the exit status that says so to scripts.
+//! The message that ends a command which failed, and the exit status by which scripts tell failures apart.
 
 use std::fmt;
 use std::process::ExitCode;
 
-/// One sentence, with what to do about it where that is known.
+/// Why a command failed: one sentence, with the remedy where it is known.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Failure {
-    /// The thing that was measured failed: exit status 1.
+    /// The measurement itself failed: exit status 1.
     Measured(String),
-    /// The command line asks for something that does not exist: exit status 2.
+    /// The command line asks for something that is not possible or does not exist: exit status 2.
     Usage(String),
-    /// This machine cannot do it: exit status 3.
+    /// This machine lacks a right, a kernel feature or a resource: exit status 3.
     Machine(String),
 }
 
 impl Failure {
-    /// Several as one: the first tells the exit status, all are said. `None` without any.
+    /// Joins several failures: the first decides the exit status, and the message names all. `None` if there is none.
     pub fn all(failures: impl IntoIterator<Item = Failure>) -> Option<Failure> {
         failures.into_iter().reduce(|first, next| {
             let text = format!("{first}; {next}");

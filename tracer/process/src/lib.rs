@@ -1,18 +1,18 @@
-//! What a program that starts as root owes the machine: rights that are given up, files that are private and whole, standard
-//! streams that nobody is waited for at, signals, and one sentence for each error.
+//! How a program that starts as root behaves safely: it gives up rights, writes files that are private and complete, waits
+//! for no reader of its standard streams, handles signals, and explains each error in one sentence.
 //!
 //! | module | what |
 //! |---|---|
-//! | [`rights`] | capabilities and Landlock: which are kept, by whom, until when |
+//! | [`rights`] | capabilities and Landlock: which rights are kept, by which process, until when |
 //! | [`steward`] | the second process, which keeps the rights that this one gives up |
-//! | [`outputs`] | files: allowed first, created by the steward, named when they are whole |
-//! | [`output`], [`stdio`] | text to stdout and stderr, whoever reads there or not |
-//! | [`signals`], [`catch_signals`] | Ctrl-C and its kin, terminals that go away |
-//! | [`Failure`], [`remedy`] | why a command ended, its exit status, and what to do about it |
+//! | [`outputs`] | files: allowed first, created by the steward, named when they are complete |
+//! | [`output`], [`stdio`] | text to stdout and stderr, which does not block when nobody reads it |
+//! | [`signals`], [`catch_signals`] | SIGINT (Ctrl-C), SIGTERM, SIGHUP, and terminals that hang up |
+//! | [`Failure`], [`remedy`] | why a command failed, its exit status, and the remedy |
 
-// What comes from a file or a packet may be any number.
+// Numbers from a file or a packet can have any value, so arithmetic must not overflow.
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects, clippy::disallowed_methods))]
-// They panic where stdout or stderr cannot be written, and wait for whoever reads there: `output` does neither.
+// `print!` panics when stdout cannot be written and blocks when nobody reads; the module `output` does neither.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 mod failure;

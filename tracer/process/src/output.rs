@@ -1,24 +1,24 @@
-//! Text to stdout and stderr.
+//! Writes text to stdout and stderr, without blocking for ever when nobody reads.
 
 use crate::failure::Failure;
 use crate::rights;
 use crate::signals;
-use crate::stdio::Outlet;
+use crate::stdio::BackgroundWriter;
 use serde::Serialize;
 use std::io::{self, Write};
 use std::ops::ControlFlow;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Once the user wants us to stop, whoever reads stdout or stderr has so much time to do it.
+/// How long a write may wait for a reader of stdout or stderr after the user has asked wirelap to stop.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 const EIO: i32 = rustix::io::Errno::IO.raw_os_error();
 
-static STDOUT: Mutex<Option<Outlet>> = Mutex::new(None);
-static STDERR: Mutex<Option<Outlet>> = Mutex::new(None);
+static STDOUT: Mutex<Option<BackgroundWriter>> = Mutex::new(None);
+static STDERR: Mutex<Option<BackgroundWriter>> = Mutex::new(None);
 
-/// Prints text. A reader that has gone away (`| head`) is no failure.
+/// Prints text to stdout. A reader that has gone away (`| head`) is not an error.
 ///
 /// # Errors
 /// Stdout cannot be written, for instance because the disk is full.
@@ -26,10 +26,11 @@ pub fn print(text: &str) -> Result<(), Failure> {
     judge(write(&STDOUT, io::stdout, text, &mut impatience())).map(drop)
 }
 
-/// Prints text, and tells when nobody reads it any more, or `give_up` says that it has been waited long enough.
+/// Prints text to stdout. Returns `Break` when the reader has gone away, or when `give_up` returned true while the write
+/// was waiting.
 ///
 /// # Errors
-/// As [`print`].
+/// Stdout cannot be written for another reason.
 pub fn print_unless_gone(
     text: &str,
     give_up: &dyn Fn() -> bool,
@@ -37,20 +38,20 @@ pub fn print_unless_gone(
     judge(write(&STDOUT, io::stdout, text, &mut || give_up()))
 }
 
-/// Says something on stderr. Where that is not possible, there is nobody to be told.
+/// Prints text to stderr. An error is ignored, because there is no other place to report it.
 pub fn say(text: &str) {
     let _ = write(&STDERR, io::stderr, text, &mut impatience());
 }
 
 fn write<S: Write + Send + 'static>(
-    outlet: &Mutex<Option<Outlet>>,
+    outlet: &Mutex<Option<BackgroundWriter>>,
     stream: fn() -> S,
     text: &str,
     give_up: &mut dyn FnMut() -> bool,
 ) -> io::Result<()> {
     let bytes = text.as_bytes();
     let mut outlet = outlet.lock().unwrap_or_else(PoisonError::into_inner);
-    // Before signals are caught, one ends us even while we wait for a reader.
+    // Before signals are caught, any of them ends the process, even in a blocked write: no thread is needed.
     if outlet.is_none() && signals::are_caught() {
         *outlet = start(stream());
     }
@@ -61,21 +62,21 @@ fn write<S: Write + Send + 'static>(
     stream.write_all(bytes).and_then(|()| stream.flush())
 }
 
-/// A thread has the rights of the one that starts it, and whoever prints may keep some for later.
-fn start<S: Write + Send + 'static>(stream: S) -> Option<Outlet> {
-    rights::spawn("output", move || Outlet::new(stream).ok()).ok()?.join().ok()?
+/// Starts the thread that writes. It is started from a thread without rights, whose (missing) rights it inherits.
+fn start<S: Write + Send + 'static>(stream: S) -> Option<BackgroundWriter> {
+    rights::spawn("output", move || BackgroundWriter::new(stream).ok()).ok()?.join().ok()?
 }
 
-/// Gives up when the user has wanted us to stop for a while.
+/// A condition that becomes true when the user asked wirelap to stop at least [`PATIENCE`] ago.
 fn impatience() -> impl FnMut() -> bool {
     let mut since = None;
     move || signals::ask_to_stop() && since.get_or_insert_with(Instant::now).elapsed() >= PATIENCE
 }
 
-/// Prints JSON and nothing else.
+/// Prints a value as JSON to stdout.
 ///
 /// # Errors
-/// As [`print`].
+/// The value cannot be serialised, or stdout cannot be written.
 pub fn json_to_stdout(value: &impl Serialize) -> Result<(), Failure> {
     let mut text = serde_json::to_string_pretty(value)
         .map_err(|error| Failure::Measured(format!("cannot write the JSON: {error}")))?;
@@ -83,7 +84,7 @@ pub fn json_to_stdout(value: &impl Serialize) -> Result<(), Failure> {
     print(&text)
 }
 
-/// A reader that has gone, or reads nothing although it is time to stop, is no failure.
+/// A reader that has gone away, or that does not read although wirelap has to stop, is not an error.
 fn judge(result: io::Result<()>) -> Result<ControlFlow<()>, Failure> {
     match result {
         Ok(()) => Ok(ControlFlow::Continue(())),
@@ -92,7 +93,7 @@ fn judge(result: io::Result<()>) -> Result<ControlFlow<()>, Failure> {
         {
             Ok(ControlFlow::Break(()))
         }
-        // So says a terminal that has hung up.
+        // A terminal that has hung up returns EIO.
         Err(error) if error.raw_os_error() == Some(EIO) && signals::ask_to_stop() => {
             Ok(ControlFlow::Break(()))
         }

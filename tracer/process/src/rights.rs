@@ -1,7 +1,7 @@
-//! Root's rights: which are kept, by whom, until when. The whole is in docs/security.md.
+//! Root's rights: which are kept, by which process, until when. docs/security.md describes all of them.
 //!
-//! Capabilities belong to threads. A thread starts with those of the thread that started it, so everything here is about
-//! the calling thread, and [`spawn`] starts one that has none.
+//! Capabilities belong to threads, and a new thread has those of the thread that started it. So every function here changes
+//! the calling thread, and [`spawn`] starts a thread that has no capabilities.
 
 use landlock::{
     ABI, AccessFs, BitFlags, PathBeneath, PathFd, Ruleset, RulesetAttr, RulesetCreatedAttr,
@@ -14,50 +14,50 @@ use rustix::thread::{
 use std::io;
 use std::thread::{Builder, JoinHandle};
 
-/// What loading and attaching probes needs.
+/// The capabilities that loading and attaching probes needs.
 const ATTACH: CapabilitySet =
     CapabilitySet::BPF.union(CapabilitySet::PERFMON).union(CapabilitySet::NET_ADMIN);
 
-/// What naming results in the folders of users needs, and giving them to their users.
+/// The capabilities to name results in the folders of users and to give these files to their users.
 pub const OUTPUTS: CapabilitySet =
     CapabilitySet::DAC_OVERRIDE.union(CapabilitySet::FOWNER).union(CapabilitySet::CHOWN);
 
-/// What running programs as somebody else needs, and stopping them.
+/// The capabilities to run programs as another user and to stop them.
 pub const WORKLOADS: CapabilitySet =
     CapabilitySet::SETUID.union(CapabilitySet::SETGID).union(CapabilitySet::KILL);
 
-/// What attaching needs, by name.
+/// The names of the capabilities of [`ATTACH`].
 const TO_ATTACH: [(&str, CapabilitySet); 3] = [
     ("CAP_BPF", CapabilitySet::BPF),
     ("CAP_PERFMON", CapabilitySet::PERFMON),
     ("CAP_NET_ADMIN", CapabilitySet::NET_ADMIN),
 ];
 
-/// Bits of a set of capabilities.
+/// How many bits a set of capabilities has.
 const BITS: u32 = 64;
 
-/// Gives up all capabilities but these, for good: no program that is executed from now on has more. To be called before
-/// there are other threads. Where the kernel does not let us, everything works as before.
+/// Gives up all capabilities but `kept`, permanently: programs that are executed later do not have more either. Must be
+/// called before other threads are started. Errors are ignored: wirelap works with more rights than it needs, too.
 pub fn confine(kept: CapabilitySet) {
     let _ = set_no_new_privs(true);
     for bit in 0..BITS {
-        // Beyond the kernel's last one it refuses; without CAP_SETPCAP always, and then no_new_privs has to do.
+        // The kernel refuses this without CAP_SETPCAP: then no_new_privs alone keeps executed programs without rights.
         let _ = remove_capability_from_bounding_set(CapabilitySet::from_bits_retain(1 << bit));
     }
     let _ = clear_ambient_capability_set();
     keep(kept);
 }
 
-/// What wirelap itself gives up before it traces: all rights but those to attach, and the means to change or to execute a
-/// file, which root has by its name alone. Files that are open stay as they are.
+/// Gives up what wirelap does not need to trace: all capabilities but those to attach, and the right to change or to execute
+/// files, which root would have without any capability. Files that are open stay usable.
 pub fn confine_tracer() {
     confine(ATTACH);
-    // A kernel without Landlock (before 5.13, or switched off) has no such means; nothing depends on it.
+    // The kernel may lack Landlock (before 5.13, or switched off): it is an additional barrier only.
     let _ = forbid_changes();
 }
 
-/// What wirelap gives up before it reads what others have written: all but to read any file. Where a report goes is open
-/// then, or a steward's.
+/// Gives up what wirelap does not need to read recordings and captures: all capabilities but to read any file, and the right
+/// to change or to execute files. Output files must be open by then, or be created by a steward.
 pub fn confine_reader() {
     confine(CapabilitySet::DAC_READ_SEARCH);
     let _ = forbid_changes();
@@ -66,7 +66,7 @@ pub fn confine_reader() {
 fn forbid_changes() -> Result<(), RulesetError> {
     let changes: BitFlags<AccessFs> = AccessFs::from_write(ABI::V3) | AccessFs::Execute;
     let rules = Ruleset::default().handle_access(changes)?.create()?;
-    // The screen is drawn there if stdin and stdout are not the terminal itself.
+    // The screen is drawn on /dev/tty when stdin and stdout are not the terminal.
     let rules = match PathFd::new("/dev/tty") {
         Ok(terminal) => rules.add_rule(PathBeneath::new(terminal, AccessFs::WriteFile))?,
         Err(_) => rules,
@@ -74,27 +74,27 @@ fn forbid_changes() -> Result<(), RulesetError> {
     rules.restrict_self().map(drop)
 }
 
-/// Gives up all of this thread's capabilities but these, for good.
+/// Gives up all capabilities of this thread but `kept`, permanently.
 pub fn keep(kept: CapabilitySet) {
     let Ok(held) = capabilities(None) else { return };
     let kept = held.permitted & kept;
     set(kept, kept);
 }
 
-/// Lets rights rest that will be needed once more.
-pub fn rest() {
+/// Makes this thread's capabilities ineffective until [`resume`].
+pub fn suspend() {
     let Ok(held) = capabilities(None) else { return };
     set(CapabilitySet::empty(), held.permitted);
 }
 
-/// Takes up the rights that have rested.
+/// Makes the capabilities effective again that [`suspend`] has made ineffective.
 pub fn resume() {
     let Ok(held) = capabilities(None) else { return };
     set(held.permitted, held.permitted);
 }
 
-/// The names of the capabilities that attaching needs and this thread lacks. Asks the kernel directly: a process that
-/// may open no file has them all the same.
+/// The names of the capabilities that attaching needs and this thread lacks. They are read by a system call and not from
+/// /proc, because a process that has reached its limit of open files must get the right answer too.
 pub fn missing_to_attach() -> Vec<&'static str> {
     let effective = capabilities(None).map_or(CapabilitySet::empty(), |sets| sets.effective);
     TO_ATTACH
@@ -109,10 +109,10 @@ fn set(effective: CapabilitySet, permitted: CapabilitySet) {
     let _ = set_capabilities(None, CapabilitySets { effective, permitted, inheritable });
 }
 
-/// Starts a thread that has no rights.
+/// Starts a thread that has no capabilities.
 ///
 /// # Errors
-/// The kernel does not start one.
+/// The kernel cannot start a thread, for instance because the user has too many.
 pub fn spawn<T: Send + 'static>(
     name: &str,
     work: impl FnOnce() -> T + Send + 'static,
@@ -168,7 +168,7 @@ mod tests {
         let held = std::thread::spawn(|| {
             let before = capabilities(None).unwrap().permitted;
             keep(ATTACH);
-            rest();
+            suspend();
             let resting = capabilities(None).unwrap();
             resume();
             let resumed = capabilities(None).unwrap();

@@ -1,4 +1,4 @@
-//! Ctrl-C and its kin are a wish to stop, not a death; so is a terminal that goes away.
+//! Signals that ask wirelap to stop, which it does in order: SIGINT (Ctrl-C), SIGTERM, SIGHUP, and a terminal that hangs up.
 
 use crate::rights;
 use crate::stdio::Terminals;
@@ -9,31 +9,31 @@ use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How long stopping everything in order may take: workloads that do not listen, events that are still to be read, a
-/// slow disk.
-const ENOUGH: Duration = Duration::from_secs(20);
+/// How long stopping in order may take: workloads that do not answer, events that have not been read yet, or a slow disk
+/// may delay it.
+const STOP_LIMIT: Duration = Duration::from_secs(20);
 
-/// How long saying so may take.
-const LAST_WORD: Duration = Duration::from_secs(1);
+/// How long writing the last message may take.
+const MESSAGE_LIMIT: Duration = Duration::from_secs(1);
 
-/// Between two looks at what was caught.
-const LOOK: Duration = Duration::from_millis(100);
+/// How often the watchdog checks whether a signal was caught.
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Remembers the last signal that asked us to stop.
+/// Remembers the last signal that asked wirelap to stop.
 #[derive(Clone, Debug, Default)]
 pub struct Signals {
     last: Arc<AtomicUsize>,
     terminals: Terminals,
 }
 
-/// Those that are caught, once they are.
+/// The signal handling of this process, from the moment that signals are caught.
 static CAUGHT: OnceLock<Signals> = OnceLock::new();
 
 impl Signals {
-    /// Catches SIGINT, SIGTERM and SIGHUP from now on; SIGHUP not where it is ignored.
+    /// Catches SIGINT, SIGTERM and, unless it is ignored (`nohup`), SIGHUP from now on.
     ///
     /// # Errors
-    /// The kernel does not let us.
+    /// The kernel does not install a signal handler.
     pub fn catch() -> io::Result<Signals> {
         let signals = Signals { last: Arc::default(), terminals: Terminals::look() };
         for signal in [SIGINT, SIGTERM, SIGHUP] {
@@ -43,43 +43,43 @@ impl Signals {
             let number = usize::try_from(signal).unwrap_or_default();
             signal_hook::flag::register_usize(signal, Arc::clone(&signals.last), number)?;
         }
-        // A file that may not grow further (`ulimit -f`) is then an error of the write, and ends nothing by itself.
+        // With this handler, a file that reaches `ulimit -f` is an error of the write and does not end the process.
         signal_hook::flag::register(SIGXFSZ, Arc::default())?;
         Ok(CAUGHT.get_or_init(|| signals).clone())
     }
 
-    /// Starts a thread that sees to it that the process ends after any of them, whatever the others wait for: a pipe that
-    /// nobody reads, one that nobody writes. It says so first.
+    /// Starts a thread that ends the process some time after a signal, even if other threads are blocked (by a pipe that
+    /// nobody reads, for instance). It reports that with `say` first.
     ///
     /// # Errors
-    /// There can be no further thread.
-    pub fn see_to_the_end(&self, say: fn(&str)) -> io::Result<()> {
+    /// The thread cannot be started.
+    pub fn start_watchdog(&self, say: fn(&str)) -> io::Result<()> {
         let watched = self.clone();
-        rights::spawn("signals", move || watched.give_up_in_the_end(say)).map(drop)
+        rights::spawn("signals", move || watched.end_process_in_time(say)).map(drop)
     }
 
-    fn give_up_in_the_end(&self, say: fn(&str)) {
+    fn end_process_in_time(&self, say: fn(&str)) {
         let caught = loop {
             match self.caught() {
                 Some(caught) => break caught,
-                None => thread::sleep(LOOK),
+                None => thread::sleep(POLL_INTERVAL),
             }
         };
-        thread::sleep(ENOUGH);
-        let seconds = ENOUGH.as_secs();
-        // Saying it may be what does not work.
+        thread::sleep(STOP_LIMIT);
+        let seconds = STOP_LIMIT.as_secs();
+        // Writing this message may block as well, so a thread of its own does it.
         let text = format!(
-            "wirelap: {caught}: what was begun did not end within {seconds} s and is given up\n"
+            "wirelap: {caught}: wirelap could not stop in order within {seconds} s and ends now; output may be incomplete\n"
         );
         let said = thread::spawn(move || say(&text));
-        let until = Instant::now() + LAST_WORD;
+        let until = Instant::now() + MESSAGE_LIMIT;
         while !said.is_finished() && Instant::now() < until {
-            thread::sleep(LOOK);
+            thread::sleep(POLL_INTERVAL);
         }
         std::process::exit(1);
     }
 
-    /// Whether a signal was caught; cheap enough to be asked for each event.
+    /// The name of the signal that was caught, if any. Cheap enough to be called for each event.
     pub fn signalled(&self) -> Option<&'static str> {
         match i32::try_from(self.last.load(Ordering::Relaxed)).ok()? {
             SIGINT => Some("Ctrl-C"),
@@ -89,25 +89,25 @@ impl Signals {
         }
     }
 
-    /// What was caught, for people; a terminal that has hung up, too.
+    /// What asked wirelap to stop, in words for people: a signal, or a terminal that has hung up.
     pub fn caught(&self) -> Option<&'static str> {
         let gone = || self.terminals.have_hung_up().then_some("the end of its terminal");
         self.signalled().or_else(gone)
     }
 }
 
-/// Whether it was started with `nohup`, or as by it: SIGHUP is ignored.
+/// Whether the process was started with SIGHUP ignored, as `nohup` does.
 fn is_to_outlive_its_terminal() -> bool {
     let status = procfs::process::Process::myself().and_then(|own| own.status());
     status.is_ok_and(|status| status.sigign & (1 << (SIGHUP - 1)) != 0)
 }
 
-/// Whether anything was caught. Before signals are caught, they end the process by themselves.
+/// Whether wirelap was asked to stop. False before signals are caught: until then they end the process.
 pub fn ask_to_stop() -> bool {
     CAUGHT.get().is_some_and(|signals| signals.caught().is_some())
 }
 
-/// Whether signals are caught, so that they end nothing by themselves.
+/// Whether signals are caught, so that a signal does not end the process.
 pub fn are_caught() -> bool {
     CAUGHT.get().is_some()
 }

@@ -1,4 +1,4 @@
-//! Standard streams that go away, or that nobody reads any more.
+//! Standard streams that are closed at the other end, or that nobody reads.
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io::{self, ErrorKind, IsTerminal, Write};
@@ -7,11 +7,11 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::Duration;
 
-/// Between two questions whether a write is to be given up.
-const LOOK: Duration = Duration::from_millis(20);
+/// How often a write that waits asks whether to give up.
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// Which of the standard streams are terminals. To be asked once, at the start: a terminal that is gone does not say
-/// that it was one.
+/// Which of the standard streams are terminals. This must be found out at the start, because a terminal that has hung up is
+/// not recognised as one any more.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Terminals {
     stdin: bool,
@@ -20,7 +20,7 @@ pub struct Terminals {
 }
 
 impl Terminals {
-    /// Looks at the standard streams.
+    /// Finds out which of the standard streams are terminals.
     pub fn look() -> Terminals {
         Terminals {
             stdin: io::stdin().is_terminal(),
@@ -29,8 +29,8 @@ impl Terminals {
         }
     }
 
-    /// Whether one of them has hung up: its window was closed, its connection ended. Whoever does not have it as the
-    /// controlling terminal gets no SIGHUP then, and learns it nowhere else.
+    /// Whether one of the terminals has hung up: its window was closed, or its connection has ended. A process whose
+    /// controlling terminal is another one gets no SIGHUP for that.
     pub fn have_hung_up(self) -> bool {
         (self.stdin && has_hung_up(&io::stdin()))
             || (self.stdout && has_hung_up(&io::stdout()))
@@ -38,7 +38,7 @@ impl Terminals {
     }
 }
 
-/// Without being asked for any event, `poll` tells of hangups and errors.
+/// Whether `poll` reports a hangup or an error, which it does without being asked for any event.
 fn has_hung_up(stream: &impl AsFd) -> bool {
     let mut asked = [PollFd::new(stream, PollFlags::empty())];
     let gone = PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL;
@@ -46,45 +46,45 @@ fn has_hung_up(stream: &impl AsFd) -> bool {
         && asked[0].revents().intersects(gone)
 }
 
-/// Writes to a stream on a thread of its own, so that a reader who does not read (a full pipe, a terminal that was
-/// stopped with Ctrl-S) holds up the caller no longer than the caller wants.
+/// Writes to a stream on a thread of its own, so that a reader that does not read (a full pipe, a terminal stopped with
+/// Ctrl-S) blocks the caller only as long as the caller wants.
 #[derive(Debug)]
-pub struct Outlet {
+pub struct BackgroundWriter {
     jobs: Sender<Vec<u8>>,
     results: Receiver<io::Result<()>>,
-    /// Writes whose result has not come, some of them given up.
+    /// Writes whose result was not received yet, including those that the caller has given up.
     pending: usize,
 }
 
-impl Outlet {
-    /// Starts the thread. It ends when this is dropped, or with the process if it is stuck.
+impl BackgroundWriter {
+    /// Starts the thread, which ends when this value is dropped. A thread that is blocked ends with the process.
     ///
     /// # Errors
-    /// There can be no further thread.
-    pub fn new(mut stream: impl Write + Send + 'static) -> io::Result<Outlet> {
+    /// The thread cannot be started.
+    pub fn new(mut stream: impl Write + Send + 'static) -> io::Result<BackgroundWriter> {
         let (jobs, taken) = channel::<Vec<u8>>();
-        let (told, results) = channel();
+        let (result_sender, results) = channel();
         thread::Builder::new().name("output".into()).spawn(move || {
             for bytes in taken {
                 let written = stream.write_all(&bytes).and_then(|()| stream.flush());
-                if told.send(written).is_err() {
+                if result_sender.send(written).is_err() {
                     break;
                 }
             }
         })?;
-        Ok(Outlet { jobs, results, pending: 0 })
+        Ok(BackgroundWriter { jobs, results, pending: 0 })
     }
 
-    /// Writes everything, or stops waiting when `give_up` says so.
+    /// Writes all bytes, or stops waiting when `give_up` returns true.
     ///
     /// # Errors
-    /// It cannot be written; `TimedOut` if that was given up.
+    /// The error of the stream; `TimedOut` if the write was given up; `BrokenPipe` if the thread has ended.
     pub fn write(&mut self, bytes: Vec<u8>, give_up: &mut dyn FnMut() -> bool) -> io::Result<()> {
         let gone = || io::Error::from(ErrorKind::BrokenPipe);
         self.jobs.send(bytes).map_err(|_| gone())?;
         self.pending = self.pending.saturating_add(1);
         loop {
-            match self.results.recv_timeout(LOOK) {
+            match self.results.recv_timeout(POLL_INTERVAL) {
                 Ok(result) => {
                     self.pending = self.pending.saturating_sub(1);
                     if self.pending == 0 {
@@ -109,7 +109,7 @@ mod tests {
     #[test]
     fn what_nobody_reads_is_given_up_and_what_is_read_again_goes_on() {
         let (mut reader, writer) = io::pipe().unwrap();
-        let mut outlet = Outlet::new(writer).unwrap();
+        let mut outlet = BackgroundWriter::new(writer).unwrap();
         let more_than_a_pipe_takes = vec![b'a'; 1 << 20];
         let mut asked = 0;
         let mut give_up = || {
@@ -134,7 +134,7 @@ mod tests {
         assert!(!has_hung_up(&writer));
         drop(reader);
         assert!(has_hung_up(&writer));
-        let written = Outlet::new(writer).unwrap().write(b"a".to_vec(), &mut || false);
+        let written = BackgroundWriter::new(writer).unwrap().write(b"a".to_vec(), &mut || false);
         assert_eq!(written.unwrap_err().kind(), ErrorKind::BrokenPipe);
     }
 }

@@ -1,4 +1,4 @@
-//! Workloads never run as root: as whom they run instead.
+//! The user that workloads run as, which is never root.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,20 +13,20 @@ pub struct User {
 }
 
 impl User {
-    /// The user's home; `None` if there is no such folder (`nobody` has none).
+    /// The user's home folder; `None` if it does not exist (that of `nobody` usually does not).
     pub fn home(self) -> Option<PathBuf> {
         let passwd = fs::read_to_string("/etc/passwd").unwrap_or_default();
         home_of(&passwd, self.uid).map(PathBuf::from).filter(|home| home.is_dir())
     }
 }
 
-/// Whom workloads run as when this process is root: whoever called sudo, otherwise `nobody`. `None`
-/// when this process is not root, so that there is nothing to give up.
+/// The user that workloads run as when this process is root: the user who called sudo, otherwise `nobody`. `None` when
+/// this process is not root: workloads run as its own user then.
 pub fn for_workloads() -> Option<User> {
     rustix::process::geteuid().is_root().then(|| invoking().unwrap_or_else(nobody))
 }
 
-/// Whoever called sudo; `None` if that was root, or nobody did.
+/// The user who called sudo; `None` without sudo, or if root called it.
 pub fn invoking() -> Option<User> {
     let id = |name| std::env::var(name).ok()?.parse::<u32>().ok().filter(|&id| id != 0);
     Some(User { uid: id("SUDO_UID")?, gid: id("SUDO_GID")? })
@@ -37,7 +37,7 @@ fn nobody() -> User {
     user_named(&passwd, "nobody").unwrap_or(User { uid: 65_534, gid: 65_534 })
 }
 
-/// passwd(5): name:password:uid:gid:…
+/// Finds a user by name in passwd(5): `name:password:uid:gid:…`.
 fn user_named(passwd: &str, name: &str) -> Option<User> {
     passwd.lines().find_map(|line| {
         let mut fields = line.split(':');
@@ -46,7 +46,7 @@ fn user_named(passwd: &str, name: &str) -> Option<User> {
     })
 }
 
-/// The sixth field of passwd(5).
+/// Finds the home folder of a user id, which is the sixth field of passwd(5).
 fn home_of(passwd: &str, uid: u32) -> Option<&str> {
     passwd.lines().find_map(|line| {
         let mut fields = line.split(':').skip(2);
@@ -55,7 +55,7 @@ fn home_of(passwd: &str, uid: u32) -> Option<&str> {
     })
 }
 
-/// Gives a file or folder to a user.
+/// Makes a user the owner of a file or folder; with `None`, does nothing.
 pub fn give(path: &Path, user: Option<User>) -> std::io::Result<()> {
     match user {
         Some(user) => std::os::unix::fs::chown(path, Some(user.uid), Some(user.gid)),

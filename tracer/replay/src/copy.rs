@@ -1,4 +1,4 @@
-//! A recording or capture that is written again, with what became of its messages.
+//! Writes a copy of a recording or capture, in which the packets tell what became of their messages.
 
 use std::path::{Path, PathBuf};
 use wirelap_correlate::Correlator;
@@ -13,45 +13,45 @@ use wirelap_recording::{
 use wirelap_session::annotate::{Annotator, OFFLINE};
 use wirelap_session::notes;
 
-const MIXED: &str = "--annotate cannot write recordings of wirelap's and captures of others into one file: annotate each alone";
+const MIXED: &str = "--annotate cannot write recordings of wirelap and captures of other programs into one file: annotate each file alone";
 
-/// A recording or capture that is written again, with what became of its messages.
+/// A copy of a recording or capture, in which the packets tell what became of their messages.
 #[derive(Debug)]
 pub struct AnnotatedCopy {
     path: PathBuf,
     outputs: Outputs,
-    target: Option<Target>,
+    target: Option<CopyWriter>,
     annotator: Annotator,
 }
 
-/// How it is written.
+/// How the copy is written.
 #[derive(Debug)]
-enum Target {
-    /// A recording of wirelap's: from its events.
-    Anew(Box<Recorder>),
-    /// A capture of others: block by block.
-    Verbatim(Box<Verbatim>),
+enum CopyWriter {
+    /// A recording of wirelap is written again from its events.
+    Events(Box<Recorder>),
+    /// A capture of another program is copied block by block.
+    Blocks(Box<Verbatim>),
 }
 
-impl Target {
+impl CopyWriter {
     fn messages(&mut self) -> &mut dyn MessageSink {
         match self {
-            Target::Anew(recorder) => &mut **recorder,
-            Target::Verbatim(verbatim) => &mut **verbatim,
+            CopyWriter::Events(recorder) => &mut **recorder,
+            CopyWriter::Blocks(verbatim) => &mut **verbatim,
         }
     }
 
     fn close(self) -> Result<Written, WriteFailed> {
         match self {
-            Target::Anew(recorder) => recorder.close(),
-            Target::Verbatim(verbatim) => verbatim.close(),
+            CopyWriter::Events(recorder) => recorder.close(),
+            CopyWriter::Blocks(verbatim) => verbatim.close(),
         }
     }
 }
 
 impl AnnotatedCopy {
-    /// To this file, once something is read.
-    pub fn to(path: &Path, outputs: &Outputs) -> AnnotatedCopy {
+    /// A copy to this file, which is created when the first file is read.
+    pub fn new(path: &Path, outputs: &Outputs) -> AnnotatedCopy {
         let outputs = outputs.clone();
         AnnotatedCopy {
             path: path.to_owned(),
@@ -61,20 +61,22 @@ impl AnnotatedCopy {
         }
     }
 
-    /// A file begins to be read: a recording with this section, or a capture of others.
+    /// Begins the next file: a recording with this section, or (without a section) a capture of another program.
     ///
     /// # Errors
-    /// The copy cannot be created, or the file is not of the kind of those before.
+    /// The copy cannot be created, or the file is of the other kind than those before.
     pub fn begin(&mut self, section: Option<&Section>) -> Result<(), Failure> {
         match (&self.target, section) {
             (None, _) => {}
-            (Some(Target::Anew(_)), Some(_)) | (Some(Target::Verbatim(_)), None) => return Ok(()),
+            (Some(CopyWriter::Events(_)), Some(_)) | (Some(CopyWriter::Blocks(_)), None) => {
+                return Ok(());
+            }
             (Some(_), _) => return Err(Failure::Usage(MIXED.into())),
         }
         let target = match section {
             Some(section) => self.recorder(section),
             None => Verbatim::create_in(Box::new(self.outputs.clone()), &self.path, OFFLINE)
-                .map(|copy| Target::Verbatim(Box::new(copy))),
+                .map(|copy| CopyWriter::Blocks(Box::new(copy))),
         };
         let failed = |failed: WriteFailed| outputs::failure(&failed.path, &failed.error);
         self.target = Some(target.map_err(failed)?);
@@ -82,62 +84,63 @@ impl AnnotatedCopy {
         Ok(())
     }
 
-    fn recorder(&self, section: &Section) -> Result<Target, WriteFailed> {
+    fn recorder(&self, section: &Section) -> Result<CopyWriter, WriteFailed> {
         let settings = Settings { payload: true, ..Settings::default() };
         let encoder = Encoder::new(section.clone(), settings, Box::new(|_, _| None));
         let store = Box::new(self.outputs.clone());
         let mut recorder = Recorder::create_in(store, &self.path, encoder, Rotation::default())?;
         recorder.hold(OFFLINE);
-        Ok(Target::Anew(Box::new(recorder)))
+        Ok(CopyWriter::Events(Box::new(recorder)))
     }
 
-    /// Devices have names.
+    /// Gives the devices of a recording their names.
     pub fn name(&mut self, named: impl Iterator<Item = (NetNs, IfIndex, String)>) {
         for (netns, device, name) in named {
-            if let Some(Target::Anew(recorder)) = &mut self.target {
+            if let Some(CopyWriter::Events(recorder)) = &mut self.target {
                 recorder.name_device(netns, device, &name);
             }
         }
     }
 
-    /// Takes a block as it stands in the file; what it says comes behind it.
+    /// Copies a block of a capture unchanged. The entries of the block are given after it.
     pub fn block(&mut self, block: &Block<'_>) {
-        if let Some(Target::Verbatim(verbatim)) = &mut self.target {
+        if let Some(CopyWriter::Blocks(verbatim)) = &mut self.target {
             verbatim.block(block);
         }
     }
 
-    /// Takes what is neither an event nor a tick.
+    /// Copies an entry of a recording without giving it to the correlator.
     pub fn entry(&mut self, entry: &Entry<'_>) {
-        if let Some(Target::Anew(recorder)) = &mut self.target {
+        if let Some(CopyWriter::Events(recorder)) = &mut self.target {
             recorder.entry(entry);
         }
     }
 
-    /// Takes an event, and gives it to the correlator.
+    /// Copies an event, and gives it to the correlator.
     pub fn event(&mut self, event: &Event<'_>, correlator: &mut Correlator) {
         self.entry(&Entry::Event(*event));
         let Some(target) = &mut self.target else { return };
         self.annotator.event(event, correlator, &mut discard, target.messages());
     }
 
-    /// Takes a tick, and gives it to the correlator.
+    /// Copies a tick, and gives it to the correlator.
     pub fn tick(&mut self, at: Nanos, correlator: &mut Correlator) {
         self.entry(&Entry::Tick(at));
         let Some(target) = &mut self.target else { return };
         self.annotator.tick(Some(at), correlator, &mut discard, target.messages());
     }
 
-    /// Lets the correlator complete everything, and writes the rest. Returns what a reader of the report should know.
+    /// Lets the correlator complete all deliveries, and completes the copy. Returns a note for the report if some packets could not
+    /// be annotated.
     ///
     /// # Errors
-    /// Not everything could be written.
+    /// The copy could not be written completely.
     pub fn end(mut self, correlator: &mut Correlator) -> Result<Option<String>, Failure> {
         let Some(mut target) = self.target else { return Ok(None) };
         self.annotator.tick(None, correlator, &mut discard, target.messages());
         let note = match &target {
-            Target::Verbatim(verbatim) if verbatim.bare() > 0 => Some(format!(
-                "{}: {} packets stand in simple packet blocks, which have no place to tell of messages.",
+            CopyWriter::Blocks(verbatim) if verbatim.bare() > 0 => Some(format!(
+                "{}: {} packets are in simple packet blocks, which cannot have comments on messages.",
                 self.path.display(),
                 verbatim.bare()
             )),
@@ -148,5 +151,5 @@ impl AnnotatedCopy {
     }
 }
 
-/// Deliveries are in the snapshot already.
+/// A sink that discards deliveries: the snapshot counts them already.
 fn discard(_: &Delivery) {}

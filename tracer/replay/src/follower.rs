@@ -1,33 +1,34 @@
-//! Who follows what is read.
+//! The interface by which a caller gets events and deliveries while files are read.
 
 use wirelap_events::{Delivery, Event};
 use wirelap_process::Failure;
 
-/// Follows what is read.
+/// Gets events and deliveries while files are read.
 pub trait Follower {
-    /// Whether it takes deliveries. Without that, topics are not kept either.
+    /// Whether the follower gets deliveries. Without deliveries, the names of topics are not kept either.
     const DELIVERIES: bool;
 
-    /// The first file is open. `wall` leads from its events' clock to the wall clock, if they differ.
+    /// Called when the first file is open. `wall` is the difference from the clock of its events to the wall clock in nanoseconds;
+    /// `None` if the events have wall clock times.
     fn begin(&mut self, wall: Option<i64>);
 
-    /// An event comes in.
+    /// Called for each event, before the correlator gets it.
     ///
     /// # Errors
-    /// It cannot go on.
+    /// The follower cannot go on, which ends the reading.
     fn event(&mut self, event: &Event<'_>) -> Result<(), Failure>;
 
-    /// A delivery is complete.
+    /// Called for each complete delivery, with the name of its topic.
     ///
     /// # Errors
-    /// It cannot go on.
+    /// The follower cannot go on, which ends the reading.
     fn delivery(&mut self, delivery: &Delivery, topic: Option<&[u8]>) -> Result<(), Failure>;
 }
 
-/// Everything that is of interest is in the report.
-pub struct Nobody;
+/// A follower that ignores all events, for callers that need the report only.
+pub struct NoFollower;
 
-impl Follower for Nobody {
+impl Follower for NoFollower {
     const DELIVERIES: bool = false;
 
     fn begin(&mut self, _: Option<i64>) {}

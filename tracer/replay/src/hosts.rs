@@ -1,4 +1,4 @@
-//! Several captures: parts of one, or what several hosts saw of the same connections.
+//! Finds out whether several captures are parts of one capture, or captures of the same connections on several hosts.
 
 use crate::open::shown;
 use std::path::{Path, PathBuf};
@@ -13,33 +13,34 @@ use wirelap_recording::hosts::{
 };
 use wirelap_report::{HostClock, human};
 
-/// The most captures that are looked at together. More are read one after the other: the files of a ring.
-const MOST: usize = 64;
+/// The most captures that are compared with each other. More files, such as those of a rotated recording, are read one after the
+/// other.
+const MAX_CAPTURES: usize = 64;
 
-/// What captures of several hosts have in common.
+/// How the captures of several hosts are put together.
 pub struct Hosts {
-    /// How each file's packets get their place in the common order.
+    /// How the packets of each file get their place in the common order.
     pub placings: Vec<Placing>,
     /// The host of each file, 1 for the first.
     pub numbers: Vec<u8>,
     /// The addresses of each host, as far as they are known.
     pub addresses: Vec<Host>,
-    /// Whether a file is the first that its host made: later ones repeat what was known then.
+    /// Whether each file is the first of its host. Later files of a host repeat facts of its first one.
     pub begins: Vec<bool>,
-    /// How the clocks of all hosts but the first differ from that one's.
+    /// The differences of the clocks of all other hosts from the clock of the first host.
     pub clocks: Vec<HostClock>,
-    /// What of the files is put together.
+    /// Which events of the files are put together.
     pub what: What,
-    /// One at least is a recording of wirelap's.
+    /// Whether at least one file is a recording of wirelap.
     pub recorded: bool,
 }
 
-/// Looks at all files. `None` if they are to be read one after the other.
+/// Compares all files. Returns `None` if they are to be read one after the other.
 ///
 /// # Errors
-/// They are of several hosts, and their clocks cannot be compared.
-pub fn look(files: &[PathBuf]) -> Result<Option<Hosts>, Failure> {
-    if files.len() < 2 || files.len() > MOST {
+/// The files are of several hosts whose clocks cannot be compared.
+pub fn compare(files: &[PathBuf]) -> Result<Option<Hosts>, Failure> {
+    if files.len() < 2 || files.len() > MAX_CAPTURES {
         return Ok(None);
     }
     let mut addresses = Addresses::default();
@@ -67,14 +68,15 @@ pub fn look(files: &[PathBuf]) -> Result<Option<Hosts>, Failure> {
     Ok(Some(Hosts { placings, numbers, addresses, begins, clocks, what, recorded }))
 }
 
-/// Whether a capture that others made has both ends of its flows in it.
+/// Whether a capture of another program contains each packet twice, at both ends of its flow.
 pub fn has_both_ends(path: &Path) -> bool {
     let is_file = std::fs::metadata(path).is_ok_and(|there| there.is_file());
     let open = || Recording::new(wirelap_recording::open(path).ok()?).ok();
     is_file && open().is_some_and(|mut recording| !recording.is_own() && is_twice(&mut recording))
 }
 
-/// The addresses of each host that a capture of others was made on, where it says which way packets went.
+/// The addresses of each host that a capture of another program was made on. They are known if the capture contains the direction
+/// of packets.
 pub fn own_addresses_of(path: &Path) -> Vec<Host> {
     let is_file = std::fs::metadata(path).is_ok_and(|there| there.is_file());
     let open = || Recording::new(wirelap_recording::open(path).ok()?).ok();
@@ -82,13 +84,13 @@ pub fn own_addresses_of(path: &Path) -> Vec<Host> {
         Some(mut recording) if !recording.is_own() => own_addresses(&mut recording),
         _ => Vec::new(),
     };
-    // Of several hosts in one file it is not known whose a loopback address is.
+    // If a file has packets of several hosts, the host of a loopback address is not known.
     let netns = if own.len() == 1 { NetNs(0) } else { NetNs(u32::MAX) };
     own.into_iter().map(|addresses| Host { netns, addresses }).collect()
 }
 
-/// The packets of one of so many captures; `None` if it cannot be read twice, or is none. Tells whether it is a recording of
-/// wirelap's.
+/// Surveys the packets of one of the captures, and whether it is a recording of wirelap. `None` if the file is not a capture or
+/// cannot be read twice.
 fn survey(path: &Path, captures: usize, addresses: &mut Addresses) -> Option<(Survey, bool)> {
     std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file)?;
     let mut recording = Recording::new(wirelap_recording::open(path).ok()?).ok()?;
@@ -103,31 +105,33 @@ fn survey(path: &Path, captures: usize, addresses: &mut Addresses) -> Option<(Su
 
 /// Why two captures that have packets in common cannot be put together.
 #[derive(Clone, Copy)]
-enum Obstacle {
+enum ClockObstacle {
+    /// Both files have packets of one direction only.
     OneWay,
+    /// The times of common packets contradict each other.
     Uneven,
 }
 
-impl Obstacle {
+impl ClockObstacle {
     fn why(self) -> &'static str {
         match self {
-            Obstacle::OneWay => {
-                "both have packets of one direction only, so that a clock that is ahead cannot be told from a long way: \
-                 capture both directions, or analyze each alone"
+            ClockObstacle::OneWay => {
+                "both have packets of one direction only, so a clock that is ahead looks the same as a long way: capture both \
+                 directions, or analyze each file alone"
             }
-            Obstacle::Uneven => {
-                "their times of the same packets contradict each other: a clock was set meanwhile; analyze each alone"
+            ClockObstacle::Uneven => {
+                "their times of the same packets contradict each other: a clock was set meanwhile; analyze each file alone"
             }
         }
     }
 }
 
-/// What every two captures have in common.
+/// What each pair of captures has in common.
 #[derive(Default)]
 struct Pairs {
     links: Vec<Link>,
     places: Places,
-    obstacles: Vec<([usize; 2], Obstacle)>,
+    obstacles: Vec<([usize; 2], ClockObstacle)>,
 }
 
 impl Pairs {
@@ -146,19 +150,19 @@ impl Pairs {
     fn add(&mut self, files: [usize; 2], common: Common) {
         match common {
             Common::Nothing => {}
-            Common::OneWay => self.obstacles.push((files, Obstacle::OneWay)),
+            Common::OneWay => self.obstacles.push((files, ClockObstacle::OneWay)),
             Common::Packets { samples, sides } => match Clocks::of(&samples) {
                 Ok(Some(clocks)) => {
                     self.links.push(Link { files, clocks: Some(clocks) });
                     self.places.add(files, sides);
                 }
                 Ok(None) => {}
-                Err(_) => self.obstacles.push((files, Obstacle::Uneven)),
+                Err(_) => self.obstacles.push((files, ClockObstacle::Uneven)),
             },
         }
     }
 
-    /// Why files that no packets join cannot be read one after the other either, if so.
+    /// The error for files that have no common packets and cannot be read one after the other either.
     fn unrelated(&self, files: &[PathBuf], surveys: &[Survey], what: What) -> Option<Failure> {
         let names = |[a, b]: [usize; 2]| format!("{} and {}", shown(&files[a]), shown(&files[b]));
         if let Some((pair, obstacle)) = self.obstacles.first() {
@@ -168,12 +172,12 @@ impl Pairs {
         let mut at_once = pairs.filter(|&[a, b]| surveys[a].overlaps(&surveys[b]));
         let pair = at_once.next().filter(|_| what == What::Packets)?;
         Some(Failure::Usage(format!(
-            "{}: they were captured at the same time and have no flow in common, so their clocks cannot be compared: analyze each alone, or put captures of one host together with mergecap",
+            "{}: they were captured at the same time and have no flow in common, so their clocks cannot be compared: analyze each file alone, or merge captures of one host with mergecap",
             names(pair)
         )))
     }
 
-    /// The way from each file's clock to the first one's.
+    /// The conversions from the clock of each file to the clock of the first file.
     fn join(
         &mut self,
         files: &[PathBuf],
@@ -199,9 +203,9 @@ impl Pairs {
                 format!("{name} and {other}: {}", obstacle.why())
             }
             None => format!(
-                "{name} cannot be put together with the others: no packets of both directions are in it and in one that leads to {} \
-                 (it may be of another time, or a proxy may be in between), so its clock cannot be compared; leave it \
-                 out, or analyze it alone",
+                "{name} cannot be combined with the other files: it has no packets of both directions in common with a file whose \
+                 clock can be compared with that of {} (it may be of another time, or a proxy may be in between); leave it out, \
+                 or analyze it alone",
                 shown(&files[0])
             ),
         })
@@ -235,7 +239,7 @@ fn files_of(numbers: &[u8], host: u8) -> Vec<usize> {
     files.map(|(file, _)| file).collect()
 }
 
-/// The host of each file: parts of one capture are of one, others are of another each.
+/// The host of each file, 1 for the first: the parts of one capture are of the same host.
 fn numbers(chains: &[Chain]) -> Vec<u8> {
     let mut next = 0_u8;
     let mut numbers: Vec<u8> = Vec::new();
@@ -261,7 +265,7 @@ fn begins(surveys: &[Survey], numbers: &[u8]) -> Vec<bool> {
     (0..numbers.len()).map(is_first).collect()
 }
 
-/// For the report.
+/// The clocks of the other hosts, as the report shows them.
 fn clocks(files: &[PathBuf], chains: &[Chain], numbers: &[u8]) -> Vec<HostClock> {
     let clock = |((file, chain), host): ((&PathBuf, &Chain), &u8)| {
         let clocks = chain.clocks().filter(|_| chain.part_of.is_none())?;
@@ -284,7 +288,7 @@ fn clocks(files: &[PathBuf], chains: &[Chain], numbers: &[u8]) -> Vec<HostClock>
     files.iter().zip(chains).zip(numbers).filter_map(clock).collect()
 }
 
-/// What a reader should know.
+/// Notes on the clocks of the hosts, for the report.
 pub fn sentences(hosts: &[HostClock]) -> Vec<String> {
     let count = match hosts.len() {
         1 => "Two".to_owned(),
@@ -295,8 +299,8 @@ pub fn sentences(hosts: &[HostClock]) -> Vec<String> {
         hosts.iter().map(|host| sentence(&count, host, hosts.len() == 1)).collect();
     let worst = |of: fn(&HostClock) -> u64| human::time_ns(hosts.iter().map(of).max());
     sentences.push(format!(
-        "Between the hosts, times are right to {} if the shortest way takes as long in both directions, and to {} \
-         however that is: packets cannot tell. Times on one host, and round trips, are not concerned.",
+        "Times between the hosts are exact to {} if the shortest way takes the same time in both directions, otherwise to {}: \
+         packets do not show which is the case. Times on one host, and round trips, do not depend on this.",
         worst(|host| host.clock.within_ns),
         worst(|host| host.clock.at_most_ns),
     ));
@@ -313,16 +317,16 @@ fn sentence(count: &str, host: &HostClock, is_only: bool) -> String {
     };
     let through = match host.through.as_slice() {
         [] => String::new(),
-        through => format!(", over {}", through.join(" and ")),
+        through => format!(", through {}", through.join(" and ")),
     };
     let exact = if is_only {
         String::new()
     } else {
-        format!("; right to {}", human::time_ns(Some(clock.at_most_ns)))
+        format!("; exact to {}", human::time_ns(Some(clock.at_most_ns)))
     };
     format!(
-        "{count} hosts: the clock of {} is {} {side} that of {}, which times are told by ({drift}; from {} packets that both \
-         have{through}{exact}).",
+        "{count} hosts: the clock of {} is {} {side} that of {}, which is used for all times ({drift}; from {} packets in both \
+         files{through}{exact}).",
         clock.second,
         human::time_ns(Some(clock.offset_ns.unsigned_abs())),
         clock.first,

@@ -1,17 +1,17 @@
-//! Recordings and captures, from their first entry to their last, through the same pipeline as what happens now.
+//! Reads recordings and captures from beginning to end, through the same pipeline as live events.
 //!
 //! | module | what |
 //! |---|---|
-//! | [`Replay`] | what was read so far |
-//! | [`Follower`] | who is told of events and deliveries on the way |
-//! | `several`, `hosts` | what several hosts saw, read as one |
-//! | `copy` | what is read is written again, with what became of its messages |
-//! | `observed` | what the events of a file tell of, and what they do not |
-//! | `report` | what is said about it all |
+//! | [`Replay`] | reads files and makes the report |
+//! | [`Follower`] | gets events and deliveries while files are read |
+//! | `several`, `hosts` | captures of several hosts, read together |
+//! | `copy` | writes a copy in which the packets tell what became of their messages |
+//! | `observed` | which observations the files contain |
+//! | `report` | the report of what was read |
 
-// What comes from a file or a packet may be any number.
+// Numbers from a file or a packet can have any value, so arithmetic must not overflow.
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects, clippy::disallowed_methods))]
-// They panic where stdout or stderr cannot be written, and wait for whoever reads there: `output` does neither.
+// `print!` panics when stdout cannot be written and blocks when nobody reads; `wirelap_process::output` does neither.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 mod copy;
@@ -23,6 +23,6 @@ mod replay;
 mod report;
 mod several;
 
-pub use follower::{Follower, Nobody};
+pub use follower::{Follower, NoFollower};
 pub use open::shown;
 pub use replay::{Replay, Replayed};

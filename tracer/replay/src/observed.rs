@@ -1,12 +1,12 @@
-//! What the events of a file tell of, and what they do not.
+//! Finds out which observations the files contain, and makes notes on those that are missing.
 
 use wirelap_events::Saturate;
 use wirelap_events::{Body, Event, Nanos, Packet, PacketHook};
 
-/// Which observations are in the files at all.
+/// The observations that at least one event of the files is of.
 #[derive(Clone, Copy, Debug, Default)]
 #[allow(clippy::struct_excessive_bools)] // Kinds of events that do not depend on each other.
-pub struct Seen {
+pub struct Observed {
     send: bool,
     xmit: bool,
     rx: bool,
@@ -14,11 +14,11 @@ pub struct Seen {
     wake: bool,
     read: bool,
     pub first: Option<Nanos>,
-    /// Packets with payload that was not captured.
+    /// The number of packets whose payload was not captured completely.
     cut: u64,
 }
 
-impl Seen {
+impl Observed {
     pub fn add(&mut self, event: &Event<'_>) {
         self.first.get_or_insert(event.at);
         if let Body::Packet(packet) = &event.body {
@@ -35,18 +35,18 @@ impl Seen {
         }
     }
 
-    /// A sentence on packets that a snap length has cut.
+    /// A note on packets that a snap length has cut; `None` if there are none.
     pub fn cut(&self) -> Option<String> {
         (self.cut > 0).then(|| {
             format!(
-                "{} packets were cut when they were captured: messages in what is missing are in no figure. A longer \
-                 snap length (tcpdump -s 0) keeps them whole.",
+                "{} packets were captured only in part: messages in the missing bytes are in no figure. A longer snap \
+                 length (tcpdump -s 0) captures complete packets.",
                 self.cut
             )
         })
     }
 
-    /// A sentence on the stages that no event tells of.
+    /// A note on the stages that no event is of; `None` if all are observed.
     pub fn missing(&self) -> Option<String> {
         let stages = [
             (self.send, "send"),
@@ -58,7 +58,11 @@ impl Seen {
         ];
         let missing: Vec<&str> =
             stages.into_iter().filter(|(seen, _)| !seen).map(|(_, name)| name).collect();
-        (self.first.is_some() && !missing.is_empty())
-            .then(|| format!("Not in the files, and so in no figure: {}.", missing.join(", ")))
+        (self.first.is_some() && !missing.is_empty()).then(|| {
+            format!(
+                "Stages that are not in the files, and so in no figure: {}.",
+                missing.join(", ")
+            )
+        })
     }
 }

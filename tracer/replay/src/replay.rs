@@ -1,9 +1,9 @@
-//! Everything read so far.
+//! Reads files through the correlator, and makes the report.
 
 use crate::copy::AnnotatedCopy;
 use crate::follower::Follower;
 use crate::hosts;
-use crate::observed::Seen;
+use crate::observed::Observed;
 use crate::open::{open, shown, unread};
 use crate::report::{left_out, packets_only, report};
 use std::io;
@@ -17,85 +17,86 @@ use wirelap_report::{HostClock, RunReport};
 use wirelap_session::notes::{self, RecordedNotes};
 
 /// How long a packet may be on its way to another host.
-pub const ON_THE_WAY: Nanos = Nanos::from_millis(1_000);
+pub const MAX_TRAVEL_TIME: Nanos = Nanos::from_millis(1_000);
 
-const NO_MESSAGES: &str = "has no payload, so that messages cannot be found again: its packets tell of them already, \
-                           as far as that was known while it was recorded";
+const NO_MESSAGES: &str = "has no payload, so messages cannot be found in it: its packets already have comments on them, \
+                           as far as they were known while recording";
 
 const SEVERAL_HOSTS: &str =
-    "the files are of several hosts, and --annotate writes one: annotate each alone";
+    "the files are of several hosts, and --annotate writes a single file: annotate each file alone";
 
-/// Everything read so far.
+/// Reads files through the correlator.
 pub struct Replay<F> {
     pub(crate) follower: F,
     pub(crate) decode: Vec<(u16, String)>,
     pub(crate) correlator: Option<Correlator>,
-    /// Deliveries that the follower has not been given yet.
+    /// Complete deliveries that the follower has not got yet.
     pub(crate) ready: Vec<Delivery>,
-    pub(crate) told: RecordedNotes,
-    /// What is read is written again.
+    /// The notes of the recording.
+    pub(crate) recorded: RecordedNotes,
+    /// The copy of what is read, if one is written.
     pub(crate) copy: Option<AnnotatedCopy>,
     pub(crate) keeps_topics: bool,
-    pub(crate) seen: Seen,
+    pub(crate) observed: Observed,
     pub(crate) files: usize,
     pub(crate) packets_only: bool,
-    /// From the events' clock to the wall clock.
+    /// The difference from the clock of the events to the wall clock in nanoseconds.
     pub(crate) wall: Option<i64>,
-    /// Hosts whose addresses are known.
+    /// The hosts whose addresses are known.
     pub(crate) addresses: Vec<Host>,
     /// How long a packet may be on its way to another host's capture.
     pub(crate) hold: Option<Nanos>,
-    /// How the clocks of other hosts differ from the first one's.
+    /// The differences of the clocks of other hosts from the clock of the first host.
     pub(crate) clocks: Vec<HostClock>,
-    /// What the recorders of other hosts knew, by the host.
-    pub(crate) there: Vec<(u8, RunReport)>,
+    /// The reports in the recordings of other hosts, with the number of the host.
+    pub(crate) other_reports: Vec<(u8, RunReport)>,
     pub(crate) notes: Vec<String>,
     pub(crate) is_damaged: bool,
 }
 
-/// What was read.
+/// The result of reading the files.
 pub struct Replayed<F> {
-    /// Who followed.
+    /// The follower.
     pub follower: F,
-    /// The last picture.
+    /// The last snapshot.
     pub snapshot: Snapshot,
-    /// What is said about it.
+    /// The report.
     pub report: RunReport,
-    /// Payload was cut off: messages cannot be found.
+    /// The recording has no payload, so messages cannot be found in it.
     pub cut: bool,
 }
 
 impl<F: Follower> Replay<F> {
-    /// Nothing read yet.
+    /// A replay that has not read anything yet. `decode` are protocols by port.
     pub fn new(decode: &[(u16, String)], follower: F) -> Replay<F> {
         Replay {
             follower,
             decode: decode.to_vec(),
             correlator: None,
             ready: Vec::new(),
-            told: RecordedNotes::default(),
+            recorded: RecordedNotes::default(),
             copy: None,
             keeps_topics: F::DELIVERIES,
-            seen: Seen::default(),
+            observed: Observed::default(),
             files: 0,
             packets_only: false,
             wall: None,
             addresses: Vec::new(),
             hold: None,
             clocks: Vec::new(),
-            there: Vec::new(),
+            other_reports: Vec::new(),
             notes: Vec::new(),
             is_damaged: false,
         }
     }
 
-    /// Writes what is read again, with what became of its messages. Whoever follows is given no deliveries then.
+    /// Writes a copy of what is read, in which the packets tell what became of their messages. The follower gets no deliveries then.
     pub fn annotate(&mut self, to: &Path, outputs: &Outputs) {
-        self.copy = Some(AnnotatedCopy::to(to, outputs));
+        self.copy = Some(AnnotatedCopy::new(to, outputs));
         self.keeps_topics = true;
     }
 
-    /// Who follows.
+    /// The follower.
     pub fn follower(&self) -> &F {
         &self.follower
     }
@@ -103,9 +104,9 @@ impl<F: Follower> Replay<F> {
     /// Reads files to their ends: one after the other, or captures of several hosts together.
     ///
     /// # Errors
-    /// One is no capture, the hosts' clocks cannot be compared, or the follower cannot go on.
+    /// A file is not a capture, the clocks of the hosts cannot be compared, or the follower cannot go on.
     pub fn files(&mut self, paths: &[PathBuf]) -> Result<(), Failure> {
-        if let Some(hosts) = hosts::look(paths)? {
+        if let Some(hosts) = hosts::compare(paths)? {
             if self.copy.is_some() {
                 return Err(Failure::Usage(SEVERAL_HOSTS.into()));
             }
@@ -129,9 +130,9 @@ impl<F: Follower> Replay<F> {
         }
         let mut ends = hosts::has_both_ends(path).then(DuplicateCapture::default);
         if ends.is_some() {
-            self.hold = Some(ON_THE_WAY);
+            self.hold = Some(MAX_TRAVEL_TIME);
             self.notes.push(format!(
-                "{}: each packet is there twice, and taken to be sent and then received.",
+                "{}: the file contains each packet twice; the first is taken as sent, the second as received.",
                 shown(path)
             ));
         }
@@ -152,7 +153,7 @@ impl<F: Follower> Replay<F> {
                 BlockOrEntry::Entry(entry) => take(self, entry)?,
             }
             if let Some(copy) = &mut self.copy {
-                if self.told.cut {
+                if self.recorded.cut {
                     return Err(unread(path, &NO_MESSAGES));
                 }
                 copy.name(recording.take_named());
@@ -162,7 +163,7 @@ impl<F: Follower> Replay<F> {
         Ok(())
     }
 
-    /// The next of a file: its blocks too, if they are copied.
+    /// The next entry of a file, or the next block if blocks are copied.
     fn block_or_entry<'a>(
         &self,
         recording: &'a mut Recording<impl io::Read>,
@@ -174,7 +175,7 @@ impl<F: Follower> Replay<F> {
         }
     }
 
-    /// What a file has beside what was read.
+    /// Adds notes on what could not be read in a file.
     pub(crate) fn closing(&mut self, shown: &str, recording: &Recording<impl io::Read>) {
         let problems = recording.problems();
         self.is_damaged |= !problems.is_empty();
@@ -185,12 +186,12 @@ impl<F: Follower> Replay<F> {
         self.notes.extend(left_out(shown, recording.counts()));
     }
 
-    /// Reads no more, and says what came of it.
+    /// Completes all deliveries and makes the report.
     ///
     /// # Errors
-    /// The follower cannot go on.
+    /// The follower cannot go on, or the copy could not be written.
     pub fn end(mut self) -> Result<Replayed<F>, Failure> {
-        let end = self.told.end.unwrap_or_default();
+        let end = self.recorded.end.unwrap_or_default();
         match self.copy.take() {
             Some(copy) => {
                 let note = copy.end(self.correlator())?;
@@ -199,14 +200,14 @@ impl<F: Follower> Replay<F> {
             None => self.with(|correlator, out| correlator.finish(out))?,
         }
         let snapshot = self.correlator().snapshot(end);
-        let told = std::mem::take(&mut self.told);
-        let cut = told.cut;
-        let mut report = report(&snapshot, told, &self.there);
+        let recorded = std::mem::take(&mut self.recorded);
+        let cut = recorded.cut;
+        let mut report = report(&snapshot, recorded, &self.other_reports);
         report.partial |= self.is_damaged;
         report.notes.append(&mut self.notes);
-        report.notes.extend(self.seen.missing());
+        report.notes.extend(self.observed.missing());
         if self.packets_only {
-            report.notes.extend(self.seen.cut());
+            report.notes.extend(self.observed.cut());
             packets_only(&mut report, !self.clocks.is_empty());
         }
         for result in &mut report.results {
@@ -225,7 +226,7 @@ impl<F: Follower> Replay<F> {
     pub(crate) fn take(&mut self, entry: &Entry<'_>, first: bool) -> Result<(), Failure> {
         match entry {
             Entry::Event(event) => {
-                self.seen.add(event);
+                self.observed.add(event);
                 self.follower.event(event)?;
                 let Some(mut copy) = self.copy.take() else {
                     return self.with(|correlator, out| correlator.take(event, out));
@@ -250,7 +251,7 @@ impl<F: Follower> Replay<F> {
                 if first || notes::is_last(*note) {
                     self.copy.iter_mut().for_each(|copy| copy.entry(entry));
                 }
-                if let Some(label) = self.told.take(*note)
+                if let Some(label) = self.recorded.take(*note)
                     && first
                 {
                     self.correlator().add_label(label);
@@ -260,7 +261,7 @@ impl<F: Follower> Replay<F> {
         Ok(())
     }
 
-    /// Does something that may complete deliveries, and hands them on.
+    /// Performs a step of the correlator, and gives the deliveries that it completes to the follower.
     fn with(
         &mut self,
         step: impl FnOnce(&mut Correlator, &mut dyn DeliverySink),
@@ -281,11 +282,11 @@ impl<F: Follower> Replay<F> {
         Ok(())
     }
 
-    /// Made when its settings are known: the notes at the front of a file come before its events.
+    /// The correlator. It is made at the first use, when the notes at the beginning of a file have told its settings.
     pub(crate) fn correlator(&mut self) -> &mut Correlator {
         self.correlator.get_or_insert_with(|| {
             let mut decode = self.decode.clone();
-            decode.extend(self.told.decode.iter().cloned());
+            decode.extend(self.recorded.decode.iter().cloned());
             let (packets_only, wall) = (self.packets_only, self.wall);
             let usual = Config::default();
             let hold = self.hold.unwrap_or_default().max(usual.hold);

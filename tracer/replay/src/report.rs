@@ -1,4 +1,4 @@
-//! What is said about what was read.
+//! Makes the report of what was read.
 
 use std::collections::BTreeMap;
 use wirelap_correlate::Snapshot;
@@ -9,15 +9,16 @@ use wirelap_report::{Process, RunReport, RunResult};
 use wirelap_session::environment;
 use wirelap_session::notes::RecordedNotes;
 
-/// What the events say, with what only the recorder knew.
-pub fn report(snapshot: &Snapshot, told: RecordedNotes, there: &[(u8, RunReport)]) -> RunReport {
+/// The report of the events, completed with what only the recorded reports contain: the environment, the hooks, the usage of
+/// processes. `others` are the recorded reports of other hosts.
+pub fn report(snapshot: &Snapshot, notes: RecordedNotes, others: &[(u8, RunReport)]) -> RunReport {
     let mut report = run_report(snapshot);
-    for (host, there) in there {
-        use_of_machine(&mut report, &there.results, Some(*host));
+    for (host, other) in others {
+        add_usage(&mut report, &other.results, Some(*host));
     }
-    report.environment = told.environment.unwrap_or_else(|| environment::describe(0));
-    let Some(recorded) = told.report else {
-        if told.cut {
+    report.environment = notes.environment.unwrap_or_else(|| environment::describe(0));
+    let Some(recorded) = notes.report else {
+        if notes.cut {
             report.notes.push(NO_PAYLOAD.into());
         }
         return report;
@@ -27,22 +28,21 @@ pub fn report(snapshot: &Snapshot, told: RecordedNotes, there: &[(u8, RunReport)
     report.scenario = recorded.scenario;
     report.skipped = recorded.skipped;
     report.partial = recorded.partial;
-    if told.cut {
+    if notes.cut {
         report.results = recorded.results;
         report.unknown = recorded.unknown;
         report.notes = recorded.notes;
         report.notes.push(
-            "The file has no payload: these are the results that were made while it was recorded."
-                .into(),
+            "The file has no payload: these are the results that were made while recording.".into(),
         );
     } else {
-        use_of_machine(&mut report, &recorded.results, None);
+        add_usage(&mut report, &recorded.results, None);
     }
     report
 }
 
-/// What only a host's recorder knew of its processes.
-fn use_of_machine(report: &mut RunReport, recorded: &[RunResult], host: Option<u8>) {
+/// Adds the CPU time and memory of a host's processes, which only its recorded report contains.
+fn add_usage(report: &mut RunReport, recorded: &[RunResult], host: Option<u8>) {
     let used = recorded.iter().flat_map(|result| &result.processes);
     let used: BTreeMap<u32, &Process> = used.map(|process| (process.pid, process)).collect();
     let processes = report.results.iter_mut().flat_map(|result| &mut result.processes);
@@ -53,28 +53,28 @@ fn use_of_machine(report: &mut RunReport, recorded: &[RunResult], host: Option<u
     }
 }
 
-const NO_PAYLOAD: &str = "The file has no payload and does not reach its end, where the results that were made \
-                          while it was recorded would be: messages cannot be found in it.";
+const NO_PAYLOAD: &str = "The file has no payload, and its end is missing, where the results of the recorded session \
+                          would be: messages cannot be found in it.";
 
-/// What a report on packets alone does not have.
+/// Removes from a report what packets alone do not show, and adds a note.
 pub fn packets_only(report: &mut RunReport, is_of_several: bool) {
     for result in &mut report.results {
-        // From the last packet to the read that it stands for.
+        // Without reads, this segment is only the time up to the last packet.
         result.segments.retain(|row| row.segment != Segment::Busy.name());
     }
     report.notes.push(if is_of_several {
-        "Packets alone: a message's time is from its first packet to its last, over all legs; one that was seen \
-         once takes none."
+        "Only packets were captured: the time of a message is from its first packet to its last, over all legs; the \
+         time of a message that was seen once is 0."
             .into()
     } else {
-        "Packets alone: a message's time is from its first packet to its last, over all legs; one that was seen \
-         once takes none. What is between its packet to the broker and the one from it is the dwell, with both ways \
-         if the broker is on another host."
+        "Only packets were captured: the time of a message is from its first packet to its last, over all legs; the \
+         time of a message that was seen once is 0. The dwell is the time between the packet to the broker and the packet \
+         from it, and includes both ways if the broker is on another host."
             .into()
     });
 }
 
-/// Packets that are in no result, and why.
+/// Notes on the packets that are in no result, with the reason.
 pub fn left_out(file: &str, counts: Counts) -> Vec<String> {
     let kinds = [
         (counts.other, "neither TCP nor UDP"),

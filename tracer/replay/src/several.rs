@@ -1,9 +1,9 @@
-//! What several hosts saw, read as one.
+//! Reads the captures of several hosts together.
 
 use crate::follower::Follower;
 use crate::hosts::{self, Hosts};
 use crate::open::{open, shown, unread};
-use crate::replay::{ON_THE_WAY, Replay};
+use crate::replay::{MAX_TRAVEL_TIME, Replay};
 use std::path::{Path, PathBuf};
 use wirelap_events::Nanos;
 use wirelap_process::Failure;
@@ -12,14 +12,14 @@ use wirelap_recording::hosts::merge;
 use wirelap_recording::hosts::merge::What;
 use wirelap_session::notes::RecordedNotes;
 
-/// A packet may be on its way for so many of half the shortest round trip.
+/// How many times the greatest error of a clock a packet may be on its way to another host.
 const TRIPS: u64 = 8;
 
 impl<F: Follower> Replay<F> {
-    /// Reads all to their ends.
+    /// Reads the files of several hosts to their ends, in the order of a common clock.
     ///
     /// # Errors
-    /// One cannot be read, messages cannot be found in it, or the follower cannot go on.
+    /// A file cannot be read or has no payload, or the follower cannot go on.
     pub(crate) fn several_hosts(
         &mut self,
         paths: &[PathBuf],
@@ -29,29 +29,30 @@ impl<F: Follower> Replay<F> {
         self.packets_only = hosts.what == What::Packets;
         self.addresses.clone_from(&hosts.addresses);
         let trip = hosts.clocks.iter().map(|host| host.clock.at_most_ns).max().unwrap_or(0);
-        self.hold = Some(Nanos(trip.saturating_mul(TRIPS)).max(ON_THE_WAY));
+        self.hold = Some(Nanos(trip.saturating_mul(TRIPS)).max(MAX_TRAVEL_TIME));
         self.follower.begin(None);
-        let mut told: Vec<RecordedNotes> = paths.iter().map(|_| RecordedNotes::default()).collect();
+        let mut recorded: Vec<RecordedNotes> =
+            paths.iter().map(|_| RecordedNotes::default()).collect();
         merge(&mut files, &hosts.placings, |file, entry| match (hosts.numbers[file], entry) {
             (1, entry) => {
                 self.take(entry, hosts.begins[file])?;
-                refuse_cut(&paths[file], self.told.cut)
+                refuse_cut(&paths[file], self.recorded.cut)
             }
             (number, Entry::Note(note)) => {
-                let there = &mut told[file];
-                if let Some(mut label) = there.take(*note).filter(|_| hosts.begins[file]) {
+                let notes = &mut recorded[file];
+                if let Some(mut label) = notes.take(*note).filter(|_| hosts.begins[file]) {
                     label.pids.iter_mut().for_each(|pid| *pid = pid.on_host(number));
                     self.correlator().add_label(label);
                 }
-                refuse_cut(&paths[file], there.cut)
+                refuse_cut(&paths[file], notes.cut)
             }
             (_, entry) => self.take(entry, hosts.begins[file]),
         })?;
         self.notes.extend(hosts::sentences(&hosts.clocks));
         if hosts.recorded && self.packets_only {
             self.notes.push(
-                "Some of the files are recordings and others packets alone, so only the packets are put together: calls and \
-                 threads are in the report on each recording."
+                "Some of the files are recordings and others contain only packets, so only the packets are combined: analyze a \
+                 recording alone to see its system calls and threads."
                     .into(),
             );
         }
@@ -59,11 +60,11 @@ impl<F: Follower> Replay<F> {
         let reports = hosts
             .numbers
             .iter()
-            .zip(told)
-            .filter_map(|(number, told)| Some((*number, told.report?)));
-        self.there = reports.collect();
-        // Its time is that of another clock than the events'.
-        self.told.end = None;
+            .zip(recorded)
+            .filter_map(|(number, notes)| Some((*number, notes.report?)));
+        self.other_reports = reports.collect();
+        // This time is of the clock of one file, and not of the common clock.
+        self.recorded.end = None;
         for (path, recording) in paths.iter().zip(&files) {
             self.closing(&shown(path), recording);
         }
@@ -71,9 +72,9 @@ impl<F: Follower> Replay<F> {
     }
 }
 
-/// Of several hosts' recordings all must have what messages are found in.
+/// Refuses a recording without payload, because messages cannot be followed from host to host without it.
 fn refuse_cut(path: &Path, cut: bool) -> Result<(), Failure> {
-    const WHY: &str = "was recorded without --payload, so that messages cannot be followed from host to host: record with \
-                       --payload on all, or analyze each alone";
+    const WHY: &str = "was recorded without --payload, so messages cannot be followed from host to host: record with \
+                       --payload on all hosts, or analyze each file alone";
     if cut { Err(unread(path, &WHY)) } else { Ok(()) }
 }

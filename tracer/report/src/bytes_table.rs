@@ -1,6 +1,7 @@
 //! The lines about bytes below the table: where the bytes of a result went.
 
 use crate::{Overhead, PartsBytes};
+use wirelap_events::human::mean_bytes;
 
 /// Each line with its heading; empty without deliveries.
 pub fn lines(overhead: &Overhead) -> Vec<(&'static str, String)> {
@@ -8,7 +9,7 @@ pub fn lines(overhead: &Overhead) -> Vec<(&'static str, String)> {
     if overhead.deliveries == 0 || total == 0 {
         return Vec::new();
     }
-    let each = |bytes: u64| amount(bytes as f64 / overhead.deliveries as f64);
+    let each = |bytes: u64| mean_bytes(bytes as f64 / overhead.deliveries as f64);
     let ethernet = &overhead.ethernet;
     let bytes = format!(
         "{} a message: {}{}; as Ethernet: {} in {} frames",
@@ -21,7 +22,7 @@ pub fn lines(overhead: &Overhead) -> Vec<(&'static str, String)> {
     let mut lines = vec![("  bytes: ", bytes)];
     let operations = overhead.operations.iter().filter(|one| one.count > 0);
     let operations: Vec<_> =
-        operations.map(|one| format!("{} {}", one.operation, amount(one.mean_bytes))).collect();
+        operations.map(|one| format!("{} {}", one.operation, mean_bytes(one.mean_bytes))).collect();
     if !operations.is_empty() {
         lines.push(("  protocol bytes: ", format!("{} each", operations.join(" · "))));
     }
@@ -46,19 +47,6 @@ fn parts(parts: &PartsBytes, each: impl Fn(u64) -> String) -> String {
         bytes >= least || (bytes > 0 && matches!(name, "repeats" | "retransmitted"))
     });
     shown.map(|(name, bytes)| format!("{name} {}", each(bytes))).collect::<Vec<_>>().join(" · ")
-}
-
-/// A number of bytes: three digits, or all digits from 100 on.
-fn amount(bytes: f64) -> String {
-    if bytes > 0.0 && bytes < 0.005 {
-        "<0.01".into()
-    } else if bytes >= 99.95 || (bytes - bytes.round()).abs() < 0.005 {
-        format!("{bytes:.0}")
-    } else if bytes >= 0.95 {
-        format!("{bytes:.1}")
-    } else {
-        format!("{bytes:.2}")
-    }
 }
 
 #[cfg(test)]

@@ -21,6 +21,7 @@ use crate::{
     Distribution, GroundTruth, Pacing, Reliability, RunReport, RunResult, Scenario, Skipped, Unseen,
 };
 use crate::{bytes_table, explain, human};
+use wirelap_events::human::one_or;
 
 /// The index of the column with round trips, or with bits per second if messages go one way only.
 const ROUND_TRIP: usize = 4;
@@ -278,7 +279,7 @@ fn unseen(result: &RunResult) -> Option<String> {
         });
     }
     let way = |unseen: Unseen, when: &str| {
-        let packets = if unseen.packets == 1 { "packet" } else { "packets" };
+        let packets = one_or(unseen.packets, "packet", "packets");
         let bytes = human::bytes(unseen.bytes as f64);
         (unseen.packets > 0).then(|| format!("{} {packets} when {when} ({bytes})", unseen.packets))
     };

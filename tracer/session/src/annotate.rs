@@ -1,4 +1,4 @@
-//! What became of messages, told to the recording of the packets that carried them.
+//! Writes what became of each message into the recording, beside the packets that carried it.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,59 +10,59 @@ use wirelap_events::{
 use wirelap_recording::Limits;
 use wirelap_recording::message::{self, End, MessageLeg, MessageSink, MessageStatus, Row};
 
-/// While recording: messages that took longer are not told beside their packets.
+/// Limits while recording: a message that took longer, or that exceeds the bytes, is not described beside its packets.
 pub const LIVE: Limits = Limits { time: Nanos::from_millis(2_000), bytes: 32 << 20 };
 
-/// From a file: longer than the correlator has patience.
+/// Limits while reading a file: longer than the time after which the correlator gives a message up.
 pub const OFFLINE: Limits = Limits { time: Nanos::from_millis(15_000), bytes: 256 << 20 };
 
-/// A row's name is asked for again after this time: its broker may have become known.
+/// How long a row's name is reused before it is looked up again, because its broker may have become known since.
 const RENAMED: Nanos = Nanos::from_millis(500);
 
-/// Where a message's leg began and ended, and what is told of it.
+/// A leg whose description still lacks the names of its row, its topic and its two ends.
 #[derive(Clone, Debug)]
-struct Pending {
+struct PendingLeg {
     group: GroupId,
     topic: Option<TopicId>,
     ends: [(Option<TaskId>, Option<SocketId>); 2],
     leg: MessageLeg,
 }
 
-/// Hears of deliveries, and tells a recorder of them.
+/// Collects deliveries and hands descriptions of their legs to a recorder.
 #[derive(Debug, Default)]
 pub struct Annotator {
-    /// A message arrives with its last packet: nothing is known of reads.
+    /// The source has packets only: a message is delivered when its last packet arrives, because reads are not known.
     pub packets_only: bool,
-    pending: Vec<Pending>,
-    /// Of one message, on their way to the recorder.
+    pending: Vec<PendingLeg>,
+    /// The legs of one message, as they are handed to the recorder. Kept to reuse its memory.
     legs: Vec<MessageLeg>,
     rows: HashMap<GroupId, (Arc<Row>, Nanos)>,
-    /// As many as the correlator keeps.
+    /// Names of topics; the correlator bounds their number.
     topics: HashMap<TopicId, Arc<[u8]>>,
     topicless: Arc<[u8]>,
     nameless: Arc<Row>,
 }
 
-/// Hands deliveries on, and tells an annotator of them.
-struct Overheard<'a> {
+/// Passes deliveries on to another sink, and to an annotator.
+struct AnnotatingSink<'a> {
     annotator: &'a mut Annotator,
     sink: &'a mut dyn DeliverySink,
 }
 
-impl DeliverySink for Overheard<'_> {
+impl DeliverySink for AnnotatingSink<'_> {
     fn delivery(&mut self, delivery: &Delivery) {
         self.judged(delivery, None);
     }
 
     fn judged(&mut self, delivery: &Delivery, held_up: Option<DelayCause>) {
-        self.annotator.hear(delivery, held_up, MessageStatus::Counted);
+        self.annotator.add(delivery, held_up, MessageStatus::Counted);
         self.sink.judged(delivery, held_up);
     }
 
     fn aside(&mut self, delivery: &Delivery) {
         let warmup = delivery.stamp.is_some_and(|stamp| stamp.warmup);
         let status = if warmup { MessageStatus::WarmUp } else { MessageStatus::Partial };
-        self.annotator.hear(delivery, None, status);
+        self.annotator.add(delivery, None, status);
         self.sink.aside(delivery);
     }
 
@@ -72,12 +72,12 @@ impl DeliverySink for Overheard<'_> {
 
     fn undelivered(&mut self, so_far: &Delivery, at_end: bool) {
         let status = if at_end { MessageStatus::UnderWay } else { MessageStatus::Undelivered };
-        self.annotator.hear(so_far, None, status);
+        self.annotator.add(so_far, None, status);
     }
 }
 
 impl Annotator {
-    /// Gives an event to the correlator, after the recorder has had it.
+    /// Gives an event to the correlator. The caller has given it to the recorder before.
     pub fn event(
         &mut self,
         event: &Event<'_>,
@@ -85,14 +85,14 @@ impl Annotator {
         sink: &mut dyn DeliverySink,
         recorder: &mut dyn MessageSink,
     ) {
-        correlator.take(event, &mut Overheard { annotator: self, sink });
+        correlator.take(event, &mut AnnotatingSink { annotator: self, sink });
         if let Some(range) = correlator.carried() {
             recorder.carries(range);
         }
-        self.tell(event.at, correlator, recorder);
+        self.flush(event.at, correlator, recorder);
     }
 
-    /// Lets the correlator complete what it can, or everything.
+    /// Lets the correlator complete the deliveries up to a time, or all of them.
     pub fn tick(
         &mut self,
         until: Option<Nanos>,
@@ -100,15 +100,15 @@ impl Annotator {
         sink: &mut dyn DeliverySink,
         recorder: &mut dyn MessageSink,
     ) {
-        let mut overheard = Overheard { annotator: self, sink };
+        let mut annotating = AnnotatingSink { annotator: self, sink };
         match until {
-            Some(until) => correlator.tick(until, &mut overheard),
-            None => correlator.finish(&mut overheard),
+            Some(until) => correlator.tick(until, &mut annotating),
+            None => correlator.finish(&mut annotating),
         }
-        self.tell(until.unwrap_or_default(), correlator, recorder);
+        self.flush(until.unwrap_or_default(), correlator, recorder);
     }
 
-    fn hear(&mut self, delivery: &Delivery, held_up: Option<DelayCause>, status: MessageStatus) {
+    fn add(&mut self, delivery: &Delivery, held_up: Option<DelayCause>, status: MessageStatus) {
         let small = |number: usize| u8::try_from(number).unwrap_or(u8::MAX);
         let delay_cause = held_up.map(|found| message::DelayCause {
             cause: found.kind.name(),
@@ -118,14 +118,14 @@ impl Annotator {
         });
         let began = delivery.legs.iter().find_map(|leg| first(&leg.times)).unwrap_or_default();
         let is_whole = matches!(status, MessageStatus::Counted | MessageStatus::WarmUp);
-        let is_told = |time: &Nanos| is_whole && (!self.packets_only || *time > Nanos(0));
-        let one_way = delivery.one_way().filter(is_told);
+        let is_known = |time: &Nanos| is_whole && (!self.packets_only || *time > Nanos(0));
+        let one_way = delivery.one_way().filter(is_known);
         let last_seen = if status.is_delivered() { None } else { self.last_seen(delivery) };
         for (index, mut segments) in delivery.segments() {
             let leg: &Leg = &delivery.legs[index];
             let mut times = leg.times;
             if self.packets_only {
-                // It stands for the last packet.
+                // Without reads, `Read` is only the time of the last packet.
                 times.clear(Stage::Read);
                 segments = segments.without(Segment::Busy);
             }
@@ -150,7 +150,7 @@ impl Annotator {
                 frames: [0; MAX_LEGS],
             };
             let ends = [(leg.sender, leg.from), (leg.reader, leg.to)];
-            self.pending.push(Pending {
+            self.pending.push(PendingLeg {
                 group: delivery.group,
                 topic: delivery.topic,
                 ends,
@@ -159,7 +159,7 @@ impl Annotator {
         }
     }
 
-    /// On which leg a message was seen last, and at which stage.
+    /// The leg, counted from 0, and the stage at which an undelivered message was seen last.
     fn last_seen(&self, so_far: &Delivery) -> Option<(u8, Stage)> {
         let mut times = so_far.legs.last()?.times;
         if self.packets_only {
@@ -169,19 +169,19 @@ impl Annotator {
         Some((u8::try_from(so_far.legs.len().saturating_sub(1)).ok()?, stage))
     }
 
-    /// Tells what was heard, with the names that the correlator knows.
-    fn tell(&mut self, now: Nanos, correlator: &Correlator, recorder: &mut dyn MessageSink) {
+    /// Hands the pending legs to the recorder, with the names that the correlator knows.
+    fn flush(&mut self, now: Nanos, correlator: &Correlator, recorder: &mut dyn MessageSink) {
         if self.pending.is_empty() {
             return;
         }
         let mut pending = std::mem::take(&mut self.pending);
-        for mut heard in pending.drain(..) {
-            heard.leg.row = self.row(heard.group, now, correlator);
-            heard.leg.topic = self.topic(heard.topic, correlator);
-            let [sender, reader] = heard.ends.map(|(task, socket)| end(task, socket, correlator));
-            (heard.leg.sender, heard.leg.reader) = (sender, reader);
-            let is_last = heard.leg.leg.saturating_add(1) == heard.leg.legs;
-            self.legs.push(heard.leg);
+        for mut pending_leg in pending.drain(..) {
+            pending_leg.leg.row = self.row(pending_leg.group, now, correlator);
+            pending_leg.leg.topic = self.topic(pending_leg.topic, correlator);
+            let [sender, reader] = pending_leg.ends.map(|(task, socket)| end(task, socket, correlator));
+            (pending_leg.leg.sender, pending_leg.leg.reader) = (sender, reader);
+            let is_last = pending_leg.leg.leg.saturating_add(1) == pending_leg.leg.legs;
+            self.legs.push(pending_leg.leg);
             if is_last {
                 recorder.message(&mut self.legs);
             }
@@ -212,7 +212,7 @@ fn first(times: &StageTimes) -> Option<Nanos> {
     times.seen().next().map(|(_, at)| at)
 }
 
-/// Who is at the end of a leg: the thread that was seen there, or else the socket's owner.
+/// The process at one end of a leg: that of the thread that was seen there, otherwise the owner of the socket.
 fn end(task: Option<TaskId>, socket: Option<SocketId>, correlator: &Correlator) -> End {
     let owner = || socket.and_then(|socket| correlator.owner(socket));
     let pid = task.map(|task| task.pid).filter(|&pid| pid != Pid(0)).or_else(owner);

@@ -1,61 +1,62 @@
-//! Commands to the thread that traces.
+//! Commands to the thread of a tracing session.
 
 use crate::sampling::Sampling;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 use wirelap_correlate::Label;
 
-/// A command to the thread.
+/// A command to the thread of a session.
 #[derive(Debug)]
-pub enum Command {
-    /// Follow a port too.
+pub enum SessionCommand {
+    /// Trace the traffic of a further port.
     Port(u16),
-    /// Name a row, and whom to tell when it holds.
+    /// Name a row, and report on the channel when the name is in use.
     Label(Label, Sender<()>),
-    /// The workloads begin.
+    /// Start to measure: the workloads begin now.
     Begin(Sampling),
-    /// Attach and detach alternately, for so long each.
+    /// Attach and detach the probes alternately; each phase has this length.
     Alternate(Duration),
-    /// Take in what is on its way, and end.
+    /// Take the events that are still in the ring buffer, then end.
     End,
 }
 
-/// Gives commands to a tracer's thread. A thread that has ended tells so by its findings, not here.
+/// Sends commands to the thread of a session. Commands to a thread that has ended are ignored: the error of that thread is in
+/// its findings.
 #[derive(Clone, Debug)]
-pub struct Commands(Sender<Command>);
+pub struct Commands(Sender<SessionCommand>);
 
 impl Commands {
-    /// The two ends.
-    pub fn channel() -> (Commands, Receiver<Command>) {
-        let (commands, taken) = channel();
-        (Commands(commands), taken)
+    /// A sender of commands, and the receiver for the thread.
+    pub fn channel() -> (Commands, Receiver<SessionCommand>) {
+        let (commands, receiver) = channel();
+        (Commands(commands), receiver)
     }
 
-    /// Follows a port too.
+    /// Traces the traffic of a further port.
     pub fn follow_port(&self, port: u16) {
-        self.give(Command::Port(port));
+        self.send(SessionCommand::Port(port));
     }
 
-    /// Names a row. Returns once the name holds: traffic from now on is in that row.
+    /// Names a row. Returns once the name is in use: later traffic is counted in that row.
     pub fn label(&self, label: Label) {
         let (done, wait) = channel();
-        self.give(Command::Label(label, done));
-        // An error means that the thread has ended, which is told elsewhere.
+        self.send(SessionCommand::Label(label, done));
+        // An error means that the thread has ended, which its findings report.
         let _ = wait.recv();
     }
 
-    /// The workloads begin: from here on the tracer's cost counts, and events are sampled.
+    /// Starts to measure the tracer's own cost and to sample events, because the workloads begin now.
     pub fn begin(&self, sampling: Sampling) {
-        self.give(Command::Begin(sampling));
+        self.send(SessionCommand::Begin(sampling));
     }
 
-    /// From here on the probes are attached and detached by turns of this length.
-    pub fn alternate(&self, turn: Duration) {
-        self.give(Command::Alternate(turn));
+    /// Attaches and detaches the probes alternately from now on; each phase has the length `phase`.
+    pub fn alternate(&self, phase: Duration) {
+        self.send(SessionCommand::Alternate(phase));
     }
 
-    /// Gives a command.
-    pub fn give(&self, order: Command) {
-        let _ = self.0.send(order);
+    /// Sends a command.
+    pub fn send(&self, command: SessionCommand) {
+        let _ = self.0.send(command);
     }
 }

@@ -1,11 +1,11 @@
-//! The environment of a run, as it goes into the JSON.
+//! The environment of a run, as the JSON reports it.
 
 use crate::machine;
 use std::collections::BTreeMap;
 use std::time::SystemTime;
 use wirelap_report::Environment;
 
-/// This machine and this call, now. Versions and settings come from the workloads.
+/// Describes this machine and this command line. `versions` and `settings` are empty: the workloads report them.
 pub fn describe(seed: u64) -> Environment {
     Environment {
         kernel: machine::kernel(),

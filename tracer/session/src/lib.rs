@@ -1,22 +1,22 @@
-//! A tracing session: probes that are attached once, a thread that takes their events, and what came of it. `live`, `run` and
-//! `record` all have one.
+//! A tracing session: probes that are attached once, a thread that processes their events, and its findings. The commands
+//! `live`, `run` and `record` each use one.
 //!
 //! | module | what |
 //! |---|---|
-//! | [`preflight()`] | what must be there before anything is started |
-//! | [`Settings`] | what is traced and how |
+//! | [`preflight()`] | the check that probes can be attached |
+//! | [`SessionSettings`] | what is traced and how |
 //! | [`Tracer`] | a running session |
-//! | [`Commands`] | what it is told while it runs |
-//! | `work` | its thread: events in, deliveries and snapshots out |
-//! | [`Sampling`], `windows`, `turns` | when the probes see, and when they do not |
-//! | [`notes`] | what a recording says beside its events |
-//! | [`annotate`] | what became of messages, told beside their packets |
+//! | [`Commands`] | commands to a running session |
+//! | `thread` | its thread: events in, deliveries and snapshots out |
+//! | [`Sampling`], `windows`, `schedule` | when events are reported, and when the probes are attached |
+//! | [`notes`] | what a recording contains in addition to events |
+//! | [`annotate`] | what became of messages, recorded beside their packets |
 //! | `unix` | which processes also serve clients over Unix sockets |
-//! | [`machine`], [`environment`] | this machine, and what processes use of it |
+//! | [`machine`], [`environment`] | this machine, and the CPU time and memory that processes use |
 
-// What comes from a file or a packet may be any number.
+// Numbers from a file or a packet can have any value, so arithmetic must not overflow.
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects, clippy::disallowed_methods))]
-// They panic where stdout or stderr cannot be written, and wait for whoever reads there: `output` does neither.
+// `print!` panics when stdout cannot be written and blocks when nobody reads; `wirelap_process::output` does neither.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 pub mod annotate;
@@ -27,17 +27,17 @@ pub mod machine;
 pub mod notes;
 mod preflight;
 mod sampling;
+mod schedule;
 mod settings;
+mod thread;
 mod tracer;
-mod turns;
 mod unix;
 mod windows;
-mod work;
 
 pub use commands::Commands;
 pub use preflight::{preflight, ring_bytes};
 pub use sampling::Sampling;
-pub use settings::{Later, Settings};
+pub use schedule::TracingPhase;
+pub use settings::{AttachLater, SessionSettings};
+pub use thread::Findings;
 pub use tracer::Tracer;
-pub use turns::Turn;
-pub use work::Findings;

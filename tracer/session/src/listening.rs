@@ -1,12 +1,12 @@
-//! The TCP ports that programs in this network namespace listen on: of a connection that was open before wirelap came,
-//! they tell which end serves.
+//! The TCP ports that programs in this network namespace listen on. They tell which end of a connection is the server if the
+//! connection was open before wirelap attached.
 
 use std::fs::read_to_string;
 
 /// The state `LISTEN` in `/proc/net/tcp` (`include/net/tcp_states.h`).
 const LISTEN: &str = "0A";
 
-/// The ports; none where the kernel does not tell.
+/// The ports, in ascending order; none if `/proc/net/tcp` cannot be read.
 pub fn ports() -> Vec<u16> {
     let files =
         ["/proc/net/tcp", "/proc/net/tcp6"].map(|path| read_to_string(path).unwrap_or_default());
@@ -16,7 +16,7 @@ pub fn ports() -> Vec<u16> {
     ports
 }
 
-/// Ports of the listening sockets in a table of `/proc/net` (`Documentation/networking/proc_net_tcp.rst`).
+/// The ports of the listening sockets in a table of `/proc/net` (`Documentation/networking/proc_net_tcp.rst`).
 fn listening(table: &str) -> impl Iterator<Item = u16> {
     table.lines().skip(1).filter_map(|line| {
         let mut fields = line.split_whitespace().skip(1);

@@ -1,43 +1,43 @@
-//! This machine: its kernel, its processors, what processes use.
+//! This machine: its kernel, its processors, and the CPU time and memory that processes use.
 
 use procfs::{Current, WithCurrentSystemInfo};
 use std::fs;
 use std::time::Duration;
 use wirelap_events::{Doing, Nanos, Pid, TaskId, ThreadState, Tid};
 
-/// Logical CPUs.
+/// The number of logical CPUs; at least 1.
 pub fn cpus() -> usize {
     procfs::CpuInfo::current().map_or(1, |info| info.num_cores().max(1))
 }
 
-/// `uname -r`.
+/// The kernel's release, as `uname -r` shows it.
 pub fn kernel() -> String {
     rustix::system::uname().release().to_string_lossy().into_owned()
 }
 
-/// The machine's name.
+/// The host name; `None` if it is empty.
 pub fn hostname() -> Option<String> {
     let name = rustix::system::uname().nodename().to_string_lossy().into_owned();
     (!name.is_empty()).then_some(name)
 }
 
-/// The processor's model name; empty where there is none.
+/// The processor's model name; empty if `/proc/cpuinfo` has none.
 pub fn cpu_model() -> String {
     let info = procfs::CpuInfo::current();
     info.ok().and_then(|info| info.model_name(0).map(str::to_owned)).unwrap_or_default()
 }
 
-/// The frequency governor of CPU 0.
+/// The frequency governor of CPU 0; `None` if there is none.
 pub fn governor() -> Option<String> {
     line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
 }
 
-/// The kernel's clock source.
+/// The kernel's clock source; `None` if it is not known.
 pub fn clock_source() -> Option<String> {
     line("/sys/devices/system/clocksource/clocksource0/current_clocksource")
 }
 
-/// Memory in bytes; 0 if unknown.
+/// The memory of the machine in bytes; 0 if it is not known.
 pub fn memory_bytes() -> u64 {
     procfs::Meminfo::current().map_or(0, |info| info.mem_total)
 }
@@ -46,13 +46,13 @@ fn line(path: &str) -> Option<String> {
     Some(fs::read_to_string(path).ok()?.trim().to_owned())
 }
 
-/// The monotonic clock that events carry.
+/// The present time of the monotonic clock that the times of events are of.
 pub fn now() -> Nanos {
     wirelap_capture::clock::now()
 }
 
-/// From that clock to the wall clock, in nanoseconds. Of some readings the one that took the least time counts: somebody
-/// else may have the CPU between the two clocks.
+/// The difference from the monotonic clock to the wall clock in nanoseconds. The quickest of several readings is used, because
+/// this thread may lose the CPU between reading the two clocks.
 pub fn wall_offset() -> i64 {
     let readings = (0..8).map(|_| {
         let before = now();
@@ -64,11 +64,11 @@ pub fn wall_offset() -> i64 {
     readings.min_by_key(|&(took, _)| took).map_or(0, |(_, offset)| offset)
 }
 
-/// Threads of one process that are looked at.
-const THREADS: usize = 64;
+/// The most threads of one process whose state is read.
+const MAX_THREADS: usize = 64;
 
-/// What the threads of a process are doing; nothing once it is gone.
-pub fn threads(pid: Pid) -> Vec<ThreadState> {
+/// The states of the threads of a process; empty once the process has ended.
+pub fn thread_states(pid: Pid) -> Vec<ThreadState> {
     let process = i32::try_from(pid.0).ok().and_then(|pid| procfs::process::Process::new(pid).ok());
     let tasks = process.and_then(|process| process.tasks().ok());
     let stats = tasks.into_iter().flatten().filter_map(|task| task.ok()?.stat().ok());
@@ -83,52 +83,52 @@ pub fn threads(pid: Pid) -> Vec<ThreadState> {
         let tid = Tid(u32::try_from(stat.pid).ok()?);
         Some(ThreadState { task: TaskId { pid, tid }, doing })
     };
-    stats.filter_map(state).take(THREADS).collect()
+    stats.filter_map(state).take(MAX_THREADS).collect()
 }
 
-/// What a process has used so far.
+/// The CPU time and memory that a process has used so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Usage {
-    /// CPU time, user and system.
+pub struct ProcessUsage {
+    /// CPU time in user and kernel mode.
     pub cpu: Duration,
-    /// Resident memory; 0 once it has exited.
+    /// Resident memory in bytes; 0 once the process has exited.
     pub rss_bytes: u64,
 }
 
-/// A process's use; `None` once it is gone. One that has exited and was not waited for still tells
-/// its CPU time.
-pub fn usage(pid: u32) -> Option<Usage> {
+/// The usage of a process; `None` if there is no such process. The CPU time of a process that has exited can be read until
+/// its parent has waited for it.
+pub fn usage(pid: u32) -> Option<ProcessUsage> {
     let stat = procfs::process::Process::new(i32::try_from(pid).ok()?).ok()?.stat().ok()?;
     let ticks = stat.utime.saturating_add(stat.stime);
     let cpu = Duration::from_secs_f64(ticks as f64 / procfs::ticks_per_second() as f64);
-    Some(Usage { cpu, rss_bytes: stat.rss_bytes().get() })
+    Some(ProcessUsage { cpu, rss_bytes: stat.rss_bytes().get() })
 }
 
-/// A process's name; empty once it is gone.
+/// The name of a process; empty once the process has ended.
 pub fn name(pid: u32) -> String {
     line(&format!("/proc/{pid}/comm")).unwrap_or_default()
 }
 
-/// A process's use over a stretch of time.
+/// Measures the CPU time and memory of a process over a period.
 #[derive(Clone, Copy, Debug)]
 pub struct Meter {
     pid: u32,
     started: Nanos,
-    first: Usage,
-    last: Usage,
+    first: ProcessUsage,
+    last: ProcessUsage,
     last_at: Nanos,
     peak_rss: u64,
 }
 
 impl Meter {
-    /// Starts now; `None` if the process is gone.
+    /// Starts to measure now; `None` if there is no such process.
     pub fn start(pid: u32) -> Option<Meter> {
         let (first, started) = (usage(pid)?, now());
         let peak_rss = first.rss_bytes;
         Some(Meter { pid, started, first, last: first, last_at: started, peak_rss })
     }
 
-    /// Looks again.
+    /// Takes a sample, which ends the measured period until the next sample.
     pub fn sample(&mut self) {
         if let Some(usage) = usage(self.pid) {
             self.last = usage;
@@ -137,14 +137,14 @@ impl Meter {
         }
     }
 
-    /// CPU time over wall time since the start, 1.0 = one core.
+    /// CPU time divided by wall time, from the start to the last sample; 1.0 is one core.
     pub fn cpu_share(&self) -> f64 {
         let wall = (self.last_at - self.started).as_secs_f64();
         let used = self.last.cpu.saturating_sub(self.first.cpu).as_secs_f64();
         if wall > 0.0 { used / wall } else { 0.0 }
     }
 
-    /// The most resident memory that was seen.
+    /// The most resident memory of all samples, in bytes.
     pub fn peak_rss(&self) -> u64 {
         self.peak_rss
     }

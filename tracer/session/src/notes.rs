@@ -1,7 +1,7 @@
-//! What is written into a recording beside the events, and read from it again.
+//! The notes of a recording: what is written into it in addition to events, and read from it again.
 //!
-//! Notes, by subject: `environment`, `payload` and `decode` at the front of each file; `label` where a row was named;
-//! at the end `end`, the time of the last picture, and the `report part`s.
+//! The subjects of notes: `environment`, `payload` and `decode` at the beginning of each file; `label` where a row was
+//! named; `end`, the time of the last snapshot, and the `report part`s at the end.
 
 use crate::annotate;
 use crate::machine;
@@ -19,7 +19,7 @@ use wirelap_recording::{
 };
 use wirelap_report::{Environment, RunReport};
 
-/// Begins a recording.
+/// Creates a recording and writes the notes of its beginning.
 ///
 /// # Errors
 /// The file cannot be created.
@@ -35,7 +35,7 @@ pub fn create(
     let store = Box::new(outputs.clone());
     let mut recorder = Recorder::create_in(store, path, encoder, rotation)
         .map_err(|failed| outputs::failure(&failed.path, &failed.error))?;
-    let payload = if settings.payload { KEPT } else { "cut" };
+    let payload = if settings.payload { PAYLOAD_KEPT } else { "cut" };
     recorder.hold(annotate::LIVE);
     recorder.standing_note(Note { subject: "payload", text: payload });
     let environment = serde_json::to_string(environment).unwrap_or_default();
@@ -44,9 +44,10 @@ pub fn create(
     Ok(recorder)
 }
 
-const KEPT: &str = "kept";
+/// The text of the note `payload` in a recording that contains the captured payload.
+const PAYLOAD_KEPT: &str = "kept";
 
-/// A row is named.
+/// Writes the note that a row was named.
 pub fn note_label(recorder: &mut Recorder, label: &Label) {
     let pids: Vec<u32> = label.pids.iter().map(|pid| pid.0).collect();
     let (name, broker, ports) = (&label.name, &label.broker, &label.ports);
@@ -54,66 +55,66 @@ pub fn note_label(recorder: &mut Recorder, label: &Label) {
     recorder.standing_note(Note { subject: "label", text: &text.to_string() });
 }
 
-/// Whether a note is one of the end.
+/// Whether a note belongs to the end of a recording.
 pub fn is_last(note: Note<'_>) -> bool {
     matches!(note.subject, "end" | "report" | "report part")
 }
 
-/// The last picture is of this time.
+/// Writes the note of the last snapshot's time.
 pub fn note_end(recorder: &mut Recorder, at: Nanos) {
     recorder.note(Note { subject: "end", text: &at.0.to_string() });
 }
 
-/// Ends a recording with what came of it.
+/// Writes the report as notes and closes a recording. A reader of stdout that has gone is not an error.
 ///
 /// # Errors
 /// Not everything could be written.
 pub fn close(mut recorder: Recorder, report: &RunReport) -> Result<Written, Failure> {
     note_report(&mut recorder, report);
     match recorder.close() {
-        Err(failed) if has_enough(&failed) => Ok(Written::default()),
+        Err(failed) if reader_has_gone(&failed) => Ok(Written::default()),
         closed => closed.map_err(|failed| unwritten(&failed)),
     }
 }
 
-/// Whether whoever read the recording from stdout has gone (`| head`), which is no failure.
-pub fn has_enough(failed: &WriteFailed) -> bool {
+/// Whether a recording to stdout ended because its reader has gone (`| head`), which is not an error.
+pub fn reader_has_gone(failed: &WriteFailed) -> bool {
     failed.error.kind() == io::ErrorKind::BrokenPipe && failed.path == Path::new("-")
 }
 
-/// Why recording ended, as what ends the program.
+/// The failure of a command because its recording could not be written.
 pub fn unwritten(failed: &WriteFailed) -> Failure {
     Failure::Measured(unwritten_text(failed))
 }
 
-/// In parts that fit where Wireshark shows nothing of them; the last is empty.
+/// Writes the report as notes that each fit into one block of the file. An empty note marks the end.
 fn note_report(recorder: &mut Recorder, report: &RunReport) {
     let text = serde_json::to_string(report).unwrap_or_default();
     let mut rest = text.as_str();
     while !rest.is_empty() {
-        let (part, more) = rest.split_at(rest.floor_char_boundary(REPORT_PART));
+        let (part, more) = rest.split_at(rest.floor_char_boundary(REPORT_PART_BYTES));
         recorder.note(Note { subject: "report part", text: part });
         rest = more;
     }
     recorder.note(Note { subject: "report part", text: "" });
 }
 
-/// Bytes of a report in one note.
-const REPORT_PART: usize = 30_000;
+/// The most bytes of a report in one note.
+const REPORT_PART_BYTES: usize = 30_000;
 
-/// The longest report that is read.
-const REPORT: usize = 64 << 20;
+/// The longest report that is read, in bytes.
+const MAX_REPORT_BYTES: usize = 64 << 20;
 
-/// Why recording ended, in a sentence.
+/// The message that a recording could not be written further, with the remedy.
 pub fn unwritten_text(failed: &WriteFailed) -> String {
     let remedy = match failed.error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-            "make room, or let `wirelap record` keep a ring of files (--rotate-size, --files)"
+            "make room, or let `wirelap record` keep a limited number of files (--rotate-size, --files)"
                 .into()
         }
         _ => remedy::of_file(&failed.error),
     };
-    format!("{failed}: what was written before can be read; {remedy}")
+    format!("{failed}: the recording up to then is readable; {remedy}")
 }
 
 fn section(environment: &Environment) -> Section {
@@ -126,7 +127,7 @@ fn section(environment: &Environment) -> Section {
     }
 }
 
-/// The name of a device of our own network namespace.
+/// The name of a device in the network namespace of this process; `None` for devices of other namespaces.
 fn device_name(netns: NetNs, device: IfIndex) -> Option<String> {
     let own = fs::read_link("/proc/self/ns/net").ok()?;
     let own = own.to_str()?.trim_start_matches("net:[").trim_end_matches(']');
@@ -140,28 +141,28 @@ fn device_name(netns: NetNs, device: IfIndex) -> Option<String> {
     })
 }
 
-/// What the notes of a recording say.
+/// The contents of a recording's notes.
 #[derive(Debug, Default)]
 pub struct RecordedNotes {
-    /// Whether payload was cut off: then messages cannot be found again.
+    /// The recording has no payload, so messages cannot be found in it.
     pub cut: bool,
-    /// The machine.
+    /// The machine that recorded.
     pub environment: Option<Environment>,
-    /// Protocols by port.
+    /// The protocols that the user named, by port.
     pub decode: Vec<(u16, String)>,
-    /// The time of the last picture.
+    /// The time of the last snapshot.
     pub end: Option<Nanos>,
-    /// What came of it.
+    /// The report of the recorded session.
     pub report: Option<RunReport>,
-    /// The parts of that, as far as they have come.
+    /// The text of the report, as far as its parts were read.
     parts: String,
 }
 
 impl RecordedNotes {
-    /// Takes a note in. Returns the row that it names.
+    /// Reads a note. Returns the row that it names, if it names one.
     pub fn take(&mut self, note: Note<'_>) -> Option<Label> {
         match note.subject {
-            "payload" => self.cut = note.text != KEPT,
+            "payload" => self.cut = note.text != PAYLOAD_KEPT,
             "environment" => self.environment = serde_json::from_str(note.text).ok(),
             "decode" => self.decode = serde_json::from_str(note.text).unwrap_or_default(),
             "end" => self.end = note.text.parse().ok().map(Nanos),
@@ -169,8 +170,8 @@ impl RecordedNotes {
                 self.report = serde_json::from_str(&self.parts).ok();
                 self.parts = String::new();
             }
-            "report part" if self.parts.len() < REPORT => self.parts.push_str(note.text),
-            // As it was written at first.
+            "report part" if self.parts.len() < MAX_REPORT_BYTES => self.parts.push_str(note.text),
+            // The first versions of the format have the report in one note.
             "report" => self.report = serde_json::from_str(note.text).ok(),
             "label" => return label(&serde_json::from_str(note.text).ok()?),
             _ => {}

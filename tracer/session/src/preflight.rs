@@ -1,27 +1,28 @@
-//! What must be there before anything is started.
+//! Checks before a session is started.
 
 use wirelap_process::{Failure, rights};
 
-/// Whether probes can be attached at all. Nothing is loaded for it.
+/// Checks that this process has the capabilities to attach probes. Nothing is loaded for this.
 ///
 /// # Errors
-/// Root is missing.
+/// `Failure::Machine` if a capability is missing.
 pub fn preflight() -> Result<(), Failure> {
     let missing = rights::missing_to_attach();
     if missing.is_empty() { Ok(()) } else { Err(needs_root(&missing.join(", "))) }
 }
 
-/// A size of the ring that the kernel takes: a power of two, at least a page, at most 1 GiB.
-pub fn ring_bytes(told: u32) -> u32 {
-    told.clamp(4096, 1 << 30).next_power_of_two()
+/// The size of the ring buffer in bytes that the kernel accepts for the wanted one: the next power of two, at least a page
+/// and at most 1 GiB.
+pub fn ring_bytes(wanted: u32) -> u32 {
+    wanted.clamp(4096, 1 << 30).next_power_of_two()
 }
 
-/// The sentence for everyone who is not root, or is a root without some of its capabilities.
+/// The failure of a process that lacks capabilities, because it is not root or because root's capabilities were removed.
 pub fn needs_root(missing: &str) -> Failure {
     Failure::Machine(if rustix::process::geteuid().is_root() {
         format!(
-            "attaching probes needs {missing}, which this root does not have: run it with all of root's capabilities \
-             (a container: with --privileged)"
+            "attaching probes needs {missing}, which root does not have here: run wirelap with all of root's capabilities \
+             (in a container: with --privileged)"
         )
     } else {
         "attaching probes needs root (CAP_BPF, CAP_PERFMON, CAP_NET_ADMIN): run `sudo wirelap …`"

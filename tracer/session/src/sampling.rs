@@ -1,17 +1,17 @@
-//! When events are taken.
+//! The choice between tracing all the time and tracing in windows.
 
 use std::time::Duration;
 
-/// When events are taken.
+/// When the probes report events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sampling {
-    /// Always.
+    /// All the time.
     Off,
-    /// For `open` out of every `every`; longer, and more rarely, where messages take longer than a window.
+    /// In windows: for the time `open` out of every period `every`; longer and more rarely if messages take longer than a window.
     Windows {
         /// The shortest length of a window.
         open: Duration,
-        /// From the start of one to the start of the next, if it is that short.
+        /// The time from the start of one shortest window to the start of the next.
         every: Duration,
     },
 }

@@ -1,28 +1,28 @@
-//! What a session is told.
+//! The settings of a session.
 
-/// What will be attached once the probes are.
+/// Whether probes will be attached again after those of this session, which decides whether the rights are kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Later {
-    /// Nothing: the rights for it are given up.
+pub enum AttachLater {
+    /// No probes: the rights to attach are given up.
     #[default]
     Nothing,
-    /// The probes of another tracer.
-    Another,
+    /// The probes of another session.
+    AnotherSession,
 }
 
-/// What is traced and how.
+/// What a session traces, and how.
 #[derive(Clone, Debug, Default)]
-pub struct Settings {
-    /// What the kernel side does.
+pub struct SessionSettings {
+    /// What the probes capture.
     pub capture: wirelap_capture::Config,
-    /// Ports whose protocol the user knows.
+    /// The protocols that the user named, by port.
     pub decode: Vec<(u16, String)>,
-    /// What will be attached later.
-    pub later: Later,
-    /// The probes will be attached and detached by turns.
+    /// Whether the rights to attach are needed again.
+    pub later: AttachLater,
+    /// The probes will be attached and detached alternately.
     pub alternates: bool,
-    /// At the end, wait until no event comes any more.
+    /// At the end, wait until no more events arrive.
     pub drain: bool,
-    /// Publish snapshots while tracing.
+    /// Publish snapshots while tracing, for [`Tracer::latest`](crate::Tracer::latest).
     pub publish: bool,
 }

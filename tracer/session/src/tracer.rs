@@ -1,13 +1,13 @@
-//! A running session: probes that are attached, and the thread that takes their events.
+//! A running session: attached probes, and the thread that processes their events.
 
 use crate::annotate::Annotator;
-use crate::commands::{Command, Commands};
+use crate::commands::{Commands, SessionCommand};
 use crate::listening;
 use crate::machine::{Meter, wall_offset};
 use crate::preflight::needs_root;
-use crate::settings::{Later, Settings};
+use crate::settings::{AttachLater, SessionSettings};
+use crate::thread::{Findings, SessionThread};
 use crate::unix::UnixServers;
-use crate::work::{Findings, Work};
 use rustix::thread::CapabilitySet;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,7 +18,7 @@ use wirelap_process::{Failure, remedy, rights};
 use wirelap_recording::Recorder;
 use wirelap_report::Hook;
 
-/// A running tracer. Dropping it detaches everything.
+/// A running session. Dropping it ends the thread and detaches the probes.
 pub struct Tracer<S> {
     commands: Commands,
     thread: Option<JoinHandle<Findings<S>>>,
@@ -27,12 +27,12 @@ pub struct Tracer<S> {
 }
 
 impl<S: DeliverySink + Send + 'static> Tracer<S> {
-    /// Attaches the probes and starts the thread. All events are told to the recorder, too, if there is one.
+    /// Attaches the probes and starts the thread. Deliveries go to the sink, and all events to the recorder if there is one.
     ///
     /// # Errors
-    /// This machine does not let us; the failure says what to do.
+    /// The probes cannot be attached, or the thread cannot be started; the failure names the remedy.
     pub fn start(
-        settings: &Settings,
+        settings: &SessionSettings,
         sink: S,
         recorder: Option<Recorder>,
     ) -> Result<Tracer<S>, Failure> {
@@ -40,7 +40,7 @@ impl<S: DeliverySink + Send + 'static> Tracer<S> {
         rights::resume();
         let attached = Capture::attach(&settings.capture);
         let capture = attached.map_err(|error| {
-            // An empty one would be in the way of the next.
+            // An empty recording is removed: otherwise the next attempt could not use its name.
             recorder.take().into_iter().for_each(Recorder::discard);
             refused(&error)
         })?;
@@ -54,20 +54,20 @@ impl<S: DeliverySink + Send + 'static> Tracer<S> {
             ..wirelap_correlate::Config::default()
         };
         let latest = Arc::new(Mutex::new(Arc::new(Snapshot::default())));
-        let (commands, taken) = Commands::channel();
-        let work = Work {
+        let (commands, receiver) = Commands::channel();
+        let session = SessionThread {
             capture,
             correlator: Correlator::new(config),
             sink,
             recorder,
             annotator: Annotator::default(),
-            commands: taken,
+            commands: receiver,
             latest: Arc::clone(&latest),
             meter: Meter::start(std::process::id()),
             unix: UnixServers::default(),
             meters: HashMap::new(),
             windows: None,
-            turns: None,
+            alternation: None,
             drain: settings.drain,
             publish: settings.publish,
         };
@@ -75,24 +75,24 @@ impl<S: DeliverySink + Send + 'static> Tracer<S> {
             .name("capture".into())
             .spawn(move || {
                 rights::keep(needed);
-                work.run()
+                session.run()
             })
             .map_err(|error| {
                 Failure::Machine(format!("cannot start a thread: {}", remedy::with(&error)))
             })?;
         match settings.later {
-            Later::Nothing => rights::keep(CapabilitySet::empty()),
-            Later::Another => rights::rest(),
+            AttachLater::Nothing => rights::keep(CapabilitySet::empty()),
+            AttachLater::AnotherSession => rights::suspend(),
         }
         Ok(Tracer { commands, thread: Some(thread), latest, hooks })
     }
 
-    /// The hook that each observation is made with.
+    /// The hook that was chosen for each observation.
     pub fn hooks(&self) -> &[Hook] {
         &self.hooks
     }
 
-    /// For whoever gives commands.
+    /// A sender of commands to this session.
     pub fn commands(&self) -> Commands {
         self.commands.clone()
     }
@@ -102,32 +102,33 @@ impl<S: DeliverySink + Send + 'static> Tracer<S> {
         Arc::clone(&self.latest.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Whether the thread has ended by itself: tracing failed.
+    /// Whether the thread has ended by itself, which means that tracing failed.
     pub fn has_ended(&self) -> bool {
         self.thread.as_ref().is_none_or(JoinHandle::is_finished)
     }
 
-    /// Takes in what is still on its way, detaches and hands everything out.
+    /// Ends the session: takes the events that are still in the ring buffer, detaches the probes and returns the findings.
     ///
     /// # Errors
     /// The thread panicked.
     pub fn end(mut self) -> Result<Findings<S>, Failure> {
-        self.commands.give(Command::End);
-        let lost = || Failure::Measured("the tracer failed; this is a defect of wirelap".into());
+        self.commands.send(SessionCommand::End);
+        let lost =
+            || Failure::Measured("the tracing thread panicked: this is a defect of wirelap".into());
         self.thread.take().ok_or_else(lost)?.join().map_err(|_| lost())
     }
 }
 
 impl<S> Drop for Tracer<S> {
     fn drop(&mut self) {
-        self.commands.give(Command::End);
+        self.commands.send(SessionCommand::End);
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
     }
 }
 
-/// Why attaching failed, with the command that would work.
+/// The failure that an error of attaching is, with the remedy.
 fn refused(error: &AttachError) -> Failure {
     match error {
         AttachError::NoPrivileges { missing } => needs_root(missing),

@@ -23,7 +23,7 @@ const CHECK: Nanos = Nanos::from_millis(10);
 /// a message takes longer than the window, none would be followed to its end otherwise. The pause is longer in the same
 /// proportion, so that the probes see for the same share of the time.
 #[derive(Debug)]
-pub struct Windows {
+pub struct SamplingWindows {
     open: Nanos,
     every: Nanos,
     state: State,
@@ -42,12 +42,12 @@ enum State {
     Never,
 }
 
-impl Windows {
+impl SamplingWindows {
     /// Begins with a window.
-    pub fn new(open: Duration, every: Duration, now: Nanos) -> Windows {
+    pub fn new(open: Duration, every: Duration, now: Nanos) -> SamplingWindows {
         let nanos = |time: Duration| Nanos(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
         let state = State::Open { since: now, checked: now };
-        Windows { open: nanos(open), every: nanos(every), state }
+        SamplingWindows { open: nanos(open), every: nanos(every), state }
     }
 
     /// The state to change to, if it is time. `are_waited_for` says whether messages that were found between two times have
@@ -102,7 +102,7 @@ mod tests {
 
     const SECOND: Duration = Duration::from_secs(1);
 
-    fn changes(windows: &mut Windows, times: &[(u64, bool)]) -> Vec<Option<bool>> {
+    fn changes(windows: &mut SamplingWindows, times: &[(u64, bool)]) -> Vec<Option<bool>> {
         let change =
             |&(at, waits): &(u64, bool)| windows.change(Nanos::from_millis(at), |_, _| waits);
         times.iter().map(change).collect()
@@ -110,7 +110,7 @@ mod tests {
 
     #[test]
     fn a_window_whose_messages_have_arrived_closes_and_opens_again() {
-        let mut windows = Windows::new(SECOND, 2 * SECOND, Nanos::from_millis(5_000));
+        let mut windows = SamplingWindows::new(SECOND, 2 * SECOND, Nanos::from_millis(5_000));
         let times = [5_200, 5_900, 6_100, 6_900, 7_300, 7_400, 8_500].map(|at| (at, false));
         let expected = [None, None, Some(false), None, Some(true), None, Some(false)];
         assert_eq!(changes(&mut windows, &times), expected);
@@ -118,7 +118,7 @@ mod tests {
 
     #[test]
     fn a_window_waits_for_its_messages_and_the_pause_grows_with_it() {
-        let mut windows = Windows::new(SECOND, 10 * SECOND, Nanos(0));
+        let mut windows = SamplingWindows::new(SECOND, 10 * SECOND, Nanos(0));
         let times =
             [(1_000, true), (2_000, true), (3_000, false), (29_900, false), (30_000, false)];
         let expected = [None, None, Some(false), None, Some(true)];
@@ -127,13 +127,13 @@ mod tests {
 
     #[test]
     fn a_window_does_not_wait_for_ever() {
-        let mut windows = Windows::new(SECOND, 2 * SECOND, Nanos(0));
+        let mut windows = SamplingWindows::new(SECOND, 2 * SECOND, Nanos(0));
         assert_eq!(changes(&mut windows, &[(19_999, true), (20_000, true)]), [None, Some(false)]);
     }
 
     #[test]
     fn without_a_length_no_window_opens() {
-        let mut windows = Windows::new(Duration::ZERO, SECOND, Nanos(0));
+        let mut windows = SamplingWindows::new(Duration::ZERO, SECOND, Nanos(0));
         let times = [(0, true), (1, true), (60_000, true)];
         assert_eq!(changes(&mut windows, &times), [Some(false), None, None]);
     }

@@ -18,7 +18,7 @@ use super::panel;
 use crate::app::App;
 use crate::layout::split_top;
 use crate::theme::{Theme, letter};
-use crate::verdicts::{self, percent};
+use crate::verdicts;
 use crate::{columns, text};
 use ratatui::Frame;
 use ratatui::layout::Rect;
@@ -134,7 +134,7 @@ impl Page {
         let more = tail.rows.len().saturating_sub(ROWS);
         if more > 0 {
             let share = tail.rows.iter().skip(ROWS).map(|row| row.share).sum();
-            let share = text::right(&percent(share), 8);
+            let share = text::right(&text::percent(share), 8);
             self.say("", &format!("{}  in {more} more", text::unbroken(&share)), Style::new());
         }
     }
@@ -150,7 +150,7 @@ impl Page {
         self.lines.push(Line::from(vec![
             Span::raw(format!(
                 "{} {} ",
-                text::right(&percent(row.share), 8),
+                text::right(&text::percent(row.share), 8),
                 text::right(&time, 8)
             )),
             Span::raw(format!("{:>3} ", row.leg)),
@@ -174,10 +174,7 @@ impl Page {
         }
         for holder in &why.holders {
             let name = verdicts::name(holder.task, holder.comm);
-            let waits = match holder.waits {
-                1 => "1 wait".into(),
-                waits => format!("{} waits", text::exact(waits)),
-            };
+            let waits = text::counted(holder.waits, "wait");
             let held = text::unbroken(&text::right(&text::time(holder.held), 8));
             self.say("", &format!("{held}  {name}, {waits}"), Style::new());
         }
@@ -191,7 +188,7 @@ fn cost(verdict: &Verdict) -> Option<String> {
             "{} slow messages, {} each ({} of the slow messages' extra time)",
             text::unbroken(&text::exact(verdict.slow_messages)),
             text::unbroken(&text::time(verdict.slow)),
-            text::unbroken(&percent(verdict.slow_share))
+            text::unbroken(&text::percent(verdict.slow_share))
         )
     });
     let parts = [
@@ -201,7 +198,7 @@ fn cost(verdict: &Verdict) -> Option<String> {
     .into_iter()
     .filter(|&(_, _, time)| time > Nanos(0))
     .map(|(of, share, time)| {
-        let share = text::unbroken(&percent(share));
+        let share = text::unbroken(&text::percent(share));
         format!("{share} of the {of} ({})", text::unbroken(&text::time(time)))
     });
     let parts: Vec<String> = slow.into_iter().chain(parts).collect();

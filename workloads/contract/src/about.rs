@@ -1,75 +1,75 @@
-//! What a middleware is, as its folder in `wirelap-workload` describes it. `wirelap-workload list`
-//! prints the descriptions, and that is all that `wirelap` knows about any of them.
+//! The description of a middleware by its folder in `wirelap-workload`. `wirelap-workload list` prints the descriptions, and
+//! `wirelap` knows nothing else about middlewares.
 
 use crate::{LinkTransport, Role};
 use serde::{Deserialize, Serialize};
 
-/// A middleware that can be run here.
+/// The description of a middleware.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct About {
-    /// Its name on command lines, in tables and in JSON.
+    /// The name on command lines, in tables and in JSON.
     pub name: String,
-    /// What it is, in a few words.
+    /// What the middleware is, in a few words.
     pub about: String,
     /// The largest payload of a message, in bytes.
     pub max_payload: usize,
-    /// What it can do. One that has `ping` and no `pong` is answered by somebody else.
+    /// The roles that it supports. A middleware with `ping` and without `pong` is answered by something else, such as the kernel.
     pub roles: Vec<Role>,
-    /// What is under it, the default first; empty if neither TCP nor UDP is.
+    /// The transports that it runs on, the default first; empty if it uses neither TCP nor UDP.
     pub transports: Vec<LinkTransport>,
-    /// Its brokers, the default first; none for peer to peer.
-    pub brokers: Vec<Broker>,
-    /// Whether its own programs can be run here.
+    /// Its brokers, the default first; empty for peer to peer.
+    pub brokers: Vec<KnownBroker>,
+    /// Whether its programs are installed.
     pub available: Availability,
-    /// What `--set` understands beside the options that all share.
+    /// The settings that `--set` accepts for it.
     pub settings: Vec<Setting>,
-    /// Who makes its messages.
-    pub kind: Kind,
+    /// Which programs make its messages.
+    pub kind: WorkloadKind,
     /// Whether it can send at a given rate.
     pub paced: bool,
 }
 
-/// Who makes a middleware's messages.
+/// Which programs make the messages of a middleware.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Kind {
-    /// Our workloads: messages carry a stamp and can be compared with what the workloads wrote down.
+pub enum WorkloadKind {
+    /// wirelap's own workloads: their messages have a stamp and can be compared with the truth file.
     Stamped,
-    /// Programs of its own, which wirelap only starts and watches.
+    /// Programs of the middleware's project, which wirelap only starts and traces.
     Foreign,
-    /// It has no messages that a trace could follow: its figures are its own.
+    /// Programs without messages that a trace could follow: they report their own figures.
     Untraced,
 }
 
 /// A broker that can stand between publisher and subscriber.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Broker {
-    /// Its name on command lines and in results.
+pub struct KnownBroker {
+    /// The name on command lines and in results.
     pub name: String,
-    /// Whether it can be run here.
+    /// Whether it is installed.
     pub available: Availability,
 }
 
-/// Whether something can be run here.
+/// Whether a program is installed on this machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Availability {
-    /// It is part of `wirelap-workload`.
+    /// The program is part of `wirelap-workload`.
     BuiltIn,
-    /// It is installed.
+    /// The program is installed.
     Installed {
-        /// Its version, if it tells.
+        /// Its version; `None` if it does not report it.
         version: Option<String>,
     },
-    /// It is not there.
+    /// The program is not installed.
     Missing {
-        /// How to get it.
+        /// How to install it.
         remedy: String,
     },
 }
 
 impl Availability {
-    /// How to get it, if it is missing.
+    /// How to install the program; `None` if it is installed.
     pub fn remedy(&self) -> Option<&str> {
         match self {
             Availability::Missing { remedy } => Some(remedy),
@@ -78,19 +78,19 @@ impl Availability {
     }
 }
 
-/// A setting of a library or broker, by its own name.
+/// A setting of a library or broker.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Setting {
-    /// Its name there, e.g. `linger.ms`.
+    /// The name in the library, e.g. `linger.ms`.
     pub name: String,
-    /// What it takes when it is not set.
+    /// The value if it is not set.
     pub default: String,
-    /// What it does, in a few words, with its unit or its values.
+    /// What the setting does, in a few words, with its unit or its possible values.
     pub about: String,
 }
 
 impl About {
-    /// One whose messages are our own, built in, without brokers and settings, with all roles.
+    /// A built-in middleware with all roles and stamped messages, without brokers and settings.
     pub fn new(name: &str, about: &str, max_payload: usize, transports: &[LinkTransport]) -> About {
         About {
             name: name.into(),
@@ -101,7 +101,7 @@ impl About {
             brokers: Vec::new(),
             available: Availability::BuiltIn,
             settings: Vec::new(),
-            kind: Kind::Stamped,
+            kind: WorkloadKind::Stamped,
             paced: true,
         }
     }
@@ -109,7 +109,7 @@ impl About {
     /// Adds a broker; the first one is the default.
     #[must_use]
     pub fn broker(mut self, name: &str, available: Availability) -> About {
-        self.brokers.push(Broker { name: name.into(), available });
+        self.brokers.push(KnownBroker { name: name.into(), available });
         self
     }
 
@@ -125,7 +125,7 @@ impl About {
         self
     }
 
-    /// Whether it has the role.
+    /// Whether the middleware supports a role.
     pub fn can(&self, role: Role) -> bool {
         match role {
             Role::Broker => !self.brokers.is_empty(),
@@ -133,17 +133,20 @@ impl About {
         }
     }
 
-    /// The transport that it takes when `told` is asked for.
+    /// The transport to use if `wanted` is asked for; its default if nothing is.
     ///
     /// # Errors
-    /// It does not run on that; the sentence says on what it does.
-    pub fn transport(&self, told: Option<LinkTransport>) -> Result<Option<LinkTransport>, String> {
-        match told {
+    /// The middleware has a choice of transports without the wanted one; the text is a message for the user.
+    pub fn transport(
+        &self,
+        wanted: Option<LinkTransport>,
+    ) -> Result<Option<LinkTransport>, String> {
+        match wanted {
             None => Ok(self.transports.first().copied()),
-            // With a single one there is nothing to choose: the option is for others of the same run.
+            // A middleware without a choice ignores the option, which is for the others of the same run.
             Some(_) if self.transports.len() < 2 => Ok(self.transports.first().copied()),
-            Some(told) if self.transports.contains(&told) => Ok(Some(told)),
-            Some(told) => Err(format!("{} does not run on {told:?}", self.name)),
+            Some(wanted) if self.transports.contains(&wanted) => Ok(Some(wanted)),
+            Some(wanted) => Err(format!("{} does not run on {wanted:?}", self.name)),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The lines that a workload prints.
+//! The lines `READY` and `DONE` that a workload prints on stdout.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -6,68 +6,68 @@ use std::collections::BTreeMap;
 /// `READY {json}`: the process can do its work.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ready {
-    /// Its process id; for a broker that is a child process, the child's.
+    /// The process id; that of the child if the broker runs as a child process.
     pub pid: u32,
-    /// The address that it listens on or is connected to, with the real port; empty for DDS.
+    /// The address that the process listens on or is connected to, with the real port; empty for DDS.
     pub endpoint: String,
     /// Versions of the library and of the broker, by name.
     pub versions: BTreeMap<String, String>,
-    /// Library settings that bear on the figures, by the library's own names.
+    /// The settings that affect the figures, by their names in the library.
     pub settings: BTreeMap<String, String>,
 }
 
-/// `DONE {json}`: the process has done its work or was told to stop.
+/// `DONE {json}`: the process has done its work, or was asked to stop.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Done {
-    /// Messages sent, warm-up not counted; `None` if a foreign program does not tell.
+    /// Messages sent, without the warm-up; `None` if a program of another project does not report it.
     pub sent: Option<u64>,
-    /// Messages received, warm-up not counted; `None` if a foreign program does not tell.
+    /// Messages received, without the warm-up; `None` if a program of another project does not report it.
     pub received: Option<u64>,
-    /// Messages that came more than once.
+    /// Messages that were received more than once.
     pub duplicates: u64,
-    /// `CLOCK_MONOTONIC` of the first counted message, 0 if there was none.
+    /// The time of the first counted message in nanoseconds (`CLOCK_MONOTONIC`); 0 if there was none.
     pub first_ns: u64,
-    /// `CLOCK_MONOTONIC` of the last counted message, 0 if there was none.
+    /// The time of the last counted message in nanoseconds (`CLOCK_MONOTONIC`); 0 if there was none.
     pub last_ns: u64,
     /// Round-trip times of a `ping`.
     pub rtt: Option<RttSummary>,
-    /// Payload bits a second as a foreign program itself measured them.
+    /// Payload bits a second that a program of another project has measured itself.
     pub payload_bit_per_s: Option<f64>,
 }
 
-/// Round-trip times, untrimmed.
+/// The distribution of round-trip times.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RttSummary {
-    /// Samples.
+    /// The number of round trips.
     pub count: u64,
-    /// Smallest.
+    /// The smallest time.
     pub min_ns: u64,
-    /// Median.
+    /// The median.
     pub p50_ns: u64,
-    /// 90th percentile.
+    /// The 90th percentile.
     pub p90_ns: u64,
-    /// 99th percentile.
+    /// The 99th percentile.
     pub p99_ns: u64,
-    /// 99.9th percentile.
+    /// The 99.9th percentile.
     pub p999_ns: u64,
-    /// Largest.
+    /// The largest time.
     pub max_ns: u64,
-    /// Median after dropping samples outside the 1st..99th percentile, as published comparisons do.
+    /// The median without the times outside the 1st to 99th percentile, as published comparisons report it.
     pub trimmed_p50_ns: u64,
-    /// Times and how often each came, in order, so that several runs can be taken together. The first and the last are
-    /// exact, the others within 0.1 %.
+    /// The times and how often each occurred, in ascending order, so that several runs can be pooled. The first and the last are exact,
+    /// the others within 0.1 %.
     pub times_ns: Vec<(u64, u64)>,
 }
 
-/// A line that is not what was expected.
+/// A line that cannot be parsed.
 #[derive(Debug, thiserror::Error)]
 pub enum LineError {
-    /// It starts with the right word but its JSON is not right.
+    /// The line starts with the right word, but its JSON is not valid.
     #[error("a workload printed a malformed {word} line: {source}")]
     Malformed {
         /// `READY` or `DONE`.
         word: &'static str,
-        /// What is wrong with it.
+        /// The error of the JSON.
         source: serde_json::Error,
     },
 }
@@ -76,15 +76,15 @@ impl Ready {
     /// The first word of the line.
     pub const WORD: &'static str = "READY";
 
-    /// The line, without its end.
+    /// The line without its line break.
     pub fn to_line(&self) -> String {
         to_line(Self::WORD, self)
     }
 
-    /// Reads the line; `None` if it is another kind of line.
+    /// Parses a line; `None` if the line starts with another word.
     ///
     /// # Errors
-    /// If its JSON is not right.
+    /// The JSON of the line is not valid.
     pub fn from_line(line: &str) -> Result<Option<Ready>, LineError> {
         from_line(Self::WORD, line)
     }
@@ -94,22 +94,22 @@ impl Done {
     /// The first word of the line.
     pub const WORD: &'static str = "DONE";
 
-    /// The line, without its end.
+    /// The line without its line break.
     pub fn to_line(&self) -> String {
         to_line(Self::WORD, self)
     }
 
-    /// Reads the line; `None` if it is another kind of line.
+    /// Parses a line; `None` if the line starts with another word.
     ///
     /// # Errors
-    /// If its JSON is not right.
+    /// The JSON of the line is not valid.
     pub fn from_line(line: &str) -> Result<Option<Done>, LineError> {
         from_line(Self::WORD, line)
     }
 }
 
 fn to_line(word: &str, value: &impl Serialize) -> String {
-    // Maps with string keys and plain fields: serialising them cannot fail.
+    // The values have maps with string keys and plain fields only, so serialising them cannot fail.
     format!("{word} {}", serde_json::to_string(value).unwrap_or_default())
 }
 

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// What one process does.
+/// What a workload process does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Role {
@@ -22,7 +22,7 @@ pub enum Role {
 }
 
 impl Role {
-    /// Its name on command lines, in messages and in results.
+    /// The name on command lines, in messages and in results.
     pub fn name(self) -> &'static str {
         match self {
             Role::Broker => "broker",
@@ -34,16 +34,16 @@ impl Role {
     }
 }
 
-/// DDS and Zenoh reliability.
+/// The reliability of DDS and Zenoh.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, ValueEnum)]
-pub enum Reliability {
+pub enum LinkReliability {
     /// Lost messages are sent again; Zenoh: congestion control Block.
     Reliable,
     /// Lost messages stay lost; Zenoh: congestion control Drop.
     BestEffort,
 }
 
-/// DDS history.
+/// The history of DDS.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, ValueEnum)]
 pub enum History {
     /// Keep the last message of an instance.
@@ -52,7 +52,7 @@ pub enum History {
     KeepAll,
 }
 
-/// The transport under a middleware that has a choice.
+/// The transport of a middleware that has a choice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LinkTransport {
@@ -62,7 +62,7 @@ pub enum LinkTransport {
     Udp,
 }
 
-/// One workload process.
+/// The command line of a workload process.
 #[derive(Clone, Debug, PartialEq, Args)]
 pub struct Spec {
     /// What the process does.
@@ -72,12 +72,12 @@ pub struct Spec {
     /// The middleware that it speaks, as `wirelap-workload list` names it.
     pub middleware: String,
 
-    /// HOST:PORT. Brokers, `sub` and `pong` of peer-to-peer middlewares listen there; everyone else
-    /// connects to it. DDS takes none.
+    /// HOST:PORT. Brokers, and `sub` and `pong` of peer-to-peer middlewares, listen there; all others connect
+    /// to it. DDS ignores it.
     #[arg(long, default_value = "127.0.0.1:0")]
     pub endpoint: String,
 
-    /// Which of the middleware's brokers to run, or is connected to.
+    /// The broker to run, or to connect to.
     #[arg(long)]
     pub broker: Option<String>,
 
@@ -93,23 +93,23 @@ pub struct Spec {
     #[arg(long, default_value_t = 64)]
     pub payload: usize,
 
-    /// Messages a second with intended send times; without it, back to back.
+    /// Messages a second, each with an intended time of sending; back to back without it.
     #[arg(long)]
     pub rate: Option<f64>,
 
-    /// Messages to send or to expect, warm-up not counted.
+    /// Messages to send or to expect, without the warm-up.
     #[arg(long)]
     pub messages: Option<u64>,
 
-    /// Seconds to send for; ends a publisher that has no `--messages`.
+    /// How many seconds to send; ends a publisher without `--messages`.
     #[arg(long)]
     pub seconds: Option<f64>,
 
-    /// Messages to send before those that count.
+    /// Messages of the warm-up, which are not counted.
     #[arg(long, default_value_t = 0)]
     pub warmup: u64,
 
-    /// Seconds after which the warm-up is over, however many messages it had.
+    /// The longest time of the warm-up in seconds.
     #[arg(long)]
     pub warmup_seconds: Option<f64>,
 
@@ -125,19 +125,19 @@ pub struct Spec {
     #[arg(long, default_value_t = true, action = clap::ArgAction::Set)]
     pub nodelay: bool,
 
-    /// The transport, where there is a choice.
+    /// The transport, for middlewares that have a choice.
     #[arg(long, value_enum)]
     pub transport: Option<LinkTransport>,
 
-    /// Zenoh and DDS reliability [default: as published comparisons use it].
+    /// Zenoh and DDS reliability [default: as in published comparisons].
     #[arg(long, value_enum)]
-    pub reliability: Option<Reliability>,
+    pub reliability: Option<LinkReliability>,
 
-    /// DDS history [default: as published comparisons use it].
+    /// DDS history [default: as in published comparisons].
     #[arg(long, value_enum)]
     pub history: Option<History>,
 
-    /// A setting of the library or broker by its own name, e.g. `linger.ms=5`; may be repeated.
+    /// A setting of the library or broker, e.g. `linger.ms=5`; may be given several times.
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = setting)]
     pub set: Vec<(String, String)>,
 
@@ -153,7 +153,7 @@ pub struct Spec {
     #[arg(long)]
     pub pin: Option<usize>,
 
-    /// Write what happened and when, for each message, to this file (see `truth`).
+    /// Write the times of each message to this file (the truth file).
     #[arg(long)]
     pub truth: Option<PathBuf>,
 }
@@ -188,12 +188,12 @@ impl Spec {
         }
     }
 
-    /// The value of a setting, if `--set` gave it one; the last one counts.
-    pub fn told(&self, name: &str) -> Option<&str> {
-        self.set.iter().rev().find(|(told, _)| told == name).map(|(_, value)| value.as_str())
+    /// The value of a setting of `--set`; the last one if it was given several times.
+    pub fn set_value(&self, name: &str) -> Option<&str> {
+        self.set.iter().rev().find(|(set, _)| set == name).map(|(_, value)| value.as_str())
     }
 
-    /// The same without short forms.
+    /// The spec with short forms replaced by the options that they mean.
     #[must_use]
     pub fn resolved(mut self) -> Spec {
         if std::mem::take(&mut self.apache) {
@@ -202,7 +202,7 @@ impl Spec {
         self
     }
 
-    /// The arguments that make this spec again when parsed.
+    /// The arguments that give this spec when they are parsed.
     pub fn to_args(&self) -> Vec<OsString> {
         let mut args: Vec<OsString> = vec![value_name(&self.role), self.middleware.clone().into()];
         let mut flag = |name: &str, value: OsString| args.extend([name.into(), value]);
@@ -241,10 +241,10 @@ impl Spec {
     }
 }
 
-/// `NAME=VALUE`.
+/// Parses `NAME=VALUE`.
 ///
 /// # Errors
-/// It has no `=`, or no name in front of it.
+/// The text has no `=`, or no name before it; the error is a message for the user.
 pub fn setting(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
@@ -286,7 +286,7 @@ mod tests {
             truth: Some("/tmp/truth".into()),
             nodelay: false,
             transport: Some(LinkTransport::Udp),
-            reliability: Some(Reliability::BestEffort),
+            reliability: Some(LinkReliability::BestEffort),
             history: Some(History::KeepAll),
             set: vec![("linger.ms".into(), "5".into()), ("x".into(), "a=b".into())],
             ..Spec::new(Role::Pub, "zenoh-p2p")
@@ -307,7 +307,10 @@ mod tests {
     fn the_last_setting_counts() {
         let set = ["a=1", "b=", "a=2"].map(|text| setting(text).unwrap()).to_vec();
         let spec = Spec { set, ..Spec::new(Role::Pub, "kafka") };
-        assert_eq!((spec.told("a"), spec.told("b"), spec.told("c")), (Some("2"), Some(""), None));
+        assert_eq!(
+            (spec.set_value("a"), spec.set_value("b"), spec.set_value("c")),
+            (Some("2"), Some(""), None)
+        );
         assert!(setting("a").is_err() && setting("=1").is_err());
     }
 }

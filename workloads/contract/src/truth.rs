@@ -1,4 +1,4 @@
-//! The truth file: what a workload did and when, by its own clock.
+//! The truth file: the times at which a workload sent and received each message, of its own clock.
 //!
 //! ```text
 //! "WLTRUTH1"                                              8 bytes
@@ -21,28 +21,28 @@ const RECORD_BYTES: usize = 24;
 const REPLY: u16 = 1;
 const WARMUP: u16 = 2;
 
-/// What a record tells.
+/// What happened to a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TruthKind {
-    /// The application handed the message to the library. `aux`: the intended send time (equal to `at`
-    /// when sent back to back).
+    /// The application passed the message to the library. `aux` is the intended time of sending (equal to `at` when sent back to
+    /// back).
     Publish,
-    /// The application's callback got it. `aux`: 0.
+    /// The callback of the application got the message. `aux` is 0.
     Deliver,
-    /// A ping got its reply. `aux`: the round-trip time in ns.
+    /// A ping got its reply. `aux` is the round-trip time in nanoseconds.
     RoundTrip,
 }
 
-/// One record.
+/// One record of a truth file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Truth {
-    /// What happened.
+pub struct TruthRecord {
+    /// What happened to the message.
     pub kind: TruthKind,
-    /// To which message.
+    /// The stamp of the message.
     pub stamp: Stamp,
-    /// When.
+    /// When it happened (`CLOCK_MONOTONIC`).
     pub at: Nanos,
-    /// See [`TruthKind`].
+    /// A further number, which [`TruthKind`] explains.
     pub aux: u64,
 }
 
@@ -52,12 +52,12 @@ pub enum TruthError {
     /// The file is not a truth file.
     #[error("not a wirelap truth file (it does not start with WLTRUTH1)")]
     NotTruth,
-    /// A record has a kind that this version does not know.
+    /// A record has an unknown kind.
     #[error("record {index} of the truth file has the unknown kind {kind}")]
     UnknownKind {
-        /// The record's number, from 0.
+        /// The number of the record, from 0.
         index: u64,
-        /// The kind found.
+        /// The unknown kind.
         kind: u8,
     },
     /// The file could not be read.
@@ -71,10 +71,10 @@ pub struct TruthWriter<W: Write> {
 }
 
 impl<W: Write> TruthWriter<W> {
-    /// Starts the file.
+    /// Writes the beginning of the file.
     ///
     /// # Errors
-    /// If it cannot be written.
+    /// The file cannot be written.
     pub fn new(mut out: W) -> io::Result<Self> {
         out.write_all(MAGIC)?;
         Ok(TruthWriter { out })
@@ -83,32 +83,32 @@ impl<W: Write> TruthWriter<W> {
     /// Adds a record.
     ///
     /// # Errors
-    /// If it cannot be written.
-    pub fn write(&mut self, truth: &Truth) -> io::Result<()> {
+    /// The file cannot be written.
+    pub fn write(&mut self, truth: &TruthRecord) -> io::Result<()> {
         self.out.write_all(&encode(truth))
     }
 
-    /// Flushes and gives back what was written to.
+    /// Flushes the file and returns it.
     ///
     /// # Errors
-    /// If it cannot be written.
+    /// The file cannot be written.
     pub fn finish(mut self) -> io::Result<W> {
         self.out.flush()?;
         Ok(self.out)
     }
 }
 
-/// Reads a truth file. A last record that was cut off is left out.
+/// Reads a truth file. An incomplete last record is ignored.
 pub struct TruthReader<R: Read> {
     input: R,
     index: u64,
 }
 
 impl<R: Read> TruthReader<R> {
-    /// Checks the file's first bytes.
+    /// Checks the beginning of the file.
     ///
     /// # Errors
-    /// If it is no truth file, or cannot be read.
+    /// The file is not a truth file, or cannot be read.
     pub fn new(mut input: R) -> Result<Self, TruthError> {
         let mut magic = [0; 8];
         if read_full(&mut input, &mut magic)? < magic.len() || magic != *MAGIC {
@@ -119,7 +119,7 @@ impl<R: Read> TruthReader<R> {
 }
 
 impl<R: Read> Iterator for TruthReader<R> {
-    type Item = Result<Truth, TruthError>;
+    type Item = Result<TruthRecord, TruthError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         let mut record = [0; RECORD_BYTES];
@@ -147,7 +147,7 @@ fn read_full(input: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
     Ok(got)
 }
 
-fn encode(truth: &Truth) -> [u8; RECORD_BYTES] {
+fn encode(truth: &TruthRecord) -> [u8; RECORD_BYTES] {
     let kind = match truth.kind {
         TruthKind::Publish => 0,
         TruthKind::Deliver => 1,
@@ -170,8 +170,8 @@ fn encode(truth: &Truth) -> [u8; RECORD_BYTES] {
     record
 }
 
-/// The unknown kind is the error.
-fn decode(record: &[u8; RECORD_BYTES]) -> Result<Truth, u8> {
+/// Reads a record; the error is the unknown kind.
+fn decode(record: &[u8; RECORD_BYTES]) -> Result<TruthRecord, u8> {
     let kind = match record[0] {
         0 => TruthKind::Publish,
         1 => TruthKind::Deliver,
@@ -187,18 +187,18 @@ fn decode(record: &[u8; RECORD_BYTES]) -> Result<Truth, u8> {
     let seq = u32::from_le_bytes([record[4], record[5], record[6], record[7]]);
     let stamp =
         Stamp { stream: record[1], seq, reply: flags & REPLY != 0, warmup: flags & WARMUP != 0 };
-    Ok(Truth { kind, stamp, at: Nanos(word(8)), aux: word(16) })
+    Ok(TruthRecord { kind, stamp, at: Nanos(word(8)), aux: word(16) })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn sample() -> Vec<Truth> {
+    fn sample() -> Vec<TruthRecord> {
         let stamp = Stamp { stream: 5, seq: 0x0102_0304, reply: true, warmup: false };
         [TruthKind::Publish, TruthKind::Deliver, TruthKind::RoundTrip]
             .into_iter()
-            .map(|kind| Truth { kind, stamp, at: Nanos(u64::MAX - 1), aux: 9 })
+            .map(|kind| TruthRecord { kind, stamp, at: Nanos(u64::MAX - 1), aux: 9 })
             .collect()
     }
 

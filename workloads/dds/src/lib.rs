@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
-use wirelap_contract::{About, History, LinkTransport, Reliability, Role, Spec};
+use wirelap_contract::{About, History, LinkReliability, LinkTransport, Role, Spec};
 use wirelap_events::Nanos;
 use wirelap_harness::control::Control;
 use wirelap_harness::link::{Facts, Family, Handler, Link, Outlet, Topics, listens};
@@ -50,7 +50,7 @@ impl Family for Dds {
                 control: control.clone(),
                 readers: readers.clone(),
                 needs_reader: !listens(spec.role),
-                reliable: reliability(spec) == Reliability::Reliable,
+                reliable: reliability(spec) == LinkReliability::Reliable,
             }),
             None => None,
         };
@@ -129,8 +129,8 @@ fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('"', "&quot;")
 }
 
-fn reliability(spec: &Spec) -> Reliability {
-    spec.reliability.unwrap_or(Reliability::Reliable)
+fn reliability(spec: &Spec) -> LinkReliability {
+    spec.reliability.unwrap_or(LinkReliability::Reliable)
 }
 
 /// As published comparisons use it: the last message for latency, all of them for throughput.
@@ -143,7 +143,7 @@ fn history(spec: &Spec) -> History {
 
 fn qos(spec: &Spec) -> Qos {
     Qos {
-        reliable: reliability(spec) == Reliability::Reliable,
+        reliable: reliability(spec) == LinkReliability::Reliable,
         keep_all: history(spec) == History::KeepAll,
         // A pong writes on the receive thread, which must not wait for what it receives itself.
         max_blocking: if spec.role == Role::Pong { Nanos(0) } else { MAX_BLOCKING },

@@ -125,7 +125,7 @@ pub fn is_mock(spec: &Spec) -> bool {
 
 /// How many partitions a new topic gets.
 pub fn partitions(spec: &Spec) -> Result<i32> {
-    let Some(told) = spec.told("partitions") else {
+    let Some(told) = spec.set_value("partitions") else {
         // The mock answers a fetch with one batch of each partition. With batches of one message, a single
         // partition carries no more messages than there are round trips.
         return Ok(if is_mock(spec) { MOCK_PARTITIONS } else { 1 });
@@ -141,7 +141,7 @@ pub fn partitions(spec: &Spec) -> Result<i32> {
 
 /// The group that the consumer joins, if it joins one.
 pub fn group(spec: &Spec) -> Option<&str> {
-    spec.told("group.id").filter(|group| !group.is_empty())
+    spec.set_value("group.id").filter(|group| !group.is_empty())
 }
 
 /// The longest message that clients and brokers let through, in bytes.
@@ -207,7 +207,7 @@ pub fn shown(config: &ClientConfig) -> Vec<(String, String)> {
 
 fn turn(config: &mut ClientConfig, spec: &Spec, side: Side) {
     for knob in KNOBS.iter().filter(|knob| knob.side == side) {
-        let value = spec.told(knob.name).map_or_else(|| (knob.default)(spec), Into::into);
+        let value = spec.set_value(knob.name).map_or_else(|| (knob.default)(spec), Into::into);
         config.set(knob.name, value);
     }
 }

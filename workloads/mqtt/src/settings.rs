@@ -16,7 +16,7 @@ pub const BROKER_NODELAY: &str = "broker.tcp_nodelay";
 
 /// One end's `TCP_NODELAY`: of `--set name=…`, or else what `--nodelay` says for both.
 pub fn nodelay(spec: &Spec, name: &str) -> Result<bool> {
-    match spec.told(name) {
+    match spec.set_value(name) {
         None => Ok(spec.nodelay),
         Some("true") => Ok(true),
         Some("false") => Ok(false),

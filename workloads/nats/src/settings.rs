@@ -23,17 +23,17 @@ pub struct Settings {
 impl Settings {
     pub fn of(spec: &Spec) -> Result<Settings> {
         let mut settings = Settings::default();
-        match spec.told(JETSTREAM) {
+        match spec.set_value(JETSTREAM) {
             None | Some("false") => {}
             Some("true") => settings.jetstream = true,
             Some(told) => bail!("--set {JETSTREAM}={told}: true or false"),
         }
-        match spec.told(STORAGE) {
+        match spec.set_value(STORAGE) {
             None | Some("memory") => {}
             Some("file") => settings.on_disk = true,
             Some(told) => bail!("--set {STORAGE}={told}: memory or file"),
         }
-        if let Some(told) = spec.told(HTTP_PORT) {
+        if let Some(told) = spec.set_value(HTTP_PORT) {
             let port = told.parse();
             settings.http_port =
                 port.map_err(|_| anyhow::anyhow!("--set {HTTP_PORT}={told}: 0 to 65535"))?;

@@ -41,7 +41,7 @@ fn about(name: &str, what: &str) -> About {
 
 /// The value of a setting.
 fn told<T: FromStr>(spec: &Spec, name: &str, default: T) -> Result<T> {
-    match spec.told(name) {
+    match spec.set_value(name) {
         None => Ok(default),
         Some(value) => value.parse().map_err(|_| anyhow!("--set {name}={value}: not a number")),
     }

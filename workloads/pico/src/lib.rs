@@ -8,7 +8,7 @@ mod roles;
 use anyhow::Result;
 use examples::FOLDER;
 use place::Place;
-use wirelap_contract::{About, Availability, Done, Kind, LinkTransport, Role, Spec};
+use wirelap_contract::{About, Availability, Done, LinkTransport, Role, Spec, WorkloadKind};
 use wirelap_harness::control::Control;
 use wirelap_harness::link::Family;
 
@@ -59,7 +59,7 @@ impl Family for PicoMulticast {
 fn about(name: &str, what: &str, transport: LinkTransport, available: Availability) -> About {
     About {
         available,
-        kind: Kind::Foreign,
+        kind: WorkloadKind::Foreign,
         paced: false,
         ..About::new(name, what, MAX_PAYLOAD, &[transport])
     }

@@ -10,9 +10,9 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 use wirelap_contract::{
-    About, Done, History, LinkTransport, Ready, Reliability, Role, Spec, Stamp,
+    About, Done, History, LinkReliability, LinkTransport, Ready, Role, Spec, Stamp,
 };
-use wirelap_contract::{Truth, TruthKind, TruthReader};
+use wirelap_contract::{TruthKind, TruthReader, TruthRecord};
 
 pub const LIMIT: Duration = Duration::from_mins(1);
 
@@ -200,7 +200,7 @@ impl Case {
         let mut case = Case::of("zenoh-p2p");
         case.base.transport = Some(transport);
         // Pings are best effort by default: a large one may be dropped.
-        case.base.reliability = Some(Reliability::Reliable);
+        case.base.reliability = Some(LinkReliability::Reliable);
         case
     }
 
@@ -218,7 +218,7 @@ impl Case {
     pub fn routed(broker: &'static str) -> Case {
         let mut case = Case::of("zenoh-brokered");
         case.broker = Some(broker);
-        case.base.reliability = Some(Reliability::Reliable);
+        case.base.reliability = Some(LinkReliability::Reliable);
         case
     }
 
@@ -264,7 +264,7 @@ fn free_domain() -> u32 {
 }
 
 /// One kind of record by its message. Fails if there is one twice.
-pub fn records(path: &Path, kind: TruthKind) -> HashMap<Stamp, Truth> {
+pub fn records(path: &Path, kind: TruthKind) -> HashMap<Stamp, TruthRecord> {
     let mut found = HashMap::new();
     for truth in TruthReader::new(BufReader::new(File::open(path).unwrap())).unwrap() {
         let truth = truth.unwrap();

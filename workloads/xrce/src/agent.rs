@@ -24,7 +24,7 @@ pub fn serve(spec: &Spec, control: &Control) -> Result<()> {
         address.set_port(foreign::free_udp_port()?);
     }
     ensure!(!foreign::is_bound("udp", address.port()), "{address} is already in use");
-    let middleware = spec.told(MIDDLEWARE).unwrap_or(USUAL);
+    let middleware = spec.set_value(MIDDLEWARE).unwrap_or(USUAL);
     let mut command = guard::command(FOLDER.find(PROGRAM)?);
     command.args(["udp4", "-p", &address.port().to_string(), "-m", middleware]);
     FOLDER.libraries(&mut command);

@@ -9,7 +9,7 @@ mod folder;
 use agent::MIDDLEWARE;
 use anyhow::Result;
 use folder::FOLDER;
-use wirelap_contract::{About, Done, Kind, LinkTransport, Role, Spec};
+use wirelap_contract::{About, Done, LinkTransport, Role, Spec, WorkloadKind};
 use wirelap_harness::control::Control;
 use wirelap_harness::link::Family;
 
@@ -25,7 +25,7 @@ impl Family for Xrce {
         About {
             roles: vec![Role::Pub, Role::Sub],
             available: FOLDER.availability(&[examples::PUBLISHER, examples::SUBSCRIBER]),
-            kind: Kind::Foreign,
+            kind: WorkloadKind::Foreign,
             paced: false,
             ..About::new("xrce-dds", what, MAX_PAYLOAD, &[LinkTransport::Udp])
         }

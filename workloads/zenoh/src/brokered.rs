@@ -55,6 +55,6 @@ impl Family for Brokered {
 
 /// On is the library's default for routers.
 fn timestamping(spec: &Spec) -> Result<bool> {
-    let told = spec.told(TIMESTAMPING).unwrap_or("true");
+    let told = spec.set_value(TIMESTAMPING).unwrap_or("true");
     told.parse().with_context(|| format!("--set {TIMESTAMPING}={told}: true or false"))
 }

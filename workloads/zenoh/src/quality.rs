@@ -1,14 +1,14 @@
 //! What is asked of Zenoh for a message. As published comparisons use it: best effort where a lost ping is
 //! only sent again, reliable where all messages count.
 
-use wirelap_contract::{Reliability, Role, Spec};
+use wirelap_contract::{LinkReliability, Role, Spec};
 use zenoh::qos::CongestionControl;
 
 /// Reliable is Block, best effort is Drop.
 pub fn congestion_control(spec: &Spec) -> CongestionControl {
     match reliability(spec) {
-        Reliability::Reliable => CongestionControl::Block,
-        Reliability::BestEffort => CongestionControl::Drop,
+        LinkReliability::Reliable => CongestionControl::Block,
+        LinkReliability::BestEffort => CongestionControl::Drop,
     }
 }
 
@@ -17,9 +17,9 @@ pub fn express(spec: &Spec) -> bool {
     matches!(spec.role, Role::Ping | Role::Pong)
 }
 
-fn reliability(spec: &Spec) -> Reliability {
+fn reliability(spec: &Spec) -> LinkReliability {
     spec.reliability.unwrap_or(match spec.role {
-        Role::Ping | Role::Pong => Reliability::BestEffort,
-        Role::Pub | Role::Sub | Role::Broker => Reliability::Reliable,
+        Role::Ping | Role::Pong => LinkReliability::BestEffort,
+        Role::Pub | Role::Sub | Role::Broker => LinkReliability::Reliable,
     })
 }

@@ -62,7 +62,7 @@ impl Options {
         // 1000 large messages on each side would be gigabytes.
         let hwm = (QUEUE_BYTES / spec.payload).clamp(2, DEFAULT_HWM);
         let hwm = i32::try_from(hwm).context("too long a queue")?;
-        let number = |name: &str, default: i32, least: i32| match spec.told(name) {
+        let number = |name: &str, default: i32, least: i32| match spec.set_value(name) {
             None => Ok(default),
             Some(told) => match told.parse() {
                 Ok(number) if number >= least => Ok(number),

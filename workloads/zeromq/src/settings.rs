@@ -47,7 +47,7 @@ pub enum Pattern {
 impl Pattern {
     pub fn of(spec: &Spec) -> Result<Pattern> {
         let one_way = matches!(spec.role, Role::Pub | Role::Sub);
-        Ok(match (spec.told(PATTERN), one_way) {
+        Ok(match (spec.set_value(PATTERN), one_way) {
             (None | Some("pubsub"), true) => Pattern::PubSub,
             (Some("pushpull"), true) => Pattern::PushPull,
             (None | Some("reqrep"), false) => Pattern::ReqRep,

@@ -1,22 +1,22 @@
-//! Records that cannot be.
+//! The error of a record that cannot be read.
 
-/// A record that is not laid out as `events.h` says.
+/// A record that does not have the layout of `events.h`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Malformed {
-    /// It ends too early.
+    /// The record is too short.
     #[error("a record of kind {kind} needs {needed} bytes and has {got}")]
     Short {
-        /// `wl_head.kind`, 0 if not even that is there.
+        /// `wl_head.kind`; 0 if the record ends before it.
         kind: u8,
         /// Bytes needed.
         needed: usize,
-        /// Bytes there.
+        /// Bytes found.
         got: usize,
     },
-    /// Its kind is not one of `enum wl_kind`.
+    /// The record's kind is not in `enum wl_kind`.
     #[error("a record is of the unknown kind {0}")]
     Kind(u8),
-    /// A field has a value that it cannot have.
+    /// A field has an impossible value.
     #[error("a record of kind {kind} has {value} as its {field}")]
     Value {
         /// `wl_head.kind`.

@@ -1,6 +1,6 @@
-//! From a record's bytes to an [`Event`]: copies and checks, and never looks at memory as a struct.
+//! Makes an [`Event`] of the bytes of a record. The fields are copied and checked; memory is never reinterpreted as a struct.
 //!
-//! Offsets come from `ebpf/include/events.h` through [`wirelap_ebpf::layout`].
+//! The offsets are those of `ebpf/include/events.h`, through [`wirelap_ebpf::layout`].
 
 mod malformed;
 mod record;
@@ -18,10 +18,10 @@ use wirelap_events::{
     Retransmit, SendCall, SendKind, Seq, Socket, TcpFields, Transport, TxState,
 };
 
-/// Reads one record.
+/// Makes an event of one record.
 ///
 /// # Errors
-/// [`Malformed`] when it is too short, of an unknown kind, or has an impossible value.
+/// [`Malformed`] if the record is too short, of an unknown kind, or has an impossible value.
 pub fn decode(bytes: &[u8]) -> Result<Event<'_>, Malformed> {
     let head = Record::checked(bytes, 0, wl_head::SIZE)?;
     let kind = head.kind();
@@ -43,11 +43,11 @@ pub fn decode(bytes: &[u8]) -> Result<Event<'_>, Malformed> {
     Ok(Event { at: Nanos(head.u64(wl_head::AT)), cpu: Cpu(head.u16(wl_head::CPU)), body })
 }
 
-/// What names a packet in a record with its payload and in the record of its xmit: addresses, ports and
-/// protocol as they stand in `struct wl_flow`, and where its payload stands in the stream.
+/// Identifies a packet both in the record with its payload and in the record of its xmit: by addresses, ports and protocol as
+/// `struct wl_flow` has them, and by the position of its payload in the stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PacketName {
-    /// `struct wl_flow` up to the namespace, which the sockets' way out does not know.
+    /// `struct wl_flow` without the network namespace, which is not known where the payload is copied.
     pub flow: [u8; wl_flow::NETNS],
     /// The sequence number; for UDP a number that is nearly unique.
     pub seq: u32,
@@ -55,7 +55,7 @@ pub(crate) struct PacketName {
     pub len: u32,
 }
 
-/// The name of the packet that a record is about, if it is about one.
+/// The name of the packet that a record describes; `None` for a record of another kind.
 pub(crate) fn packet_name(bytes: &[u8]) -> Option<PacketName> {
     use l::wl_packet as f;
     let head = Record::checked(bytes, 0, wl_head::SIZE).ok()?;
@@ -68,10 +68,10 @@ pub(crate) fn packet_name(bytes: &[u8]) -> Option<PacketName> {
     })
 }
 
-/// A record that is no event but the payload of a packet whose xmit follows.
+/// The payload in a record that is no event, but carries the payload of a packet whose xmit follows; `None` for other records.
 ///
 /// # Errors
-/// [`Malformed`] when it is too short.
+/// [`Malformed`] if the record is too short.
 pub(crate) fn payload(bytes: &[u8]) -> Result<Option<(PacketName, &[u8])>, Malformed> {
     use l::wl_packet as f;
     let head = Record::checked(bytes, 0, wl_head::SIZE)?;
@@ -84,7 +84,7 @@ pub(crate) fn payload(bytes: &[u8]) -> Result<Option<(PacketName, &[u8])>, Malfo
     Ok(packet_name(bytes).map(|name| (name, payload)))
 }
 
-/// Which probe an event comes from; `None` for what the probes themselves do not send.
+/// The probe that an event comes from; `None` for events that the probes do not make.
 pub(crate) fn probe_of(body: &Body<'_>) -> Option<Probe> {
     Some(match body {
         Body::Socket(_) | Body::Closed(_) => Probe::Socket,
@@ -136,7 +136,7 @@ fn send(r: Record<'_>) -> Result<SendCall, Malformed> {
     Ok(SendCall { socket: r.socket(f::COOKIE), task: r.task(f::TASK), kind })
 }
 
-/// `struct wl_tx`.
+/// Reads a `struct wl_tx`.
 fn tx_state(r: Record<'_>, at: usize) -> Result<TxState, Malformed> {
     use l::wl_tx as f;
     Ok(TxState {
@@ -188,7 +188,7 @@ fn packet<'a>(bytes: &'a [u8], r: Record<'_>) -> Result<Packet<'a>, Malformed> {
         needed,
         got: bytes.len(),
     })?;
-    // No packet has more payload than bytes, whatever its headers said.
+    // The headers of a packet may claim more payload than the packet has bytes.
     let wire_bytes = r.u32(f::WIRE_BYTES);
     let payload_len = r.u32(f::PAYLOAD_LEN).min(wire_bytes);
     let payload = payload.get(..payload_len as usize).unwrap_or(payload);

@@ -1,22 +1,22 @@
-//! A record's bytes, looked at field by field.
+//! Reads the fields of a record.
 
 use super::malformed::Malformed;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use wirelap_ebpf::layout::{wl_flow, wl_head, wl_task};
 use wirelap_events::{FlowKey, Nanos, NetNs, PacketId, Pid, SocketId, TaskId, Tid, Transport};
 
-/// A record's bytes, known to be as long as the struct that it is read as.
+/// The bytes of a record, at least as long as the struct that they are read as.
 #[derive(Clone, Copy)]
 pub(super) struct Record<'a>(&'a [u8]);
 
 impl<'a> Record<'a> {
-    /// The first `needed` bytes.
+    /// Checks that a record has at least `needed` bytes.
     pub fn checked(bytes: &'a [u8], kind: u8, needed: usize) -> Result<Record<'a>, Malformed> {
         let got = bytes.len();
         bytes.get(..needed).map(Record).ok_or(Malformed::Short { kind, needed, got })
     }
 
-    /// Bytes of a field; zeros beyond the end, which [`Record::checked`] rules out.
+    /// The bytes of a field. They are zero beyond the end, which cannot happen after [`Record::checked`].
     pub fn bytes<const N: usize>(self, at: usize) -> [u8; N] {
         self.0.get(at..).and_then(|rest| rest.first_chunk()).copied().unwrap_or([0; N])
     }
@@ -86,7 +86,7 @@ impl<'a> Record<'a> {
     }
 }
 
-/// `struct wl_flow`.
+/// A `struct wl_flow`.
 pub(super) struct RawFlow {
     pub transport: Transport,
     pub src: SocketAddr,

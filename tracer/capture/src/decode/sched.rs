@@ -1,4 +1,4 @@
-//! Records of the scheduler: threads that run again, and CPU quotas that were used up.
+//! Decodes the records of the scheduler: threads that run again, and CPU quotas that were used up.
 
 use super::malformed::Malformed;
 use super::record::Record;
@@ -8,11 +8,11 @@ use wirelap_events::{
     CGROUP_NAME, CgroupId, Comm, Holder, Nanos, OffCpuReason, Quota, Sleep, Wake,
 };
 
-/// A thread that lost its CPU to another, and went on on another CPU, is said to have waited for that one no longer
-/// than this: who had the first CPU after that is not known.
+/// How long at most the thread that preempted another one counts as the holder of its CPU, if the preempted thread runs again on
+/// another CPU: who had the first CPU after that is not known.
 const SLICE: Nanos = Nanos::from_millis(3);
 
-/// `struct wl_wake`.
+/// Reads a `struct wl_wake`.
 pub(super) fn wake(r: Record<'_>) -> Result<Wake, Malformed> {
     use l::wl_wake as f;
     let rest = match r.u32(f::OFF_CPU) {
@@ -44,14 +44,14 @@ pub(super) fn wake(r: Record<'_>) -> Result<Wake, Malformed> {
         ..Wake::default()
     };
     if rest == OffCpuReason::Preempted && wake.migrated {
-        // It waited for the CPU that it had, and then went to another: who had that one is no matter.
+        // The thread waited for its first CPU, so the holder of the CPU that it runs on now does not count.
         let held = (wait - throttled).min(SLICE);
         wake.holder = Holder { task: wake.waker, comm: wake.waker_comm, held };
     }
     Ok(wake)
 }
 
-/// `struct wl_wake_shared`.
+/// Reads a `struct wl_wake_shared`.
 pub(super) fn shared(r: Record<'_>) -> Result<Wake, Malformed> {
     use l::wl_share as f;
     let mut wake = wake(r)?;
@@ -72,12 +72,12 @@ pub(super) fn shared(r: Record<'_>) -> Result<Wake, Malformed> {
     Ok(wake)
 }
 
-/// No longer than what is left of the wait: what says otherwise is no time.
+/// A time that a holder had the CPU; 0 if it is longer than what is left of the wait, because then it is not valid.
 fn held(time: u64, left: Nanos) -> Nanos {
     Some(Nanos(time)).filter(|&held| held <= left).unwrap_or_default()
 }
 
-/// `call`: the number of a system call on this machine.
+/// What a thread slept on. `call` is the number of a system call on this machine.
 fn sleep(rest: OffCpuReason, call: u32) -> Sleep {
     /// `futex_waitv`, on every architecture (`include/uapi/asm-generic/unistd.h`).
     const FUTEX_WAITV: libc::c_long = 449;
@@ -91,7 +91,7 @@ fn sleep(rest: OffCpuReason, call: u32) -> Sleep {
     }
 }
 
-/// `struct wl_quota`.
+/// Reads a `struct wl_quota`.
 pub(super) fn quota(r: Record<'_>) -> Quota {
     use l::wl_quota as f;
     Quota {
@@ -115,7 +115,7 @@ fn name(level: u32, parent: [u8; 96], own: [u8; 96]) -> ArrayString<CGROUP_NAME>
     };
     let mut name = ArrayString::new();
     let mut put = |part: &str| {
-        // What does not fit is left out: two names of 95 B do.
+        // Two names of 95 bytes fit, so nothing is ever left out.
         let _ = name.try_push_str(part);
     };
     if level <= 2 {

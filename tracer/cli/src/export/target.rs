@@ -1,4 +1,4 @@
-//! Where an export goes: all of it, or nothing.
+//! The file that an export is written to, which is kept only if it is complete.
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -9,67 +9,67 @@ use wirelap_events::Saturate;
 use wirelap_process::Failure;
 use wirelap_process::outputs::{self, Outputs};
 
-/// A file that is being written; gone if it is not kept.
+/// An output that is being written. A file that is not kept disappears.
 pub struct Target {
-    /// Events come in pieces of some bytes.
-    out: BufWriter<Packing>,
+    /// Buffered, because events are written in pieces of a few bytes.
+    out: BufWriter<Encoding>,
     path: PathBuf,
     outputs: Outputs,
 }
 
-enum Packing {
+enum Encoding {
     Plain(Counted),
     Gzip(Box<GzEncoder<Counted>>),
 }
 
-/// Counts what is written.
+/// Counts the bytes that are written.
 struct Counted {
-    out: Place,
+    out: Sink,
     bytes: u64,
 }
 
-enum Place {
-    /// Named when it is whole; or a device or a pipe.
+enum Sink {
+    /// A file that gets its name when it is complete, or a device or a pipe.
     File(File),
     Stdout(io::Stdout),
 }
 
 impl Target {
-    /// Begins a file.
+    /// Creates the output.
     ///
     /// # Errors
-    /// There is one already, or it cannot be created.
+    /// The file exists and must not be replaced, or it cannot be created.
     pub fn open(path: &Path, outputs: Outputs) -> Result<Target, Failure> {
-        let place = if path == Path::new("-") {
-            Place::Stdout(io::stdout())
+        let sink = if path == Path::new("-") {
+            Sink::Stdout(io::stdout())
         } else {
             outputs.allow(path, false)?;
             let file = outputs.begin(path);
-            Place::File(file.map_err(|error| outputs::failure(path, &error))?)
+            Sink::File(file.map_err(|error| outputs::failure(path, &error))?)
         };
-        let counted = Counted { out: place, bytes: 0 };
+        let counted = Counted { out: sink, bytes: 0 };
         let out = if path.extension().is_some_and(|ending| ending == "gz") {
-            Packing::Gzip(Box::new(GzEncoder::new(counted, Compression::fast())))
+            Encoding::Gzip(Box::new(GzEncoder::new(counted, Compression::fast())))
         } else {
-            Packing::Plain(counted)
+            Encoding::Plain(counted)
         };
         let out = BufWriter::with_capacity(1 << 18, out);
         Ok(Target { out, path: path.to_owned(), outputs })
     }
 
-    /// All is written: the file takes its name. Returns its length in bytes.
+    /// Gives the complete file its name. Returns its length in bytes.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// The file cannot be written.
     pub fn keep(self) -> io::Result<u64> {
         let Counted { out, bytes } =
             match self.out.into_inner().map_err(io::IntoInnerError::into_error)? {
-                Packing::Plain(counted) => counted,
-                Packing::Gzip(packed) => packed.finish()?,
+                Encoding::Plain(counted) => counted,
+                Encoding::Gzip(packed) => packed.finish()?,
             };
         match out {
-            Place::File(file) => self.outputs.keep(&self.path, &file)?,
-            Place::Stdout(mut stdout) => stdout.flush()?,
+            Sink::File(file) => self.outputs.keep(&self.path, &file)?,
+            Sink::Stdout(mut stdout) => stdout.flush()?,
         }
         Ok(bytes)
     }
@@ -85,18 +85,18 @@ impl Write for Target {
     }
 }
 
-impl Write for Packing {
+impl Write for Encoding {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
-            Packing::Plain(out) => out.write(bytes),
-            Packing::Gzip(out) => out.write(bytes),
+            Encoding::Plain(out) => out.write(bytes),
+            Encoding::Gzip(out) => out.write(bytes),
         }
     }
 
     fn flush(&mut self) -> io::Result<()> {
         match self {
-            Packing::Plain(out) => out.flush(),
-            Packing::Gzip(out) => out.flush(),
+            Encoding::Plain(out) => out.flush(),
+            Encoding::Gzip(out) => out.flush(),
         }
     }
 }
@@ -113,18 +113,18 @@ impl Write for Counted {
     }
 }
 
-impl Write for Place {
+impl Write for Sink {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
-            Place::File(file) => file.write(bytes),
-            Place::Stdout(stdout) => stdout.write(bytes),
+            Sink::File(file) => file.write(bytes),
+            Sink::Stdout(stdout) => stdout.write(bytes),
         }
     }
 
     fn flush(&mut self) -> io::Result<()> {
         match self {
-            Place::File(file) => file.flush(),
-            Place::Stdout(stdout) => stdout.flush(),
+            Sink::File(file) => file.flush(),
+            Sink::Stdout(stdout) => stdout.flush(),
         }
     }
 }

@@ -100,6 +100,6 @@ fn what_cannot_be_written_again_is_refused() {
     refuse(&[&hosts[0], &hosts[1]], &folder.path().join("b"), "of several hosts");
     let own = folder.path().join("own.pcapng");
     annotate(&recording, &own);
-    refuse(&[&own], &own, "cannot write over");
+    refuse(&[&own], &own, "cannot overwrite");
     assert!(fs::metadata(&own).unwrap().len() > 10_000);
 }

@@ -14,7 +14,7 @@ pub type Key = (u64, usize, FlowId);
 
 /// The correlator's word for every message.
 #[derive(Default)]
-pub struct Truth {
+pub struct TruthRecord {
     pub all: BTreeMap<Key, (Option<Nanos>, Fields)>,
     /// When the packet with the last byte was handed to a device, or else received.
     pub packets: BTreeMap<(u64, usize), Vec<Nanos>>,
@@ -24,7 +24,7 @@ pub struct Truth {
     packets_only: bool,
 }
 
-impl Truth {
+impl TruthRecord {
     fn hear(&mut self, delivery: &Delivery, held_up: Option<DelayCause>, standing: &'static str) {
         let last_seen = ["undelivered", "under way"].contains(&standing);
         let is_told = |time: &Nanos| !self.packets_only || time.0 > 0;
@@ -81,7 +81,7 @@ impl Truth {
     }
 }
 
-impl DeliverySink for Truth {
+impl DeliverySink for TruthRecord {
     fn delivery(&mut self, _: &Delivery) {
         unreachable!("it is judged");
     }
@@ -117,13 +117,13 @@ fn label(note: Note<'_>) -> Option<Label> {
 }
 
 /// And the difference from the events' clock to the wall clock.
-pub fn truth(file: &Path) -> (Truth, i64) {
+pub fn truth(file: &Path) -> (TruthRecord, i64) {
     let mut recording = Recording::new(wirelap_recording::open(file).unwrap()).unwrap();
     let wall = recording.wall().unwrap_or_default();
     let packets_only = !recording.is_own();
     let mut correlator =
         Correlator::new(Config { topics: true, packets_only, ..Config::default() });
-    let mut truth = Truth { packets_only, ..Truth::default() };
+    let mut truth = TruthRecord { packets_only, ..TruthRecord::default() };
     while let Some(entry) = recording.next() {
         match entry {
             Entry::Event(event) => correlator.take(&event, &mut truth),

@@ -26,7 +26,7 @@ fn without_root_one_sentence_says_what_to_do() {
     }
     let ended = bench.wirelap("doctor").by_nobody().end(LONG);
     assert_eq!(ended.status, Some(0), "{}", ended.stderr);
-    assert!(ended.stdout.contains("as root, doctor also tries"));
+    assert!(ended.stdout.contains("run as root, doctor also attaches"));
 }
 
 #[test]

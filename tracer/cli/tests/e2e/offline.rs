@@ -281,7 +281,9 @@ fn captures_of_others_have_as_many_messages_as_others_count() {
         let expected = ("kafka".to_owned(), records(">"), records("<"));
         assert_eq!(counts(&report), [expected], "{name}");
         assert!(
-            text.contains("Not in the files, and so in no figure: send, xmit, ready"),
+            text.contains(
+                "Stages that are not in the files, and so in no figure: send, xmit, ready"
+            ),
             "{text}"
         );
     }
@@ -338,11 +340,11 @@ fn captures_that_were_cut_say_so() {
             Command::new("editcap").args(["-F", "pcap", "-s", snap]).args([&whole, &cut]).status();
         assert!(editcap.expect("editcap").success());
         let (read, text) = analyze(&bench, &[&cut]);
-        let told = "packets were cut when they were captured: messages in what is missing";
+        let told = "packets were captured only in part: messages in the missing bytes";
         assert!(text.replace("\n      ", " ").contains(told), "{name}: {text}");
         assert!(number(&read, "/results/0/trust/uncaptured_bytes") > 10_000, "{name}");
         let (before, text) = analyze(&bench, &[&whole]);
-        assert!(!text.contains("packets were cut"), "{name}: {text}");
+        assert!(!text.contains("captured only in part"), "{name}: {text}");
         let bytes = "/results/0/overhead/total_bytes";
         assert_eq!(number(&read, bytes), number(&before, bytes), "{name}");
     }

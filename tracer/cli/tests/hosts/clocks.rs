@@ -42,7 +42,7 @@ fn a_clock_that_is_ahead_or_runs_fast_is_found_out() {
         }
         let text = notes(&report);
         assert!(text.contains("Two hosts: the clock of"), "{text}");
-        assert!(text.contains("packets cannot tell"), "{text}");
+        assert!(text.contains("packets do not show which is the case"), "{text}");
     }
 }
 

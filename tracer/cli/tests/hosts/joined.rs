@@ -16,10 +16,10 @@ fn one_end_alone_says_what_it_does_not_have() {
         assert!(clocks(&report).is_null());
         let text = notes(&report);
         assert!(
-            text.contains("Not in the files, and so in no figure: send, xmit, ready"),
+            text.contains("Stages that are not in the files, and so in no figure: send, xmit, ready"),
             "{text}"
         );
-        assert!(text.contains("with both ways if the broker is on another host"), "{text}");
+        assert!(text.contains("includes both ways if the broker is on another host"), "{text}");
     }
 }
 
@@ -40,7 +40,7 @@ fn both_ends_in_one_file_are_one_capture() {
         assert!((5.0..5.5).contains(&wire), "{wire}");
     }
     let text = notes(&report);
-    assert!(text.contains("each packet is there twice"), "{text}");
+    assert!(text.contains("the file contains each packet twice"), "{text}");
 }
 
 #[test]

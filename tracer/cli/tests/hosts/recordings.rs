@@ -38,7 +38,7 @@ fn recordings_of_two_hosts_are_put_together_whole() {
         same
     });
     let text = notes(&report);
-    assert!(!text.contains("Packets alone") && !text.contains("Not in the files"), "{text}");
+    assert!(!text.contains("Only packets were captured") && !text.contains("not in the files"), "{text}");
     for leg in [1, 2] {
         // Milliseconds; the histogram's classes are a hundredth wide.
         let times = [0.010, 0.003, 0.002, 0.004, 0.008];
@@ -94,7 +94,7 @@ fn a_recording_and_a_capture_are_put_together_by_their_packets() {
     for part in ["messages", "latency", "segments"] {
         assert_eq!(result[part], expected[part], "{part}");
     }
-    assert!(notes(&report).contains("only the packets are put together"), "{}", notes(&report));
+    assert!(notes(&report).contains("only the packets are combined"), "{}", notes(&report));
 }
 
 #[test]

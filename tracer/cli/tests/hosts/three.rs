@@ -74,7 +74,7 @@ fn a_capture_that_nothing_leads_to_is_named() {
     let complaint = text(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{complaint}");
     assert_eq!(complaint.lines().count(), 1, "{complaint}");
-    assert!(complaint.contains("x.pcap cannot be put together with the others"), "{complaint}");
+    assert!(complaint.contains("x.pcap cannot be combined with the other files"), "{complaint}");
 }
 
 #[test]

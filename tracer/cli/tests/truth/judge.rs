@@ -3,7 +3,7 @@
 use crate::cell::Cell;
 use crate::said::{Said, Verdict};
 use crate::situation::{Cause, Expectation};
-use crate::stage::{Observed, Truth};
+use crate::stage::{Observed, TruthRecord};
 
 /// How far a one-way time may be from the programs' own: this, or a twentieth of it.
 const TIME_TOLERANCE_NS: u64 = 1_000_000;
@@ -62,7 +62,7 @@ pub fn judge(expectation: &Expectation, cell: Cell, observed: &Observed) -> Judg
     }
 }
 
-fn counts(expectation: &Expectation, truth: &Truth, said: &Said) -> Finding {
+fn counts(expectation: &Expectation, truth: &TruthRecord, said: &Said) -> Finding {
     if let Some((name, messages)) = said.elsewhere.first() {
         return Finding::Wrong(format!("{messages} messages of {name}, which does not run"));
     }
@@ -138,7 +138,7 @@ fn list<'a>(verdicts: impl Iterator<Item = &'a Verdict>) -> String {
     verdicts.map(Verdict::to_string).collect::<Vec<_>>().join(", ")
 }
 
-fn times(expectation: &Expectation, cell: Cell, truth: &Truth, said: &Said) -> Finding {
+fn times(expectation: &Expectation, cell: Cell, truth: &TruthRecord, said: &Said) -> Finding {
     if !expectation.latency || cell.loaded {
         return Finding::Right;
     }

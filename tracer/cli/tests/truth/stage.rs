@@ -22,7 +22,7 @@ const BLOCKS_OF_A_STATE: usize = 3;
 
 /// What the programs themselves counted.
 #[derive(Clone, Debug, Deserialize)]
-pub struct Truth {
+pub struct TruthRecord {
     /// Messages published.
     pub sent: u64,
     /// Messages that subscribers took; each subscriber's counts.
@@ -35,7 +35,7 @@ pub struct Truth {
 
 /// What became of a cell.
 pub struct Observed {
-    pub truth: Truth,
+    pub truth: TruthRecord,
     /// wirelap's JSON.
     pub report: Value,
     /// The last block of lines.

@@ -6,6 +6,7 @@ use super::gathered::Gathered;
 use super::numbers::Missing;
 use super::remedy::{Circumstance, remedy};
 use wirelap_events::Total;
+use wirelap_events::human::one_or;
 use wirelap_events::{Comm, Nanos, Pid, Segment, TaskId, Tid};
 
 /// One in so many messages may be missing at the ends of an observation.
@@ -258,7 +259,7 @@ fn pushed_back(gathered: &Gathered) -> f64 {
 }
 
 fn counted(count: u64, one: &str, many: &str) -> String {
-    format!("{count} {}", if count == 1 { one } else { many })
+    format!("{count} {}", one_or(count, one, many))
 }
 
 fn counted_if(count: u64, one: &str, many: &str) -> Option<String> {

@@ -7,6 +7,7 @@ use super::finding::Finding;
 use super::quotas;
 use super::weigh::Cost;
 use wirelap_events::Total;
+use wirelap_events::human::one_or;
 use wirelap_events::{
     DropCause, Nagle, Nanos, OffCpuReason, Recovery, Segment, Sleep, TaskId, TxState,
 };
@@ -238,7 +239,7 @@ fn datagrams_lost(evidence: &Evidence, ends: &str, (own, behind): (u64, u64)) ->
 }
 
 fn messages(count: u64) -> String {
-    if count == 1 { "1 message".into() } else { format!("{count} messages") }
+    format!("{count} {}", one_or(count, "message", "messages"))
 }
 
 fn recovered(kind: Recovery) -> &'static str {

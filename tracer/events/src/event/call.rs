@@ -1,63 +1,61 @@
-//! What threads ask of sockets and sockets tell threads: sends, reads, readiness.
+//! Send calls, receive calls, and sockets that become ready.
 
 use super::{PacketId, TaskId};
 use crate::{FlowKey, Nanos, Seq, SocketId};
 
-/// A thread sends on a socket. `at` is the entry into the kernel for TCP, the exit for UDP.
+/// A thread sends on a socket. The event's `at` is the entry into the kernel for TCP, and the exit for UDP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SendCall {
     /// The socket.
     pub socket: SocketId,
     /// The sending thread.
     pub task: TaskId,
-    /// What it sends.
+    /// What is sent.
     pub kind: SendKind,
 }
 
 /// What is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SendKind {
-    /// TCP: bytes from `start` on. A later send's start tells where this one really ended: a partial
-    /// write accepts fewer than `len` bytes.
+    /// TCP: bytes from `start` on. A partial write accepts fewer than `len` bytes, so the real end is known only by the start of the
+    /// next send.
     Stream {
-        /// `write_seq` at entry.
+        /// `tcp_sock.write_seq` at entry.
         start: Seq,
-        /// Bytes that the caller asked to send.
+        /// Bytes that the caller wants to send.
         len: u32,
-        /// What TCP knew then, where the hook tells.
+        /// The state of TCP at entry, if the hook provides it.
         state: Option<TxState>,
     },
-    /// UDP: one datagram. Its packets were queued by the same thread for the same socket between
-    /// `entered` and the event's time.
+    /// UDP: one datagram. The same thread queued its packets for the same socket between `entered` and the event's time.
     Datagram {
-        /// Bytes accepted.
+        /// Bytes that the kernel accepted.
         len: u32,
-        /// Entry of the call, where a hook for that was found.
+        /// The entry of the call, if there is a hook for it.
         entered: Option<Nanos>,
     },
 }
 
-/// What TCP knows about what it sends (`struct tcp_sock`, include/linux/tcp.h).
+/// The sending state of TCP (`struct tcp_sock`, include/linux/tcp.h).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TxState {
     /// Bytes sent and not yet acknowledged: `snd_nxt - snd_una`.
     pub in_flight: u32,
-    /// Bytes that the application has handed over and that were not sent yet: `write_seq - snd_nxt`.
+    /// Bytes that the application has written and that were not sent yet: `write_seq - snd_nxt`.
     pub unsent: u32,
-    /// Bytes that the receiver lets be in flight: `snd_wnd`.
+    /// The receive window of the peer, which limits the bytes in flight: `snd_wnd`.
     pub window: u32,
     /// Bytes of a full segment: `mss_cache`.
     pub mss: u32,
-    /// Segments that congestion control lets be in flight: `snd_cwnd`.
+    /// The congestion window, which limits the segments in flight: `snd_cwnd`.
     pub cwnd: u32,
     /// Segments in flight: `packets_out`.
     pub segments_out: u32,
-    /// Whether short segments may wait.
+    /// Whether segments that are not full may wait.
     pub nagle: Nagle,
-    /// Bytes that the socket's buffer holds before a send has to wait, the kernel's own book-keeping included:
-    /// `sk_sndbuf`. 0 if that was not recorded.
+    /// The size of the socket's send buffer, the kernel's own overhead included: `sk_sndbuf`. 0 if it was not recorded.
     pub send_buffer: u32,
-    /// Bytes a second that TCP spreads its segments to: `sk_pacing_rate`; 0 if it does not, or that was not
+    /// The rate in bytes a second at which TCP paces its segments: `sk_pacing_rate`. 0 if TCP does not pace, or the rate was not
     /// recorded.
     pub pacing: u64,
 }
@@ -65,23 +63,23 @@ pub struct TxState {
 /// Whether a segment that is not full may wait for an acknowledgement: `tcp_sock.nonagle`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Nagle {
-    /// It waits while others are in flight: Nagle's algorithm (RFC 9293 §3.7.4), the default.
+    /// The segment waits while others are in flight: Nagle's algorithm (RFC 9293 §3.7.4), the default.
     #[default]
     On,
-    /// It is sent at once: `TCP_NODELAY`.
+    /// The segment is sent at once: `TCP_NODELAY`.
     Off,
-    /// It waits until it is full: `TCP_CORK`, `MSG_MORE`.
+    /// The segment waits until it is full: `TCP_CORK`, `MSG_MORE`.
     Corked,
 }
 
-/// A thread has read from a socket. `at` is the exit of the receive call.
+/// A thread has read from a socket. The event's `at` is the exit of the receive call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReadCall {
     /// The socket.
     pub socket: SocketId,
     /// The reading thread.
     pub task: TaskId,
-    /// What it read.
+    /// What was read.
     pub kind: ReadKind,
 }
 
@@ -97,19 +95,19 @@ pub enum ReadKind {
     },
     /// UDP: one datagram.
     Datagram {
-        /// Which one; `None` where it is not known.
+        /// The packet; `None` if it is not known.
         packet: Option<PacketId>,
-        /// A time at which that memory was this packet's; the first recordings do not tell it. Where it is not known which
-        /// one it was: a time after it was taken at which no other was left.
+        /// A time at which the memory of `packet` was this packet's. If the packet is not known: a time after the read at which no
+        /// other datagram was left. `None` in the first version of recordings.
         seen: Option<Nanos>,
-        /// The datagram's flow, where its headers could be read.
+        /// The flow of the datagram, if its headers could be read.
         flow: Option<FlowKey>,
         /// Bytes read.
         len: u32,
     },
 }
 
-/// A socket's data-ready callback ran. `at` is when.
+/// The data-ready callback of a socket ran. The event's `at` is that time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ready {
     /// The socket.
@@ -125,9 +123,9 @@ pub enum ReadyKind {
     Stream(Seq),
     /// UDP: one datagram.
     Datagram {
-        /// Which one; `None` where it is not known.
+        /// The packet; `None` if it is not known.
         packet: Option<PacketId>,
-        /// A time at which that memory was this packet's; the first recordings do not tell it.
+        /// A time at which the memory of `packet` was this packet's; `None` in the first version of recordings.
         seen: Option<Nanos>,
     },
 }

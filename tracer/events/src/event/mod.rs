@@ -1,6 +1,6 @@
-//! What a probe saw: one observation in the kernel, or one packet of a capture file.
+//! An event: one observation of a probe in the kernel, or one packet of a capture file.
 //!
-//! Payload is borrowed from the ring buffer or the file; nothing is allocated for an event.
+//! The payload is borrowed from the ring buffer or the file, so that an event needs no allocation.
 
 mod call;
 mod packet;
@@ -23,25 +23,25 @@ use crate::{Cpu, Nanos, SocketId};
 
 /// One observation.
 ///
-/// Events arrive nearly in the order of their times: events of one CPU are ordered, events of two
-/// CPUs may be swapped by some microseconds, and an observation that the kernel side pairs (queue and
-/// xmit, wakeup and switch) is reported at its second half.
+/// Events arrive nearly in order of time: the events of one CPU are ordered, events of two CPUs may be swapped by some
+/// microseconds, and an observation that the probes make in two steps (queue and xmit, wakeup and switch) is reported at the
+/// second step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event<'a> {
-    /// When: each [`Body`] says of what.
+    /// The time of the observation. Each variant of [`Body`] tells which moment that is.
     pub at: Nanos,
-    /// The CPU that it happened on.
+    /// The CPU of the observation.
     pub cpu: Cpu,
-    /// What happened.
+    /// What was observed.
     pub body: Body<'a>,
 }
 
-/// What happened.
+/// What was observed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Body<'a> {
-    /// A socket came into view. Always precedes the first other event of that socket.
+    /// A socket was found. This always precedes the other events of that socket.
     Socket(Socket),
-    /// A socket was closed; its id is never used again.
+    /// A socket was closed. Its id is never used again.
     Closed(SocketId),
     /// A thread sends on a socket.
     Send(SendCall),
@@ -53,16 +53,16 @@ pub enum Body<'a> {
     Packet(Packet<'a>),
     /// A thread that slept is running again.
     Wake(Wake),
-    /// A thread was looked at.
+    /// The state of a thread was read.
     State(ThreadState),
-    /// TCP sends a segment again.
+    /// TCP retransmits a segment.
     Retransmit(Retransmit),
-    /// A packet was thrown away.
+    /// The kernel dropped a packet.
     Drop(DroppedPacket),
-    /// A cgroup's CPU quota was used up, and one of its threads runs again. `at` is the switch to it.
+    /// The CPU quota of a cgroup was used up, and one of its threads runs again. The event's `at` is the switch to it.
     Quota(Quota),
-    /// A probe had to throw events away.
+    /// A probe has lost events.
     Lost(Lost),
-    /// Sampling: `true` when events start to be reported, `false` when they pause on purpose.
+    /// Sampling: `true` when the probes start to report events, `false` when they pause.
     Window(bool),
 }

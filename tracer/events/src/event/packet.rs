@@ -1,14 +1,14 @@
-//! Packets: passing a hook, sent again, thrown away.
+//! Packets that pass a hook, are retransmitted or are dropped.
 
 use super::TaskId;
 use crate::{FlowKey, IfIndex, Nanos, NetNs, Seq, SocketId};
 
-/// A packet's identity inside a host: the address of its `skb->head`, which clones share. Reused
-/// once the packet is freed, so it names a packet only together with a time.
+/// The identity of a packet inside a host: the address of its `skb->head`, which clones share. The address is reused after the
+/// packet is freed, so that it identifies a packet only together with a time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PacketId(pub u64);
 
-/// Which side of the stack a packet was seen on.
+/// The place in the network stack where a packet was seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum PacketHook {
     /// Handed to the NIC queue (`net_dev_start_xmit`).
@@ -17,76 +17,75 @@ pub enum PacketHook {
     Rx,
 }
 
-/// What a packet is of its flow's traffic.
+/// Whether a packet is complete, a fragment or an error.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Portion {
-    /// A TCP packet, or a datagram.
+    /// A TCP packet or a complete datagram.
     #[default]
     Whole,
-    /// An IP fragment of a datagram (RFC 791 §3.2, RFC 8200 §4.5). All fragments have the
-    /// [`Packet::id`] of the first, which alone has the UDP header and comes first.
+    /// An IP fragment of a datagram (RFC 791 §3.2, RFC 8200 §4.5). All fragments have the [`Packet::id`] of the first one, which
+    /// comes first and alone has the UDP header.
     Fragment {
-        /// Where its payload begins in the datagram's.
+        /// The offset of its payload in the payload of the datagram.
         start: u32,
-        /// Payload bytes of the whole datagram.
+        /// The payload bytes of the complete datagram.
         of: u32,
     },
-    /// An ICMP error (RFC 792, RFC 4443) in answer to a packet of the other direction: nobody listens
-    /// there, or it was too large. What it quotes counts as its payload and is not captured.
+    /// An ICMP error (RFC 792, RFC 4443) that answers a packet of the other direction: nobody listens there, or the packet was too
+    /// large. The quoted packet counts as its payload and is not captured.
     Refusal,
 }
 
-/// A packet passed a hook. `at` is when.
+/// A packet passed a hook. The event's `at` is that time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packet<'a> {
-    /// Which hook.
+    /// The hook.
     pub hook: PacketHook,
     /// Its flow.
     pub flow: FlowKey,
-    /// Its identity inside the host.
+    /// The identity inside the host.
     pub id: PacketId,
-    /// The sending socket, where the packet still knows it (on the way out).
+    /// The sending socket, if the packet still refers to it (xmit only).
     pub socket: Option<SocketId>,
-    /// The thread that was running; for a packet on the way out often its sender.
+    /// The thread that was running; at xmit this is often the sender.
     pub task: TaskId,
-    /// The namespace of its device.
+    /// The network namespace of the device.
     pub netns: NetNs,
-    /// Its device.
+    /// The network device.
     pub device: IfIndex,
-    /// Xmit only: when it reached the qdisc (`net_dev_queue`), if that was seen.
+    /// Xmit only: when the packet reached the qdisc (`net_dev_queue`), if that was seen.
     pub queued: Option<Nanos>,
     /// Xmit only: the transmit queue (`skb->queue_mapping`).
     pub queue: u16,
-    /// All its bytes as the device counts them, link header included.
+    /// The bytes of the packet as the device counts them, link header included.
     pub wire_bytes: u32,
-    /// Bytes of its link header, as far as the device counts them: 14 for Ethernet, 0 for loopback,
-    /// whose counters leave it out.
+    /// The bytes of the link header that the device counts: 14 for Ethernet; 0 for loopback, which does not count it.
     pub link_header: u16,
-    /// Bytes of its IP header, options and extension headers included.
+    /// The bytes of the IP header, options and extension headers included.
     pub ip_header: u16,
-    /// Bytes of its TCP or UDP header, options included.
+    /// The bytes of the TCP or UDP header, options included.
     pub transport_header: u16,
-    /// Bytes of transport payload in it.
+    /// The bytes of its transport payload.
     pub payload_len: u32,
-    /// Wire-sized segments that it stands for (`gso_segs`); 1 for an ordinary packet.
+    /// The number of packets on the wire that it is split into (`gso_segs`); 1 for an ordinary packet.
     pub segments: u16,
-    /// Rx only: it waited for `ksoftirqd` to be scheduled, because the interrupt's own time was up.
+    /// Rx only: whether the packet waited until `ksoftirqd` was scheduled, because the time budget of the interrupt was used up.
     pub deferred: bool,
-    /// What it is of its flow's traffic.
+    /// Whether it is complete, a fragment or an error.
     pub portion: Portion,
-    /// TCP's fields; `None` for UDP.
+    /// The fields of the TCP header; `None` for UDP.
     pub tcp: Option<TcpFields>,
-    /// The first bytes of its payload, as many as were captured.
+    /// The first bytes of the payload, as many as were captured.
     pub payload: &'a [u8],
 }
 
 impl Packet<'_> {
-    /// Payload bytes that were not captured.
+    /// The number of payload bytes that were not captured.
     pub fn uncaptured(&self) -> u64 {
         u64::from(self.payload_len).saturating_sub(self.payload.len() as u64)
     }
 
-    /// Payload bytes of the datagram that it is, or that it is a fragment of.
+    /// The payload bytes of the complete datagram, also for a fragment of it.
     pub fn datagram_len(&self) -> u32 {
         match self.portion {
             Portion::Fragment { of, .. } => of,
@@ -95,16 +94,16 @@ impl Packet<'_> {
     }
 }
 
-/// The TCP header's fields that are needed (RFC 9293 §3.1).
+/// The fields of the TCP header that are used (RFC 9293 §3.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TcpFields {
-    /// Sequence number of the first payload byte (of the SYN itself on a SYN).
+    /// The sequence number of the first payload byte, or of the SYN.
     pub seq: Seq,
-    /// Acknowledgement number; meaningful with [`tcp_flags::ACK`].
+    /// The acknowledgement number; valid with [`tcp_flags::ACK`].
     pub ack: Seq,
-    /// Flags: see [`tcp_flags`].
+    /// The flags of [`tcp_flags`].
     pub flags: u8,
-    /// Receive window, not scaled.
+    /// The receive window, not scaled.
     pub window: u16,
 }
 
@@ -122,35 +121,35 @@ pub mod tcp_flags {
     pub const ACK: u8 = 0x10;
 }
 
-/// TCP sends a segment again (`tcp_retransmit_skb`). `at` is when.
+/// TCP retransmits a segment (`tcp_retransmit_skb`). The event's `at` is that time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Retransmit {
     /// The sending socket.
     pub socket: SocketId,
-    /// Its first byte.
+    /// The sequence number of the first byte.
     pub start: Seq,
-    /// Payload bytes.
+    /// The payload bytes.
     pub len: u32,
-    /// Why; `None` where that was not recorded.
+    /// The reason; `None` if it was not recorded.
     pub recovery: Option<Recovery>,
 }
 
-/// What makes TCP send something again.
+/// Why TCP retransmits a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Recovery {
-    /// No acknowledgement came in time (RFC 6298).
+    /// No acknowledgement arrived in time (RFC 6298).
     Timeout,
-    /// Acknowledgements told that later bytes had arrived (RFC 5681 §3.2, RFC 8985 §6).
+    /// Acknowledgements showed that later bytes had arrived (RFC 5681 §3.2, RFC 8985 §6).
     Fast,
-    /// Nothing came after it that could tell of its loss: a tail loss probe (RFC 8985 §7).
+    /// No later segment could have shown the loss, so TCP sent a tail loss probe (RFC 8985 §7).
     TailProbe,
-    /// The host itself had thrown the packet away before it left, which TCP does not count as sent: it tries again
-    /// with the next acknowledgement, the next send, or a timer.
+    /// The host itself had dropped the packet before it left. TCP does not count it as sent and tries again with the next
+    /// acknowledgement, the next send, or a timer.
     Retry,
 }
 
 impl Recovery {
-    /// Every kind.
+    /// All values.
     pub const ALL: [Recovery; 4] =
         [Recovery::Timeout, Recovery::Fast, Recovery::TailProbe, Recovery::Retry];
 
@@ -165,37 +164,37 @@ impl Recovery {
     }
 }
 
-/// A packet was thrown away (`kfree_skb`). `at` is when.
+/// The kernel dropped a packet (`kfree_skb`). The event's `at` is that time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DroppedPacket {
     /// Its flow.
     pub flow: FlowKey,
-    /// What it was for.
+    /// The cause of the drop.
     pub cause: DropCause,
-    /// The reason's number (`enum skb_drop_reason`), which differs between kernels.
+    /// The number of the kernel's reason (`enum skb_drop_reason`), which differs between kernels.
     pub reason: u32,
-    /// Payload bytes in it.
+    /// The payload bytes.
     pub len: u32,
-    /// It had not left its socket's host yet: it was on its way to a device, or in a queue before it.
+    /// Whether the packet was on its way out: to a device, or in a queue before it.
     pub outward: bool,
-    /// When it reached the qdisc, if it was in one.
+    /// When the packet reached the qdisc, if it was in one.
     pub queued: Option<Nanos>,
-    /// TCP's fields, where they were recorded; `None` for UDP.
+    /// The fields of the TCP header, if they were recorded; `None` for UDP.
     pub tcp: Option<TcpFields>,
 }
 
-/// What a packet was thrown away for: the kernel's reasons by name, as far as they bear on messages.
+/// Why a packet was dropped: the kernel's reasons, grouped by what they mean for messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum DropCause {
     /// The receiving socket's buffer was full: `SOCKET_RCVBUFF`, `SOCKET_BACKLOG`, `PROTO_MEM`, `TCP_ZEROWINDOW`.
     SocketBuffer,
     /// A queue in front of a device, or behind it, was full: `QDISC_DROP`, `FQ_FLOW_LIMIT`, `CPU_BACKLOG`, `FULL_RING`.
     Queue,
-    /// Nobody listened: `NO_SOCKET`.
+    /// No socket listened: `NO_SOCKET`.
     NoSocket,
-    /// A packet filter: `NETFILTER_DROP`, `TC_INGRESS`, `TC_EGRESS`, `BPF_CGROUP_EGRESS`.
+    /// A packet filter dropped it: `NETFILTER_DROP`, `TC_INGRESS`, `TC_EGRESS`, `BPF_CGROUP_EGRESS`.
     Filter,
-    /// TCP had its bytes already: `TCP_OLD_DATA`, `TCP_OFOMERGE`, `TCP_OFO_DROP`. Nothing was lost.
+    /// TCP had received its bytes before: `TCP_OLD_DATA`, `TCP_OFOMERGE`, `TCP_OFO_DROP`. Nothing was lost.
     Duplicate,
     /// Any other reason.
     #[default]

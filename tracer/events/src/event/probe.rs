@@ -1,35 +1,35 @@
-//! The probes, and what they had to throw away.
+//! The probes, and the events that they have lost.
 
-/// A probe had to throw events away. `at` is when that was noticed.
+/// A probe has lost events because the ring buffer was full. The event's `at` is the time when that was noticed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lost {
-    /// Which probe.
+    /// The probe.
     pub probe: Probe,
-    /// How many events since the last report.
+    /// The number of events lost since the last report.
     pub count: u64,
 }
 
-/// An observation that a probe makes. The order is that of `enum wl_probe` in `ebpf/include/events.h`.
+/// A probe. The order of the variants is that of `enum wl_probe` in `ebpf/include/events.h`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Probe {
-    /// Sockets coming into view and closing.
+    /// Sockets that are found or closed.
     Socket,
-    /// Send entry.
+    /// Entries of send calls.
     Send,
-    /// Receive exit.
+    /// Exits of receive calls.
     Read,
-    /// Data ready.
+    /// Sockets that become ready.
     Ready,
-    /// Qdisc and NIC queue.
+    /// Packets that reach the qdisc and the NIC queue.
     Xmit,
-    /// Packet reception.
+    /// Packets that are received.
     Rx,
-    /// Wakeup and switch-in.
+    /// Wakeups of threads, and switches to them.
     Sched,
-    /// TCP retransmission.
+    /// TCP retransmissions.
     Retransmit,
-    /// Packet drops.
+    /// Dropped packets.
     Drop,
 }
 

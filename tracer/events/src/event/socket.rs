@@ -1,40 +1,40 @@
-//! Sockets coming into view.
+//! Sockets, and how they were found.
 
 use super::{Comm, TaskId};
 use crate::{FlowKey, NetNs, Seq, SocketId, Transport};
 use std::net::SocketAddr;
 
-/// How a socket came into view.
+/// How a socket was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// It was open before wirelap attached.
+    /// The socket was open before wirelap attached.
     Existing,
-    /// An active open: `connect`.
+    /// The socket made an active open: `connect`.
     Connected,
-    /// A passive open: `accept`.
+    /// The socket comes from a passive open: `accept`.
     Accepted,
-    /// Its first traffic was seen.
+    /// The socket was found by its first traffic.
     FirstSeen,
 }
 
-/// A socket. `at` is when it came into view.
+/// A socket. The event's `at` is the time when it was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Socket {
-    /// Its cookie.
+    /// The socket cookie.
     pub id: SocketId,
-    /// Its network namespace.
+    /// The network namespace.
     pub netns: NetNs,
     /// TCP or UDP.
     pub transport: Transport,
-    /// Its own address; the address part may be unspecified (`0.0.0.0`) for UDP.
+    /// The local address; the IP address may be unspecified (`0.0.0.0`) for UDP.
     pub local: SocketAddr,
-    /// Its peer; `None` for an unconnected UDP socket.
+    /// The address of the peer; `None` for an unconnected UDP socket.
     pub remote: Option<SocketAddr>,
-    /// The thread in whose context it was seen; may be another's in softirq (then pid 0).
+    /// The thread in whose context the socket was found. In softirq this is not the owner: then the pid is 0.
     pub task: TaskId,
     /// The name of that thread's process.
     pub comm: Comm,
-    /// How it came into view.
+    /// How the socket was found.
     pub origin: Origin,
     /// TCP: the sequence number that the next byte to be sent will have (`tcp_sock.write_seq`).
     pub tx_next: Option<Seq>,
@@ -43,12 +43,12 @@ pub struct Socket {
 }
 
 impl Socket {
-    /// The flow of what this socket sends, when it has one peer.
+    /// The flow that this socket sends; `None` without a peer.
     pub fn tx_flow(&self) -> Option<FlowKey> {
         Some(FlowKey::new(self.transport, self.local, self.remote?, self.netns))
     }
 
-    /// The flow of what this socket receives, when it has one peer.
+    /// The flow that this socket receives; `None` without a peer.
     pub fn rx_flow(&self) -> Option<FlowKey> {
         self.tx_flow().map(FlowKey::reversed)
     }

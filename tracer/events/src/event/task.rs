@@ -1,4 +1,4 @@
-//! Threads: who they are, how long they rested and who had the CPU meanwhile.
+//! Threads: their identity, their off-CPU intervals, and which threads had the CPU meanwhile.
 
 use crate::{CgroupId, Nanos, Pid, Tid};
 use std::fmt;
@@ -12,7 +12,7 @@ pub struct TaskId {
     pub tid: Tid,
 }
 
-/// A task's name as the kernel keeps it (`task_struct.comm`): 15 bytes and a NUL.
+/// The name of a thread as the kernel keeps it (`task_struct.comm`): 15 bytes and a NUL.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Comm(pub [u8; 16]);
 
@@ -23,12 +23,12 @@ impl Comm {
         std::str::from_utf8(&self.0[..end]).unwrap_or("?")
     }
 
-    /// The name of wirelap's own threads in others' waits.
+    /// The name of wirelap's own threads in the waits of other threads.
     pub fn tracer() -> Comm {
         Comm::from_name("wirelap")
     }
 
-    /// A name cut to what the kernel would keep.
+    /// A name, cut as the kernel cuts it.
     pub fn from_name(name: &str) -> Comm {
         let mut comm = [0; 16];
         for (to, from) in comm.iter_mut().take(15).zip(name.bytes()) {
@@ -44,106 +44,106 @@ impl fmt::Debug for Comm {
     }
 }
 
-/// A thread that slept or was preempted runs again. `at` is the switch to it.
+/// A thread that slept or was preempted runs again. The event's `at` is the switch to it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Wake {
     /// The thread.
     pub task: TaskId,
-    /// Why it had left the CPU.
+    /// Why the thread had left the CPU.
     pub rest: OffCpuReason,
-    /// When it had left the CPU (`sched_switch` away from it); `None` if that was not seen.
+    /// When the thread had left the CPU (`sched_switch` away from it); `None` if that was not seen.
     pub left: Option<Nanos>,
-    /// When it was woken (`sched_waking`); of one that was preempted: when it left the CPU.
+    /// When the thread was woken (`sched_waking`); for a preempted thread, when it left the CPU.
     pub woken: Nanos,
-    /// The thread that was running where the wakeup came from: the waker, unless `from_irq`. Of one that
-    /// was preempted: the thread that took the CPU.
+    /// The thread that was running on the CPU of the wakeup, which is the waker unless `from_irq` is set. For a preempted thread, the
+    /// thread that took the CPU.
     pub waker: TaskId,
-    /// The wakeup came from an interrupt (softirq or timer), not from the waker's own doing.
+    /// Whether the wakeup came from an interrupt (softirq or timer) and not from the thread `waker`.
     pub from_irq: bool,
-    /// It had run on another CPU before.
+    /// Whether the thread had run on another CPU before.
     pub migrated: bool,
-    /// Who had the CPU the longest of its wait.
+    /// The thread that had the CPU for the longest part of the wait.
     pub holder: Holder,
-    /// Who else had it, the longest first; unused places are [`Holder::NOBODY`]. What all of them leave of
+    /// The other threads that had the CPU, the longest first; unused places are [`Holder::NOBODY`]. Who had the CPU for the rest of
     /// the wait is not known.
     pub others: [Holder; OTHERS],
-    /// How much of its wait, from the beginning on, its cgroup had no CPU quota left.
+    /// How long, from the beginning of the wait on, the thread's cgroup had no CPU quota left.
     pub throttled: Nanos,
-    /// The cgroup that had none left; 0 if `throttled` is.
+    /// The cgroup that had no quota left; 0 if `throttled` is 0.
     pub cgroup: CgroupId,
-    /// What it slept on, if it slept.
+    /// What the thread slept on, if it slept.
     pub sleep: Sleep,
-    /// The waker's name; empty if it is not known.
+    /// The name of the waker; empty if it is not known.
     pub waker_comm: Comm,
 }
 
-/// Threads that a wait names beside the one that had the CPU the longest.
+/// How many further threads a wait names in addition to the one that had the CPU the longest.
 pub const OTHERS: usize = 3;
 
 /// The system call in which a thread slept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Sleep {
-    /// It is not known.
+    /// The system call is not known.
     #[default]
     Unknown,
     /// `futex`: a lock, a condition variable or a semaphore.
     Lock,
-    /// `nanosleep`, `clock_nanosleep`: a time of its own choice.
+    /// `nanosleep`, `clock_nanosleep`: a fixed time.
     Timer,
-    /// Another one: a wait for data, mostly.
+    /// Another system call, usually one that waits for data.
     Call,
 }
 
 /// Why a thread was not running (`task_struct.__state` when it left the CPU).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum OffCpuReason {
-    /// It waited for something, and a signal would have woken it: `TASK_INTERRUPTIBLE`.
+    /// The thread waited for something, and a signal would have woken it: `TASK_INTERRUPTIBLE`.
     #[default]
     Asleep,
-    /// It waited for something that takes no signal, a disk mostly: `TASK_UNINTERRUPTIBLE`.
+    /// The thread waited for something that signals do not interrupt, usually a disk: `TASK_UNINTERRUPTIBLE`.
     Blocked,
-    /// It was stopped or traced: `TASK_STOPPED`, `TASK_TRACED`.
+    /// The thread was stopped or traced: `TASK_STOPPED`, `TASK_TRACED`.
     Stopped,
-    /// It could have gone on, and another was given the CPU: `TASK_RUNNING`.
+    /// The thread was runnable, and another one got the CPU: `TASK_RUNNING`.
     Preempted,
 }
 
-/// What a thread was doing when it was looked at (`/proc/PID/task/TID/stat`): of one that does not run, no event tells.
+/// The state of a thread when it was read from `/proc/PID/task/TID/stat`, because a thread that does not run causes no event.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ThreadState {
     /// The thread.
     pub task: TaskId,
-    /// What it was doing.
+    /// What the thread was doing.
     pub doing: Doing,
 }
 
-/// What a thread is doing. In this order: what the most active thread of a process does is what the process does.
+/// What a thread is doing. The variants are in order of activity: a process does what its most active thread does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Doing {
-    /// It is stopped or traced.
+    /// The thread is stopped or traced.
     #[default]
     Stopped,
-    /// It waits for something, and a signal would wake it.
+    /// The thread waits for something, and a signal would wake it.
     Asleep,
-    /// It waits for something that takes no signal, a disk mostly.
+    /// The thread waits for something that signals do not interrupt, usually a disk.
     Blocked,
-    /// It runs, or could run.
+    /// The thread runs or is runnable.
     Running,
 }
 
-/// The thread that had a CPU for most of the time in which another waited for it.
+/// A thread that had a CPU while another thread waited for this CPU.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Holder {
-    /// The thread; tid 0 is the idle task: the CPU was asleep.
+    /// The thread; tid 0 is the idle task, which means that the CPU was asleep.
     pub task: TaskId,
-    /// Its name.
+    /// The name of the thread.
     pub comm: Comm,
-    /// How much of the wait it had the CPU.
+    /// How long the thread had the CPU during the wait.
     pub held: Nanos,
 }
 
 impl Holder {
-    /// Nobody had it.
+    /// No thread had the CPU.
     pub const NOBODY: Holder =
         Holder { task: TaskId { pid: Pid(0), tid: Tid(0) }, comm: Comm([0; 16]), held: Nanos(0) };
 }
@@ -153,7 +153,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn comm_is_cut_like_the_kernel_cuts_it() {
+    fn names_are_cut_as_the_kernel_cuts_them() {
         assert_eq!(Comm::from_name("mosquitto").as_str(), "mosquitto");
         assert_eq!(Comm::from_name("a-very-long-process-name").as_str(), "a-very-long-pro");
         assert_eq!(Comm([0xFF; 16]).as_str(), "?");

@@ -1,6 +1,6 @@
-//! One workload process: started, heard, stopped.
+//! One workload process: it is started, its output is read, and it is stopped.
 
-use super::installation::{Installation, not_started};
+use super::installation::{WorkloadInstallation, not_started};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::collections::VecDeque;
 use std::fs::File;
@@ -14,74 +14,80 @@ use wirelap_contract::{Done, Ready, Role, Spec};
 use wirelap_process::Failure;
 use wirelap_process::remedy;
 use wirelap_process::rights;
-use wirelap_process::steward::{Started, Steward};
+use wirelap_process::steward::{StartedWorkload, Steward};
 
-/// Lines of its stderr that are kept.
-const LAST_WORDS: usize = 8;
+/// How many of the last lines of stderr are kept.
+const STDERR_LINES: usize = 8;
 
-/// The longest line that is taken from it.
+/// The longest line of output that is read, in bytes.
 const LONGEST_LINE: u64 = 1 << 20;
 
-/// What a workload says on stdout.
+/// What a workload reports on stdout.
 #[derive(Debug)]
 pub enum Statement {
-    /// It can do its work.
+    /// The workload is ready.
     Ready(Ready),
-    /// It has done its work.
+    /// The workload has done its work.
     Done(Done),
-    /// Something that it must not say.
-    Nonsense(String),
+    /// A line that cannot be parsed; the text says why.
+    Invalid(String),
 }
 
 /// A workload process. Dropping it kills it.
 #[derive(Debug)]
-pub struct Child {
-    /// What it does.
+pub struct WorkloadProcess {
+    /// The role of the process.
     pub role: Role,
-    /// How it is called in messages: `the mqtt broker (mosquitto)`.
+    /// The name of the process in messages: `the mqtt broker (mosquitto)`.
     pub title: String,
-    /// Its READY, once it came.
+    /// The statement `READY`, once it was received.
     pub ready: Option<Ready>,
-    /// Its DONE, once it came.
+    /// The statement `DONE`, once it was received.
     pub done: Option<Done>,
-    /// Where it writes the truth, if it does.
+    /// The truth file, if the process writes one.
     pub truth: Option<File>,
     steward: Arc<Steward>,
     pid: u32,
-    /// Refers to the process, and not to another that is given its id.
+    /// A pidfd, which never refers to another process that gets the same id later.
     process: OwnedFd,
     stdin: Option<File>,
     status: Option<ExitStatus>,
-    last_words: Arc<Mutex<VecDeque<String>>>,
+    stderr_lines: Arc<Mutex<VecDeque<String>>>,
 }
 
-impl Child {
-    /// Starts a process, which writes records if `truth` says so. What it says comes through `heard`, with `number` in
-    /// front.
+impl WorkloadProcess {
+    /// Starts a process, which writes a truth file if `truth` is set. Its statements are sent to `statements`, together with
+    /// `number`.
     ///
     /// # Errors
-    /// It cannot be executed.
+    /// The process cannot be started.
     pub fn start(
-        installation: &Installation,
+        installation: &WorkloadInstallation,
         spec: &Spec,
         title: String,
         number: usize,
         truth: bool,
-        heard: Sender<(usize, Statement)>,
-    ) -> Result<Child, Failure> {
+        statements: Sender<(usize, Statement)>,
+    ) -> Result<WorkloadProcess, Failure> {
         let failed = |error| not_started(&title, &installation.program, &error);
-        let Started { pid, files } = installation.start(spec.to_args(), truth).map_err(failed)?;
+        let StartedWorkload { pid, files } =
+            installation.start(spec.to_args(), truth).map_err(failed)?;
         let mut files = files.into_iter();
-        let mut next =
-            || files.next().ok_or_else(|| failed(io::Error::other("its pipes are missing")));
+        let mut next = || {
+            files.next().ok_or_else(|| {
+                failed(io::Error::other(
+                    "the steward returned no pipes: this is a defect of wirelap",
+                ))
+            })
+        };
         let (stdin, stdout, stderr) = (next()?.into(), File::from(next()?), File::from(next()?));
         let process = next()?;
-        let last_words: Arc<Mutex<VecDeque<String>>> = Arc::default();
-        let remembered = Arc::clone(&last_words);
-        rights::spawn("listen", move || listen(stdout, number, &heard))
-            .and_then(|_| rights::spawn("remember", move || remember(stderr, &remembered)))
+        let stderr_lines: Arc<Mutex<VecDeque<String>>> = Arc::default();
+        let kept_lines = Arc::clone(&stderr_lines);
+        rights::spawn("stdout", move || read_stdout(stdout, number, &statements))
+            .and_then(|_| rights::spawn("stderr", move || keep_lines(stderr, &kept_lines)))
             .map_err(failed)?;
-        Ok(Child {
+        Ok(WorkloadProcess {
             role: spec.role,
             title,
             ready: None,
@@ -92,28 +98,28 @@ impl Child {
             process,
             stdin: Some(stdin),
             status: None,
-            last_words,
+            stderr_lines,
         })
     }
 
-    /// Its process id.
+    /// The process id.
     pub fn pid(&self) -> u32 {
         self.pid
     }
 
-    /// The id of the process that does the work: a broker may be a child of the one we started.
+    /// The id of the process that does the work: a broker may be a child of the process that was started.
     pub fn working_pid(&self) -> u32 {
         self.ready.as_ref().map(|ready| ready.pid).filter(|&pid| pid != 0).unwrap_or(self.pid())
     }
 
-    /// Lets a publisher begin. That it is already gone is noticed elsewhere.
+    /// Lets a sender begin. An error is ignored, because the end of the process is noticed elsewhere.
     pub fn go(&mut self) {
         if let Some(stdin) = &mut self.stdin {
             let _ = stdin.write_all(b"GO\n").and_then(|()| stdin.flush());
         }
     }
 
-    /// Tells it to end: its input ends, and a signal says the same.
+    /// Asks the process to end: closes its stdin, and sends SIGTERM.
     pub fn ask_to_end(&mut self) {
         self.stdin = None;
         if !self.has_exited() {
@@ -121,17 +127,17 @@ impl Child {
         }
     }
 
-    /// Whether it has exited. It is left for [`Child::reap`], so that its CPU time can still be read.
+    /// Whether the process has exited. It is not waited for until [`WorkloadProcess::reap`], so that its CPU time can still be read.
     pub fn has_exited(&self) -> bool {
         if self.status.is_some() {
             return true;
         }
-        // A descriptor of a process can be read from when the process has ended.
+        // A pidfd becomes readable when its process has ended.
         let mut process = [PollFd::new(&self.process, PollFlags::IN)];
         !matches!(poll(&mut process, Some(&Timespec::default())), Ok(0))
     }
 
-    /// Kills what is left of its process group and collects its status.
+    /// Kills what is left of the process and its children, and returns its exit status.
     pub fn reap(&mut self) -> Option<ExitStatus> {
         self.stdin = None;
         if self.status.is_none() {
@@ -140,62 +146,64 @@ impl Child {
         self.status
     }
 
-    /// How it ended, for people: `ended with status 1 before it was ready: address in use`.
-    pub fn epitaph(&mut self, when: &str) -> String {
+    /// How the process ended, in words: `ended with status 1 before it was ready: address in use`.
+    pub fn describe_end(&mut self, when: &str) -> String {
         let status = self.reap();
         let ending = match status.map(|status| (status.signal(), status.code())) {
             Some((Some(signal), _)) => format!("was killed by signal {signal}"),
             Some((None, Some(code))) => format!("ended with status {code}"),
             _ => "ended".into(),
         };
-        match self.last_word() {
-            Some(word) => {
-                let remedy = remedy::of_workload(&word).map(|remedy| format!(": {remedy}"));
-                format!("{ending} {when}: {word}{}", remedy.unwrap_or_default())
+        match self.last_error() {
+            Some(error) => {
+                let remedy = remedy::of_workload(&error).map(|remedy| format!(": {remedy}"));
+                format!("{ending} {when}: {error}{}", remedy.unwrap_or_default())
             }
             None => format!("{ending} {when}"),
         }
     }
 
-    /// The last line of its stderr, without the program's name.
-    fn last_word(&self) -> Option<String> {
-        let words = self.last_words.lock().unwrap_or_else(PoisonError::into_inner);
-        let own = words.iter().rev().find_map(|line| line.strip_prefix("wirelap-workload: "));
-        own.or(words.back().map(String::as_str)).map(|line| line.trim().to_owned())
+    /// The last error message on stderr, without the program's name.
+    fn last_error(&self) -> Option<String> {
+        let lines = self.stderr_lines.lock().unwrap_or_else(PoisonError::into_inner);
+        let own = lines.iter().rev().find_map(|line| line.strip_prefix("wirelap-workload: "));
+        own.or(lines.back().map(String::as_str)).map(|line| line.trim().to_owned())
     }
 }
 
-impl Drop for Child {
+impl Drop for WorkloadProcess {
     fn drop(&mut self) {
         self.reap();
     }
 }
 
-fn listen(stdout: impl Read, number: usize, heard: &Sender<(usize, Statement)>) {
+/// Sends the statements on stdout with the number of the process.
+fn read_stdout(stdout: impl Read, number: usize, statements: &Sender<(usize, Statement)>) {
     each_line(stdout, |line| {
-        let said = match (Ready::from_line(line), Done::from_line(line)) {
+        let statement = match (Ready::from_line(line), Done::from_line(line)) {
             (Ok(Some(ready)), _) => Statement::Ready(ready),
             (_, Ok(Some(done))) => Statement::Done(done),
-            (Err(error), _) | (_, Err(error)) => Statement::Nonsense(error.to_string()),
-            // Libraries chat on stdout; that is nobody's business.
+            (Err(error), _) | (_, Err(error)) => Statement::Invalid(error.to_string()),
+            // Other lines on stdout are output of libraries.
             (Ok(None), Ok(None)) => return true,
         };
-        heard.send((number, said)).is_ok()
+        statements.send((number, statement)).is_ok()
     });
 }
 
-fn remember(stderr: impl Read, last_words: &Mutex<VecDeque<String>>) {
+/// Keeps the last lines of stderr.
+fn keep_lines(stderr: impl Read, kept: &Mutex<VecDeque<String>>) {
     each_line(stderr, |line| {
-        let mut words = last_words.lock().unwrap_or_else(PoisonError::into_inner);
-        if words.len() == LAST_WORDS {
-            words.pop_front();
+        let mut lines = kept.lock().unwrap_or_else(PoisonError::into_inner);
+        if lines.len() == STDERR_LINES {
+            lines.pop_front();
         }
-        words.push_back(line.to_owned());
+        lines.push_back(line.to_owned());
         true
     });
 }
 
-/// Every line until the input ends or `take` says that it has enough.
+/// Calls `take` with every line until the input ends or `take` returns false.
 fn each_line(input: impl Read, mut take: impl FnMut(&str) -> bool) {
     let mut input = BufReader::new(input);
     let mut line = Vec::new();

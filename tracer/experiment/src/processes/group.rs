@@ -1,70 +1,82 @@
-//! The processes of one trial together.
+//! The process group of one trial.
 
-use super::child::{Child, Statement};
-use super::installation::Installation;
+use super::child::{Statement, WorkloadProcess};
+use super::installation::WorkloadInstallation;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 use wirelap_contract::{Role, Spec};
 use wirelap_process::Failure;
 use wirelap_process::Signals;
 
-/// How long a process may take to be ready.
+/// How long a process may take until it is ready.
 const START: Duration = Duration::from_secs(30);
 
-/// How long a process may take to end when it is told to.
+/// How long a process may take to end after it was asked to.
 const END: Duration = Duration::from_secs(3);
 
-/// How long the last words of a process that has exited may take through the pipe.
-const LAST_WORDS: Duration = Duration::from_millis(100);
+/// How long the last output of a process that has exited may take through the pipe.
+const LAST_OUTPUT: Duration = Duration::from_millis(100);
 
-/// How long the death of a broker may take to come to light after its clients'.
-const BROKER_DEATH: Duration = Duration::from_millis(500);
+/// How much later than the end of a client the end of its broker, which caused it, may be noticed.
+const BROKER_END: Duration = Duration::from_millis(500);
 
-/// How often signals and deaths are looked for.
-const LOOK: Duration = Duration::from_millis(10);
+/// How often signals and ended processes are checked for.
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
-/// Something that a process said.
-pub type Heard = (usize, Statement);
+/// A statement, and the number of the process that made it.
+pub type NumberedStatement = (usize, Statement);
 
-/// Why a trial cannot go on.
+/// Why a trial stopped before its end.
 #[derive(Debug)]
-pub enum Trouble {
-    /// The user wants to stop; the signal's name.
+pub enum TrialStopped {
+    /// The user stopped it by this signal.
     Interrupted(&'static str),
-    /// Something went wrong.
+    /// Something failed.
     Failed(Failure),
 }
 
-impl From<Failure> for Trouble {
-    fn from(failure: Failure) -> Trouble {
-        Trouble::Failed(failure)
+impl From<Failure> for TrialStopped {
+    fn from(failure: Failure) -> TrialStopped {
+        TrialStopped::Failed(failure)
     }
 }
 
 /// The processes of a trial. Dropping it stops them all.
 pub struct ProcessGroup<'a> {
-    installation: &'a Installation,
+    installation: &'a WorkloadInstallation,
     signals: &'a Signals,
-    children: Vec<Child>,
-    heard: Receiver<Heard>,
-    say: Sender<Heard>,
+    children: Vec<WorkloadProcess>,
+    statements: Receiver<NumberedStatement>,
+    sender: Sender<NumberedStatement>,
 }
 
 impl<'a> ProcessGroup<'a> {
-    /// Nobody yet.
-    pub fn new(installation: &'a Installation, signals: &'a Signals) -> ProcessGroup<'a> {
-        let (say, heard) = channel();
-        ProcessGroup { installation, signals, children: Vec::new(), heard, say }
+    /// A group without processes.
+    pub fn new(installation: &'a WorkloadInstallation, signals: &'a Signals) -> ProcessGroup<'a> {
+        let (sender, statements) = channel();
+        ProcessGroup { installation, signals, children: Vec::new(), statements, sender }
     }
 
-    /// Starts a process and gives its number.
+    /// Starts a process and returns its number in the group.
     ///
     /// # Errors
-    /// It cannot be executed.
-    pub fn start(&mut self, spec: &Spec, title: String, truth: bool) -> Result<usize, Trouble> {
+    /// The process cannot be started.
+    pub fn start(
+        &mut self,
+        spec: &Spec,
+        title: String,
+        truth: bool,
+    ) -> Result<usize, TrialStopped> {
         let number = self.children.len();
         let truth = truth && spec.role != Role::Broker;
-        let child = Child::start(self.installation, spec, title, number, truth, self.say.clone())?;
+        let child = WorkloadProcess::start(
+            self.installation,
+            spec,
+            title,
+            number,
+            truth,
+            self.sender.clone(),
+        )?;
         self.children.push(child);
         Ok(number)
     }
@@ -72,14 +84,14 @@ impl<'a> ProcessGroup<'a> {
     /// Waits until a process is ready.
     ///
     /// # Errors
-    /// It dies, takes too long, or the user interrupts.
-    pub fn wait_ready(&mut self, number: usize) -> Result<(), Trouble> {
+    /// The process ends or takes too long, or the user stops the run.
+    pub fn wait_ready(&mut self, number: usize) -> Result<(), TrialStopped> {
         let deadline = Instant::now() + START;
         while self.children[number].ready.is_none() {
             if Instant::now() > deadline {
                 let child = &self.children[number];
-                return Err(Trouble::Failed(Failure::Measured(format!(
-                    "{} was not ready after {} s",
+                return Err(TrialStopped::Failed(Failure::Measured(format!(
+                    "{} was not ready within {} s",
                     child.title,
                     START.as_secs()
                 ))));
@@ -89,39 +101,39 @@ impl<'a> ProcessGroup<'a> {
         Ok(())
     }
 
-    /// Takes in what was said within a short time.
+    /// Waits a short time for the next statement and takes it.
     ///
     /// # Errors
-    /// A process died before it was done, or the user interrupts.
-    pub fn listen(&mut self) -> Result<(), Trouble> {
+    /// A process ended before it was done, or the user stops the run.
+    pub fn listen(&mut self) -> Result<(), TrialStopped> {
         if let Some(name) = self.signals.caught() {
-            return Err(Trouble::Interrupted(name));
+            return Err(TrialStopped::Interrupted(name));
         }
-        match self.heard.recv_timeout(LOOK) {
-            Ok(heard) => self.take(heard),
+        match self.statements.recv_timeout(POLL_INTERVAL) {
+            Ok(statement) => self.take(statement),
             Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
-                self.look_for_deaths()
+                self.check_for_ended()
             }
         }
     }
 
-    fn take(&mut self, (number, said): Heard) -> Result<(), Trouble> {
+    fn take(&mut self, (number, statement): NumberedStatement) -> Result<(), TrialStopped> {
         let child = &mut self.children[number];
-        match said {
+        match statement {
             Statement::Ready(ready) => child.ready = Some(ready),
             Statement::Done(done) => child.done = Some(done),
-            Statement::Nonsense(what) => {
+            Statement::Invalid(what) => {
                 return Err(Failure::Measured(format!("{}: {what}", child.title)).into());
             }
         }
         Ok(())
     }
 
-    fn look_for_deaths(&mut self) -> Result<(), Trouble> {
-        let dead = |child: &Child| child.done.is_none() && child.has_exited();
+    fn check_for_ended(&mut self) -> Result<(), TrialStopped> {
+        let dead = |child: &WorkloadProcess| child.done.is_none() && child.has_exited();
         let Some(mut number) = self.children.iter().position(dead) else { return Ok(()) };
-        // What it said last may still be on its way through the pipe.
-        self.hear_out(number, LAST_WORDS)?;
+        // Its last statement may still be in the pipe.
+        self.take_until_done(number, LAST_OUTPUT)?;
         if self.children[number].done.is_none() {
             number = self.first_cause(number);
         }
@@ -130,34 +142,34 @@ impl<'a> ProcessGroup<'a> {
             return Ok(());
         }
         let pid = child.working_pid();
-        let when = if child.ready.is_some() { "in mid-run" } else { "before it was ready" };
-        let epitaph = child.epitaph(when);
-        Err(Failure::Measured(format!("{} (pid {pid}) {epitaph}", child.title)).into())
+        let when = if child.ready.is_some() { "during the run" } else { "before it was ready" };
+        let end = child.describe_end(when);
+        Err(Failure::Measured(format!("{} (pid {pid}) {end}", child.title)).into())
     }
 
-    /// A client of a broker that dies may notice before we do: then the broker is to be named.
+    /// The process whose end is the cause: a client may end because its broker has ended, which is noticed a moment later.
     fn first_cause(&mut self, dead: usize) -> usize {
         let broker = self.children.iter().position(|child| child.role == Role::Broker);
         let Some(broker) = broker.filter(|&broker| broker != dead) else { return dead };
-        let deadline = Instant::now() + BROKER_DEATH;
+        let deadline = Instant::now() + BROKER_END;
         while Instant::now() < deadline {
             if self.children[broker].has_exited() {
                 return broker;
             }
-            if let Ok(heard) = self.heard.recv_timeout(LOOK) {
-                let _ = self.take(heard);
+            if let Ok(statement) = self.statements.recv_timeout(POLL_INTERVAL) {
+                let _ = self.take(statement);
             }
         }
         dead
     }
 
-    /// Listens until a process is done, or for a time.
-    fn hear_out(&mut self, number: usize, time: Duration) -> Result<(), Trouble> {
+    /// Takes statements until a process is done, at most for `time`.
+    fn take_until_done(&mut self, number: usize, time: Duration) -> Result<(), TrialStopped> {
         let deadline = Instant::now() + time;
         while self.children[number].done.is_none() {
             let Some(left) = deadline.checked_duration_since(Instant::now()) else { break };
-            match self.heard.recv_timeout(left) {
-                Ok(heard) => self.take(heard)?,
+            match self.statements.recv_timeout(left) {
+                Ok(statement) => self.take(statement)?,
                 Err(_) => break,
             }
         }
@@ -166,21 +178,21 @@ impl<'a> ProcessGroup<'a> {
 
     /// Lets the senders begin.
     pub fn go(&mut self) {
-        self.children.iter_mut().for_each(Child::go);
+        self.children.iter_mut().for_each(WorkloadProcess::go);
     }
 
     /// A process by its number.
-    pub fn child(&self, number: usize) -> &Child {
+    pub fn child(&self, number: usize) -> &WorkloadProcess {
         &self.children[number]
     }
 
     /// All processes.
-    pub fn children(&self) -> &[Child] {
+    pub fn children(&self) -> &[WorkloadProcess] {
         &self.children
     }
 
-    /// Stops all processes, senders first and brokers last, and hears them out. Takes at most a few
-    /// seconds, whatever they do.
+    /// Stops all processes, senders first and brokers last, and takes their last statements. Takes at most a few seconds, even if
+    /// a process does not end by itself.
     pub fn stop(&mut self) {
         let mut order: Vec<usize> = (0..self.children.len()).collect();
         order.sort_by_key(|&number| match self.children[number].role {
@@ -195,20 +207,20 @@ impl<'a> ProcessGroup<'a> {
         for child in &mut self.children {
             child.reap();
         }
-        while let Ok(heard) = self.heard.recv_timeout(Duration::ZERO) {
-            let _ = self.take(heard);
+        while let Ok(statement) = self.statements.recv_timeout(Duration::ZERO) {
+            let _ = self.take(statement);
         }
     }
 
     fn wait_for_end(&mut self, number: usize) {
         let deadline = Instant::now() + END;
         while !self.children[number].has_exited() && Instant::now() < deadline {
-            if let Ok(heard) = self.heard.recv_timeout(LOOK) {
-                let _ = self.take(heard);
+            if let Ok(statement) = self.statements.recv_timeout(POLL_INTERVAL) {
+                let _ = self.take(statement);
             }
         }
-        // Nonsense said at the end no longer matters.
-        let _ = self.hear_out(number, LAST_WORDS);
+        // A statement that cannot be parsed does not matter any more.
+        let _ = self.take_until_done(number, LAST_OUTPUT);
     }
 }
 

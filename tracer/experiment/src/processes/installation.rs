@@ -1,4 +1,4 @@
-//! Where workloads come from: a steward that has their program and a folder of their own.
+//! The installation of the workloads' program, which the steward has prepared and starts.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -7,54 +7,55 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use wirelap_process::Failure;
 use wirelap_process::remedy;
-use wirelap_process::steward::{Started, Steward};
+use wirelap_process::steward::{StartedWorkload, Steward};
 
-/// The workloads' program, as it is started by a steward.
+/// The workloads' program, which the steward starts.
 #[derive(Clone, Debug)]
-pub struct Installation {
-    /// The program, for messages.
+pub struct WorkloadInstallation {
+    /// The path of the program, as messages name it.
     pub program: String,
-    /// Who starts it.
+    /// The steward that starts the program.
     pub steward: Arc<Steward>,
 }
 
-impl Installation {
-    /// Finds the program and makes a folder for it. `programs` are variables that tell where programs of others are.
+impl WorkloadInstallation {
+    /// Makes the steward find the program and create a folder for it. `programs` are environment variables that tell the
+    /// workloads where the programs of other projects are.
     ///
     /// # Errors
-    /// The program is nowhere, or the temporary folder cannot be made.
+    /// The program is not found, or the temporary folder cannot be created.
     pub fn open(
         steward: Arc<Steward>,
         programs: &[(&str, PathBuf)],
-    ) -> Result<Installation, Failure> {
+    ) -> Result<WorkloadInstallation, Failure> {
         let variables = programs.iter().map(|(name, path)| (name.into(), path.into()));
         let program = steward
             .prepare(variables.collect())
             .map_err(|error| Failure::Machine(remedy::with(&error)))?;
-        Ok(Installation { program, steward })
+        Ok(WorkloadInstallation { program, steward })
     }
 
-    /// Starts the program, with a file for its records if asked for.
+    /// Starts the program; with a truth file if `truth` is set.
     ///
     /// # Errors
-    /// It cannot be executed.
-    pub fn start(&self, args: Vec<OsString>, truth: bool) -> io::Result<Started> {
+    /// The program cannot be executed.
+    pub fn start(&self, args: Vec<OsString>, truth: bool) -> io::Result<StartedWorkload> {
         self.steward.start_workload(args, truth)
     }
 
-    /// What the program prints when it is called with one word.
+    /// What the program prints to stdout when it is called with one argument.
     ///
     /// # Errors
-    /// It cannot be executed.
-    pub fn ask(&self, word: &str) -> io::Result<Vec<u8>> {
-        let Started { pid, files } = self.start(vec![word.into()], false)?;
-        let mut said = Vec::new();
+    /// The program cannot be executed, or its output cannot be read.
+    pub fn output_of(&self, word: &str) -> io::Result<Vec<u8>> {
+        let StartedWorkload { pid, files } = self.start(vec![word.into()], false)?;
+        let mut output = Vec::new();
         let mut files = files.into_iter().map(File::from);
-        // Its input ends at once.
+        // The first file is its stdin, which is closed at once.
         drop(files.next());
-        let read = files.next().map_or(Ok(0), |mut stdout| stdout.read_to_end(&mut said));
+        let read = files.next().map_or(Ok(0), |mut stdout| stdout.read_to_end(&mut output));
         self.steward.reap_workload(pid);
-        read.map(|_| said)
+        read.map(|_| output)
     }
 }
 

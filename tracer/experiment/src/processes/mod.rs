@@ -1,8 +1,8 @@
-//! Workload processes: hearing and stopping them. A steward starts them.
+//! Workload processes: they are started by the steward, and their output is read here.
 
 mod child;
 mod group;
 mod installation;
 
-pub use group::{ProcessGroup, Trouble};
-pub use installation::{Installation, not_started};
+pub use group::{ProcessGroup, TrialStopped};
+pub use installation::{WorkloadInstallation, not_started};

@@ -1,4 +1,4 @@
-//! Outcomes of trials → results: the repetitions of one middleware and payload size pooled.
+//! Makes results of the outcomes of trials: pools the repetitions of one middleware and payload size.
 
 mod outcome;
 mod why;
@@ -12,7 +12,7 @@ use crate::tally::SegmentTimes;
 use crate::workload_processes::RoleProcess;
 use outcome::{done, groups, is_untraced, messages};
 use std::collections::BTreeMap;
-use wirelap_contract::{Kind, Role};
+use wirelap_contract::{Role, WorkloadKind};
 use wirelap_correlate::Overhead as Ledger;
 use wirelap_events::Nanos;
 use wirelap_events::{Saturate, Total};
@@ -22,7 +22,7 @@ use wirelap_report::{
 };
 use wirelap_session::Sampling;
 
-/// What makes two trials repetitions of each other.
+/// Middleware, broker and payload size: trials that have these in common are repetitions of each other.
 type Key = (String, Option<String>, usize);
 
 fn key(outcome: &Outcome) -> Key {
@@ -31,8 +31,7 @@ fn key(outcome: &Outcome) -> Key {
     (trial.name().to_owned(), broker, trial.payload)
 }
 
-/// One result for each middleware, broker and payload size, in the order of first appearance in
-/// `order`.
+/// One result for each middleware, broker and payload size, in the order of `order`.
 pub fn pool(outcomes: &[Outcome], order: &[(String, usize)]) -> Vec<RunResult> {
     let mut groups: BTreeMap<Key, Vec<(u32, &Outcome)>> = BTreeMap::new();
     for (position, outcome) in (1..).zip(outcomes) {
@@ -81,9 +80,10 @@ fn result((middleware, broker, payload): Key, repetitions: &[(u32, &Outcome)]) -
     result
 }
 
-/// Programs of another's may have a size of their own: theirs is the traced messages' mean.
-fn payload_bytes(all: &[&Outcome], told: u64) -> u64 {
-    let foreign = all.iter().filter(|outcome| outcome.trial.about.kind == Kind::Foreign);
+/// The payload size of a result. The programs of other projects may not use the wanted size: for them, it is the mean of the traced
+/// messages.
+fn payload_bytes(all: &[&Outcome], wanted: u64) -> u64 {
+    let foreign = all.iter().filter(|outcome| outcome.trial.about.kind == WorkloadKind::Foreign);
     let sum = |(bytes, matched): (u64, u64), outcome: &&Outcome| {
         (
             bytes.saturating_add(outcome.tally.payload_bytes),
@@ -91,7 +91,7 @@ fn payload_bytes(all: &[&Outcome], told: u64) -> u64 {
         )
     };
     let (bytes, matched) = foreign.fold((0, 0), sum);
-    bytes.checked_div(matched).unwrap_or(told)
+    bytes.checked_div(matched).unwrap_or(wanted)
 }
 
 fn repetition(position: u32, outcome: &Outcome) -> Repetition {
@@ -119,30 +119,30 @@ fn add(a: Messages, b: Messages) -> Messages {
     }
 }
 
-/// From the receiver's first to its last message.
+/// The throughput from the receiver's first to its last message.
 fn throughput(outcome: &Outcome, delivered: u64) -> Throughput {
     let by = match outcome.trial.pacing {
         Pacing::PingPong => Role::Ping,
         Pacing::Rate(_) | Pacing::BackToBack => Role::Sub,
     };
-    let told = done(outcome, by).map(|done| (done.first_ns, done.last_ns));
+    let reported = done(outcome, by).map(|done| (done.first_ns, done.last_ns));
     let traced = outcome.tally.span.map(|(first, last)| (first.0, last.0));
-    let (first, last) = told.filter(|(first, _)| *first > 0).or(traced).unwrap_or_default();
+    let (first, last) = reported.filter(|(first, _)| *first > 0).or(traced).unwrap_or_default();
     let seconds = Nanos(last.saturating_sub(first)).as_secs_f64();
     let msg_per_s = if seconds > 0.0 { delivered.saturating_sub(1) as f64 / seconds } else { 0.0 };
     let bits = payload_bytes(&[outcome], outcome.trial.payload as u64) as f64 * 8.0;
     let measured = done(outcome, by).and_then(|done| done.payload_bit_per_s);
     Throughput {
-        // A trace of windows has not counted all messages of a program that only tells its rate.
+        // A sampled trace has not counted all messages of a program that reports nothing but its rate.
         msg_per_s: match measured {
-            Some(measured) if outcome.trial.about.kind == Kind::Foreign => measured / bits,
+            Some(measured) if outcome.trial.about.kind == WorkloadKind::Foreign => measured / bits,
             _ => msg_per_s,
         },
         payload_bit_per_s: measured.unwrap_or(msg_per_s * bits),
     }
 }
 
-/// The share of the asked rate at which messages were sent, all repetitions together.
+/// The share of the wanted rate at which messages were sent, over all repetitions.
 fn rate_reached(all: &[&Outcome]) -> Option<f64> {
     let sums = all.iter().filter_map(|outcome| {
         let trial = &outcome.trial;
@@ -150,13 +150,13 @@ fn rate_reached(all: &[&Outcome]) -> Option<f64> {
         let done = done(outcome, Role::Pub)?;
         let sent = done.sent.filter(|&sent| sent > 0)?;
         let took = Nanos(done.last_ns.saturating_sub(done.first_ns)).as_secs_f64() + 1.0 / rate;
-        // What was ended by its time had all of it, however early the last message left.
+        // A trial that was ended by its time has lasted that long, even if its last message was sent earlier.
         let by_time = trial.messages.is_none_or(|messages| sent < messages) && !is_partial(outcome);
         let whole = trial.duration.filter(|_| by_time).map_or(0.0, |time| time.as_secs_f64());
         Some((sent as f64, took.max(whole) * rate))
     });
-    let (sent, asked) = sums.fold((0.0, 0.0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
-    (asked > 0.0).then(|| (sent / asked).min(1.0))
+    let (sent, wanted) = sums.fold((0.0, 0.0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
+    (wanted > 0.0).then(|| (sent / wanted).min(1.0))
 }
 
 fn mean_throughput(each: &[Repetition]) -> Throughput {
@@ -197,8 +197,8 @@ fn latency(all: &[&Outcome]) -> Latency {
     }
 }
 
-/// Half of all round trips of all repetitions; of each from the records where there are some, otherwise from what the
-/// ping counted itself.
+/// Half of the round-trip times of all repetitions. They come from the truth file of each repetition if it has one, otherwise from
+/// the histogram that the ping reported.
 fn rtt_half(all: &[&Outcome]) -> Option<RttHalf> {
     let mut times: Vec<(u64, u64)> = Vec::new();
     for outcome in all {
@@ -207,8 +207,8 @@ fn rtt_half(all: &[&Outcome]) -> Option<RttHalf> {
                 times.extend(records.round_trips.iter().map(|&time| (time, 1)));
             }
             _ => {
-                let told = done(outcome, Role::Ping).and_then(|done| done.rtt.as_ref());
-                times.extend(told.into_iter().flat_map(|rtt| &rtt.times_ns));
+                let reported = done(outcome, Role::Ping).and_then(|done| done.rtt.as_ref());
+                times.extend(reported.into_iter().flat_map(|rtt| &rtt.times_ns));
             }
         }
     }
@@ -216,7 +216,7 @@ fn rtt_half(all: &[&Outcome]) -> Option<RttHalf> {
     half_of(&times)
 }
 
-/// Of sorted round trips, each with how often it came; `None` without any.
+/// The distribution of half of sorted round-trip times, each with its count; `None` if there are none.
 fn half_of(sorted: &[(u64, u64)]) -> Option<RttHalf> {
     let mut counted = 0u64;
     let up_to: Vec<u64> = sorted
@@ -229,7 +229,7 @@ fn half_of(sorted: &[(u64, u64)]) -> Option<RttHalf> {
     let last = counted.checked_sub(1)?;
     let nth = |index: u64| sorted[up_to.partition_point(|&up_to| up_to <= index)].0 / 2;
     let at = |per_mille: u64| nth(last.saturating_mul(per_mille).div_ceil(1000));
-    // Outside the 1st..99th percentile is cut off; a short series keeps its middle.
+    // The trimmed median leaves out what is outside the 1st to 99th percentile; a short series is not trimmed.
     let cut = counted / 100;
     Some(RttHalf {
         count: counted,
@@ -254,7 +254,8 @@ fn ledger(all: &[&Outcome]) -> Ledger {
     sum
 }
 
-/// The deliveries that a trial's bytes stand for. A window cuts messages at both of its ends: there, the payload itself is counted.
+/// The number of deliveries that a trial's bytes belong to. A sampling window cuts messages at both of its ends, so there the
+/// number follows from the payload bytes.
 fn deliveries_of_bytes(outcome: &Outcome, own: &Ledger) -> u64 {
     match outcome.trial.sampling {
         Sampling::Off => own.deliveries,
@@ -270,7 +271,7 @@ fn deliveries_of_bytes(outcome: &Outcome, own: &Ledger) -> u64 {
 fn processes(all: &[&Outcome]) -> Vec<Process> {
     let Some(last) = all.last() else { return Vec::new() };
     let of_role = |role| {
-        let parts = all.iter().flat_map(|outcome| &outcome.parts);
+        let parts = all.iter().flat_map(|outcome| &outcome.processes);
         parts.filter(move |part: &&RoleProcess| part.role == role).filter_map(|part| part.meter)
     };
     let process = |part: &RoleProcess| {
@@ -287,7 +288,7 @@ fn processes(all: &[&Outcome]) -> Vec<Process> {
             unix_clients: why::unix_clients(last, part.pid),
         }
     };
-    last.parts.iter().map(process).collect()
+    last.processes.iter().map(process).collect()
 }
 
 fn trust(all: &[&Outcome], messages: Messages) -> Trust {
@@ -339,32 +340,32 @@ fn ground_truth(all: &[&Outcome]) -> Option<GroundTruth> {
 
 fn notes(all: &[&Outcome]) -> Vec<String> {
     let mut notes: Vec<String> = Vec::new();
-    let foreign = all.iter().any(|outcome| outcome.trial.about.kind == Kind::Foreign);
+    let foreign = all.iter().any(|outcome| outcome.trial.about.kind == WorkloadKind::Foreign);
     if foreign {
         notes.push(
-            "its own programs make the messages: they are matched by the protocol's numbers, or by topic and content in order"
+            "the messages come from its own programs: they are matched by the protocol's numbers, or by topic and content in order"
                 .into(),
         );
     }
     if all.iter().any(|outcome| outcome.trial.sampling != Sampling::Off && !is_untraced(outcome)) {
         notes.push(if foreign {
-            "msg/s are its own program's; counts, times and bytes come from the sampled windows"
+            "msg/s are reported by its own program; counts, times and bytes come from the sampled windows"
                 .into()
         } else {
-            "counts and msg/s are the workloads' own; times and bytes come from the sampled windows"
+            "counts and msg/s are reported by the workloads; times and bytes come from the sampled windows"
                 .into()
         });
     }
     if all.iter().any(|outcome| is_untraced(outcome)) {
-        notes.push("its figures are its own: there is nothing that a trace could follow".into());
+        notes.push("its figures are reported by its own program: it has no messages that a trace could follow".into());
     }
     if all.iter().any(|outcome| matches!(outcome.trial.broker, Some(Broker::Running(_)))) {
-        notes.push("the broker ran already: its version and settings are not known".into());
+        notes.push("the broker was running before: its version and settings are not known".into());
     }
-    let told = all.iter().flat_map(|outcome| {
+    let traced = all.iter().flat_map(|outcome| {
         groups(outcome).flat_map(|group| &group.notes).chain(&outcome.snapshot.notes)
     });
-    for note in told {
+    for note in traced {
         if !notes.contains(note) {
             notes.push(note.clone());
         }

@@ -1,15 +1,15 @@
-//! Why the messages of a result took so long, and how its processes were scheduled.
+//! The causes of a result's latency, and the scheduling of its processes.
 
 use super::outcome::{groups, is_partial, messages};
 use crate::measure::Outcome;
-use wirelap_contract::Kind;
+use wirelap_contract::WorkloadKind;
 use wirelap_correlate::{Evidence, WorkloadCounts};
 use wirelap_report::{Messages, Process, Scheduling, UnixClients, Why};
 
-/// Of all repetitions together.
+/// The causes of latency over all repetitions.
 pub fn why(all: &[&Outcome], processes: &[Process]) -> Option<Why> {
     let mut why = evidence(all).explain();
-    // All of a run's time has messages.
+    // The CPU shares of the processes are those of the measured time, so verdicts can be checked against them.
     why.hold_against(|pid| {
         let is_it = |process: &&Process| process.host.is_none() && process.pid == pid.0;
         processes.iter().find(is_it)?.cpu_share
@@ -17,12 +17,12 @@ pub fn why(all: &[&Outcome], processes: &[Process]) -> Option<Why> {
     Why::of(&why, processes)
 }
 
-/// What is known of all repetitions, with what the workloads say.
+/// The evidence of all repetitions, with the counts that the workloads reported.
 fn evidence(all: &[&Outcome]) -> Evidence {
     let mut sum = Evidence::default();
     for outcome in all {
         sum.merge(&outcome.evidence);
-        if outcome.trial.about.kind == Kind::Stamped && !is_partial(outcome) {
+        if outcome.trial.about.kind == WorkloadKind::Stamped && !is_partial(outcome) {
             let Messages { sent, delivered, .. } = messages(outcome);
             sum.tell(WorkloadCounts { sent, due: sent, delivered });
         }
@@ -30,7 +30,7 @@ fn evidence(all: &[&Outcome]) -> Evidence {
     sum
 }
 
-/// How a process was scheduled, where the trace followed it.
+/// The scheduling of a process, if the trace followed it.
 pub fn scheduling(outcome: &Outcome, pid: u32) -> Option<Scheduling> {
     Scheduling::of(traced(outcome, pid)?.scheduling)
 }

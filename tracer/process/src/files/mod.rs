@@ -1,7 +1,7 @@
-//! Files by name: where a path leads, and which names may be written.
+//! Output files by name: where a path leads, and which names may be written.
 
 mod names;
 mod resolve;
 
-pub use names::Names;
-pub use resolve::{Place, resolve};
+pub use names::OutputNames;
+pub use resolve::{Destination, resolve};

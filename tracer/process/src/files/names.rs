@@ -1,4 +1,4 @@
-//! Names in folders that are held open, and the files that are written under them.
+//! The names of output files in folders that are held open, and the files that are written under these names.
 
 use crate::user;
 use rustix::fs::{
@@ -13,25 +13,25 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use wirelap_recording::numbered;
 
-/// Read and written by the owner alone.
+/// The mode of a file that only its owner can read and write.
 const PRIVATE: u32 = 0o600;
 
-/// What the names of unfinished files begin and end with, where a file cannot be without one.
+/// How the names of unfinished files begin and end on file systems where a file cannot be without a name.
 const UNFINISHED: [&str; 2] = [".wirelap-", ".tmp"];
 
-/// Names that may be written.
+/// The file names that may be written, and the files that are being written under them.
 #[derive(Debug, Default)]
-pub struct Names {
-    allowed: Vec<Allowed>,
-    begun: Vec<Begun>,
-    /// Makes names of our own different.
+pub struct OutputNames {
+    allowed: Vec<AllowedName>,
+    begun: Vec<UnnamedFile>,
+    /// Makes the temporary names of this process different from each other.
     count: u32,
-    /// Does without nameless files, as on file systems that have none.
+    /// Never creates a file without a name: for tests of file systems that know none.
     only_named: bool,
 }
 
 #[derive(Debug)]
-struct Allowed {
+struct AllowedName {
     path: PathBuf,
     folder: OwnedFd,
     name: OsString,
@@ -39,20 +39,20 @@ struct Allowed {
     numbered: bool,
 }
 
-/// A file that has no name yet.
+/// A file that is being written and does not have its final name yet.
 #[derive(Debug)]
-struct Begun {
+struct UnnamedFile {
     path: PathBuf,
     file: OwnedFd,
-    /// Its name until then, on file systems that have no files without.
+    /// Its temporary name, on file systems where a file cannot be without a name.
     name: Option<OsString>,
 }
 
-impl Names {
-    /// Allows a name.
+impl OutputNames {
+    /// Allows a name in a folder to be written from now on.
     ///
     /// # Errors
-    /// It is there already and is not to be replaced, or nothing can be written there.
+    /// `EEXIST` if a file has the name and `force` is not set; any error of creating a file in the folder.
     pub fn allow(
         &mut self,
         path: &Path,
@@ -61,7 +61,7 @@ impl Names {
         force: bool,
         numbered: bool,
     ) -> io::Result<()> {
-        let allowed = Allowed { path: path.to_owned(), folder, name, force, numbered };
+        let allowed = AllowedName { path: path.to_owned(), folder, name, force, numbered };
         if !force && allowed.is_there()? {
             return Err(Errno::EXIST.into());
         }
@@ -75,10 +75,10 @@ impl Names {
         Ok(())
     }
 
-    /// A new, empty file of that name.
+    /// Creates an empty file under its final name.
     ///
     /// # Errors
-    /// It is there already and is not to be replaced, or cannot be created.
+    /// `EEXIST` if a file has the name and must not be replaced; any error of creating the file.
     pub fn create(&mut self, path: &Path) -> io::Result<OwnedFd> {
         let count = self.next();
         let (allowed, name) = find(&self.allowed, path)?;
@@ -92,7 +92,7 @@ impl Names {
         if !allowed.force {
             return Err(Errno::EXIST.into());
         }
-        // Whoever has the old one open keeps the old one.
+        // The old file is not truncated: a program that has it open keeps its contents.
         let own = own_name(count);
         let file = new_file(folder, &own)?;
         let _ = flock(&file, FlockOperation::NonBlockingLockExclusive);
@@ -101,23 +101,23 @@ impl Names {
         Ok(file)
     }
 
-    /// A file that has no name yet.
+    /// Creates a file that gets its name later, by [`OutputNames::keep`].
     ///
     /// # Errors
-    /// It cannot be created.
+    /// Any error of creating the file.
     pub fn begin(&mut self, path: &Path) -> io::Result<OwnedFd> {
         let folder = find(&self.allowed, path)?.0.folder.try_clone()?;
         let (file, name) = self.unnamed(&folder)?;
         let handed = file.try_clone()?;
         self.begun.retain(|begun| begun.path != path);
-        self.begun.push(Begun { path: path.to_owned(), file, name });
+        self.begun.push(UnnamedFile { path: path.to_owned(), file, name });
         Ok(handed)
     }
 
-    /// Names a file that was begun.
+    /// Gives a file of [`OutputNames::begin`] its name.
     ///
     /// # Errors
-    /// There is one of that name now that is not to be replaced.
+    /// `EEXIST` if another file has the name by now and must not be replaced.
     pub fn keep(&mut self, path: &Path) -> io::Result<()> {
         let count = self.next();
         let (allowed, name) = find(&self.allowed, path)?;
@@ -145,23 +145,23 @@ impl Names {
         give(&begun.file, replaced.unwrap_or(PRIVATE))
     }
 
-    /// Removes a file.
+    /// Removes a file whose name is allowed.
     ///
     /// # Errors
-    /// It is not there.
+    /// `ENOENT` if no file has the name.
     pub fn remove(&mut self, path: &Path) -> io::Result<()> {
         let (allowed, name) = find(&self.allowed, path)?;
         Ok(unlinkat(&allowed.folder, name, AtFlags::empty())?)
     }
 
-    /// A file without a name, or with one of ours.
+    /// Creates a file without a name, or with a temporary one where the file system knows no files without.
     fn unnamed(&mut self, folder: &OwnedFd) -> io::Result<(OwnedFd, Option<OsString>)> {
         let flags = OFlags::RDWR | OFlags::TMPFILE | OFlags::CLOEXEC;
         let mode = Mode::from_raw_mode(PRIVATE);
         let nameless =
             if self.only_named { Err(Errno::OPNOTSUPP) } else { openat(folder, ".", flags, mode) };
         let (file, name) = match nameless {
-            // What file systems say that do not know it.
+            // These are the errors of file systems that do not support O_TMPFILE.
             Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::NOENT | Errno::INVAL) => {
                 let name = own_name(self.next());
                 (new_file(folder, &name)?, Some(name))
@@ -169,7 +169,7 @@ impl Names {
             file => (file?, None),
         };
         set_mode(&file, PRIVATE)?;
-        // As long as it is locked it is in use.
+        // The lock tells other instances of wirelap that this file is in use and not left over.
         let _ = flock(&file, FlockOperation::NonBlockingLockExclusive);
         Ok((file, name))
     }
@@ -180,7 +180,7 @@ impl Names {
     }
 }
 
-impl Drop for Names {
+impl Drop for OutputNames {
     fn drop(&mut self) {
         for begun in &self.begun {
             let Ok((allowed, _)) = find(&self.allowed, &begun.path) else { continue };
@@ -191,8 +191,8 @@ impl Drop for Names {
     }
 }
 
-impl Allowed {
-    /// Whether the name is taken, or one of those with numbers.
+impl AllowedName {
+    /// Whether a file has this name or, for numbered files, this name with a number.
     fn is_there(&self) -> io::Result<bool> {
         if !self.numbered {
             return Ok(mode_of(&self.folder, &self.name)?.is_some());
@@ -204,7 +204,7 @@ impl Allowed {
             .any(|entry| self.is_numbered(OsStr::from_bytes(entry.file_name().to_bytes()))))
     }
 
-    /// Whether this is the name with a number in it.
+    /// Whether `name` is the allowed name with a number in it.
     fn is_numbered(&self, name: &OsStr) -> bool {
         let own = Path::new(&self.name);
         let number = name.to_str().and_then(|name| {
@@ -215,8 +215,8 @@ impl Allowed {
     }
 }
 
-/// What is allowed under this path, and the name in its folder.
-fn find<'a>(allowed: &'a [Allowed], path: &Path) -> io::Result<(&'a Allowed, OsString)> {
+/// The allowed name that a path refers to, and its last component.
+fn find<'a>(allowed: &'a [AllowedName], path: &Path) -> io::Result<(&'a AllowedName, OsString)> {
     for allowed in allowed {
         if allowed.path == path && !allowed.numbered {
             return Ok((allowed, allowed.name.clone()));
@@ -228,10 +228,12 @@ fn find<'a>(allowed: &'a [Allowed], path: &Path) -> io::Result<(&'a Allowed, OsS
             return Ok((allowed, name.to_owned()));
         }
     }
-    Err(io::Error::other("nobody has asked for it: this is a defect of wirelap"))
+    Err(io::Error::other(
+        "its name was not reserved before wirelap gave up its rights: this is a defect of wirelap",
+    ))
 }
 
-/// The mode of what has this name, as far as it is not widened by being replaced; `None` if nothing has it.
+/// The mode that a replacement of the file of this name gets: never more than [`PRIVATE`]. `None` if there is no such file.
 fn mode_of(folder: &OwnedFd, name: &OsStr) -> io::Result<Option<u32>> {
     match statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
         Ok(stat) if rustix::fs::FileType::from_raw_mode(stat.st_mode).is_symlink() => {
@@ -248,7 +250,8 @@ fn new_file(folder: &OwnedFd, name: &OsStr) -> io::Result<OwnedFd> {
     Ok(openat(folder, name, flags, Mode::from_raw_mode(PRIVATE))?)
 }
 
-/// Root's file in a user's folder would be in the way: it is given to whoever called sudo. That it stays so is no harm.
+/// Sets the mode, and gives a file that root has made to the user who called sudo, who could not remove it otherwise.
+/// A file that cannot be given away stays root's.
 fn give(file: &OwnedFd, mode: u32) -> io::Result<()> {
     set_mode(file, mode)?;
     if let (true, Some(user)) = (rustix::process::geteuid().is_root(), user::invoking()) {
@@ -259,7 +262,7 @@ fn give(file: &OwnedFd, mode: u32) -> io::Result<()> {
 
 fn set_mode(file: &OwnedFd, mode: u32) -> io::Result<()> {
     match fchmod(file, Mode::from_raw_mode(mode)) {
-        // Of file systems without modes: whoever mounted one has said who may read what is on it.
+        // A file system without modes (FAT, for instance) has the access rights of its mount options.
         Err(Errno::PERM | Errno::OPNOTSUPP | Errno::NOSYS) => Ok(()),
         set => Ok(set?),
     }
@@ -278,13 +281,13 @@ fn rename_over(folder: &OwnedFd, own: &OsStr, name: &OsStr) -> io::Result<()> {
     Ok(renamed?)
 }
 
-/// A name of our own, in a folder of others.
+/// A temporary name that no other file has.
 fn own_name(count: u32) -> OsString {
     let [begin, end] = UNFINISHED;
     format!("{begin}{}-{count}-{:08x}{end}", std::process::id(), fastrand::u32(..)).into()
 }
 
-/// Removes what was left behind by a wirelap that was killed: files of ours that nobody has locked.
+/// Removes temporary files that a killed wirelap has left behind: those that no process has locked.
 fn remove_unfinished(folder: &OwnedFd) {
     let open = |name: &OsStr, flags| {
         openat(folder, name, flags | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())
@@ -311,8 +314,8 @@ mod tests {
     use super::*;
     use std::fs;
 
-    fn names(folder: &Path, force: bool) -> (Names, PathBuf) {
-        let mut names = Names::default();
+    fn names(folder: &Path, force: bool) -> (OutputNames, PathBuf) {
+        let mut names = OutputNames::default();
         names.only_named = true;
         let path = folder.join("out");
         let folder = fs::File::open(folder).unwrap().into();

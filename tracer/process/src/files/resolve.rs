@@ -1,7 +1,8 @@
-//! Where a path leads.
+//! Finds the folder and the name that an output path leads to.
 //!
-//! It is walked one component at a time, so that what was looked at is what is used. With root's rights, links are followed
-//! only if nobody else has made them: whoever may write in a folder could otherwise choose which of root's files is written.
+//! The path is walked one component at a time, and each folder is held open, so that the folder that was checked is the one
+//! that is used. With root's rights, a link is followed only if root or the user who called sudo has made it: otherwise
+//! anybody who can write to a folder could choose which file root writes.
 
 use crate::user;
 use rustix::fs::{
@@ -17,31 +18,32 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path};
 
-/// Links on the way; as many as the kernel follows (`MAXSYMLINKS`, include/linux/namei.h).
+/// The most links in one path: as many as the kernel follows (`MAXSYMLINKS`, include/linux/namei.h).
 const LINKS: usize = 40;
 
-/// Where a path leads.
+/// What an output path leads to.
 #[derive(Debug)]
-pub enum Place {
-    /// To a file, that may be there or not, in a folder.
+pub enum Destination {
+    /// A regular file in a folder; the file need not exist.
     File {
-        /// The folder; not open for reading.
+        /// The folder, opened with `O_PATH`.
         folder: OwnedFd,
-        /// The name in it.
+        /// The name of the file in this folder.
         name: OsString,
     },
-    /// To a device, a pipe, or a file that is open already (`/dev/stdout`).
+    /// A device, a pipe, or a file that is open already (`/dev/stdout`), opened for writing.
     Special(File),
 }
 
-/// Looks a path up.
+/// Looks up the destination of an output path.
 ///
 /// # Errors
-/// It leads nowhere, to a folder, or through a link that is not to be followed.
-pub fn resolve(path: &Path) -> io::Result<Place> {
-    // Whatever it is: a socket could not be opened once more.
+/// A folder of the path does not exist; the path names a folder, a socket or a block device; or, with root's rights, it
+/// leads through a link or a pipe that another user has made.
+pub fn resolve(path: &Path) -> io::Result<Destination> {
+    // The descriptor is duplicated because a socket on stdout could not be opened again by its name.
     if path == Path::new("/dev/stdout") {
-        return Ok(Place::Special(io::stdout().as_fd().try_clone_to_owned()?.into()));
+        return Ok(Destination::Special(io::stdout().as_fd().try_clone_to_owned()?.into()));
     }
     let mut walk = Walk { folder: open_folder(Path::new("."))?, left: VecDeque::new(), links: 0 };
     walk.enter(path)?;
@@ -58,10 +60,10 @@ pub fn resolve(path: &Path) -> io::Result<Place> {
         };
         match FileType::from_raw_mode(stat.st_mode) {
             FileType::Symlink if is_last && is_open_file(&walk.folder) => {
-                // Not truncated: what was written to it before is not ours.
+                // The file is not truncated: it may hold what others wrote before.
                 let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::CLOEXEC | OFlags::NOCTTY;
                 let opened = openat(&walk.folder, &name, flags, Mode::empty())?;
-                return Ok(Place::Special(opened.into()));
+                return Ok(Destination::Special(opened.into()));
             }
             FileType::Symlink => {
                 trust(&stat, "a link")?;
@@ -85,7 +87,7 @@ pub fn resolve(path: &Path) -> io::Result<Place> {
     Err(Errno::ISDIR.into())
 }
 
-/// How far a path has been followed.
+/// The state of walking along a path: the folder reached and the components that are left.
 struct Walk {
     folder: OwnedFd,
     left: VecDeque<OsString>,
@@ -93,7 +95,7 @@ struct Walk {
 }
 
 impl Walk {
-    /// Puts the components of a path in front of those that are left.
+    /// Puts the components of a path in front of the components that are left.
     fn enter(&mut self, path: &Path) -> io::Result<()> {
         let mut components = Vec::new();
         for component in path.components() {
@@ -114,13 +116,13 @@ impl Walk {
     }
 }
 
-/// A link to a file is not followed to it: the link itself has that name.
-fn file(folder: OwnedFd, name: OsString, link: Option<(OwnedFd, OsString)>) -> Place {
+/// The destination for a path whose last component is a file. A final link is replaced itself, not the file behind it.
+fn file(folder: OwnedFd, name: OsString, link: Option<(OwnedFd, OsString)>) -> Destination {
     let (folder, name) = link.unwrap_or((folder, name));
-    Place::File { folder, name }
+    Destination::File { folder, name }
 }
 
-fn special(folder: &OwnedFd, name: &OsStr, kind: FileType, stat: &Stat) -> io::Result<Place> {
+fn special(folder: &OwnedFd, name: &OsStr, kind: FileType, stat: &Stat) -> io::Result<Destination> {
     match kind {
         FileType::CharacterDevice => {}
         FileType::Fifo => trust(stat, "a pipe")?,
@@ -128,25 +130,30 @@ fn special(folder: &OwnedFd, name: &OsStr, kind: FileType, stat: &Stat) -> io::R
         _ => return Err(io::Error::other("it is a socket")),
     }
     let flags = OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NOCTTY;
-    Ok(Place::Special(openat(folder, name, flags, Mode::empty())?.into()))
+    Ok(Destination::Special(openat(folder, name, flags, Mode::empty())?.into()))
 }
 
-/// Whether links in this folder are a process's open files (`/proc/PID/fd`).
+/// Whether the links in this folder are the open files of a process (`/proc/PID/fd`).
 fn is_open_file(folder: &OwnedFd) -> bool {
-    // The links of /proc/self and the like are in folders with more than links; a folder of open files has numbers alone.
+    // Only /proc/PID/fd has no `fdinfo` inside and one beside it; /proc/self and similar links stand in other folders.
     fstatfs(folder).is_ok_and(|fs| fs.f_type == PROC_SUPER_MAGIC)
         && statat(folder, "../fdinfo", AtFlags::empty()).is_ok()
         && statat(folder, "fdinfo", AtFlags::empty()).is_err()
 }
 
-/// With root's rights, what others have made is not used.
+/// Refuses a link or a pipe of another user when wirelap runs as root.
+///
+/// # Errors
+/// Another user owns it.
 fn trust(stat: &Stat, what: &str) -> io::Result<()> {
     let own = rustix::process::geteuid();
     let invoking = user::invoking().map(|user| user.uid);
     let is_trusted =
         stat.st_uid == 0 || stat.st_uid == own.as_raw() || Some(stat.st_uid) == invoking;
     if own.is_root() && !is_trusted {
-        return Err(io::Error::other(format!("it leads through {what} of another user's")));
+        return Err(io::Error::other(format!(
+            "its path leads through {what} that another user has made"
+        )));
     }
     Ok(())
 }

@@ -1,48 +1,49 @@
-//! Files that wirelap writes: readable by their owner alone, never through a link of somebody else's, and never over a file
-//! that is there unless `--force` says so.
+//! The files that wirelap writes. Only their owner can read them; they are never written through a link that another user
+//! has made, and they replace an existing file only with `--force`.
 //!
-//! A path is looked up once, at the start: where it leads is then a folder that is held open, and a name in it. Results get
-//! their name when they are whole; until then they have none, so that nothing is left behind whatever happens. Recordings
-//! have theirs from the start, as they are of use even if wirelap is killed. Who creates the files is wirelap itself, or
-//! its [`Steward`] where wirelap has given up the rights for it.
+//! A path is looked up once, at the start: from then on it is a folder that is held open and a name in this folder. A
+//! result gets its name when it is complete; until then the file has no name, so that nothing is left behind if wirelap is
+//! killed. A recording has its name from the start, because an incomplete one is useful too. The files are created by
+//! wirelap itself or, where it has given up the rights to do so, by its [`Steward`].
 
 use crate::failure::Failure;
-use crate::files::{Names, Place, resolve};
+use crate::files::{Destination, OutputNames, resolve};
 use crate::remedy;
-use crate::steward::{Duty, Steward};
+use crate::steward::{Steward, StewardRole};
 use std::collections::HashMap;
 use std::fs::File;
 use std::io;
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use wirelap_recording::Store;
 
-/// How the files of one command are created.
+/// Creates the output files of one command.
 #[derive(Clone, Debug)]
 pub struct Outputs {
-    by: By,
+    creator: Creator,
     force: bool,
-    /// Devices and pipes, which are written to as they are.
+    /// Devices and pipes by their path. They are opened once and written to directly.
     special: Arc<Mutex<HashMap<PathBuf, File>>>,
 }
 
 #[derive(Clone, Debug)]
-enum By {
-    Ourselves(Arc<Mutex<Names>>),
+enum Creator {
+    ThisProcess(Arc<Mutex<OutputNames>>),
     Steward(Arc<Steward>),
 }
 
 impl Outputs {
-    /// Files that are replaced if `force` says so; created by ourselves without a steward.
+    /// Creates files through the steward if there is one, otherwise in this process. `force` replaces existing files.
     pub fn new(force: bool, steward: Option<Arc<Steward>>) -> Outputs {
-        let by = match steward {
-            Some(steward) => By::Steward(steward),
-            None => By::Ourselves(Arc::default()),
+        let creator = match steward {
+            Some(steward) => Creator::Steward(steward),
+            None => Creator::ThisProcess(Arc::default()),
         };
-        Outputs { by, force, special: Arc::default() }
+        Outputs { creator, force, special: Arc::default() }
     }
 
-    /// The same with a steward, if any of the paths is a file.
+    /// Creates the files of these paths through a new steward; without one if all paths are `-` (stdout).
     ///
     /// # Errors
     /// The steward cannot be started.
@@ -51,28 +52,28 @@ impl Outputs {
         force: bool,
     ) -> Result<Outputs, Failure> {
         let writes = paths.any(|path| path != Path::new("-"));
-        let steward = writes.then(|| Steward::start(Duty::Outputs)).transpose()?;
+        let steward = writes.then(|| Steward::start(StewardRole::Outputs)).transpose()?;
         Ok(Outputs::new(force, steward))
     }
 
-    /// Allows nothing more from here on.
+    /// Makes the steward refuse to allow further paths.
     ///
     /// # Errors
-    /// The steward is gone.
+    /// The steward has ended.
     pub fn seal(&self) -> Result<(), Failure> {
-        match &self.by {
-            By::Ourselves(_) => Ok(()),
-            By::Steward(steward) => {
+        match &self.creator {
+            Creator::ThisProcess(_) => Ok(()),
+            Creator::Steward(steward) => {
                 steward.seal().map_err(|error| Failure::Machine(remedy::with(&error)))
             }
         }
     }
 
-    /// Finds out where a path leads, and whether it can be written. With `numbered`, other files will have its name with
-    /// numbers in it. `-`, which is stdout, is always allowed.
+    /// Looks up where a path leads and checks that it can be written. With `numbered`, the files that are created later have
+    /// this name with a number in it. `-`, which means stdout, is always allowed.
     ///
     /// # Errors
-    /// It cannot be written, or it is there already.
+    /// The path cannot be written, or a file is there already and `force` is not set.
     pub fn allow(&self, path: &Path, numbered: bool) -> Result<(), Failure> {
         if path == Path::new("-") {
             return Ok(());
@@ -80,8 +81,8 @@ impl Outputs {
         let failed = |error: io::Error| {
             if numbered && error.kind() == io::ErrorKind::AlreadyExists {
                 return Failure::Usage(format!(
-                    "cannot write {}: a file of that name with a number is there already, such as {}: \
-                     name another, or replace them with --force",
+                    "cannot write {}: numbered files of that name are there already, such as {}: name another file, or \
+                     replace them with --force",
                     path.display(),
                     wirelap_recording::numbered(path, 1).display()
                 ));
@@ -89,17 +90,19 @@ impl Outputs {
             failure(path, &error)
         };
         match resolve(path).map_err(failed)? {
-            Place::Special(_) if numbered => Err(Failure::Usage(format!(
-                "cannot write {} with numbers in its name: it is no file",
+            Destination::Special(_) if numbered => Err(Failure::Usage(format!(
+                "cannot write {} as numbered files: it is not a regular file",
                 path.display()
             ))),
-            Place::Special(file) => {
+            Destination::Special(file) => {
                 self.special().insert(path.to_owned(), file);
                 Ok(())
             }
-            Place::File { folder, name } => match &self.by {
-                By::Ourselves(names) => lock(names).allow(path, folder, name, self.force, numbered),
-                By::Steward(steward) => {
+            Destination::File { folder, name } => match &self.creator {
+                Creator::ThisProcess(names) => {
+                    lock(names).allow(path, folder, name, self.force, numbered)
+                }
+                Creator::Steward(steward) => {
                     use std::os::fd::AsFd;
                     steward.allow(path, folder.as_fd(), name, (self.force, numbered))
                 }
@@ -108,49 +111,35 @@ impl Outputs {
         }
     }
 
-    /// A file of this name, empty.
+    /// Creates an empty file under its final name, or returns the device or pipe that the path leads to.
     ///
     /// # Errors
-    /// It cannot be created, or it is there already.
+    /// The file cannot be created, or a file is there already and `force` is not set.
     pub fn create(&self, path: &Path) -> io::Result<File> {
-        if let Some(special) = self.special_at(path) {
-            return special;
-        }
-        match &self.by {
-            By::Ourselves(names) => lock(names).create(path),
-            By::Steward(steward) => steward.create(path),
-        }
-        .map(File::from)
+        self.open(path, OutputNames::create, Steward::create)
     }
 
-    /// The same without its name, until [`Outputs::keep`].
+    /// Creates an empty file that has no name until [`Outputs::keep`], or returns the device or pipe that the path leads to.
     ///
     /// # Errors
-    /// As [`Outputs::create`].
+    /// The file cannot be created.
     pub fn begin(&self, path: &Path) -> io::Result<File> {
-        if let Some(special) = self.special_at(path) {
-            return special;
-        }
-        match &self.by {
-            By::Ourselves(names) => lock(names).begin(path),
-            By::Steward(steward) => steward.begin(path),
-        }
-        .map(File::from)
+        self.open(path, OutputNames::begin, Steward::begin)
     }
 
-    /// All is written: the file gets its name.
+    /// Gives a complete file of [`Outputs::begin`] its name.
     ///
     /// # Errors
-    /// There is one of that name now, or the disk is full.
+    /// Another file has the name by now and `force` is not set, or the disk is full.
     pub fn keep(&self, path: &Path, file: &File) -> io::Result<()> {
         if self.special().contains_key(path) {
             return Ok(());
         }
-        // A full disk may come to light only now.
+        // Some file systems report a full disk only when the data is written back.
         file.sync_data()?;
-        match &self.by {
-            By::Ourselves(names) => lock(names).keep(path),
-            By::Steward(steward) => steward.keep(path),
+        match &self.creator {
+            Creator::ThisProcess(names) => lock(names).keep(path),
+            Creator::Steward(steward) => steward.keep(path),
         }
     }
 
@@ -158,8 +147,21 @@ impl Outputs {
         self.special.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn special_at(&self, path: &Path) -> Option<io::Result<File>> {
-        self.special().get(path).map(File::try_clone)
+    /// Opens the output of a path, whoever creates it: this process, or the steward.
+    fn open(
+        &self,
+        path: &Path,
+        by_names: fn(&mut OutputNames, &Path) -> io::Result<OwnedFd>,
+        by_steward: fn(&Steward, &Path) -> io::Result<OwnedFd>,
+    ) -> io::Result<File> {
+        if let Some(special) = self.special().get(path) {
+            return special.try_clone();
+        }
+        let file = match &self.creator {
+            Creator::ThisProcess(names) => by_names(&mut lock(names), path),
+            Creator::Steward(steward) => by_steward(steward, path),
+        };
+        file.map(File::from)
     }
 }
 
@@ -172,15 +174,15 @@ impl Store for Outputs {
         if self.special().contains_key(path) {
             return;
         }
-        // One that somebody has moved away is not in the way.
-        let _ = match &self.by {
-            By::Ourselves(names) => lock(names).remove(path),
-            By::Steward(steward) => steward.remove(path),
+        // A file that somebody has removed or moved away needs no removal.
+        let _ = match &self.creator {
+            Creator::ThisProcess(names) => lock(names).remove(path),
+            Creator::Steward(steward) => steward.remove(path),
         };
     }
 }
 
-/// Why a file cannot be written, in a sentence.
+/// The message that a file cannot be written, with the reason and the remedy.
 pub fn unwritable(path: &Path, error: &io::Error) -> String {
     let path = path.display();
     match error.kind() {
@@ -192,12 +194,12 @@ pub fn unwritable(path: &Path, error: &io::Error) -> String {
     }
 }
 
-/// The same as what ends a command before it has begun.
+/// The failure of a command because a file cannot be written.
 pub fn failure(path: &Path, error: &io::Error) -> Failure {
     remedy::failure(error)(unwritable(path, error))
 }
 
-fn lock(names: &Mutex<Names>) -> std::sync::MutexGuard<'_, Names> {
+fn lock(names: &Mutex<OutputNames>) -> std::sync::MutexGuard<'_, OutputNames> {
     names.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

@@ -1,5 +1,5 @@
-//! What an error of the operating system means for this process, and what to do about it: the same words wherever it
-//! happens.
+//! Explains an error number of the operating system by the limits and rights of this process, in the same words wherever
+//! the error happens.
 
 use crate::rights::missing_to_attach;
 use rustix::io::Errno;
@@ -7,7 +7,7 @@ use rustix::process::{Resource, getrlimit};
 use std::fs;
 use std::io;
 
-/// What to do about an error; `None` where its own words, and the place where it happened, say all that is known.
+/// The cause of an error in this process's limits or rights, with the remedy. `None` if the error has no such cause.
 pub fn of_cause(error: &io::Error) -> Option<String> {
     of_errno(Errno::from_io_error(error)?)
 }
@@ -15,29 +15,29 @@ pub fn of_cause(error: &io::Error) -> Option<String> {
 fn of_errno(error: Errno) -> Option<String> {
     Some(match error {
         Errno::MFILE => format!(
-            "this process may have {} files open: raise that limit (`ulimit -n 4096`)",
+            "this process may have at most {} open files: raise this limit (`ulimit -n 4096`)",
             limit(Resource::Nofile)
         ),
         Errno::NFILE => {
-            "the whole machine may have no more files open: end other programs, or raise that limit \
+            "the machine has reached its limit of open files: end other programs, or raise the limit \
              (`sysctl fs.file-max`)"
                 .into()
         }
         Errno::NOMEM => match getrlimit(Resource::As).current {
             Some(bytes) => format!(
-                "this process may use {bytes} bytes of address space: raise that limit (`ulimit -v unlimited`)"
+                "this process may use at most {bytes} bytes of address space: raise this limit (`ulimit -v unlimited`)"
             ),
-            None => "memory is short: end other programs, raise memory.max of this process's cgroup, or choose a \
-                     smaller --ring-size"
+            None => "there is not enough memory: end other programs, raise memory.max of this process's cgroup, or \
+                     choose a smaller --ring-size"
                 .into(),
         },
         Errno::AGAIN => format!(
-            "this user may have {} processes and threads: raise that limit (`ulimit -u`), or pids.max of this \
-             process's cgroup",
+            "this user may have at most {} processes and threads: raise this limit (`ulimit -u`), or pids.max of \
+             this process's cgroup",
             limit(Resource::Nproc)
         ),
         Errno::FBIG => format!(
-            "a file of this process may have {} bytes: raise that limit (`ulimit -f unlimited`)",
+            "this process may write files of at most {} bytes: raise this limit (`ulimit -f unlimited`)",
             limit(Resource::Fsize)
         ),
         Errno::PERM | Errno::ACCESS => return forbidden(),
@@ -46,23 +46,23 @@ fn of_errno(error: Errno) -> Option<String> {
 }
 
 fn limit(resource: Resource) -> String {
-    getrlimit(resource).current.map_or("only so many".into(), |most| most.to_string())
+    getrlimit(resource).current.map_or("a limited number of".into(), |most| most.to_string())
 }
 
-/// Whether an error means that there is not enough of something, so that trying another way helps nothing.
+/// Whether an error means that a resource is exhausted, so that another way of doing the same would fail too.
 pub fn is_shortage(error: Errno) -> bool {
     matches!(error, Errno::MFILE | Errno::NFILE | Errno::NOMEM)
 }
 
-/// What keeps a process from what root may do.
+/// Why an operation that needs root's rights was refused, with the remedy.
 fn forbidden() -> Option<String> {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mapped = fs::read_to_string("/proc/self/uid_map").unwrap_or_default();
     let lockdown = fs::read_to_string("/sys/kernel/security/lockdown").unwrap_or_default();
     if !is_initial_namespace(&mapped) {
         return Some(
-            "this process is in a user namespace, whose root is not the machine's: run it outside (a container: \
-             with --privileged and without user namespaces)"
+            "this process is in a user namespace, whose root has no rights on the machine: run it outside (in a \
+             container: with --privileged and without user namespaces)"
                 .into(),
         );
     }
@@ -75,17 +75,17 @@ fn forbidden() -> Option<String> {
     }
     if lockdown.contains("[confidentiality]") {
         return Some(
-            "the kernel is locked down (lockdown=confidentiality): boot it without".into(),
+            "the kernel forbids it (lockdown=confidentiality): boot without this option".into(),
         );
     }
     status.lines().any(|line| line.starts_with("Seccomp:") && line.trim_end().ends_with('2')).then(|| {
         "a seccomp filter forbids system calls to this process: run it outside of the container or service that \
-         set it"
+         has set the filter"
             .into()
     })
 }
 
-/// `user_namespaces(7)`: the initial one maps all ids to themselves.
+/// Whether this is the map of the initial user namespace, which maps all ids to themselves (`user_namespaces(7)`).
 fn is_initial_namespace(uid_map: &str) -> bool {
     let words: Vec<&str> = uid_map.split_whitespace().collect();
     words.is_empty() || words == ["0", "0", "4294967295"]

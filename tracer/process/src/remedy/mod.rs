@@ -1,5 +1,5 @@
-//! What to do about errors of the operating system: what their cause says, or else what the place says where they
-//! happened.
+//! Remedies for errors of the operating system: by their cause in this process if it has one, otherwise by the operation
+//! that failed.
 
 mod cause;
 
@@ -11,7 +11,7 @@ use rustix::thread::{CapabilitySet, capabilities};
 use std::io::{self, ErrorKind};
 use std::path::Path;
 
-/// An error, and what to do about it where its cause says that.
+/// The text of an error, followed by the remedy if its cause is known.
 pub fn with(error: &io::Error) -> String {
     match of_cause(error) {
         Some(remedy) => format!("{error}: {remedy}"),
@@ -20,18 +20,18 @@ pub fn with(error: &io::Error) -> String {
     }
 }
 
-/// What to do when a file that the user named cannot be written.
+/// The remedy when a file that the user has named cannot be written.
 pub fn of_file(error: &io::Error) -> String {
     match error.kind() {
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
             "make room, or name another file".into()
         }
         ErrorKind::ReadOnlyFilesystem => {
-            "its file system is mounted read-only: name a file elsewhere".into()
+            "its file system is mounted read-only: name a file on another one".into()
         }
-        ErrorKind::AlreadyExists => "name another, or replace it with --force".into(),
+        ErrorKind::AlreadyExists => "name another file, or replace it with --force".into(),
         ErrorKind::PermissionDenied => "name a file in a folder that can be written".into(),
-        // The steward, which would have written it.
+        // The steward, which creates the files, has ended.
         ErrorKind::NotConnected => "start wirelap again".into(),
         _ => {
             of_cause(error).unwrap_or_else(|| "name a file in a folder that can be written".into())
@@ -39,7 +39,7 @@ pub fn of_file(error: &io::Error) -> String {
     }
 }
 
-/// Who is to blame for it: the machine that has not enough of something, or whoever named the file.
+/// The failure that an error is: of the machine if a resource is exhausted, otherwise of the command line.
 pub fn failure(error: &io::Error) -> fn(String) -> Failure {
     let is_shortage = error.kind() != ErrorKind::PermissionDenied
         && (of_cause(error).is_some()
@@ -50,14 +50,14 @@ pub fn failure(error: &io::Error) -> fn(String) -> Failure {
     if is_shortage { Failure::Machine } else { Failure::Usage }
 }
 
-/// What to do when the temporary folder cannot be prepared.
+/// The remedy when the temporary folder cannot be used.
 pub fn of_temporary_folder(error: &io::Error) -> String {
     let folder = match error.kind() {
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
             return "make room there, or set TMPDIR to a folder with room".into();
         }
         ErrorKind::ReadOnlyFilesystem => "that is not mounted read-only",
-        ErrorKind::NotFound | ErrorKind::NotADirectory => "that is there",
+        ErrorKind::NotFound | ErrorKind::NotADirectory => "that exists",
         ErrorKind::PermissionDenied => "that this user may write to",
         _ => match of_cause(error) {
             Some(remedy) => return remedy,
@@ -67,34 +67,34 @@ pub fn of_temporary_folder(error: &io::Error) -> String {
     format!("set TMPDIR to a folder {folder}")
 }
 
-/// What to do when a program cannot be started.
+/// The remedy when the workloads' program cannot be started.
 pub fn of_start(program: &Path, error: &io::Error) -> String {
     const ENOEXEC: i32 = rustix::io::Errno::NOEXEC.raw_os_error();
     let folder = program.parent().unwrap_or(Path::new("/"));
     match error.kind() {
         ErrorKind::PermissionDenied if is_noexec(program) => format!(
-            "{} is on a file system that is mounted noexec: copy the program to one from which programs may be started, \
-             and name it in $WIRELAP_WORKLOAD",
+            "{} is on a file system that is mounted noexec: copy the program to a file system without noexec, and set \
+             $WIRELAP_WORKLOAD to its path",
             folder.display()
         ),
         ErrorKind::PermissionDenied => {
-            "the user that workloads run as must be allowed to execute it, and to search the folders above it".into()
+            "allow the user that workloads run as to execute the program and to search the folders above it".into()
         }
-        ErrorKind::NotFound => "build it again, or name it in $WIRELAP_WORKLOAD".into(),
+        ErrorKind::NotFound => "build it again, or set $WIRELAP_WORKLOAD to its path".into(),
         _ if error.raw_os_error() == Some(ENOEXEC) => {
-            format!("it is no program for this machine ({}): build it here", std::env::consts::ARCH)
+            format!("it is not a program for this machine ({}): build it here", std::env::consts::ARCH)
         }
         _ => of_cause(error)
-            .unwrap_or_else(|| "see whether it starts by itself: `wirelap-workload list`".into()),
+            .unwrap_or_else(|| "check whether it starts by itself: `wirelap-workload list`".into()),
     }
 }
 
-/// What to do when a workload ended with these words: it has the limits that we have.
+/// The remedy for the error message that a workload ended with. The limits of this process are those of the workload.
 pub fn of_workload(words: &str) -> Option<String> {
     let (_, number) = words.rsplit_once("(os error ")?;
     let error = io::Error::from_raw_os_error(number.split_once(')')?.0.parse().ok()?);
     match error.kind() {
-        // It runs as another user, whose rights are not ours.
+        // The workload runs as another user: the rights of this process say nothing about it.
         ErrorKind::PermissionDenied => None,
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => Some(of_temporary_folder(&error)),
         _ => of_cause(&error),
@@ -105,7 +105,8 @@ fn is_noexec(program: &Path) -> bool {
     statvfs(program).is_ok_and(|mount| mount.f_flag.contains(StatVfsMountFlags::NOEXEC))
 }
 
-/// What root needs to run workloads as somebody else, to stop them and to read what they wrote; what of it is missing.
+/// The error that this process, which is root, lacks capabilities to run workloads as another user, to stop them and to
+/// read their files; `None` if it has all.
 pub fn missing_for_workloads() -> Option<io::Error> {
     const NEEDED: [(&str, CapabilitySet); 5] = [
         ("CAP_SETUID", CapabilitySet::SETUID),
@@ -119,7 +120,7 @@ pub fn missing_for_workloads() -> Option<io::Error> {
         NEEDED.iter().filter(|(_, one)| !held.contains(*one)).map(|(name, _)| *name).collect();
     (!missing.is_empty()).then(|| {
         io::Error::other(format!(
-            "root runs workloads as another user, for which this process lacks {}: run it with all of root's \
+            "workloads run as another user, and this process lacks {} to start them: run wirelap with all of root's \
              capabilities",
             missing.join(", ")
         ))

@@ -1,7 +1,7 @@
-//! Asks the steward.
+//! The side of wirelap that sends requests to the steward.
 
-use super::duty::{Duty, WORD};
-use super::wire::{self, Answer, Request};
+use super::role::{STEWARD_ARGUMENT, StewardRole};
+use super::wire::{self, StewardReply, StewardRequest};
 use crate::failure::Failure;
 use crate::remedy;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
@@ -13,94 +13,96 @@ use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The process. When the last one who knows of it is gone, it ends, and whatever it has started.
+/// The steward process. It ends, together with the workloads that it has started, when the last reference is dropped.
 #[derive(Debug)]
 pub struct Steward {
     socket: Mutex<Option<OwnedFd>>,
     process: Mutex<Child>,
 }
 
-/// A workload that was started.
+/// A workload that the steward has started.
 #[derive(Debug)]
-pub struct Started {
-    /// Its id.
+pub struct StartedWorkload {
+    /// The process id.
     pub pid: u32,
-    /// Its stdin, stdout, stderr, a descriptor of the process and perhaps its records.
+    /// Its stdin, stdout, stderr, a pidfd and, if asked for, its truth file.
     pub files: Vec<OwnedFd>,
 }
 
 impl Steward {
-    /// Starts the process. To be called first, with all rights and without other threads.
+    /// Starts the steward. Must be called before rights are given up and before other threads are started.
     ///
     /// # Errors
-    /// It cannot be started.
-    pub fn start(duty: Duty) -> Result<Arc<Steward>, Failure> {
+    /// The process cannot be started.
+    pub fn start(role: StewardRole) -> Result<Arc<Steward>, Failure> {
         let failed = |error: io::Error| {
             let error = remedy::with(&error);
-            Failure::Machine(format!("cannot start a process for what needs rights: {error}"))
+            Failure::Machine(format!(
+                "cannot start the steward, the process that keeps root's rights: {error}"
+            ))
         };
         let (ours, theirs) =
             socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
                 .map_err(|error| failed(error.into()))?;
         let process = Command::new("/proc/self/exe")
-            .args([WORD, duty.word()])
+            .args([STEWARD_ARGUMENT, role.word()])
             .stdin(Stdio::from(theirs))
             .stdout(Stdio::null())
-            // A Ctrl-C on the terminal reaches wirelap alone.
+            // In a process group of its own, the steward does not get the SIGINT of a Ctrl-C on the terminal.
             .process_group(0)
             .spawn()
             .map_err(failed)?;
         Ok(Arc::new(Steward { socket: Mutex::new(Some(ours)), process: Mutex::new(process) }))
     }
 
-    /// Finds the workloads' program and makes a folder for it. Returns the program for messages.
+    /// Makes the steward find the workloads' program and create a folder for it. Returns the path of the program.
     ///
     /// # Errors
-    /// The program is nowhere, or the folder cannot be made.
+    /// The program is not found, or the folder cannot be created.
     pub fn prepare(&self, variables: Vec<(OsString, OsString)>) -> io::Result<String> {
-        match self.ask(&Request::Prepare { variables }, &[])?.0 {
-            Answer::Prepared { program } => Ok(program),
+        match self.ask(&StewardRequest::Prepare { variables }, &[])?.0 {
+            StewardReply::Prepared { program } => Ok(program),
             _ => Err(misunderstood()),
         }
     }
 
-    /// Starts the workloads' program.
+    /// Starts the workloads' program; with a truth file if `truth` is set.
     ///
     /// # Errors
-    /// It cannot be executed.
-    pub fn start_workload(&self, args: Vec<OsString>, truth: bool) -> io::Result<Started> {
-        match self.ask(&Request::Start { args, truth }, &[])? {
-            (Answer::Started { pid }, files) => Ok(Started { pid, files }),
+    /// The program cannot be executed.
+    pub fn start_workload(&self, args: Vec<OsString>, truth: bool) -> io::Result<StartedWorkload> {
+        match self.ask(&StewardRequest::Start { args, truth }, &[])? {
+            (StewardReply::Started { pid }, files) => Ok(StartedWorkload { pid, files }),
             _ => Err(misunderstood()),
         }
     }
 
-    /// Tells a workload to end.
+    /// Sends SIGTERM to a workload.
     pub fn end_workload(&self, pid: u32) {
-        // One that is gone has ended.
-        let _ = self.ask(&Request::End { pid }, &[]);
+        // An error means that the steward has ended, which ends all workloads.
+        let _ = self.ask(&StewardRequest::End { pid }, &[]);
     }
 
-    /// Kills what is left of a workload.
+    /// Kills what is left of a workload and its children. Returns its exit status if it was not reaped before.
     pub fn reap_workload(&self, pid: u32) -> Option<ExitStatus> {
-        match self.ask(&Request::Reap { pid }, &[]).ok()?.0 {
-            Answer::Ended { status } => Some(ExitStatus::from_raw(status)),
+        match self.ask(&StewardRequest::Reap { pid }, &[]).ok()?.0 {
+            StewardReply::Ended { status } => Some(ExitStatus::from_raw(status)),
             _ => None,
         }
     }
 
-    /// From now on nothing is allowed that was not allowed before.
+    /// Makes the steward refuse to allow further names and to prepare workloads again.
     ///
     /// # Errors
-    /// The process is gone.
+    /// The steward has ended.
     pub fn seal(&self) -> io::Result<()> {
-        self.ask(&Request::Seal, &[]).map(drop)
+        self.ask(&StewardRequest::Seal, &[]).map(drop)
     }
 
-    /// Lets a name be written in a folder.
+    /// Allows a name in a folder to be written.
     ///
     /// # Errors
-    /// It is there already.
+    /// A file has the name and `force` is not set, or the folder cannot be written.
     pub fn allow(
         &self,
         path: &Path,
@@ -109,59 +111,64 @@ impl Steward {
         (force, numbered): (bool, bool),
     ) -> io::Result<()> {
         let path = path.as_os_str().to_owned();
-        self.ask(&Request::Allow { path, name, force, numbered }, &[folder]).map(drop)
+        self.ask(&StewardRequest::Allow { path, name, force, numbered }, &[folder]).map(drop)
     }
 
-    /// Creates a file.
+    /// Creates a file under its final name.
     ///
     /// # Errors
-    /// It cannot be created, or its name is not allowed.
+    /// The file cannot be created, or its name is not allowed.
     pub fn create(&self, path: &Path) -> io::Result<OwnedFd> {
-        self.file(&Request::Create { path: path.into() })
+        self.file(&StewardRequest::Create { path: path.into() })
     }
 
-    /// Begins a file that has no name yet.
+    /// Creates a file that gets its name by [`Steward::keep`].
     ///
     /// # Errors
-    /// As [`Steward::create`].
+    /// The file cannot be created, or its name is not allowed.
     pub fn begin(&self, path: &Path) -> io::Result<OwnedFd> {
-        self.file(&Request::Begin { path: path.into() })
+        self.file(&StewardRequest::Begin { path: path.into() })
     }
 
-    /// Names a file that was begun.
+    /// Gives a file of [`Steward::begin`] its name.
     ///
     /// # Errors
-    /// There is one of that name now.
+    /// Another file has the name by now and must not be replaced.
     pub fn keep(&self, path: &Path) -> io::Result<()> {
-        self.ask(&Request::Keep { path: path.into() }, &[]).map(drop)
+        self.ask(&StewardRequest::Keep { path: path.into() }, &[]).map(drop)
     }
 
-    /// Removes a file.
+    /// Removes a file whose name is allowed.
     ///
     /// # Errors
-    /// It is not there.
+    /// No file has the name.
     pub fn remove(&self, path: &Path) -> io::Result<()> {
-        self.ask(&Request::Remove { path: path.into() }, &[]).map(drop)
+        self.ask(&StewardRequest::Remove { path: path.into() }, &[]).map(drop)
     }
 
-    fn file(&self, request: &Request) -> io::Result<OwnedFd> {
+    fn file(&self, request: &StewardRequest) -> io::Result<OwnedFd> {
         self.ask(request, &[])?.1.pop().ok_or_else(misunderstood)
     }
 
     fn ask(
         &self,
-        request: &Request,
+        request: &StewardRequest,
         files: &[BorrowedFd<'_>],
-    ) -> io::Result<(Answer, Vec<OwnedFd>)> {
-        let gone = || io::Error::new(ErrorKind::NotConnected, "wirelap's second process has ended");
+    ) -> io::Result<(StewardReply, Vec<OwnedFd>)> {
+        let gone = || {
+            io::Error::new(
+                ErrorKind::NotConnected,
+                "the steward, wirelap's second process, has ended",
+            )
+        };
         let socket = self.socket.lock().unwrap_or_else(PoisonError::into_inner);
         let socket = socket.as_ref().ok_or_else(gone)?.as_fd();
         wire::send(socket, request, files).map_err(|_| gone())?;
         match wire::receive(socket)?.ok_or_else(gone)? {
-            (Answer::Refused { code: Some(code), .. }, _) => {
+            (StewardReply::Refused { code: Some(code), .. }, _) => {
                 Err(io::Error::from_raw_os_error(code))
             }
-            (Answer::Refused { text, .. }, _) => Err(io::Error::other(text)),
+            (StewardReply::Refused { text, .. }, _) => Err(io::Error::other(text)),
             answer => Ok(answer),
         }
     }
@@ -175,5 +182,7 @@ impl Drop for Steward {
 }
 
 fn misunderstood() -> io::Error {
-    io::Error::other("wirelap's second process answers something else: this is a defect of wirelap")
+    io::Error::other(
+        "the steward, wirelap's second process, sent an unexpected answer: this is a defect of wirelap",
+    )
 }

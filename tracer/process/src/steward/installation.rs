@@ -1,4 +1,4 @@
-//! Where workloads get what they need: their program and a folder of their own.
+//! What workloads are started from: their program, a folder of their own, and the user that they run as.
 
 use crate::remedy;
 use crate::user::{self, User};
@@ -19,32 +19,32 @@ use tempfile::TempDir;
 
 const PROGRAM: &str = "wirelap-workload";
 
-/// What the names of the folders begin with.
+/// How the names of the temporary folders of workloads begin.
 const PREFIX: &str = "wirelap-run-";
 
-/// The program, the user and the folder of the workloads. The folder goes away with this.
+/// The program, the user and the folder of the workloads. The folder is removed when this value is dropped.
 #[derive(Debug)]
 pub struct Installation {
-    /// The program, for messages.
+    /// The path of the program, as messages name it.
     pub shown: PathBuf,
-    /// Whom it is started as; `None` for ourselves.
+    /// The user that the program runs as; `None` for the user of this process.
     user: Option<User>,
-    /// What is executed.
+    /// The path that is executed.
     program: PathBuf,
-    /// What tells the workloads where programs of others are.
+    /// Environment variables that tell the workloads where the programs of other projects are.
     variables: Vec<(OsString, OsString)>,
     folder: TempDir,
-    /// As long as this is locked, the folder is in use.
+    /// Its lock tells other instances of wirelap that the folder is in use.
     _lock: File,
-    /// The program, where its user does not find the way to it.
+    /// The opened program, where the workloads' user cannot reach it by its path.
     _opened: Option<OwnedFd>,
 }
 
 impl Installation {
-    /// Finds the program and makes the folder. Folders that were left behind by a wirelap that was killed are removed.
+    /// Finds the program and creates the folder. Removes folders that a killed wirelap has left behind.
     ///
     /// # Errors
-    /// The program is nowhere, or the temporary folder cannot be made.
+    /// The program is not found, a capability is missing, or the temporary folder cannot be created.
     pub fn open(variables: Vec<(OsString, OsString)>) -> io::Result<Installation> {
         let shown = find()?;
         let user = user::for_workloads();
@@ -65,7 +65,7 @@ impl Installation {
             let (folder, lock) = make_folder(&env::temp_dir())?;
             let mut program = shown.clone();
             if let Some(file) = &opened {
-                // Under its own name, which becomes that of the process.
+                // The link has the name of the program because that becomes the name of the process.
                 program = folder.path().join(PROGRAM);
                 symlink(link_to(file), &program)?;
             }
@@ -84,13 +84,13 @@ impl Installation {
             let temp = env::temp_dir();
             let temp = temp.display();
             io::Error::other(format!(
-                "cannot prepare a folder for the workloads under {temp}: {error}: {}",
+                "cannot create a folder for the workloads in {temp}: {error}: {}",
                 remedy::of_temporary_folder(&error)
             ))
         })
     }
 
-    /// The program, to be started as the workloads' user with nothing of ours but the environment.
+    /// The command that starts the program as the workloads' user, with the environment of this process.
     pub fn command(&self) -> Command {
         let mut command = Command::new(&self.program);
         command.current_dir("/").env("TMPDIR", self.folder.path()).env_remove("RUST_LOG");
@@ -102,38 +102,39 @@ impl Installation {
         command
     }
 
-    /// A file that has no name, to be written by a process that is started next, and the name by which it finds it.
+    /// Creates a nameless file for a process that is started next, which inherits it. Returns the file, and the path under
+    /// which that process can open it.
     ///
     /// # Errors
-    /// There is no room.
-    pub fn records(&self) -> io::Result<(OwnedFd, OsString)> {
-        self.make_records().map_err(|error| {
+    /// The file cannot be created, for instance because the disk is full.
+    pub fn truth_file(&self) -> io::Result<(OwnedFd, OsString)> {
+        self.make_truth_file().map_err(|error| {
             let folder = self.folder.path().display();
             let remedy = remedy::of_temporary_folder(&error);
-            io::Error::other(format!("cannot make a file in {folder}: {error}: {remedy}"))
+            io::Error::other(format!("cannot create a file in {folder}: {error}: {remedy}"))
         })
     }
 
-    fn make_records(&self) -> io::Result<(OwnedFd, OsString)> {
+    fn make_truth_file(&self) -> io::Result<(OwnedFd, OsString)> {
         let file: OwnedFd = tempfile::tempfile_in(self.folder.path())?.into();
         fchmod(&file, Mode::from_raw_mode(0o600))?;
         if let Some(user) = self.user {
             fchown(&file, Some(Uid::from_raw(user.uid)), Some(Gid::from_raw(user.gid)))?;
         }
-        // A duplicate is inherited.
+        // Unlike the original, a duplicate is not closed when a program is executed.
         let inherited = dup(&file)?;
         let path = link_to(&inherited).into_os_string();
         Ok((inherited, path))
     }
 }
 
-/// The name of an open file in the process that has it.
+/// The path of an open file in the process that has it open.
 fn link_to(file: &OwnedFd) -> PathBuf {
     PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()))
 }
 
-/// The program, open for whoever is started from here: it needs no way to it then. If the user may not execute it, either,
-/// that is a copy in memory.
+/// Opens the program so that child processes inherit it and need not reach it by its path. If the user may not execute the
+/// file either, this is a copy of it in memory.
 fn executable(program: &Path, user: Option<User>) -> io::Result<OwnedFd> {
     let file = File::open(program)?;
     let meta = file.metadata()?;
@@ -143,12 +144,12 @@ fn executable(program: &Path, user: Option<User>) -> io::Result<OwnedFd> {
     let memory = File::from(memfd_create(PROGRAM, MemfdFlags::CLOEXEC)?);
     io::copy(&mut &file, &mut &memory)?;
     fchmod(&memory, Mode::from_raw_mode(0o755))?;
-    // What is open for writing cannot be executed.
+    // The kernel does not execute a file that is open for writing, so the copy is opened again for reading.
     let read = File::open(format!("/proc/self/fd/{}", memory.as_raw_fd()))?;
     Ok(dup(&read)?)
 }
 
-/// A new folder, locked.
+/// Creates a folder and locks it.
 fn make_folder(temp: &Path) -> io::Result<(TempDir, File)> {
     let private = fs::Permissions::from_mode(0o700);
     loop {
@@ -157,17 +158,17 @@ fn make_folder(temp: &Path) -> io::Result<(TempDir, File)> {
             .permissions(private.clone())
             .tempdir_in(temp)?;
         let lock = File::open(folder.path())?;
-        // Whatever the umask.
+        // The umask may have removed rights of the owner.
         fs::set_permissions(folder.path(), private.clone())?;
         let is_locked = flock(&lock, FlockOperation::NonBlockingLockExclusive).is_ok();
-        // Another wirelap that starts may have taken it for an abandoned one.
+        // Before it was locked, another wirelap may have removed the folder as one that nobody uses.
         if is_locked && fstat(&lock)?.st_nlink > 0 {
             return Ok((folder, lock));
         }
     }
 }
 
-/// Removes folders that nobody uses any more: their locks went away with their processes.
+/// Removes folders that no process uses: their locks have ended with the processes that held them.
 fn remove_abandoned(temp: &Path, user: Option<User>) {
     let own = rustix::process::geteuid().as_raw();
     let is_ours = |uid: u32| uid == own || user.is_some_and(|user| user.uid == uid);
@@ -181,35 +182,37 @@ fn remove_abandoned(temp: &Path, user: Option<User>) {
         if owner.is_ok_and(is_ours)
             && flock(&folder, FlockOperation::NonBlockingLockExclusive) != Err(Errno::WOULDBLOCK)
         {
-            // What cannot be removed is left to the system.
+            // A folder that cannot be removed is left to the system's clean-up of temporary files.
             let _ = fs::remove_dir_all(entry.path());
         }
     }
 }
 
-/// `$WIRELAP_WORKLOAD`, or the file beside our own program.
+/// The path of the program: `$WIRELAP_WORKLOAD`, or the file beside wirelap's own program.
 fn find() -> io::Result<PathBuf> {
-    if let Some(told) = env::var_os("WIRELAP_WORKLOAD") {
-        let told = PathBuf::from(told);
-        if told.is_file() {
-            return std::path::absolute(told);
+    if let Some(named) = env::var_os("WIRELAP_WORKLOAD") {
+        let named = PathBuf::from(named);
+        if named.is_file() {
+            return std::path::absolute(named);
         }
-        let told = told.display();
-        return Err(io::Error::other(format!("$WIRELAP_WORKLOAD names {told}, which is no file")));
+        let named = named.display();
+        return Err(io::Error::other(format!(
+            "$WIRELAP_WORKLOAD names {named}, which is not a file"
+        )));
     }
     let beside = env::current_exe().map(|exe| exe.with_file_name(PROGRAM)).unwrap_or_default();
     if beside.is_file() {
         return Ok(beside);
     }
     Err(io::Error::other(format!(
-        "there is no {PROGRAM} at {}: build it with `cargo build -p {PROGRAM}`, or name it in \
-         $WIRELAP_WORKLOAD",
+        "there is no {PROGRAM} at {}: build it with `cargo build -p {PROGRAM}`, or set $WIRELAP_WORKLOAD to \
+         its path",
         beside.display()
     )))
 }
 
-/// Whether the user may execute the file and search every folder above it. Answers no when in doubt: it is then executed
-/// without the way to it.
+/// Whether the user may execute the file and search every folder above it. False when in doubt, because the program can then
+/// still be executed through an open file.
 fn can_reach(program: &Path, user: User) -> bool {
     let Ok(program) = program.canonicalize() else { return false };
     program.ancestors().all(|path| fs::metadata(path).is_ok_and(|meta| may(&meta, user, 0o1)))

@@ -1,16 +1,16 @@
 //! The steward: a small process that keeps the rights which wirelap itself gives up.
 //!
-//! wirelap reads what others send over the network, so it holds no rights while it does. What needs some later, namely
-//! starting workloads as somebody else, stopping them and naming results in users' folders, is done by a second process of
-//! the same program, which is started first and reads nothing but what wirelap asks it over a socket. It also outlives
-//! wirelap by a moment, however that ends: it stops the workloads and removes their folder.
+//! wirelap parses data that anybody on the network can send, so it holds no rights while it does. Three things need rights
+//! later: starting workloads as another user, stopping them, and naming results in users' folders. A second process of the
+//! same program does them. It is started first and reads nothing but the requests that wirelap sends over a socket. It ends
+//! after wirelap, even if wirelap is killed, and then stops the workloads and removes their folder.
 
 mod client;
-mod duty;
 mod installation;
+mod role;
 mod serve;
 mod wire;
 
-pub use client::{Started, Steward};
-pub use duty::Duty;
+pub use client::{StartedWorkload, Steward};
+pub use role::StewardRole;
 pub use serve::serve_if_asked;

@@ -1,9 +1,9 @@
-//! What the steward does.
+//! The steward's own process: it serves the requests of wirelap.
 
-use super::duty::{Duty, WORD};
 use super::installation::Installation;
-use super::wire::{Answer, Request, receive, send};
-use crate::files::Names;
+use super::role::{STEWARD_ARGUMENT, StewardRole};
+use super::wire::{StewardReply, StewardRequest, receive, send};
+use crate::files::OutputNames;
 use crate::output;
 use crate::remedy;
 use crate::rights;
@@ -18,26 +18,29 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Child, ExitCode, Stdio};
 
-/// Serves until wirelap is gone, if this process is a steward. Otherwise `None`.
+/// Serves requests until wirelap has ended, and returns the exit status; `None` if this process is not a steward.
 pub fn serve_if_asked() -> Option<ExitCode> {
     let mut args = std::env::args_os().skip(1);
-    if args.next()? != WORD {
+    if args.next()? != STEWARD_ARGUMENT {
         return None;
     }
-    let told = args.next();
-    let duty = Duty::ALL.into_iter().find(|duty| told.as_ref().is_some_and(|t| t == duty.word()));
+    let named = args.next();
+    let role =
+        StewardRole::ALL.into_iter().find(|role| named.as_ref().is_some_and(|t| t == role.word()));
     let socket = io::stdin();
     let is_ours = rustix::net::sockopt::socket_type(&socket) == Ok(SocketType::SEQPACKET);
-    let (Some(duty), true) = (duty, is_ours) else {
-        output::say(&format!("wirelap: {WORD} is for internal use (see `wirelap --help`)\n"));
+    let (Some(role), true) = (role, is_ours) else {
+        output::say(&format!(
+            "wirelap: {STEWARD_ARGUMENT} is for internal use (see `wirelap --help`)\n"
+        ));
         return Some(ExitCode::from(2));
     };
     let _ = rustix::thread::set_name(c"wirelap-steward");
-    rights::confine(match duty {
-        Duty::Outputs => rights::OUTPUTS,
-        Duty::Workloads => rights::OUTPUTS | rights::WORKLOADS,
+    rights::confine(match role {
+        StewardRole::Outputs => rights::OUTPUTS,
+        StewardRole::Workloads => rights::OUTPUTS | rights::WORKLOADS,
     });
-    // Who stops a whole group of processes stops wirelap, and that ends us when it has no more to ask.
+    // A signal to all processes stops wirelap, too. The steward must not end before wirelap has sent its last request.
     let _signals = Signals::catch();
     let mut steward = Serving::default();
     loop {
@@ -46,7 +49,8 @@ pub fn serve_if_asked() -> Option<ExitCode> {
             Ok(None) => break,
             Err(error) => Err(error),
         };
-        let (answer, files) = served.unwrap_or_else(|error| (Answer::refused(&error), Vec::new()));
+        let (answer, files) =
+            served.unwrap_or_else(|error| (StewardReply::refused(&error), Vec::new()));
         let files: Vec<_> = files.iter().map(AsFd::as_fd).collect();
         if send(socket.as_fd(), &answer, &files).is_err() {
             break;
@@ -55,52 +59,55 @@ pub fn serve_if_asked() -> Option<ExitCode> {
     Some(ExitCode::SUCCESS)
 }
 
-/// What it has in its care. Dropping it ends all of that.
+/// The workloads and files that the steward manages. Dropping this value ends the workloads and removes unfinished files.
 #[derive(Default)]
 struct Serving {
     children: HashMap<u32, Child>,
-    /// After the children, which use its folder.
+    /// Declared, and so dropped, after the children, which use its folder.
     installation: Option<Installation>,
-    names: Names,
+    names: OutputNames,
     is_sealed: bool,
 }
 
 impl Serving {
     fn serve(
         &mut self,
-        request: Request,
+        request: StewardRequest,
         mut files: Vec<OwnedFd>,
-    ) -> io::Result<(Answer, Vec<OwnedFd>)> {
-        let done = |result: io::Result<()>| result.map(|()| (Answer::Done, Vec::new()));
-        let file = |result: io::Result<OwnedFd>| result.map(|file| (Answer::Done, vec![file]));
+    ) -> io::Result<(StewardReply, Vec<OwnedFd>)> {
+        let done = |result: io::Result<()>| result.map(|()| (StewardReply::Done, Vec::new()));
+        let file =
+            |result: io::Result<OwnedFd>| result.map(|file| (StewardReply::Done, vec![file]));
         match request {
-            Request::Prepare { .. } | Request::Allow { .. } if self.is_sealed => Err(sealed()),
-            Request::Prepare { variables } => {
+            StewardRequest::Prepare { .. } | StewardRequest::Allow { .. } if self.is_sealed => {
+                Err(sealed())
+            }
+            StewardRequest::Prepare { variables } => {
                 let installation = self.installation.insert(Installation::open(variables)?);
                 let program = installation.shown.display().to_string();
-                Ok((Answer::Prepared { program }, Vec::new()))
+                Ok((StewardReply::Prepared { program }, Vec::new()))
             }
-            Request::Start { args, truth } => self.start(args, truth),
-            Request::End { pid } => {
+            StewardRequest::Start { args, truth } => self.start(args, truth),
+            StewardRequest::End { pid } => {
                 self.signal(pid, Signal::TERM);
                 done(Ok(()))
             }
-            Request::Reap { pid } => {
+            StewardRequest::Reap { pid } => {
                 let status = self.reap(pid).ok_or(io::ErrorKind::NotFound)?;
-                Ok((Answer::Ended { status }, Vec::new()))
+                Ok((StewardReply::Ended { status }, Vec::new()))
             }
-            Request::Allow { path, name, force, numbered } => {
+            StewardRequest::Allow { path, name, force, numbered } => {
                 let folder = files.pop().ok_or(io::ErrorKind::InvalidInput)?;
                 done(self.names.allow(Path::new(&path), folder, name, force, numbered))
             }
-            Request::Seal => {
+            StewardRequest::Seal => {
                 self.is_sealed = true;
                 done(Ok(()))
             }
-            Request::Create { path } => file(self.names.create(Path::new(&path))),
-            Request::Begin { path } => file(self.names.begin(Path::new(&path))),
-            Request::Keep { path } => done(self.names.keep(Path::new(&path))),
-            Request::Remove { path } => done(self.names.remove(Path::new(&path))),
+            StewardRequest::Create { path } => file(self.names.create(Path::new(&path))),
+            StewardRequest::Begin { path } => file(self.names.begin(Path::new(&path))),
+            StewardRequest::Keep { path } => done(self.names.keep(Path::new(&path))),
+            StewardRequest::Remove { path } => done(self.names.remove(Path::new(&path))),
         }
     }
 
@@ -109,10 +116,10 @@ impl Serving {
         &mut self,
         mut args: Vec<OsString>,
         truth: bool,
-    ) -> io::Result<(Answer, Vec<OwnedFd>)> {
+    ) -> io::Result<(StewardReply, Vec<OwnedFd>)> {
         let installation = self.installation.as_ref().ok_or_else(sealed)?;
-        let records = truth.then(|| installation.records()).transpose()?;
-        if let Some((_, path)) = &records {
+        let truth_file = truth.then(|| installation.truth_file()).transpose()?;
+        if let Some((_, path)) = &truth_file {
             args.extend(["--truth".into(), path.clone()]);
         }
         let mut child = installation
@@ -132,11 +139,11 @@ impl Serving {
         let id = id(pid).ok_or(io::ErrorKind::NotFound)?;
         self.children.insert(pid, child);
         files.push(pidfd_open(id, PidfdFlags::empty())?);
-        files.extend(records.map(|(file, _)| file));
-        Ok((Answer::Started { pid }, files))
+        files.extend(truth_file.map(|(file, _)| file));
+        Ok((StewardReply::Started { pid }, files))
     }
 
-    /// Only before it is waited for: afterwards its id can be another process's.
+    /// Signals a workload and its children, if it was not reaped: after that, its id may belong to another process.
     fn signal(&self, pid: u32, signal: Signal) {
         if let (true, Some(id)) = (self.children.contains_key(&pid), id(pid)) {
             let _ = kill_process_group(id, signal);
@@ -144,7 +151,7 @@ impl Serving {
     }
 
     fn reap(&mut self, pid: u32) -> Option<i32> {
-        // Its own children are in its group and may outlive it.
+        // The children of a workload are in its process group and may outlive it.
         self.signal(pid, Signal::KILL);
         let status = self.children.remove(&pid)?.wait();
         Some(status.ok()?.into_raw())
@@ -167,11 +174,14 @@ fn id(pid: u32) -> Option<Pid> {
     Pid::from_raw(i32::try_from(pid).ok()?)
 }
 
-/// Why the workloads' program could not be started. What to do about it is known here, where its file can be looked at.
+/// Why the workloads' program could not be started, with the remedy. The steward adds the remedy because it has the rights to
+/// examine the file.
 fn not_started(program: &Path, error: &io::Error) -> io::Error {
     io::Error::other(format!("{error}: {}", remedy::of_start(program, error)))
 }
 
 fn sealed() -> io::Error {
-    io::Error::other("that was not prepared: this is a defect of wirelap")
+    io::Error::other(
+        "no workloads were prepared before wirelap gave up its rights: this is a defect of wirelap",
+    )
 }

@@ -1,4 +1,5 @@
-//! How wirelap and its steward talk: one packet of JSON each way, with open files beside it.
+//! The messages between wirelap and its steward: one packet of JSON for the request and one for the reply, each with open
+//! files as ancillary data.
 
 use rustix::cmsg_space;
 use rustix::io::Errno;
@@ -13,105 +14,105 @@ use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::fd::{BorrowedFd, OwnedFd};
 
-/// Files beside one packet.
-const FILES: usize = 5;
+/// The most files that one packet carries.
+const MAX_FILES: usize = 5;
 
-/// The longest packet.
-const LONGEST: usize = 128 << 10;
+/// The size of the longest packet in bytes.
+const MAX_PACKET: usize = 128 << 10;
 
-/// What the steward is asked.
+/// A request to the steward.
 #[derive(Debug, Serialize, Deserialize)]
-pub enum Request {
-    /// To find the workloads' program and make a folder for it. Then `variables` are in its environment.
+pub enum StewardRequest {
+    /// Find the workloads' program and create a folder for it. Workloads get `variables` in their environment.
     Prepare { variables: Vec<(OsString, OsString)> },
-    /// To start the workloads' program. Beside the answer: its stdin, stdout, stderr, a descriptor of the process and, if
-    /// asked for, the file that `--truth` names.
+    /// Start the workloads' program. The reply carries its stdin, stdout, stderr, a pidfd and, with `truth`, the file that
+    /// the option `--truth` names.
     Start { args: Vec<OsString>, truth: bool },
-    /// To tell a process, and its children, that it shall end.
+    /// Send SIGTERM to a workload and its children.
     End { pid: u32 },
-    /// To kill what is left of a process and its children.
+    /// Kill what is left of a workload and its children, and wait for it.
     Reap { pid: u32 },
-    /// To let a name be written in a folder, which is beside this.
+    /// Allow a name in a folder to be written. The request carries the folder.
     Allow { path: OsString, name: OsString, force: bool, numbered: bool },
-    /// To allow no other names from now on, and to start nothing but the workloads that were prepared.
+    /// Refuse `Allow` and `Prepare` from now on.
     Seal,
-    /// To create a file of that name, which is beside the answer.
+    /// Create a file under its final name. The reply carries the file.
     Create { path: OsString },
-    /// The same for a file that has no name yet.
+    /// Create a file that gets its name later, by `Keep`. The reply carries the file.
     Begin { path: OsString },
-    /// To name the file that was begun.
+    /// Give a file of `Begin` its name.
     Keep { path: OsString },
-    /// To remove a file.
+    /// Remove a file whose name is allowed.
     Remove { path: OsString },
 }
 
-/// What it answers.
+/// The steward's reply to a request.
 #[derive(Debug, Serialize, Deserialize)]
-pub enum Answer {
-    /// It is done.
+pub enum StewardReply {
+    /// The request was carried out.
     Done,
-    /// The workloads' program.
+    /// The path of the workloads' program.
     Prepared { program: String },
-    /// A process was started.
+    /// The workload runs, with this process id.
     Started { pid: u32 },
-    /// It has ended so: as wait(2) tells.
+    /// The workload has ended, with this status of wait(2).
     Ended { status: i32 },
-    /// It cannot be done.
+    /// The request failed, with this `errno` and text.
     Refused { code: Option<i32>, text: String },
 }
 
-impl Answer {
-    /// That it cannot be done.
-    pub fn refused(error: &io::Error) -> Answer {
-        Answer::Refused { code: error.raw_os_error(), text: error.to_string() }
+impl StewardReply {
+    /// The reply to a request that failed with `error`.
+    pub fn refused(error: &io::Error) -> StewardReply {
+        StewardReply::Refused { code: error.raw_os_error(), text: error.to_string() }
     }
 }
 
-/// Sends one packet.
+/// Sends one packet and the files that it carries.
 ///
 /// # Errors
-/// Nobody is there any more.
+/// The other process has ended, or there are more than [`MAX_FILES`] files.
 pub fn send(
     socket: BorrowedFd<'_>,
     packet: &impl Serialize,
     files: &[BorrowedFd<'_>],
 ) -> io::Result<()> {
     let text = serde_json::to_vec(packet)?;
-    let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(FILES))];
-    let mut beside = SendAncillaryBuffer::new(&mut space);
-    if !files.is_empty() && !beside.push(SendAncillaryMessage::ScmRights(files)) {
+    let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(MAX_FILES))];
+    let mut ancillary = SendAncillaryBuffer::new(&mut space);
+    if !files.is_empty() && !ancillary.push(SendAncillaryMessage::ScmRights(files)) {
         return Err(Errno::TOOBIG.into());
     }
     loop {
-        match sendmsg(socket, &[IoSlice::new(&text)], &mut beside, SendFlags::NOSIGNAL) {
+        match sendmsg(socket, &[IoSlice::new(&text)], &mut ancillary, SendFlags::NOSIGNAL) {
             Err(Errno::INTR) => {}
             sent => return sent.map(drop).map_err(Into::into),
         }
     }
 }
 
-/// Waits for a packet; `None` when nobody is there any more.
+/// Waits for a packet and the files that it carries; `None` when the other process has ended.
 ///
 /// # Errors
-/// It is not what was expected.
+/// The packet cannot be parsed, or this process may not open as many files.
 pub fn receive<T: DeserializeOwned>(
     socket: BorrowedFd<'_>,
 ) -> io::Result<Option<(T, Vec<OwnedFd>)>> {
-    let mut text = vec![0; LONGEST];
-    let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(FILES))];
-    let mut beside = RecvAncillaryBuffer::new(&mut space);
+    let mut text = vec![0; MAX_PACKET];
+    let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(MAX_FILES))];
+    let mut ancillary = RecvAncillaryBuffer::new(&mut space);
     let length = loop {
         let slices = &mut [IoSliceMut::new(&mut text)];
-        match recvmsg(socket, slices, &mut beside, RecvFlags::CMSG_CLOEXEC) {
+        match recvmsg(socket, slices, &mut ancillary, RecvFlags::CMSG_CLOEXEC) {
             Err(Errno::INTR) => {}
             Err(Errno::CONNRESET) => break 0,
-            // The kernel leaves out what we may have open no more, and says only that.
+            // The kernel drops the files that exceed this process's limit of open files, and sets this flag.
             Ok(got) if got.flags.contains(ReturnFlags::CTRUNC) => return Err(Errno::MFILE.into()),
             got => break got?.bytes,
         }
     };
     let mut files = Vec::new();
-    for message in beside.drain() {
+    for message in ancillary.drain() {
         if let RecvAncillaryMessage::ScmRights(sent) = message {
             files.extend(sent);
         }

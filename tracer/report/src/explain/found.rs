@@ -15,6 +15,8 @@ use crate::why::{Severity, Verdict, Why};
 use crate::{Pacing, RunResult, human};
 use std::collections::BTreeSet;
 use wirelap_correlate::{ENOUGH, VerdictKind};
+use wirelap_events::Nanos;
+use wirelap_events::human::moment;
 
 /// The section's text.
 pub fn text(why: &Why, participants: &Participants<'_>) -> String {
@@ -132,7 +134,7 @@ fn when(verdict: &Verdict) -> Option<String> {
         parts.push(format!("held up {messages} at the end, the oldest for {oldest}"));
     }
     if let Some(began) = verdict.began_ns {
-        let moment = |ns| human::moment_ns(ns);
+        let moment = |ns| moment(Nanos(ns));
         let times = verdict.times.unwrap_or(1);
         parts.push(match verdict.ended_ns {
             None if times > 1 => {

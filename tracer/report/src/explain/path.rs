@@ -9,7 +9,7 @@
 //! ```
 
 use super::participants::Participants;
-use super::words::{bar, cut, left, percents, signed};
+use super::words::{bar, cut, left, percents, signed_percent};
 use crate::{RunResult, SegmentRow, human, why::TypicalRow};
 use std::fmt::Write;
 use wirelap_events::Total;
@@ -60,7 +60,7 @@ pub fn text(result: &RunResult, participants: &Participants<'_>) -> Option<Strin
     if let (more, Some(percents)) = (short.len(), percents.last())
         && more > 0
     {
-        let percents = if *percents == 0 { "<1 %".into() } else { signed(*percents) };
+        let percents = if *percents == 0 { "<1 %".into() } else { signed_percent(*percents) };
         let steps = if more == 1 { "one more step".into() } else { format!("{more} more steps") };
         let time = short.iter().try_fold(0_u64, |sum, row| Some(sum.saturating_add(row.time_ns?)));
         let time = time.map(|ns| human::time_ns(Some(ns))).unwrap_or_default();
@@ -87,7 +87,7 @@ impl<'a> Row<'a> {
             left(&cut(self.segment, 12), 12),
             left(&participants.step(self.leg, self.segment), STEP),
             left(&bar(self.share, BAR), BAR as usize),
-            signed(percents),
+            signed_percent(percents),
         );
         format!("{}\n", line.trim_end())
     }

@@ -7,7 +7,7 @@
 //! ```
 
 use super::participants::Participants;
-use super::words::{clean, counted, cut, list, percent, percents, signed, title};
+use super::words::{clean, counted, cut, list, percent, percents, signed_percent, title};
 use crate::grid::{MAX_WIDTH, hang};
 use crate::human;
 use crate::why::{Tail, TailRow, Why};
@@ -84,7 +84,7 @@ fn blame(tail: &Tail, participants: &Participants<'_>) -> String {
 fn line(out: &mut String, percents: i64, excess_ns: i64, what: &str) {
     let minus = if excess_ns < 0 { "−" } else { "" };
     let time = format!("{minus}{}", human::time_ns(Some(excess_ns.unsigned_abs())));
-    let line = format!("    {:>6}  {time:>9}  {what}", signed(percents));
+    let line = format!("    {:>6}  {time:>9}  {what}", signed_percent(percents));
     let _ = writeln!(out, "{}", cut(&line, MAX_WIDTH));
 }
 

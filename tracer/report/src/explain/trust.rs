@@ -3,6 +3,7 @@
 use super::words::{counted, exact, percent};
 use crate::grid::hang;
 use crate::{Environment, GroundTruth, RunResult, human};
+use wirelap_events::human::share;
 
 /// The section's heading and sentences; `None` if nothing was traced.
 pub fn text(result: &RunResult, environment: &Environment) -> Option<String> {
@@ -61,7 +62,7 @@ fn coverage(result: &RunResult) -> String {
             "{} of {}{which} were followed from the first send to the last read ({}).",
             exact(messages.matched),
             counted(whole, "delivery"),
-            down(result.trust.coverage)
+            share(result.trust.coverage)
         ),
     };
     let mut sides = Vec::new();
@@ -86,12 +87,6 @@ fn coverage(result: &RunResult) -> String {
 
 fn is_sampled(result: &RunResult) -> bool {
     result.trust.window_share < 0.999
-}
-
-/// A share as percent, rounded down to a tenth, so that only exactly 1 is shown as `100 %`.
-fn down(share: f64) -> String {
-    let tenths = (share.clamp(0.0, 1.0) * 1000.0 + 1e-9).floor();
-    if tenths >= 1000.0 { "100 %".into() } else { format!("{:.1} %", tenths / 10.0) }
 }
 
 /// Every limit of the figures: losses, sampling, bytes that were not decoded.

@@ -11,7 +11,7 @@ use std::cell::{Cell, RefCell};
 use std::io::ErrorKind;
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
-use wirelap_contract::{About, Availability, Kind, Role, STAMP_BYTES, Spec, Stamp};
+use wirelap_contract::{About, Availability, Role, STAMP_BYTES, Spec, Stamp, WorkloadKind};
 use wirelap_harness::clock;
 use wirelap_harness::control::Control;
 use wirelap_harness::link::{self, Facts, Family, Handler, Link, Outlet};
@@ -29,7 +29,7 @@ impl Family for Icmp {
     fn about(&self) -> About {
         let mut about = About::new("ping", "ICMP echo, the kernel answers", MAX_PAYLOAD, &[]);
         about.roles = vec![Role::Ping];
-        about.kind = Kind::Untraced;
+        about.kind = WorkloadKind::Untraced;
         if let Err(error) = socket::open(IpAddr::V4(Ipv4Addr::LOCALHOST)) {
             let remedy =
                 if is_denied(&error) { REMEDY.into() } else { format!("no ICMP socket: {error}") };

@@ -10,7 +10,7 @@ use std::net::SocketAddr;
 use std::process::{Command, Stdio};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
-use wirelap_contract::{About, Done, Kind, LinkTransport, Role, Spec};
+use wirelap_contract::{About, Done, LinkTransport, Role, Spec, WorkloadKind};
 use wirelap_harness::control::Control;
 use wirelap_harness::daemon::{self, Daemon};
 use wirelap_harness::link::{self, Facts, Family};
@@ -31,7 +31,7 @@ impl Family for Iperf3 {
         let what = "the program, bytes over TCP; throughput only";
         let mut about = About::new("iperf3", what, MAX_BLOCK, &[LinkTransport::Tcp]);
         about.roles = vec![Role::Pub, Role::Sub];
-        about.kind = Kind::Untraced;
+        about.kind = WorkloadKind::Untraced;
         about.available = installed::availability(PROGRAM, "--version", "apt-get install iperf3");
         about
     }

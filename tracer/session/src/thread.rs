@@ -1,13 +1,13 @@
-//! The thread that takes events out of the kernel and turns them into deliveries and snapshots.
+//! The thread of a session: it takes events out of the ring buffer and makes deliveries and snapshots of them.
 
 use crate::annotate::Annotator;
-use crate::commands::Command;
+use crate::commands::SessionCommand;
 use crate::machine::{self, Meter};
 use crate::notes;
 use crate::sampling::Sampling;
-use crate::turns::{Turn, Turns};
+use crate::schedule::{Alternation, TracingPhase};
 use crate::unix::UnixServers;
-use crate::windows::Windows;
+use crate::windows::SamplingWindows;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::mpsc::{Receiver, TryRecvError};
@@ -20,63 +20,63 @@ use wirelap_correlate::{
 use wirelap_events::{Body, Cpu, Event, Nanos};
 use wirelap_recording::Recorder;
 
-/// The longest wait for events before commands are looked at.
+/// The longest wait for events before commands are handled.
 const WAIT: Duration = Duration::from_millis(2);
 
-/// How often completed deliveries are handed out.
+/// How often the correlator completes deliveries.
 const TICK: Duration = Duration::from_millis(2);
 
 /// How often a snapshot is published.
 const PUBLISH: Duration = Duration::from_millis(250);
 
-/// Without an event for this long, everything that the workloads caused has been taken in.
+/// After this time without an event, all events of the workloads have been taken.
 const QUIET: Duration = Duration::from_millis(100);
 
-/// The end is not waited for longer than this.
+/// The longest time that the end waits for further events.
 const DRAIN: Duration = Duration::from_secs(3);
 
-/// What came of it all.
+/// What a session has found.
 #[derive(Debug)]
 pub struct Findings<S> {
-    /// Whom the deliveries were handed to.
+    /// The sink that got the deliveries.
     pub sink: S,
-    /// The last picture.
+    /// The last snapshot.
     pub snapshot: Snapshot,
-    /// Why each row's messages took as long as they did, by the row's name.
+    /// The evidence for the causes of each row's latency, with the name of the row.
     pub evidence: Vec<(String, Evidence)>,
-    /// Why tracing ended early, if it did.
+    /// Why tracing ended early; `None` if it did not.
     pub error: Option<String>,
-    /// When the probes were attached and when not, where they were by turns.
-    pub turns: Vec<Turn>,
-    /// Whom the events were told, if anyone: it holds all of them.
+    /// The phases in which the probes were attached and detached, if they alternated.
+    pub phases: Vec<TracingPhase>,
+    /// The recorder that got all events, if there is one.
     pub recorder: Option<Recorder>,
 }
 
-/// All that the thread has.
-pub struct Work<S> {
+/// The state of the thread.
+pub struct SessionThread<S> {
     pub capture: Capture,
     pub correlator: Correlator,
     pub sink: S,
     pub recorder: Option<Recorder>,
     pub annotator: Annotator,
-    pub commands: Receiver<Command>,
+    pub commands: Receiver<SessionCommand>,
     pub latest: Arc<Mutex<Arc<Snapshot>>>,
     pub meter: Option<Meter>,
     pub meters: HashMap<u32, Meter>,
     pub unix: UnixServers,
-    pub windows: Option<Windows>,
-    pub turns: Option<Turns>,
+    pub windows: Option<SamplingWindows>,
+    pub alternation: Option<Alternation>,
     pub drain: bool,
     pub publish: bool,
 }
 
-impl<S: DeliverySink> Work<S> {
-    /// Traces until it is told to end, or cannot go on.
+impl<S: DeliverySink> SessionThread<S> {
+    /// Traces until the command `End`, an error, or a recording that cannot be written.
     pub fn run(mut self) -> Findings<S> {
         let error = self.trace().err().map(|error| error.to_string());
         let failed = self.recorder.as_ref().and_then(Recorder::failed);
         let unwritten =
-            failed.filter(|failed| !notes::has_enough(failed)).map(notes::unwritten_text);
+            failed.filter(|failed| !notes::reader_has_gone(failed)).map(notes::unwritten_text);
         self.complete(None);
         let snapshot = self.snapshot();
         if let Some(recorder) = &mut self.recorder {
@@ -84,13 +84,13 @@ impl<S: DeliverySink> Work<S> {
         }
         let evidence = self.correlator.evidence();
         let (sink, error, recorder) = (self.sink, error.or(unwritten), self.recorder);
-        let turns = self.turns.map(|turns| turns.past).unwrap_or_default();
-        Findings { sink, snapshot, evidence, error, turns, recorder }
+        let phases = self.alternation.map(|alternation| alternation.past).unwrap_or_default();
+        Findings { sink, snapshot, evidence, error, phases, recorder }
     }
 
     fn trace(&mut self) -> Result<(), CaptureError> {
         let (mut ticked, mut published) = (Instant::now(), Instant::now());
-        while !self.obey()? && !self.is_unwritable() {
+        while !self.handle_commands()? && !self.is_unwritable() {
             let (_, until) = self.poll()?;
             if ticked.elapsed() >= TICK {
                 ticked = Instant::now();
@@ -100,21 +100,21 @@ impl<S: DeliverySink> Work<S> {
                 continue;
             }
             published = Instant::now();
-            self.look();
+            self.read_thread_states();
             if self.publish {
                 let snapshot = Arc::new(self.snapshot());
                 *self.latest.lock().unwrap_or_else(PoisonError::into_inner) = snapshot;
             }
         }
-        if self.drain { self.take_the_rest() } else { self.catch_up() }
+        if self.drain { self.drain() } else { self.catch_up() }
     }
 
-    /// Looks what those processes do that have messages which ought to have arrived: of a thread that does not run, no
-    /// event tells.
-    fn look(&mut self) {
+    /// Reads what the threads of those processes do that hold overdue messages, because a thread that does not run causes no
+    /// event.
+    fn read_thread_states(&mut self) {
         let at = machine::now();
         for pid in self.correlator.holding(at) {
-            for state in machine::threads(pid) {
+            for state in machine::thread_states(pid) {
                 let event = Event { at, cpu: Cpu(0), body: Body::State(state) };
                 let Some(recorder) = &mut self.recorder else {
                     self.correlator.take(&event, &mut self.sink);
@@ -126,45 +126,47 @@ impl<S: DeliverySink> Work<S> {
         }
     }
 
-    /// Follows all commands that have come; true for the last one.
-    fn obey(&mut self) -> Result<bool, CaptureError> {
+    /// Handles all commands that have arrived. Returns true when the session must end.
+    fn handle_commands(&mut self) -> Result<bool, CaptureError> {
         loop {
             match self.commands.try_recv() {
-                Ok(Command::Port(port)) => self.capture.add_port(port)?,
-                Ok(Command::Label(label, done)) => {
+                Ok(SessionCommand::Port(port)) => self.capture.add_port(port)?,
+                Ok(SessionCommand::Label(label, done)) => {
                     if let Some(recorder) = &mut self.recorder {
                         notes::note_label(recorder, &label);
                     }
                     self.correlator.add_label(label);
                     let _ = done.send(());
                 }
-                Ok(Command::Begin(sampling)) => self.begin(sampling),
-                Ok(Command::Alternate(turn)) => self.turns = Some(Turns::new(turn, machine::now())),
-                Ok(Command::End) | Err(TryRecvError::Disconnected) => return Ok(true),
+                Ok(SessionCommand::Begin(sampling)) => self.begin(sampling),
+                Ok(SessionCommand::Alternate(phase)) => {
+                    self.alternation = Some(Alternation::new(phase, machine::now()));
+                }
+                Ok(SessionCommand::End) | Err(TryRecvError::Disconnected) => return Ok(true),
                 Err(TryRecvError::Empty) => break,
             }
         }
         let correlator = &self.correlator;
-        let change = |windows: &mut Windows| {
+        let change = |windows: &mut SamplingWindows| {
             windows.change(machine::now(), |from, to| correlator.are_waited_for(from, to))
         };
         if let Some(open) = self.windows.as_mut().and_then(change) {
             self.capture.set_window(open)?;
         }
-        self.take_turns()?;
+        self.alternate()?;
         Ok(false)
     }
 
-    /// Attaches or detaches the probes when it is time. What that takes itself is in no turn.
-    fn take_turns(&mut self) -> Result<(), CaptureError> {
-        let Some(turns) = &mut self.turns else { return Ok(()) };
-        if let Some(traced) = turns.end(machine::now()) {
+    /// Attaches or detaches the probes when a phase is over. The time that this takes belongs to no phase.
+    fn alternate(&mut self) -> Result<(), CaptureError> {
+        let Some(alternation) = &mut self.alternation else { return Ok(()) };
+        if let Some(traced) = alternation.end(machine::now()) {
             if traced {
                 self.capture.attach_again()?;
             } else {
                 self.capture.detach()?;
             }
-            turns.begin(machine::now(), traced);
+            alternation.begin(machine::now(), traced);
         }
         Ok(())
     }
@@ -172,11 +174,11 @@ impl<S: DeliverySink> Work<S> {
     fn begin(&mut self, sampling: Sampling) {
         self.meter = Meter::start(std::process::id());
         if let Sampling::Windows { open, every } = sampling {
-            self.windows = Some(Windows::new(open, every, machine::now()));
+            self.windows = Some(SamplingWindows::new(open, every, machine::now()));
         }
     }
 
-    /// Takes events in. Returns their number, and the time up to which all have been taken.
+    /// Takes events out of the ring buffer. Returns their number, and the time up to which all events were taken.
     fn poll(&mut self) -> Result<(usize, Nanos), CaptureError> {
         let (correlator, sink) = (&mut self.correlator, &mut self.sink);
         let (recorder, annotator) = (&mut self.recorder, &mut self.annotator);
@@ -188,11 +190,11 @@ impl<S: DeliverySink> Work<S> {
             recorder.event(event);
             annotator.event(event, correlator, sink, recorder);
         })?;
-        // An emptied ring buffer had all that happened before; with a backlog, the last event tells.
+        // A ring buffer that is empty now had all events from before the call. Otherwise the last event is the limit.
         Ok((count, if count < MAX_BATCH { before } else { last.min(before) }))
     }
 
-    /// Takes in what has happened so far and was not taken in yet: on a busy machine that is much.
+    /// Takes the events from before this call that are still in the ring buffer; on a busy machine these are many.
     fn catch_up(&mut self) -> Result<(), CaptureError> {
         let (began, now) = (Instant::now(), machine::now());
         let mut taken = Nanos(0);
@@ -203,7 +205,8 @@ impl<S: DeliverySink> Work<S> {
         Ok(())
     }
 
-    fn take_the_rest(&mut self) -> Result<(), CaptureError> {
+    /// Takes events until none has arrived for [`QUIET`].
+    fn drain(&mut self) -> Result<(), CaptureError> {
         let (began, mut last_event) = (Instant::now(), Instant::now());
         while last_event.elapsed() < QUIET && began.elapsed() < DRAIN {
             let (count, until) = self.poll()?;
@@ -222,7 +225,7 @@ impl<S: DeliverySink> Work<S> {
         self.complete(Some(until));
     }
 
-    /// Completes the messages whose time has come, or all.
+    /// Completes the deliveries up to a time, or all of them.
     fn complete(&mut self, until: Option<Nanos>) {
         let (correlator, sink) = (&mut self.correlator, &mut self.sink);
         match (&mut self.recorder, until) {
@@ -232,12 +235,12 @@ impl<S: DeliverySink> Work<S> {
         }
     }
 
-    /// A recording that cannot be gone on with ends the trace.
+    /// Whether the recording cannot be written further, which ends the session.
     fn is_unwritable(&self) -> bool {
         self.recorder.as_ref().is_some_and(|recorder| recorder.failed().is_some())
     }
 
-    /// The correlator's picture, with what only we know.
+    /// The correlator's snapshot, completed with lost events, the tracer's cost, and the usage of processes.
     fn snapshot(&mut self) -> Snapshot {
         let mut snapshot = self.correlator.snapshot(machine::now());
         snapshot.trust.events_lost = self.losses();
@@ -267,8 +270,8 @@ impl<S: DeliverySink> Work<S> {
     }
 }
 
-/// A process's meter, started when it is first asked for; bounded by the processes that a snapshot
-/// lists.
+/// The meter of a process, with a new sample. It is started at the first call. The number of meters is bounded by the number
+/// of processes in snapshots.
 fn meter_of(meters: &mut HashMap<u32, Meter>, pid: u32) -> Option<&mut Meter> {
     let meter = match meters.entry(pid) {
         Entry::Occupied(known) => known.into_mut(),

@@ -1,0 +1,26 @@
+//! The roles in which a steward is started, and the arguments that start one.
+
+/// The first argument of the steward's command line.
+pub const STEWARD_ARGUMENT: &str = "--steward";
+
+/// What a steward is started for, which decides the rights that it keeps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StewardRole {
+    /// It creates and names output files.
+    Outputs,
+    /// It creates and names output files, and runs workloads.
+    Workloads,
+}
+
+impl StewardRole {
+    /// All roles.
+    pub const ALL: [StewardRole; 2] = [StewardRole::Outputs, StewardRole::Workloads];
+
+    /// The second argument of the steward's command line.
+    pub fn word(self) -> &'static str {
+        match self {
+            StewardRole::Outputs => "outputs",
+            StewardRole::Workloads => "workloads",
+        }
+    }
+}
