@@ -178,7 +178,8 @@ impl Annotator {
         for mut pending_leg in pending.drain(..) {
             pending_leg.leg.row = self.row(pending_leg.group, now, correlator);
             pending_leg.leg.topic = self.topic(pending_leg.topic, correlator);
-            let [sender, reader] = pending_leg.ends.map(|(task, socket)| end(task, socket, correlator));
+            let [sender, reader] =
+                pending_leg.ends.map(|(task, socket)| end(task, socket, correlator));
             (pending_leg.leg.sender, pending_leg.leg.reader) = (sender, reader);
             let is_last = pending_leg.leg.leg.saturating_add(1) == pending_leg.leg.legs;
             self.legs.push(pending_leg.leg);

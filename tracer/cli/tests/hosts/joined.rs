@@ -16,7 +16,9 @@ fn one_end_alone_says_what_it_does_not_have() {
         assert!(clocks(&report).is_null());
         let text = notes(&report);
         assert!(
-            text.contains("Stages that are not in the files, and so in no figure: send, xmit, ready"),
+            text.contains(
+                "Stages that are not in the files, and so in no figure: send, xmit, ready"
+            ),
             "{text}"
         );
         assert!(text.contains("includes both ways if the broker is on another host"), "{text}");

@@ -38,7 +38,10 @@ fn recordings_of_two_hosts_are_put_together_whole() {
         same
     });
     let text = notes(&report);
-    assert!(!text.contains("Only packets were captured") && !text.contains("not in the files"), "{text}");
+    assert!(
+        !text.contains("Only packets were captured") && !text.contains("not in the files"),
+        "{text}"
+    );
     for leg in [1, 2] {
         // Milliseconds; the histogram's classes are a hundredth wide.
         let times = [0.010, 0.003, 0.002, 0.004, 0.008];
