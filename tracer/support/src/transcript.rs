@@ -13,7 +13,7 @@
 //! undecoded: 0                     bytes that must be in no frame, if not 0
 //! ```
 //!
-//! With nothing expected, and as fuzzing finds them: a `.bin` file is a [`packed`](crate::packed)
+//! With nothing expected, and as fuzzing finds them: a `.bin` file is a [`packed`]
 //! conversation, a `.fuzz` file has one on each line in hex.
 
 use crate::committed::repository;
