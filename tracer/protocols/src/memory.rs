@@ -50,7 +50,7 @@ pub const MAX_NAMES: usize = 4096;
 /// The longest name in a table, in bytes. DDS topics have at most 255 characters, Kafka's 249.
 pub const MAX_NAME_BYTES: usize = 256;
 
-/// NameTable by key, for example topics by DDS writer or by Kafka topic ID.
+/// A table of names by key, for example topics by DDS writer or by Kafka topic ID.
 #[derive(Debug)]
 pub struct NameTable<K> {
     /// How often the table has changed.
