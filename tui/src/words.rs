@@ -227,10 +227,9 @@ mod tests {
             ProbeLoss { probe: Probe::Sched, count: 34 },
         ];
         let warnings = warnings(&snapshot);
-        assert!(
-            warnings[0]
-                .starts_with("Lost 1,234 events, the ring buffer was full (xmit 1,200, sched 34)")
-        );
+        assert!(warnings[0].starts_with(
+            "Lost 1,234 events because the ring buffer was full (xmit 1,200, sched 34)"
+        ));
         assert!(warnings[1].starts_with("Matched 99.9 %"));
         assert_eq!(warnings.len(), 2);
     }

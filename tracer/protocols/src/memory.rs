@@ -50,7 +50,7 @@ pub const MAX_NAMES: usize = 4096;
 /// The longest name in a table, in bytes. DDS topics have at most 255 characters, Kafka's 249.
 pub const MAX_NAME_BYTES: usize = 256;
 
-/// NameTable by key, for example topics by DDS writer or by Kafka topic ID.
+/// A table of names by key, for example topics by DDS writer or by Kafka topic ID.
 #[derive(Debug)]
 pub struct NameTable<K> {
     /// How often the table has changed.
@@ -157,7 +157,6 @@ impl CachedName {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::by_name;
 
     #[test]
     fn a_name_follows_what_is_learned() {
@@ -202,18 +201,5 @@ mod tests {
         let again = memory.clone().get::<NameTable<u8>>().unwrap();
         assert_eq!(again.get(&7).as_deref(), Some(&b"seven"[..]));
         assert!(Memory::default().get::<NameTable<u8>>().is_none());
-    }
-
-    #[test]
-    fn each_protocol_has_its_own() {
-        let memories = Memories::new();
-        let dds = by_name("dds").unwrap();
-        let here = memories.of(dds).get::<NameTable<[u8; 16]>>().unwrap();
-        let there = memories.clone().of(dds).get::<NameTable<[u8; 16]>>().unwrap();
-        let other = Memories::new().of(dds).get::<NameTable<[u8; 16]>>().unwrap();
-        here.learn([1; 16], b"t");
-        assert!(there.get(&[1; 16]).is_some() && other.get(&[1; 16]).is_none());
-        assert!(memories.of(by_name("tcp").unwrap()).get::<NameTable<[u8; 16]>>().is_none());
-        assert_eq!(memories.forgotten(), 0);
     }
 }

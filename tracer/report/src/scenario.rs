@@ -52,7 +52,7 @@ pub struct Scenario {
     pub middlewares: Vec<String>,
     /// Payload sizes, each measured separately.
     pub payload_bytes: Vec<u64>,
-    /// Messages per second, with [`Pacing::Rate`].
+    /// Messages per second, if pacing is a rate.
     pub rate_msg_per_s: Option<f64>,
     /// Messages (round trips when pacing is ping-pong) after which a repetition ends; absent if it ends after a time.
     pub messages: Option<u64>,

@@ -2,7 +2,8 @@
 //! the worst that the traits allow.
 
 use wirelap_events::{ByteRange, Class, Frame, Offset};
-use wirelap_protocols::stream::{KEPT_BYTES, Stream};
+use wirelap_protocols::connection::KEPT_BYTES;
+use wirelap_protocols::stream::Stream;
 use wirelap_protocols::{Connection, FrameSink, Pdu, PduLen, Reader, Side};
 
 /// PDUs of `kind, length, length − 2 bytes`; the lowest kinds are lies. One of kind 9 starts something

@@ -5,7 +5,7 @@ use wirelap_events::{ByteRange, Offset, Transport};
 use wirelap_events::{Saturate, Total};
 use wirelap_protocols::recognise::Hints;
 use wirelap_protocols::search::{
-    Candidate, Evidence, HINTED_BITS, SURE_BITS, UNMISTAKABLE_BITS, evidence,
+    Candidate, HINTED_BITS, SURE_BITS, SearchEvidence, UNMISTAKABLE_BITS, evidence,
 };
 use wirelap_protocols::{Protocol, ProtocolSearch, Side};
 
@@ -196,7 +196,7 @@ impl Pending {
         transport: Transport,
         seen: &Seen,
         protocol: &dyn Protocol,
-        told: &Evidence,
+        told: &SearchEvidence,
     ) -> bool {
         let is_hinted = seen.hints.names(transport, protocol);
         let is_poor = told.is_poor();
@@ -232,7 +232,7 @@ impl Pending {
 
     /// Whether one of the directions sends what the protocol does not. Much evidence outweighs that: some of a direction
     /// may be encrypted, or missed.
-    fn is_contradicted(&self, protocol: &dyn Protocol, told: &Evidence) -> bool {
+    fn is_contradicted(&self, protocol: &dyn Protocol, told: &SearchEvidence) -> bool {
         let is_poor = told.is_poor();
         let tolerated = u8::from(!is_poor);
         let is_beyond_doubt = !is_poor && told.strong >= 4 * SURE_BITS;

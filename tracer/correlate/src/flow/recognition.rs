@@ -140,7 +140,7 @@ impl Conversation {
             }
             ProtocolChoice::NeedMore if missing == 0 => {}
             ProtocolChoice::NeedMore | ProtocolChoice::Unknown if self.pending.is_none() => {
-                self.refuse(side)
+                self.refuse(side);
             }
             _ => self.search_head(side, piece, is_alone, found),
         }

@@ -69,7 +69,7 @@ impl Connection for RtpsConnection {
         for step in message.steps() {
             match step {
                 RtpsStep::Submessage(submessage) => {
-                    self.submessage(&mut datagram, &submessage, out)
+                    self.submessage(&mut datagram, &submessage, out);
                 }
                 RtpsStep::Truncated { at } => {
                     out.frame(&frame_without_data(datagram.from(at), TRUNCATED, Class::Opaque));

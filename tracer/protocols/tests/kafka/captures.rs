@@ -50,7 +50,7 @@ struct Conversation {
     streams: [Stream; 2],
     first: [Option<u32>; 2],
     /// Records that a consumer throws away.
-    thrown_away: u64,
+    discarded: u64,
 }
 
 impl Conversation {
@@ -68,7 +68,7 @@ impl Conversation {
             conn: PROTOCOL.connection_with(Transport::Tcp, memory),
             streams: [Side::A, Side::B].map(|side| Stream::new(side, mid_stream)),
             first: [None; 2],
-            thrown_away: 0,
+            discarded: 0,
         }
     }
 
@@ -78,14 +78,14 @@ impl Conversation {
         let first = *self.first[side as usize].get_or_insert(seq);
         let at = Offset::START.plus(seq.wrapping_sub(first).into());
         let stream = &mut self.streams[side as usize];
-        let mut sink = Sink { lines, thrown_away: &mut self.thrown_away };
+        let mut sink = Sink { lines, discarded: &mut self.discarded };
         stream.feed(at, &packet.payload, 0, &mut *self.conn, &mut sink);
     }
 }
 
 struct Sink<'a> {
     lines: &'a mut Vec<Line>,
-    thrown_away: &'a mut u64,
+    discarded: &'a mut u64,
 }
 
 impl FrameSink for Sink<'_> {
@@ -94,7 +94,7 @@ impl FrameSink for Sink<'_> {
     }
 
     fn discarded(&mut self, messages: u64) {
-        *self.thrown_away += messages;
+        *self.discarded += messages;
     }
 }
 
@@ -135,7 +135,7 @@ struct Tally {
     produced: usize,
     fetched: usize,
     unread: usize,
-    thrown_away: u64,
+    discarded: u64,
     topics: BTreeSet<String>,
 }
 
@@ -158,8 +158,8 @@ fn compare(pcap: &Path, tsv: &Path) -> Tally {
             assert_eq!((stream.undecoded_bytes(), stream.pending_bytes()), (0, 0));
         }
     }
-    let thrown_away = conversations.values().map(|conversation| conversation.thrown_away).sum();
-    let mut tally = Tally { connections: conversations.len(), thrown_away, ..Tally::default() };
+    let discarded = conversations.values().map(|conversation| conversation.discarded).sum();
+    let mut tally = Tally { connections: conversations.len(), discarded, ..Tally::default() };
     assert!(found.keys().eq(expected.keys()));
     for (way, lines) in &expected {
         let found = &found[way];
@@ -196,7 +196,7 @@ fn check(name: &str, by: &str) -> Tally {
 fn tally(counts: [usize; 5], topics: &[&str]) -> Tally {
     let [connections, pdus, produced, fetched, unread] = counts;
     let topics = topics.iter().map(ToString::to_string).collect();
-    Tally { connections, pdus, produced, fetched, unread, thrown_away: 0, topics }
+    Tally { connections, pdus, produced, fetched, unread, discarded: 0, topics }
 }
 
 // librdkafka 2.0: Produce 7, Fetch 11.
@@ -224,7 +224,7 @@ fn kafkas_own_tools() {
 fn values_of_all_kinds() {
     let topics = ["booked-0", "mixed-0", "mixed-1", "mixed-2", "packed-0", "silent-0"];
     // One record was in the transaction that was aborted.
-    let expected = Tally { thrown_away: 1, ..tally([32, 257, 56, 51, 10], &topics) };
+    let expected = Tally { discarded: 1, ..tally([32, 257, 56, 51, 10], &topics) };
     assert_eq!(check("python", "python"), expected);
 }
 

@@ -1,15 +1,15 @@
-//! When a sample was given to its writer: the source timestamp.
+//! The source timestamp: when the application wrote a sample.
 
 use wirelap_events::{ByteRange, Frame, Offset, Transport};
 use wirelap_protocols::rtps::PROTOCOL;
 use wirelap_protocols::{Fragments, FrameSink, Pdu, Protocol, Side};
 use wirelap_test_support::compose::rtps::{Cut, Message, USER_WRITER, structure};
 
-/// What samples say of it, in their order.
+/// The source timestamps of samples, in their order.
 #[derive(Default)]
-struct Given(Vec<Option<u64>>);
+struct SourceTimestamps(Vec<Option<u64>>);
 
-impl FrameSink for Given {
+impl FrameSink for SourceTimestamps {
     fn frame(&mut self, _frame: &Frame<'_>) {}
 
     fn fragments(&mut self, fragments: &Fragments) {
@@ -17,12 +17,12 @@ impl FrameSink for Given {
     }
 }
 
-fn given(message: &Message) -> Vec<Option<u64>> {
-    let mut given = Given::default();
+fn source_timestamps(message: &Message) -> Vec<Option<u64>> {
+    let mut timestamps = SourceTimestamps::default();
     let range = ByteRange::new(Offset::START, message.bytes.len() as u64);
     let mut connection = PROTOCOL.connection(Transport::Udp);
-    connection.pdu(Side::A, Pdu { range, bytes: &message.bytes }, &mut given);
-    given.0
+    connection.pdu(Side::A, Pdu { range, bytes: &message.bytes }, &mut timestamps);
+    timestamps.0
 }
 
 fn stamped(message: Message, flags: u8, seconds: u32, fraction: u32) -> Message {
@@ -43,7 +43,7 @@ fn a_timestamp_holds_for_what_follows_it() {
         let message = stamped(message, 0, 5, 0xffff_ffff);
         let message = message.data_frag(USER_WRITER, 4, cut, &[0; 100]);
         let half = Some(1_700_000_000_500_000_000);
-        assert_eq!(given(&message), [None, half, half, Some(6_000_000_000)]);
+        assert_eq!(source_timestamps(&message), [None, half, half, Some(6_000_000_000)]);
     }
 }
 
@@ -53,12 +53,15 @@ fn none_is_told_by_a_flag_or_by_a_value() {
         [(2, 5, 0), (0, u32::MAX, u32::MAX), (0, 0x7fff_ffff, u32::MAX)]
     {
         let before = stamped(Message::new(true), 0, 7, 0);
-        assert_eq!(given(&sample(stamped(before, flags, seconds, fraction), 1)), [None]);
+        assert_eq!(
+            source_timestamps(&sample(stamped(before, flags, seconds, fraction), 1)),
+            [None]
+        );
     }
 }
 
 #[test]
 fn another_source_has_another_time() {
     let message = stamped(Message::new(true), 0, 7, 0).sub(0x0c, 0, &[3; 20]);
-    assert_eq!(given(&sample(message, 1)), [None]);
+    assert_eq!(source_timestamps(&sample(message, 1)), [None]);
 }
