@@ -25,8 +25,7 @@ WIRESHARKS ?= trixie sid
 WORKSPACE := --workspace --features wirelap-capture/privileged,wirelap/privileged,wirelap-protocols/e2e
 TRIPLE = $(shell rustc -vV | sed -n 's/^host: //p' | tr a-z- A-Z_)
 # Folders whose files import each other in no circle.
-UNCIRCULAR := $(foreach crate,events recording process capture report session replay experiment cli,tracer/$(crate)/src) \
-	tracer/correlate/src/why
+UNCIRCULAR := $(foreach crate,events recording process capture correlate report session replay experiment cli,tracer/$(crate)/src)
 PROBES := $(filter-out %/vmlinux.h,$(wildcard ebpf/probes/*.c ebpf/include/*.h))
 
 help: ## this list

@@ -1,8 +1,7 @@
 //! What is kept of a conversation joined in mid-stream until its protocol is known.
 
 use std::collections::VecDeque;
-use wirelap_events::{ByteRange, Offset, Transport};
-use wirelap_events::{Saturate, Total};
+use wirelap_events::{ByteRange, Offset, Saturate, Total, Transport};
 use wirelap_protocols::recognise::Hints;
 use wirelap_protocols::search::{
     Candidate, Evidence, HINTED_BITS, SURE_BITS, UNMISTAKABLE_BITS, evidence,

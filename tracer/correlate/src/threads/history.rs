@@ -4,8 +4,7 @@
 //! left, neighbours among the older ones are put together: the further back, the coarser, and what lies
 //! within a coarse stretch is shared out evenly.
 
-use wirelap_events::Saturate;
-use wirelap_events::{Holder, Nanos, OffCpu, OffCpuReason, Sleep, Wake};
+use wirelap_events::{Holder, Nanos, OffCpu, OffCpuReason, Saturate, Sleep, Wake};
 
 /// Stretches that are kept of a thread, unless more of them are new …
 const KEPT: usize = 64;

@@ -3,8 +3,7 @@
 use super::explanation::Culprit;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
-use wirelap_events::{Comm, Holder, Nanos, Pid, TaskId, Tid};
-use wirelap_events::{Saturate, Total};
+use wirelap_events::{Comm, Holder, Nanos, Pid, Saturate, TaskId, Tid, Total};
 
 /// Threads that are told apart for one verdict. Further ones count to others of their process, or as not known.
 const LIMIT: usize = 256;

@@ -1,7 +1,7 @@
 //! What is said about a row: verdicts, the tail, the worst messages.
 
-pub use super::overdue::{Overdue, Whereabouts};
-pub use super::timeline::Period;
+use super::timeline::Period;
+use super::whereabouts::Overdue;
 use wirelap_events::{Comm, Delivery, Nanos, Segment, TaskId};
 
 /// Why a row's messages took as long as they did.

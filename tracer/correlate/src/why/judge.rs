@@ -109,8 +109,8 @@ impl Typical {
 
 #[cfg(test)]
 mod tests {
+    use super::super::breakdown::Cell;
     use super::*;
-    use crate::why::breakdown::Cell;
 
     const WAIT: VerdictKind = VerdictKind::RunQueueContention;
 

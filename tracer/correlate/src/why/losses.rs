@@ -1,12 +1,12 @@
 //! Verdicts about messages that are lost, or come twice, and about what cannot be seen.
 
-use super::evidence::{Evidence, Losses};
-use super::explanation::{Severity, Verdict, VerdictKind as Kind};
+use super::evidence::Evidence;
+use super::explanation::{Severity, Verdict, VerdictKind};
 use super::gathered::Gathered;
+use super::loss_counts::Losses;
 use super::numbers::Missing;
 use super::remedy::{Circumstance, remedy};
-use wirelap_events::Total;
-use wirelap_events::{Comm, Nanos, Pid, Segment, TaskId, Tid};
+use wirelap_events::{Comm, Nanos, Pid, Segment, TaskId, Tid, Total};
 
 /// One in so many messages may be missing at the ends of an observation.
 const TOLERATED: u64 = 1000;
@@ -25,7 +25,12 @@ pub fn verdicts(evidence: &Evidence, gathered: &Gathered, median: f64) -> Vec<Ve
     overflow(evidence).into_iter().chain(found.into_iter().flatten()).collect()
 }
 
-fn verdict(evidence: &Evidence, kind: Kind, severity: Severity, clauses: Vec<String>) -> Verdict {
+fn verdict(
+    evidence: &Evidence,
+    kind: VerdictKind,
+    severity: Severity,
+    clauses: Vec<String>,
+) -> Verdict {
     let circumstance =
         Circumstance { segment: Segment::Wire, at_broker: false, rest: None, dropped: None };
     Verdict {
@@ -83,7 +88,7 @@ fn overflow(evidence: &Evidence) -> Vec<Verdict> {
     ];
     let nobodys: Vec<String> = nobodys.into_iter().flatten().collect();
     let found = |clauses, process| {
-        let verdict = verdict(evidence, Kind::QueueOverflow, Severity::Problem, clauses);
+        let verdict = verdict(evidence, VerdictKind::QueueOverflow, Severity::Problem, clauses);
         Verdict { process, ..verdict }
     };
     let theirs = named
@@ -172,7 +177,7 @@ fn never(evidence: &Evidence) -> Option<Verdict> {
         severity = if clauses.is_empty() { Severity::Note } else { severity };
         clauses.push(clause);
     }
-    (!clauses.is_empty()).then(|| verdict(evidence, Kind::NeverDelivered, severity, clauses))
+    (!clauses.is_empty()).then(|| verdict(evidence, VerdictKind::NeverDelivered, severity, clauses))
 }
 
 /// Messages that came when those that had got the others were gone.
@@ -208,7 +213,7 @@ fn duplicates(evidence: &Evidence) -> Option<Verdict> {
         losses.duplicates,
         losses.sent.max(losses.duplicates)
     )];
-    Some(verdict(evidence, Kind::Duplicates, Severity::Problem, clauses))
+    Some(verdict(evidence, VerdictKind::Duplicates, Severity::Problem, clauses))
 }
 
 fn shared(evidence: &Evidence) -> Option<Verdict> {
@@ -218,7 +223,7 @@ fn shared(evidence: &Evidence) -> Option<Verdict> {
         "message has its payload in shared memory: only where it lies is on the network",
         "messages have their payload in shared memory: only where it lies is on the network",
     );
-    (shared > 0).then(|| verdict(evidence, Kind::SharedMemory, Severity::Note, vec![clause]))
+    (shared > 0).then(|| verdict(evidence, VerdictKind::SharedMemory, Severity::Note, vec![clause]))
 }
 
 /// Our own workloads tell when they published: a library that waits for more before it sends.
@@ -244,7 +249,7 @@ fn batching(evidence: &Evidence, gathered: &Gathered, median: f64) -> Option<Ver
         segment: Some(Segment::ClientTx),
         median: Nanos(waited),
         median_share: share,
-        ..verdict(evidence, Kind::SenderBatching, severity, clauses)
+        ..verdict(evidence, VerdictKind::SenderBatching, severity, clauses)
     })
 }
 
@@ -267,11 +272,11 @@ fn counted_if(count: u64, one: &str, many: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::evidence::WorkloadCounts;
+    use super::super::loss_counts::WorkloadCounts;
     use super::*;
     use wirelap_events::{Comm, DropCause};
 
-    fn named(losses: &Losses) -> Vec<Kind> {
+    fn named(losses: &Losses) -> Vec<VerdictKind> {
         let mut evidence = Evidence::default();
         evidence.losses.clone_from(losses);
         verdicts(&evidence, &Gathered::default(), 1e6)
@@ -303,8 +308,8 @@ mod tests {
 
     #[test]
     fn what_may_be_in_unread_bytes_is_not_lost() {
-        assert_eq!(named(&swallowed(0)), [Kind::NeverDelivered]);
-        assert_eq!(named(&swallowed(9)), [Kind::NeverDelivered]);
+        assert_eq!(named(&swallowed(0)), [VerdictKind::NeverDelivered]);
+        assert_eq!(named(&swallowed(9)), [VerdictKind::NeverDelivered]);
         assert_eq!(named(&swallowed(10)), []);
     }
 
@@ -322,6 +327,9 @@ mod tests {
     fn what_the_workloads_got_is_not_lost() {
         let told = |delivered| Some(WorkloadCounts { sent: 400, due: 400, delivered });
         assert_eq!(named(&Losses { told: told(400), ..swallowed(0) }), []);
-        assert_eq!(named(&Losses { told: told(390), ..swallowed(0) }), [Kind::NeverDelivered]);
+        assert_eq!(
+            named(&Losses { told: told(390), ..swallowed(0) }),
+            [VerdictKind::NeverDelivered]
+        );
     }
 }

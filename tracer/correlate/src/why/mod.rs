@@ -16,31 +16,37 @@ mod explain;
 mod explanation;
 mod finding;
 mod gathered;
+mod holders;
 mod judge;
 mod limits;
+mod loss_counts;
 mod losses;
 mod numbers;
 mod overdue;
 mod quotas;
+mod recorder;
 mod remedy;
 mod rules;
 mod sentences;
 mod setting;
 mod start_up;
+mod sums;
 mod tails;
 mod timeline;
 mod waits;
 mod weigh;
+mod whereabouts;
 
 pub use blame::{Parts as BlameSink, blame};
-pub(crate) use breakdown::Upkeep;
-pub use evidence::{Evidence, Losses, WorkloadCounts};
+pub use evidence::Evidence;
 pub use explanation::{
-    Cause, Culprit, ENOUGH, HolderShare, Overdue, Period, Severity, Tail, TailRow, TypicalRow,
-    Verdict, VerdictKind, Whereabouts, Why, WorstMessage,
+    Cause, Culprit, ENOUGH, HolderShare, Severity, Tail, TailRow, TypicalRow, Verdict, VerdictKind,
+    Why, WorstMessage,
 };
 pub use judge::DelayCause;
-pub use numbers::Missing;
-pub(crate) use numbers::Numbers;
-pub(crate) use quotas::Quotas;
-pub use setting::{QuotaSeen, Setting, Throttled};
+pub use loss_counts::{Losses, WorkloadCounts};
+pub use numbers::{Missing, Numbers};
+pub use setting::{Setting, Throttled};
+pub use sums::Upkeep;
+pub use timeline::Period;
+pub use whereabouts::{Overdue, Whereabouts};

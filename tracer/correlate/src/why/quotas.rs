@@ -1,35 +1,15 @@
 //! CPU quotas that were used up: whose, how often, and what is to be said of it.
 
 use super::explanation::{Severity, Verdict, VerdictKind};
-use super::setting::{QuotaSeen, Setting, Throttled};
-use rustc_hash::FxHashMap;
-use wirelap_events::{CgroupId, Nanos, Quota, Segment};
-
-/// Cgroups that are remembered.
-const LIMIT: usize = 1024;
+use super::setting::{Setting, Throttled};
+use crate::threads::QuotaSeen;
+use wirelap_events::{CgroupId, Nanos, Segment};
 
 /// A process that waits for quota so much of the time is late even where no latency shows it …
 const OFTEN: f64 = 0.1;
 
 /// … if it adds up to this.
 const MUCH: Nanos = Nanos::from_millis(20);
-
-/// Every quota that was used up.
-#[derive(Clone, Debug, Default)]
-pub struct Quotas(FxHashMap<CgroupId, QuotaSeen>);
-
-impl Quotas {
-    pub fn see(&mut self, quota: &Quota) {
-        if self.0.len() < LIMIT || self.0.contains_key(&quota.cgroup) {
-            let first = QuotaSeen { first: *quota, last: *quota };
-            self.0.entry(quota.cgroup).or_insert(first).last = *quota;
-        }
-    }
-
-    pub fn all(&self) -> FxHashMap<CgroupId, QuotaSeen> {
-        self.0.clone()
-    }
-}
 
 /// Processes that wait for quota much of the time, and of whom no latency tells: they do it before they send, or after
 /// they have read.

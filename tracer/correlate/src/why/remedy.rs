@@ -1,6 +1,6 @@
 //! What usually helps, in the middleware's own words.
 
-use super::explanation::VerdictKind as Kind;
+use super::explanation::VerdictKind;
 use super::setting::Setting;
 use wirelap_events::{DropCause, OffCpuReason, Segment};
 
@@ -18,69 +18,69 @@ pub struct Circumstance {
 }
 
 /// One sentence.
-pub fn remedy(kind: Kind, setting: &Setting, circumstance: Circumstance) -> String {
+pub fn remedy(kind: VerdictKind, setting: &Setting, circumstance: Circumstance) -> String {
     let Circumstance { segment, at_broker, rest, dropped } = circumstance;
     let middleware = Family::of(&setting.middleware);
     let broker = setting.broker.as_deref().unwrap_or_default();
     let text = match kind {
-        Kind::NagleDelayedAck => {
+        VerdictKind::NagleDelayedAck => {
             return nagle(middleware, at_broker.then_some(broker).filter(|name| !name.is_empty()));
         }
-        Kind::Corked => "take TCP_CORK (or MSG_MORE) away, or end it with the message",
-        Kind::SenderBatching => batching(middleware),
-        Kind::FetchWait => fetch(middleware),
-        Kind::ReleaseWait => {
+        VerdictKind::Corked => "take TCP_CORK (or MSG_MORE) away, or end it with the message",
+        VerdictKind::SenderBatching => batching(middleware),
+        VerdictKind::FetchWait => fetch(middleware),
+        VerdictKind::ReleaseWait => {
             "QoS 2 takes a second round trip before the broker may deliver: use QoS 1 where a repetition does no harm, or find what keeps the publisher from its PUBREL"
         }
-        Kind::ReceiveWindow => {
+        VerdictKind::ReceiveWindow => {
             "let the receiver read faster, or give it room: SO_RCVBUF, net.ipv4.tcp_rmem"
         }
-        Kind::CongestionWindow => {
+        VerdictKind::CongestionWindow => {
             "keep connections open and busy (net.ipv4.tcp_slow_start_after_idle=0), and find what loses packets"
         }
-        Kind::Pacing => {
+        VerdictKind::Pacing => {
             "keep the connection busy, so that BBR knows how fast the path is, or use another congestion control (net.ipv4.tcp_congestion_control)"
         }
-        Kind::SendBuffer => send_buffer(middleware),
-        Kind::LateWrite => late_write(middleware),
-        Kind::Retransmission => lost(dropped),
-        Kind::QueueOverflow => overflow(middleware),
-        Kind::QdiscQueueing => {
+        VerdictKind::SendBuffer => send_buffer(middleware),
+        VerdictKind::LateWrite => late_write(middleware),
+        VerdictKind::Retransmission => lost(dropped),
+        VerdictKind::QueueOverflow => overflow(middleware),
+        VerdictKind::QdiscQueueing => {
             "send slower than the device's rate limit, shorten the queue (fq_codel), or give this traffic a class of its own"
         }
-        Kind::RunQueueContention => {
+        VerdictKind::RunQueueContention => {
             "give the threads CPUs of their own (taskset, cpuset, isolcpus), or let what holds the CPU run at a lower priority (nice, cpu.weight)"
         }
-        Kind::IdleWakeup => {
+        VerdictKind::IdleWakeup => {
             "keep CPUs from sleeping deeply (cpupower idle-set, /dev/cpu_dma_latency), or let sender and reader share a core; it falls as the rate rises"
         }
-        Kind::SoftirqDeferral => {
+        VerdictKind::SoftirqDeferral => {
             "give receiving a CPU that is less loaded (RPS, IRQ affinity), or raise net.core.netdev_budget"
         }
-        Kind::BrokerCpuBound => broker_cpu(middleware, broker),
-        Kind::BrokerStalled => broker_stalled(rest),
-        Kind::ClientStalled => client_stalled(rest),
-        Kind::SerialFanOut => fan_out(middleware),
-        Kind::StartUp => {
+        VerdictKind::BrokerCpuBound => broker_cpu(middleware, broker),
+        VerdictKind::BrokerStalled => broker_stalled(rest),
+        VerdictKind::ClientStalled => client_stalled(rest),
+        VerdictKind::SerialFanOut => fan_out(middleware),
+        VerdictKind::StartUp => {
             "nothing is wrong with it; where the first messages matter, keep connections open and send some before they do"
         }
-        Kind::ReaderBusy => {
+        VerdictKind::ReaderBusy => {
             "do less in the receiving callback, hand messages to other threads, or share them among more subscribers"
         }
-        Kind::CpuThrottled => "raise the CPU limit of its cgroup, or take it away",
-        Kind::LockWait => {
+        VerdictKind::CpuThrottled => "raise the CPU limit of its cgroup, or take it away",
+        VerdictKind::LockWait => {
             "let the thread that is waited for hold the lock for a shorter time, or run it in a process of its own (in Python, threads share one interpreter lock: multiprocessing)"
         }
-        Kind::TracerInfluence => {
+        VerdictKind::TracerInfluence => {
             "let wirelap watch less (--ports, --pid), sample windows of time, or give it a CPU of its own (taskset)"
         }
-        Kind::NeverDelivered => never(middleware),
-        Kind::Duplicates => duplicates(middleware),
-        Kind::Upkeep => upkeep(middleware),
-        Kind::SharedMemory => {
+        VerdictKind::NeverDelivered => never(middleware),
+        VerdictKind::Duplicates => duplicates(middleware),
+        VerdictKind::Upkeep => upkeep(middleware),
+        VerdictKind::SharedMemory => {
             "nothing is wrong; to see the payload on the network, switch shared memory off for the measurement"
         }
-        Kind::Unexplained => unexplained(segment),
+        VerdictKind::Unexplained => unexplained(segment),
     };
     text.into()
 }

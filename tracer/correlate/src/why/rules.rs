@@ -4,18 +4,15 @@
 //! of the messages that it makes slow. The limits are in [`super::limits`]; each has a test with a scenario on either side.
 
 use super::evidence::Evidence;
-use super::explanation::{ENOUGH, Severity, Verdict, VerdictKind as Kind};
+use super::explanation::{ENOUGH, Severity, Verdict, VerdictKind};
 use super::finding::Finding;
 use super::gathered::Gathered;
 use super::limits::{Rule, note, rule};
-use super::losses;
-use super::quotas;
 use super::remedy::{Circumstance, remedy};
-use super::sentences;
 use super::timeline::Period;
 use super::weigh::{Cost, Measured, ratio};
-use wirelap_events::Total;
-use wirelap_events::{Comm, MAX_LEGS, Nanos, OffCpuReason, Pid, Segment, Sleep, TaskId};
+use super::{losses, quotas, sentences};
+use wirelap_events::{Comm, MAX_LEGS, Nanos, OffCpuReason, Pid, Segment, Sleep, TaskId, Total};
 
 /// What helps where messages wait for the end of their transaction.
 const COMMIT: &str = "commit transactions sooner, with fewer messages each, or let the consumer read what is not committed (`isolation.level`)";
@@ -57,15 +54,15 @@ const MINOR: f64 = 0.2;
 const AGAIN: usize = 3;
 
 /// What the verdicts about time are made from.
-struct Court<'a> {
+struct TimeVerdicts<'a> {
     evidence: &'a Evidence,
     gathered: &'a Gathered,
     measured: Measured<'a>,
 }
 
-impl Court<'_> {
+impl TimeVerdicts<'_> {
     /// The verdicts on a kind of cause: one for each process that it is the doing or the loss of.
-    fn verdicts(&self, leg: usize, kind: Kind) -> Vec<Verdict> {
+    fn verdicts(&self, leg: usize, kind: VerdictKind) -> Vec<Verdict> {
         let findings = self.gathered.findings(leg, kind);
         let Some(&(_, first)) = findings.first() else { return Vec::new() };
         let cost = self.measured.kind(leg, kind);
@@ -95,7 +92,7 @@ impl Court<'_> {
     fn verdict(
         &self,
         leg: usize,
-        kind: Kind,
+        kind: VerdictKind,
         severity: Severity,
         finding: &Finding,
         cost: Cost,
@@ -111,8 +108,8 @@ impl Court<'_> {
             },
         );
         let remedy = match kind {
-            Kind::CpuThrottled => quotas::remedy(&self.evidence.setting, finding.cgroup),
-            Kind::FetchWait if finding.circumstances.awaits_commit => COMMIT.into(),
+            VerdictKind::CpuThrottled => quotas::remedy(&self.evidence.setting, finding.cgroup),
+            VerdictKind::FetchWait if finding.circumstances.awaits_commit => COMMIT.into(),
             _ => remedy,
         };
         Verdict {
@@ -128,7 +125,7 @@ impl Court<'_> {
     }
 
     /// When it took time. Less than a quarter of what it takes on average is not what is meant.
-    fn period(&self, kind: Kind, finding: &Finding, cost: Cost) -> Option<Period> {
+    fn period(&self, kind: VerdictKind, finding: &Finding, cost: Cost) -> Option<Period> {
         let is_typical = rule(kind).is_some_and(|rule| cost.is_typical(&rule));
         let mean = if is_typical || cost.hit.messages <= 0.0 { cost.median } else { cost.each() };
         let since = self.evidence.setting.since?;
@@ -141,7 +138,7 @@ impl Court<'_> {
     }
 
     /// All of it was one event, and a typical message has nothing of it.
-    fn is_once(&self, kind: Kind, finding: &Finding, cost: Cost) -> bool {
+    fn is_once(&self, kind: VerdictKind, finding: &Finding, cost: Cost) -> bool {
         let is_typical = rule(kind).is_some_and(|rule| cost.is_typical(&rule));
         let least = Nanos::from_f64(cost.each() / 4.0);
         let period = finding.when.period(least, &self.gathered.when);
@@ -154,30 +151,30 @@ impl Court<'_> {
         self.evidence.setting.names.get(&task.pid).copied().unwrap_or_default()
     }
 
-    fn severity(&self, kind: Kind, finding: &Finding, cost: Cost) -> Option<Severity> {
+    fn severity(&self, kind: VerdictKind, finding: &Finding, cost: Cost) -> Option<Severity> {
         let rule = rule(kind)?;
         if self.measured.messages() < ENOUGH {
             return None;
         }
-        let is_grave =
-            cost.passes(&rule) && (kind != Kind::BrokerCpuBound || self.is_bound(finding, cost));
+        let is_grave = cost.passes(&rule)
+            && (kind != VerdictKind::BrokerCpuBound || self.is_bound(finding, cost));
         let full = matches!(
             kind,
-            Kind::ReaderBusy
-                | Kind::BrokerCpuBound
-                | Kind::SendBuffer
-                | Kind::ReceiveWindow
-                | Kind::CongestionWindow
-                | Kind::Pacing
-                | Kind::QdiscQueueing
+            VerdictKind::ReaderBusy
+                | VerdictKind::BrokerCpuBound
+                | VerdictKind::SendBuffer
+                | VerdictKind::ReceiveWindow
+                | VerdictKind::CongestionWindow
+                | VerdictKind::Pacing
+                | VerdictKind::QdiscQueueing
         );
         if is_grave {
             // Whoever sends as fast as possible fills whatever is slowest.
             let saturating = self.evidence.setting.saturating && full;
             // Nothing is wrong with what is watched if the watching is slow.
             let is_note = saturating
-                || kind == Kind::TracerInfluence
-                || kind == Kind::RunQueueContention && self.is_handing_over(finding, cost)
+                || kind == VerdictKind::TracerInfluence
+                || kind == VerdictKind::RunQueueContention && self.is_handing_over(finding, cost)
                 || self.is_starved(kind, finding)
                 || self.is_once(kind, finding, cost);
             return Some(if is_note { Severity::Note } else { Severity::Problem });
@@ -196,19 +193,19 @@ impl Court<'_> {
 
     /// A thread waits for others of its own process, which are seen to be short of a CPU themselves: that is what has to
     /// be mended, as long as they wait for one as long.
-    fn is_starved(&self, kind: Kind, finding: &Finding) -> bool {
+    fn is_starved(&self, kind: VerdictKind, finding: &Finding) -> bool {
         let is_for_others = match kind {
-            Kind::LockWait => {
+            VerdictKind::LockWait => {
                 finding.holder.is_some_and(|holder| holder.held.0 <= finding.longest.0 / AT_WORK)
             }
-            Kind::BrokerStalled | Kind::ClientStalled => finding
+            VerdictKind::BrokerStalled | VerdictKind::ClientStalled => finding
                 .rest
                 .is_some_and(|(rest, sleep)| rest == OffCpuReason::Asleep && sleep != Sleep::Timer),
             _ => false,
         };
         let Some(task) = finding.task.filter(|_| is_for_others) else { return false };
         (0..MAX_LEGS).any(|leg| {
-            let place = (leg, Kind::RunQueueContention, task.pid);
+            let place = (leg, VerdictKind::RunQueueContention, task.pid);
             self.gathered.finding(place).is_some_and(|contention| {
                 contention.whole() >= finding.whole() && contention.most.0 >= finding.most.0 / 2
             })
@@ -230,11 +227,11 @@ impl Court<'_> {
     fn unexplained(&self, leg: usize, segment: Segment, rule: &Rule) -> Option<Verdict> {
         let cost = self.measured.unexplained(leg, segment);
         let passes = cost.passes(rule) && self.measured.messages() >= ENOUGH;
-        let finding = self.gathered.finding((leg, Kind::Unexplained, Pid(0)));
+        let finding = self.gathered.finding((leg, VerdictKind::Unexplained, Pid(0)));
         // A thread that could run and did not waited for a CPU, whoever had it.
         let kind = match segment {
-            Segment::RunQueue => Kind::RunQueueContention,
-            _ => Kind::Unexplained,
+            Segment::RunQueue => VerdictKind::RunQueueContention,
+            _ => VerdictKind::Unexplained,
         };
         let circumstance = Circumstance { segment, at_broker: false, rest: None, dropped: None };
         let period = finding.and_then(|finding| self.period(kind, finding, cost));
@@ -248,7 +245,7 @@ impl Court<'_> {
                 Nanos::from_f64(cost.median.max(cost.each())),
                 segment.name(),
                 leg.saturating_add(1),
-                if kind == Kind::Unexplained { "why" } else { "who had the CPU" }
+                if kind == VerdictKind::Unexplained { "why" } else { "who had the CPU" }
             )],
             remedy: remedy(kind, &self.evidence.setting, circumstance),
             ..cost.verdict(kind, Severity::Problem)
@@ -276,8 +273,8 @@ impl Court<'_> {
                 slow * 100.0,
                 usual * 100.0
             )],
-            remedy: remedy(Kind::Upkeep, &self.evidence.setting, circumstance),
-            ..Verdict::new(Kind::Upkeep, Severity::Problem)
+            remedy: remedy(VerdictKind::Upkeep, &self.evidence.setting, circumstance),
+            ..Verdict::new(VerdictKind::Upkeep, Severity::Problem)
         })
     }
 }
@@ -298,19 +295,19 @@ pub fn leg_number(leg: usize) -> Option<u8> {
 
 /// Every verdict, the gravest first.
 pub fn verdicts(evidence: &Evidence, gathered: &Gathered) -> Vec<Verdict> {
-    let court = Court { evidence, gathered, measured: Measured::new(&gathered.breakdown) };
+    let time = TimeVerdicts { evidence, gathered, measured: Measured::new(&gathered.breakdown) };
     let mut found = Vec::new();
     for leg in 0..MAX_LEGS {
-        let kinds = Kind::ALL.into_iter().filter(|kind| *kind != Kind::Unexplained);
-        kinds.for_each(|kind| found.extend(court.verdicts(leg, kind)));
-        let rule = rule(Kind::Unexplained);
+        let kinds = VerdictKind::ALL.into_iter().filter(|kind| *kind != VerdictKind::Unexplained);
+        kinds.for_each(|kind| found.extend(time.verdicts(leg, kind)));
+        let rule = rule(VerdictKind::Unexplained);
         let segments = Segment::ALL.into_iter().zip(std::iter::repeat(rule));
         found.extend(
-            segments.filter_map(|(segment, rule)| court.unexplained(leg, segment, rule.as_ref()?)),
+            segments.filter_map(|(segment, rule)| time.unexplained(leg, segment, rule.as_ref()?)),
         );
     }
-    found.extend(court.upkeep());
-    found.extend(losses::verdicts(evidence, gathered, court.measured.median));
+    found.extend(time.upkeep());
+    found.extend(losses::verdicts(evidence, gathered, time.measured.median));
     found.extend(quotas::unseen(&evidence.setting, &found));
     sort(&mut found);
     found

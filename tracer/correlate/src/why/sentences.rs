@@ -2,68 +2,69 @@
 
 use super::blame::NOTICED;
 use super::evidence::Evidence;
-use super::explanation::VerdictKind as Kind;
+use super::explanation::VerdictKind;
 use super::finding::Finding;
 use super::quotas;
 use super::weigh::Cost;
-use wirelap_events::Total;
 use wirelap_events::{
-    DropCause, Nagle, Nanos, OffCpuReason, Recovery, Segment, Sleep, TaskId, TxState,
+    DropCause, Nagle, Nanos, OffCpuReason, Recovery, Segment, Sleep, TaskId, Total, TxState,
 };
 
 /// One clause a number.
 pub fn of(
     evidence: &Evidence,
     messages: u64,
-    kind: Kind,
+    kind: VerdictKind,
     finding: &Finding,
     cost: Cost,
 ) -> Vec<String> {
     // Each wait of this kind is short, and what they add up to has been said.
-    let is_short = kind == Kind::IdleWakeup;
+    let is_short = kind == VerdictKind::IdleWakeup;
     let mut clauses: Vec<String> =
         (!is_short).then(|| how_often(messages, finding, cost)).into_iter().collect();
     let tx = finding.circumstances.tx;
     match kind {
-        Kind::NagleDelayedAck => clauses.extend(tx.map(|tx| nagle(tx, finding))),
-        Kind::Corked => clauses.push("TCP_CORK or MSG_MORE was set when it was sent".into()),
-        Kind::ReceiveWindow => clauses.extend(tx.map(window)),
-        Kind::CongestionWindow => clauses.extend(tx.map(|tx| congestion(tx, finding))),
-        Kind::Pacing => clauses.extend(tx.map(|tx| {
+        VerdictKind::NagleDelayedAck => clauses.extend(tx.map(|tx| nagle(tx, finding))),
+        VerdictKind::Corked => clauses.push("TCP_CORK or MSG_MORE was set when it was sent".into()),
+        VerdictKind::ReceiveWindow => clauses.extend(tx.map(window)),
+        VerdictKind::CongestionWindow => clauses.extend(tx.map(|tx| congestion(tx, finding))),
+        VerdictKind::Pacing => clauses.extend(tx.map(|tx| {
             format!("TCP spread {} B at {} B a second", finding.circumstances.send_len, tx.pacing)
         })),
-        Kind::SendBuffer => clauses.extend(tx.map(|tx| buffer(tx, finding))),
-        Kind::LateWrite => clauses.push(
+        VerdictKind::SendBuffer => clauses.extend(tx.map(|tx| buffer(tx, finding))),
+        VerdictKind::LateWrite => clauses.push(
             "when the sender came with the rest, its socket was empty and nothing was under way"
                 .into(),
         ),
-        Kind::Retransmission => clauses.extend(lost(evidence, finding)),
-        Kind::RunQueueContention => {
+        VerdictKind::Retransmission => clauses.extend(lost(evidence, finding)),
+        VerdictKind::RunQueueContention => {
             let members = &evidence.setting.members;
             // Who it was is said first, and whether they belong to the row.
             clauses.splice(0..0, finding.culprits.of_the_cpu(finding.task, members));
         }
-        Kind::CpuThrottled => clauses.extend(quotas::used_up(&evidence.setting, finding.cgroup)),
-        Kind::LockWait => clauses.extend(let_go(finding)),
-        Kind::TracerInfluence => clauses
+        VerdictKind::CpuThrottled => {
+            clauses.extend(quotas::used_up(&evidence.setting, finding.cgroup))
+        }
+        VerdictKind::LockWait => clauses.extend(let_go(finding)),
+        VerdictKind::TracerInfluence => clauses
             .push("wirelap, which reads the events, had the CPU that the thread waited for".into()),
-        Kind::IdleWakeup => {
+        VerdictKind::IdleWakeup => {
             clauses.push("meanwhile the CPU was idle: it had to wake up first".into());
         }
-        Kind::SoftirqDeferral => {
+        VerdictKind::SoftirqDeferral => {
             clauses
                 .push("its packet was left to ksoftirqd, which had to be scheduled first".into());
         }
-        Kind::BrokerCpuBound => clauses.extend(busy(evidence, finding)),
-        Kind::ReaderBusy => {
+        VerdictKind::BrokerCpuBound => clauses.extend(busy(evidence, finding)),
+        VerdictKind::ReaderBusy => {
             clauses.extend(asked_late(finding));
             clauses.extend(busy(evidence, finding));
         }
-        Kind::SerialFanOut => clauses.extend(in_turn(finding)),
-        Kind::FetchWait => clauses.push(asked(finding)),
-        Kind::ReleaseWait => clauses.extend(released(finding)),
-        Kind::BrokerStalled => clauses.extend(stalled(finding)),
-        Kind::ClientStalled => {
+        VerdictKind::SerialFanOut => clauses.extend(in_turn(finding)),
+        VerdictKind::FetchWait => clauses.push(asked(finding)),
+        VerdictKind::ReleaseWait => clauses.extend(released(finding)),
+        VerdictKind::BrokerStalled => clauses.extend(stalled(finding)),
+        VerdictKind::ClientStalled => {
             clauses.extend(asked_late(finding));
             clauses.extend(stalled(finding));
         }

@@ -1,7 +1,8 @@
 //! What surrounds a row.
 
+use crate::threads::QuotaSeen;
 use rustc_hash::{FxHashMap, FxHashSet};
-use wirelap_events::{CgroupId, Comm, Nanos, Pid, Quota, TaskId, Tid};
+use wirelap_events::{CgroupId, Comm, Nanos, Pid, TaskId, Tid};
 
 /// What surrounds a row.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -48,15 +49,6 @@ impl Setting {
         self.quotas.extend(&other.quotas);
         self.throttled.extend(&other.throttled);
     }
-}
-
-/// A quota when it was first seen to be used up, and as it is now.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct QuotaSeen {
-    /// The first time.
-    pub first: Quota,
-    /// The last time.
-    pub last: Quota,
 }
 
 /// How much of the time a process of a row could have run and had no quota.

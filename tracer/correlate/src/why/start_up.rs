@@ -2,11 +2,10 @@
 //! They take longer for reasons that are soon over, and are told apart from the others.
 
 use super::evidence::Evidence;
-use super::explanation::{Cause, Severity, Verdict, VerdictKind as Kind};
+use super::explanation::{Cause, Severity, Verdict, VerdictKind};
 use super::gathered::Gathered;
 use super::weigh::ratio;
-use wirelap_events::Total;
-use wirelap_events::{Nanos, Segment};
+use wirelap_events::{Nanos, Segment, Total};
 
 /// A start-up that costs a message less is not worth telling.
 const LEAST: f64 = 1e6;
@@ -56,6 +55,6 @@ pub fn verdict(evidence: &Evidence, weighed: &Gathered) -> Option<Verdict> {
         slow_share: ratio(messages, 1.0).min(0.01),
         evidence,
         remedy: "nothing is wrong with it; where the first messages matter, keep connections open and send some before they do".into(),
-        ..Verdict::new(Kind::StartUp, Severity::Note)
+        ..Verdict::new(VerdictKind::StartUp, Severity::Note)
     })
 }
