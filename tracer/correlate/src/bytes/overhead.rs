@@ -175,6 +175,7 @@ impl AddAssign<&Overhead> for Overhead {
 
 #[cfg(test)]
 mod tests {
+    use super::super::parts::Part;
     use super::*;
 
     #[test]

@@ -45,12 +45,11 @@ impl Correlator {
         for (way, conversation) in self.flows.iter() {
             let row = conversation.row.map(|(row, _)| self.rows.root(row));
             let row = row.or_else(|| self.labelled_row(way));
-            match row.and_then(|row| all.get_mut(row.0 as usize)) {
-                Some(sum) => conversation.ledger.add_to(sum),
-                None => {
-                    let server = conversation.probed_server();
-                    open.extend(server.map(|server| (server, &conversation.ledger)));
-                }
+            if let Some(sum) = row.and_then(|row| all.get_mut(row.0 as usize)) {
+                conversation.ledger.add_to(sum);
+            } else {
+                let server = conversation.probed_server();
+                open.extend(server.map(|server| (server, &conversation.ledger)));
             }
         }
         let row_at = |(addr, scope)| Some(self.rows.at(addr, scope)?.0 as usize);

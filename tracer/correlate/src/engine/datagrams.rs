@@ -23,7 +23,7 @@ const ORDERED: Nanos = Nanos::from_millis(2);
 /// After this long, less than messages wait for their events, what a read took stays unknown.
 const PATIENCE: Nanos = Nanos::from_millis(40);
 
-/// Reads of one socket that are unresolved_sockets over at once.
+/// Reads of one socket that are left unresolved at once.
 const UNRESOLVED: usize = 256;
 
 /// Within this time of its coming in a datagram is in its socket's queue.

@@ -154,6 +154,7 @@ impl Evidence {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use wirelap_events::{Holder, Tid};
 
     #[test]
     fn a_moment_in_which_many_wait_counts_once() {

@@ -82,7 +82,8 @@ pub fn remedy(setting: &Setting, cgroup: CgroupId) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wirelap_events::{Pid, TaskId, Tid};
+    use crate::threads::Quotas;
+    use wirelap_events::{Pid, Quota, TaskId, Tid};
 
     fn quota(periods: u32, throttled_periods: u32) -> Quota {
         Quota {

@@ -43,7 +43,7 @@ pub fn of(
             clauses.splice(0..0, finding.culprits.of_the_cpu(finding.task, members));
         }
         VerdictKind::CpuThrottled => {
-            clauses.extend(quotas::used_up(&evidence.setting, finding.cgroup))
+            clauses.extend(quotas::used_up(&evidence.setting, finding.cgroup));
         }
         VerdictKind::LockWait => clauses.extend(let_go(finding)),
         VerdictKind::TracerInfluence => clauses

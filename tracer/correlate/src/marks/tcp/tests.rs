@@ -1,4 +1,6 @@
 use super::*;
+use crate::threads::Chain;
+use wirelap_events::{Circumstances, DropCause, Recovery};
 
 fn range(start: u64, end: u64) -> ByteRange {
     ByteRange { start: Offset(start), end: Offset(end) }
