@@ -1,28 +1,24 @@
 //! Takes events in, drives the other rooms, and hands deliveries and snapshots out.
+//!
+//! ```text
+//!  correlator ──▶ conversations   flows and their sockets: bytes in order, marks, what decoders find
+//!       │     ──▶ deliveries      messages that are found, until they are handed out or given up
+//!       │     ──▶ host            threads, processes, CPU quotas
+//!       │     ──▶ accounts        rows, and what belongs to none
+//!       │     ──▶ coverage        since when events are reported, and what of them is missing
+//!       └───────▶ picture         all of them → Snapshot
+//! ```
 
-mod assemble;
-mod build;
-mod calls;
+mod accounts;
+mod conversations;
 mod correlator;
-mod counters;
-mod datagrams;
-mod drops;
-mod ends;
-mod evidence;
-mod expire;
-mod found;
-mod hand_out;
-mod notes;
-mod overdue;
-mod packets;
-mod settle;
+mod coverage;
+mod deliveries;
+mod host;
+mod picture;
 mod sink;
 mod sockets;
-mod sweep;
-mod tcp_packets;
-mod udp_packets;
-mod unattributed;
-mod unite;
+mod totals;
 
 pub use correlator::Correlator;
 pub use sink::DeliverySink;

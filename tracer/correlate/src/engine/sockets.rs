@@ -1,5 +1,6 @@
 //! Sockets and the processes that own them.
 
+use super::coverage::Reported;
 use crate::ids::Way;
 use crate::marks::Sending;
 use crate::threads::Chain;
@@ -33,13 +34,6 @@ pub struct UnresolvedRead {
     pub led: Chain,
     /// When the queue was empty before, or 0.
     pub since: Nanos,
-}
-
-/// What is known to have been reported: no event was lost, and no window closed, as long as it stays the same.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Coverage {
-    pub lost: u64,
-    pub closed_for: Nanos,
 }
 
 /// A datagram on its way out.
@@ -109,7 +103,7 @@ pub struct Datagrams {
     /// Reads of which it is not known yet what they took.
     pub unresolved: VecDeque<UnresolvedRead>,
     /// Whatever it may read next came while this held, and is in `inbox`.
-    pub complete: Option<Coverage>,
+    pub complete: Option<Reported>,
     /// When the queue was seen to be empty, or 0.
     pub emptied: Nanos,
     /// It was alone at its port when it was closed.

@@ -1,12 +1,12 @@
 //! What the user should know beside the figures.
 
-use super::correlator::Correlator;
+use super::Picture;
 use crate::bytes::{Unknown, sentences};
 use crate::rows::Row;
 
-impl Correlator {
+impl Picture<'_> {
     pub(super) fn notes(&self, unknown: &Unknown) -> Vec<String> {
-        let totals = &self.totals;
+        let totals = &self.accounts.totals;
         let mut notes = sentences(unknown);
         let mut note = |count: u64, text: &str| {
             if count > 0 {

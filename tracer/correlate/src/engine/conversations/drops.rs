@@ -1,25 +1,28 @@
 //! Packets that this host threw away, and segments that TCP sent again.
 
-use super::correlator::Correlator;
+use super::Conversations;
 use crate::ids::Way;
 use crate::marks::Marks;
+use crate::rows::Rows;
 use wirelap_events::{
     ByteRange, DropCause, DroppedPacket, Nanos, Retransmit, TcpFields, Transport, tcp_flags,
 };
 
-impl Correlator {
+impl Conversations {
     /// A packet was thrown away. That a datagram's message is lost is recognised by its never being read. What TCP
     /// sends is never lost: it comes again.
-    pub(crate) fn dropped(&mut self, at: Nanos, drop: &DroppedPacket) {
-        let Some(way) = self.flows.find(drop.flow) else { return };
+    pub fn dropped(&mut self, at: Nanos, drop: &DroppedPacket, rows: &mut Rows) {
+        let Some(way) = self.flows.find(drop.flow) else {
+            return;
+        };
         let is_lost = match (drop.flow.transport, &drop.tcp) {
             (Transport::Udp, _) => drop.len > 0,
             (Transport::Tcp, Some(tcp)) => self.segment_dropped(at, way, drop, tcp),
             (Transport::Tcp, None) => false,
         };
-        if is_lost && let Some(row) = self.row_of(way) {
+        if is_lost && let Some(row) = self.row_of(way, rows) {
             let reader = self.receiver_of(way);
-            let Some(row) = self.rows.get_mut(row) else { return };
+            let Some(row) = rows.get_mut(row) else { return };
             match drop.flow.transport {
                 Transport::Udp => row.evidence.dropped(drop.cause, reader),
                 Transport::Tcp => row.evidence.segment_dropped(drop.cause),
@@ -43,11 +46,15 @@ impl Correlator {
         if !is_heard && tcp.flags & tcp_flags::ACK != 0 {
             self.acknowledgement_dropped(at, way.back(), drop.cause, tcp);
         }
-        let Some(flow) = self.flows.flow_mut(way) else { return false };
+        let Some(flow) = self.flows.flow_mut(way) else {
+            return false;
+        };
         // What nobody may ever have sent must not move what is known of the flow.
         let mut unwrap = flow.unwrap;
         let start = unwrap.offset(tcp.seq).filter(|_| flow.unwrap.is_based());
-        let (Some(start), Marks::Tcp(marks)) = (start, &mut flow.marks) else { return false };
+        let (Some(start), Marks::Tcp(marks)) = (start, &mut flow.marks) else {
+            return false;
+        };
         let range = ByteRange::new(start, u64::from(drop.len));
         let is_known = drop.outward || !flow.devices.is_sent_here() || marks.has_left(range);
         !range.is_empty()
@@ -59,18 +66,22 @@ impl Correlator {
         let Some(flow) = self.flows.flow_mut(way).filter(|flow| flow.unwrap.is_based()) else {
             return;
         };
-        let Some(upto) = flow.counter(tcp.ack) else { return };
+        let Some(upto) = flow.counter(tcp.ack) else {
+            return;
+        };
         if let Marks::Tcp(marks) = &mut flow.marks {
             marks.unheard(upto, at, cause);
         }
     }
 
     /// TCP sends a segment again.
-    pub(crate) fn retransmit(&mut self, at: Nanos, retransmit: &Retransmit) {
+    pub fn retransmit(&mut self, at: Nanos, retransmit: &Retransmit) {
         let Some(way) = self.sockets.get(retransmit.socket).and_then(|entry| entry.tx) else {
             return;
         };
-        let Some(conversation) = self.flows.get_mut(way) else { return };
+        let Some(conversation) = self.flows.get_mut(way) else {
+            return;
+        };
         conversation.ledger.resent();
         let flow = conversation.flow_mut(way.side);
         if let Some(start) = flow.unwrap.offset(retransmit.start)

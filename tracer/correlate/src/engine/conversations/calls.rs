@@ -1,22 +1,28 @@
 //! Sockets and the calls on them: send, ready, read.
 
-use super::correlator::Correlator;
-use super::sockets::Call;
+use super::super::accounts::Accounts;
+use super::super::coverage::Coverage;
+use super::super::sockets::Call;
+use super::super::totals::Totals;
+use super::Conversations;
+use super::reads::ReadOutput;
 use crate::flow::Claim;
 use crate::ids::Way;
+use crate::join::Assemblies;
 use crate::marks::{Marks, Sending};
+use crate::threads::Threads;
 use wirelap_events::{
     ByteRange, FlowKey, Nanos, Offset, Origin, PacketHook, Probe, ReadCall, ReadKind, Ready,
     ReadyKind, Saturate, SendCall, SendKind, Socket, SocketId, Transport, TxState,
 };
 use wirelap_protocols::{Protocol, Side};
 
-impl Correlator {
-    pub(crate) fn socket(&mut self, at: Nanos, socket: &Socket) {
+impl Conversations {
+    pub fn socket(&mut self, at: Nanos, socket: &Socket, accounts: &mut Accounts) {
         let tx = match (socket.transport, socket.tx_flow()) {
             (Transport::Tcp, Some(key)) => {
                 let way = self.conversation_of(key, socket).unwrap_or_else(|| {
-                    self.make_room();
+                    self.make_room(accounts);
                     self.flows.add(key, socket.netns, at, &self.config)
                 });
                 if let Some(conversation) = self.flows.get_mut(way) {
@@ -46,7 +52,9 @@ impl Correlator {
     }
 
     fn bind(&mut self, at: Nanos, way: Way, socket: &Socket) {
-        let Some(conversation) = self.flows.get_mut(way) else { return };
+        let Some(conversation) = self.flows.get_mut(way) else {
+            return;
+        };
         let other = way.back().side;
         conversation.claim = Claim::Possible;
         conversation.flow_mut(other).receiver = Some(socket.id);
@@ -71,42 +79,53 @@ impl Correlator {
         }
     }
 
-    pub(crate) fn closed(&mut self, at: Nanos, id: SocketId) {
+    pub fn closed(&mut self, at: Nanos, id: SocketId) {
         if let Some(way) = self.sockets.close(id, at) {
             self.ends(way);
         }
     }
 
     /// One end of a conversation is gone.
-    pub(crate) fn ends(&mut self, way: Way) {
+    pub fn ends(&mut self, way: Way) {
         if let Some(conversation) = self.flows.get_mut(way)
             && !conversation.closed
         {
             conversation.close();
             let has_farewell = conversation.protocol().is_some_and(Protocol::says_goodbye);
             let is_abrupt = has_farewell && !conversation.ledger.is_closing();
-            self.departures.note(way, is_abrupt);
+            self.closed.note(way, is_abrupt);
             self.closing.push_back(Way { side: Side::A, ..way });
         }
     }
 
     /// The way that a TCP socket sends on.
-    fn tx_way(&mut self, id: SocketId) -> Option<Way> {
+    fn tx_way(&self, id: SocketId, totals: &mut Totals) -> Option<Way> {
         let entry = self.sockets.get(id);
         if entry.is_none() {
-            self.totals.unknown_sockets.grow(1);
+            totals.unknown_sockets.grow(1);
         }
         entry?.tx
     }
 
-    pub(crate) fn send(&mut self, at: Nanos, send: &SendCall) {
+    pub fn send(
+        &mut self,
+        at: Nanos,
+        send: &SendCall,
+        threads: &Threads,
+        assemblies: &mut Assemblies,
+        totals: &mut Totals,
+    ) {
         self.sockets.used_by(send.socket, send.task);
         match send.kind {
             SendKind::Stream { start, len, state } => {
-                let Some(way) = self.tx_way(send.socket) else { return };
-                let Some(flow) = self.flows.flow_mut(way) else { return };
+                let Some(way) = self.tx_way(send.socket, totals) else {
+                    return;
+                };
+                let Some(flow) = self.flows.flow_mut(way) else {
+                    return;
+                };
                 let Some(start) = flow.unwrap.offset(start) else {
-                    self.totals.anomalies.grow(1);
+                    totals.anomalies.grow(1);
                     return;
                 };
                 flow.has_sends = true;
@@ -120,13 +139,16 @@ impl Correlator {
                 if let Marks::Tcp(marks) = &mut flow.marks {
                     let range = ByteRange::new(start, u64::from(len));
                     marks.send(range, at, send.task, state);
-                    marks.led(range, self.threads.chain(send.task, at));
+                    marks.led(range, threads.chain(send.task, at));
                 }
                 if let Some(state) = state {
                     self.heard(way, start, state);
                 }
             }
-            SendKind::Datagram { entered, .. } => self.datagram_sent(at, send, entered),
+            SendKind::Datagram { entered, .. } => {
+                let sent = self.datagram_sent(at, send, entered, threads, assemblies);
+                totals.unknown_sockets.grow(u64::from(sent.is_none()));
+            }
         }
     }
 
@@ -134,7 +156,9 @@ impl Correlator {
     fn heard(&mut self, way: Way, write_seq: Offset, state: TxState) {
         let waiting = u64::from(state.in_flight).saturating_add(u64::from(state.unsent));
         let acked = Offset(write_seq.0.saturating_sub(waiting));
-        let Some(conversation) = self.flows.get_mut(way) else { return };
+        let Some(conversation) = self.flows.get_mut(way) else {
+            return;
+        };
         conversation.flow_mut(way.side).proven(acked);
         for hook in [PacketHook::Xmit, PacketHook::Rx] {
             let answers = conversation.flow_mut(way.back().side).seen_by(hook);
@@ -145,15 +169,20 @@ impl Correlator {
         }
     }
 
-    fn datagram_sent(&mut self, at: Nanos, send: &SendCall, entered: Option<Nanos>) {
-        let Some(entry) = self.sockets.get_mut(send.socket) else {
-            self.totals.unknown_sockets.grow(1);
-            return;
-        };
+    /// `None` if the socket is not known.
+    fn datagram_sent(
+        &mut self,
+        at: Nanos,
+        send: &SendCall,
+        entered: Option<Nanos>,
+        threads: &Threads,
+        assemblies: &mut Assemblies,
+    ) -> Option<()> {
+        let entry = self.sockets.get_mut(send.socket)?;
         let sending = Sending { entered, task: send.task };
         // At its entry: what woke the thread inside the call did not lead to it.
-        let led = self.threads.chain(send.task, entered.unwrap_or(at));
-        let (flows, assemblies) = (&mut self.flows, &mut self.assemblies);
+        let led = threads.chain(send.task, entered.unwrap_or(at));
+        let flows = &mut self.flows;
         let own = entry.datagrams();
         own.outbox.retain(|outgoing| {
             let is_it = outgoing.tid == send.task.tid
@@ -165,7 +194,7 @@ impl Correlator {
                     marks.sent(outgoing.number, sending, &led);
                     let datagram = (outgoing.way, outgoing.number);
                     for (id, ..) in marks.carried(outgoing.number) {
-                        assemblies.sent(id, datagram, sending, &self.threads);
+                        assemblies.sent(id, datagram, sending, threads);
                     }
                 }
             }
@@ -173,26 +202,35 @@ impl Correlator {
             !is_it && (outgoing.tid != send.task.tid || outgoing.left > at)
         });
         own.call(Call { sending, left: at, led });
+        Some(())
     }
 
-    pub(crate) fn ready(&mut self, at: Nanos, ready: &Ready) {
+    /// A socket has data. Returns the way on which messages may have been found by that.
+    pub fn ready(
+        &mut self,
+        at: Nanos,
+        ready: &Ready,
+        coverage: &Coverage,
+        totals: &mut Totals,
+    ) -> Option<Way> {
         match ready.kind {
             ReadyKind::Stream(next) => {
-                let Some(way) = self.tx_way(ready.socket).map(Way::back) else { return };
-                let losses = self.lost[Probe::Ready as usize];
-                let Some(flow) = self.flows.flow_mut(way) else { return };
-                let Some(end) = flow.counter(next) else { return };
+                let way = self.tx_way(ready.socket, totals)?.back();
+                let losses = coverage.lost_by(Probe::Ready);
+                let flow = self.flows.flow_mut(way)?;
+                let end = flow.counter(next)?;
                 flow.proven(end);
                 let certain = std::mem::replace(&mut flow.ready_losses, losses) == losses;
                 if let Marks::Tcp(marks) = &mut flow.marks {
                     marks.ready(end, at, certain);
                 }
-                self.has_passed(at, way, end);
+                self.has_passed(way, end)
             }
             ReadyKind::Datagram { packet, seen } => {
-                let found = packet.and_then(|packet| self.datagram_in(packet, seen));
-                let Some((way, number)) = found else { return };
-                let Some(flow) = self.flows.flow_mut(way) else { return };
+                let found =
+                    packet.and_then(|packet| self.datagram_in(packet, seen, coverage.certain()));
+                let (way, number) = found?;
+                let flow = self.flows.flow_mut(way)?;
                 flow.receiver = Some(ready.socket);
                 if let Marks::Udp(marks) = &mut flow.marks {
                     marks.ready(number, ready.socket, at);
@@ -200,36 +238,49 @@ impl Correlator {
                 if let Some(entry) = self.sockets.get_mut(ready.socket) {
                     entry.datagrams().put_in(way, number);
                 }
+                None
             }
         }
     }
 
-    fn has_passed(&mut self, at: Nanos, way: Way, end: Offset) {
-        if self.flows.flow(way).is_some_and(|flow| flow.bytes.is_waiting()) {
-            self.passed(way, end);
-            self.take_found(at, way);
+    /// The receiver has everything before `end`. Returns the way if messages may have been found by that.
+    fn has_passed(&mut self, way: Way, end: Offset) -> Option<Way> {
+        if !self.flows.flow(way).is_some_and(|flow| flow.bytes.is_waiting()) {
+            return None;
         }
+        self.passed(way, end);
+        Some(way)
     }
 
-    pub(crate) fn read(&mut self, at: Nanos, read: &ReadCall) {
+    /// Data is read from a socket. Returns the way on which messages may have been found by that.
+    pub fn read(
+        &mut self,
+        at: Nanos,
+        read: &ReadCall,
+        threads: &Threads,
+        out: &mut ReadOutput<'_>,
+    ) -> Option<Way> {
         self.sockets.used_by(read.socket, read.task);
         match read.kind {
             ReadKind::Stream { end, len } => {
-                let Some(way) = self.tx_way(read.socket).map(Way::back) else { return };
-                let Some(flow) = self.flows.flow_mut(way) else { return };
-                let Some(end) = flow.counter(end) else { return };
+                let way = self.tx_way(read.socket, &mut out.accounts.totals)?.back();
+                let flow = self.flows.flow_mut(way)?;
+                let end = flow.counter(end)?;
                 let start = Offset(end.0.saturating_sub(u64::from(len)));
                 flow.proven(end);
                 if let Marks::Tcp(marks) = &mut flow.marks
                     && len > 0
                 {
-                    let led = self.threads.chain(read.task, at);
+                    let led = threads.chain(read.task, at);
                     marks.read(ByteRange { start, end }, at, read.task, led);
                 }
                 flow.read_up_to(end, at);
-                self.has_passed(at, way, end);
+                self.has_passed(way, end)
             }
-            ReadKind::Datagram { .. } => self.datagram_read(at, read),
+            ReadKind::Datagram { .. } => {
+                self.datagram_read(at, read, threads, out);
+                None
+            }
         }
     }
 }

@@ -4,15 +4,15 @@
 //! is taken: if every datagram that came for a socket is known, and all but one were read by others or came later, it was
 //! that one. What is still not certain then stays unknown, and is counted.
 
-use super::correlator::Correlator;
-use super::sockets::{Coverage, Datagrams, UnresolvedRead};
+use super::super::accounts::Accounts;
+use super::super::coverage::Coverage;
+use super::super::sockets::{Datagrams, UnresolvedRead};
+use super::Conversations;
 use crate::ids::Way;
-use crate::join::{Carrier, Taker};
+use crate::join::{Assemblies, Carrier, Taker};
 use crate::marks::{Marks, MemoryUse};
-use crate::threads::Chain;
-use wirelap_events::{
-    Nanos, Packet, PacketId, Pid, Probe, ReadCall, ReadKind, Saturate, SocketId, TaskId, Total,
-};
+use crate::threads::{Chain, Threads};
+use wirelap_events::{Nanos, Packet, PacketId, Pid, Probe, ReadCall, ReadKind, SocketId, TaskId};
 
 /// Uses of one packet's memory that are looked through, the newest first.
 const USES: usize = 64;
@@ -32,6 +32,13 @@ const EN_ROUTE: Nanos = Nanos::from_millis(1);
 /// What came this long before a datagram was in its socket's queue before it, or never will be.
 const IN_QUEUE: Nanos = Nanos::from_millis(1_000);
 
+/// What a read bears on beside its conversation.
+pub struct ReadOutput<'a> {
+    pub assemblies: &'a mut Assemblies,
+    pub accounts: &'a mut Accounts,
+    pub coverage: &'a Coverage,
+}
+
 /// A read's time, its thread, and how that came to read.
 struct DatagramRead {
     at: Nanos,
@@ -39,16 +46,23 @@ struct DatagramRead {
     led: Chain,
 }
 
-impl Correlator {
+impl Conversations {
     /// The datagram that had a packet's memory at `seen`; the last one where no time is told.
-    pub(crate) fn datagram_in(&self, packet: PacketId, seen: Option<Nanos>) -> Option<(Way, u64)> {
-        let mut found = self.packets.get(&packet).copied()?;
+    pub(super) fn datagram_in(
+        &self,
+        packet: PacketId,
+        seen: Option<Nanos>,
+        certain: Nanos,
+    ) -> Option<(Way, u64)> {
+        let mut found = self.datagrams.get(&packet).copied()?;
         let Some(seen) = seen else { return Some(found) };
         for _ in 0..USES {
-            let Marks::Udp(marks) = &self.flows.flow(found.0)?.marks else { return None };
+            let Marks::Udp(marks) = &self.flows.flow(found.0)?.marks else {
+                return None;
+            };
             match marks.use_at(found.1, seen)? {
                 // What came while nobody saw it may have had the memory after it.
-                MemoryUse::This(since) => return (since >= self.window.certain).then_some(found),
+                MemoryUse::This(since) => return (since >= certain).then_some(found),
                 MemoryUse::Earlier(before) => found = before?,
             }
         }
@@ -57,7 +71,7 @@ impl Correlator {
 
     /// A datagram comes in, or leaves for this host, for the only socket at its port: its coming in may not be seen
     /// (docs/results/0010).
-    pub(crate) fn comes_in(&mut self, packet: &Packet<'_>, way: Way, number: u64) {
+    pub(super) fn comes_in(&mut self, packet: &Packet<'_>, way: Way, number: u64) {
         let port = packet.flow.dst.port();
         if let Some(socket) = self.sockets.only_at(packet.netns, port)
             && let Some(entry) = self.sockets.get_mut(socket)
@@ -66,27 +80,36 @@ impl Correlator {
         }
     }
 
-    pub(crate) fn datagram_read(&mut self, at: Nanos, read: &ReadCall) {
-        let ReadKind::Datagram { packet, seen, flow, len } = read.kind else { return };
+    pub(super) fn datagram_read(
+        &mut self,
+        at: Nanos,
+        read: &ReadCall,
+        threads: &Threads,
+        out: &mut ReadOutput<'_>,
+    ) {
+        let ReadKind::Datagram { packet, seen, flow, len } = read.kind else {
+            return;
+        };
         let found = match (packet, seen) {
             (Some(packet), Some(seen)) => {
-                let found = self.datagram_in(packet, Some(seen));
+                let found = self.datagram_in(packet, Some(seen), out.coverage.certain());
                 found.filter(|&found| self.can_be_read(found, read.socket, len))
             }
             (None, _) if flow.is_none() => None,
-            _ => self.datagram_of(read),
+            _ => self.datagram_of(read, out.coverage),
         };
-        let led = self.threads.chain(read.task, at);
+        let led = threads.chain(read.task, at);
         if let Some(found) = found {
-            self.is_covered_from(found, read.socket);
-            self.taken(found, read.socket, DatagramRead { at, task: read.task, led });
+            self.is_covered_from(found, read.socket, out.coverage);
+            self.taken(found, read.socket, DatagramRead { at, task: read.task, led }, out);
             self.forget_read(found, read.socket);
         } else {
             let since = Nanos(0);
-            self.puzzle(read.socket, UnresolvedRead { at, task: read.task, len, led, since });
+            let unresolved = UnresolvedRead { at, task: read.task, len, led, since };
+            self.leave_unresolved(read.socket, unresolved, out);
         }
         if let (None, Some(emptied)) = (packet, seen) {
-            self.is_empty(read.socket, emptied);
+            self.is_empty(read.socket, emptied, out.coverage);
         }
     }
 
@@ -97,34 +120,40 @@ impl Correlator {
         })
     }
 
-    fn taken(&mut self, (way, number): (Way, u64), socket: SocketId, taking: DatagramRead) {
-        let Some(flow) = self.flows.flow_mut(way) else { return };
+    fn taken(
+        &mut self,
+        (way, number): (Way, u64),
+        socket: SocketId,
+        taking: DatagramRead,
+        out: &mut ReadOutput<'_>,
+    ) {
+        let Some(flow) = self.flows.flow_mut(way) else {
+            return;
+        };
         flow.receiver = Some(socket);
-        let Marks::Udp(marks) = &mut flow.marks else { return };
+        let Marks::Udp(marks) = &mut flow.marks else {
+            return;
+        };
         let DatagramRead { at, task, led } = taking;
         marks.read(number, socket, at, task, led);
-        let by = Taker { socket, pid: Some(task.pid), at, lost: self.lost.iter().total() };
+        let by = Taker { socket, pid: Some(task.pid), at, lost: out.coverage.lost() };
         for (assembly, first, count) in marks.carried(number) {
-            self.assemblies.take(assembly, Carrier { way, number, first, count }, by);
+            out.assemblies.take(assembly, Carrier { way, number, first, count }, by);
         }
     }
 
-    /// What is reported now of what sockets receive and read.
-    fn coverage(&self) -> Coverage {
-        let probes = [Probe::Socket, Probe::Read, Probe::Xmit, Probe::Rx];
-        let lost = probes.iter().map(|&probe| self.lost[probe as usize]).total();
-        Coverage { lost, closed_for: self.window.closed_for }
-    }
-
     /// A socket has read a datagram that is known: what it reads later came later, and was reported.
-    fn is_covered_from(&mut self, (way, number): (Way, u64), socket: SocketId) {
-        let coverage = self.coverage();
-        let certain = self.window.certain;
+    fn is_covered_from(
+        &mut self,
+        (way, number): (Way, u64),
+        socket: SocketId,
+        coverage: &Coverage,
+    ) {
         let came = self.flows.flow(way).and_then(|flow| flow.marks.came_at(number));
         if let Some(entry) = self.sockets.get_mut(socket)
-            && came.is_some_and(|came| came > certain)
+            && came.is_some_and(|came| came > coverage.certain())
         {
-            entry.datagrams().complete = Some(coverage);
+            entry.datagrams().complete = Some(coverage.reported());
         }
     }
 
@@ -132,7 +161,9 @@ impl Correlator {
     fn forget_read(&mut self, (way, number): (Way, u64), socket: SocketId) {
         let flows = &self.flows;
         let came = flows.flow(way).and_then(|flow| flow.marks.came_at(number));
-        let Some(entry) = self.sockets.get_mut(socket) else { return };
+        let Some(entry) = self.sockets.get_mut(socket) else {
+            return;
+        };
         let entry = entry.datagrams();
         // What a read took of which that is not known must stay.
         let came = came.filter(|_| entry.unresolved.is_empty());
@@ -149,53 +180,54 @@ impl Correlator {
     }
 
     /// A socket's queue is empty: what it reads later came later, and was reported.
-    fn is_empty(&mut self, socket: SocketId, at: Nanos) {
-        let coverage = self.coverage();
-        if at <= self.window.certain + EN_ROUTE {
+    fn is_empty(&mut self, socket: SocketId, at: Nanos, coverage: &Coverage) {
+        if at <= coverage.certain() + EN_ROUTE {
             return;
         }
         if let Some(entry) = self.sockets.get_mut(socket) {
             let own = entry.datagrams();
             own.emptied = own.emptied.max(at);
-            own.complete = Some(coverage);
+            own.complete = Some(coverage.reported());
         }
     }
 
-    fn puzzle(&mut self, socket: SocketId, puzzle: UnresolvedRead) {
-        let coverage = self.coverage();
+    /// It is not known what a read took; what others take may tell.
+    fn leave_unresolved(
+        &mut self,
+        socket: SocketId,
+        read: UnresolvedRead,
+        out: &mut ReadOutput<'_>,
+    ) {
+        let reported = out.coverage.reported();
         let is_alone = self.sockets.has_port_alone(socket);
-        let pid = puzzle.task.pid;
-        let Some(entry) = self.sockets.get_mut(socket) else { return self.stays_unknown(pid) };
+        let pid = read.task.pid;
+        let Some(entry) = self.sockets.get_mut(socket) else {
+            return out.accounts.unknown_read(pid);
+        };
         let own = entry.datagrams();
-        if is_alone && own.complete == Some(coverage) && own.unresolved.len() < UNRESOLVED {
-            own.unresolved.push_back(UnresolvedRead { since: own.emptied, ..puzzle });
+        if is_alone && own.complete == Some(reported) && own.unresolved.len() < UNRESOLVED {
+            own.unresolved.push_back(UnresolvedRead { since: own.emptied, ..read });
             if !self.unresolved_sockets.contains(&socket) {
                 self.unresolved_sockets.push(socket);
             }
         } else {
             own.complete = None;
-            self.stays_unknown(pid);
+            out.accounts.unknown_read(pid);
         }
     }
 
-    /// What a read of this process took will not be known.
-    fn stays_unknown(&mut self, pid: Pid) {
-        self.totals.unknown_reads.grow(1);
-        let its = self.rows.iter_mut().filter(|row| row.roles.contains_key(&pid));
-        its.for_each(|row| row.unknown_reads.grow(1));
-    }
-
     /// Finds out what reads took, where only one datagram is left that it can have been.
-    pub(crate) fn solve(&mut self, all: bool) {
+    pub fn solve(&mut self, all: bool, out: &mut ReadOutput<'_>) {
         let mut unresolved_sockets = std::mem::take(&mut self.unresolved_sockets);
         unresolved_sockets.retain(|&socket| {
             loop {
-                let solved = self.solved(socket, all).or_else(|| self.in_turn(socket, all));
+                let solved = self.solved(socket, all, out.coverage);
+                let solved = solved.or_else(|| self.in_turn(socket, all, out.coverage));
                 if let Some((found, taking)) = solved {
-                    self.taken(found, socket, taking);
+                    self.taken(found, socket, taking, out);
                     self.forget_read(found, socket);
-                } else if let Some(pid) = self.given_up(socket, all) {
-                    self.stays_unknown(pid);
+                } else if let Some(pid) = self.given_up(socket, all, out.coverage) {
+                    out.accounts.unknown_read(pid);
                 } else {
                     break;
                 }
@@ -207,19 +239,19 @@ impl Correlator {
     }
 
     /// The process of a read of which it will not be known what it took.
-    fn given_up(&mut self, socket: SocketId, all: bool) -> Option<Pid> {
-        let (now, coverage) = (self.now, self.coverage());
+    fn given_up(&mut self, socket: SocketId, all: bool, coverage: &Coverage) -> Option<Pid> {
+        let (now, reported) = (coverage.now(), coverage.reported());
         let is_alone = self.sockets.has_port_alone(socket);
         let own = self.sockets.get_mut(socket)?.datagrams();
-        let is_hopeless = all || !is_alone || own.complete != Some(coverage);
+        let is_hopeless = all || !is_alone || own.complete != Some(reported);
         let oldest = own.unresolved.front()?;
         if !is_hopeless && oldest.at + PATIENCE > now {
             return None;
         }
         let given_up = own.unresolved.pop_front()?;
         // Of those that were left, which is left for them is not known either.
-        let same = own.unresolved.iter_mut().take_while(|puzzle| puzzle.since == given_up.since);
-        same.for_each(|puzzle| puzzle.since = Nanos(0));
+        let same = own.unresolved.iter_mut().take_while(|read| read.since == given_up.since);
+        same.for_each(|read| read.since = Nanos(0));
         // One of those that were left was taken, for good.
         if own.emptied <= given_up.at {
             own.complete = None;
@@ -228,13 +260,18 @@ impl Correlator {
     }
 
     /// A read that can have taken but one datagram, which is its no more.
-    fn solved(&mut self, socket: SocketId, all: bool) -> Option<((Way, u64), DatagramRead)> {
-        let now = self.now;
-        let own = self.puzzles_of(socket)?;
-        let ordered = |puzzle: &&UnresolvedRead| all || puzzle.at + ORDERED <= now;
+    fn solved(
+        &mut self,
+        socket: SocketId,
+        all: bool,
+        coverage: &Coverage,
+    ) -> Option<((Way, u64), DatagramRead)> {
+        let now = coverage.now();
+        let own = self.unresolved_of(socket, coverage)?;
+        let ordered = |read: &&UnresolvedRead| all || read.at + ORDERED <= now;
         let (index, found) =
-            own.unresolved.iter().take_while(ordered).enumerate().find_map(|(index, puzzle)| {
-                let mut left = self.can_have_taken(own, socket, puzzle);
+            own.unresolved.iter().take_while(ordered).enumerate().find_map(|(index, read)| {
+                let mut left = self.can_have_taken(own, socket, read);
                 let found = left.next()?;
                 left.next().is_none().then_some((index, found))
             })?;
@@ -243,12 +280,17 @@ impl Correlator {
 
     /// The oldest read, if nothing else will tell what it took, and the thread was the only one that read between two times at
     /// which the queue was empty: it took the first of a flow's datagrams.
-    fn in_turn(&mut self, socket: SocketId, all: bool) -> Option<((Way, u64), DatagramRead)> {
-        let now = self.now;
-        let own = self.puzzles_of(socket)?;
+    fn in_turn(
+        &mut self,
+        socket: SocketId,
+        all: bool,
+        coverage: &Coverage,
+    ) -> Option<((Way, u64), DatagramRead)> {
+        let now = coverage.now();
+        let own = self.unresolved_of(socket, coverage)?;
         let oldest = own.unresolved.front().filter(|oldest| all || oldest.at + PATIENCE <= now)?;
-        let mut others = own.unresolved.iter().take_while(|puzzle| puzzle.since == oldest.since);
-        if oldest.since == Nanos(0) || others.any(|puzzle| puzzle.task.tid != oldest.task.tid) {
+        let mut others = own.unresolved.iter().take_while(|read| read.since == oldest.since);
+        if oldest.since == Nanos(0) || others.any(|read| read.task.tid != oldest.task.tid) {
             return None;
         }
         let earlier = |first: (Way, u64), (way, number): (Way, u64)| {
@@ -263,9 +305,9 @@ impl Correlator {
     }
 
     /// The reads of a socket of which something can be found out.
-    fn puzzles_of(&self, socket: SocketId) -> Option<&Datagrams> {
+    fn unresolved_of(&self, socket: SocketId, coverage: &Coverage) -> Option<&Datagrams> {
         let own = self.sockets.get(socket)?.udp()?;
-        let is_told = own.complete == Some(self.coverage());
+        let is_told = own.complete == Some(coverage.reported());
         (is_told && self.sockets.has_port_alone(socket)).then_some(own)
     }
 
@@ -274,14 +316,14 @@ impl Correlator {
         &'c self,
         own: &'c Datagrams,
         socket: SocketId,
-        puzzle: &'c UnresolvedRead,
+        read: &'c UnresolvedRead,
     ) -> impl Iterator<Item = (Way, u64)> + 'c {
         own.inbox.iter().copied().filter(move |&(way, number)| {
             self.flows.flow(way).is_some_and(|flow| match &flow.marks {
                 Marks::Udp(marks) => {
-                    marks.came_at(number).is_some_and(|came| came <= puzzle.at)
-                        && marks.can_be_read(number, socket, puzzle.len)
-                        && !marks.was_in_queue(number, socket, puzzle.since, EN_ROUTE)
+                    marks.came_at(number).is_some_and(|came| came <= read.at)
+                        && marks.can_be_read(number, socket, read.len)
+                        && !marks.was_in_queue(number, socket, read.since, EN_ROUTE)
                 }
                 Marks::Tcp(_) => false,
             })
@@ -304,25 +346,32 @@ impl Correlator {
     ///
     /// A call lets go of a packet before it ends: its memory may be another's by then, sent already, and ready. Only where
     /// reads or what came before them were not reported is a packet in the same memory the one that was read.
-    fn datagram_of(&mut self, read: &ReadCall) -> Option<(Way, u64)> {
-        let ReadKind::Datagram { packet, flow, .. } = read.kind else { return None };
+    fn datagram_of(&mut self, read: &ReadCall, coverage: &Coverage) -> Option<(Way, u64)> {
+        let ReadKind::Datagram { packet, flow, .. } = read.kind else {
+            return None;
+        };
         let flows = &self.flows;
         let fits = |&(way, number): &(Way, u64)| {
-            let Some(found) = flows.flow(way) else { return false };
-            let Marks::Udp(marks) = &found.marks else { return false };
-            let Some(datagram) = marks.get(number) else { return false };
+            let Some(found) = flows.flow(way) else {
+                return false;
+            };
+            let Marks::Udp(marks) = &found.marks else {
+                return false;
+            };
+            let Some(datagram) = marks.get(number) else {
+                return false;
+            };
             match packet {
                 Some(packet) => datagram.id == packet,
                 None => flow.is_some_and(|key| found.key == key),
             }
         };
-        let known = packet.and_then(|packet| self.packets.get(&packet).copied());
+        let known = packet.and_then(|packet| self.datagrams.get(&packet).copied());
         let known = known.filter(|&(way, _)| {
             flow.is_none_or(|key| flows.flow(way).is_some_and(|found| found.key == key))
         });
-        let whole = [Probe::Read, Probe::Ready].iter().all(|probe| self.lost[*probe as usize] == 0)
-            && self.window.closed_since.is_none()
-            && self.window.closed_for == Nanos(0);
+        let whole = [Probe::Read, Probe::Ready].iter().all(|probe| coverage.lost_by(*probe) == 0)
+            && !coverage.has_paused();
         let entry = self.sockets.get_mut(read.socket)?.datagrams();
         // An older datagram in the same memory is gone: its own read was lost.
         let index = match packet {

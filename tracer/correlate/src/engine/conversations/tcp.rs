@@ -1,40 +1,50 @@
 //! TCP's packets: bytes in order, marks, the ledger.
 
-use super::correlator::Correlator;
+use super::super::accounts::Accounts;
+use super::Conversations;
 use crate::flow::{Claim, Flow, Request, State};
 use crate::ids::Way;
+use crate::join::Messages;
 use crate::marks::Marks;
+use crate::rows::Rows;
 use wirelap_events::{
-    ByteRange, FlowRange, Nanos, Packet, PacketHook, Room, Saturate, TcpFields, tcp_flags,
+    ByteRange, FlowRange, Nanos, Offset, Packet, PacketHook, Room, Saturate, TcpFields, tcp_flags,
 };
 
 /// What a conversation that was given up sends after this long is looked at again.
 const PAUSE: Nanos = Nanos::from_millis(1_000);
 
-impl Correlator {
-    pub(super) fn tcp_packet(&mut self, at: Nanos, packet: &Packet<'_>, tcp: &TcpFields) {
+impl Conversations {
+    pub(super) fn tcp_packet(
+        &mut self,
+        at: Nanos,
+        packet: &Packet<'_>,
+        tcp: &TcpFields,
+        messages: &mut Messages,
+        accounts: &mut Accounts,
+    ) -> Option<Way> {
         let way = if tcp.flags & tcp_flags::SYN == 0 {
             let last = tcp.flags & tcp_flags::FIN != 0;
-            self.way_of(at, packet, last)
+            self.way_of(at, packet, last, accounts)
         } else {
-            self.syn(at, packet, tcp)
+            self.syn(at, packet, tcp, accounts)
         };
         if self.flows.get(way).is_some_and(|conversation| conversation.claim == Claim::Refused) {
-            self.totals.anomalies.grow(1);
-            return;
+            accounts.totals.anomalies.grow(1);
+            return None;
         }
-        let way = self.same_elsewhere(at, packet, tcp, way);
-        let Some(conversation) = self.flows.get_mut(way) else { return };
+        let way = self.same_elsewhere(at, packet, tcp, way, messages);
+        let conversation = self.flows.get_mut(way)?;
         if !conversation.accepts(way.side, packet, tcp) {
-            self.totals.anomalies.grow(1);
-            return;
+            accounts.totals.anomalies.grow(1);
+            return None;
         }
         let since = at - conversation.seen;
         conversation.seen = conversation.seen.max(at);
         if tcp.flags & tcp_flags::RST != 0 {
             self.ends(way);
         }
-        let Some(conversation) = self.flows.get_mut(way) else { return };
+        let conversation = self.flows.get_mut(way)?;
         if !matches!(conversation.state, State::Decoding(..)) {
             conversation.count_unread(way.side, packet, tcp, at);
             if packet.payload_len > 0 && since > PAUSE {
@@ -44,15 +54,15 @@ impl Correlator {
         if matches!(conversation.state, State::Ignored) {
             let missing = u64::from(packet.payload_len).saturating_sub(packet.payload.len() as u64);
             conversation.watch(way.side, packet.payload, missing);
-            return;
+            return None;
         }
         let flow = conversation.flow_mut(way.side);
         let Some(range) = flow.payload_range(tcp, packet.payload_len) else {
-            self.totals.anomalies.grow(1);
+            accounts.totals.anomalies.grow(1);
             if flow.devices.counts(packet, false) {
                 conversation.ledger.packet(way.side, packet, 0);
             }
-            return;
+            return None;
         };
         let repeated = mark(flow, packet, range, at);
         self.carried = (!range.is_empty()).then_some(FlowRange { flow: way.id(), range });
@@ -68,19 +78,20 @@ impl Correlator {
         let tells_nothing = packet.payload.is_empty() && is_copy;
         if !range.is_empty() && !tells_nothing {
             conversation.packet(way.side, range, packet.payload, at, &mut self.found);
-            self.note_control_frames(at, way);
+            self.note_control_frames(at, way, &mut accounts.rows);
         }
         if tcp.flags & tcp_flags::ACK != 0 {
             self.acknowledged(at, way.back(), packet.hook, tcp);
         }
         self.activate(way);
-        self.take_found(at, way);
-        self.weigh(way);
+        Some(way)
     }
 
     /// Notes when there were frames that bear on messages and are none.
-    pub(super) fn note_control_frames(&mut self, at: Nanos, way: Way) {
-        let Some(conversation) = self.flows.get_mut(way) else { return };
+    pub(super) fn note_control_frames(&mut self, at: Nanos, way: Way, rows: &mut Rows) {
+        let Some(conversation) = self.flows.get_mut(way) else {
+            return;
+        };
         let control = std::mem::take(&mut conversation.control);
         if let Some(end) = control.asked {
             let after_loss = conversation.flow(way.back().side).came_late();
@@ -99,15 +110,21 @@ impl Correlator {
         }
         if control.upkeep
             && let Some((row, _)) = conversation.row
-            && let Some(row) = self.rows.get_mut(row)
+            && let Some(row) = rows.get_mut(row)
         {
             row.note_upkeep(at);
         }
     }
 
-    fn syn(&mut self, at: Nanos, packet: &Packet<'_>, tcp: &TcpFields) -> Way {
+    fn syn(
+        &mut self,
+        at: Nanos,
+        packet: &Packet<'_>,
+        tcp: &TcpFields,
+        accounts: &mut Accounts,
+    ) -> Way {
         let way = self.flows.opened_by(packet.flow, packet.netns, tcp).unwrap_or_else(|| {
-            self.make_room();
+            self.make_room(accounts);
             self.flows.add(packet.flow, packet.netns, at, &self.config)
         });
         if let Some(conversation) = self.flows.get_mut(way) {
@@ -128,7 +145,9 @@ impl Correlator {
         let Some(flow) = self.flows.flow_mut(way).filter(|flow| flow.unwrap.is_based()) else {
             return;
         };
-        let Some(upto) = flow.counter(tcp.ack) else { return };
+        let Some(upto) = flow.counter(tcp.ack) else {
+            return;
+        };
         flow.seen_by(hook).acknowledged(upto);
         // Where the sockets' own numbers are known, a packet's claim proves nothing.
         if packets_only {
@@ -145,7 +164,7 @@ impl Correlator {
     }
 
     /// The receiver has everything before `upto`.
-    pub(crate) fn passed(&mut self, way: Way, upto: wirelap_events::Offset) {
+    pub(super) fn passed(&mut self, way: Way, upto: Offset) {
         if let Some(conversation) = self.flows.get_mut(way) {
             conversation.reassemble(way.side, &mut self.found, |flow, out| flow.passed(upto, out));
         }
@@ -157,7 +176,9 @@ fn mark(flow: &mut Flow, packet: &Packet<'_>, range: ByteRange, at: Nanos) -> Op
     flow.seen_by(packet.hook).packet(range);
     let is_new = flow.carried.is_beyond(range);
     let counts = flow.devices.counts(packet, is_new);
-    let Marks::Tcp(marks) = &mut flow.marks else { return None };
+    let Marks::Tcp(marks) = &mut flow.marks else {
+        return None;
+    };
     match packet.hook {
         PacketHook::Xmit if counts => marks.xmit(range, packet.queued, at),
         PacketHook::Xmit => {}

@@ -1,11 +1,11 @@
 //! Deliveries that are handed out, and what they add to their rows.
 
-use super::correlator::Correlator;
-use super::sink::DeliverySink;
+use super::super::sink::DeliverySink;
+use super::super::sockets::Sockets;
+use super::{Context, Deliveries};
 use crate::join::{LegState, leg};
-use crate::rows::{PROCESSES, Role};
+use crate::rows::{PROCESSES, Role, Rows};
 use crate::stats::read_at;
-use crate::threads::Schedules;
 use crate::why::Upkeep;
 use arrayvec::ArrayVec;
 use wirelap_events::{Delivery, GroupId, MAX_LEGS, MessageId, Pid, Saturate, Stage, Stamp, TaskId};
@@ -13,36 +13,48 @@ use wirelap_events::{Delivery, GroupId, MAX_LEGS, MessageId, Pid, Saturate, Stag
 /// What a process is seen to do.
 type NoteRole = fn(&mut Role);
 
-impl Correlator {
+impl Deliveries {
     /// Hands out the deliveries that end with these legs.
-    pub(super) fn hand_out_ends(&mut self, ends: &mut Vec<usize>, out: &mut dyn DeliverySink) {
+    pub(super) fn hand_out_ends(
+        &mut self,
+        ends: &mut Vec<usize>,
+        out: &mut dyn DeliverySink,
+        c: &mut Context<'_>,
+    ) {
         for end in ends.drain(..) {
             let mut delivery = nothing();
-            if let Some(whole) = self.delivery(end, &mut delivery) {
-                self.note_reached(end);
-                self.hand_out(&mut delivery, whole, out);
+            if let Some(whole) = self.delivery(end, &mut delivery, &c.accounts.rows) {
+                self.note_reader(end, &mut c.accounts.rows);
+                self.hand_out(&mut delivery, whole, out, c);
             }
         }
     }
 
     /// Notes that messages of this topic come through, and to whom. One who asks for messages by their place gets them in
     /// order, and none is lost that way.
-    fn note_reached(&mut self, end: usize) {
+    fn note_reader(&self, end: usize, rows: &mut Rows) {
         let mut path = self.messages.path(end);
         let Some(last) = path.next().filter(|leg| leg.asked.is_none() && leg.parent.is_some())
         else {
             return;
         };
         let (reader, message) = ((last.way, last.receiver.pid), last.message);
-        let Some(message) = self.messages.message(message) else { return };
+        let Some(message) = self.messages.message(message) else {
+            return;
+        };
         let (subject, at) = (message.subject, message.at);
-        if let Some(row) = self.rows.get_mut(message.row) {
+        if let Some(row) = rows.get_mut(message.row) {
             row.readers.note(subject, reader, at);
         }
     }
 
     /// Fills in the delivery that ends with this leg: a large one, and so in place. Whether every end of every leg was seen.
-    pub(super) fn delivery(&self, end: usize, delivery: &mut Delivery) -> Option<bool> {
+    pub(super) fn delivery(
+        &self,
+        end: usize,
+        delivery: &mut Delivery,
+        rows: &Rows,
+    ) -> Option<bool> {
         let mut path: ArrayVec<&LegState, MAX_LEGS> =
             self.messages.path(end).take(MAX_LEGS).collect();
         path.reverse();
@@ -54,11 +66,13 @@ impl Correlator {
         }
         whole &= legs.len() == path.len();
         for after in 1..legs.len() {
-            let Some((_, begins)) = legs[after].times.seen().next() else { continue };
+            let Some((_, begins)) = legs[after].times.seen().next() else {
+                continue;
+            };
             whole &= leg::cut_after(&mut legs[after.saturating_sub(1)], begins);
         }
         delivery.message = message.id;
-        delivery.group = self.rows.root(message.row);
+        delivery.group = rows.root(message.row);
         delivery.stamp = message.stamp;
         delivery.payload_len = message.payload_len;
         delivery.topic = message.topic;
@@ -66,22 +80,27 @@ impl Correlator {
     }
 
     /// Hands out one delivery; `whole` says that every end of every leg was seen.
-    pub(crate) fn hand_out(
-        &mut self,
+    pub(super) fn hand_out(
+        &self,
         delivery: &mut Delivery,
         whole: bool,
         out: &mut dyn DeliverySink,
+        c: &mut Context<'_>,
     ) {
         if delivery.stamp.is_some_and(|stamp: Stamp| stamp.warmup) {
-            if let Some(row) = self.rows.get_mut(delivery.group) {
+            if let Some(row) = c.accounts.rows.get_mut(delivery.group) {
                 row.warmed_up.grow(u64::from(read_at(delivery).is_some()));
             }
             return out.aside(delivery);
         }
-        let Some(read) = read_at(delivery) else { return };
+        let Some(read) = read_at(delivery) else {
+            return;
+        };
         let one_way = delivery.one_way().filter(|_| whole);
-        let now = self.now;
-        let Some(row) = self.rows.get_mut(delivery.group) else { return };
+        let now = c.coverage.now();
+        let Some(row) = c.accounts.rows.get_mut(delivery.group) else {
+            return;
+        };
         row.counts.delivered.grow(1);
         row.stats.delivered(now, read, delivery.payload_len, one_way);
         let Some(one_way) = one_way else {
@@ -97,47 +116,18 @@ impl Correlator {
             upkeep.beside |= on_leg.beside;
             upkeep.before |= on_leg.before;
         }
-        let schedules = Schedules { threads: &self.threads, processes: &self.processes };
-        schedules.fill(delivery);
+        c.host.schedules().fill(delivery);
         let held_up = row.evidence.delivery(delivery, one_way, upkeep);
         if delivery.legs[0].times.get(Stage::Send).is_none() && !self.config.packets_only {
             row.without_send.grow(1);
         }
-        self.note_roles(delivery);
+        note_roles(delivery, &mut c.accounts.rows, c.conversations.sockets());
         out.judged(delivery, held_up);
-    }
-
-    fn note_roles(&mut self, delivery: &Delivery) {
-        let pid = |task: Option<TaskId>, socket| {
-            task.map(|task| task.pid).filter(|&pid| pid != Pid(0)).or(self.sockets.pid(socket))
-        };
-        let mut roles: ArrayVec<(Pid, NoteRole), { 2 * MAX_LEGS }> = ArrayVec::new();
-        for (index, leg) in delivery.legs.iter().enumerate() {
-            let is_last = index.saturating_add(1) == delivery.legs.len();
-            if let Some(pid) = pid(leg.sender, leg.from) {
-                roles.push((
-                    pid,
-                    if index == 0 { |r| r.publishes = true } else { |r| r.forwards = true },
-                ));
-            }
-            if let Some(pid) = pid(leg.reader, leg.to) {
-                roles.push((
-                    pid,
-                    if is_last { |r| r.subscribes = true } else { |r| r.forwards = true },
-                ));
-            }
-        }
-        let Some(row) = self.rows.get_mut(delivery.group) else { return };
-        for (pid, note) in roles {
-            if row.roles.len() < PROCESSES || row.roles.contains_key(&pid) {
-                note(row.roles.entry(pid).or_default());
-            }
-        }
     }
 }
 
 /// To be filled in.
-pub(crate) fn nothing() -> Delivery {
+pub fn nothing() -> Delivery {
     Delivery {
         message: MessageId::default(),
         group: GroupId::default(),
@@ -146,5 +136,34 @@ pub(crate) fn nothing() -> Delivery {
         topic: None,
         legs: ArrayVec::new(),
         rests: ArrayVec::new(),
+    }
+}
+
+/// Notes what the processes of a delivery are seen to do.
+fn note_roles(delivery: &Delivery, rows: &mut Rows, sockets: &Sockets) {
+    let pid = |task: Option<TaskId>, socket| {
+        task.map(|task| task.pid).filter(|&pid| pid != Pid(0)).or(sockets.pid(socket))
+    };
+    let mut roles: ArrayVec<(Pid, NoteRole), { 2 * MAX_LEGS }> = ArrayVec::new();
+    for (index, leg) in delivery.legs.iter().enumerate() {
+        let is_last = index.saturating_add(1) == delivery.legs.len();
+        if let Some(pid) = pid(leg.sender, leg.from) {
+            roles.push((
+                pid,
+                if index == 0 { |r| r.publishes = true } else { |r| r.forwards = true },
+            ));
+        }
+        if let Some(pid) = pid(leg.reader, leg.to) {
+            roles
+                .push((pid, if is_last { |r| r.subscribes = true } else { |r| r.forwards = true }));
+        }
+    }
+    let Some(row) = rows.get_mut(delivery.group) else {
+        return;
+    };
+    for (pid, note) in roles {
+        if row.roles.len() < PROCESSES || row.roles.contains_key(&pid) {
+            note(row.roles.entry(pid).or_default());
+        }
     }
 }

@@ -1,21 +1,25 @@
 //! Two conversations that turn out to be one.
 
-use super::correlator::Correlator;
+use super::Conversations;
 use crate::flow::{COMPARED, Conversation};
 use crate::ids::Way;
+use crate::join::Messages;
 use crate::marks::Marks;
 use wirelap_events::{FlowKey, Nanos, Packet, PacketHook, Saturate, TcpFields};
 
-impl Correlator {
+impl Conversations {
     /// The conversation that a packet is of: another one than its addresses tell if they were translated.
-    pub(crate) fn same_elsewhere(
+    pub(super) fn same_elsewhere(
         &mut self,
         at: Nanos,
         packet: &Packet<'_>,
         tcp: &TcpFields,
         way: Way,
+        messages: &mut Messages,
     ) -> Way {
-        let Some(conversation) = self.flows.get_mut(way) else { return way };
+        let Some(conversation) = self.flows.get_mut(way) else {
+            return way;
+        };
         if conversation.compared >= COMPARED {
             return way;
         }
@@ -23,7 +27,7 @@ impl Correlator {
         let seen = self.recent_packets.see(at, packet, tcp, way);
         match self.socket_of(packet, way).or(seen) {
             Some((before, key)) if self.flows.get(before).is_some() => {
-                self.unite((before, key), (way, packet.flow))
+                self.unite((before, key), (way, packet.flow), messages)
             }
             _ => way,
         }
@@ -31,16 +35,19 @@ impl Correlator {
 
     /// The conversation that a datagram is of, which was seen in the same memory before: a router that translates addresses
     /// sends on what it got.
-    pub(crate) fn same_datagram(
+    pub(super) fn same_datagram(
         &mut self,
         packet: &Packet<'_>,
         (before, number): (Way, u64),
         way: Way,
+        messages: &mut Messages,
     ) -> Way {
         if before.serial == way.serial {
             return way;
         }
-        let Some(flow) = self.flows.flow(before) else { return way };
+        let Some(flow) = self.flows.flow(before) else {
+            return way;
+        };
         let key = flow.key;
         let goes_on = match &flow.marks {
             Marks::Udp(marks) => {
@@ -51,12 +58,14 @@ impl Correlator {
             }
             Marks::Tcp(_) => false,
         };
-        let Some(conversation) = self.flows.get_mut(way).filter(|_| goes_on) else { return way };
+        let Some(conversation) = self.flows.get_mut(way).filter(|_| goes_on) else {
+            return way;
+        };
         if conversation.compared >= COMPARED {
             return way;
         }
         conversation.compared.grow(1);
-        self.unite((before, key), (way, packet.flow))
+        self.unite((before, key), (way, packet.flow), messages)
     }
 
     /// The conversation that the sending socket of a packet has, if it has other addresses than the packet.
@@ -69,15 +78,24 @@ impl Correlator {
     }
 
     /// Makes one of two. A packet was on the first way with the first addresses, and then on the second with the second.
-    fn unite(&mut self, first: (Way, FlowKey), second: (Way, FlowKey)) -> Way {
+    fn unite(
+        &mut self,
+        first: (Way, FlowKey),
+        second: (Way, FlowKey),
+        messages: &mut Messages,
+    ) -> Way {
         let carried = |way| self.flows.get(way).map_or(0, Conversation::carried);
         let is_second = carried(second.0) > carried(first.0);
         let (keep, gone) = if is_second { (second.0, first.0) } else { (first.0, second.0) };
-        let Some(mut other) = self.flows.remove(gone) else { return second.0 };
+        let Some(mut other) = self.flows.remove(gone) else {
+            return second.0;
+        };
         for (keep, gone) in [(keep, gone), (keep.back(), gone.back())] {
             self.take_sockets(keep, gone, &other);
         }
-        let Some(conversation) = self.flows.get_mut(keep) else { return second.0 };
+        let Some(conversation) = self.flows.get_mut(keep) else {
+            return second.0;
+        };
         conversation.absorb(keep.side, &mut other, gone.side);
         let known = conversation.translation();
         known.ends[keep.side as usize] = first.1.src;
@@ -87,7 +105,7 @@ impl Correlator {
             let legs = self.flows.flow(way).map(|flow| flow.pending.clone()).unwrap_or_default();
             if let (Some(sender), Some(receiver)) = (self.node(way), self.node(way.back())) {
                 for leg in legs {
-                    self.messages.goes(leg, way, sender, receiver);
+                    messages.goes(leg, way, sender, receiver);
                 }
             }
         }
@@ -104,7 +122,9 @@ impl Correlator {
     /// The sockets of one direction send and receive on another way now.
     fn take_sockets(&mut self, keep: Way, gone: Way, other: &Conversation) {
         let theirs = other.flow(gone.side);
-        let Some(flow) = self.flows.flow_mut(keep) else { return };
+        let Some(flow) = self.flows.flow_mut(keep) else {
+            return;
+        };
         flow.sender = flow.sender.or(theirs.sender);
         flow.receiver = flow.receiver.or(theirs.receiver);
         for (socket, tx) in [(theirs.sender, keep), (theirs.receiver, keep.back())] {

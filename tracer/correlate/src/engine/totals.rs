@@ -1,11 +1,11 @@
-//! Counters over everything, and when events were reported.
+//! Counters over everything.
 
 use crate::flow::Hidden;
-use wirelap_events::{Nanos, Saturate};
+use wirelap_events::Saturate;
 
 /// Counters over everything.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Totals {
+pub struct Totals {
     pub events: u64,
     /// Times that had to be left out because they contradicted others.
     pub anomalies: u64,
@@ -18,17 +18,6 @@ pub(crate) struct Totals {
     pub unknown_sockets: u64,
     /// Reads of datagrams of which it is not known which they took.
     pub unknown_reads: u64,
-}
-
-/// Sampling: when events were reported.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Window {
-    /// Messages found before were interrupted.
-    pub cut: Nanos,
-    pub closed_since: Option<Nanos>,
-    pub closed_for: Nanos,
-    /// Nothing is known to have been missed since then: it was opened, or events were lost.
-    pub certain: Nanos,
 }
 
 impl Totals {

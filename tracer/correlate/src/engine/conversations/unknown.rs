@@ -1,50 +1,20 @@
 //! Which traffic is not decoded, where it goes and how much it is.
 
-use super::correlator::Correlator;
-use crate::bytes::{Unknown, UnknownKey, UnknownTraffic};
+use super::Conversations;
+use crate::bytes::{UnknownKey, UnknownTraffic};
 use crate::flow::{Conversation, State};
 use crate::ids::{Way, normal};
-use crate::view::Group;
-use wirelap_events::{Nanos, Transport};
+use crate::rows::Rows;
+use wirelap_events::Transport;
 use wirelap_protocols::Side;
 
-impl Correlator {
-    /// Keeps what a conversation that is forgotten adds to the traffic that is not decoded.
-    pub(crate) fn keep_unknown(&mut self, way: Way) {
-        if let Some((key, row)) = self.unknown_of(way) {
-            self.ended.add(key, row);
-        }
-    }
-
-    /// The traffic that is not decoded.
-    pub(crate) fn unknown(&self, now: Nanos) -> Unknown {
-        let open = self.flows.iter().filter(|(_, one)| one.unread.total() > 0);
-        self.ended.with(open.filter_map(|(way, _)| self.unknown_of(way)), now)
-    }
-
-    /// Says of each row how many of its conversations hide their messages.
-    pub(crate) fn note_encrypted(&self, groups: &mut [Group]) {
-        for group in groups {
-            let is_hidden = |conversation: &Conversation| {
-                conversation.is_encrypted()
-                    && conversation.row.is_some_and(|(row, _)| self.rows.root(row) == group.id)
-            };
-            let count =
-                self.flows.iter().filter(|(_, conversation)| is_hidden(conversation)).count();
-            if count > 0 {
-                group.notes.push(format!(
-                    "Encrypted connections: {count}. wirelap sees their bytes and timing; their messages are in no figure."
-                ));
-            }
-        }
-    }
-
+impl Conversations {
     /// One conversation as a row; `None` if it is decoded, carried nothing, or belongs to a row that the caller has named.
-    fn unknown_of(&self, way: Way) -> Option<(UnknownKey, UnknownTraffic)> {
+    pub fn unknown_of(&self, way: Way, rows: &Rows) -> Option<(UnknownKey, UnknownTraffic)> {
         let conversation = self.flows.get(way)?;
         if matches!(conversation.state, State::Decoding(..))
             || conversation.unread.total() == 0
-            || self.labelled_row(way).is_some()
+            || self.labelled_row(way, rows).is_some()
         {
             return None;
         }
