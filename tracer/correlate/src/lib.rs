@@ -56,7 +56,8 @@ pub use threads::{QuotaSeen, Scheduling};
 pub use trust::{Doubt, DoubtKind, Reliability, TrustFacts};
 pub use view::{Group, ProbeLoss, Process, Snapshot, TracerCost, Trust, snapshot, trust};
 pub use why::{
-    BlameSink, Cause, Culprit, DelayCause, ENOUGH, Evidence, HolderShare, Losses, Missing, Overdue,
-    Period, Setting, Severity, Tail, TailRow, Throttled, TypicalRow, Verdict, VerdictKind,
-    Whereabouts, Why, WorkloadCounts, WorstMessage, blame,
+    BlameSink, Cause, Circumstance, Clause, CpuHolders, Culprit, DelayCause, ENOUGH, Evidence,
+    HolderShare, Losses, Missing, Named, Overdue, Period, Remedy, Setting, Severity, Tail, TailRow,
+    Throttled, TypicalRow, Verdict, VerdictKind, Whereabouts, Why, WorkloadCounts, WorstMessage,
+    blame,
 };

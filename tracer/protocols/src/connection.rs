@@ -1,5 +1,6 @@
 //! What a protocol must be able to say.
 
+use crate::remedies::Remedies;
 use crate::stream::KEPT_BYTES;
 use crate::{Look, Memory};
 use wirelap_events::{Ask, ByteRange, Frame, GlobalKey, Offset, Transport};
@@ -103,6 +104,11 @@ pub trait Protocol: Sync {
     /// the row in place of a server's address.
     fn domain(&self, _port: u16) -> Option<u32> {
         None
+    }
+
+    /// What usually helps with it, in its own words.
+    fn remedies(&self) -> &'static Remedies {
+        &Remedies::GENERAL
     }
 
     /// An empty store for what its conversations tell each other; [`Memory::default`] if they have

@@ -15,6 +15,7 @@
 //! | [`schema`] | the JSON Schemas, generated from the types |
 //! | [`trace`] | messages on a time line, for Perfetto and Chrome |
 //! | [`unknown`] | traffic that is not decoded |
+//! | [`words`] | verdicts in words: headings, what they stand on, what helps |
 //! | [`write`] | JSON to a file, all or nothing |
 
 // What comes from a file or a packet may be any number.
@@ -41,6 +42,7 @@ pub mod table;
 pub mod trace;
 pub mod unknown;
 pub mod why;
+pub mod words;
 mod write;
 
 pub use clocks::{ClockOffset, HostClock};

@@ -32,6 +32,8 @@ impl Role {
 #[derive(Debug)]
 pub struct Row {
     pub middleware: String,
+    /// The protocol of its first conversation, by its name.
+    pub protocol: &'static str,
     pub broker: Option<String>,
     pub endpoint: Option<SocketAddr>,
     /// The process that serves, once known.
@@ -86,6 +88,7 @@ impl Row {
     pub(super) fn empty() -> Row {
         Row {
             middleware: String::new(),
+            protocol: "",
             broker: None,
             endpoint: None,
             server: None,

@@ -276,6 +276,7 @@ impl Rows {
         let name = if *key == RowKey::Other { "other" } else { protocol.name() };
         let mut row = Row::empty();
         row.middleware = label.map_or_else(|| name.to_owned(), |label| label.name.clone());
+        row.protocol = protocol.name();
         row.broker = label.and_then(|label| label.broker.clone());
         row.endpoint = (domain.is_none() && *key != RowKey::Other).then_some(server);
         row.is_label = label.is_some();

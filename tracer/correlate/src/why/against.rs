@@ -1,6 +1,8 @@
 //! Verdicts held against what the processes are known to have done.
 
-use super::explanation::{Verdict, VerdictKind, Why};
+use super::clause::{Clause, Remedy};
+use super::explanation::{Verdict, Why};
+use super::kind::VerdictKind;
 use wirelap_events::{Nanos, Pid};
 
 /// A process that is on a CPU for less than this share of the time is not at work whenever a message comes.
@@ -37,15 +39,8 @@ fn claims_work(verdict: &Verdict, share: f64) -> bool {
 fn take_back(verdict: &mut Verdict, share: f64) {
     verdict.kind = VerdictKind::Unexplained;
     verdict.evidence.truncate(1);
-    verdict.evidence.push(format!(
-        "its reader was not waiting in a receive call, and its process was on a CPU {:.1} % of the time: it was not at \
-         work, and what it waited for was not seen",
-        share * 100.0
-    ));
-    verdict.remedy =
-        "look at what the process waits for outside its receive call: a lock, a disk, a sleep, \
-                      another service"
-            .into();
+    verdict.evidence.push(Clause::NotAtWork(share));
+    verdict.remedy = Remedy::OutsideReceive;
 }
 
 #[cfg(test)]
@@ -61,8 +56,7 @@ mod tests {
             process: Some((TaskId { pid: Pid(7), tid: Tid(7) }, Comm::default())),
             median: Nanos::from_millis(20),
             median_share,
-            evidence: vec!["90 % of the messages".into(), "thread 7 was on a CPU".into()],
-            remedy: "give it less to do".into(),
+            evidence: vec![Clause::CpuIdle, Clause::Busy { tid: Tid(7), share: 0.9 }],
             ..Verdict::new(kind, Severity::Problem)
         };
         let mut why = Why { verdicts: vec![verdict], ..Why::default() };
@@ -74,8 +68,8 @@ mod tests {
     fn a_process_at_rest_is_not_busy() {
         let verdict = held(VerdictKind::ReaderBusy, 0.97, Some(0.004));
         assert_eq!((verdict.kind, verdict.severity), (VerdictKind::Unexplained, Severity::Problem));
-        assert!(verdict.evidence[1].contains("on a CPU 0.4 % of the time"), "{verdict:?}");
-        assert_eq!(verdict.evidence[0], "90 % of the messages");
+        assert_eq!(verdict.evidence, [Clause::CpuIdle, Clause::NotAtWork(0.004)]);
+        assert_eq!(verdict.remedy, Remedy::OutsideReceive);
     }
 
     #[test]

@@ -22,7 +22,8 @@
 mod dwell;
 mod held_back;
 
-use super::explanation::{Cause, VerdictKind};
+use super::explanation::Cause;
+use super::kind::VerdictKind;
 use super::waits;
 use arrayvec::ArrayVec;
 use held_back::held_back;

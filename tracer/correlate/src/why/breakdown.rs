@@ -4,7 +4,8 @@
 //! keeps its sum by leg, segment and cause. From that, what messages near the median or in the tail
 //! spent is known at any moment, for any number of messages, in bounded memory, and adds up exactly.
 
-use super::explanation::{Cause, VerdictKind};
+use super::explanation::Cause;
+use super::kind::VerdictKind;
 use super::sums::{Class, Excess, Hits, Sums, Upkeep};
 use wirelap_events::{MAX_LEGS, Nanos, Saturate, Segment};
 

@@ -1,7 +1,7 @@
 //! What was found of one kind of cause on one leg, at one process.
 
 use super::culprits::Culprits;
-use super::explanation::VerdictKind;
+use super::kind::VerdictKind;
 use super::timeline::Timeline;
 use crate::stats::Distribution;
 use wirelap_events::{

@@ -1,8 +1,8 @@
 //! What messages spent their time on: sums by latency, and findings by place.
 
 use super::breakdown::Breakdown;
-use super::explanation::VerdictKind;
 use super::finding::{Finding, FindingKey};
+use super::kind::VerdictKind;
 use super::timeline::Timeline;
 use rustc_hash::FxHashMap;
 use std::cmp::Reverse;

@@ -2,7 +2,8 @@
 
 use super::blame::NOTICED;
 use super::breakdown::Breakdown;
-use super::explanation::{Cause, VerdictKind};
+use super::explanation::Cause;
+use super::kind::VerdictKind;
 use arrayvec::ArrayVec;
 use wirelap_events::{MAX_LEGS, Nanos, Pid, Segment};
 

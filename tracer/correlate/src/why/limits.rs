@@ -1,6 +1,6 @@
 //! From when on a cause is worth a verdict.
 
-use super::explanation::VerdictKind;
+use super::kind::VerdictKind;
 use wirelap_events::Nanos;
 
 /// Time, and part of the whole, from which on a cause matters.

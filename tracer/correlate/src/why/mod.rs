@@ -10,14 +10,17 @@
 mod against;
 mod blame;
 mod breakdown;
+mod clause;
 mod culprits;
 mod evidence;
 mod explain;
 mod explanation;
+mod facts;
 mod finding;
 mod gathered;
 mod holders;
 mod judge;
+mod kind;
 mod limits;
 mod loss_counts;
 mod losses;
@@ -25,9 +28,7 @@ mod numbers;
 mod overdue;
 mod quotas;
 mod recorder;
-mod remedy;
 mod rules;
-mod sentences;
 mod setting;
 mod start_up;
 mod sums;
@@ -38,12 +39,14 @@ mod weigh;
 mod whereabouts;
 
 pub use blame::{Parts as BlameSink, blame};
+pub use clause::{Circumstance, Clause, CpuHolders, Named, Remedy};
 pub use evidence::Evidence;
 pub use explanation::{
-    Cause, Culprit, ENOUGH, HolderShare, Severity, Tail, TailRow, TypicalRow, Verdict, VerdictKind,
-    Why, WorstMessage,
+    Cause, Culprit, ENOUGH, HolderShare, Severity, Tail, TailRow, TypicalRow, Verdict, Why,
+    WorstMessage,
 };
 pub use judge::DelayCause;
+pub use kind::VerdictKind;
 pub use loss_counts::{Losses, WorkloadCounts};
 pub use numbers::{Missing, Numbers};
 pub use setting::{Setting, Throttled};

@@ -1,7 +1,8 @@
 //! Messages that ought to have arrived by now, and who holds them up.
 
-use super::explanation::{Severity, Verdict, VerdictKind, Why};
-use super::remedy::{Circumstance, remedy};
+use super::clause::{Circumstance, Clause, Remedy};
+use super::explanation::{Severity, Verdict, Why};
+use super::kind::VerdictKind;
 use super::rules::sort;
 use super::setting::Setting;
 use super::timeline::Period;
@@ -49,18 +50,9 @@ fn verdict(open: &Overdue, setting: &Setting, now: Nanos) -> Option<Verdict> {
         Some(Doing::Asleep) => Some(OffCpuReason::Asleep),
         Some(Doing::Running) | None => None,
     };
-    let are = if open.messages == 1 { "message is" } else { "messages are" };
-    let mut evidence = vec![format!(
-        "now {} {are} {}, the oldest for {}",
-        open.messages,
-        open.place.words(),
-        open.oldest
-    )];
-    evidence.extend(
-        open.doing
-            .filter(|_| open.place != Whereabouts::Network)
-            .map(|doing| doing_words(doing).to_owned()),
-    );
+    let doing = open.doing.filter(|_| open.place != Whereabouts::Network);
+    let evidence =
+        std::iter::once(Clause::Overdue(*open)).chain(doing.map(Clause::Doing)).collect();
     let began = setting.since.map(|since| now - open.oldest - since);
     Some(Verdict {
         leg: Some(open.leg),
@@ -69,7 +61,7 @@ fn verdict(open: &Overdue, setting: &Setting, now: Nanos) -> Option<Verdict> {
         period: began.map(|began| Period { began, ended: None, times: 1 }),
         open: Some(*open),
         evidence,
-        remedy: remedy(kind, setting, Circumstance { segment, at_broker, rest, dropped: None }),
+        remedy: Remedy::Usual(Circumstance { segment, at_broker, rest, dropped: None }),
         ..Verdict::new(kind, Severity::Problem)
     })
 }
@@ -91,15 +83,4 @@ fn kind(open: &Overdue) -> Option<(VerdictKind, Segment)> {
         Whereabouts::ReaderQueue if runs => (VerdictKind::ReaderBusy, Segment::Busy),
         Whereabouts::ReaderQueue => (VerdictKind::ClientStalled, Segment::Wakeup),
     })
-}
-
-const fn doing_words(doing: Doing) -> &'static str {
-    match doing {
-        Doing::Stopped => "its threads are stopped (SIGSTOP, a debugger)",
-        Doing::Blocked => {
-            "a thread of it is blocked in the kernel without taking signals, as for a disk"
-        }
-        Doing::Asleep => "its threads sleep, though there is something to do",
-        Doing::Running => "a thread of it is running, at something else",
-    }
 }

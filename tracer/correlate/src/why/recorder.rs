@@ -2,9 +2,10 @@
 
 use super::blame::{NOTICED, Parts};
 use super::breakdown::Cell;
-use super::explanation::{Cause, VerdictKind};
+use super::explanation::Cause;
 use super::gathered::Gathered;
 use super::judge::Spending;
+use super::kind::VerdictKind;
 use super::limits::much;
 use super::weigh::hit_cell;
 

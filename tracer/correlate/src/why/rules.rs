@@ -3,19 +3,17 @@
 //! A kind of cause becomes a verdict when it takes both enough time and enough of the whole: of the typical message, or
 //! of the messages that it makes slow. The limits are in [`super::limits`]; each has a test with a scenario on either side.
 
+use super::clause::{Circumstance, Clause, Remedy};
 use super::evidence::Evidence;
-use super::explanation::{ENOUGH, Severity, Verdict, VerdictKind};
+use super::explanation::{ENOUGH, Severity, Verdict};
 use super::finding::Finding;
 use super::gathered::Gathered;
+use super::kind::VerdictKind;
 use super::limits::{Rule, note, rule};
-use super::remedy::{Circumstance, remedy};
 use super::timeline::Period;
 use super::weigh::{Cost, Measured, ratio};
-use super::{losses, quotas, sentences};
+use super::{facts, losses, quotas};
 use wirelap_events::{Comm, MAX_LEGS, Nanos, OffCpuReason, Pid, Segment, Sleep, TaskId, Total};
-
-/// What helps where messages wait for the end of their transaction.
-const COMMIT: &str = "commit transactions sooner, with fewer messages each, or let the consumer read what is not committed (`isolation.level`)";
 
 /// A thread that is on a CPU so much of the time has no room left.
 const SATURATED: f64 = 0.8;
@@ -82,7 +80,7 @@ impl TimeVerdicts<'_> {
                 let cost = if is_one { cost } else { of_process(cost, finding, whole) };
                 let mut verdict = self.verdict(leg, kind, severity, finding, cost);
                 if alike > CROWD {
-                    verdict.evidence.push(format!("so it is at {alike} processes"));
+                    verdict.evidence.push(Clause::AlikeAt(alike));
                 }
                 verdict
             })
@@ -97,20 +95,15 @@ impl TimeVerdicts<'_> {
         finding: &Finding,
         cost: Cost,
     ) -> Verdict {
-        let remedy = remedy(
-            kind,
-            &self.evidence.setting,
-            Circumstance {
+        let remedy = match kind {
+            VerdictKind::CpuThrottled => quotas::remedy(&self.evidence.setting, finding.cgroup),
+            VerdictKind::FetchWait if finding.circumstances.awaits_commit => Remedy::Commit,
+            _ => Remedy::Usual(Circumstance {
                 segment: finding.segment(),
                 at_broker: finding.at_broker,
                 rest: finding.rest.map(|(rest, _)| rest),
                 dropped: finding.lost.mostly().or(self.evidence.losses.datagrams_dropped()),
-            },
-        );
-        let remedy = match kind {
-            VerdictKind::CpuThrottled => quotas::remedy(&self.evidence.setting, finding.cgroup),
-            VerdictKind::FetchWait if finding.circumstances.awaits_commit => COMMIT.into(),
-            _ => remedy,
+            }),
         };
         Verdict {
             culprits: finding.culprits.list(),
@@ -118,7 +111,7 @@ impl TimeVerdicts<'_> {
             segment: Some(finding.segment()),
             process: finding.task.map(|task| (task, self.name(task))),
             period: self.period(kind, finding, cost),
-            evidence: sentences::of(self.evidence, self.measured.messages(), kind, finding, cost),
+            evidence: facts::of(self.evidence, self.measured.messages(), kind, finding, cost),
             remedy,
             ..cost.verdict(kind, severity)
         }
@@ -233,21 +226,19 @@ impl TimeVerdicts<'_> {
             Segment::RunQueue => VerdictKind::RunQueueContention,
             _ => VerdictKind::Unexplained,
         };
-        let circumstance = Circumstance { segment, at_broker: false, rest: None, dropped: None };
         let period = finding.and_then(|finding| self.period(kind, finding, cost));
         let is_once = finding.is_some_and(|finding| self.is_once(kind, finding, cost));
         (passes && !is_once).then(|| Verdict {
             leg: leg_number(leg),
             segment: Some(segment),
             period,
-            evidence: vec![format!(
-                "{} of it in {} on leg {}, and nothing that was seen says {}",
-                Nanos::from_f64(cost.median.max(cost.each())),
-                segment.name(),
-                leg.saturating_add(1),
-                if kind == VerdictKind::Unexplained { "why" } else { "who had the CPU" }
-            )],
-            remedy: remedy(kind, &self.evidence.setting, circumstance),
+            evidence: vec![Clause::Unexplained {
+                time: Nanos::from_f64(cost.median.max(cost.each())),
+                segment,
+                leg,
+                is_cpu: kind != VerdictKind::Unexplained,
+            }],
+            remedy: Remedy::Usual(Circumstance::in_segment(segment)),
             ..cost.verdict(kind, Severity::Problem)
         })
     }
@@ -263,17 +254,11 @@ impl TimeVerdicts<'_> {
         let by_chance = ratio(tail.upkeep_before, tail.messages);
         let is_more = usual <= 0.2 && slow >= 5.0 * usual && slow >= 2.5 * by_chance;
         let is_it = slow >= 0.5 && is_more && tail.upkeeps() >= AGAIN && measured.excess >= 1e6;
-        let circumstance =
-            Circumstance { segment: Segment::Wire, at_broker: false, rest: None, dropped: None };
         (is_it && measured.messages() >= 5 * ENOUGH).then(|| Verdict {
             tail: Nanos::from_f64(measured.excess * slow),
             tail_share: slow,
-            evidence: vec![format!(
-                "a keep-alive or discovery frame was beside {:.0} % of the slowest messages, and beside {:.1} % of all",
-                slow * 100.0,
-                usual * 100.0
-            )],
-            remedy: remedy(VerdictKind::Upkeep, &self.evidence.setting, circumstance),
+            evidence: vec![Clause::UpkeepBeside { slow, usual }],
+            remedy: Remedy::Usual(Circumstance::in_segment(Segment::Wire)),
             ..Verdict::new(VerdictKind::Upkeep, Severity::Problem)
         })
     }

@@ -9,6 +9,8 @@ use wirelap_events::{CgroupId, Comm, Nanos, Pid, TaskId, Tid};
 pub struct Setting {
     /// The middleware.
     pub middleware: String,
+    /// The protocol that it speaks, by its name.
+    pub protocol: &'static str,
     /// The broker's name.
     pub broker: Option<String>,
     /// The senders send as fast as they can, so that something is always full.
@@ -35,6 +37,7 @@ impl Setting {
     pub(super) fn add(&mut self, other: &Setting) {
         if self.middleware.is_empty() {
             self.middleware.clone_from(&other.middleware);
+            self.protocol = other.protocol;
             self.broker.clone_from(&other.broker);
             self.since = other.since;
         } else {

@@ -1,6 +1,7 @@
 //! Waits for a CPU: how much of each there was no quota, and who had the CPU of the rest.
 
-use super::explanation::{Cause, VerdictKind};
+use super::explanation::Cause;
+use super::kind::VerdictKind;
 use wirelap_events::{Comm, Holder, Nanos, OffCpu, Tid};
 
 /// Hands out the parts of `time`, which is all or a piece of the waits of `rested`; they add up to it. What nobody was

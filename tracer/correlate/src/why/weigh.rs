@@ -4,7 +4,8 @@
 //! three messages of three seconds hide nothing of what every tenth loses to something else.
 
 use super::breakdown::{Breakdown, Cell};
-use super::explanation::{Cause, Severity, Verdict, VerdictKind};
+use super::explanation::{Cause, Severity, Verdict};
+use super::kind::VerdictKind;
 use super::limits::{Rule, much};
 use super::sums::{Excess, Sums};
 use wirelap_events::{Nanos, Segment};

@@ -37,17 +37,6 @@ impl Whereabouts {
             Whereabouts::ReaderQueue => "reader_receive_queue",
         }
     }
-
-    /// In words, after the number of messages: `in the broker's receive queue`.
-    pub const fn words(self) -> &'static str {
-        match self {
-            Whereabouts::Network => "on the way to the receiver's socket",
-            Whereabouts::BrokerQueue => "unread in the broker's receive queue",
-            Whereabouts::Broker => "read by the broker and not passed on",
-            Whereabouts::Unasked => "in the broker, and no reader has asked since they came",
-            Whereabouts::ReaderQueue => "unread in the reader's receive queue",
-        }
-    }
 }
 
 /// Messages that ought to have arrived by now, in one place.

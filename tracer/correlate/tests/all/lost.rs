@@ -2,6 +2,7 @@
 
 use crate::brokered::house;
 use crate::mqtt::publish;
+use crate::words::words;
 use crate::world::{Connection, Played, World};
 use wirelap_correlate::{Severity, VerdictKind};
 
@@ -9,7 +10,7 @@ use wirelap_correlate::{Severity, VerdictKind};
 fn never(played: &Played) -> Option<(Severity, String)> {
     let verdicts = &played.group().why.verdicts;
     let found = verdicts.iter().find(|verdict| verdict.kind == VerdictKind::NeverDelivered)?;
-    Some((found.severity, found.evidence.join("; ")))
+    Some((found.severity, words(found)))
 }
 
 /// A message with a number goes to the broker, and on to this subscriber.

@@ -28,5 +28,6 @@ mod repairs;
 mod span;
 mod udp;
 mod unseen;
+mod words;
 mod world;
 mod zmtp;

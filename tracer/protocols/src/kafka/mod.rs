@@ -83,11 +83,13 @@ mod head;
 mod header;
 mod open;
 mod record;
+mod remedies;
 mod survey;
 mod topics;
 mod unpack;
 mod walk;
 
+use crate::remedies::Remedies;
 use crate::{Connection, Look, Memory, Protocol, Recognition, Topology};
 use topics::Topics;
 use wirelap_events::Transport;
@@ -110,6 +112,10 @@ impl Protocol for Kafka {
 
     fn ports(&self, _: Transport) -> &'static [u16] {
         &[9092]
+    }
+
+    fn remedies(&self) -> &'static Remedies {
+        &remedies::REMEDIES
     }
 
     fn recognise(&self, _: Transport, head: &[u8], at_start: bool) -> Recognition {

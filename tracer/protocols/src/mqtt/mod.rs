@@ -16,8 +16,10 @@ mod header;
 mod held;
 mod in_flight;
 mod properties;
+mod remedies;
 mod version;
 
+use crate::remedies::Remedies;
 use crate::sight::text_bits;
 use crate::{Connection, Look, PduLen, Protocol, Reader, Recognition, Sight, Topology};
 use header::PacketType;
@@ -42,6 +44,10 @@ impl Protocol for Mqtt {
 
     fn ports(&self, _: Transport) -> &'static [u16] {
         &[1883]
+    }
+
+    fn remedies(&self) -> &'static Remedies {
+        &remedies::REMEDIES
     }
 
     fn recognise(&self, _: Transport, head: &[u8], at_start: bool) -> Recognition {

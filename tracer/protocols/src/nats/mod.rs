@@ -12,7 +12,9 @@
 mod connection;
 mod jetstream;
 mod line;
+mod remedies;
 
+use crate::remedies::Remedies;
 use crate::{Connection, Look, PduLen, Protocol, Recognition, Sight, Topology};
 use line::{Line, Operation};
 use wirelap_events::{Class, Transport};
@@ -35,6 +37,10 @@ impl Protocol for Nats {
 
     fn ports(&self, _: Transport) -> &'static [u16] {
         &[4222]
+    }
+
+    fn remedies(&self) -> &'static Remedies {
+        &remedies::REMEDIES
     }
 
     fn recognise(&self, _: Transport, head: &[u8], at_start: bool) -> Recognition {

@@ -15,12 +15,14 @@ mod body;
 mod fragments;
 mod keys;
 mod network;
+mod remedies;
 mod scouting;
 mod session;
 mod survey;
 mod transport;
 mod wire;
 
+use crate::remedies::Remedies;
 use crate::{Connection, Look, Protocol, Recognition};
 use session::Session;
 use survey::Evidence;
@@ -53,6 +55,10 @@ impl Protocol for Zenoh {
             Transport::Tcp => &[SESSION_PORT],
             Transport::Udp => &[SESSION_PORT, SCOUTING_PORT],
         }
+    }
+
+    fn remedies(&self) -> &'static Remedies {
+        &remedies::REMEDIES
     }
 
     fn recognise(&self, transport: Transport, head: &[u8], at_start: bool) -> Recognition {

@@ -16,7 +16,9 @@ mod connection;
 mod frame;
 mod greeting;
 mod message;
+mod remedies;
 
+use crate::remedies::Remedies;
 use crate::{Connection, Look, PduLen, Protocol, Recognition, Sight, Topology};
 use frame::Header;
 use wirelap_events::Saturate;
@@ -41,6 +43,10 @@ impl Protocol for Zmtp {
     /// None is registered: applications choose.
     fn ports(&self, _: Transport) -> &'static [u16] {
         &[]
+    }
+
+    fn remedies(&self) -> &'static Remedies {
+        &remedies::REMEDIES
     }
 
     fn recognise(&self, _: Transport, head: &[u8], at_start: bool) -> Recognition {

@@ -1,5 +1,6 @@
 //! Counts, shares and names in ordinary words.
 
+use crate::words;
 pub use wirelap_correlate::trust::exact;
 use wirelap_events::{Saturate, Total};
 
@@ -72,7 +73,7 @@ pub fn bar(share: f64, columns: u32) -> String {
 /// The heading of a verdict, or of a tail row's cause, by its name in JSON.
 pub fn title(kind: &str) -> String {
     let known = VerdictKind::ALL.into_iter().find(|known| known.name() == kind);
-    known.map_or_else(|| kind.replace('_', " "), |kind| kind.title().to_owned())
+    known.map_or_else(|| kind.replace('_', " "), |kind| words::title(kind).to_owned())
 }
 
 /// A list as it is spoken: `a, b and c`.

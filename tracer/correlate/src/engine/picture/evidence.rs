@@ -57,6 +57,7 @@ impl Picture<'_> {
             named.filter_map(|pid| Some((pid, self.seen.conversations.sockets().comm(pid)?)));
         evidence.setting = Setting {
             middleware: row.middleware.clone(),
+            protocol: row.protocol,
             broker: broker.map(str::to_owned),
             since: self.seen.coverage.since(),
             saturating: false,

@@ -1,6 +1,7 @@
 //! Between a forwarder's read of a message and its send.
 
-use super::super::explanation::{Cause, VerdictKind};
+use super::super::explanation::Cause;
+use super::super::kind::VerdictKind;
 use super::{LegParts, SHORT_SLEEP};
 use crate::threads::has_slept;
 use wirelap_events::{Hop, Leg, Nanos, OffCpu, OffCpuReason, Segment, Sleep};

@@ -1,6 +1,7 @@
 //! What keeps bytes in their sender's socket.
 
-use super::super::explanation::{Cause, VerdictKind};
+use super::super::explanation::Cause;
+use super::super::kind::VerdictKind;
 use wirelap_events::{Circumstances, Nagle, Nanos, TxState};
 
 /// A connection that has rested begins again with so many segments (`TCP_INIT_CWND`, include/net/tcp.h).
