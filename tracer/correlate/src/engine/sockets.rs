@@ -84,7 +84,7 @@ impl Entry {
         self.udp.as_deref()
     }
 
-    /// The same, to be changed.
+    /// What was sent and came in, for UDP, to be changed.
     pub fn datagrams(&mut self) -> &mut Datagrams {
         self.udp.get_or_insert_default()
     }

@@ -9,6 +9,6 @@ pub struct FirstBytes {
     pub bytes: Vec<u8>,
     /// Bytes after those that were not captured.
     pub missing: u64,
-    /// They are the flow's first bytes and no protocol knows them.
+    /// The bytes are the flow's first, and no protocol knows them.
     pub refused: bool,
 }

@@ -24,13 +24,13 @@ const DATAGRAM_BYTES: usize = 2048;
 /// Acknowledgements that tell less by themselves are no evidence of a direction.
 const WEAK_BITS: u32 = 10;
 
-/// And so few of them.
+/// So few acknowledgements are no evidence either.
 const WEAK_PDUS: u32 = 4;
 
 /// Packets that end with a PDU, where PDUs tell little else.
 const POOR_FITS: u32 = 5;
 
-/// The same, where they tell nothing but their length.
+/// Packets that end with a PDU, where PDUs tell nothing but their length.
 const BARE_FITS: u32 = 16;
 
 /// What is known beside the bytes that are searched.

@@ -12,10 +12,10 @@ use std::net::{IpAddr, SocketAddr};
 use wirelap_events::{FlowKey, Nanos, NetNs, Saturate, Seq, TcpFields, tcp_flags};
 use wirelap_protocols::{Memories, Protocol, Side, by_name};
 
-/// What a flow sends while a packet of it is on its way to another namespace, at most …
+/// What a flow sends while a packet of it is on its way to another namespace of this host, at most.
 const NEAR: u32 = 1 << 20;
 
-/// … and to another host.
+/// What a flow sends while a packet of it is on its way to another host, at most.
 const NEAR_FAR: u32 = 1 << 28;
 
 /// Conversations between the same addresses that are told apart by where they are.

@@ -25,10 +25,11 @@ use wirelap_protocols::Fragments;
 /// Messages in fragments that are followed at once; beyond, the one that has begun first is given up.
 const MAX_OPEN: usize = 65_536;
 
-/// Datagrams of all of them together, likewise.
+/// Datagrams of all of them together; beyond, the one that has begun first is given up.
 const MAX_CARRIERS: usize = 262_144;
 
-/// Words of the bits that say which fragments readers have, of all of them together, likewise: 64 MiB.
+/// Words of the bits that say which fragments readers have, of all of them together (64 MiB); beyond, the one that has begun
+/// first is given up.
 const MAX_WORDS: usize = 8 << 20;
 
 /// Room of messages that are gone, kept for others, and how many datagrams each has room for.

@@ -17,10 +17,10 @@ const LONGEST_MESSAGE: u64 = 64 << 20;
 /// The most sends that are kept for messages that may still begin long before they end.
 const SENDS: usize = 16_384;
 
-/// How far the reader was is kept so many times …
+/// So many times are kept at which the reader had come to some byte.
 const PASSES: usize = 512;
 
-/// … but not more often than this.
+/// The times at which the reader had come to some byte are at least so far apart.
 const PASS: Nanos = Nanos::from_micros(200);
 
 /// The marks of one direction.

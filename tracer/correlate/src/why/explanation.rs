@@ -186,7 +186,7 @@ pub struct TailRow {
     pub cause: Cause,
     /// Mean excess over the median's in nanoseconds; below zero where slow messages spend less.
     pub excess_ns: i64,
-    /// Its part of [`Tail::excess`]; below zero likewise.
+    /// Its part of [`Tail::excess`]; below zero where slow messages spend less.
     pub share: f64,
 }
 

@@ -7,10 +7,10 @@ use super::setting::{Setting, Throttled};
 use crate::threads::QuotaSeen;
 use wirelap_events::{CgroupId, Nanos, Segment};
 
-/// A process that waits for quota so much of the time is late even where no latency shows it …
+/// A process that waits for quota so much of the time is late even where no latency shows it.
 const OFTEN: f64 = 0.1;
 
-/// … if it adds up to this.
+/// Waits for quota that add up to less are no verdict.
 const MUCH: Nanos = Nanos::from_millis(20);
 
 /// Processes that wait for quota much of the time, and of whom no latency tells: they do it before they send, or after

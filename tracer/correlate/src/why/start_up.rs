@@ -1,5 +1,5 @@
 //! The first messages of a connection: slow start, the first delayed acknowledgement, code that is compiled, discovery.
-//! They take longer for reasons that are soon over, and are told apart from the others.
+//! These messages take longer for reasons that are soon over, and are told apart from the others.
 
 use super::clause::{Circumstance, Clause, Remedy};
 use super::evidence::Evidence;

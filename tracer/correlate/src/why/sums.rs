@@ -61,7 +61,7 @@ pub struct Class {
     pub messages: u64,
     /// Of these, with a keep-alive or discovery beside them.
     pub beside_upkeep: u64,
-    /// … and with one as long before.
+    /// Of the messages, those with a keep-alive or discovery in as long a time some while before.
     pub upkeep_before: u64,
     /// When those with one beside them were under way.
     pub episodes: Episodes,

@@ -381,7 +381,7 @@ impl Conversations {
         let Some(index) = index else { return known };
         // Datagrams are read in order: what was ready before is gone.
         let found = entry.inbox.drain(..=index).next_back();
-        // Likewise where a newer one's being ready was lost.
+        // A newer one may have been read that was not reported ready, as that event was lost.
         let newer = known.filter(|known| !whole && found.is_some_and(|found| found != *known));
         newer.or(found)
     }

@@ -42,7 +42,8 @@ impl Deliveries {
         }
     }
 
-    pub fn take_message(&mut self, at: Nanos, way: Way, found: &Found, c: &mut Context<'_>) {
+    /// Joins a message that was found on a way to those that are open, and counts it.
+    pub(super) fn take_message(&mut self, at: Nanos, way: Way, found: &Found, c: &mut Context<'_>) {
         let Some(row) = c.row_of(way) else { return };
         if let Some(is_needed) = self.repairs(way, found) {
             if let Some(row) = c.accounts.rows.get_mut(row) {

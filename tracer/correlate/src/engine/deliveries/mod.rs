@@ -47,7 +47,7 @@ pub struct Observed<'a> {
 }
 
 impl Context<'_> {
-    /// The same, to be looked at.
+    /// What deliveries are made from, to be looked at.
     fn observed(&self) -> Observed<'_> {
         Observed {
             conversations: self.conversations,

@@ -16,6 +16,7 @@ const START_UP: Nanos = Nanos::from_millis(1_000);
 /// The first messages of a connection are those of its start-up, however late they come.
 const FIRST_MESSAGES: u64 = 3;
 
+/// The leg of a message that was found on a way; `None` if its conversation, or an end of it, is not known.
 pub fn new_leg(
     at: Nanos,
     way: Way,

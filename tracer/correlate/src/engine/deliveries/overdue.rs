@@ -13,7 +13,7 @@ use wirelap_events::{GroupId, Nanos, Pid, Saturate, TaskId, Tid};
 /// A younger message is on its way.
 pub const LATE: Nanos = Nanos::from_millis(1_000);
 
-/// … and so is one that is not so many times as old as a typical one gets.
+/// A message that is not so many times as old as a typical one gets is on its way, too.
 const TIMES_TYPICAL: u64 = 10;
 
 /// A publisher's messages go on if so many of them have, and so many of a hundred do.

@@ -95,7 +95,8 @@ impl Deliveries {
                 || seen.host.states().is_off(leg.receiver.pid, seen.coverage.now()))
     }
 
-    /// The same, whether the reader was ever seen to read or not. Where events of reads were lost, nothing is known.
+    /// Whether a leg's bytes may lie unread, whether its reader was ever seen to read or not. Where events of reads were
+    /// lost, nothing is known.
     pub(super) fn may_lie_unread(&self, flow: &Flow, leg: &LegState, seen: Observed<'_>) -> bool {
         let is_open =
             |id| seen.conversations.sockets().get(id).is_some_and(|entry| entry.closed.is_none());

@@ -9,7 +9,7 @@ use wirelap_events::{Hop, Leg, Nanos, OffCpu, OffCpuReason, Segment, Sleep};
 /// A broker's timers may be so late: they are looked at only now and then, and hand on to other threads.
 const TIMERS: Nanos = Nanos::from_millis(5);
 
-/// … and so early, where they count whole milliseconds.
+/// A timer of a broker that counts whole milliseconds may be so early.
 const EARLY: Nanos = Nanos::from_millis(2);
 
 /// A thread of a broker that is asked for messages may sleep so long while others work for it.
