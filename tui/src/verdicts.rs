@@ -3,6 +3,7 @@
 use crate::text;
 use wirelap_correlate::snapshot::{Overdue, Severity, Verdict, VerdictKind, Why};
 use wirelap_events::{Comm, Nanos, Segment, TaskId};
+use wirelap_report::words;
 
 /// Whether any message was examined or any verdict found.
 pub fn is_known(why: &Why) -> bool {
@@ -35,7 +36,7 @@ pub fn line(why: &Why) -> String {
     let Some(worst) = problems(why).next() else {
         return if is_known(why) && why.is_too_little() { too_few(why) } else { cell(why) };
     };
-    let mut line = worst.kind.title_in(worst.segment).to_owned();
+    let mut line = words::title_in(worst.kind, worst.segment).to_owned();
     if let Some((task, comm)) = worst.process {
         line = format!("{line} at {}", name(task, comm));
     }
@@ -66,7 +67,7 @@ pub fn overdue(open: &Overdue) -> String {
     let oldest = text::unbroken(&text::time(open.oldest));
     let who = open.process.map(|(task, comm)| format!(", {}", name(task, comm)));
     let messages = text::exact(open.messages);
-    let place = open.place.words();
+    let place = words::place(open.place);
     format!("open {messages}, oldest {oldest}, {place}{}", who.unwrap_or_default())
 }
 

@@ -14,6 +14,7 @@ use wirelap_correlate::snapshot::{
     Summary, Tail, TailRow, Trust, UnixClients, Unseen, Verdict, VerdictKind, Whereabouts, Why,
     WorstMessage,
 };
+use wirelap_correlate::{Circumstance, Clause, CpuHolders, Remedy};
 use wirelap_events::{
     Circumstances, Comm, Delivery, FlowKey, FlowRange, GroupId, Holder, Hop, Leg, MessageId, Nanos,
     NetNs, Pid, Probe, Segment, Stage, StageTimes, TaskId, Tid, Transport,
@@ -110,12 +111,31 @@ fn any_segment() -> impl Strategy<Value = Segment> {
     prop::sample::select(&Segment::ALL[..])
 }
 
+/// Whatever names and numbers it has.
+fn clause() -> impl Strategy<Value = Clause> {
+    let named = prop::collection::vec(((any::<u32>().prop_map(Pid), comm()), float()), 0..3);
+    prop_oneof![
+        (named, prop::option::of((any::<usize>(), float())))
+            .prop_map(|(named, more)| Clause::CpuHeld { by: CpuHolders::Foreign, named, more }),
+        (count(), count(), nanos(), nanos())
+            .prop_map(|(hits, messages, each, most)| Clause::Hits { hits, messages, each, most }),
+        float().prop_map(Clause::NotAtWork),
+    ]
+}
+
+fn remedy() -> impl Strategy<Value = Remedy> {
+    let usual = (any_segment(), any::<bool>()).prop_map(|(segment, at_broker)| {
+        Remedy::Usual(Circumstance { at_broker, ..Circumstance::in_segment(segment) })
+    });
+    prop_oneof![usual, Just(Remedy::None), Just(Remedy::CpuLimit(None))]
+}
+
 prop_compose! {
     fn verdict()(
         kind in kind(), problem: bool, leg in prop::option::of(any::<u8>()),
         segment in prop::option::of(any_segment()), process in prop::option::of((task(), comm())),
         times in prop::array::uniform2(nanos()), shares in prop::array::uniform2(float()),
-        evidence in prop::collection::vec(any::<String>(), 0..4), remedy in any::<String>(),
+        evidence in prop::collection::vec(clause(), 0..4), remedy in remedy(),
         slow_messages in count(), period in prop::option::of((nanos(), prop::option::of(nanos()), any::<u32>())),
         open in prop::option::of((count(), nanos())),
     ) -> Verdict {

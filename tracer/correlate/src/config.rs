@@ -1,6 +1,5 @@
 //! What the caller can set.
 
-use crate::flow::Limits;
 use std::net::IpAddr;
 use wirelap_events::{Nanos, NetNs, Pid};
 
@@ -84,4 +83,19 @@ pub struct Label {
     pub ports: Vec<u16>,
     /// Processes of either end.
     pub pids: Vec<Pid>,
+}
+
+/// How much may be parked behind a hole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Captured bytes.
+    pub bytes: usize,
+    /// Packets.
+    pub packets: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits { bytes: 1 << 20, packets: 1024 }
+    }
 }

@@ -4,63 +4,63 @@
 //!  Event ─▶ sockets, threads ──────────────┐
 //!     └──▶ flow: bytes in order ─▶ decoder ┼─▶ join: message found on a flow ─▶ Delivery ─▶ stats
 //!     └──▶ marks: who saw which byte when ─┘         (completed late, on purpose)  └▶ Snapshot
-//!     └──▶ ledger: bytes on the device
+//!     └──▶ bytes: the ledger of the device
 //! ```
 //!
 //! A message is *found* when its last byte has passed the packet hook, and *complete* a while after it
 //! was read: only then are its stages looked up in the marks, so the order of events does not matter.
 //! Time is an argument everywhere; nothing here reads a clock or does I/O.
+//!
+//! Each folder imports from those below it and from none above:
+//!
+//! ```text
+//!  engine     takes events in, drives the others, hands deliveries and snapshots out
+//!  view       the picture that is handed out, and how far it can be trusted
+//!  rows       which conversation belongs to which row, and what the rows add up to
+//!  why        why messages took as long as they did: causes, sums, verdicts
+//!  join       legs → messages → deliveries
+//!  flow       conversations: from packets to bytes in order, from bytes to messages found
+//!  marks      what the hooks saw of a flow's bytes, searchable by byte
+//!  threads    wakeups, time off the CPU, CPU quotas
+//!  bytes      the ledger of the device, and bytes that belong to no row by themselves
+//!  stats      distributions, rates, the last seconds
+//!  ids        what names a direction, an end, a leg
+//!  config.rs  what the caller can set
+//! ```
 
 // What comes from a file or a packet may be any number.
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects, clippy::disallowed_methods))]
 
-mod assemble;
-mod build;
-mod calls;
+mod bytes;
 mod config;
-mod correlator;
-mod datagrams;
-mod departures;
+mod engine;
 mod flow;
-mod framing;
+mod ids;
 mod join;
-mod ledger;
-mod leg;
 mod marks;
-mod off_cpu;
-mod overdue;
-mod overhead;
-mod packets;
-mod probe_connections;
-mod reached;
-mod ring;
 mod rows;
-mod scheduling;
-mod settle;
-mod sighting;
-pub mod snapshot;
-mod sockets;
 mod stats;
-mod sweep;
 mod threads;
-pub mod trust;
-mod unite;
-mod unknown;
+mod view;
 mod why;
 
-pub use config::{Config, Host, Label};
-pub use correlator::{Correlator, DeliverySink};
-pub use flow::{Limits, Piece, Reassembly};
-pub use snapshot::{
-    Cause, Cost, Counts, Culprit, Detail, ENOUGH, Framed, Group, HistoryPoint, HolderShare, Holes,
-    Operation, Overdue, Overhead, Part, Parts, Period, ProbeLoss, Process, Rate, Scheduling,
-    SegmentStat, Severity, Snapshot, Summary, Tail, TailRow, TracerCost, Trust, TypicalRow,
-    UnixClients, Unknown, UnknownTraffic, Unseen, Verdict, VerdictKind, Whereabouts, Why,
-    WorstMessage,
+pub use bytes::{
+    Cost, Detail, Framed, Holes, Operation, Overhead, Part, Parts, Unknown, UnknownTraffic, Unseen,
 };
+pub use config::{Config, Host, Label, Limits};
+pub use engine::{Correlator, DeliverySink};
+pub use flow::{Piece, Reassembly};
+pub use rows::Counts;
 pub use stats::Distribution as Histogram;
+pub use stats::{HistoryPoint, Rate, SegmentStat, Summary};
+pub use threads::{QuotaSeen, Scheduling};
 pub use trust::{Doubt, DoubtKind, Reliability, TrustFacts};
+pub use view::{
+    Group, ProbeLoss, Process, Snapshot, TracerCost, Trust, UnixClients, snapshot, trust,
+};
 pub use why::{
-    BlameSink, DelayCause, Evidence, Losses, Missing, QuotaSeen, Setting, Throttled,
-    WorkloadCounts, blame,
+    BlameSink, Cause, Circumstance, Clause, CpuHolders, Culprit, DelayCause, ENOUGH, Evidence,
+    HolderShare, Losses, Missing, Named, Overdue, Period, Remedy, Setting, Severity, Tail, TailRow,
+    Throttled, TypicalRow, Verdict, VerdictKind, Whereabouts, Why, WorkloadCounts, WorstMessage,
+    blame,
 };

@@ -1,5 +1,6 @@
 //! The interface of a protocol: how it is recognised, how a PDU is measured and decoded, and what a decoder reports.
 
+use crate::remedies::Remedies;
 use crate::{Memory, SignatureMatch};
 use wirelap_events::{Ask, ByteRange, Class, Frame, GlobalKey, Offset, Transport};
 
@@ -104,6 +105,11 @@ pub trait Protocol: Sync {
     /// a server's address.
     fn domain(&self, _port: u16) -> Option<u32> {
         None
+    }
+
+    /// What usually helps with it, in its own words.
+    fn remedies(&self) -> &'static Remedies {
+        &Remedies::GENERAL
     }
 
     /// An empty store for what conversations of this protocol share; [`Memory::default`] if they share nothing. The caller

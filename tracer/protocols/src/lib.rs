@@ -21,6 +21,7 @@ pub mod plain;
 pub mod reader;
 pub mod recognise;
 pub mod registry;
+pub mod remedies;
 pub mod rtps;
 pub mod search;
 pub mod signature;
@@ -35,6 +36,7 @@ pub use connection::{
 pub use memories::Memories;
 pub use memory::Memory;
 pub use reader::Reader;
-pub use registry::{by_name, registry};
+pub use registry::{broker, by_name, registry};
+pub use remedies::{BrokerRemedies, Remedies};
 pub use search::ProtocolSearch;
 pub use signature::{PduSignature, SignatureMatch};

@@ -1,6 +1,6 @@
 //! Every protocol that wirelap can decode.
 
-use crate::{Protocol, kafka, mqtt, nats, opcua, plain, rtps, xrce, zenoh, zmtp};
+use crate::{BrokerRemedies, Protocol, kafka, mqtt, nats, opcua, plain, rtps, xrce, zenoh, zmtp};
 
 static REGISTRY: &[&dyn Protocol] = &[
     &mqtt::PROTOCOL,
@@ -23,4 +23,10 @@ pub fn registry() -> &'static [&'static dyn Protocol] {
 /// The protocol with this [`Protocol::name`], as in `--decode PORT=NAME`.
 pub fn by_name(name: &str) -> Option<&'static dyn Protocol> {
     registry().iter().copied().find(|protocol| protocol.name() == name)
+}
+
+/// What a broker says of itself, by the name of its process.
+pub fn broker(process: &str) -> Option<&'static BrokerRemedies> {
+    let mut all = registry().iter().flat_map(|protocol| protocol.remedies().brokers);
+    all.find(|broker| broker.process == process)
 }

@@ -15,6 +15,7 @@
 //! | [`schema`] | the JSON Schemas, generated from the types |
 //! | [`trace`] | messages on a time line, for Perfetto and Chrome |
 //! | [`unknown`] | traffic that is not decoded |
+//! | [`words`] | verdicts in words: headings, what they stand on, what helps |
 //! | [`write`] | writing JSON to a file |
 
 // Numbers from a file or a packet may have any value, so plain arithmetic could overflow.
@@ -41,6 +42,7 @@ pub mod table;
 pub mod trace;
 pub mod unknown;
 pub mod why;
+pub mod words;
 mod write;
 
 pub use clocks::{ClockOffset, HostClock};

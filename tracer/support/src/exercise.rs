@@ -62,7 +62,8 @@ pub fn check_packed(name: &str, packed: &[u8]) {
         for at_start in [false, true] {
             let _ = protocol.recognise(transport, &chunk.bytes, at_start);
         }
-        let _ = (protocol.sight(transport, &chunk.bytes), protocol.stands_out(&chunk.bytes));
+        let _ =
+            (protocol.match_signature(transport, &chunk.bytes), protocol.stands_out(&chunk.bytes));
     }
     check_unknown(&chunks);
     let mut len = packed.len() % 7;

@@ -26,6 +26,7 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use wirelap_correlate::snapshot::{Cause, Severity, Tail, TailRow, Verdict, Why, WorstMessage};
 use wirelap_events::{Delivery, Holder, Nanos, Segment};
+use wirelap_report::words;
 
 /// How many of the slowest messages are shown.
 const WORST: usize = 5;
@@ -59,7 +60,7 @@ fn lines(why: &Why, width: usize, theme: Theme) -> Vec<Line<'static>> {
         page.say(" ", &format!("nothing wrong: {examined} messages examined"), Style::new());
     }
     for verdict in &why.verdicts {
-        page.verdict(verdict);
+        page.verdict(verdict, why);
     }
     for tail in why.tails.iter().filter(|tail| !tail.rows.is_empty()) {
         page.tail(tail);
@@ -91,7 +92,7 @@ impl Page {
         self.say(" ", what, self.theme.dim());
     }
 
-    fn verdict(&mut self, verdict: &Verdict) {
+    fn verdict(&mut self, verdict: &Verdict, why: &Why) {
         let (lead, style) = match verdict.severity {
             Severity::Problem => (" ! ", self.theme.warning()),
             Severity::Note => (" · ", self.theme.heading()),
@@ -102,7 +103,11 @@ impl Page {
         let segment = verdict.segment.map(|segment| format!(" {}", segment.name()));
         let place = format!("{}{}", place.join(", "), segment.unwrap_or_default());
         let colon = if place.is_empty() { "" } else { ": " };
-        self.say(lead, &format!("{}{colon}{place}", verdict.kind.title_in(verdict.segment)), style);
+        self.say(
+            lead,
+            &format!("{}{colon}{place}", words::title_in(verdict.kind, verdict.segment)),
+            style,
+        );
         if let Some(open) = &verdict.open {
             self.say("   ", &verdicts::overdue(open), style);
         }
@@ -113,10 +118,11 @@ impl Page {
             self.say("   ", &when, Style::new());
         }
         for clause in &verdict.evidence {
-            self.say("   · ", clause, Style::new());
+            self.say("   · ", &words::clause(clause), Style::new());
         }
-        if !verdict.remedy.is_empty() {
-            self.say("   → ", &verdict.remedy, Style::new());
+        let remedy = words::remedy(verdict, why);
+        if !remedy.is_empty() {
+            self.say("   → ", &remedy, Style::new());
         }
     }
 
@@ -143,7 +149,7 @@ impl Page {
         let minus = if row.excess_ns < 0 { "−" } else { "" };
         let time = format!("{minus}{}", text::time(Nanos(row.excess_ns.unsigned_abs())));
         let cause = match row.cause {
-            Cause::Of(kind) => kind.title(),
+            Cause::Of(kind) => words::title(kind),
             Cause::Ordinary => "",
         };
         let letter = Span::styled(letter(row.segment).to_string(), self.theme.segment(row.segment));

@@ -1,8 +1,7 @@
 //! Which bytes of a direction were on the counting device.
 
 use arrayvec::ArrayVec;
-use wirelap_events::Saturate;
-use wirelap_events::{ByteRange, Offset};
+use wirelap_events::{ByteRange, Offset, Saturate};
 
 /// Holes that are remembered: bytes that later ones overtook, because a queue before the device lost
 /// them or two CPUs reported them in another order.
@@ -10,12 +9,12 @@ const HOLES: usize = 4;
 
 /// What was carried: everything before `to`, except the holes.
 #[derive(Clone, Debug, Default)]
-pub struct Carried {
+pub struct CarriedBytes {
     to: Offset,
     holes: ArrayVec<ByteRange, HOLES>,
 }
 
-impl Carried {
+impl CarriedBytes {
     /// Whether nothing was.
     pub fn is_empty(&self) -> bool {
         self.to == Offset(0)
@@ -82,7 +81,7 @@ mod tests {
     }
 
     fn adds(ranges: &[(u64, u64)]) -> Vec<u64> {
-        let mut carried = Carried::default();
+        let mut carried = CarriedBytes::default();
         ranges.iter().map(|&(start, end)| carried.add(range(start, end))).collect()
     }
 
@@ -105,7 +104,7 @@ mod tests {
     #[test]
     fn forgotten_holes_count_as_carried() {
         let holes: Vec<_> = (1..=6).map(|n| (n * 20, n * 20 + 10)).collect();
-        let mut carried = Carried::default();
+        let mut carried = CarriedBytes::default();
         for &(start, end) in &holes {
             assert_eq!(carried.add(range(start, end)), 0);
         }

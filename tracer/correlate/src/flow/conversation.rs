@@ -1,24 +1,23 @@
 //! Two directions and the decoder that reads them.
 
-use super::identity::{content, identify};
-use super::known::Known;
+use super::attempts::Attempts;
+use super::collector::ControlFrames;
+use super::direction::Flow;
+use super::namespaces::Namespaces;
 use super::pending::Pending;
-use super::recognition::Attempts;
-use super::{Carried, Claim, DecoderOutput, Flow, Found, Piece, Released, Unread};
+use super::server_protocols::ServerProtocols;
+use super::translation::Translation;
+use super::unread::Unread;
+use super::window::Claim;
+use crate::bytes::{Holes, Ledger};
 use crate::config::Config;
-use crate::correlator::Totals;
-use crate::ledger::Ledger;
-use crate::snapshot::Holes;
+use crate::ids::normal;
 use arrayvec::ArrayVec;
 use std::net::SocketAddr;
-use wirelap_events::{
-    Ask, ByteRange, Class, FlowKey, Frame, GroupId, Nanos, NetNs, Offset, Packet, PacketHook,
-    Portion, Seq, TcpFields,
-};
-use wirelap_events::{Saturate, Total};
+use wirelap_events::{FlowKey, GroupId, Nanos, NetNs, Packet, PacketHook, Seq, TcpFields, Total};
 use wirelap_protocols::foreign::{ForeignName, Observer};
 use wirelap_protocols::stream::Stream;
-use wirelap_protocols::{Connection, Fragments, FrameSink, Memories, Pdu, Protocol, Side};
+use wirelap_protocols::{Connection, Memories, Protocol, Side};
 
 /// What is known of a conversation's protocol.
 pub enum State {
@@ -30,27 +29,15 @@ pub enum State {
     Ignored,
 }
 
-/// Namespaces that are remembered of a conversation: both ends, and a router or two between them.
-const PLACES: usize = 6;
-
-/// Translations of a conversation's addresses that are remembered, each with two directions.
-pub const ALIASES: usize = 4;
-
-/// A conversation whose addresses are translated between its ends. Most are not.
-#[derive(Clone, Debug)]
-pub struct Translation {
-    /// The address of each end as that end has it.
-    pub ends: [SocketAddr; 2],
-    /// Other addresses than its own that its packets have, before or behind a translation.
-    pub aliases: ArrayVec<FlowKey, ALIASES>,
-}
-
-/// The network namespaces that a conversation was seen in.
-#[derive(Clone, Debug, Default)]
-struct Places {
-    all: ArrayVec<NetNs, PLACES>,
-    /// There are more than are remembered.
-    everywhere: bool,
+/// What of a conversation could not be seen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Hidden {
+    /// Observations that had to be forgotten.
+    pub mark_evictions: u64,
+    /// Payload bytes that were not captured.
+    pub uncaptured: u64,
+    /// Bytes that no frame was found in.
+    pub undecoded: u64,
 }
 
 /// Both directions between two addresses.
@@ -72,8 +59,7 @@ pub struct Conversation {
     /// An end is gone: soon no packet is expected any more.
     pub closed: bool,
     pub claim: Claim,
-    /// The network namespaces that it was seen in; 0 stands for all of a capture's.
-    places: Places,
+    pub namespaces: Namespaces,
     /// The translation of its addresses, if there is one.
     translation: Option<Box<Translation>>,
     /// Packets that were compared with those of other conversations.
@@ -82,16 +68,16 @@ pub struct Conversation {
     pub row: Option<(GroupId, u64)>,
     /// Payload bytes that were not captured.
     pub uncaptured: u64,
-    /// What of `uncaptured` and of the undecoded bytes is in the totals.
+    /// What of `uncaptured` and of the undecoded bytes [`Conversation::take_hidden`] has told.
     told: (u64, u64),
     /// Undecoded bytes that passed while observation was paused.
-    paused: u64,
+    pub(super) paused: u64,
     /// Frames since that was last asked: a keep-alive or discovery; a request for messages.
-    pub asides: Asides,
+    pub control: ControlFrames,
     /// What its decoder shares with others.
     pub(super) memories: Memories,
     /// What is spoken where.
-    pub(super) known: Known,
+    pub(super) known: ServerProtocols,
     /// What was seen while its protocol is not known.
     pub(super) pending: Option<Box<Pending>>,
     /// Watches for protocols that are not decoded.
@@ -106,150 +92,6 @@ pub struct Conversation {
     pub unread: Unread,
     /// Bytes of memory that it held on to when that was last looked at.
     pub held: usize,
-}
-
-/// Kinds of frames that bear on messages and are none.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Asides {
-    /// A keep-alive or discovery frame.
-    pub upkeep: bool,
-    /// A request for messages, and its end.
-    pub asked: Option<Offset>,
-    /// What that said of how long it may be kept waiting.
-    pub ask: Option<Ask>,
-    /// Messages that their receiver is given once their transaction is committed.
-    pub committed: bool,
-    /// An acknowledgement before which its receiver may not have been allowed to send more.
-    pub room: bool,
-}
-
-/// What a decoder hands over.
-struct Collector<'a> {
-    asides: &'a mut Asides,
-    side: Side,
-    protocol: &'static dyn Protocol,
-    ledger: &'a mut Ledger,
-    found: &'a mut DecoderOutput,
-    /// What was told of the frame that comes next.
-    fragments: Option<Fragments>,
-    /// Where the message begins that the frame that comes next releases.
-    releases: Option<Offset>,
-    /// Bytes of what was compressed, and what became of them, for the messages that follow.
-    packed: (u64, u64),
-    /// From which byte on the messages that follow can be used.
-    usable_at: Option<Offset>,
-    /// The payload of the message in the frame that comes next may start earlier.
-    is_unsure: bool,
-}
-
-impl<'a> Collector<'a> {
-    fn new(
-        asides: &'a mut Asides,
-        side: Side,
-        protocol: &'static dyn Protocol,
-        ledger: &'a mut Ledger,
-        found: &'a mut DecoderOutput,
-    ) -> Collector<'a> {
-        Collector {
-            asides,
-            side,
-            protocol,
-            ledger,
-            found,
-            fragments: None,
-            releases: None,
-            packed: (0, 0),
-            usable_at: None,
-            is_unsure: false,
-        }
-    }
-}
-
-impl FrameSink for Collector<'_> {
-    fn frame(&mut self, frame: &Frame<'_>) {
-        self.ledger.frame(self.side, frame);
-        let fragments = self.fragments.take();
-        let is_unsure = std::mem::take(&mut self.is_unsure);
-        if let Some(fragments) = fragments {
-            self.ledger.repeated(self.side, fragments.repeated_bytes);
-            let (side, at) = (self.side, frame.range.start);
-            self.found.carried.push(Carried { side, at, fragments });
-        }
-        self.asides.upkeep |= matches!(frame.class, Class::KeepAlive | Class::Discovery);
-        if let Some(message) = self.releases.take() {
-            self.found.released.push(Released { side: self.side, message, end: frame.range.end });
-        }
-        if frame.asks_for_messages() {
-            self.asides.asked = Some(frame.range.end);
-        }
-        if let Some(data) = &frame.data {
-            let shared = frame.is_in_shared_memory();
-            let topic = self.found.topics.id_of(data.topic);
-            let assembly = fragments.map(|fragments| fragments.message);
-            let mut found = Found { shared, topic, assembly, ..identify(self.side, data) };
-            if self.protocol.numbers_topics() {
-                found.content = content(found.stamp, data, is_unsure);
-            }
-            found.usable_at = self.usable_at.filter(|&end| end > data.extent.end);
-            if frame.range.is_empty() {
-                let (bytes, opened) = self.packed;
-                let share = u128::from(data.payload_len).saturating_mul(u128::from(bytes));
-                found.wire_payload =
-                    u64::try_from(share.checked_div(u128::from(opened.max(1))).unwrap_or(0))
-                        .unwrap_or(u64::MAX);
-            }
-            self.found.all.push(found);
-        }
-    }
-
-    fn fragments(&mut self, fragments: &Fragments) {
-        self.fragments = Some(*fragments);
-    }
-
-    fn asks(&mut self, ask: Ask) {
-        self.asides.ask = Some(ask);
-    }
-
-    fn awaits_commit(&mut self) {
-        self.asides.committed = true;
-    }
-
-    fn releases(&mut self, start: Offset) {
-        self.releases = Some(start);
-    }
-
-    fn makes_room(&mut self) {
-        self.asides.room = true;
-    }
-
-    fn unpacked(&mut self, bytes: u64, opened: u64) {
-        self.packed = (bytes, opened);
-    }
-
-    fn uncertain_start(&mut self) {
-        self.is_unsure = true;
-    }
-
-    fn usable_at(&mut self, end: Offset) {
-        self.usable_at = Some(end);
-    }
-
-    fn unread_messages(&mut self, messages: u64) {
-        let unread = &mut self.found.unread[self.side as usize];
-        *unread = unread.saturating_add(messages);
-    }
-
-    fn discarded(&mut self, messages: u64) {
-        self.found.thrown_away = self.found.thrown_away.saturating_add(messages);
-    }
-
-    fn read_twice(&mut self, messages: u64) {
-        self.found.read_twice = self.found.read_twice.saturating_add(messages);
-    }
-
-    fn in_order(&mut self, origin: [u8; 16], first: u64) {
-        self.found.ordered.push((self.side, origin, first));
-    }
 }
 
 impl Conversation {
@@ -278,7 +120,7 @@ impl Conversation {
         now: Nanos,
         config: &Config,
         memories: Memories,
-        known: Known,
+        known: ServerProtocols,
     ) -> Conversation {
         Conversation {
             serial,
@@ -291,14 +133,14 @@ impl Conversation {
             active: false,
             closed: false,
             claim: Claim::Possible,
-            places: Places::default(),
+            namespaces: Namespaces::default(),
             translation: None,
             compared: 0,
             row: None,
             uncaptured: 0,
             told: (0, 0),
             paused: 0,
-            asides: Asides::default(),
+            control: ControlFrames::default(),
             memories,
             known,
             pending: None,
@@ -309,28 +151,6 @@ impl Conversation {
             unread: Unread::default(),
             held: 0,
         }
-    }
-
-    /// Whether it was seen in a namespace.
-    pub fn is_in(&self, netns: NetNs) -> bool {
-        self.places.all.contains(&netns) || self.places.everywhere
-    }
-
-    /// Whether it was seen in none yet.
-    pub fn is_nowhere(&self) -> bool {
-        self.places.all.is_empty()
-    }
-
-    /// It is seen in a namespace.
-    pub fn enters(&mut self, netns: NetNs) {
-        if !self.is_in(netns) {
-            self.places.everywhere = self.places.all.try_push(netns).is_err();
-        }
-    }
-
-    /// The namespaces of another one, which has turned out to be the same.
-    pub fn takes_places(&mut self, other: &Conversation) {
-        other.places.all.iter().for_each(|&netns| self.enters(netns));
     }
 
     /// How far these numbers are from the next ones of both directions. `None` where nothing is known of them.
@@ -390,7 +210,7 @@ impl Conversation {
         self.server = self.server.or(other.server.map(mapped));
         self.uncaptured = self.uncaptured.min(other.uncaptured);
         self.seen = self.seen.max(other.seen);
-        self.takes_places(other);
+        self.namespaces.add_all(&other.namespaces);
     }
 
     pub fn flow(&self, side: Side) -> &Flow {
@@ -465,61 +285,19 @@ impl Conversation {
         holes
     }
 
-    /// Adds to the totals what they do not have yet, so that nobody has to look at idle conversations.
-    pub fn tell(&mut self, totals: &mut Totals) {
-        totals
-            .mark_evictions
-            .grow(self.flows.iter_mut().map(|flow| flow.marks.take_evicted()).total::<u64>());
-        if matches!(self.state, State::Decoding(..)) {
-            let now = (self.uncaptured, self.undecoded_bytes());
-            let before = std::mem::replace(&mut self.told, now);
-            totals.uncaptured.grow(now.0.saturating_sub(before.0));
-            totals.undecoded.grow(now.1.saturating_sub(before.1));
+    /// What could not be seen since that was last asked, so that nobody has to look at idle conversations.
+    pub fn take_hidden(&mut self) -> Hidden {
+        let mark_evictions = self.flows.iter_mut().map(|flow| flow.marks.take_evicted()).total();
+        if !matches!(self.state, State::Decoding(..)) {
+            return Hidden { mark_evictions, ..Hidden::default() };
         }
-    }
-
-    /// Payload of a packet, in any order.
-    pub fn packet(
-        &mut self,
-        side: Side,
-        range: ByteRange,
-        bytes: &[u8],
-        now: Nanos,
-        found: &mut DecoderOutput,
-    ) {
-        let missing = range.len().saturating_sub(bytes.len() as u64);
-        self.uncaptured.grow(missing);
-        let flow = self.flow_mut(side);
-        let interrupted = std::mem::take(&mut flow.interrupted);
-        let skipped = match (flow.bytes.next(), flow.boundary.take()) {
-            // Found open: begin where a write begins, if that is in or after this packet.
-            (None, Some(boundary)) if boundary >= range.end => {
-                flow.boundary = Some(boundary);
-                return;
-            }
-            (None, Some(boundary)) => boundary.0.saturating_sub(range.start.0),
-            _ => 0,
-        };
-        let start = range.start.plus(skipped);
-        let skipped_bytes = usize::try_from(skipped).unwrap_or(usize::MAX).min(bytes.len());
-        let missing = missing.saturating_sub(skipped.saturating_sub(skipped_bytes as u64));
-        let bytes = bytes.get(skipped_bytes..).unwrap_or_default();
-        if interrupted {
-            self.resume(side, start, found);
+        let now = (self.uncaptured, self.undecoded_bytes());
+        let before = std::mem::replace(&mut self.told, now);
+        Hidden {
+            mark_evictions,
+            uncaptured: now.0.saturating_sub(before.0),
+            undecoded: now.1.saturating_sub(before.1),
         }
-        self.reassemble(side, found, |flow, out| {
-            flow.packet(start, bytes, missing, now, out);
-        });
-    }
-
-    /// Goes on at `at` after a pause on purpose: the bytes in between are nobody's failure.
-    fn resume(&mut self, side: Side, at: Offset, found: &mut DecoderOutput) {
-        let before = self.undecoded_bytes();
-        self.reassemble(side, found, |flow, out| {
-            flow.interrupt(out);
-            flow.resume_at(at, out);
-        });
-        self.paused.grow(self.undecoded_bytes().saturating_sub(before));
     }
 
     /// Whether its protocol is known and its messages are encrypted.
@@ -540,107 +318,12 @@ impl Conversation {
         }
     }
 
-    /// Runs the reassembly of one side, reading what comes out.
-    pub fn reassemble(
-        &mut self,
-        side: Side,
-        found: &mut DecoderOutput,
-        step: impl FnOnce(&mut super::Reassembly, &mut dyn FnMut(Piece<'_>)),
-    ) {
-        let mut bytes = std::mem::take(&mut self.flow_mut(side).bytes);
-        step(&mut bytes, &mut |piece| self.piece(side, piece, found));
-        self.flow_mut(side).bytes = bytes;
-    }
-
-    /// The next bytes of one direction.
-    fn piece(&mut self, side: Side, piece: Piece<'_>, found: &mut DecoderOutput) {
-        match self.state {
-            State::Decoding(..) => self.read_piece(side, piece, found),
-            State::Undecided(_) => self.recognise_piece(side, piece, found),
-            State::Ignored => {}
+    /// The server that a probe connection was opened to; `None` if it carried something, or nobody saw who opened it.
+    pub fn probed_server(&self) -> Option<(SocketAddr, NetNs)> {
+        if self.row.is_some() || !self.ledger.is_silent() {
+            return None;
         }
-    }
-
-    pub(super) fn read_piece(&mut self, side: Side, piece: Piece<'_>, found: &mut DecoderOutput) {
-        let State::Decoding(protocol, connection) = &mut self.state else { return };
-        let flow = &mut self.flows[side as usize];
-        let (asides, ledger) = (&mut self.asides, &mut self.ledger);
-        let mut out = Collector::new(asides, side, *protocol, ledger, found);
-        let from_start = flow.isn.is_some();
-        let at = match piece {
-            Piece::Bytes { at, .. } | Piece::Gap { at, .. } => at,
-        };
-        let mid_stream = !from_start || at != Offset::START;
-        let stream = flow.stream.get_or_insert_with(|| Stream::new(side, mid_stream));
-        match piece {
-            Piece::Bytes { at, bytes, missing } => {
-                let first = out.found.all.len();
-                stream.feed(at, bytes, missing, connection.as_mut(), &mut out);
-                let hole = flow.hole.take().filter(|hole| hole.end == at);
-                flow.frame(hole, first, self.serial, found);
-            }
-            Piece::Gap { at, len } => {
-                let is_between = stream.is_in_sync() && stream.pending_bytes() == 0;
-                flow.hole = is_between.then(|| ByteRange::new(at, len));
-                stream.gap(at, len, connection.as_mut(), &mut out);
-            }
-        }
-    }
-
-    /// A packet with a datagram of these bytes, or with a fragment of it.
-    pub fn datagram_packet(
-        &mut self,
-        side: Side,
-        range: ByteRange,
-        packet: &Packet<'_>,
-        found: &mut DecoderOutput,
-    ) {
-        let pieces = &mut self.flow_mut(side).pieces;
-        let Portion::Fragment { start, .. } = packet.portion else {
-            if !pieces.is_empty() {
-                self.put_together(side, found);
-            }
-            self.datagram(side, range, packet.payload, found);
-            return;
-        };
-        if start == 0 && !pieces.is_empty() {
-            self.put_together(side, found);
-        }
-        let pieces = &mut self.flow_mut(side).pieces;
-        pieces.add(range, u64::from(start), packet.payload);
-        if pieces.is_whole() {
-            self.put_together(side, found);
-        }
-    }
-
-    /// Reads the fragments so far as one datagram.
-    fn put_together(&mut self, side: Side, found: &mut DecoderOutput) {
-        let mut pieces = std::mem::take(&mut self.flow_mut(side).pieces);
-        self.datagram(side, pieces.range, &pieces.bytes, found);
-        pieces.clear();
-        self.flow_mut(side).pieces = pieces;
-    }
-
-    /// A datagram, as far as it was captured.
-    fn datagram(&mut self, side: Side, range: ByteRange, bytes: &[u8], found: &mut DecoderOutput) {
-        self.uncaptured.grow(range.len().saturating_sub(bytes.len() as u64));
-        if matches!(self.state, State::Undecided(_)) {
-            self.recognise_datagram(side, range, bytes, found);
-        }
-        self.read_datagram(side, range, bytes, found);
-    }
-
-    pub(super) fn read_datagram(
-        &mut self,
-        side: Side,
-        range: ByteRange,
-        bytes: &[u8],
-        found: &mut DecoderOutput,
-    ) {
-        if let State::Decoding(protocol, connection) = &mut self.state {
-            let (asides, ledger) = (&mut self.asides, &mut self.ledger);
-            let mut out = Collector::new(asides, side, *protocol, ledger, found);
-            connection.pdu(side, Pdu { range, bytes }, &mut out);
-        }
+        let key = self.flow(self.server?).key;
+        Some((normal(key.src), key.scope))
     }
 }

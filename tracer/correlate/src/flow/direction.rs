@@ -1,117 +1,29 @@
 //! One direction of a conversation.
 
-use super::carried::Carried;
+use super::carried::CarriedBytes;
 use super::devices::Devices;
+use super::found::Found;
 use super::framed::between;
+use super::head::FirstBytes;
+use super::output::DecoderOutput;
 use super::pieces::Pieces;
+use super::reassembly::Reassembly;
 use super::requests::{RELEASES, REQUESTS, Release, Request};
+use super::seen_bytes::SeenBytes;
+use super::unwrap::Unwrap;
 use super::window::Window;
-use super::{DecoderOutput, Found, Reassembly, SeenBytes, Unwrap, Way};
+use crate::bytes::Unseen;
 use crate::config::Config;
-use crate::join::AssemblyId;
-use crate::marks::{Path, TcpMarks, UdpMarks};
-use crate::ring::Ring;
-use crate::snapshot::Unseen;
+use crate::ids::{AssemblyId, Way};
+use crate::marks::Marks;
+use crate::stats::Ring;
 use arrayvec::ArrayVec;
 use std::collections::VecDeque;
-use wirelap_events::tcp_flags;
 use wirelap_events::{
     ByteRange, FlowKey, Nanos, Offset, PacketHook, Permit, Room, Seq, SocketId, TcpFields,
-    Transport,
+    tcp_flags,
 };
 use wirelap_protocols::stream::Stream;
-
-/// The marks of a flow.
-#[derive(Debug)]
-#[allow(clippy::large_enum_variant)] // One a flow, and most flows are TCP.
-pub enum Marks {
-    Tcp(TcpMarks),
-    Udp(UdpMarks),
-}
-
-impl Marks {
-    fn new(transport: Transport, limit: usize) -> Marks {
-        match transport {
-            Transport::Tcp => Marks::Tcp(TcpMarks::new(limit)),
-            Transport::Udp => Marks::Udp(UdpMarks::new(limit)),
-        }
-    }
-
-    pub fn read_at(&self, extent: ByteRange) -> Option<Nanos> {
-        match self {
-            Marks::Tcp(marks) => marks.read_at(extent),
-            Marks::Udp(marks) => marks.read_at(extent),
-        }
-    }
-
-    pub fn passed_at(&self, extent: ByteRange) -> Option<Nanos> {
-        match self {
-            Marks::Tcp(marks) => marks.passed_at(extent),
-            Marks::Udp(marks) => marks.passed_at(extent),
-        }
-    }
-
-    /// When a datagram came in, or left, if nobody saw that.
-    pub fn came_at(&self, number: u64) -> Option<Nanos> {
-        match self {
-            Marks::Tcp(_) => None,
-            Marks::Udp(marks) => marks.came_at(number),
-        }
-    }
-
-    /// When the last byte of `extent` left, or else came in.
-    pub fn left_at(&self, extent: ByteRange) -> Option<Nanos> {
-        match self {
-            Marks::Tcp(marks) => marks.left_at(extent),
-            Marks::Udp(_) => None,
-        }
-    }
-
-    fn was_received(&self, extent: ByteRange) -> bool {
-        match self {
-            Marks::Tcp(marks) => marks.was_received(extent),
-            Marks::Udp(marks) => marks.was_received(extent),
-        }
-    }
-
-    /// Whether the receiving socket has `extent`.
-    pub fn has_arrived(&self, extent: ByteRange) -> bool {
-        match self {
-            Marks::Tcp(marks) => marks.is_there(extent) || marks.was_received(extent),
-            Marks::Udp(marks) => marks.was_received(extent),
-        }
-    }
-
-    /// Whether reads are seen of its receiver.
-    pub fn has_reads(&self) -> bool {
-        match self {
-            Marks::Tcp(marks) => marks.has_reads(),
-            Marks::Udp(_) => false,
-        }
-    }
-
-    pub fn readers(&self, extent: ByteRange) -> usize {
-        match self {
-            Marks::Tcp(_) => 1,
-            Marks::Udp(marks) => marks.readers(extent),
-        }
-    }
-
-    pub fn path(&self, extent: ByteRange, reader: usize) -> Path<'_> {
-        match self {
-            Marks::Tcp(marks) => marks.path(extent),
-            Marks::Udp(marks) => marks.path(extent, reader),
-        }
-    }
-
-    /// How many were given up since it was last asked.
-    pub fn take_evicted(&mut self) -> u64 {
-        match self {
-            Marks::Tcp(marks) => marks.take_evicted(),
-            Marks::Udp(marks) => marks.take_evicted(),
-        }
-    }
-}
 
 /// One direction of a conversation.
 #[derive(Debug)]
@@ -138,7 +50,7 @@ pub struct Flow {
     /// One past the last byte, once a FIN was seen: the kernel's counters run one further.
     pub end: Option<Offset>,
     /// The bytes that were on the counting device.
-    pub carried: Carried,
+    pub carried: CarriedBytes,
     /// TCP: what each packet hook saw of it, in the order of [`PacketHook`].
     seen: Option<Box<[SeenBytes; 2]>>,
     /// What passed unseen before that was last freed.
@@ -154,7 +66,7 @@ pub struct Flow {
     /// Observation was interrupted since the last packet.
     pub interrupted: bool,
     /// The first bytes, kept until the protocol is known.
-    pub head: Head,
+    pub head: FirstBytes,
     /// The last times that it asked for messages; most flows never do.
     pub requests: Option<Box<Ring<Request, REQUESTS>>>,
     /// The last permissions to pass messages on; most flows have none.
@@ -180,17 +92,6 @@ pub struct Flow {
 
 /// Writes whose beginnings are remembered until their packet comes.
 pub const WRITES: usize = 8;
-
-/// The first bytes of a direction, for recognition.
-#[derive(Debug, Default)]
-pub struct Head {
-    pub at: Offset,
-    pub bytes: Vec<u8>,
-    /// Bytes after those that were not captured.
-    pub missing: u64,
-    /// They are the flow's first bytes and no protocol knows them.
-    pub refused: bool,
-}
 
 /// The last byte before `end`.
 fn last_before(end: Offset) -> ByteRange {
@@ -220,7 +121,7 @@ impl Flow {
             writes: ArrayVec::new(),
             boundary: None,
             end: None,
-            carried: Carried::default(),
+            carried: CarriedBytes::default(),
             seen: None,
             unseen_before: Default::default(),
             pieces: Pieces::default(),
@@ -228,7 +129,7 @@ impl Flow {
             ready_losses: 0,
             window: Window::default(),
             interrupted: false,
-            head: Head::default(),
+            head: FirstBytes::default(),
             requests: None,
             releases: None,
             room: None,

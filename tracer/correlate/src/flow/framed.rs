@@ -5,7 +5,7 @@
 //!   | number 41  |  one send  | number 43  |    all of one length
 //! ```
 
-use super::{Found, Identity};
+use super::found::{Found, Identity};
 use rustc_hash::FxHasher;
 use std::hash::{Hash, Hasher};
 use wirelap_events::{ByteRange, Stamp};
@@ -55,7 +55,7 @@ fn number_between(first: Stamp, last: Stamp) -> Option<Stamp> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::TopicHash;
+    use super::super::found::TopicHash;
     use super::*;
     use wirelap_events::Offset;
     use wirelap_protocols::Side;

@@ -1,6 +1,6 @@
 //! What makes a message the same on every flow.
 
-use super::{Content, Found, Identity, TopicHash};
+use super::found::{Content, Found, Identity, TopicHash};
 use rustc_hash::FxHasher;
 use std::hash::{Hash, Hasher};
 use wirelap_events::{Data, GlobalKey, Stamp};

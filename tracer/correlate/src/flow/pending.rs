@@ -1,8 +1,7 @@
 //! What is kept of a conversation joined in mid-stream until its protocol is known.
 
 use std::collections::VecDeque;
-use wirelap_events::{ByteRange, Offset, Transport};
-use wirelap_events::{Saturate, Total};
+use wirelap_events::{ByteRange, Offset, Saturate, Total, Transport};
 use wirelap_protocols::recognise::Hints;
 use wirelap_protocols::search::{
     Candidate, HINTED_BITS, SURE_BITS, SearchEvidence, UNMISTAKABLE_BITS, evidence,
@@ -25,13 +24,13 @@ const DATAGRAM_BYTES: usize = 2048;
 /// Acknowledgements that tell less by themselves are no evidence of a direction.
 const WEAK_BITS: u32 = 10;
 
-/// And so few of them.
+/// So few acknowledgements are no evidence either.
 const WEAK_PDUS: u32 = 4;
 
 /// Packets that end with a PDU, where PDUs tell little else.
 const POOR_FITS: u32 = 5;
 
-/// The same, where they tell nothing but their length.
+/// Packets that end with a PDU, where PDUs tell nothing but their length.
 const BARE_FITS: u32 = 16;
 
 /// What is known beside the bytes that are searched.

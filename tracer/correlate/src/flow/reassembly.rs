@@ -9,9 +9,9 @@
 //! A hole is given up when the receiver is known to have its bytes (then only the event was lost),
 //! when it has been open for too long, or when too much is parked behind it.
 
+use crate::config::Limits;
 use std::collections::VecDeque;
-use wirelap_events::{Nanos, Offset};
-use wirelap_events::{Saturate, Total};
+use wirelap_events::{Nanos, Offset, Saturate, Total};
 
 /// What comes out, in the order of the flow's bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,21 +32,6 @@ pub enum Piece<'a> {
         /// How many.
         len: u64,
     },
-}
-
-/// How much may be parked behind a hole.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
-    /// Captured bytes.
-    pub bytes: usize,
-    /// Packets.
-    pub packets: usize,
-}
-
-impl Default for Limits {
-    fn default() -> Limits {
-        Limits { bytes: 1 << 20, packets: 1024 }
-    }
 }
 
 /// A packet that waits behind a hole.

@@ -4,11 +4,15 @@
 //! follow each other (`wirelap_protocols::search`); what comes meanwhile is kept as far as messages may be in it, and read
 //! once it is known what they are.
 
+use super::attempts::Attempts;
+use super::conversation::{Conversation, State};
+use super::head::FirstBytes;
+use super::output::DecoderOutput;
 use super::pending::{Pending, Seen};
-use super::table::ends;
-use super::{Conversation, DecoderOutput, Piece, State};
-use wirelap_events::Saturate;
-use wirelap_events::{ByteRange, Offset, Transport};
+use super::reassembly::Piece;
+use super::unread::Unread;
+use crate::ids::ends;
+use wirelap_events::{ByteRange, Offset, Saturate, Transport};
 use wirelap_protocols::foreign::datagram;
 use wirelap_protocols::recognise::{Hints, ProtocolChoice, choose};
 use wirelap_protocols::search::{HINTED_BITS, SURE_BITS};
@@ -26,12 +30,6 @@ const PACKETS_JOINED: u32 = 1 << 16;
 
 /// Evidence that a long message is open: what its payload looks like says nothing then.
 const OPEN_BITS: u32 = 24;
-
-/// What has been tried.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Attempts {
-    packets: u32,
-}
 
 impl Conversation {
     fn hints(&self) -> Hints {
@@ -54,7 +52,7 @@ impl Conversation {
         let transport = self.flows[0].key.transport;
         let connection = protocol.connection_with(transport, &self.memories.of(protocol));
         self.state = State::Decoding(protocol, connection);
-        self.unread = super::Unread::default();
+        self.unread = Unread::default();
         self.observer = None;
     }
 
@@ -305,7 +303,7 @@ impl Conversation {
         // What is known not to be decoded is not looked at again; of the rest, a pause may show the next message's start.
         self.is_final = refused || self.observer.as_ref().is_some_and(|seen| seen.is_certain());
         for flow in &mut self.flows {
-            flow.head = super::direction::Head::default();
+            flow.head = FirstBytes::default();
         }
         if self.foreign_name().is_none() {
             self.observer = None;

@@ -9,9 +9,8 @@
 //! Bytes below `proven` that no packet event brought were carried all the same: the hook was not run for their packet, or its
 //! event was lost. Bytes before `base` passed before observation began, and nothing is claimed of them.
 
-use crate::snapshot::Unseen;
-use wirelap_events::Saturate;
-use wirelap_events::{ByteRange, Offset};
+use crate::bytes::Unseen;
+use wirelap_events::{ByteRange, Offset, Saturate};
 
 /// Holes that are remembered, which later packets may fill. An older one is settled.
 const HOLES: usize = 8;

@@ -1,63 +1,21 @@
 //! The conversations that are known.
 
-use super::known::Known;
+use super::conversation::{Conversation, State};
+use super::direction::Flow;
+use super::server_protocols::ServerProtocols;
 use super::window::Claim;
-use super::{Conversation, Flow, State};
 use crate::config::Config;
-use crate::rows::scope_of;
+use crate::ids::{Way, ends, scope_of};
 use rustc_hash::FxHashMap;
 use slab::Slab;
 use std::net::{IpAddr, SocketAddr};
-use wirelap_events::Saturate;
-use wirelap_events::{FlowId, FlowKey, Nanos, NetNs, Pid, Seq, TcpFields, tcp_flags};
+use wirelap_events::{FlowKey, Nanos, NetNs, Saturate, Seq, TcpFields, tcp_flags};
 use wirelap_protocols::{Memories, Protocol, Side, by_name};
 
-/// One direction of one conversation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Way {
-    pub index: usize,
-    /// The conversation's serial number: an index may be used again.
-    pub serial: u64,
-    pub side: Side,
-}
-
-impl Way {
-    /// The other direction.
-    pub fn back(self) -> Way {
-        Way { side: self.side.other(), ..self }
-    }
-
-    /// Its name outside of here.
-    pub fn id(self) -> FlowId {
-        FlowId(self.serial << 1 | self.side as u64)
-    }
-}
-
-/// Who is at an end of a flow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Node {
-    /// The process, if it is on this host and known.
-    pub pid: Option<Pid>,
-    pub addr: SocketAddr,
-    pub scope: NetNs,
-    /// The namespace of its socket, if that is on this host and known.
-    pub netns: Option<NetNs>,
-}
-
-impl Node {
-    /// Whether it is the same process, or the same address of a process that is not known (or has
-    /// several workers behind one address). One address in two namespaces is two places.
-    pub fn is(&self, other: &Node) -> bool {
-        let is_elsewhere = self.netns.zip(other.netns).is_some_and(|(a, b)| a != b);
-        (self.pid.is_some() && self.pid == other.pid)
-            || (self.addr == other.addr && self.scope == other.scope && !is_elsewhere)
-    }
-}
-
-/// What a flow sends while a packet of it is on its way to another namespace, at most …
+/// What a flow sends while a packet of it is on its way to another namespace of this host, at most.
 const NEAR: u32 = 1 << 20;
 
-/// … and to another host.
+/// What a flow sends while a packet of it is on its way to another host, at most.
 const NEAR_FAR: u32 = 1 << 28;
 
 /// Conversations between the same addresses that are told apart by where they are.
@@ -89,7 +47,7 @@ pub struct FlowTable {
     /// What the conversations of each protocol have learned.
     memories: Memories,
     /// What they speak, by the address that serves.
-    known: Known,
+    known: ServerProtocols,
 }
 
 impl FlowTable {
@@ -174,16 +132,16 @@ impl FlowTable {
     pub fn find_in(&mut self, key: FlowKey, netns: NetNs, tcp: Option<&TcpFields>) -> Option<Way> {
         let newest = self.find(key)?;
         let is_only = self.twins.is_empty() || !self.twins.contains_key(&key);
-        if (is_only || tcp.is_none()) && self.get(newest)?.is_in(netns) {
+        if (is_only || tcp.is_none()) && self.get(newest)?.namespaces.has(netns) {
             return Some(newest);
         }
         let Some(tcp) = tcp else {
-            self.get_mut(newest)?.enters(netns);
+            self.get_mut(newest)?.namespaces.add(netns);
             return Some(newest);
         };
         let back = (tcp.flags & tcp_flags::ACK != 0).then_some(tcp.ack);
         let way = self.nearest(key, netns, tcp.seq, back, |_| true)?;
-        self.get_mut(way)?.enters(netns);
+        self.get_mut(way)?.namespaces.add(netns);
         Some(way)
     }
 
@@ -202,7 +160,7 @@ impl FlowTable {
         let all = newest.chain(self.older(key)).filter(|&way| can_be(way));
         let rank = |way: Way| {
             let conversation = self.get(way)?;
-            let is_here = conversation.is_in(netns);
+            let is_here = conversation.namespaces.has(netns);
             let distance = conversation.distance(way.side, next, back);
             let is_near = distance.is_some_and(|distance| distance <= self.near);
             // Best: here, and it goes on here. One elsewhere with other numbers is another one.
@@ -280,7 +238,7 @@ impl FlowTable {
             self.memories.clone(),
             self.known.clone(),
         );
-        conversation.enters(netns);
+        conversation.namespaces.add(netns);
         let is_held =
             self.find(key).and_then(|older| self.get(older)).is_some_and(Conversation::is_held);
         if is_held {
@@ -318,13 +276,13 @@ impl FlowTable {
             let asked = conversation.flow(way.side.other()).isn;
             let answers =
                 is_answer && (tcp.ack.0 == 0 || asked.is_none_or(|isn| isn.plus(1) == tcp.ack));
-            let is_here = conversation.is_in(netns) || conversation.is_nowhere();
+            let is_here = conversation.namespaces.has(netns) || conversation.namespaces.is_empty();
             let flow = conversation.flow(way.side);
             flow.is_fresh() && flow.fits(tcp.seq) && (answers || (!is_answer && is_here))
         };
         let all = || std::iter::once(newest).chain(self.older(key));
         let way = all().find(is_copy).or_else(|| all().find(is_next))?;
-        self.get_mut(way)?.enters(netns);
+        self.get_mut(way)?.namespaces.add(netns);
         Some(way)
     }
 
@@ -431,8 +389,4 @@ fn rank_idle(conversation: &Conversation) -> (bool, bool, Nanos) {
 
 fn way_of(index: usize, conversation: &Conversation) -> Way {
     Way { index, serial: conversation.serial, side: Side::A }
-}
-
-pub(super) fn ends(key: FlowKey) -> [(SocketAddr, NetNs); 2] {
-    [(key.src, key.scope), (key.dst, key.scope)]
 }

@@ -1,8 +1,7 @@
 //! The names of topics, each kept once.
 
 use rustc_hash::FxHashMap;
-use wirelap_events::Saturate;
-use wirelap_events::TopicId;
+use wirelap_events::{Saturate, TopicId};
 
 /// Names that are kept.
 const LIMIT: usize = 65_536;

@@ -7,8 +7,10 @@
 //! A translation changes addresses and ports, and leaves TCP's numbers as they are (RFC 3022 §4.1): 64 bits of sequence and
 //! acknowledgement number, which two connections do not share within a moment.
 
-use super::Way;
+use crate::ids::Way;
+use arrayvec::ArrayVec;
 use std::hash::{Hash, Hasher};
+use std::net::SocketAddr;
 use wirelap_events::{FlowKey, Nanos, Packet, TcpFields, tcp_flags};
 
 /// Packets of others that each is compared with: those that pass while one is on its way through a router.
@@ -20,6 +22,18 @@ const AT_ONCE: Nanos = Nanos::from_millis(1_000);
 /// Packets of a conversation that are compared. The first ones pass all devices that all others do.
 pub const COMPARED: u8 = 64;
 
+/// Translations of a conversation's addresses that are remembered, each with two directions.
+pub const ALIASES: usize = 4;
+
+/// A conversation whose addresses are translated between its ends. Most are not.
+#[derive(Clone, Debug)]
+pub struct Translation {
+    /// The address of each end as that end has it.
+    pub ends: [SocketAddr; 2],
+    /// Other addresses than its own that its packets have, before or behind a translation.
+    pub aliases: ArrayVec<FlowKey, ALIASES>,
+}
+
 #[derive(Clone, Copy, Debug)]
 struct Slot {
     token: u64,
@@ -30,15 +44,15 @@ struct Slot {
 
 /// The last packets of conversations that are new.
 #[derive(Debug)]
-pub struct Sightings(Vec<Option<Slot>>);
+pub struct RecentPackets(Vec<Option<Slot>>);
 
-impl Default for Sightings {
-    fn default() -> Sightings {
-        Sightings(vec![None; SLOTS])
+impl Default for RecentPackets {
+    fn default() -> RecentPackets {
+        RecentPackets(vec![None; SLOTS])
     }
 }
 
-impl Sightings {
+impl RecentPackets {
     /// Remembers a packet. Returns the conversation that it was seen in before, and the addresses that it had there, if that
     /// was another one.
     pub fn see(

@@ -1,7 +1,6 @@
 //! Payload of a conversation in no known protocol.
 
-use wirelap_events::Saturate;
-use wirelap_events::{ByteRange, Nanos, Offset};
+use wirelap_events::{ByteRange, Nanos, Offset, Saturate};
 use wirelap_protocols::Side;
 
 /// What passed, each byte once.

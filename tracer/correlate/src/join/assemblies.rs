@@ -9,31 +9,28 @@
 //! What was sent, or seen as a packet, decides nothing: a full receive buffer, a packet filter or a network
 //! between may lose any of it. A reader has the message when it has taken its last missing fragment.
 
-use super::given::kept_since;
-use super::open::LegKey;
+use super::assembly::{Assembly, Carrier, Taker};
 use super::order::DeliveryOrder;
 use super::sent::Sent;
-use crate::flow::Way;
+use super::source_time::kept_since;
+use crate::ids::{AssemblyId, LegKey, Way};
 use crate::marks::Sending;
 use crate::threads::Threads;
 use rustc_hash::FxHashMap;
 use slab::Slab;
 use std::collections::VecDeque;
-use wirelap_events::{GlobalKey, Nanos, Pid, SocketId};
-use wirelap_events::{Saturate, Total};
+use wirelap_events::{GlobalKey, Nanos, Saturate};
 use wirelap_protocols::Fragments;
 
 /// Messages in fragments that are followed at once; beyond, the one that has begun first is given up.
 const MAX_OPEN: usize = 65_536;
 
-/// Datagrams of all of them together, likewise.
+/// Datagrams of all of them together; beyond, the one that has begun first is given up.
 const MAX_CARRIERS: usize = 262_144;
 
-/// Words of the bits that say which fragments readers have, of all of them together, likewise: 64 MiB.
+/// Words of the bits that say which fragments readers have, of all of them together (64 MiB); beyond, the one that has begun
+/// first is given up.
 const MAX_WORDS: usize = 8 << 20;
-
-/// The most fragments of a message that are kept track of.
-const MAX_FRAGMENTS: u32 = 1 << 20;
 
 /// Room of messages that are gone, kept for others, and how many datagrams each has room for.
 const SPARE: usize = 1024;
@@ -41,97 +38,6 @@ const SPARE_CARRIERS: usize = 64;
 
 /// Senders on ways whose order is remembered; beyond, those of whom nothing is under way go.
 const MAX_ORDERS: usize = 65_536;
-
-/// An assembly's index and serial number.
-pub type AssemblyId = (usize, u64);
-
-/// What one datagram has of one message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Carrier {
-    pub way: Way,
-    /// The datagram's number on that way.
-    pub number: u64,
-    /// The first fragment in it, from 0.
-    pub first: u32,
-    /// How many follow each other in it.
-    pub count: u32,
-}
-
-impl Carrier {
-    pub fn has(&self, fragment: u32) -> bool {
-        fragment.checked_sub(self.first).is_some_and(|index| index < self.count)
-    }
-}
-
-/// Who takes a datagram.
-#[derive(Clone, Copy, Debug)]
-pub struct Taker {
-    pub socket: SocketId,
-    pub pid: Option<Pid>,
-    pub at: Nanos,
-    /// Events lost so far.
-    pub lost: u64,
-}
-
-/// The datagram that brought a reader its last missing fragment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Last {
-    pub way: Way,
-    pub number: u64,
-    pub fragment: u32,
-    /// The socket that took it.
-    pub socket: SocketId,
-}
-
-/// What one reader has.
-#[derive(Debug)]
-pub struct Reader {
-    pub socket: SocketId,
-    pid: Option<Pid>,
-    /// A bit for each fragment that it has taken.
-    taken: Vec<u64>,
-    have: u32,
-    pub last: Option<Last>,
-    /// With what it got the message: with `last`, or with something sent before it that it lacked.
-    pub got: Option<Last>,
-    /// When it got it is not known: what it may have waited for never came.
-    pub is_unsure: bool,
-    /// Its delivery was handed out.
-    pub told: bool,
-}
-
-/// A message in fragments, on the way on which it was sent first.
-#[derive(Debug)]
-#[expect(clippy::struct_excessive_bools, reason = "facts that do not depend on each other")]
-pub struct Assembly {
-    serial: u64,
-    pub message: GlobalKey,
-    pub way: Way,
-    pub is_global: bool,
-    pub is_late: bool,
-    /// It was sent before on some way.
-    is_known: bool,
-    of: Option<u32>,
-    pub payload_len: u64,
-    /// In the order in which they were seen.
-    pub carriers: Vec<Carrier>,
-    pub readers: Vec<Reader>,
-    /// The leg of the message table, once the message was found.
-    pub leg: Option<LegKey>,
-    /// That leg was completed.
-    pub told: bool,
-    pub began: Nanos,
-    /// When something of it was last sent or taken.
-    pub touched: Nanos,
-    /// Those of the same sender on the same way.
-    order: usize,
-    /// Events lost before it began.
-    pub lost: u64,
-    /// When its sender's library was given it, as it claims.
-    given: Option<Nanos>,
-    /// The library has kept it since, as far as that can be believed.
-    pub kept_since: Option<Nanos>,
-}
 
 /// Every message in fragments that is open.
 #[derive(Debug, Default)]
@@ -464,151 +370,5 @@ impl Assemblies {
             gone.readers.clear();
             self.spare.push(gone);
         }
-    }
-}
-
-impl Assembly {
-    fn new(way: Way, fragments: &Fragments) -> Assembly {
-        Assembly {
-            serial: 0,
-            message: fragments.message,
-            way,
-            is_global: false,
-            is_late: false,
-            is_known: false,
-            of: None,
-            payload_len: 0,
-            carriers: Vec::new(),
-            readers: Vec::new(),
-            leg: None,
-            told: false,
-            began: Nanos(0),
-            touched: Nanos(0),
-            order: 0,
-            lost: 0,
-            given: None,
-            kept_since: None,
-        }
-    }
-
-    fn start(&mut self, serial: u64, way: Way, fragments: &Fragments, (at, lost): (Nanos, u64)) {
-        self.serial = serial;
-        self.message = fragments.message;
-        self.way = way;
-        self.is_global = fragments.is_global;
-        self.is_late = fragments.is_late;
-        self.of = fragments.of;
-        self.payload_len = 0;
-        self.carriers.clear();
-        self.readers.clear();
-        (self.leg, self.told) = (None, false);
-        (self.given, self.kept_since) = (None, None);
-        (self.began, self.touched, self.lost) = (at, at, lost);
-    }
-
-    /// Takes what a datagram brought. Whether a reader has all of it now.
-    fn take(&mut self, carrier: Carrier, by: Taker) -> bool {
-        let of = self.of;
-        if let Some(reader) = self.readers.iter_mut().find(|reader| reader.socket == by.socket) {
-            return reader.take(carrier, by.socket, of);
-        }
-        // What is sent again on another way is for a process that lacks it, whichever socket takes it.
-        if carrier.way != self.way && by.pid.is_some() {
-            let of_process = self.readers.iter_mut().filter(|reader| reader.pid == by.pid);
-            let taken = of_process.map(|reader| reader.take(carrier, by.socket, of));
-            if let Some(any) = taken.reduce(|a, b| a || b) {
-                return any;
-            }
-        }
-        self.readers.push(Reader::new(by));
-        self.readers.last_mut().is_some_and(|reader| reader.take(carrier, by.socket, of))
-    }
-
-    /// Words of the bits that say which fragments its readers have.
-    fn words(&self) -> usize {
-        self.readers.iter().map(|reader| reader.taken.len()).total()
-    }
-
-    /// The first datagram that carried this fragment.
-    pub fn first_with(&self, fragment: u32) -> Option<&Carrier> {
-        self.carriers.iter().find(|carrier| carrier.has(fragment))
-    }
-
-    /// The oldest datagram of a way that is asked for.
-    pub fn oldest_on(&self, way: Way) -> Option<u64> {
-        self.carriers.iter().find(|carrier| carrier.way == way).map(|carrier| carrier.number)
-    }
-
-    /// Whether it is one datagram's.
-    pub fn is_single(&self) -> bool {
-        self.of == Some(1)
-    }
-
-    /// Whether `socket`, or another one of its process, has all of it.
-    pub fn has(&self, socket: SocketId, pid: Option<Pid>) -> bool {
-        self.readers.iter().any(|reader| reader.last.is_some() && reader.is(socket, pid))
-    }
-
-    /// Whether that one has some of it.
-    pub fn is_read_by(&self, socket: SocketId, pid: Option<Pid>) -> bool {
-        self.readers.iter().any(|reader| reader.is(socket, pid))
-    }
-
-    /// A reader got it with this datagram, or nobody knows when.
-    fn get(&mut self, socket: SocketId, with: Option<Last>) {
-        let reader = self.readers.iter_mut().find(|reader| reader.socket == socket);
-        if let Some(reader) = reader.filter(|reader| reader.got.is_none()) {
-            reader.got = with.or(reader.last);
-            reader.is_unsure = with.is_none();
-        }
-    }
-
-    /// How many readers have a part of it.
-    pub fn lacking(&self) -> usize {
-        self.readers.iter().filter(|reader| reader.last.is_none()).count()
-    }
-}
-
-impl Reader {
-    fn new(by: Taker) -> Reader {
-        Reader {
-            socket: by.socket,
-            pid: by.pid,
-            taken: Vec::new(),
-            have: 0,
-            last: None,
-            got: None,
-            is_unsure: false,
-            told: false,
-        }
-    }
-
-    fn is(&self, socket: SocketId, pid: Option<Pid>) -> bool {
-        self.socket == socket || (pid.is_some() && self.pid == pid)
-    }
-
-    /// Whether these are the last that it lacked, of a message with so many fragments.
-    fn take(&mut self, carrier: Carrier, socket: SocketId, of: Option<u32>) -> bool {
-        let end = carrier.first.saturating_add(carrier.count).min(of.unwrap_or(u32::MAX));
-        if end > MAX_FRAGMENTS {
-            return false;
-        }
-        let words = (end.div_ceil(u64::BITS)) as usize;
-        if self.taken.len() < words {
-            self.taken.resize(words, 0);
-        }
-        for fragment in carrier.first..end {
-            let bit = 1 << (fragment % u64::BITS);
-            let Some(word) = self.taken.get_mut((fragment / u64::BITS) as usize) else { break };
-            let is_new = *word & bit == 0;
-            *word |= bit;
-            self.have.grow(u32::from(is_new));
-            if is_new && Some(self.have) == of {
-                let Carrier { way, number, .. } = carrier;
-                self.last = Some(Last { way, number, fragment, socket });
-                return true;
-            }
-        }
-        false
     }
 }

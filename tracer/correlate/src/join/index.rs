@@ -1,6 +1,7 @@
 //! Finds messages by identity.
 
-use crate::flow::{Identity, Way};
+use crate::flow::Identity;
+use crate::ids::Way;
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 use std::collections::hash_map::Entry;

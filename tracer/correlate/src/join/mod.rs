@@ -10,16 +10,18 @@
 //! ```
 
 mod assemblies;
+mod assembly;
 mod contents;
-mod expiry;
-mod given;
+mod forwarders;
 mod index;
+pub mod leg;
+mod messages;
 mod open;
 mod order;
 mod sent;
-mod table;
+mod source_time;
 
-pub use assemblies::{Assemblies, Assembly, AssemblyId, Carrier, Last, Taker};
-pub use expiry::LONGEST;
-pub use open::{GivenUp, Joined, LegKey, LegState, Message, Sighting};
-pub use table::Messages;
+pub use assemblies::Assemblies;
+pub use assembly::{Assembly, Carrier, Last, Taker};
+pub use messages::{LONGEST, Messages};
+pub use open::{GivenUp, Joined, LegState, Message, NewLeg};

@@ -1,15 +1,16 @@
 //! Messages and legs that are open.
 
-use crate::flow::{Content, Identity, Node, Way};
+use crate::flow::{Content, Identity};
+use crate::ids::{LegKey, Node, Way};
 use wirelap_events::{
     ByteRange, GroupId, Leg, MessageId, Nanos, Permit, Room, Stage, Stamp, TopicId, Transport,
 };
 use wirelap_protocols::Topology;
 
-/// A message as it was found on one flow.
+/// A leg that is not joined to a message yet: what is known of it when its message was found on a flow.
 #[derive(Clone, Copy, Debug)]
 #[allow(clippy::struct_excessive_bools)] // Facts that do not depend on each other.
-pub struct Sighting {
+pub struct NewLeg {
     pub way: Way,
     /// From its first byte to the last that its reader must have to use it.
     pub extent: ByteRange,
@@ -44,10 +45,7 @@ pub struct Sighting {
     pub wire_payload: u64,
 }
 
-/// A leg's index and serial number.
-pub type LegKey = (usize, u64);
-
-/// What a sighting turned out to be.
+/// What a leg that was found turned out to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Joined {
     /// A message that starts here.

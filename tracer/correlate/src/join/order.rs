@@ -3,8 +3,9 @@
 //! A reliable DDS reader hands its messages on in the order of their numbers (DDSI-RTPS 2.5 §8.4.12): what
 //! it has waits for what was sent before it and is missing.
 
-use super::assemblies::{Assembly, AssemblyId, Taker};
-use super::given::Claims;
+use super::assembly::{Assembly, Taker};
+use super::source_time::ClaimHistory;
+use crate::ids::AssemblyId;
 use slab::Slab;
 use std::collections::VecDeque;
 use wirelap_events::{Nanos, Pid, SocketId};
@@ -23,7 +24,7 @@ pub struct DeliveryOrder {
     /// Events lost until something was taken last.
     pub lost: u64,
     /// What is made of when messages say that the sender's library was given them.
-    pub claims: Claims,
+    pub claims: ClaimHistory,
     /// When messages were lost and not yet there, from when to when, the last time.
     missing: Option<(Nanos, Nanos)>,
     takers: Vec<Seen>,

@@ -1,8 +1,7 @@
 //! Marks over byte ranges, searchable by byte.
 
 use std::collections::VecDeque;
-use wirelap_events::Saturate;
-use wirelap_events::{ByteRange, Offset};
+use wirelap_events::{ByteRange, Offset, Saturate};
 
 /// Something that happened to a range of a flow's bytes.
 pub trait Spanned {

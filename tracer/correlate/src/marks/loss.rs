@@ -40,7 +40,7 @@ pub struct Loss {
     pub there: Option<Nanos>,
     /// When their sender heard that they had arrived.
     pub until: Option<Nanos>,
-    /// They had arrived by another copy: nobody waited for this one.
+    /// Its bytes had arrived by another copy: nobody waited for this one.
     pub in_vain: bool,
 }
 

@@ -1,18 +1,18 @@
 //! What happened to the datagrams of one flow.
 
-use super::{Path, Who};
-use crate::flow::Way;
-use crate::join::AssemblyId;
+mod queue;
+mod way;
+
+use crate::ids::{AssemblyId, Way};
 use crate::threads::Chain;
 use std::collections::VecDeque;
-use wirelap_events::Saturate;
 use wirelap_events::{
-    ByteRange, Circumstances, Hop, IfIndex, Nanos, NetNs, Offset, PacketHook, PacketId, SocketId,
+    ByteRange, Hop, IfIndex, Nanos, NetNs, Offset, Packet, PacketHook, PacketId, Saturate,
+    SocketId, TaskId,
 };
-use wirelap_events::{Packet, TaskId};
 
 /// Where and on which side of the stack a packet was seen.
-type Place = (PacketHook, NetNs, IfIndex);
+type HookPoint = (PacketHook, NetNs, IfIndex);
 
 /// The call that sent a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub struct Sending {
 
 /// What a datagram's memory was used for at some time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Use {
+pub enum MemoryUse {
     /// For this datagram, which was first seen then.
     This(Nanos),
     /// For an earlier one, if that is known.
@@ -40,8 +40,8 @@ pub struct Datagram {
     since: Nanos,
     /// The datagram that had its memory before it.
     before: Option<(Way, u64)>,
-    first: Place,
-    last: Place,
+    first: HookPoint,
+    last: HookPoint,
     pub queued: Option<Nanos>,
     pub xmit: Option<Nanos>,
     rx: Option<Nanos>,
@@ -192,71 +192,6 @@ impl UdpMarks {
         same
     }
 
-    /// Whether `packet`, in the same memory as datagram `number`, is that datagram on its way on through this host: what
-    /// came in last in this namespace goes out again, and no socket sends it.
-    pub fn goes_on(&self, number: u64, packet: &Packet<'_>) -> bool {
-        let came_in = |datagram: &Datagram| {
-            datagram.last.0 == PacketHook::Rx && datagram.last.1 == packet.netns
-        };
-        packet.hook == PacketHook::Xmit
-            && packet.socket.is_none()
-            && self.get(number).is_some_and(came_in)
-    }
-
-    /// What datagram `number`'s memory was used for at `seen`; `None` if it is not known any more.
-    pub fn use_at(&self, number: u64, seen: Nanos) -> Option<Use> {
-        let datagram = self.get(number)?;
-        Some(if datagram.since <= seen {
-            Use::This(datagram.since)
-        } else {
-            Use::Earlier(datagram.before)
-        })
-    }
-
-    /// Whether a read of `len` bytes at `socket` can have taken datagram `number`: it was not read there yet, and is not
-    /// shorter.
-    pub fn can_be_read(&self, number: u64, socket: SocketId, len: u32) -> bool {
-        let is_read = |receipt: &Receipt| receipt.socket == socket && receipt.read.is_some();
-        self.get(number)
-            .is_some_and(|datagram| datagram.rx.is_some() && datagram.range.len() >= u64::from(len))
-            && !self.receipts_of(number).any(is_read)
-    }
-
-    /// When datagram `number` came in, or left, if nobody saw that.
-    pub fn came_at(&self, number: u64) -> Option<Nanos> {
-        let datagram = self.get(number)?;
-        datagram.rx.or(datagram.xmit)
-    }
-
-    /// Whether datagram `number` was in the queue of `socket` at `then`, or before: it was announced, or came in `apart`
-    /// before that.
-    pub fn was_in_queue(&self, number: u64, socket: SocketId, then: Nanos, apart: Nanos) -> bool {
-        let mut its = self.receipts_of(number).filter(|receipt| receipt.socket == socket);
-        its.any(|receipt| receipt.ready.is_some_and(|ready| ready <= then))
-            || self.came_at(number).is_some_and(|came| came + apart < then)
-    }
-
-    /// Whether `socket` will not read datagram `number` any more: it has, or it has read one that came in at `came` and was
-    /// behind it in the queue. What came `apart` before that is in the queue before it, or was thrown away.
-    pub fn is_over(
-        &self,
-        number: u64,
-        socket: SocketId,
-        came: Option<Nanos>,
-        apart: Nanos,
-    ) -> bool {
-        if self.get(number).is_none() {
-            return true;
-        }
-        let receipt = self.receipts_of(number).find(|receipt| receipt.socket == socket);
-        if receipt.is_some_and(|receipt| receipt.read.is_some()) {
-            return true;
-        }
-        let Some(came) = came else { return false };
-        receipt.and_then(|receipt| receipt.ready).is_some_and(|ready| ready < came)
-            || self.came_at(number).is_some_and(|its| its + apart < came)
-    }
-
     /// A later fragment of datagram `number`, whose last byte goes where its last fragment goes. Its
     /// bytes if this is where the datagram was first seen: there they count.
     pub fn fragment(&mut self, number: u64, packet: &Packet<'_>, at: Nanos) -> Option<ByteRange> {
@@ -309,26 +244,6 @@ impl UdpMarks {
         carried.map(|carries| (carries.assembly, carries.first, carries.count))
     }
 
-    /// How datagram `number` came in at `socket`.
-    pub fn arrival(&self, number: u64, socket: SocketId) -> Option<Arrival<'_>> {
-        let datagram = self.get(number)?;
-        let receipt = self.receipts_of(number).find(|receipt| receipt.socket == socket);
-        Some(Arrival {
-            rx: datagram.rx,
-            deferred: datagram.deferred,
-            ready: receipt.and_then(|receipt| receipt.ready),
-            read: receipt.and_then(|receipt| receipt.read),
-            led: receipt.map_or(&[], |receipt| &receipt.led),
-        })
-    }
-
-    /// How the thread that sent datagram `number` came to send.
-    pub fn led(&self, number: u64) -> &[Hop] {
-        let index = self.leds.partition_point(|led| led.number < number);
-        let led = self.leds.get(index).filter(|led| led.number == number);
-        led.map_or(&[], |led| &led.led)
-    }
-
     /// `socket` is told of datagram `number`; its reader may have taken it already.
     pub fn ready(&mut self, number: u64, socket: SocketId, at: Nanos) {
         let receipt = self.receipt(number, socket);
@@ -372,61 +287,6 @@ impl UdpMarks {
         let index = self.datagrams.partition_point(|datagram| datagram.range.end <= at);
         let datagram = self.datagrams.get(index)?;
         datagram.range.contains(at).then_some(self.first.saturating_add(index as u64))
-    }
-
-    /// When the last of the sockets that got `extent`'s last byte has read it.
-    pub fn read_at(&self, extent: ByteRange) -> Option<Nanos> {
-        let number = self.number_of(extent.last())?;
-        let reads = self.receipts_of(number).map(|receipt| receipt.read.map(|(at, _)| at));
-        reads.reduce(|a, b| Some(a?.max(b?))).flatten()
-    }
-
-    /// When it was seen that the reader is past `extent`, which no socket got: it was thrown away.
-    pub fn passed_at(&self, extent: ByteRange) -> Option<Nanos> {
-        let Some(number) = self.number_of(extent.last()) else { return Some(Nanos(0)) };
-        let unread = !self.was_read(number);
-        self.read_to.filter(|&(newest, _)| unread && newest > number).map(|(_, at)| at)
-    }
-
-    pub fn was_received(&self, extent: ByteRange) -> bool {
-        let datagram = self.number_of(extent.last()).and_then(|number| self.get(number));
-        datagram.is_some_and(|datagram| datagram.rx.is_some())
-    }
-
-    /// What was seen of `extent` on its way to its `index`-th reader.
-    pub fn path(&self, extent: ByteRange, index: usize) -> Path<'_> {
-        let begins = self.number_of(extent.start);
-        let first = begins.and_then(|number| self.get(number));
-        let number = self.number_of(extent.last());
-        let last = number.and_then(|number| self.get(number));
-        let sending = first.and_then(|datagram| datagram.sending);
-        let receipt = number.and_then(|number| self.receipts_of(number).nth(index));
-        Path {
-            publish: None,
-            send: sending.and_then(|sending| sending.entered),
-            sent: last.and_then(|datagram| datagram.sending?.entered),
-            lost: None,
-            queue: last.and_then(|datagram| datagram.queued),
-            xmit: last.and_then(|datagram| datagram.xmit),
-            rx: last.and_then(|datagram| datagram.rx),
-            ready: receipt.and_then(|receipt| receipt.ready),
-            read: receipt.and_then(|receipt| Some(receipt.read?.0)),
-            sender: sending.map(|sending| sending.task),
-            reader: receipt.and_then(|receipt| {
-                Some(Who { task: receipt.read?.1, socket: Some(receipt.socket) })
-            }),
-            reading: receipt.map_or(&[], |receipt| &receipt.led),
-            sending: begins.map_or(&[], |number| self.led(number)),
-            circumstances: Circumstances {
-                deferred: last.is_some_and(|datagram| datagram.deferred),
-                ..Circumstances::default()
-            },
-        }
-    }
-
-    /// How many sockets got `extent`'s last byte.
-    pub fn readers(&self, extent: ByteRange) -> usize {
-        self.number_of(extent.last()).map_or(0, |number| self.receipts_of(number).count())
     }
 
     /// The oldest datagram of `len` bytes that was sent within reach of `at` and not received: what

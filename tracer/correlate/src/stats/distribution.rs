@@ -1,9 +1,8 @@
 //! A distribution of times or sizes, in a histogram: the one place that uses the histogram's crate.
 
-use crate::snapshot::Summary;
+use super::figures::Summary;
 use hdrhistogram::Histogram;
-use wirelap_events::Nanos;
-use wirelap_events::Saturate;
+use wirelap_events::{Nanos, Saturate};
 
 /// Untrimmed, with values rounded to three digits.
 #[derive(Clone, Debug)]

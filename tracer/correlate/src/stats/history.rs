@@ -1,10 +1,9 @@
 //! The last seconds.
 
-use super::Distribution;
-use crate::snapshot::{HISTORY_SECONDS, HistoryPoint, Rate};
+use super::distribution::Distribution;
+use super::figures::{HISTORY_SECONDS, HistoryPoint, Rate};
 use std::collections::VecDeque;
-use wirelap_events::Nanos;
-use wirelap_events::Saturate;
+use wirelap_events::{Nanos, Saturate};
 
 /// The last second is cut into so many slots.
 const SLOTS: usize = 10;

@@ -1,9 +1,9 @@
 //! The statistics of one row.
 
-use super::{Distribution, History};
-use crate::snapshot::{Rate, SegmentStat, Summary};
-use wirelap_events::{Delivery, MAX_LEGS, Nanos, Segment, Stage};
-use wirelap_events::{Saturate, Total};
+use super::distribution::Distribution;
+use super::figures::{Rate, SegmentStat, Summary};
+use super::history::History;
+use wirelap_events::{Delivery, MAX_LEGS, Nanos, Saturate, Segment, Stage, Total};
 
 /// Everything that is computed from a row's deliveries.
 #[derive(Debug)]

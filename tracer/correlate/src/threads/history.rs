@@ -4,16 +4,15 @@
 //! left, neighbours among the older ones are put together: the further back, the coarser, and what lies
 //! within a coarse stretch is shared out evenly.
 
-use wirelap_events::Saturate;
-use wirelap_events::{Holder, Nanos, OffCpu, OffCpuReason, Sleep, Wake};
+use wirelap_events::{Holder, Nanos, OffCpu, OffCpuReason, Saturate, Sleep, Wake};
 
-/// Stretches that are kept of a thread, unless more of them are new …
+/// Stretches that are kept of a thread, unless more of them are new.
 const KEPT: usize = 64;
 
-/// … where a message may still be looked up: that is done some tens of milliseconds after it was read …
+/// A stretch is new as long as a message may still be looked up: that is done some tens of milliseconds after it was read.
 const NEW: Nanos = Nanos::from_millis(200);
 
-/// … but never more than this.
+/// The most stretches that are kept of a thread, new or not.
 const MOST: usize = 2048;
 
 /// So long after a thread let go of a lock that others ask for by the clock, it is still thought to be the one that has it.

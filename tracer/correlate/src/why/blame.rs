@@ -22,7 +22,8 @@
 mod dwell;
 mod held_back;
 
-use super::explanation::{Cause, VerdictKind as Kind};
+use super::explanation::Cause;
+use super::kind::VerdictKind;
 use super::waits;
 use arrayvec::ArrayVec;
 use held_back::held_back;
@@ -89,7 +90,7 @@ impl LegParts<'_> {
         }
     }
 
-    fn put_of(&mut self, segment: Segment, kind: Kind, time: Nanos) {
+    fn put_of(&mut self, segment: Segment, kind: VerdictKind, time: Nanos) {
         self.put(segment, Cause::Of(kind), time);
     }
 
@@ -109,16 +110,16 @@ impl LegParts<'_> {
                     let rest = self.lost_part(segment, time, self.leg.circumstances.loss_in_socket);
                     self.behind(segment, self.socket_tx(rest), rest, &self.rests.unread);
                 }
-                Segment::Loss => self.put_of(segment, Kind::Retransmission, time),
-                Segment::Qdisc => self.put_of(segment, Kind::QdiscQueueing, time),
+                Segment::Loss => self.put_of(segment, VerdictKind::Retransmission, time),
+                Segment::Qdisc => self.put_of(segment, VerdictKind::QdiscQueueing, time),
                 Segment::Wire => {
                     let deferred = self.leg.circumstances.deferred;
-                    self.put(segment, Cause::when(deferred, Kind::SoftirqDeferral), time);
+                    self.put(segment, Cause::when(deferred, VerdictKind::SoftirqDeferral), time);
                 }
                 Segment::StackRx => {
                     let seen = &self.leg.circumstances;
                     let lost = time >= NOTICED && (seen.resent || seen.behind_loss);
-                    self.put(segment, Cause::when(lost, Kind::Retransmission), time);
+                    self.put(segment, Cause::when(lost, VerdictKind::Retransmission), time);
                 }
                 Segment::Wakeup => self.wakeup(time),
                 Segment::RunQueue => self.run_queue(time),
@@ -146,7 +147,7 @@ impl LegParts<'_> {
         if lost < NOTICED {
             return time;
         }
-        self.put_of(segment, Kind::Retransmission, lost);
+        self.put_of(segment, VerdictKind::Retransmission, lost);
         time - lost
     }
 
@@ -154,9 +155,13 @@ impl LegParts<'_> {
     /// otherwise: that has the same cause. The same holds for a sender that does not get to write.
     fn behind(&mut self, segment: Segment, cause: Cause, time: Nanos, reader: &OffCpu) {
         let Cause::Of(kind) = cause else { return self.put(segment, cause, time) };
-        let is_idle_wait = matches!(kind, Kind::NagleDelayedAck | Kind::CongestionWindow);
+        let is_idle_wait =
+            matches!(kind, VerdictKind::NagleDelayedAck | VerdictKind::CongestionWindow);
         let is_for_thread = is_idle_wait
-            || matches!(kind, Kind::ReceiveWindow | Kind::SendBuffer | Kind::LateWrite);
+            || matches!(
+                kind,
+                VerdictKind::ReceiveWindow | VerdictKind::SendBuffer | VerdictKind::LateWrite
+            );
         if !is_for_thread {
             return self.put(segment, cause, time);
         }
@@ -164,11 +169,12 @@ impl LegParts<'_> {
         self.waited(segment, reader, waited);
         let mut left = time - waited;
         // Between two writes, it is the sender that is followed.
-        let is_brokers_write = kind == Kind::LateWrite && self.index > 0;
+        let is_brokers_write = kind == VerdictKind::LateWrite && self.index > 0;
         if (is_idle_wait || is_brokers_write) && reader.asleep >= SHORT_SLEEP {
             let asleep = reader.asleep.min(left);
             let locked = self.locked(segment, reader, asleep);
-            let stalled = if is_brokers_write { Kind::BrokerStalled } else { self.stalled() };
+            let stalled =
+                if is_brokers_write { VerdictKind::BrokerStalled } else { self.stalled() };
             self.put_of(segment, stalled, asleep - locked);
             left -= asleep;
         }
@@ -190,18 +196,18 @@ impl LegParts<'_> {
             return Cause::Ordinary;
         };
         if self.is_queued_behind(tx) {
-            return Cause::Of(Kind::QdiscQueueing);
+            return Cause::Of(VerdictKind::QdiscQueueing);
         }
         // What else waits in the socket does not make the window any fuller.
         if tx.in_flight.saturating_add(tx.mss) > tx.window {
-            Cause::Of(Kind::ReceiveWindow)
+            Cause::Of(VerdictKind::ReceiveWindow)
         } else if tx.unsent > 0 && tx.segments_out >= tx.cwnd {
             self.congestion(tx)
         } else if tx.unsent > 0 {
-            Cause::Of(Kind::SendBuffer)
+            Cause::Of(VerdictKind::SendBuffer)
         } else {
             // All of it had left and had arrived, so that there was room long before.
-            Cause::when(self.leg.circumstances.is_late_write(), Kind::LateWrite)
+            Cause::when(self.leg.circumstances.is_late_write(), VerdictKind::LateWrite)
         }
     }
 
@@ -212,15 +218,15 @@ impl LegParts<'_> {
         }
         // The first copy left unseen, and what followed until the second did is in this segment.
         if seen.resent && self.leg.times.get(Stage::Lost).is_none() {
-            return Cause::Of(Kind::Retransmission);
+            return Cause::Of(VerdictKind::Retransmission);
         }
         let cause = match seen.tx {
-            Some(tx) if self.is_queued_behind(tx) => Cause::Of(Kind::QdiscQueueing),
+            Some(tx) if self.is_queued_behind(tx) => Cause::Of(VerdictKind::QdiscQueueing),
             Some(tx) => held_back(tx, seen, time),
             None => Cause::Ordinary,
         };
         match seen.tx {
-            Some(tx) if cause == Cause::Of(Kind::CongestionWindow) => self.congestion(tx),
+            Some(tx) if cause == Cause::Of(VerdictKind::CongestionWindow) => self.congestion(tx),
             _ => cause,
         }
     }
@@ -228,7 +234,11 @@ impl LegParts<'_> {
     /// The congestion window is full, perhaps because a loss made it small. After a rest, TCP itself makes it small.
     fn congestion(&self, tx: TxState) -> Cause {
         let is_by_loss = self.leg.circumstances.shrunk_by_loss && tx.in_flight > 0;
-        Cause::Of(if is_by_loss { Kind::Retransmission } else { Kind::CongestionWindow })
+        Cause::Of(if is_by_loss {
+            VerdictKind::Retransmission
+        } else {
+            VerdictKind::CongestionWindow
+        })
     }
 
     /// Whether the qdisc is so full that the socket may not add to it: TCP small queues
@@ -273,19 +283,19 @@ impl LegParts<'_> {
         if locked < SHORT_SLEEP {
             return Nanos(0);
         }
-        let cause = Cause::Of(Kind::LockWait);
+        let cause = Cause::Of(VerdictKind::LockWait);
         self.out.part(self.index, segment, cause, locked, Some(&rested.waker));
         locked
     }
 
     /// What it is called when the reader is at work on something else.
-    fn work(&self) -> Kind {
-        if self.is_last { Kind::ReaderBusy } else { Kind::BrokerCpuBound }
+    fn work(&self) -> VerdictKind {
+        if self.is_last { VerdictKind::ReaderBusy } else { VerdictKind::BrokerCpuBound }
     }
 
     /// What it is called when the reader is off the CPU though there is something to read.
-    fn stalled(&self) -> Kind {
-        if self.is_last { Kind::ClientStalled } else { Kind::BrokerStalled }
+    fn stalled(&self) -> VerdictKind {
+        if self.is_last { VerdictKind::ClientStalled } else { VerdictKind::BrokerStalled }
     }
 
     fn run_queue(&mut self, time: Nanos) {

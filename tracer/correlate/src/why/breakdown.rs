@@ -4,10 +4,10 @@
 //! keeps its sum by leg, segment and cause. From that, what messages near the median or in the tail
 //! spent is known at any moment, for any number of messages, in bounded memory, and adds up exactly.
 
-use super::explanation::{Cause, VerdictKind};
-use arrayvec::ArrayVec;
-use wirelap_events::{MAX_LEGS, Nanos, Segment};
-use wirelap_events::{Saturate, Total};
+use super::explanation::Cause;
+use super::kind::VerdictKind;
+use super::sums::{Class, Excess, Hits, Sums, Upkeep};
+use wirelap_events::{MAX_LEGS, Nanos, Saturate, Segment};
 
 /// Classes an octave: as many as four bits tell apart.
 const BITS: u32 = 4;
@@ -41,120 +41,6 @@ impl Cell {
             .saturating_add(self.segment as usize)
             .saturating_mul(CAUSES)
             .saturating_add(cause)
-    }
-}
-
-/// Messages that lost much time to one cause.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Hits {
-    pub messages: u64,
-    /// What they spent on it.
-    pub time: u64,
-    /// What they took in all.
-    pub latency: u64,
-}
-
-/// What messages lost to one cause beyond what a typical one spends on it.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Excess {
-    /// Messages that it is much of.
-    pub messages: f64,
-    /// Time that they spent on it beyond the typical, in nanoseconds.
-    pub time: f64,
-    /// Time that they took longer than a typical message, in nanoseconds.
-    pub latency: f64,
-}
-
-/// Whether there were keep-alives or discovery beside a message.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Upkeep {
-    /// While it was under way, or just before.
-    pub beside: bool,
-    /// In as long a time some while before that: where there are many, or messages take long, that is no wonder.
-    pub before: bool,
-}
-
-/// Times that are told apart in which messages had keep-alives beside them.
-const EPISODES: usize = 8;
-
-/// Times from … until …, none of which meet.
-#[derive(Clone, Debug, Default)]
-struct Episodes(ArrayVec<(Nanos, Nanos), EPISODES>);
-
-impl Episodes {
-    fn add(&mut self, from: Nanos, to: Nanos) {
-        let (mut from, mut to) = (from, to);
-        self.0.retain(|&mut (begins, ends)| {
-            let meet = begins <= to && from <= ends;
-            if meet {
-                (from, to) = (from.min(begins), to.max(ends));
-            }
-            !meet
-        });
-        // More than there is room for make no difference.
-        let _ = self.0.try_push((from, to));
-    }
-}
-
-/// Messages of about the same latency.
-#[derive(Clone, Debug, Default)]
-struct Class {
-    messages: u64,
-    /// Of these, with a keep-alive or discovery beside them.
-    beside_upkeep: u64,
-    /// … and with one as long before.
-    upkeep_before: u64,
-    /// When those with one beside them were under way.
-    episodes: Episodes,
-    least: Nanos,
-    /// By slot.
-    sums: Vec<u64>,
-    /// By slot.
-    hits: Vec<Hits>,
-}
-
-/// Sums over a set of messages.
-#[derive(Clone, Debug, Default)]
-pub struct Sums {
-    pub messages: f64,
-    pub beside_upkeep: f64,
-    pub upkeep_before: f64,
-    episodes: Episodes,
-    /// The least latency among them.
-    pub least: Nanos,
-    /// By slot, in nanoseconds.
-    times: Vec<f64>,
-}
-
-impl Sums {
-    fn add(&mut self, class: &Class, part: f64) {
-        self.messages += class.messages as f64 * part;
-        self.beside_upkeep += class.beside_upkeep as f64 * part;
-        self.upkeep_before += class.upkeep_before as f64 * part;
-        class.episodes.0.iter().for_each(|&(from, to)| self.episodes.add(from, to));
-        self.least = if self.least == Nanos(0) { class.least } else { self.least.min(class.least) };
-        if self.times.len() < class.sums.len() {
-            self.times.resize(class.sums.len(), 0.0);
-        }
-        for (sum, more) in self.times.iter_mut().zip(&class.sums) {
-            *sum += *more as f64 * part;
-        }
-    }
-
-    /// How many times there were in which messages with a keep-alive beside them were under way, as far as they are told
-    /// apart.
-    pub fn upkeeps(&self) -> usize {
-        self.episodes.0.len()
-    }
-
-    /// A message's mean time in a slot, in nanoseconds.
-    pub fn mean(&self, slot: usize) -> f64 {
-        self.times.get(slot).map_or(0.0, |sum| sum / self.messages.max(1.0))
-    }
-
-    /// A message's mean time in all.
-    pub fn mean_latency(&self) -> f64 {
-        self.times.iter().total::<f64>() / self.messages.max(1.0)
     }
 }
 

@@ -1,10 +1,10 @@
 //! Whom messages waited for, by verdict: who had the CPU, or who had to let go.
 
+use super::clause::{Clause, CpuHolders};
 use super::explanation::Culprit;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
-use wirelap_events::{Comm, Holder, Nanos, Pid, TaskId, Tid};
-use wirelap_events::{Saturate, Total};
+use wirelap_events::{Comm, Holder, Nanos, Pid, Saturate, TaskId, Tid, Total};
 
 /// Threads that are told apart for one verdict. Further ones count to others of their process, or as not known.
 const LIMIT: usize = 256;
@@ -73,33 +73,27 @@ impl Culprits {
 
     /// Who had the CPU while `waiting` waited for it, of a row of which these processes are `members`: programs that
     /// have nothing to do with the row first, where they had most of it.
-    pub fn of_the_cpu(&self, waiting: Option<TaskId>, members: &FxHashSet<Pid>) -> Vec<String> {
+    pub fn of_the_cpu(&self, waiting: Option<TaskId>, members: &FxHashSet<Pid>) -> Vec<Clause> {
         let own = waiting.map(|task| task.pid);
         let is_own = |pid: Pid| Some(pid) == own;
         let is_member = |pid: Pid| members.contains(&pid) && !is_own(pid);
-        let clause = |before: &str, fits: &dyn Fn(Pid) -> bool| {
-            let (time, names) = self.named(fits);
-            (time > 0).then(|| (time, format!("{before}{names}")))
-        };
-        let foreign =
-            clause("programs that have nothing to do with these messages had the CPU: ", &|pid| {
-                !is_own(pid) && !members.contains(&pid)
-            });
-        let mut clauses: Vec<(u64, String)> = foreign.into_iter().collect();
-        clauses.extend(clause("other processes of these messages had the CPU: ", &is_member));
-        clauses.extend(clause("other threads of the waiting process had the CPU: ", &is_own));
+        let is_foreign = |pid: Pid| !is_own(pid) && !members.contains(&pid);
+        let all: [Option<(u64, Clause)>; 3] = [
+            self.held(CpuHolders::Foreign, &is_foreign),
+            self.held(CpuHolders::Members, &is_member),
+            self.held(CpuHolders::Own, &is_own),
+        ];
+        let mut clauses: Vec<(u64, Clause)> = all.into_iter().flatten().collect();
         clauses.sort_by_key(|(time, _)| std::cmp::Reverse(*time));
-        let mut clauses: Vec<String> = clauses.into_iter().map(|(_, text)| text).collect();
+        let mut clauses: Vec<Clause> = clauses.into_iter().map(|(_, clause)| clause).collect();
         if self.unknown > 0 {
-            let percent = self.percent(self.unknown);
-            clauses
-                .push(format!("who had the CPU for the other {percent} of the wait is not known"));
+            clauses.push(Clause::CpuHolderUnknown(self.share(self.unknown)));
         }
         clauses
     }
 
-    /// The processes that fit, as many as are named, and the time of all that fit.
-    fn named(&self, fits: &dyn Fn(Pid) -> bool) -> (u64, String) {
+    /// The processes that fit, as many as are named, and the time of all that fit; `None` if they had none.
+    fn held(&self, by: CpuHolders, fits: &dyn Fn(Pid) -> bool) -> Option<(u64, Clause)> {
         let mut by_pid: BTreeMap<Pid, (Comm, u64, u64)> = BTreeMap::new();
         for &(task, comm, time) in self.all.values().filter(|known| fits(known.0.pid)) {
             let one = by_pid.entry(task.pid).or_insert((comm, 0, 0));
@@ -114,19 +108,15 @@ impl Culprits {
         all.sort_by_key(|&(pid, (_, time, _))| (std::cmp::Reverse(time), pid));
         let more = all.len().saturating_sub(NAMED);
         let rest: u64 = all.iter().skip(NAMED).map(|(_, one)| one.1).total();
-        let one = |(pid, (comm, time, _)): (Pid, (Comm, u64, u64))| {
-            format!("{} (pid {}) {}", comm.as_str(), pid.number(), self.percent(time))
-        };
-        let mut names: Vec<String> = all.into_iter().take(NAMED).map(one).collect();
-        if more > 0 {
-            names.push(format!("{more} more {}", self.percent(rest)));
-        }
-        (time, names.join(", "))
+        let one = |(pid, (comm, time, _)): (Pid, (Comm, u64, u64))| ((pid, comm), self.share(time));
+        let named = all.into_iter().take(NAMED).map(one).collect();
+        let more = (more > 0).then(|| (more, self.share(rest)));
+        (time > 0).then_some((time, Clause::CpuHeld { by, named, more }))
     }
 
-    /// A part of the whole, in words.
-    pub fn percent(&self, time: u64) -> String {
-        format!("{:.0} %", time as f64 / self.whole().max(1) as f64 * 100.0)
+    /// The part of the whole that a time is, 0..=1.
+    fn share(&self, time: u64) -> f64 {
+        time as f64 / self.whole().max(1) as f64
     }
 }
 
@@ -151,13 +141,18 @@ mod tests {
         culprits.add(None, Nanos(4));
         let members = [Pid(7), Pid(8)].into_iter().collect();
         assert!((culprits.share_of(&members) - 0.36).abs() < 1e-9);
+        let held = |by, pid, name, share| Clause::CpuHeld {
+            by,
+            named: vec![((Pid(pid), Comm::from_name(name)), share)],
+            more: None,
+        };
         assert_eq!(
             culprits.of_the_cpu(Some(WAITING), &members),
             [
-                "programs that have nothing to do with these messages had the CPU: stress-ng (pid 50) 60 %",
-                "other processes of these messages had the CPU: mosquitto (pid 8) 30 %",
-                "other threads of the waiting process had the CPU: worker (pid 7) 6 %",
-                "who had the CPU for the other 4 % of the wait is not known",
+                held(CpuHolders::Foreign, 50, "stress-ng", 0.6),
+                held(CpuHolders::Members, 8, "mosquitto", 0.3),
+                held(CpuHolders::Own, 7, "worker", 0.06),
+                Clause::CpuHolderUnknown(0.04),
             ]
         );
     }

@@ -11,6 +11,8 @@ impl Evidence {
         let mut verdicts = rules::verdicts(self, &weighed);
         verdicts.extend(start_up::verdict(self, &weighed));
         Why {
+            protocol: self.setting.protocol,
+            broker: self.setting.broker.clone(),
             messages: self
                 .steady
                 .breakdown

@@ -1,12 +1,18 @@
 //! What is said about a row: verdicts, the tail, the worst messages.
 
-pub use super::overdue::{Overdue, Whereabouts};
-pub use super::timeline::Period;
+use super::clause::{Clause, Remedy};
+use super::kind::VerdictKind;
+use super::timeline::Period;
+use super::whereabouts::Overdue;
 use wirelap_events::{Comm, Delivery, Nanos, Segment, TaskId};
 
 /// Why a row's messages took as long as they did.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Why {
+    /// The protocol that they travel with, by its name; empty if it is not known.
+    pub protocol: &'static str,
+    /// The broker's name, if they pass one.
+    pub broker: Option<String>,
     /// Messages that were examined: all that were matched.
     pub messages: u64,
     /// What was found, the gravest first. Without a [`Severity::Problem`] among them, and with enough messages: nothing
@@ -91,10 +97,10 @@ pub struct Verdict {
     /// have the whole of it; what nobody was seen to have is the thread 0 of process 0, without a name. Empty where
     /// nobody else is concerned.
     pub culprits: Vec<Culprit>,
-    /// The numbers that it stands on, one clause each, without a full stop.
-    pub evidence: Vec<String>,
-    /// What usually helps, in the middleware's own words, one sentence.
-    pub remedy: String,
+    /// The numbers that it stands on.
+    pub evidence: Vec<Clause>,
+    /// What usually helps.
+    pub remedy: Remedy,
 }
 
 impl Verdict {
@@ -117,199 +123,13 @@ impl Verdict {
             open: None,
             culprits: Vec::new(),
             evidence: Vec::new(),
-            remedy: String::new(),
+            remedy: Remedy::None,
         }
     }
 
     /// Whether it holds at the end of what was observed.
     pub fn is_still_so(&self) -> bool {
         self.open.is_some() || self.period.is_some_and(|period| period.ended.is_none())
-    }
-}
-
-/// The verdicts that there are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum VerdictKind {
-    /// Nagle's algorithm at the sender waits for an acknowledgement that the receiver delays.
-    NagleDelayedAck,
-    /// `TCP_CORK` or `MSG_MORE` holds back what the sender has written.
-    Corked,
-    /// The client library keeps the message before it sends it: batching, linger.
-    SenderBatching,
-    /// The broker has the message and nobody has asked for it, or it waits for more.
-    FetchWait,
-    /// The publisher has not released the message yet, and the broker may not pass it on (MQTT `QoS` 2).
-    ReleaseWait,
-    /// The receiver's window is full.
-    ReceiveWindow,
-    /// The congestion window is full.
-    CongestionWindow,
-    /// Congestion control spreads the segments over time.
-    Pacing,
-    /// The sender's socket buffer is full.
-    SendBuffer,
-    /// The sender wrote a part of the message, and came back for the rest long after there was room for it.
-    LateWrite,
-    /// Packets were lost, and sent again.
-    Retransmission,
-    /// Messages were thrown away because a queue was full: socket buffer, high-water mark.
-    QueueOverflow,
-    /// Packets waited in the qdisc.
-    QdiscQueueing,
-    /// A thread was woken, and another had the CPU.
-    RunQueueContention,
-    /// A CPU had to be woken first.
-    IdleWakeup,
-    /// `ksoftirqd` received the packet, later than the interrupt would have.
-    SoftirqDeferral,
-    /// The broker's threads are busy all the time.
-    BrokerCpuBound,
-    /// The broker's thread slept, or was stopped, while it had the message.
-    BrokerStalled,
-    /// A client's thread slept, or was stopped, while data was there for it.
-    ClientStalled,
-    /// One thread sends a message to one subscriber after the other.
-    SerialFanOut,
-    /// The reader was at work on something else when the data came.
-    ReaderBusy,
-    /// A thread could have run, and its cgroup's CPU quota was used up.
-    CpuThrottled,
-    /// A thread slept until another thread let go of a lock, or another process woke it.
-    LockWait,
-    /// A thread was woken, and wirelap itself had the CPU.
-    TracerInfluence,
-    /// Messages were sent and never delivered.
-    NeverDelivered,
-    /// Messages were delivered, or sent, more than once.
-    Duplicates,
-    /// Keep-alives or discovery get in the way.
-    Upkeep,
-    /// The payload is in shared memory: the network has nothing to show.
-    SharedMemory,
-    /// The first messages of a connection take longer than the later ones.
-    StartUp,
-    /// Much time is lost, and no rule says why.
-    Unexplained,
-}
-
-impl VerdictKind {
-    /// Every kind.
-    pub const ALL: [VerdictKind; 30] = [
-        VerdictKind::NagleDelayedAck,
-        VerdictKind::Corked,
-        VerdictKind::SenderBatching,
-        VerdictKind::FetchWait,
-        VerdictKind::ReleaseWait,
-        VerdictKind::ReceiveWindow,
-        VerdictKind::CongestionWindow,
-        VerdictKind::Pacing,
-        VerdictKind::SendBuffer,
-        VerdictKind::LateWrite,
-        VerdictKind::Retransmission,
-        VerdictKind::QueueOverflow,
-        VerdictKind::QdiscQueueing,
-        VerdictKind::RunQueueContention,
-        VerdictKind::IdleWakeup,
-        VerdictKind::SoftirqDeferral,
-        VerdictKind::BrokerCpuBound,
-        VerdictKind::BrokerStalled,
-        VerdictKind::ClientStalled,
-        VerdictKind::SerialFanOut,
-        VerdictKind::ReaderBusy,
-        VerdictKind::CpuThrottled,
-        VerdictKind::LockWait,
-        VerdictKind::TracerInfluence,
-        VerdictKind::NeverDelivered,
-        VerdictKind::Duplicates,
-        VerdictKind::Upkeep,
-        VerdictKind::SharedMemory,
-        VerdictKind::StartUp,
-        VerdictKind::Unexplained,
-    ];
-
-    /// The name in JSON.
-    pub const fn name(self) -> &'static str {
-        match self {
-            VerdictKind::NagleDelayedAck => "nagle_delayed_ack",
-            VerdictKind::Corked => "corked",
-            VerdictKind::SenderBatching => "sender_batching",
-            VerdictKind::FetchWait => "fetch_wait",
-            VerdictKind::ReleaseWait => "release_wait",
-            VerdictKind::ReceiveWindow => "receive_window",
-            VerdictKind::CongestionWindow => "congestion_window",
-            VerdictKind::Pacing => "pacing",
-            VerdictKind::SendBuffer => "send_buffer",
-            VerdictKind::LateWrite => "late_write",
-            VerdictKind::Retransmission => "retransmission",
-            VerdictKind::QueueOverflow => "queue_overflow",
-            VerdictKind::QdiscQueueing => "qdisc_queueing",
-            VerdictKind::RunQueueContention => "run_queue_contention",
-            VerdictKind::IdleWakeup => "idle_wakeup",
-            VerdictKind::SoftirqDeferral => "softirq_deferral",
-            VerdictKind::BrokerCpuBound => "broker_cpu_bound",
-            VerdictKind::BrokerStalled => "broker_stalled",
-            VerdictKind::ClientStalled => "client_stalled",
-            VerdictKind::SerialFanOut => "serial_fanout",
-            VerdictKind::ReaderBusy => "reader_busy",
-            VerdictKind::CpuThrottled => "cpu_throttled",
-            VerdictKind::LockWait => "lock_wait",
-            VerdictKind::TracerInfluence => "tracer_influence",
-            VerdictKind::NeverDelivered => "never_delivered",
-            VerdictKind::Duplicates => "duplicates",
-            VerdictKind::Upkeep => "upkeep",
-            VerdictKind::SharedMemory => "shared_memory",
-            VerdictKind::StartUp => "start_up",
-            VerdictKind::Unexplained => "unexplained",
-        }
-    }
-
-    /// In words, as a heading: of time in a segment whose name says more.
-    pub const fn title_in(self, segment: Option<Segment>) -> &'static str {
-        match (self, segment) {
-            (VerdictKind::Unexplained, Some(Segment::RunQueue)) => {
-                "waiting for a CPU, and who had it was not seen"
-            }
-            (VerdictKind::Unexplained, Some(Segment::Wakeup)) => {
-                "woken late, and what for was not seen"
-            }
-            _ => self.title(),
-        }
-    }
-
-    /// In words, as a heading.
-    pub const fn title(self) -> &'static str {
-        match self {
-            VerdictKind::NagleDelayedAck => "Nagle against delayed ACK",
-            VerdictKind::Corked => "held back by TCP_CORK",
-            VerdictKind::SenderBatching => "batching in the sender",
-            VerdictKind::FetchWait => "fetch or poll wait at the broker",
-            VerdictKind::ReleaseWait => "publisher late with its PUBREL",
-            VerdictKind::ReceiveWindow => "receive window full",
-            VerdictKind::CongestionWindow => "congestion window full",
-            VerdictKind::Pacing => "paced by congestion control",
-            VerdictKind::SendBuffer => "send buffer full",
-            VerdictKind::LateWrite => "sender late with the rest of the message",
-            VerdictKind::Retransmission => "retransmission",
-            VerdictKind::QueueOverflow => "loss by queue overflow",
-            VerdictKind::QdiscQueueing => "queueing in the qdisc",
-            VerdictKind::RunQueueContention => "contention for the CPU",
-            VerdictKind::IdleWakeup => "idle CPUs being woken",
-            VerdictKind::SoftirqDeferral => "packets deferred to ksoftirqd",
-            VerdictKind::BrokerCpuBound => "broker short of CPU",
-            VerdictKind::BrokerStalled => "broker stalled off the CPU",
-            VerdictKind::ClientStalled => "client stalled off the CPU",
-            VerdictKind::SerialFanOut => "subscribers served one after the other",
-            VerdictKind::ReaderBusy => "reader busy in its own code",
-            VerdictKind::CpuThrottled => "CPU quota used up",
-            VerdictKind::LockWait => "waiting for another thread to let go",
-            VerdictKind::TracerInfluence => "wirelap's own influence",
-            VerdictKind::NeverDelivered => "messages sent and never delivered",
-            VerdictKind::Duplicates => "duplicates",
-            VerdictKind::Upkeep => "keep-alive or discovery in the way",
-            VerdictKind::SharedMemory => "payload in shared memory",
-            VerdictKind::StartUp => "start-up",
-            VerdictKind::Unexplained => "unexplained",
-        }
     }
 }
 
@@ -366,7 +186,7 @@ pub struct TailRow {
     pub cause: Cause,
     /// Mean excess over the median's in nanoseconds; below zero where slow messages spend less.
     pub excess_ns: i64,
-    /// Its part of [`Tail::excess`]; below zero likewise.
+    /// Its part of [`Tail::excess`]; below zero where slow messages spend less.
     pub share: f64,
 }
 

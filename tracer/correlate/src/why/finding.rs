@@ -1,13 +1,12 @@
 //! What was found of one kind of cause on one leg, at one process.
 
 use super::culprits::Culprits;
-use super::explanation::VerdictKind;
+use super::kind::VerdictKind;
 use super::timeline::Timeline;
 use crate::stats::Distribution;
-use wirelap_events::Saturate;
 use wirelap_events::{
-    CgroupId, Circumstances, DropCause, Holder, Nanos, OffCpuReason, Pid, Recovery, Segment, Sleep,
-    TaskId,
+    CgroupId, Circumstances, DropCause, Holder, Nanos, OffCpuReason, Pid, Recovery, Saturate,
+    Segment, Sleep, TaskId,
 };
 
 /// A kind of cause on a leg, at one process.
@@ -51,7 +50,7 @@ pub struct Finding {
 }
 
 /// What a finding is of: leg, 0 for the first, kind of cause, and the process, 0 where none can be named.
-pub type Place = (usize, VerdictKind, Pid);
+pub type FindingKey = (usize, VerdictKind, Pid);
 
 /// Messages that waited for what was lost on the way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

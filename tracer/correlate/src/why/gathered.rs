@@ -1,8 +1,8 @@
 //! What messages spent their time on: sums by latency, and findings by place.
 
 use super::breakdown::Breakdown;
-use super::explanation::VerdictKind;
-use super::finding::{Finding, Place};
+use super::finding::{Finding, FindingKey};
+use super::kind::VerdictKind;
 use super::timeline::Timeline;
 use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
@@ -15,21 +15,21 @@ const FINDINGS: usize = 512;
 #[derive(Clone, Debug, Default)]
 pub struct Gathered {
     pub breakdown: Breakdown,
-    findings: FxHashMap<Place, Box<Finding>>,
+    findings: FxHashMap<FindingKey, Box<Finding>>,
     /// All messages, by when they were read.
     pub when: Timeline,
 }
 
 impl Gathered {
     /// The finding of a place, made when first used.
-    pub fn finding_mut(&mut self, (leg, kind, pid): Place) -> &mut Finding {
+    pub fn finding_mut(&mut self, (leg, kind, pid): FindingKey) -> &mut Finding {
         let is_full = self.findings.len() >= FINDINGS;
         let pid =
             if is_full && !self.findings.contains_key(&(leg, kind, pid)) { Pid(0) } else { pid };
         self.findings.entry((leg, kind, pid)).or_default()
     }
 
-    pub fn finding(&self, place: Place) -> Option<&Finding> {
+    pub fn finding(&self, place: FindingKey) -> Option<&Finding> {
         self.findings.get(&place).map(|finding| &**finding)
     }
 

@@ -2,7 +2,8 @@
 
 use super::blame::NOTICED;
 use super::breakdown::Breakdown;
-use super::explanation::{Cause, VerdictKind};
+use super::explanation::Cause;
+use super::kind::VerdictKind;
 use arrayvec::ArrayVec;
 use wirelap_events::{MAX_LEGS, Nanos, Pid, Segment};
 
@@ -109,8 +110,8 @@ impl Typical {
 
 #[cfg(test)]
 mod tests {
+    use super::super::breakdown::Cell;
     use super::*;
-    use crate::why::breakdown::Cell;
 
     const WAIT: VerdictKind = VerdictKind::RunQueueContention;
 

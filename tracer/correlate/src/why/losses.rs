@@ -1,13 +1,13 @@
 //! Verdicts about messages that are lost, or come twice, and about what cannot be seen.
 
-use super::evidence::{Evidence, Losses};
-use super::explanation::{Severity, Verdict, VerdictKind as Kind};
+use super::clause::{Circumstance, Clause, Remedy};
+use super::evidence::Evidence;
+use super::explanation::{Severity, Verdict};
 use super::gathered::Gathered;
+use super::kind::VerdictKind;
+use super::loss_counts::Losses;
 use super::numbers::Missing;
-use super::remedy::{Circumstance, remedy};
-use wirelap_events::Total;
-use wirelap_events::human::one_or;
-use wirelap_events::{Comm, Nanos, Pid, Segment, TaskId, Tid};
+use wirelap_events::{Nanos, Pid, Segment, TaskId, Tid, Total};
 
 /// One in so many messages may be missing at the ends of an observation.
 const TOLERATED: u64 = 1000;
@@ -26,14 +26,9 @@ pub fn verdicts(evidence: &Evidence, gathered: &Gathered, median: f64) -> Vec<Ve
     overflow(evidence).into_iter().chain(found.into_iter().flatten()).collect()
 }
 
-fn verdict(evidence: &Evidence, kind: Kind, severity: Severity, clauses: Vec<String>) -> Verdict {
-    let circumstance =
-        Circumstance { segment: Segment::Wire, at_broker: false, rest: None, dropped: None };
-    Verdict {
-        evidence: clauses,
-        remedy: remedy(kind, &evidence.setting, circumstance),
-        ..Verdict::new(kind, severity)
-    }
+fn verdict(kind: VerdictKind, severity: Severity, clauses: Vec<Clause>) -> Verdict {
+    let remedy = Remedy::Usual(Circumstance::in_segment(Segment::Wire));
+    Verdict { evidence: clauses, remedy, ..Verdict::new(kind, severity) }
 }
 
 impl Losses {
@@ -71,20 +66,12 @@ fn overflow(evidence: &Evidence) -> Vec<Verdict> {
     let known: u64 = named.iter().map(|(packets, _)| packets).total();
     let nobodys = [
         full_buffer(losses.socket_drops.saturating_sub(known)),
-        counted_if(
-            losses.queue_drops,
-            "packet was thrown away because a queue of the device was full",
-            "packets were thrown away because a queue of the device was full",
-        ),
-        losses.unsent().map(|(missing, whole)| {
-            format!(
-                "{missing} of {whole} messages were published and never reached a socket: the library threw them away, as at a high-water mark"
-            )
-        }),
+        (losses.queue_drops > 0).then_some(Clause::QueueFull(losses.queue_drops)),
+        losses.unsent().map(|(missing, whole)| Clause::NeverLeft { missing, whole }),
     ];
-    let nobodys: Vec<String> = nobodys.into_iter().flatten().collect();
+    let nobodys: Vec<Clause> = nobodys.into_iter().flatten().collect();
     let found = |clauses, process| {
-        let verdict = verdict(evidence, Kind::QueueOverflow, Severity::Problem, clauses);
+        let verdict = verdict(VerdictKind::QueueOverflow, Severity::Problem, clauses);
         Verdict { process, ..verdict }
     };
     let theirs = named
@@ -100,51 +87,35 @@ fn overflow(evidence: &Evidence) -> Vec<Verdict> {
     verdicts
 }
 
-fn full_buffer(packets: u64) -> Option<String> {
-    counted_if(
-        packets,
-        "packet was thrown away because the receiving socket's buffer was full",
-        "packets were thrown away because the receiving socket's buffer was full",
-    )
+fn full_buffer(packets: u64) -> Option<Clause> {
+    (packets > 0).then_some(Clause::BufferFull(packets))
 }
 
-fn did_not_arrive((missing, due): (u64, u64)) -> String {
-    format!("{missing} of {due} deliveries did not take place, by the workloads' own count")
+fn did_not_arrive((missing, due): (u64, u64)) -> Clause {
+    Clause::NotDelivered { missing, due }
 }
 
 /// Messages that nobody got, and no full queue explains.
 fn never(evidence: &Evidence) -> Option<Verdict> {
     let losses = &evidence.losses;
     let explained = losses.socket_drops > 0 || losses.unsent().is_some();
-    let mut clauses: Vec<String> =
+    let mut clauses: Vec<Clause> =
         losses.missing().filter(|_| !explained).map(did_not_arrive).into_iter().collect();
     let mut severity = Severity::Problem;
     if !evidence.setting.sampled && losses.sent > 0 {
         let sent = losses.sent;
         let unread = losses.surely(losses.unread);
         if unread.saturating_mul(TOLERATED) > sent && !explained {
-            clauses.push(format!("{unread} of {sent} messages were sent and never read"));
+            clauses.push(Clause::NeverRead { unread, sent });
             if losses.filter_drops > 0 {
-                clauses.push(counted(
-                    losses.filter_drops,
-                    "datagram was thrown away by a packet filter of this host (nftables, tc)",
-                    "datagrams were thrown away by a packet filter of this host (nftables, tc)",
-                ));
+                clauses.push(Clause::Filtered(losses.filter_drops));
             }
         }
-        let swallowed = losses.surely(losses.swallowed);
-        if swallowed.saturating_mul(TOLERATED) > sent {
-            let dropped: u64 = losses.segments_dropped.iter().total();
+        let messages = losses.surely(losses.swallowed);
+        if messages.saturating_mul(TOLERATED) > sent {
             // What a rule or a queue keeps from leaving, no device has seen.
-            clauses.push(if dropped > 0 {
-                format!(
-                    "{swallowed} of {sent} messages were read by the broker and not seen to leave it: they may wait in its sockets, as this host threw away {dropped} packets of these connections"
-                )
-            } else {
-                format!(
-                    "{swallowed} of {sent} messages were read by the broker and passed on to nobody"
-                )
-            });
+            let dropped: u64 = losses.segments_dropped.iter().total();
+            clauses.push(Clause::Swallowed { messages, sent, dropped });
         }
         let abandoned = losses.surely(losses.abandoned);
         if abandoned.saturating_mul(TOLERATED) > sent {
@@ -155,46 +126,28 @@ fn never(evidence: &Evidence) -> Option<Verdict> {
             clauses.extend(came_too_late(evidence, abandoned));
         }
         // Without anybody who got some of the same topic, it is not known that anybody should have.
-        let unmatched = losses.surely(losses.unmatched);
-        if clauses.is_empty() && unmatched.saturating_mul(TOLERATED) > sent && losses.delivered == 0
+        let messages = losses.surely(losses.unmatched);
+        if clauses.is_empty() && messages.saturating_mul(TOLERATED) > sent && losses.delivered == 0
         {
             severity = Severity::Note;
-            clauses.push(format!(
-                "{unmatched} of {sent} messages were read by the broker, and nobody was seen to get any"
-            ));
-            clauses.push("nobody seems to subscribe".into());
+            clauses.push(Clause::NobodyGot { messages, sent });
+            clauses.push(Clause::NobodySubscribes);
         }
     }
-    if let Some(clause) = counted_if(
-        losses.thrown_away,
-        "message is of a transaction that was aborted: its consumer gets it and throws it away",
-        "messages are of transactions that were aborted: their consumers get them and throw them away",
-    ) {
+    if losses.thrown_away > 0 {
         severity = if clauses.is_empty() { Severity::Note } else { severity };
-        clauses.push(clause);
+        clauses.push(Clause::Aborted(losses.thrown_away));
     }
-    (!clauses.is_empty()).then(|| verdict(evidence, Kind::NeverDelivered, severity, clauses))
+    (!clauses.is_empty()).then(|| verdict(VerdictKind::NeverDelivered, severity, clauses))
 }
 
 /// Messages that came when those that had got the others were gone.
-fn came_too_late(evidence: &Evidence, abandoned: u64) -> [String; 2] {
+fn came_too_late(evidence: &Evidence, messages: u64) -> [Clause; 2] {
     let losses = &evidence.losses;
-    let name = |pid: Pid| {
-        let name = evidence.setting.names.get(&pid).map_or("the subscriber", Comm::as_str);
-        format!("{name} (pid {})", pid.0)
-    };
-    let whom = losses.left_by.map_or("the subscriber".to_owned(), name);
-    let how = if losses.is_abrupt {
-        "closed without the protocol's farewell: the process was ended, or the connection broke"
-    } else {
-        "closed"
-    };
+    let reader = losses.left_by.map(|pid| (pid, evidence.setting.names.get(&pid).copied()));
     [
-        format!("the connection of {whom}, which had got those before, was {how}"),
-        format!(
-            "{abandoned} of {} messages were read by the broker after that, and passed on to nobody",
-            losses.sent
-        ),
+        Clause::ReaderLeft { reader, is_abrupt: losses.is_abrupt },
+        Clause::AfterReaderLeft { messages, sent: losses.sent },
     ]
 }
 
@@ -204,22 +157,15 @@ fn duplicates(evidence: &Evidence) -> Option<Verdict> {
     if few || losses.duplicates.saturating_mul(TOLERATED) <= losses.sent.max(losses.delivered) {
         return None;
     }
-    let clauses = vec![format!(
-        "{} of {} messages were sent or delivered again by the protocol",
-        losses.duplicates,
-        losses.sent.max(losses.duplicates)
-    )];
-    Some(verdict(evidence, Kind::Duplicates, Severity::Problem, clauses))
+    let of = losses.sent.max(losses.duplicates);
+    let clauses = vec![Clause::Repeated { messages: losses.duplicates, of }];
+    Some(verdict(VerdictKind::Duplicates, Severity::Problem, clauses))
 }
 
 fn shared(evidence: &Evidence) -> Option<Verdict> {
     let shared = evidence.losses.shared;
-    let clause = counted(
-        shared,
-        "message has its payload in shared memory: only where it lies is on the network",
-        "messages have their payload in shared memory: only where it lies is on the network",
-    );
-    (shared > 0).then(|| verdict(evidence, Kind::SharedMemory, Severity::Note, vec![clause]))
+    let clause = Clause::InSharedMemory(shared);
+    (shared > 0).then(|| verdict(VerdictKind::SharedMemory, Severity::Note, vec![clause]))
 }
 
 /// Our own workloads tell when they published: a library that waits for more before it sends.
@@ -233,19 +179,18 @@ fn batching(evidence: &Evidence, gathered: &Gathered, median: f64) -> Option<Ver
     if waited < LINGER.0 || share < 0.3 || before.count() < 20 || is_pushed_back {
         return None;
     }
-    let clauses = vec![format!(
-        "{} from publish to the send call in the median, {} at the 99th percentile, before {} on the way",
-        Nanos(waited),
-        Nanos(before.quantile(0.99)),
-        Nanos::from_f64(median)
-    )];
+    let clauses = vec![Clause::Kept {
+        median: Nanos(waited),
+        p99: Nanos(before.quantile(0.99)),
+        under_way: Nanos::from_f64(median),
+    }];
     let severity = if evidence.setting.saturating { Severity::Note } else { Severity::Problem };
     Some(Verdict {
         leg: Some(1),
         segment: Some(Segment::ClientTx),
         median: Nanos(waited),
         median_share: share,
-        ..verdict(evidence, Kind::SenderBatching, severity, clauses)
+        ..verdict(VerdictKind::SenderBatching, severity, clauses)
     })
 }
 
@@ -258,21 +203,13 @@ fn pushed_back(gathered: &Gathered) -> f64 {
     waits.map(|(slot, _)| middle.mean(slot)).total()
 }
 
-fn counted(count: u64, one: &str, many: &str) -> String {
-    format!("{count} {}", one_or(count, one, many))
-}
-
-fn counted_if(count: u64, one: &str, many: &str) -> Option<String> {
-    (count > 0).then(|| counted(count, one, many))
-}
-
 #[cfg(test)]
 mod tests {
-    use super::super::evidence::WorkloadCounts;
+    use super::super::loss_counts::WorkloadCounts;
     use super::*;
     use wirelap_events::{Comm, DropCause};
 
-    fn named(losses: &Losses) -> Vec<Kind> {
+    fn named(losses: &Losses) -> Vec<VerdictKind> {
         let mut evidence = Evidence::default();
         evidence.losses.clone_from(losses);
         verdicts(&evidence, &Gathered::default(), 1e6)
@@ -296,16 +233,18 @@ mod tests {
         }
         let said = overflow(&evidence);
         let name = |verdict: &Verdict| verdict.process.map(|(task, _)| task.pid.0);
-        let count = |verdict: &Verdict| verdict.evidence[0].split(' ').next().unwrap().to_owned();
+        let count = |verdict: &Verdict| match verdict.evidence[0] {
+            Clause::BufferFull(packets) => packets,
+            _ => 0,
+        };
         let said: Vec<_> = said.iter().map(|verdict| (name(verdict), count(verdict))).collect();
-        let expected = [(Some(7), "900"), (Some(8), "3"), (None, "2")];
-        assert_eq!(said, expected.map(|(pid, count)| (pid, count.to_owned())));
+        assert_eq!(said, [(Some(7), 900), (Some(8), 3), (None, 2)]);
     }
 
     #[test]
     fn what_may_be_in_unread_bytes_is_not_lost() {
-        assert_eq!(named(&swallowed(0)), [Kind::NeverDelivered]);
-        assert_eq!(named(&swallowed(9)), [Kind::NeverDelivered]);
+        assert_eq!(named(&swallowed(0)), [VerdictKind::NeverDelivered]);
+        assert_eq!(named(&swallowed(9)), [VerdictKind::NeverDelivered]);
         assert_eq!(named(&swallowed(10)), []);
     }
 
@@ -316,13 +255,16 @@ mod tests {
             Losses { sent: 300, delivered: 150, thrown_away: 150, ..Losses::default() };
         let said = never(&evidence).unwrap();
         assert_eq!(said.severity, Severity::Note);
-        assert!(said.evidence[0].starts_with("150 messages are of transactions"), "{said:?}");
+        assert_eq!(said.evidence, [Clause::Aborted(150)]);
     }
 
     #[test]
     fn what_the_workloads_got_is_not_lost() {
         let told = |delivered| Some(WorkloadCounts { sent: 400, due: 400, delivered });
         assert_eq!(named(&Losses { told: told(400), ..swallowed(0) }), []);
-        assert_eq!(named(&Losses { told: told(390), ..swallowed(0) }), [Kind::NeverDelivered]);
+        assert_eq!(
+            named(&Losses { told: told(390), ..swallowed(0) }),
+            [VerdictKind::NeverDelivered]
+        );
     }
 }

@@ -10,37 +10,46 @@
 mod against;
 mod blame;
 mod breakdown;
+mod clause;
 mod culprits;
 mod evidence;
 mod explain;
 mod explanation;
+mod facts;
 mod finding;
 mod gathered;
+mod holders;
 mod judge;
+mod kind;
 mod limits;
+mod loss_counts;
 mod losses;
 mod numbers;
 mod overdue;
 mod quotas;
-mod remedy;
+mod recorder;
 mod rules;
-mod sentences;
 mod setting;
 mod start_up;
+mod sums;
 mod tails;
 mod timeline;
 mod waits;
 mod weigh;
+mod whereabouts;
 
 pub use blame::{Parts as BlameSink, blame};
-pub(crate) use breakdown::Upkeep;
-pub use evidence::{Evidence, Losses, WorkloadCounts};
+pub use clause::{Circumstance, Clause, CpuHolders, Named, Remedy};
+pub use evidence::Evidence;
 pub use explanation::{
-    Cause, Culprit, ENOUGH, HolderShare, Overdue, Period, Severity, Tail, TailRow, TypicalRow,
-    Verdict, VerdictKind, Whereabouts, Why, WorstMessage,
+    Cause, Culprit, ENOUGH, HolderShare, Severity, Tail, TailRow, TypicalRow, Verdict, Why,
+    WorstMessage,
 };
 pub use judge::DelayCause;
-pub use numbers::Missing;
-pub(crate) use numbers::Numbers;
-pub(crate) use quotas::Quotas;
-pub use setting::{QuotaSeen, Setting, Throttled};
+pub use kind::VerdictKind;
+pub use loss_counts::{Losses, WorkloadCounts};
+pub use numbers::{Missing, Numbers};
+pub use setting::{Setting, Throttled};
+pub use sums::Upkeep;
+pub use timeline::Period;
+pub use whereabouts::{Overdue, Whereabouts};

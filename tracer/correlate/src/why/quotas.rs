@@ -1,35 +1,17 @@
-//! CPU quotas that were used up: whose, how often, and what is to be said of it.
+//! Verdicts about CPU quotas that were used up.
 
-use super::explanation::{Severity, Verdict, VerdictKind};
-use super::setting::{QuotaSeen, Setting, Throttled};
-use rustc_hash::FxHashMap;
-use wirelap_events::{CgroupId, Nanos, Quota, Segment};
+use super::clause::{Clause, Remedy};
+use super::explanation::{Severity, Verdict};
+use super::kind::VerdictKind;
+use super::setting::{Setting, Throttled};
+use crate::threads::QuotaSeen;
+use wirelap_events::{CgroupId, Nanos, Segment};
 
-/// Cgroups that are remembered.
-const LIMIT: usize = 1024;
-
-/// A process that waits for quota so much of the time is late even where no latency shows it …
+/// A process that waits for quota so much of the time is late even where no latency shows it.
 const OFTEN: f64 = 0.1;
 
-/// … if it adds up to this.
+/// Waits for quota that add up to less are no verdict.
 const MUCH: Nanos = Nanos::from_millis(20);
-
-/// Every quota that was used up.
-#[derive(Clone, Debug, Default)]
-pub struct Quotas(FxHashMap<CgroupId, QuotaSeen>);
-
-impl Quotas {
-    pub fn see(&mut self, quota: &Quota) {
-        if self.0.len() < LIMIT || self.0.contains_key(&quota.cgroup) {
-            let first = QuotaSeen { first: *quota, last: *quota };
-            self.0.entry(quota.cgroup).or_insert(first).last = *quota;
-        }
-    }
-
-    pub fn all(&self) -> FxHashMap<CgroupId, QuotaSeen> {
-        self.0.clone()
-    }
-}
 
 /// Processes that wait for quota much of the time, and of whom no latency tells: they do it before they send, or after
 /// they have read.
@@ -55,54 +37,32 @@ pub fn unseen(setting: &Setting, found: &[Verdict]) -> Vec<Verdict> {
     .collect()
 }
 
-fn evidence(setting: &Setting, one: &Throttled) -> Vec<String> {
-    let share = one.time.as_secs_f64() / one.watched.as_secs_f64().max(1e-9) * 100.0;
-    let when = if one.only_reads {
-        "after it had read messages, so that no latency here shows it"
-    } else {
-        "before it sent messages, so that no latency here shows it"
-    };
-    let mut clauses =
-        vec![format!("it waited for CPU quota {share:.0} % of the time, mostly {when}")];
-    clauses.extend(used_up(setting, one.cgroup));
-    clauses
+fn evidence(setting: &Setting, one: &Throttled) -> Vec<Clause> {
+    let share = one.time.as_secs_f64() / one.watched.as_secs_f64().max(1e-9);
+    let waited = Clause::WaitedForQuota { share, only_reads: one.only_reads };
+    std::iter::once(waited).chain(used_up(setting, one.cgroup)).collect()
 }
 
 /// What the quota is, and how often it was used up.
-pub fn used_up(setting: &Setting, cgroup: CgroupId) -> Option<String> {
+pub fn used_up(setting: &Setting, cgroup: CgroupId) -> Option<Clause> {
     let QuotaSeen { first, last } = setting.quotas.get(&cgroup)?;
-    let cpus = last.quota.as_secs_f64() / last.period.as_secs_f64().max(1e-9);
-    let limit = format!(
-        "its cgroup {} may use {} of CPU time in each {} ({cpus:.2} CPUs)",
-        last.name, last.quota, last.period
-    );
     let periods = last.periods.wrapping_sub(first.periods).wrapping_add(1);
     let used = last.throttled_periods.wrapping_sub(first.throttled_periods).wrapping_add(1);
     // A group that was made anew under the same name begins again.
-    Some(if used <= periods {
-        format!("{limit}, and used that up in {used} of {periods} periods")
-    } else {
-        limit
-    })
+    let used = (used <= periods).then_some((used, periods));
+    Some(Clause::QuotaUsed { quota: Box::new(*last), used })
 }
 
 /// What helps.
-pub fn remedy(setting: &Setting, cgroup: CgroupId) -> String {
-    let quota = setting.quotas.get(&cgroup).map(|seen| &seen.last);
-    let (of, file) = match quota {
-        Some(quota) if quota.is_v2 => (format!(" of the cgroup {}", quota.name), "`cpu.max`"),
-        Some(quota) => (format!(" of the cgroup {}", quota.name), "`cpu.cfs_quota_us`"),
-        None => (String::new(), "`cpu.max`, `cpu.cfs_quota_us`"),
-    };
-    format!(
-        "raise the CPU limit{of} or take it away: {file}, in Docker `--cpus`, in Kubernetes `resources.limits.cpu`, in systemd `CPUQuota=`"
-    )
+pub fn remedy(setting: &Setting, cgroup: CgroupId) -> Remedy {
+    Remedy::CpuLimit(setting.quotas.get(&cgroup).map(|seen| Box::new(seen.last)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wirelap_events::{Pid, TaskId, Tid};
+    use crate::threads::Quotas;
+    use wirelap_events::{Pid, Quota, TaskId, Tid};
 
     fn quota(periods: u32, throttled_periods: u32) -> Quota {
         Quota {
@@ -133,23 +93,13 @@ mod tests {
 
     #[test]
     fn a_quota_is_told_with_how_often_it_was_used_up() {
+        let quota = Box::new(quota(1109, 904));
         assert_eq!(
-            used_up(&setting(0), CgroupId(5)).unwrap(),
-            "its cgroup /docker/0123 may use 20.0 ms of CPU time in each 100.0 ms (0.20 CPUs), \
-             and used that up in 105 of 110 periods"
+            used_up(&setting(0), CgroupId(5)),
+            Some(Clause::QuotaUsed { quota: quota.clone(), used: Some((105, 110)) })
         );
         assert_eq!(used_up(&setting(0), CgroupId(6)), None);
-    }
-
-    #[test]
-    fn the_limit_is_called_what_it_is_called_there() {
-        let mut setting = setting(0);
-        assert!(
-            remedy(&setting, CgroupId(5))
-                .contains("/docker/0123 or take it away: `cpu.cfs_quota_us`")
-        );
-        setting.quotas.get_mut(&CgroupId(5)).unwrap().last.is_v2 = true;
-        assert!(remedy(&setting, CgroupId(5)).contains("`cpu.max`"));
+        assert_eq!(remedy(&setting(0), CgroupId(5)), Remedy::CpuLimit(Some(quota)));
     }
 
     #[test]
@@ -157,10 +107,8 @@ mod tests {
         let found = unseen(&setting(1_000), &[]);
         let [verdict] = &found[..] else { panic!("{found:?}") };
         assert_eq!((verdict.kind, verdict.leg), (VerdictKind::CpuThrottled, Some(1)));
-        assert_eq!(
-            verdict.evidence[0],
-            "it waited for CPU quota 10 % of the time, mostly before it sent messages, so that no latency here shows it"
-        );
+        let waited = Clause::WaitedForQuota { share: 0.1, only_reads: false };
+        assert_eq!(verdict.evidence[0], waited);
         // Nothing is said twice, and nothing of a little.
         assert_eq!(unseen(&setting(1_000), &found), []);
         assert_eq!(unseen(&setting(990), &[]), []);

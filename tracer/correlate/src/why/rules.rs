@@ -3,22 +3,17 @@
 //! A kind of cause becomes a verdict when it takes both enough time and enough of the whole: of the typical message, or
 //! of the messages that it makes slow. The limits are in [`super::limits`]; each has a test with a scenario on either side.
 
+use super::clause::{Circumstance, Clause, Remedy};
 use super::evidence::Evidence;
-use super::explanation::{ENOUGH, Severity, Verdict, VerdictKind as Kind};
+use super::explanation::{ENOUGH, Severity, Verdict};
 use super::finding::Finding;
 use super::gathered::Gathered;
+use super::kind::VerdictKind;
 use super::limits::{Rule, note, rule};
-use super::losses;
-use super::quotas;
-use super::remedy::{Circumstance, remedy};
-use super::sentences;
 use super::timeline::Period;
 use super::weigh::{Cost, Measured, ratio};
-use wirelap_events::Total;
-use wirelap_events::{Comm, MAX_LEGS, Nanos, OffCpuReason, Pid, Segment, Sleep, TaskId};
-
-/// What helps where messages wait for the end of their transaction.
-const COMMIT: &str = "commit transactions sooner, with fewer messages each, or let the consumer read what is not committed (`isolation.level`)";
+use super::{facts, losses, quotas};
+use wirelap_events::{Comm, MAX_LEGS, Nanos, OffCpuReason, Pid, Segment, Sleep, TaskId, Total};
 
 /// A thread that is on a CPU so much of the time has no room left.
 const SATURATED: f64 = 0.8;
@@ -57,15 +52,15 @@ const MINOR: f64 = 0.2;
 const AGAIN: usize = 3;
 
 /// What the verdicts about time are made from.
-struct Court<'a> {
+struct TimeVerdicts<'a> {
     evidence: &'a Evidence,
     gathered: &'a Gathered,
     measured: Measured<'a>,
 }
 
-impl Court<'_> {
+impl TimeVerdicts<'_> {
     /// The verdicts on a kind of cause: one for each process that it is the doing or the loss of.
-    fn verdicts(&self, leg: usize, kind: Kind) -> Vec<Verdict> {
+    fn verdicts(&self, leg: usize, kind: VerdictKind) -> Vec<Verdict> {
         let findings = self.gathered.findings(leg, kind);
         let Some(&(_, first)) = findings.first() else { return Vec::new() };
         let cost = self.measured.kind(leg, kind);
@@ -85,7 +80,7 @@ impl Court<'_> {
                 let cost = if is_one { cost } else { of_process(cost, finding, whole) };
                 let mut verdict = self.verdict(leg, kind, severity, finding, cost);
                 if alike > CROWD {
-                    verdict.evidence.push(format!("so it is at {alike} processes"));
+                    verdict.evidence.push(Clause::AlikeAt(alike));
                 }
                 verdict
             })
@@ -95,25 +90,20 @@ impl Court<'_> {
     fn verdict(
         &self,
         leg: usize,
-        kind: Kind,
+        kind: VerdictKind,
         severity: Severity,
         finding: &Finding,
         cost: Cost,
     ) -> Verdict {
-        let remedy = remedy(
-            kind,
-            &self.evidence.setting,
-            Circumstance {
+        let remedy = match kind {
+            VerdictKind::CpuThrottled => quotas::remedy(&self.evidence.setting, finding.cgroup),
+            VerdictKind::FetchWait if finding.circumstances.awaits_commit => Remedy::Commit,
+            _ => Remedy::Usual(Circumstance {
                 segment: finding.segment(),
                 at_broker: finding.at_broker,
                 rest: finding.rest.map(|(rest, _)| rest),
                 dropped: finding.lost.mostly().or(self.evidence.losses.datagrams_dropped()),
-            },
-        );
-        let remedy = match kind {
-            Kind::CpuThrottled => quotas::remedy(&self.evidence.setting, finding.cgroup),
-            Kind::FetchWait if finding.circumstances.awaits_commit => COMMIT.into(),
-            _ => remedy,
+            }),
         };
         Verdict {
             culprits: finding.culprits.list(),
@@ -121,14 +111,14 @@ impl Court<'_> {
             segment: Some(finding.segment()),
             process: finding.task.map(|task| (task, self.name(task))),
             period: self.period(kind, finding, cost),
-            evidence: sentences::of(self.evidence, self.measured.messages(), kind, finding, cost),
+            evidence: facts::of(self.evidence, self.measured.messages(), kind, finding, cost),
             remedy,
             ..cost.verdict(kind, severity)
         }
     }
 
     /// When it took time. Less than a quarter of what it takes on average is not what is meant.
-    fn period(&self, kind: Kind, finding: &Finding, cost: Cost) -> Option<Period> {
+    fn period(&self, kind: VerdictKind, finding: &Finding, cost: Cost) -> Option<Period> {
         let is_typical = rule(kind).is_some_and(|rule| cost.is_typical(&rule));
         let mean = if is_typical || cost.hit.messages <= 0.0 { cost.median } else { cost.each() };
         let since = self.evidence.setting.since?;
@@ -141,7 +131,7 @@ impl Court<'_> {
     }
 
     /// All of it was one event, and a typical message has nothing of it.
-    fn is_once(&self, kind: Kind, finding: &Finding, cost: Cost) -> bool {
+    fn is_once(&self, kind: VerdictKind, finding: &Finding, cost: Cost) -> bool {
         let is_typical = rule(kind).is_some_and(|rule| cost.is_typical(&rule));
         let least = Nanos::from_f64(cost.each() / 4.0);
         let period = finding.when.period(least, &self.gathered.when);
@@ -154,30 +144,30 @@ impl Court<'_> {
         self.evidence.setting.names.get(&task.pid).copied().unwrap_or_default()
     }
 
-    fn severity(&self, kind: Kind, finding: &Finding, cost: Cost) -> Option<Severity> {
+    fn severity(&self, kind: VerdictKind, finding: &Finding, cost: Cost) -> Option<Severity> {
         let rule = rule(kind)?;
         if self.measured.messages() < ENOUGH {
             return None;
         }
-        let is_grave =
-            cost.passes(&rule) && (kind != Kind::BrokerCpuBound || self.is_bound(finding, cost));
+        let is_grave = cost.passes(&rule)
+            && (kind != VerdictKind::BrokerCpuBound || self.is_bound(finding, cost));
         let full = matches!(
             kind,
-            Kind::ReaderBusy
-                | Kind::BrokerCpuBound
-                | Kind::SendBuffer
-                | Kind::ReceiveWindow
-                | Kind::CongestionWindow
-                | Kind::Pacing
-                | Kind::QdiscQueueing
+            VerdictKind::ReaderBusy
+                | VerdictKind::BrokerCpuBound
+                | VerdictKind::SendBuffer
+                | VerdictKind::ReceiveWindow
+                | VerdictKind::CongestionWindow
+                | VerdictKind::Pacing
+                | VerdictKind::QdiscQueueing
         );
         if is_grave {
             // Whoever sends as fast as possible fills whatever is slowest.
             let saturating = self.evidence.setting.saturating && full;
             // Nothing is wrong with what is watched if the watching is slow.
             let is_note = saturating
-                || kind == Kind::TracerInfluence
-                || kind == Kind::RunQueueContention && self.is_handing_over(finding, cost)
+                || kind == VerdictKind::TracerInfluence
+                || kind == VerdictKind::RunQueueContention && self.is_handing_over(finding, cost)
                 || self.is_starved(kind, finding)
                 || self.is_once(kind, finding, cost);
             return Some(if is_note { Severity::Note } else { Severity::Problem });
@@ -196,19 +186,19 @@ impl Court<'_> {
 
     /// A thread waits for others of its own process, which are seen to be short of a CPU themselves: that is what has to
     /// be mended, as long as they wait for one as long.
-    fn is_starved(&self, kind: Kind, finding: &Finding) -> bool {
+    fn is_starved(&self, kind: VerdictKind, finding: &Finding) -> bool {
         let is_for_others = match kind {
-            Kind::LockWait => {
+            VerdictKind::LockWait => {
                 finding.holder.is_some_and(|holder| holder.held.0 <= finding.longest.0 / AT_WORK)
             }
-            Kind::BrokerStalled | Kind::ClientStalled => finding
+            VerdictKind::BrokerStalled | VerdictKind::ClientStalled => finding
                 .rest
                 .is_some_and(|(rest, sleep)| rest == OffCpuReason::Asleep && sleep != Sleep::Timer),
             _ => false,
         };
         let Some(task) = finding.task.filter(|_| is_for_others) else { return false };
         (0..MAX_LEGS).any(|leg| {
-            let place = (leg, Kind::RunQueueContention, task.pid);
+            let place = (leg, VerdictKind::RunQueueContention, task.pid);
             self.gathered.finding(place).is_some_and(|contention| {
                 contention.whole() >= finding.whole() && contention.most.0 >= finding.most.0 / 2
             })
@@ -230,27 +220,25 @@ impl Court<'_> {
     fn unexplained(&self, leg: usize, segment: Segment, rule: &Rule) -> Option<Verdict> {
         let cost = self.measured.unexplained(leg, segment);
         let passes = cost.passes(rule) && self.measured.messages() >= ENOUGH;
-        let finding = self.gathered.finding((leg, Kind::Unexplained, Pid(0)));
+        let finding = self.gathered.finding((leg, VerdictKind::Unexplained, Pid(0)));
         // A thread that could run and did not waited for a CPU, whoever had it.
         let kind = match segment {
-            Segment::RunQueue => Kind::RunQueueContention,
-            _ => Kind::Unexplained,
+            Segment::RunQueue => VerdictKind::RunQueueContention,
+            _ => VerdictKind::Unexplained,
         };
-        let circumstance = Circumstance { segment, at_broker: false, rest: None, dropped: None };
         let period = finding.and_then(|finding| self.period(kind, finding, cost));
         let is_once = finding.is_some_and(|finding| self.is_once(kind, finding, cost));
         (passes && !is_once).then(|| Verdict {
             leg: leg_number(leg),
             segment: Some(segment),
             period,
-            evidence: vec![format!(
-                "{} of it in {} on leg {}, and nothing that was seen says {}",
-                Nanos::from_f64(cost.median.max(cost.each())),
-                segment.name(),
-                leg.saturating_add(1),
-                if kind == Kind::Unexplained { "why" } else { "who had the CPU" }
-            )],
-            remedy: remedy(kind, &self.evidence.setting, circumstance),
+            evidence: vec![Clause::Unexplained {
+                time: Nanos::from_f64(cost.median.max(cost.each())),
+                segment,
+                leg,
+                is_cpu: kind != VerdictKind::Unexplained,
+            }],
+            remedy: Remedy::Usual(Circumstance::in_segment(segment)),
             ..cost.verdict(kind, Severity::Problem)
         })
     }
@@ -266,18 +254,12 @@ impl Court<'_> {
         let by_chance = ratio(tail.upkeep_before, tail.messages);
         let is_more = usual <= 0.2 && slow >= 5.0 * usual && slow >= 2.5 * by_chance;
         let is_it = slow >= 0.5 && is_more && tail.upkeeps() >= AGAIN && measured.excess >= 1e6;
-        let circumstance =
-            Circumstance { segment: Segment::Wire, at_broker: false, rest: None, dropped: None };
         (is_it && measured.messages() >= 5 * ENOUGH).then(|| Verdict {
             tail: Nanos::from_f64(measured.excess * slow),
             tail_share: slow,
-            evidence: vec![format!(
-                "a keep-alive or discovery frame was beside {:.0} % of the slowest messages, and beside {:.1} % of all",
-                slow * 100.0,
-                usual * 100.0
-            )],
-            remedy: remedy(Kind::Upkeep, &self.evidence.setting, circumstance),
-            ..Verdict::new(Kind::Upkeep, Severity::Problem)
+            evidence: vec![Clause::UpkeepBeside { slow, usual }],
+            remedy: Remedy::Usual(Circumstance::in_segment(Segment::Wire)),
+            ..Verdict::new(VerdictKind::Upkeep, Severity::Problem)
         })
     }
 }
@@ -298,19 +280,19 @@ pub fn leg_number(leg: usize) -> Option<u8> {
 
 /// Every verdict, the gravest first.
 pub fn verdicts(evidence: &Evidence, gathered: &Gathered) -> Vec<Verdict> {
-    let court = Court { evidence, gathered, measured: Measured::new(&gathered.breakdown) };
+    let time = TimeVerdicts { evidence, gathered, measured: Measured::new(&gathered.breakdown) };
     let mut found = Vec::new();
     for leg in 0..MAX_LEGS {
-        let kinds = Kind::ALL.into_iter().filter(|kind| *kind != Kind::Unexplained);
-        kinds.for_each(|kind| found.extend(court.verdicts(leg, kind)));
-        let rule = rule(Kind::Unexplained);
+        let kinds = VerdictKind::ALL.into_iter().filter(|kind| *kind != VerdictKind::Unexplained);
+        kinds.for_each(|kind| found.extend(time.verdicts(leg, kind)));
+        let rule = rule(VerdictKind::Unexplained);
         let segments = Segment::ALL.into_iter().zip(std::iter::repeat(rule));
         found.extend(
-            segments.filter_map(|(segment, rule)| court.unexplained(leg, segment, rule.as_ref()?)),
+            segments.filter_map(|(segment, rule)| time.unexplained(leg, segment, rule.as_ref()?)),
         );
     }
-    found.extend(court.upkeep());
-    found.extend(losses::verdicts(evidence, gathered, court.measured.median));
+    found.extend(time.upkeep());
+    found.extend(losses::verdicts(evidence, gathered, time.measured.median));
     found.extend(quotas::unseen(&evidence.setting, &found));
     sort(&mut found);
     found

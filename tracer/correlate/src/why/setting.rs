@@ -1,13 +1,16 @@
 //! What surrounds a row.
 
+use crate::threads::QuotaSeen;
 use rustc_hash::{FxHashMap, FxHashSet};
-use wirelap_events::{CgroupId, Comm, Nanos, Pid, Quota, TaskId, Tid};
+use wirelap_events::{CgroupId, Comm, Nanos, Pid, TaskId, Tid};
 
 /// What surrounds a row.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Setting {
     /// The middleware.
     pub middleware: String,
+    /// The protocol that it speaks, by its name.
+    pub protocol: &'static str,
     /// The broker's name.
     pub broker: Option<String>,
     /// The senders send as fast as they can, so that something is always full.
@@ -34,6 +37,7 @@ impl Setting {
     pub(super) fn add(&mut self, other: &Setting) {
         if self.middleware.is_empty() {
             self.middleware.clone_from(&other.middleware);
+            self.protocol = other.protocol;
             self.broker.clone_from(&other.broker);
             self.since = other.since;
         } else {
@@ -48,15 +52,6 @@ impl Setting {
         self.quotas.extend(&other.quotas);
         self.throttled.extend(&other.throttled);
     }
-}
-
-/// A quota when it was first seen to be used up, and as it is now.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct QuotaSeen {
-    /// The first time.
-    pub first: Quota,
-    /// The last time.
-    pub last: Quota,
 }
 
 /// How much of the time a process of a row could have run and had no quota.

@@ -1,12 +1,13 @@
 //! The first messages of a connection: slow start, the first delayed acknowledgement, code that is compiled, discovery.
-//! They take longer for reasons that are soon over, and are told apart from the others.
+//! These messages take longer for reasons that are soon over, and are told apart from the others.
 
+use super::clause::{Circumstance, Clause, Remedy};
 use super::evidence::Evidence;
-use super::explanation::{Cause, Severity, Verdict, VerdictKind as Kind};
+use super::explanation::{Cause, Severity, Verdict};
 use super::gathered::Gathered;
+use super::kind::VerdictKind;
 use super::weigh::ratio;
-use wirelap_events::Total;
-use wirelap_events::{Nanos, Segment};
+use wirelap_events::{Nanos, Segment, Total};
 
 /// A start-up that costs a message less is not worth telling.
 const LEAST: f64 = 1e6;
@@ -31,31 +32,30 @@ pub fn verdict(evidence: &Evidence, weighed: &Gathered) -> Option<Verdict> {
     };
     let costs = cells.iter().enumerate().map(|(slot, cell)| (cell, first.mean(slot)));
     let (most, time) = costs.max_by(|a, b| a.1.total_cmp(&b.1))?;
-    let why = match most.cause {
-        Cause::Of(kind) => format!(" ({})", kind.title()),
-        Cause::Ordinary => String::new(),
+    let kind = match most.cause {
+        Cause::Of(kind) => Some(kind),
+        Cause::Ordinary => None,
     };
     let evidence = vec![
-        format!(
-            "the first {:.0} messages of their connections took {} in the mean, later ones {}",
-            first.messages,
-            Nanos::from_f64(first.mean_latency()),
-            Nanos::from_f64(later.mean_latency())
-        ),
-        format!(
-            "most of it, {}, in {} on leg {}{why}; later ones spend {} there",
-            Nanos::from_f64(time),
-            most.segment.name(),
-            most.leg.saturating_add(1),
-            Nanos::from_f64(usual(most.segment, most.leg))
-        ),
+        Clause::FirstMessages {
+            messages: first.messages,
+            mean: Nanos::from_f64(first.mean_latency()),
+            later: Nanos::from_f64(later.mean_latency()),
+        },
+        Clause::FirstMessagesMost {
+            time: Nanos::from_f64(time),
+            segment: most.segment,
+            leg: most.leg,
+            kind,
+            later: Nanos::from_f64(usual(most.segment, most.leg)),
+        },
     ];
     let messages = first.messages / (first.messages + weighed.breakdown.messages() as f64);
     Some(Verdict {
         slow: Nanos::from_f64(excess),
         slow_share: ratio(messages, 1.0).min(0.01),
         evidence,
-        remedy: "nothing is wrong with it; where the first messages matter, keep connections open and send some before they do".into(),
-        ..Verdict::new(Kind::StartUp, Severity::Note)
+        remedy: Remedy::Usual(Circumstance::in_segment(most.segment)),
+        ..Verdict::new(VerdictKind::StartUp, Severity::Note)
     })
 }

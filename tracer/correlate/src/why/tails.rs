@@ -1,8 +1,9 @@
 //! What the typical message was made of, and where the slowest lost more time.
 
-use super::breakdown::{Breakdown, Sums};
+use super::breakdown::Breakdown;
 use super::explanation::{Tail, TailRow, TypicalRow};
 use super::rules::leg_number;
+use super::sums::Sums;
 use std::collections::BTreeMap;
 use wirelap_events::{Nanos, Segment};
 

@@ -3,8 +3,7 @@
 //! Windows are a second long at first. When there are too many of them, every two become one of twice the length.
 
 use std::collections::VecDeque;
-use wirelap_events::Nanos;
-use wirelap_events::Saturate;
+use wirelap_events::{Nanos, Saturate};
 
 /// Windows that are kept.
 const WINDOWS: usize = 64;

@@ -1,6 +1,7 @@
 //! Waits for a CPU: how much of each there was no quota, and who had the CPU of the rest.
 
-use super::explanation::{Cause, VerdictKind as Kind};
+use super::explanation::Cause;
+use super::kind::VerdictKind;
 use wirelap_events::{Comm, Holder, Nanos, OffCpu, Tid};
 
 /// Hands out the parts of `time`, which is all or a piece of the waits of `rested`; they add up to it. What nobody was
@@ -8,7 +9,7 @@ use wirelap_events::{Comm, Holder, Nanos, OffCpu, Tid};
 pub fn parts(rested: &OffCpu, time: Nanos, mut out: impl FnMut(Cause, Nanos, Option<&Holder>)) {
     let throttled = scaled(rested.throttled, time, rested.waited);
     if throttled > Nanos(0) {
-        out(Cause::Of(Kind::CpuThrottled), throttled, None);
+        out(Cause::Of(VerdictKind::CpuThrottled), throttled, None);
     }
     let (whole, mut left) = (rested.waited - rested.throttled, time - throttled);
     let all = left;
@@ -20,13 +21,14 @@ pub fn parts(rested: &OffCpu, time: Nanos, mut out: impl FnMut(Cause, Nanos, Opt
         }
         left -= held;
         let cause = cause_of(holder);
-        is_contended |= cause == Cause::Of(Kind::RunQueueContention);
-        let named = (cause != Cause::Of(Kind::IdleWakeup)).then_some(Holder { held, ..*holder });
+        is_contended |= cause == Cause::Of(VerdictKind::RunQueueContention);
+        let named =
+            (cause != Cause::Of(VerdictKind::IdleWakeup)).then_some(Holder { held, ..*holder });
         out(cause, held, named.as_ref());
     }
     if left > Nanos(0) {
         let cause =
-            if is_contended { Cause::Of(Kind::RunQueueContention) } else { Cause::Ordinary };
+            if is_contended { Cause::Of(VerdictKind::RunQueueContention) } else { Cause::Ordinary };
         out(cause, left, None);
     }
 }
@@ -45,11 +47,11 @@ fn scaled(part: Nanos, time: Nanos, whole: Nanos) -> Nanos {
 
 fn cause_of(holder: &Holder) -> Cause {
     Cause::Of(if holder.task.tid == Tid(0) {
-        Kind::IdleWakeup
+        VerdictKind::IdleWakeup
     } else if holder.comm == Comm::tracer() {
-        Kind::TracerInfluence
+        VerdictKind::TracerInfluence
     } else {
-        Kind::RunQueueContention
+        VerdictKind::RunQueueContention
     })
 }
 
@@ -58,8 +60,8 @@ mod tests {
     use super::*;
     use wirelap_events::{Pid, TaskId};
 
-    const CONTENDED: Cause = Cause::Of(Kind::RunQueueContention);
-    const THROTTLED: Cause = Cause::Of(Kind::CpuThrottled);
+    const CONTENDED: Cause = Cause::Of(VerdictKind::RunQueueContention);
+    const THROTTLED: Cause = Cause::Of(VerdictKind::CpuThrottled);
 
     fn holder(tid: u32, name: &str, held: u64) -> Holder {
         let task = TaskId { pid: Pid(tid), tid: Tid(tid) };
@@ -96,7 +98,7 @@ mod tests {
         let idle = holder(0, "swapper/0", 42);
         assert_eq!(
             all(&rested(96, 0, &[idle]), 96),
-            [(Cause::Of(Kind::IdleWakeup), 42, 0), (Cause::Ordinary, 54, 0)]
+            [(Cause::Of(VerdictKind::IdleWakeup), 42, 0), (Cause::Ordinary, 54, 0)]
         );
         assert_eq!(all(&rested(96, 0, &[]), 96), [(Cause::Ordinary, 96, 0)]);
     }
@@ -106,7 +108,11 @@ mod tests {
         let both = [holder(5, "hog", 20), holder(9, "wirelap", 10)];
         assert_eq!(
             all(&rested(100, 70, &both), 100),
-            [(THROTTLED, 70, 0), (CONTENDED, 20, 5), (Cause::Of(Kind::TracerInfluence), 10, 9)]
+            [
+                (THROTTLED, 70, 0),
+                (CONTENDED, 20, 5),
+                (Cause::Of(VerdictKind::TracerInfluence), 10, 9)
+            ]
         );
     }
 

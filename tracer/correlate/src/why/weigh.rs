@@ -3,9 +3,11 @@
 //! A slow message is weighed against the typical one, cause by cause, and each cause against the messages that it hits:
 //! three messages of three seconds hide nothing of what every tenth loses to something else.
 
-use super::breakdown::{Breakdown, Cell, Excess, Sums};
-use super::explanation::{Cause, Severity, Verdict, VerdictKind as Kind};
+use super::breakdown::{Breakdown, Cell};
+use super::explanation::{Cause, Severity, Verdict};
+use super::kind::VerdictKind;
 use super::limits::{Rule, much};
+use super::sums::{Excess, Sums};
 use wirelap_events::{Nanos, Segment};
 
 /// Fewer slow messages than this may be a coincidence, unless they are very slow.
@@ -69,7 +71,7 @@ impl<'a> Measured<'a> {
     }
 
     /// What a kind of cause on a leg costs.
-    pub fn kind(&self, leg: usize, kind: Kind) -> Cost {
+    pub fn kind(&self, leg: usize, kind: VerdictKind) -> Cost {
         let cause = Cause::Of(kind);
         let mut cost = self.share(|cell| cell.leg == leg && cell.cause == cause);
         self.add_hits(&mut cost, hit_cell(leg, Segment::Wire, cause), kind);
@@ -80,11 +82,11 @@ impl<'a> Measured<'a> {
     pub fn unexplained(&self, leg: usize, segment: Segment) -> Cost {
         let cell = Cell { leg, segment, cause: Cause::Ordinary };
         let mut cost = self.share(|other| *other == cell);
-        self.add_hits(&mut cost, cell, Kind::Unexplained);
+        self.add_hits(&mut cost, cell, VerdictKind::Unexplained);
         cost
     }
 
-    fn add_hits(&self, cost: &mut Cost, cell: Cell, kind: Kind) {
+    fn add_hits(&self, cost: &mut Cost, cell: Cell, kind: VerdictKind) {
         let Some(much) = much(kind) else { return };
         let least = much.0 as f64 / 2.0;
         cost.hit = self.breakdown.excess(cell, cost.median, self.median, least);
@@ -159,7 +161,7 @@ impl Cost {
     }
 
     /// The figures of a verdict.
-    pub fn verdict(&self, kind: Kind, severity: Severity) -> Verdict {
+    pub fn verdict(&self, kind: VerdictKind, severity: Severity) -> Verdict {
         Verdict {
             median: Nanos::from_f64(self.median),
             median_share: self.median_share.clamp(0.0, 1.0),

@@ -2,6 +2,7 @@
 
 use crate::brokered::house;
 use crate::played::Played;
+use crate::words::words;
 use wirelap_correlate::{Severity, VerdictKind};
 use wirelap_test_support::compose::mqtt::publish;
 use wirelap_test_support::world::{Connection, World};
@@ -10,7 +11,7 @@ use wirelap_test_support::world::{Connection, World};
 fn never(played: &Played) -> Option<(Severity, String)> {
     let verdicts = &played.group().why.verdicts;
     let found = verdicts.iter().find(|verdict| verdict.kind == VerdictKind::NeverDelivered)?;
-    Some((found.severity, found.evidence.join("; ")))
+    Some((found.severity, words(found)))
 }
 
 /// A message with a number goes to the broker, and on to this subscriber.

@@ -1,6 +1,7 @@
 //! Packets that the network loses: what follows until the copy that arrives is the network's, not the sender's socket's.
 
 use crate::played::Played;
+use crate::words::words;
 use wirelap_correlate::{Severity, VerdictKind};
 use wirelap_events::{
     Body, Delivery, DropCause, DroppedPacket, Nanos, PacketHook, Recovery, Retransmit, Segment,
@@ -105,7 +106,7 @@ fn assert_network(played: &Played) -> String {
     assert_eq!((verdict.kind, verdict.leg), (VerdictKind::Retransmission, Some(1)));
     assert_eq!(verdict.segment, Some(Segment::Loss));
     assert_eq!(verdict.process.map(|(task, _)| task), Some(process(1, "a").task));
-    verdict.evidence.join("; ")
+    words(verdict)
 }
 
 /// In the input hook: the packet leaves and comes in, and goes no further.

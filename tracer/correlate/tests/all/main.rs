@@ -28,4 +28,5 @@ mod span;
 mod taken;
 mod udp;
 mod unseen;
+mod words;
 mod zmtp;

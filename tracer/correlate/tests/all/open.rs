@@ -1,6 +1,7 @@
 //! Messages that ought to have arrived: how many, where they are, and who holds them up.
 
 use crate::brokered::house;
+use crate::words::{clauses, words};
 use wirelap_correlate::{Config, Correlator, Group, Severity, Verdict, VerdictKind, Whereabouts};
 use wirelap_events::{Body, Delivery, Doing, Nanos, Pid, ThreadState};
 use wirelap_test_support::compose::mqtt::publish;
@@ -88,7 +89,7 @@ fn a_stopped_broker_is_named_while_it_is_stopped() {
     let problems = problems(&group);
     assert_eq!(problems[0].kind, VerdictKind::BrokerStalled);
     assert!(problems[0].is_still_so());
-    assert!(problems[0].evidence.iter().any(|clause| clause.contains("stopped")), "{problems:?}");
+    assert!(words(&problems[0]).contains("stopped"), "{problems:?}");
     assert!(!group.why.is_healthy());
     // It goes on.
     for ((way, len), bytes) in unread.iter().zip(&late) {
@@ -223,9 +224,10 @@ fn what_comes_when_the_last_reader_was_killed_is_told() {
     let found = verdicts.iter().find(|verdict| verdict.kind == VerdictKind::NeverDelivered);
     let found = found.unwrap_or_else(|| panic!("{verdicts:?}"));
     assert_eq!(found.severity, Severity::Problem);
-    assert!(found.evidence[0].contains("without the protocol's farewell"), "{found:?}");
-    assert!(found.evidence[1].starts_with("30 of 60 messages"), "{found:?}");
-    assert!(found.evidence[0].contains("sub (pid 30)"), "{found:?}");
+    let said = clauses(found);
+    assert!(said[0].contains("without the protocol's farewell"), "{said:?}");
+    assert!(said[1].starts_with("30 of 60 messages"), "{said:?}");
+    assert!(said[0].contains("sub (pid 30)"), "{said:?}");
     // Who takes leave meant to.
     let verdicts = after_leaving(true);
     let found = verdicts.iter().find(|verdict| verdict.kind == VerdictKind::NeverDelivered);

@@ -86,12 +86,14 @@ mod header;
 mod open;
 mod produce;
 mod record;
+mod remedies;
 mod survey;
 mod topic_name;
 mod topics;
 mod unpack;
 mod walk;
 
+use crate::remedies::Remedies;
 use crate::{Connection, Memory, Protocol, Recognition, SignatureMatch, Topology};
 use topics::KafkaTopics;
 use wirelap_events::Transport;
@@ -114,6 +116,10 @@ impl Protocol for Kafka {
 
     fn ports(&self, _: Transport) -> &'static [u16] {
         &[9092]
+    }
+
+    fn remedies(&self) -> &'static Remedies {
+        &remedies::REMEDIES
     }
 
     fn recognise(&self, _: Transport, head: &[u8], at_start: bool) -> Recognition {

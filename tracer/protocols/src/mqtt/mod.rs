@@ -21,8 +21,10 @@ mod in_flight;
 mod packet;
 mod properties;
 mod recognition;
+mod remedies;
 mod version;
 
+use crate::remedies::Remedies;
 use crate::{Connection, Protocol, Recognition, SignatureMatch, Topology};
 use recognition::{connack, connect, middle};
 use wirelap_events::Transport;
@@ -45,6 +47,10 @@ impl Protocol for Mqtt {
 
     fn ports(&self, _: Transport) -> &'static [u16] {
         &[1883]
+    }
+
+    fn remedies(&self) -> &'static Remedies {
+        &remedies::REMEDIES
     }
 
     fn recognise(&self, _: Transport, head: &[u8], at_start: bool) -> Recognition {

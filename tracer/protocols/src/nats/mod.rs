@@ -14,7 +14,9 @@ mod connection;
 mod jetstream;
 mod line;
 mod message;
+mod remedies;
 
+use crate::remedies::Remedies;
 use crate::{Connection, PduLen, PduSignature, Protocol, Recognition, SignatureMatch, Topology};
 use line::{ControlLine, Operation};
 use wirelap_events::{Class, Transport};
@@ -37,6 +39,10 @@ impl Protocol for Nats {
 
     fn ports(&self, _: Transport) -> &'static [u16] {
         &[4222]
+    }
+
+    fn remedies(&self) -> &'static Remedies {
+        &remedies::REMEDIES
     }
 
     fn recognise(&self, _: Transport, head: &[u8], at_start: bool) -> Recognition {

@@ -28,11 +28,13 @@ mod fields;
 mod header;
 mod names;
 mod node;
+mod remedies;
 mod security;
 mod service;
 mod value;
 mod walk;
 
+use crate::remedies::Remedies;
 use crate::{
     Connection, PduLen, PduSignature, Protocol, Reader, Recognition, SignatureMatch, Topology,
 };
@@ -60,6 +62,10 @@ impl Protocol for OpcUa {
 
     fn ports(&self, _: Transport) -> &'static [u16] {
         &[4840]
+    }
+
+    fn remedies(&self) -> &'static Remedies {
+        &remedies::REMEDIES
     }
 
     fn recognise(&self, _: Transport, head: &[u8], _at_start: bool) -> Recognition {

@@ -30,11 +30,13 @@ mod fragments;
 mod message;
 mod parameters;
 pub mod payload;
+mod remedies;
 mod submessage;
 mod submessage_kind;
 pub mod topics;
 mod writers;
 
+use crate::remedies::Remedies;
 use crate::{Connection, Memory, Protocol, Recognition, Topology};
 use std::sync::Arc;
 use wirelap_events::Transport;
@@ -84,6 +86,10 @@ impl Protocol for Rtps {
             Transport::Udp => &PORTS,
             Transport::Tcp => &[],
         }
+    }
+
+    fn remedies(&self) -> &'static Remedies {
+        &remedies::REMEDIES
     }
 
     fn recognise(&self, transport: Transport, head: &[u8], _at_start: bool) -> Recognition {

@@ -21,12 +21,14 @@ mod fragments;
 mod keys;
 mod message;
 mod network;
+mod remedies;
 mod scouting;
 mod session;
 mod survey;
 mod transport;
 mod wire;
 
+use crate::remedies::Remedies;
 use crate::{Connection, Protocol, Recognition, SignatureMatch};
 use session::ZenohSession;
 use survey::ZenohEvidence;
@@ -59,6 +61,10 @@ impl Protocol for Zenoh {
             Transport::Tcp => &[SESSION_PORT],
             Transport::Udp => &[SESSION_PORT, SCOUTING_PORT],
         }
+    }
+
+    fn remedies(&self) -> &'static Remedies {
+        &remedies::REMEDIES
     }
 
     fn recognise(&self, transport: Transport, head: &[u8], at_start: bool) -> Recognition {

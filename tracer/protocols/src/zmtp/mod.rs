@@ -15,7 +15,9 @@ mod connection;
 mod frame;
 mod greeting;
 mod message;
+mod remedies;
 
+use crate::remedies::Remedies;
 use crate::{Connection, PduLen, PduSignature, Protocol, Recognition, SignatureMatch, Topology};
 use frame::FrameHeader;
 use wirelap_events::Saturate;
@@ -40,6 +42,10 @@ impl Protocol for Zmtp {
     /// No port is registered: applications choose their ports.
     fn ports(&self, _: Transport) -> &'static [u16] {
         &[]
+    }
+
+    fn remedies(&self) -> &'static Remedies {
+        &remedies::REMEDIES
     }
 
     fn recognise(&self, _: Transport, head: &[u8], at_start: bool) -> Recognition {

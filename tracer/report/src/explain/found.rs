@@ -12,7 +12,7 @@ use super::participants::Participants;
 use super::words::{clean, counted, list, percent, sentence, title};
 use crate::grid::hang;
 use crate::why::{Severity, Verdict, Why};
-use crate::{Pacing, RunResult, human};
+use crate::{Pacing, RunResult, human, words};
 use std::collections::BTreeSet;
 use wirelap_correlate::{ENOUGH, VerdictKind};
 use wirelap_events::Nanos;
@@ -94,7 +94,8 @@ fn name(verdict: &Verdict, participants: &Participants<'_>) -> String {
 }
 
 fn heading(verdict: &Verdict) -> String {
-    let is_bare = verdict.title == VerdictKind::Unexplained.title() || verdict.title.is_empty();
+    let is_bare =
+        verdict.title == words::title(VerdictKind::Unexplained) || verdict.title.is_empty();
     if verdict.kind == VerdictKind::Unexplained.name() && is_bare {
         return "time that no rule explains".into();
     }

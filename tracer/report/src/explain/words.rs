@@ -2,6 +2,7 @@
 
 pub use wirelap_events::human::{bar, counted, exact, percent, percents, signed_percent};
 
+use crate::words;
 use wirelap_events::Saturate;
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
@@ -10,7 +11,7 @@ use wirelap_correlate::VerdictKind;
 /// The heading of a verdict, or of a tail row's cause, by its name in JSON.
 pub fn title(kind: &str) -> String {
     let known = VerdictKind::ALL.into_iter().find(|known| known.name() == kind);
-    known.map_or_else(|| kind.replace('_', " "), |kind| kind.title().to_owned())
+    known.map_or_else(|| kind.replace('_', " "), |kind| words::title(kind).to_owned())
 }
 
 /// A list as it is spoken: `a, b and c`.

@@ -5,7 +5,7 @@ use super::life::{
     WorstMessage,
 };
 use super::{CpuHolder, Culprit, Overdue, Severity, Tail, TailRow, Task, TypicalRow, Verdict, Why};
-use crate::Process;
+use crate::{Process, words};
 use wirelap_correlate as correlate;
 use wirelap_events::{
     Circumstances, Comm, Delivery, Doing, Holder as SeenHolder, Hop as SeenHop, Leg, LegOffCpu,
@@ -18,7 +18,7 @@ impl From<&correlate::Why> for Why {
             examined_messages: why.messages,
             healthy: why.is_healthy(),
             too_few_messages: why.is_too_little(),
-            verdicts: why.verdicts.iter().map(Verdict::from).collect(),
+            verdicts: why.verdicts.iter().map(|one| verdict(one, why)).collect(),
             typical: why.typical.iter().map(TypicalRow::from).collect(),
             tails: why.tails.iter().map(Tail::from).collect(),
             open: why.open.iter().map(Overdue::from).collect(),
@@ -75,33 +75,32 @@ fn task(id: TaskId, comm: Comm) -> Task {
     }
 }
 
-impl From<&correlate::Verdict> for Verdict {
-    fn from(verdict: &correlate::Verdict) -> Verdict {
-        Verdict {
-            kind: verdict.kind.name().to_owned(),
-            title: verdict.kind.title_in(verdict.segment).to_owned(),
-            severity: match verdict.severity {
-                correlate::Severity::Note => Severity::Note,
-                correlate::Severity::Problem => Severity::Problem,
-            },
-            leg: verdict.leg,
-            segment: verdict.segment.map(|segment| segment.name().to_owned()),
-            process: verdict.process.map(|(id, comm)| task(id, comm)),
-            median_ns: verdict.median.0,
-            median_share: finite(verdict.median_share),
-            tail_ns: verdict.tail.0,
-            tail_share: finite(verdict.tail_share),
-            slow_messages: verdict.slow_messages,
-            slow_ns: verdict.slow.0,
-            slow_share: finite(verdict.slow_share),
-            began_ns: verdict.period.map(|period| period.began.0),
-            ended_ns: verdict.period.and_then(|period| period.ended).map(|ended| ended.0),
-            times: verdict.period.map(|period| period.times),
-            open: verdict.open.as_ref().map(Overdue::from),
-            culprits: verdict.culprits.iter().map(Culprit::from).collect(),
-            evidence: verdict.evidence.clone(),
-            remedy: verdict.remedy.clone(),
-        }
+/// A verdict in words, among the others of its row.
+fn verdict(verdict: &correlate::Verdict, why: &correlate::Why) -> Verdict {
+    Verdict {
+        kind: verdict.kind.name().to_owned(),
+        title: words::title_in(verdict.kind, verdict.segment).to_owned(),
+        severity: match verdict.severity {
+            correlate::Severity::Note => Severity::Note,
+            correlate::Severity::Problem => Severity::Problem,
+        },
+        leg: verdict.leg,
+        segment: verdict.segment.map(|segment| segment.name().to_owned()),
+        process: verdict.process.map(|(id, comm)| task(id, comm)),
+        median_ns: verdict.median.0,
+        median_share: finite(verdict.median_share),
+        tail_ns: verdict.tail.0,
+        tail_share: finite(verdict.tail_share),
+        slow_messages: verdict.slow_messages,
+        slow_ns: verdict.slow.0,
+        slow_share: finite(verdict.slow_share),
+        began_ns: verdict.period.map(|period| period.began.0),
+        ended_ns: verdict.period.and_then(|period| period.ended).map(|ended| ended.0),
+        times: verdict.period.map(|period| period.times),
+        open: verdict.open.as_ref().map(Overdue::from),
+        culprits: verdict.culprits.iter().map(Culprit::from).collect(),
+        evidence: verdict.evidence.iter().map(words::clause).collect(),
+        remedy: words::remedy(verdict, why),
     }
 }
 

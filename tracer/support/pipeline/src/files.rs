@@ -7,7 +7,7 @@ use wirelap_correlate::{Config, Correlator, Snapshot};
 use wirelap_events::{Delivery, Nanos, Offset};
 use wirelap_recording::{Encoder, Entry, Recording, Section, Settings, Shown};
 use wirelap_report::explain::{Options, pages};
-use wirelap_report::trace::{About, TraceWriter};
+use wirelap_report::trace::{TraceMetadata, TraceWriter};
 use wirelap_report::{RunReport, from_snapshot, table};
 use wirelap_test_support::random::Random;
 
@@ -49,7 +49,11 @@ pub fn run(bytes: &[u8], mut warped: Option<(usize, Random)>) -> u64 {
     let Ok(mut recording) = Recording::new(bytes) else { return 0 };
     let config = Config { packets_only: !recording.is_own(), topics: true, ..Config::default() };
     let mut correlator = Correlator::new(config);
-    let about = About { wirelap_version: String::new(), source: Vec::new(), ..About::default() };
+    let about = TraceMetadata {
+        wirelap_version: String::new(),
+        source: Vec::new(),
+        ..TraceMetadata::default()
+    };
     let mut drawing = TraceWriter::new(io::sink(), about, recording.wall());
     let settings = Settings { shown: Shown::All, payload: true };
     let mut encoder = Encoder::new(Section::default(), settings, Box::new(|_, _| None));

@@ -1,14 +1,15 @@
 //! Between a forwarder's read of a message and its send.
 
-use super::super::explanation::{Cause, VerdictKind as Kind};
+use super::super::explanation::Cause;
+use super::super::kind::VerdictKind;
 use super::{LegParts, SHORT_SLEEP};
-use crate::off_cpu::has_slept;
+use crate::threads::has_slept;
 use wirelap_events::{Hop, Leg, Nanos, OffCpu, OffCpuReason, Segment, Sleep};
 
 /// A broker's timers may be so late: they are looked at only now and then, and hand on to other threads.
 const TIMERS: Nanos = Nanos::from_millis(5);
 
-/// … and so early, where they count whole milliseconds.
+/// A timer of a broker that counts whole milliseconds may be so early.
 const EARLY: Nanos = Nanos::from_millis(2);
 
 /// A thread of a broker that is asked for messages may sleep so long while others work for it.
@@ -29,25 +30,25 @@ impl LegParts<'_> {
             // It could not ask before it had what came before; from then on, it is late by its own doing.
             let from = rest.from;
             let waited = rest.advance(free.map_or(asked, |free| free.min(asked)));
-            let kind = if was_lost { Kind::Retransmission } else { Kind::FetchWait };
+            let kind = if was_lost { VerdictKind::Retransmission } else { VerdictKind::FetchWait };
             self.idle_dwell(from, waited, Cause::Of(kind));
             let from = rest.from;
             let late = rest.advance(asked);
             self.asked_late(from, late);
         }
         if let Some(taken) = taken {
-            self.put_of(Segment::BrokerDwell, Kind::Retransmission, rest.advance(taken));
+            self.put_of(Segment::BrokerDwell, VerdictKind::Retransmission, rest.advance(taken));
         }
         let mut is_awaited = asked.is_some();
         if let Some(until) = asked.and_then(|asked| self.may_wait_until(asked, sent)) {
-            self.put_of(Segment::BrokerDwell, Kind::FetchWait, rest.advance(until));
+            self.put_of(Segment::BrokerDwell, VerdictKind::FetchWait, rest.advance(until));
             is_awaited = false;
         }
         // A thread of the broker's leads to the send when the transaction has ended; what others did before is not about it.
         if seen.awaits_commit
             && let Some(last) = self.leg.before.last()
         {
-            self.put_of(Segment::BrokerDwell, Kind::FetchWait, rest.advance(last.woken));
+            self.put_of(Segment::BrokerDwell, VerdictKind::FetchWait, rest.advance(last.woken));
         }
         let mut woken_by_own = false;
         for hop in &self.leg.before {
@@ -56,7 +57,7 @@ impl LegParts<'_> {
                 continue;
             }
             if !is_awaited && has_slept(hop, read, before.reader) {
-                let work = Cause::Of(Kind::BrokerCpuBound);
+                let work = Cause::Of(VerdictKind::BrokerCpuBound);
                 let dwell = awake(self.rests.dwell, released);
                 self.broker_worked(&mut rest, hop.woken, dwell, work);
             }
@@ -65,22 +66,22 @@ impl LegParts<'_> {
         }
         let seen = !self.leg.before.is_empty();
         let rested = awake(self.rests.sender, released);
-        self.broker_worked(&mut rest, sent, rested, Cause::when(seen, Kind::BrokerCpuBound));
+        self.broker_worked(&mut rest, sent, rested, Cause::when(seen, VerdictKind::BrokerCpuBound));
     }
 
     /// The reader let `time` pass from `from` on before it asked.
     fn asked_late(&mut self, from: Nanos, time: Nanos) {
         let segment = Segment::BrokerDwell;
         let Some(rested) = self.rests.asker.filter(|_| self.is_last && time >= SHORT_SLEEP) else {
-            return self.idle_dwell(from, time, Cause::Of(Kind::FetchWait));
+            return self.idle_dwell(from, time, Cause::Of(VerdictKind::FetchWait));
         };
         let own = self.not_lost(from, time);
         let asleep = rested.asleep.min(own);
         let waited = rested.waited.min(own - asleep);
-        self.put_of(segment, Kind::ClientStalled, asleep);
+        self.put_of(segment, VerdictKind::ClientStalled, asleep);
         // Others had the CPU that it needed to ask.
-        self.put_of(segment, Kind::FetchWait, waited);
-        self.put_of(segment, Kind::ReaderBusy, own - asleep - waited);
+        self.put_of(segment, VerdictKind::FetchWait, waited);
+        self.put_of(segment, VerdictKind::ReaderBusy, own - asleep - waited);
     }
 
     /// The sender of the message had not let it go: how long the broker waited for that. What the broker did with
@@ -93,10 +94,15 @@ impl LegParts<'_> {
         else {
             return Nanos(0);
         };
-        let kind = if permit.after_loss { Kind::Retransmission } else { Kind::ReleaseWait };
+        let kind =
+            if permit.after_loss { VerdictKind::Retransmission } else { VerdictKind::ReleaseWait };
         self.put_of(Segment::BrokerDwell, kind, rest.advance(permit.given));
         if permit.resent {
-            self.put_of(Segment::BrokerDwell, Kind::Retransmission, rest.advance(permit.read));
+            self.put_of(
+                Segment::BrokerDwell,
+                VerdictKind::Retransmission,
+                rest.advance(permit.read),
+            );
         }
         rest.from - begin
     }
@@ -124,9 +130,9 @@ impl LegParts<'_> {
     /// this takes: other threads write them down, other brokers copy them.
     fn slept(&self, asleep: Nanos) -> Cause {
         if self.leg.circumstances.asked.is_some() && asleep < HANDED_ON {
-            return Cause::Of(Kind::FetchWait);
+            return Cause::Of(VerdictKind::FetchWait);
         }
-        Cause::when(asleep >= SHORT_SLEEP, Kind::BrokerStalled)
+        Cause::when(asleep >= SHORT_SLEEP, VerdictKind::BrokerStalled)
     }
 
     /// A thread of the forwarder was at work until some moment, and now and then was not. From the first of several sends
@@ -152,7 +158,7 @@ impl LegParts<'_> {
         let may_wait = seen.asked.is_some() && seen.ask.is_none();
         let stalled = if may_wait { rested.deaf.min(slept) } else { slept };
         self.put(segment, self.slept(stalled), stalled);
-        self.put_of(segment, Kind::FetchWait, slept - stalled);
+        self.put_of(segment, VerdictKind::FetchWait, slept - stalled);
         // How the rests are shared out is not known. Most of the time is where most of the rests are.
         let (first, last) = if after >= before {
             let last = after - asleep;
@@ -169,7 +175,7 @@ impl LegParts<'_> {
             (first - waited, last - (waited - first))
         };
         self.put(segment, work, first);
-        self.put_of(segment, Kind::SerialFanOut, last);
+        self.put_of(segment, VerdictKind::SerialFanOut, last);
     }
 
     /// The forwarder had nothing to do with the message for `time` from `from` on. What of it passed while bytes of the
@@ -205,7 +211,7 @@ impl LegParts<'_> {
     /// One thread of the forwarder: asleep, or the one that woke it at work; then waiting for a CPU.
     fn dwell_hop(&mut self, hop: &Hop, rest: &mut Span, woken_by_own: bool, is_awaited: bool) {
         let segment = Segment::BrokerDwell;
-        let work = Cause::Of(Kind::BrokerCpuBound);
+        let work = Cause::Of(VerdictKind::BrokerCpuBound);
         if woken_by_own {
             let rested = self.handing_for(rest.left_until(hop.woken));
             self.broker_worked(rest, hop.woken, Some(rested), work);
@@ -218,10 +224,10 @@ impl LegParts<'_> {
         // Who sleeps for a time of its own choice waits for no request's end.
         let is_awaited = is_awaited && hop.sleep != Sleep::Timer;
         let cause = match hop.rest {
-            OffCpuReason::Asleep if is_awaited => Cause::Of(Kind::FetchWait),
+            OffCpuReason::Asleep if is_awaited => Cause::Of(VerdictKind::FetchWait),
             OffCpuReason::Asleep => self.slept(asleep),
             OffCpuReason::Blocked | OffCpuReason::Stopped | OffCpuReason::Preempted => {
-                Cause::Of(Kind::BrokerStalled)
+                Cause::Of(VerdictKind::BrokerStalled)
             }
         };
         match hop.rest {

@@ -21,7 +21,7 @@ impl Parts for Found {
     }
 }
 
-fn of(kind: Kind) -> Cause {
+fn of(kind: VerdictKind) -> Cause {
     Cause::Of(kind)
 }
 
@@ -106,36 +106,39 @@ const RESTED: TxState = TxState { in_flight: 0, segments_out: 0, cwnd: 100, ..QU
 
 #[test]
 fn nagle_needs_an_ack_that_set_it_free() {
-    assert_eq!(held(QUIET, true), of(Kind::NagleDelayedAck));
+    assert_eq!(held(QUIET, true), of(VerdictKind::NagleDelayedAck));
     assert_eq!(held(QUIET, false), Cause::Ordinary);
     assert_eq!(held(TxState { nagle: Nagle::Off, ..QUIET }, true), Cause::Ordinary);
     assert_eq!(held(TxState { in_flight: 0, segments_out: 0, ..QUIET }, true), Cause::Ordinary);
     assert_eq!(held(TxState { unsent: 1448 - 64, ..QUIET }, true), Cause::Ordinary);
-    assert_eq!(held(TxState { nagle: Nagle::Corked, ..QUIET }, false), of(Kind::Corked));
+    assert_eq!(held(TxState { nagle: Nagle::Corked, ..QUIET }, false), of(VerdictKind::Corked));
 }
 
 #[test]
 fn windows_come_before_nagle() {
-    assert_eq!(held(TxState { window: 100, ..QUIET }, true), of(Kind::ReceiveWindow));
-    assert_eq!(held(TxState { window: 100, ..QUIET }, false), of(Kind::ReceiveWindow));
-    assert_eq!(held(TxState { segments_out: 10, ..QUIET }, false), of(Kind::CongestionWindow));
-    assert_eq!(held(TxState { window: 128, ..QUIET }, true), of(Kind::NagleDelayedAck));
+    assert_eq!(held(TxState { window: 100, ..QUIET }, true), of(VerdictKind::ReceiveWindow));
+    assert_eq!(held(TxState { window: 100, ..QUIET }, false), of(VerdictKind::ReceiveWindow));
+    assert_eq!(
+        held(TxState { segments_out: 10, ..QUIET }, false),
+        of(VerdictKind::CongestionWindow)
+    );
+    assert_eq!(held(TxState { window: 128, ..QUIET }, true), of(VerdictKind::NagleDelayedAck));
     let full = TxState { segments_out: 10, ..QUIET };
-    assert_eq!(held(full, true), of(Kind::CongestionWindow));
-    assert_eq!(held(TxState { segments_out: 9, ..full }, true), of(Kind::NagleDelayedAck));
+    assert_eq!(held(full, true), of(VerdictKind::CongestionWindow));
+    assert_eq!(held(TxState { segments_out: 9, ..full }, true), of(VerdictKind::NagleDelayedAck));
     // 100 KB wait behind ten segments; the receiver would take 50 KB more.
     let both = TxState { unsent: 100_000, in_flight: 14_480, ..full };
-    assert_eq!(held(both, true), of(Kind::CongestionWindow));
+    assert_eq!(held(both, true), of(VerdictKind::CongestionWindow));
     assert_eq!(
         held(TxState { window: 15_000, segments_out: 9, ..both }, true),
-        of(Kind::ReceiveWindow)
+        of(VerdictKind::ReceiveWindow)
     );
 }
 
 #[test]
 fn a_send_larger_than_the_buffer_waits_for_acks() {
     let narrow = TxState { send_buffer: 4_608, ..RESTED };
-    assert_eq!(held_of(narrow, 4_609, true), of(Kind::SendBuffer));
+    assert_eq!(held_of(narrow, 4_609, true), of(VerdictKind::SendBuffer));
     assert_eq!(held_of(narrow, 4_608, true), Cause::Ordinary);
     assert_eq!(held_of(narrow, 4_609, false), Cause::Ordinary);
     // Recordings of earlier versions do not tell.
@@ -146,25 +149,28 @@ fn a_send_larger_than_the_buffer_waits_for_acks() {
 fn what_the_rate_accounts_for_is_paced() {
     // 10,000 B in 40 ms.
     let paced = TxState { pacing: 250_000, ..RESTED };
-    assert_eq!(held_of(paced, 10_000, false), of(Kind::Pacing));
-    assert_eq!(held_of(TxState { pacing: 500_000, ..RESTED }, 10_000, true), of(Kind::Pacing));
+    assert_eq!(held_of(paced, 10_000, false), of(VerdictKind::Pacing));
+    assert_eq!(
+        held_of(TxState { pacing: 500_000, ..RESTED }, 10_000, true),
+        of(VerdictKind::Pacing)
+    );
     assert_eq!(held_of(TxState { pacing: 600_000, ..RESTED }, 10_000, true), Cause::Ordinary);
 }
 
 #[test]
 fn a_connection_that_has_rested_begins_with_ten_segments() {
-    assert_eq!(held_of(RESTED, 11 * 1448, true), of(Kind::CongestionWindow));
+    assert_eq!(held_of(RESTED, 11 * 1448, true), of(VerdictKind::CongestionWindow));
     assert_eq!(held_of(RESTED, 10 * 1448, true), Cause::Ordinary);
     assert_eq!(held_of(RESTED, 11 * 1448, false), Cause::Ordinary);
     let busy = TxState { in_flight: 1, ..RESTED };
-    assert_eq!(held_of(busy, 11 * 1448 + 1, true), of(Kind::NagleDelayedAck));
+    assert_eq!(held_of(busy, 11 * 1448 + 1, true), of(VerdictKind::NagleDelayedAck));
 }
 
 #[test]
 fn what_was_sent_again_was_lost() {
     let mut leg = leg(&[(Stage::Sent, 0), (Stage::Queue, 200_000), (Stage::Rx, 200_010)]);
     leg.circumstances.resent = true;
-    assert_eq!(blamed(vec![leg])[0].2, of(Kind::Retransmission));
+    assert_eq!(blamed(vec![leg])[0].2, of(VerdictKind::Retransmission));
 }
 
 #[test]
@@ -179,15 +185,15 @@ fn what_is_before_the_first_transmission_is_not_lost() {
         ..Circumstances::default()
     };
     let expected = [
-        (0, Segment::SocketTx, of(Kind::NagleDelayedAck), 40_000_000),
-        (0, Segment::Loss, of(Kind::Retransmission), 200_000_000),
+        (0, Segment::SocketTx, of(VerdictKind::NagleDelayedAck), 40_000_000),
+        (0, Segment::Loss, of(VerdictKind::Retransmission), 200_000_000),
     ];
     assert_eq!(blamed(vec![leg.clone()]), expected);
     // For three quarters of it, earlier bytes were missing.
     leg.circumstances.loss_in_socket = Nanos(30_000_000);
     let parts = blamed(vec![leg]);
-    assert_eq!(parts[0], (0, Segment::SocketTx, of(Kind::Retransmission), 30_000_000));
-    assert_eq!(parts[1], (0, Segment::SocketTx, of(Kind::NagleDelayedAck), 10_000_000));
+    assert_eq!(parts[0], (0, Segment::SocketTx, of(VerdictKind::Retransmission), 30_000_000));
+    assert_eq!(parts[1], (0, Segment::SocketTx, of(VerdictKind::NagleDelayedAck), 10_000_000));
 }
 
 #[test]
@@ -200,9 +206,9 @@ fn a_window_that_a_loss_made_small_is_the_losss() {
         acked: Some(Nanos(39_990_000)),
         ..Circumstances::default()
     };
-    assert_eq!(blamed(vec![leg.clone()])[0].2, of(Kind::CongestionWindow));
+    assert_eq!(blamed(vec![leg.clone()])[0].2, of(VerdictKind::CongestionWindow));
     leg.circumstances.shrunk_by_loss = true;
-    assert_eq!(blamed(vec![leg])[0].2, of(Kind::Retransmission));
+    assert_eq!(blamed(vec![leg])[0].2, of(VerdictKind::Retransmission));
 }
 
 /// A request that is on its way again keeps a broker waiting that would have answered.
@@ -214,14 +220,14 @@ fn a_request_that_was_lost_is_the_networks() {
     after.circumstances.missing = Some((Nanos(90_010_000), Nanos(290_010_000)));
     let parts = blamed(vec![before, after]);
     let dwell: Vec<_> = parts.iter().filter(|part| part.1 == Segment::BrokerDwell).collect();
-    assert_eq!(dwell[0], &(1, Segment::BrokerDwell, of(Kind::Retransmission), 200_000_000));
-    assert_eq!(dwell[1], &(1, Segment::BrokerDwell, of(Kind::FetchWait), 90_000_000));
+    assert_eq!(dwell[0], &(1, Segment::BrokerDwell, of(VerdictKind::Retransmission), 200_000_000));
+    assert_eq!(dwell[1], &(1, Segment::BrokerDwell, of(VerdictKind::FetchWait), 90_000_000));
 }
 
 #[test]
 fn a_wait_is_told_by_who_had_the_cpu() {
     let stages = [(Stage::Ready, 0), (Stage::Wakeup, 2), (Stage::Running, 52), (Stage::Read, 60)];
-    for (holder, cause) in [(0, Kind::IdleWakeup), (77, Kind::RunQueueContention)] {
+    for (holder, cause) in [(0, VerdictKind::IdleWakeup), (77, VerdictKind::RunQueueContention)] {
         let mut leg = leg(&stages);
         leg.chain.push(hop(0, 2, 52, holder));
         let parts = blamed(vec![leg]);
@@ -242,12 +248,12 @@ fn a_reader_asleep_elsewhere_is_stalled_and_one_at_work_is_busy() {
     let rests = LegOffCpu { before_wakeup: Some(rested), ..LegOffCpu::NONE };
     let parts = blamed_with(vec![leg.clone()], vec![rests]);
     let wakeup = |kind, time| (0, Segment::Wakeup, of(kind), time);
-    assert!(parts.contains(&wakeup(Kind::ClientStalled, 500_000)), "{parts:?}");
-    assert!(parts.contains(&wakeup(Kind::RunQueueContention, 300_000)), "{parts:?}");
-    assert!(parts.contains(&wakeup(Kind::ReaderBusy, 100_000)), "{parts:?}");
+    assert!(parts.contains(&wakeup(VerdictKind::ClientStalled, 500_000)), "{parts:?}");
+    assert!(parts.contains(&wakeup(VerdictKind::RunQueueContention, 300_000)), "{parts:?}");
+    assert!(parts.contains(&wakeup(VerdictKind::ReaderBusy, 100_000)), "{parts:?}");
     // Of a thread that was not followed only its last rest is known.
     let parts = blamed(vec![leg]);
-    assert!(parts.contains(&wakeup(Kind::ClientStalled, 600_000)), "{parts:?}");
+    assert!(parts.contains(&wakeup(VerdictKind::ClientStalled, 600_000)), "{parts:?}");
     assert!(parts.contains(&(0, Segment::Wakeup, Cause::Ordinary, 300_000)), "{parts:?}");
 }
 
@@ -261,8 +267,8 @@ fn a_preempted_reader_was_not_busy() {
     };
     let reader = OffCpu { waited: Nanos(400_000), holder, ..OffCpu::NONE };
     let parts = blamed_with(vec![leg], vec![LegOffCpu { reader: Some(reader), ..LegOffCpu::NONE }]);
-    assert!(parts.contains(&(0, Segment::Busy, of(Kind::RunQueueContention), 400_000)));
-    assert!(parts.contains(&(0, Segment::Busy, of(Kind::ReaderBusy), 100_000)));
+    assert!(parts.contains(&(0, Segment::Busy, of(VerdictKind::RunQueueContention), 400_000)));
+    assert!(parts.contains(&(0, Segment::Busy, of(VerdictKind::ReaderBusy), 100_000)));
 }
 
 /// 70 ms without quota and 10 ms behind another.
@@ -282,8 +288,8 @@ fn throttled() -> OffCpu {
 fn a_thread_without_quota_is_neither_busy_nor_crowded_out() {
     let waits = |segment| {
         [
-            (0, segment, of(Kind::CpuThrottled), 70_000_000),
-            (0, segment, of(Kind::RunQueueContention), 10_000_000),
+            (0, segment, of(VerdictKind::CpuThrottled), 70_000_000),
+            (0, segment, of(VerdictKind::RunQueueContention), 10_000_000),
         ]
     };
     let busy = leg(&[(Stage::Ready, 0), (Stage::Read, 81_000)]);
@@ -316,13 +322,16 @@ fn a_reader_on_a_lock_waits_for_who_has_it() {
     leg.chain.push(hop(5_990, 6_000, 6_002, 0));
     let rests = LegOffCpu { before_wakeup: Some(held_up()), ..LegOffCpu::NONE };
     let parts = blamed_with(vec![leg.clone()], vec![rests]);
-    assert!(parts.contains(&(0, Segment::Wakeup, of(Kind::LockWait), 5_000_000)), "{parts:?}");
-    assert!(parts.contains(&(0, Segment::Wakeup, of(Kind::ClientStalled), 1_000_000)));
+    assert!(
+        parts.contains(&(0, Segment::Wakeup, of(VerdictKind::LockWait), 5_000_000)),
+        "{parts:?}"
+    );
+    assert!(parts.contains(&(0, Segment::Wakeup, of(VerdictKind::ClientStalled), 1_000_000)));
     // A short one is a part of every program's life.
     let short = OffCpu { locked: Nanos(150_000), ..held_up() };
     let parts =
         blamed_with(vec![leg], vec![LegOffCpu { before_wakeup: Some(short), ..LegOffCpu::NONE }]);
-    assert!(parts.contains(&(0, Segment::Wakeup, of(Kind::ClientStalled), 6_000_000)));
+    assert!(parts.contains(&(0, Segment::Wakeup, of(VerdictKind::ClientStalled), 6_000_000)));
 }
 
 #[test]
@@ -337,7 +346,7 @@ fn a_broker_that_has_the_message_and_sleeps_on_a_lock_does_not_work() {
         second.before.push(Hop { task: own, sleep, ..hop(150, 6_150, 6_160, 0) });
         let rests = LegOffCpu { dwell: Some(held_up()), ..LegOffCpu::NONE };
         let parts = blamed_with(vec![first, second], vec![LegOffCpu::NONE, rests]);
-        let locked = parts.into_iter().filter(|part| part.2 == of(Kind::LockWait));
+        let locked = parts.into_iter().filter(|part| part.2 == of(VerdictKind::LockWait));
         locked.map(|part| part.3).sum::<u64>()
     };
     assert_eq!(dwell(Sleep::Lock, own), 5_000_000);
@@ -368,7 +377,7 @@ fn dwell_of(times: u64, edit: impl FnOnce(&mut Leg)) -> Vec<(Cause, u64)> {
 #[test]
 fn a_dwell_without_a_rest_is_work() {
     let work = dwell(|leg| leg.before.push(hop(0, 50, 60, 0)));
-    assert_eq!(work, [(of(Kind::BrokerCpuBound), 1_000)]);
+    assert_eq!(work, [(of(VerdictKind::BrokerCpuBound), 1_000)]);
     // Of a thread that nothing is known of, nothing is said.
     assert_eq!(dwell(|_| {}), [(Cause::Ordinary, 1_000)]);
 }
@@ -377,10 +386,10 @@ fn a_dwell_without_a_rest_is_work() {
 fn a_broker_that_sleeps_with_a_message_is_stalled() {
     let asleep = dwell(|leg| leg.before.push(hop(200, 900, 1_000, 5)));
     let expected = [
-        (of(Kind::BrokerCpuBound), 100),
-        (of(Kind::BrokerStalled), 700),
-        (of(Kind::RunQueueContention), 100),
-        (of(Kind::BrokerCpuBound), 100),
+        (of(VerdictKind::BrokerCpuBound), 100),
+        (of(VerdictKind::BrokerStalled), 700),
+        (of(VerdictKind::RunQueueContention), 100),
+        (of(VerdictKind::BrokerCpuBound), 100),
     ];
     assert_eq!(asleep, expected);
 }
@@ -392,9 +401,9 @@ fn threads_that_wake_each_other_pass_it_on() {
         leg.before.push(Hop { from_irq: false, ..hop(50, 400, 420, 0) });
     });
     let expected = [
-        (of(Kind::BrokerCpuBound), 300),
-        (of(Kind::IdleWakeup), 20),
-        (of(Kind::BrokerCpuBound), 680),
+        (of(VerdictKind::BrokerCpuBound), 300),
+        (of(VerdictKind::IdleWakeup), 20),
+        (of(VerdictKind::BrokerCpuBound), 680),
     ];
     assert_eq!(passed, expected);
 }
@@ -402,12 +411,12 @@ fn threads_that_wake_each_other_pass_it_on() {
 #[test]
 fn a_broker_that_is_not_asked_waits() {
     let late = dwell(|leg| leg.circumstances.asked = Some(Nanos(900_000)));
-    assert_eq!(late[0], (of(Kind::FetchWait), 800));
+    assert_eq!(late[0], (of(VerdictKind::FetchWait), 800));
     let pending = dwell(|leg| {
         leg.circumstances.asked = Some(Nanos(50_000));
         leg.before.push(hop(100, 1_050, 1_060, 0));
     });
-    assert_eq!(pending[0], (of(Kind::FetchWait), 950));
+    assert_eq!(pending[0], (of(VerdictKind::FetchWait), 950));
 }
 
 /// It was stopped, perhaps. A publisher that does so writes late, by its own choice.
@@ -419,9 +428,12 @@ fn a_broker_that_sleeps_between_two_writes_is_stalled() {
     let rests = LegOffCpu { writing: asleep, ..LegOffCpu::NONE };
     let first = leg(&[(Stage::Send, 0), (Stage::Read, 100)]);
     let parts = blamed_with(vec![first, late.clone()], vec![LegOffCpu::NONE, rests]);
-    assert!(parts.contains(&(1, Segment::Write, of(Kind::BrokerStalled), 80_000_000)), "{parts:?}");
+    assert!(
+        parts.contains(&(1, Segment::Write, of(VerdictKind::BrokerStalled), 80_000_000)),
+        "{parts:?}"
+    );
     let parts = blamed_with(vec![late], vec![rests]);
-    assert_eq!(parts[0], (0, Segment::Write, of(Kind::LateWrite), 89_000_000));
+    assert_eq!(parts[0], (0, Segment::Write, of(VerdictKind::LateWrite), 89_000_000));
 }
 
 #[test]
@@ -433,8 +445,8 @@ fn a_broker_that_sleeps_for_a_time_of_its_own_choice_waits_for_no_request() {
         });
         parts[0].0
     };
-    assert_eq!(slept(Sleep::Call), of(Kind::FetchWait));
-    assert_eq!(slept(Sleep::Timer), of(Kind::BrokerStalled));
+    assert_eq!(slept(Sleep::Call), of(VerdictKind::FetchWait));
+    assert_eq!(slept(Sleep::Timer), of(VerdictKind::BrokerStalled));
 }
 
 /// As a server of OPC UA, whose publishing interval is its own affair.
@@ -450,7 +462,7 @@ fn who_is_asked_without_a_limit_may_sleep_until_something_comes() {
         let first = leg(&[(Stage::Send, 0), (Stage::Read, 100)]);
         let parts = blamed_with(vec![first, second], vec![LegOffCpu::NONE, rests]);
         let of_kind = |kind| parts.iter().filter(move |part| part.2 == of(kind));
-        [Kind::FetchWait, Kind::BrokerStalled]
+        [VerdictKind::FetchWait, VerdictKind::BrokerStalled]
             .map(|kind| of_kind(kind).map(|part| part.3).sum::<u64>())
     };
     assert_eq!(sleeps(0, None), [8_000_000, 0]);
@@ -475,18 +487,18 @@ fn a_broker_waits_until_the_publisher_lets_the_message_go() {
         parts.iter().filter(|part| part.0 == of(kind)).map(|part| part.1).sum()
     };
     let late = slept(permit(850, 900));
-    assert_eq!(of_time(&late, Kind::ReleaseWait), 750, "{late:?}");
-    assert_eq!(of_time(&late, Kind::BrokerStalled), 0, "{late:?}");
+    assert_eq!(of_time(&late, VerdictKind::ReleaseWait), 750, "{late:?}");
+    assert_eq!(of_time(&late, VerdictKind::BrokerStalled), 0, "{late:?}");
     // It came soon, and the broker did not read it for long.
     let unread = slept(permit(210, 900));
-    assert_eq!(of_time(&unread, Kind::ReleaseWait), 110, "{unread:?}");
-    assert_eq!(of_time(&unread, Kind::BrokerStalled), 690, "{unread:?}");
+    assert_eq!(of_time(&unread, VerdictKind::ReleaseWait), 110, "{unread:?}");
+    assert_eq!(of_time(&unread, VerdictKind::BrokerStalled), 690, "{unread:?}");
     // It came only after the message was passed on.
     let needless = slept(permit(2_000, 2_100));
-    assert_eq!(of_time(&needless, Kind::ReleaseWait), 0, "{needless:?}");
+    assert_eq!(of_time(&needless, VerdictKind::ReleaseWait), 0, "{needless:?}");
     let lost = slept(permit(300, 900).map(|permit| Permit { resent: true, ..permit }));
-    assert_eq!(of_time(&lost, Kind::ReleaseWait), 200, "{lost:?}");
-    assert_eq!(of_time(&lost, Kind::Retransmission), 600, "{lost:?}");
+    assert_eq!(of_time(&lost, VerdictKind::ReleaseWait), 200, "{lost:?}");
+    assert_eq!(of_time(&lost, VerdictKind::Retransmission), 600, "{lost:?}");
 }
 
 /// A broker that was asked at 50 µs, read at 1 ms, slept from 2 to 9 ms and sent at 11 ms: what it is blamed for, in
@@ -504,20 +516,26 @@ fn asked_for(least_bytes: u64, longest: Nanos, filled: Option<u64>) -> Vec<(Caus
 #[test]
 fn a_broker_waits_as_long_as_the_request_lets_it() {
     let long = Nanos::from_millis(500);
-    let work = (of(Kind::BrokerCpuBound), 100);
-    let after = [(of(Kind::RunQueueContention), 100), work];
+    let work = (of(VerdictKind::BrokerCpuBound), 100);
+    let after = [(of(VerdictKind::RunQueueContention), 100), work];
     // The time was over, or nearly.
-    assert_eq!(asked_for(9_999, Nanos::from_millis(10), None), [(of(Kind::FetchWait), 1_000)]);
-    assert_eq!(asked_for(1, Nanos::from_millis(10), None), [(of(Kind::FetchWait), 1_000)]);
-    assert_eq!(asked_for(9_999, Nanos::from_millis(12), Some(200)), [(of(Kind::FetchWait), 1_000)]);
+    assert_eq!(
+        asked_for(9_999, Nanos::from_millis(10), None),
+        [(of(VerdictKind::FetchWait), 1_000)]
+    );
+    assert_eq!(asked_for(1, Nanos::from_millis(10), None), [(of(VerdictKind::FetchWait), 1_000)]);
+    assert_eq!(
+        asked_for(9_999, Nanos::from_millis(12), Some(200)),
+        [(of(VerdictKind::FetchWait), 1_000)]
+    );
     // There was enough at 6 ms: the broker slept on.
-    let [wait, slept] = [(of(Kind::FetchWait), 500), (of(Kind::BrokerStalled), 300)];
+    let [wait, slept] = [(of(VerdictKind::FetchWait), 500), (of(VerdictKind::BrokerStalled), 300)];
     assert_eq!(asked_for(9_999, long, Some(600)), [&[wait, slept], &after[..]].concat());
     // There was enough all the time.
-    let slept = (of(Kind::BrokerStalled), 700);
+    let slept = (of(VerdictKind::BrokerStalled), 700);
     assert_eq!(asked_for(1, long, None), [&[work, slept], &after[..]].concat());
     // Nobody saw when there was enough.
-    let wait = (of(Kind::FetchWait), 700);
+    let wait = (of(VerdictKind::FetchWait), 700);
     assert_eq!(asked_for(9_999, long, None), [&[work, wait], &after[..]].concat());
 }
 
@@ -529,7 +547,7 @@ fn a_broker_that_is_asked_may_sleep_for_a_moment() {
         leg.circumstances.asked = Some(Nanos(50_000));
         leg.circumstances.ask = Some(Ask { longest: Nanos::from_millis(500), least_bytes: 1 });
     });
-    assert!(!parts.iter().any(|part| part.0 == of(Kind::BrokerStalled)), "{parts:?}");
+    assert!(!parts.iter().any(|part| part.0 == of(VerdictKind::BrokerStalled)), "{parts:?}");
 }
 
 #[test]
@@ -540,8 +558,9 @@ fn a_broker_that_is_much_too_late_did_not_wait_for_the_time_to_be_over() {
     second.circumstances.asked = Some(Nanos(50_000));
     second.circumstances.ask = Some(Ask { longest: Nanos(50_000), least_bytes: 1 });
     let parts = blamed(vec![leg(&[(Stage::Send, 0), (Stage::Read, 100)]), second]);
-    let stalled: Vec<_> = parts.iter().filter(|part| part.2 == of(Kind::BrokerStalled)).collect();
-    assert_eq!(stalled, [&(1, Segment::BrokerDwell, of(Kind::BrokerStalled), 14_800_000)]);
+    let stalled: Vec<_> =
+        parts.iter().filter(|part| part.2 == of(VerdictKind::BrokerStalled)).collect();
+    assert_eq!(stalled, [&(1, Segment::BrokerDwell, of(VerdictKind::BrokerStalled), 14_800_000)]);
 }
 
 #[test]
@@ -552,9 +571,9 @@ fn a_socket_that_may_not_add_to_a_full_qdisc_waits_for_it() {
     held.circumstances.tx = Some(TxState { window: 100, ..QUIET });
     held.circumstances.acked = Some(Nanos(39_990_000));
     let parts = blamed(vec![held.clone()]);
-    assert!(parts.iter().all(|part| part.2 == of(Kind::QdiscQueueing)), "{parts:?}");
+    assert!(parts.iter().all(|part| part.2 == of(VerdictKind::QdiscQueueing)), "{parts:?}");
     held.times.set(Stage::Xmit, Nanos(40_100_000));
-    assert_eq!(blamed(vec![held])[0].2, of(Kind::ReceiveWindow));
+    assert_eq!(blamed(vec![held])[0].2, of(VerdictKind::ReceiveWindow));
 }
 
 #[test]
@@ -564,7 +583,7 @@ fn a_sender_of_datagrams_that_has_no_cpu_between_them_waits_for_one() {
     let mut waited = OffCpu { waited: Nanos(7_000_000), ..OffCpu::NONE };
     waited.hold(&hop(0, 0, 7_000, 5).holder);
     let blamed = blamed_with(vec![parts], vec![LegOffCpu { writing: waited, ..LegOffCpu::NONE }]);
-    assert_eq!(blamed[0], (0, Segment::Write, of(Kind::RunQueueContention), 7_000_000));
+    assert_eq!(blamed[0], (0, Segment::Write, of(VerdictKind::RunQueueContention), 7_000_000));
     assert_eq!(blamed[1], (0, Segment::Write, Cause::Ordinary, 2_000_000));
 }
 
@@ -576,10 +595,10 @@ fn a_write_in_parts_is_told_by_what_the_socket_held() {
         blamed(vec![leg])[0].2
     };
     let empty = TxState { in_flight: 0, segments_out: 0, ..QUIET };
-    assert_eq!(write(empty), of(Kind::LateWrite));
+    assert_eq!(write(empty), of(VerdictKind::LateWrite));
     assert_eq!(write(QUIET), Cause::Ordinary);
-    assert_eq!(write(TxState { unsent: 9_000, ..QUIET }), of(Kind::SendBuffer));
-    assert_eq!(write(TxState { window: 500, ..QUIET }), of(Kind::ReceiveWindow));
+    assert_eq!(write(TxState { unsent: 9_000, ..QUIET }), of(VerdictKind::SendBuffer));
+    assert_eq!(write(TxState { window: 500, ..QUIET }), of(VerdictKind::ReceiveWindow));
 }
 
 /// Its sender holds a message back until an acknowledgement comes.
@@ -598,12 +617,13 @@ fn held_in_socket(tx: TxState) -> Leg {
 #[test]
 fn what_waits_for_a_reader_without_quota_waits_for_quota() {
     let full = TxState { segments_out: 10, ..QUIET };
-    for (tx, kind) in [(QUIET, Kind::NagleDelayedAck), (full, Kind::CongestionWindow)] {
+    for (tx, kind) in [(QUIET, VerdictKind::NagleDelayedAck), (full, VerdictKind::CongestionWindow)]
+    {
         let rests = LegOffCpu { unread: throttled(), ..LegOffCpu::NONE };
         let parts = blamed_with(vec![held_in_socket(tx)], vec![rests]);
         let expected = [
-            (0, Segment::SocketTx, of(Kind::CpuThrottled), 70_000_000),
-            (0, Segment::SocketTx, of(Kind::RunQueueContention), 10_000_000),
+            (0, Segment::SocketTx, of(VerdictKind::CpuThrottled), 70_000_000),
+            (0, Segment::SocketTx, of(VerdictKind::RunQueueContention), 10_000_000),
             (0, Segment::SocketTx, of(kind), 10_000_000),
         ];
         assert_eq!(parts, expected);
@@ -611,7 +631,7 @@ fn what_waits_for_a_reader_without_quota_waits_for_quota() {
         let asleep = OffCpu { asleep: Nanos(60_000_000), ..OffCpu::NONE };
         let rests = LegOffCpu { unread: asleep, ..LegOffCpu::NONE };
         let parts = blamed_with(vec![held_in_socket(tx)], vec![rests]);
-        let stalled = (0, Segment::SocketTx, of(Kind::ClientStalled), 60_000_000);
+        let stalled = (0, Segment::SocketTx, of(VerdictKind::ClientStalled), 60_000_000);
         assert_eq!(parts[0], stalled, "{parts:?}");
     }
 }
@@ -622,7 +642,7 @@ fn a_message_that_leaves_without_an_acknowledgement_was_held_back_all_the_same()
     leg.circumstances.acked = None;
     assert_eq!(blamed(vec![leg.clone()])[0].2, Cause::Ordinary);
     leg.circumstances.whole_segment = true;
-    assert_eq!(blamed(vec![leg])[0].2, of(Kind::NagleDelayedAck));
+    assert_eq!(blamed(vec![leg])[0].2, of(VerdictKind::NagleDelayedAck));
 }
 
 #[test]
@@ -635,8 +655,8 @@ fn a_thread_without_quota_that_has_to_wake_the_next_is_throttled() {
     let rests = LegOffCpu { handoff: throttled(), ..LegOffCpu::NONE };
     let parts = blamed_with(vec![leg.clone()], vec![rests]);
     let handoff = |kind, time| (0, Segment::Handoff, of(kind), time);
-    assert!(parts.contains(&handoff(Kind::CpuThrottled, 70_000_000)), "{parts:?}");
-    assert!(parts.contains(&handoff(Kind::RunQueueContention, 10_000_000)), "{parts:?}");
+    assert!(parts.contains(&handoff(VerdictKind::CpuThrottled, 70_000_000)), "{parts:?}");
+    assert!(parts.contains(&handoff(VerdictKind::RunQueueContention, 10_000_000)), "{parts:?}");
     // A broker does the same between read and send.
     let mut first = self::leg(&[(Stage::Send, 0), (Stage::Read, 1)]);
     first.reader = Some(TaskId { pid: Pid(3), tid: Tid(3) });
@@ -645,7 +665,7 @@ fn a_thread_without_quota_that_has_to_wake_the_next_is_throttled() {
     second.before[0].running = Nanos(900);
     let rests = LegOffCpu { handing: throttled(), ..LegOffCpu::NONE };
     let parts = blamed_with(vec![first, second], vec![LegOffCpu::NONE, rests]);
-    let dwell = (1, Segment::BrokerDwell, of(Kind::CpuThrottled), 70_000_000);
+    let dwell = (1, Segment::BrokerDwell, of(VerdictKind::CpuThrottled), 70_000_000);
     assert!(parts.contains(&dwell), "{parts:?}");
 }
 
@@ -655,7 +675,7 @@ fn a_library_that_waits_for_what_was_lost_is_the_networks() {
     let mut leg = leg(&stages);
     leg.circumstances.missing = Some((Nanos(100_000_000), Nanos(290_000_000)));
     let found = blamed(vec![leg]);
-    assert_eq!(found[0], (0, Segment::ClientTx, of(Kind::Retransmission), 190_000_000));
+    assert_eq!(found[0], (0, Segment::ClientTx, of(VerdictKind::Retransmission), 190_000_000));
     assert_eq!(found[1], (0, Segment::ClientTx, Cause::Ordinary, 110_000_000));
 }
 
@@ -674,20 +694,20 @@ fn a_consumer_that_asks_late_is_late_by_itself() {
         let dwell = parts.into_iter().filter(|part| part.1 == Segment::BrokerDwell);
         dwell.map(|(_, _, cause, time)| (cause, time / 1_000)).take(4).collect::<Vec<_>>()
     };
-    let waits = (of(Kind::FetchWait), 200);
+    let waits = (of(VerdictKind::FetchWait), 200);
     let asleep = OffCpu { asleep: Nanos(600_000), ..OffCpu::NONE };
-    assert_eq!(asked_late(Some(asleep))[..2], [waits, (of(Kind::ClientStalled), 600)]);
-    assert_eq!(asked_late(Some(OffCpu::NONE))[..2], [waits, (of(Kind::ReaderBusy), 600)]);
+    assert_eq!(asked_late(Some(asleep))[..2], [waits, (of(VerdictKind::ClientStalled), 600)]);
+    assert_eq!(asked_late(Some(OffCpu::NONE))[..2], [waits, (of(VerdictKind::ReaderBusy), 600)]);
     let mixed = OffCpu { asleep: Nanos(100_000), waited: Nanos(300_000), ..OffCpu::NONE };
     let parts = [
         waits,
-        (of(Kind::ClientStalled), 100),
-        (of(Kind::FetchWait), 300),
-        (of(Kind::ReaderBusy), 200),
+        (of(VerdictKind::ClientStalled), 100),
+        (of(VerdictKind::FetchWait), 300),
+        (of(VerdictKind::ReaderBusy), 200),
     ];
     assert_eq!(asked_late(Some(mixed)), parts);
     // What it did is not known.
-    assert_eq!(asked_late(None)[..2], [waits, (of(Kind::FetchWait), 600)]);
+    assert_eq!(asked_late(None)[..2], [waits, (of(VerdictKind::FetchWait), 600)]);
 }
 
 #[test]
@@ -700,6 +720,6 @@ fn a_transactions_messages_wait_for_its_end() {
             leg.circumstances.awaits_commit = awaits_commit;
         })
     };
-    assert_eq!(parts(true)[0], (of(Kind::FetchWait), 800));
-    assert!(parts(false).contains(&(of(Kind::BrokerStalled), 700)));
+    assert_eq!(parts(true)[0], (of(VerdictKind::FetchWait), 800));
+    assert!(parts(false).contains(&(of(VerdictKind::BrokerStalled), 700)));
 }

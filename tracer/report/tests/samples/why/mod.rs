@@ -6,9 +6,10 @@ use super::{report, tcp};
 use messages::{across_idle, held_up, outrun};
 use wirelap_correlate as seen;
 use wirelap_correlate::{
-    Cause, HolderShare, Severity, Tail, TailRow, TypicalRow, Verdict, VerdictKind,
+    Cause, Circumstance, Clause, CpuHolders, HolderShare, Remedy, Severity, Tail, TailRow,
+    TypicalRow, Verdict, VerdictKind,
 };
-use wirelap_events::{Comm, Nanos, Pid, Segment, TaskId, Tid};
+use wirelap_events::{Comm, Nanos, Pid, Segment, TaskId, Tid, TxState};
 use wirelap_report::{
     Distribution, Messages, Pacing, Process, RttHalf, RunKind, RunReport, RunResult, SegmentRow,
     Why,
@@ -38,6 +39,8 @@ fn healthy() -> RunReport {
         (1, Segment::Read, 900),
     ];
     let why = seen::Why {
+        protocol: "mqtt",
+        broker: Some("rumqttd".into()),
         messages: 2_000,
         typical: rows(&typical),
         tails: vec![Tail {
@@ -85,10 +88,21 @@ fn nagle() -> RunReport {
             tail: Nanos(21_950_000),
             tail_share: 0.971,
             evidence: vec![
-                "1,994 of 2,000 messages waited in the socket until the acknowledgement of the one before came".into(),
-                "each was shorter than a segment (84 of 65,483 bytes), and Nagle's algorithm was on".into(),
+                Clause::Often {
+                    some: 1_994,
+                    messages: 2_000,
+                    median: Nanos(21_900_000),
+                    most: Nanos(44_200_000),
+                },
+                Clause::Nagle {
+                    tx: TxState { in_flight: 84, ..TxState::default() },
+                    was_acked: true,
+                },
             ],
-            remedy: "Call set_tcp_nodelay(true) in the broker: rumqttd's listener has no setting for it.".into(),
+            remedy: Remedy::Usual(Circumstance {
+                at_broker: true,
+                ..Circumstance::in_segment(Segment::SocketTx)
+            }),
             ..verdict(VerdictKind::NagleDelayedAck, 2)
         }],
         tails: vec![Tail {
@@ -97,7 +111,13 @@ fn nagle() -> RunReport {
             least: Nanos(44_000_000),
             excess: Nanos(22_600_000),
             rows: vec![
-                tail_row(2, Segment::SocketTx, Cause::Of(VerdictKind::NagleDelayedAck), 21_950_000, 22_600_000),
+                tail_row(
+                    2,
+                    Segment::SocketTx,
+                    Cause::Of(VerdictKind::NagleDelayedAck),
+                    21_950_000,
+                    22_600_000,
+                ),
                 tail_row(2, Segment::RunQueue, Cause::Ordinary, 650_000, 22_600_000),
             ],
         }],
@@ -165,6 +185,8 @@ fn contended_why() -> seen::Why {
     let stress = TaskId { pid: Pid(991), tid: Tid(993) };
     let broker = TaskId { pid: Pid(77), tid: Tid(77) };
     seen::Why {
+        protocol: "mqtt",
+        broker: Some("mosquitto".into()),
         messages: 4_210,
         typical: rows(&typical),
         verdicts: vec![
@@ -173,8 +195,8 @@ fn contended_why() -> seen::Why {
                 leg: None,
                 segment: None,
                 process: None,
-                evidence: vec!["12 of 4,222 publications came with DUP set".into()],
-                remedy: "Raise the client's retry interval above the broker's worst delay.".into(),
+                evidence: vec![Clause::Repeated { messages: 12, of: 4_222 }],
+                remedy: Remedy::Usual(Circumstance::in_segment(Segment::Wire)),
                 ..verdict(VerdictKind::Duplicates, 1)
             },
             Verdict {
@@ -183,8 +205,8 @@ fn contended_why() -> seen::Why {
                 process: None,
                 median: Nanos(2_000),
                 median_share: 0.004,
-                evidence: vec!["the subscriber's CPU was idle in 61 % of the wakeups".into()],
-                remedy: String::new(),
+                evidence: vec![Clause::CpuIdle],
+                remedy: Remedy::None,
                 ..verdict(VerdictKind::IdleWakeup, 2)
             },
         ],
@@ -239,8 +261,12 @@ fn contention(culprit: TaskId) -> Verdict {
         median_share: 0.804,
         tail: Nanos(7_300_000),
         tail_share: 0.93,
-        evidence: vec!["mosquitto waited 1.60 s in all, and for 94 % of it stress-ng-cpu had the CPU".into()],
-        remedy: "Give the broker a CPU of its own (taskset, cpuset) or the other program a lower priority (nice).".into(),
+        evidence: vec![Clause::CpuHeld {
+            by: CpuHolders::Foreign,
+            named: vec![((Pid(991), Comm::from_name("stress-ng-cpu")), 0.94)],
+            more: None,
+        }],
+        remedy: Remedy::Usual(Circumstance::in_segment(Segment::RunQueue)),
         ..verdict(VerdictKind::RunQueueContention, 1)
     }
 }
@@ -250,8 +276,8 @@ fn never_delivered() -> RunReport {
     let why = seen::Why {
         verdicts: vec![Verdict {
             leg: None,
-            evidence: vec!["1 message was sent, and no subscriber read it".into()],
-            remedy: "Look whether somebody subscribes to the topic that is published.".into(),
+            evidence: vec![Clause::NeverRead { unread: 1, sent: 1 }],
+            remedy: Remedy::Usual(Circumstance::in_segment(Segment::Wire)),
             ..verdict(VerdictKind::NeverDelivered, 1)
         }],
         ..seen::Why::default()

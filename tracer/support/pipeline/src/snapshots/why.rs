@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use wirelap_correlate::snapshot::{
     Cause, HolderShare, Severity, Tail, TailRow, Verdict, VerdictKind, Why, WorstMessage,
 };
+use wirelap_correlate::{Circumstance, Clause, CpuHolders, Remedy};
 use wirelap_events::{
     Circumstances, Comm, Delivery, FlowKey, FlowRange, GroupId, Holder, Hop, Leg, MessageId, Nanos,
     NetNs, Pid, Segment, Stage, StageTimes, TaskId, Tid, Transport,
@@ -34,14 +35,23 @@ pub fn contended(messages: u64) -> Why {
                 tail: Nanos(71_610),
                 tail_share: 0.93,
                 evidence: vec![
-                    "94 % of the messages, 6.25 µs each in the median, 3.20 ms at most".into(),
-                    "stress-ng-cpu had the CPU for 94 % of the time that mosquitto waited".into(),
+                    Clause::Often {
+                        some: 94,
+                        messages: 100,
+                        median: Nanos(6_250),
+                        most: Nanos(3_200_000),
+                    },
+                    Clause::CpuHeld {
+                        by: CpuHolders::Foreign,
+                        named: vec![((Pid(991), Comm::from_name("stress-ng-cpu")), 0.94)],
+                        more: None,
+                    },
                 ],
-                remedy: "give the broker a CPU of its own (taskset, cpuset), or lower the other's priority (nice)".into(),
+                remedy: Remedy::Usual(Circumstance::in_segment(Segment::RunQueue)),
                 ..verdict(VerdictKind::RunQueueContention, Severity::Problem, Segment::RunQueue)
             },
             Verdict {
-                evidence: vec!["the subscriber's CPU was idle in 61 % of the wakeups".into()],
+                evidence: vec![Clause::CpuIdle],
                 ..verdict(VerdictKind::IdleWakeup, Severity::Note, Segment::Wakeup)
             },
         ],

@@ -1,0 +1,169 @@
+//! Bytes on the device by what they were for.
+
+use std::ops::{AddAssign, Index, IndexMut};
+use wirelap_events::{Class, Saturate, Total};
+
+/// What a byte on the device was for. Every byte is in exactly one part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum Part {
+    /// Application payload on its way to the first that reads it, once on each leg.
+    Payload,
+    /// Application payload of the second and every later delivery of one message: fan-out.
+    Copies,
+    /// Application payload that the protocol, not TCP, sent again on the same way.
+    Repeats,
+    /// Protocol headers of frames that carry data.
+    Header,
+    /// Frames that open or close a session.
+    Session,
+    /// Frames that declare, subscribe or express interest.
+    Subscribe,
+    /// Frames in which the protocol acknowledges, or asks for what it lacks.
+    Ack,
+    /// Frames that say only that the peer is still there.
+    KeepAlive,
+    /// Frames that find peers and their endpoints.
+    Discovery,
+    /// Frames that are none of these and carry no data.
+    Other,
+    /// Bytes whose frames cannot be read, or were not found (yet).
+    Opaque,
+    /// TCP and UDP headers of packets with data.
+    Transport,
+    /// IP headers of packets with data.
+    Network,
+    /// Link headers, and padding, of packets with data.
+    Link,
+    /// TCP packets without data that open or close nothing: acknowledgements, window updates, probes.
+    /// Whole.
+    PureAck,
+    /// TCP packets without data that open, close or reset the connection, and ICMP errors. Whole.
+    Connection,
+    /// What had been on the device before: whole packets, or of a packet that is only in part a
+    /// repetition, that part of its payload.
+    Retransmitted,
+}
+
+impl Part {
+    /// How many there are.
+    pub const COUNT: usize = 17;
+
+    /// Every part, from the inside of a packet out.
+    pub const ALL: [Part; Part::COUNT] = [
+        Part::Payload,
+        Part::Copies,
+        Part::Repeats,
+        Part::Header,
+        Part::Session,
+        Part::Subscribe,
+        Part::Ack,
+        Part::KeepAlive,
+        Part::Discovery,
+        Part::Other,
+        Part::Opaque,
+        Part::Transport,
+        Part::Network,
+        Part::Link,
+        Part::PureAck,
+        Part::Connection,
+        Part::Retransmitted,
+    ];
+
+    /// The name on the screen.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Part::Payload => "payload",
+            Part::Copies => "copies",
+            Part::Repeats => "repeats",
+            Part::Header => "header",
+            Part::Session => "session",
+            Part::Subscribe => "subscribe",
+            Part::Ack => "ack",
+            Part::KeepAlive => "keepalive",
+            Part::Discovery => "discovery",
+            Part::Other => "other",
+            Part::Opaque => "opaque",
+            Part::Transport => "transport",
+            Part::Network => "network",
+            Part::Link => "link",
+            Part::PureAck => "pure ACKs",
+            Part::Connection => "connection",
+            Part::Retransmitted => "retransmitted",
+        }
+    }
+
+    /// Where the bytes of a frame go that are no payload.
+    pub(crate) const fn of(class: Class) -> Part {
+        match class {
+            Class::Data => Part::Header,
+            Class::Session => Part::Session,
+            Class::Subscribe => Part::Subscribe,
+            Class::Ack => Part::Ack,
+            Class::KeepAlive => Part::KeepAlive,
+            Class::Discovery => Part::Discovery,
+            Class::Opaque => Part::Opaque,
+            Class::Other => Part::Other,
+        }
+    }
+}
+
+/// Bytes by [`Part`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Parts([u64; Part::COUNT]);
+
+impl Parts {
+    /// All of them.
+    pub fn total(&self) -> u64 {
+        self.0.iter().total()
+    }
+
+    /// Application payload, each leg and copy counted.
+    pub fn payload(&self) -> u64 {
+        self[Part::Payload].saturating_add(self[Part::Copies]).saturating_add(self[Part::Repeats])
+    }
+
+    /// Whole frames without data.
+    pub fn control(&self) -> u64 {
+        const CONTROL: [Part; 6] = [
+            Part::Session,
+            Part::Subscribe,
+            Part::Ack,
+            Part::KeepAlive,
+            Part::Discovery,
+            Part::Other,
+        ];
+        CONTROL.into_iter().map(|part| self[part]).total()
+    }
+
+    /// Each part and its bytes.
+    pub fn iter(&self) -> impl Iterator<Item = (Part, u64)> + '_ {
+        Part::ALL.into_iter().zip(self.0)
+    }
+
+    /// Moves up to `bytes` from one part to another.
+    pub(crate) fn shift(&mut self, from: Part, to: Part, bytes: u64) {
+        let moved = bytes.min(self[from]);
+        self[from].shrink(moved);
+        self[to].grow(moved);
+    }
+}
+
+impl Index<Part> for Parts {
+    type Output = u64;
+    fn index(&self, part: Part) -> &u64 {
+        &self.0[part as usize]
+    }
+}
+
+impl IndexMut<Part> for Parts {
+    fn index_mut(&mut self, part: Part) -> &mut u64 {
+        &mut self.0[part as usize]
+    }
+}
+
+impl AddAssign<&Parts> for Parts {
+    fn add_assign(&mut self, other: &Parts) {
+        self.0.iter_mut().zip(other.0).for_each(|(sum, bytes)| sum.grow(bytes));
+    }
+}

@@ -1,0 +1,103 @@
+//! What rows add up to, and what belongs to no row.
+
+use super::totals::Totals;
+use crate::bytes::{
+    EndedUnknown, Ledger, Overhead, ProbeConnections, Unknown, UnknownKey, UnknownTraffic,
+};
+use crate::config::Label;
+use crate::flow::Conversation;
+use crate::join::GivenUp;
+use crate::rows::Rows;
+use std::net::SocketAddr;
+use wirelap_events::{GroupId, Nanos, NetNs, Pid, Saturate, Wake};
+
+/// Who had the CPU in a wait that is shorter than this is not counted for its row.
+const WAITED: Nanos = Nanos::from_micros(20);
+
+/// The rows, and what belongs to none.
+#[derive(Debug)]
+pub struct Accounts {
+    /// Every row.
+    pub rows: Rows,
+    /// Counters over everything.
+    pub totals: Totals,
+    probe_connections: ProbeConnections,
+    /// Traffic that was not decoded, of conversations that are no longer kept.
+    unknown: EndedUnknown,
+}
+
+impl Accounts {
+    /// Nothing counted yet. The caller has named these rows.
+    pub fn new(labels: Vec<Label>) -> Accounts {
+        Accounts {
+            rows: Rows::new(labels),
+            totals: Totals::default(),
+            probe_connections: ProbeConnections::default(),
+            unknown: EndedUnknown::default(),
+        }
+    }
+
+    /// A thread of a row's processes waited for a CPU.
+    pub fn waited(&mut self, at: Nanos, wake: &Wake) {
+        if at - wake.woken >= WAITED {
+            let its = self.rows.iter_mut().filter(|row| row.roles.contains_key(&wake.task.pid));
+            its.for_each(|row| row.evidence.waited(at, wake));
+        }
+    }
+
+    /// What a read of this process took will not be known.
+    pub fn unknown_read(&mut self, pid: Pid) {
+        self.totals.unknown_reads.grow(1);
+        let its = self.rows.iter_mut().filter(|row| row.roles.contains_key(&pid));
+        its.for_each(|row| row.unknown_reads.grow(1));
+    }
+
+    /// Keeps what a conversation that is forgotten added up to.
+    pub fn keep(&mut self, row: Option<GroupId>, mut gone: Conversation) {
+        self.totals.hide(gone.take_hidden());
+        match row.and_then(|row| self.rows.get_mut(row)) {
+            Some(row) => {
+                gone.ledger.add_to(&mut row.past);
+                row.past_holes += gone.holes();
+            }
+            None => {
+                if let Some(server) = gone.probed_server() {
+                    self.probe_connections.keep(server, &gone.ledger);
+                }
+            }
+        }
+    }
+
+    /// Keeps what a conversation that is forgotten adds to the traffic that is not decoded.
+    pub fn keep_unknown(&mut self, key: UnknownKey, row: UnknownTraffic) {
+        self.unknown.add(key, row);
+    }
+
+    /// The traffic that is not decoded, with that of the `open` conversations.
+    pub fn unknown(
+        &self,
+        open: impl Iterator<Item = (UnknownKey, UnknownTraffic)>,
+        now: Nanos,
+    ) -> Unknown {
+        self.unknown.with(open, now)
+    }
+
+    /// Adds the probe connections, past and `open`, to the sums of the rows whose server they went to.
+    pub fn add_probe_connections(
+        &self,
+        open: &[((SocketAddr, NetNs), &Ledger)],
+        sums: &mut [Overhead],
+    ) {
+        let row_at = |(addr, scope)| Some(self.rows.at(addr, scope)?.0 as usize);
+        self.probe_connections.add_to(open, row_at, sums);
+    }
+
+    /// Counts what was left of a message that is given up.
+    pub fn count_leftover(&mut self, gone: &GivenUp) {
+        if let Some(row) = self.rows.get_mut(gone.row) {
+            row.counts.delivered.grow(gone.left.unjoined);
+            row.evidence.losses.unjoined.grow(gone.left.unjoined);
+            row.counts.uncovered.grow(gone.left.unjoined.saturating_add(gone.left.unread));
+        }
+    }
+}

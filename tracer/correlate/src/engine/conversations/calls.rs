@@ -1,0 +1,286 @@
+//! Sockets and the calls on them: send, ready, read.
+
+use super::super::accounts::Accounts;
+use super::super::coverage::Coverage;
+use super::super::sockets::Call;
+use super::super::totals::Totals;
+use super::Conversations;
+use super::reads::ReadOutput;
+use crate::flow::Claim;
+use crate::ids::Way;
+use crate::join::Assemblies;
+use crate::marks::{Marks, Sending};
+use crate::threads::Threads;
+use wirelap_events::{
+    ByteRange, FlowKey, Nanos, Offset, Origin, PacketHook, Probe, ReadCall, ReadKind, Ready,
+    ReadyKind, Saturate, SendCall, SendKind, Socket, SocketId, Transport, TxState,
+};
+use wirelap_protocols::{Protocol, Side};
+
+impl Conversations {
+    pub fn socket(&mut self, at: Nanos, socket: &Socket, accounts: &mut Accounts) {
+        let tx = match (socket.transport, socket.tx_flow()) {
+            (Transport::Tcp, Some(key)) => {
+                let way = self.conversation_of(key, socket).unwrap_or_else(|| {
+                    self.make_room(accounts);
+                    self.flows.add(key, socket.netns, at, &self.config)
+                });
+                if let Some(conversation) = self.flows.get_mut(way) {
+                    conversation.namespaces.add(socket.netns);
+                }
+                self.bind(at, way, socket);
+                Some(way)
+            }
+            _ => None,
+        };
+        self.sockets.add(socket, tx);
+    }
+
+    /// The conversation of a socket: one whose numbers are the socket's, or that is in its namespace, or of which neither is
+    /// known.
+    fn conversation_of(&self, key: FlowKey, socket: &Socket) -> Option<Way> {
+        let takes = |way| self.takes(way, socket.id);
+        match socket.tx_next {
+            Some(next) => self.flows.nearest(key, socket.netns, next, socket.rx_next, takes),
+            None => self.flows.find(key).filter(|&way| takes(way)),
+        }
+    }
+
+    /// Whether `socket` can be the sender on `way`: no other socket is.
+    fn takes(&self, way: Way, socket: SocketId) -> bool {
+        self.flows.flow(way).is_some_and(|flow| flow.sender.is_none_or(|sender| sender == socket))
+    }
+
+    fn bind(&mut self, at: Nanos, way: Way, socket: &Socket) {
+        let Some(conversation) = self.flows.get_mut(way) else {
+            return;
+        };
+        let other = way.back().side;
+        conversation.claim = Claim::Possible;
+        conversation.flow_mut(other).receiver = Some(socket.id);
+        if matches!(socket.origin, Origin::Connected | Origin::Accepted) {
+            conversation.opened.get_or_insert(at);
+        }
+        match socket.origin {
+            Origin::Connected => conversation.server = Some(other),
+            Origin::Accepted => conversation.server = Some(way.side),
+            Origin::Existing | Origin::FirstSeen => {}
+        }
+        let flow = conversation.flow_mut(way.side);
+        flow.sender = Some(socket.id);
+        if flow.is_fresh()
+            && !flow.unwrap.is_based()
+            && let Some(next) = socket.tx_next
+        {
+            flow.boundary = flow.unwrap.offset(next);
+        }
+        if let Some(next) = socket.rx_next {
+            conversation.flow_mut(other).received_to(next);
+        }
+    }
+
+    pub fn closed(&mut self, at: Nanos, id: SocketId) {
+        if let Some(way) = self.sockets.close(id, at) {
+            self.ends(way);
+        }
+    }
+
+    /// One end of a conversation is gone.
+    pub fn ends(&mut self, way: Way) {
+        if let Some(conversation) = self.flows.get_mut(way)
+            && !conversation.closed
+        {
+            conversation.close();
+            let has_farewell = conversation.protocol().is_some_and(Protocol::announces_close);
+            let is_abrupt = has_farewell && !conversation.ledger.is_closing();
+            self.closed.note(way, is_abrupt);
+            self.closing.push_back(Way { side: Side::A, ..way });
+        }
+    }
+
+    /// The way that a TCP socket sends on.
+    fn tx_way(&self, id: SocketId, totals: &mut Totals) -> Option<Way> {
+        let entry = self.sockets.get(id);
+        if entry.is_none() {
+            totals.unknown_sockets.grow(1);
+        }
+        entry?.tx
+    }
+
+    pub fn send(
+        &mut self,
+        at: Nanos,
+        send: &SendCall,
+        threads: &Threads,
+        assemblies: &mut Assemblies,
+        totals: &mut Totals,
+    ) {
+        self.sockets.used_by(send.socket, send.task);
+        match send.kind {
+            SendKind::Stream { start, len, state } => {
+                let Some(way) = self.tx_way(send.socket, totals) else {
+                    return;
+                };
+                let Some(flow) = self.flows.flow_mut(way) else {
+                    return;
+                };
+                let Some(start) = flow.unwrap.offset(start) else {
+                    totals.anomalies.grow(1);
+                    return;
+                };
+                flow.has_sends = true;
+                if flow.stream.is_none() {
+                    if flow.writes.is_full() {
+                        flow.writes.remove(0);
+                    }
+                    flow.writes.push(start);
+                }
+                flow.begin_seen(start);
+                if let Marks::Tcp(marks) = &mut flow.marks {
+                    let range = ByteRange::new(start, u64::from(len));
+                    marks.send(range, at, send.task, state);
+                    marks.led(range, threads.chain(send.task, at));
+                }
+                if let Some(state) = state {
+                    self.heard(way, start, state);
+                }
+            }
+            SendKind::Datagram { entered, .. } => {
+                let sent = self.datagram_sent(at, send, entered, threads, assemblies);
+                totals.unknown_sockets.grow(u64::from(sent.is_none()));
+            }
+        }
+    }
+
+    /// What TCP knew at a send tells which bytes had been acknowledged: all before `snd_una`.
+    fn heard(&mut self, way: Way, write_seq: Offset, state: TxState) {
+        let waiting = u64::from(state.in_flight).saturating_add(u64::from(state.unsent));
+        let acked = Offset(write_seq.0.saturating_sub(waiting));
+        let Some(conversation) = self.flows.get_mut(way) else {
+            return;
+        };
+        conversation.flow_mut(way.side).proven(acked);
+        for hook in [PacketHook::Xmit, PacketHook::Rx] {
+            let answers = conversation.flow_mut(way.back().side).seen_by(hook);
+            let carried = answers.unseen_with_data();
+            if conversation.flow_mut(way.side).seen_by(hook).heard(acked, carried) {
+                conversation.flow_mut(way.back().side).seen_by(hook).missed_bare();
+            }
+        }
+    }
+
+    /// `None` if the socket is not known.
+    fn datagram_sent(
+        &mut self,
+        at: Nanos,
+        send: &SendCall,
+        entered: Option<Nanos>,
+        threads: &Threads,
+        assemblies: &mut Assemblies,
+    ) -> Option<()> {
+        let entry = self.sockets.get_mut(send.socket)?;
+        let sending = Sending { entered, task: send.task };
+        // At its entry: what woke the thread inside the call did not lead to it.
+        let led = threads.chain(send.task, entered.unwrap_or(at));
+        let flows = &mut self.flows;
+        let own = entry.datagrams();
+        own.outbox.retain(|outgoing| {
+            let is_it = outgoing.tid == send.task.tid
+                && outgoing.left <= at
+                && entered.is_none_or(|entered| outgoing.left >= entered);
+            if is_it && let Some(flow) = flows.flow_mut(outgoing.way) {
+                flow.has_sends |= entered.is_some();
+                if let Marks::Udp(marks) = &mut flow.marks {
+                    marks.sent(outgoing.number, sending, &led);
+                    let datagram = (outgoing.way, outgoing.number);
+                    for (id, ..) in marks.carried(outgoing.number) {
+                        assemblies.sent(id, datagram, sending, threads);
+                    }
+                }
+            }
+            // Calls of one thread follow each other: what it sent earlier, no later call explains.
+            !is_it && (outgoing.tid != send.task.tid || outgoing.left > at)
+        });
+        own.call(Call { sending, left: at, led });
+        Some(())
+    }
+
+    /// A socket has data. Returns the way on which messages may have been found by that.
+    pub fn ready(
+        &mut self,
+        at: Nanos,
+        ready: &Ready,
+        coverage: &Coverage,
+        totals: &mut Totals,
+    ) -> Option<Way> {
+        match ready.kind {
+            ReadyKind::Stream(next) => {
+                let way = self.tx_way(ready.socket, totals)?.back();
+                let losses = coverage.lost_by(Probe::Ready);
+                let flow = self.flows.flow_mut(way)?;
+                let end = flow.counter(next)?;
+                flow.proven(end);
+                let certain = std::mem::replace(&mut flow.ready_losses, losses) == losses;
+                if let Marks::Tcp(marks) = &mut flow.marks {
+                    marks.ready(end, at, certain);
+                }
+                self.has_passed(way, end)
+            }
+            ReadyKind::Datagram { packet, seen } => {
+                let found =
+                    packet.and_then(|packet| self.datagram_in(packet, seen, coverage.certain()));
+                let (way, number) = found?;
+                let flow = self.flows.flow_mut(way)?;
+                flow.receiver = Some(ready.socket);
+                if let Marks::Udp(marks) = &mut flow.marks {
+                    marks.ready(number, ready.socket, at);
+                }
+                if let Some(entry) = self.sockets.get_mut(ready.socket) {
+                    entry.datagrams().put_in(way, number);
+                }
+                None
+            }
+        }
+    }
+
+    /// The receiver has everything before `end`. Returns the way if messages may have been found by that.
+    fn has_passed(&mut self, way: Way, end: Offset) -> Option<Way> {
+        if !self.flows.flow(way).is_some_and(|flow| flow.bytes.is_waiting()) {
+            return None;
+        }
+        self.passed(way, end);
+        Some(way)
+    }
+
+    /// Data is read from a socket. Returns the way on which messages may have been found by that.
+    pub fn read(
+        &mut self,
+        at: Nanos,
+        read: &ReadCall,
+        threads: &Threads,
+        out: &mut ReadOutput<'_>,
+    ) -> Option<Way> {
+        self.sockets.used_by(read.socket, read.task);
+        match read.kind {
+            ReadKind::Stream { end, len } => {
+                let way = self.tx_way(read.socket, &mut out.accounts.totals)?.back();
+                let flow = self.flows.flow_mut(way)?;
+                let end = flow.counter(end)?;
+                let start = Offset(end.0.saturating_sub(u64::from(len)));
+                flow.proven(end);
+                if let Marks::Tcp(marks) = &mut flow.marks
+                    && len > 0
+                {
+                    let led = threads.chain(read.task, at);
+                    marks.read(ByteRange { start, end }, at, read.task, led);
+                }
+                flow.read_up_to(end, at);
+                self.has_passed(way, end)
+            }
+            ReadKind::Datagram { .. } => {
+                self.datagram_read(at, read, threads, out);
+                None
+            }
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! Packets that this host threw away, and segments that TCP sent again.
+
+use super::Conversations;
+use crate::ids::Way;
+use crate::marks::Marks;
+use crate::rows::Rows;
+use wirelap_events::{
+    ByteRange, DropCause, DroppedPacket, Nanos, Retransmit, TcpFields, Transport, tcp_flags,
+};
+
+impl Conversations {
+    /// A packet was thrown away. That a datagram's message is lost is recognised by its never being read. What TCP
+    /// sends is never lost: it comes again.
+    pub fn dropped(&mut self, at: Nanos, drop: &DroppedPacket, rows: &mut Rows) {
+        let Some(way) = self.flows.find(drop.flow) else {
+            return;
+        };
+        let is_lost = match (drop.flow.transport, &drop.tcp) {
+            (Transport::Udp, _) => drop.len > 0,
+            (Transport::Tcp, Some(tcp)) => self.segment_dropped(at, way, drop, tcp),
+            (Transport::Tcp, None) => false,
+        };
+        if is_lost && let Some(row) = self.row_of(way, rows) {
+            let reader = self.receiver_of(way);
+            let Some(row) = rows.get_mut(row) else { return };
+            match drop.flow.transport {
+                Transport::Udp => row.evidence.dropped(drop.cause, reader),
+                Transport::Tcp => row.evidence.segment_dropped(drop.cause),
+            }
+        }
+    }
+
+    /// TCP's bytes, or an acknowledgement, were thrown away. Returns whether bytes were lost with it.
+    fn segment_dropped(
+        &mut self,
+        at: Nanos,
+        way: Way,
+        drop: &DroppedPacket,
+        tcp: &TcpFields,
+    ) -> bool {
+        if tcp.flags & (tcp_flags::SYN | tcp_flags::RST) != 0 {
+            return false;
+        }
+        // A socket that is full, or has the bytes already, has heard the acknowledgement.
+        let is_heard = matches!(drop.cause, DropCause::SocketBuffer | DropCause::Duplicate);
+        if !is_heard && tcp.flags & tcp_flags::ACK != 0 {
+            self.acknowledgement_dropped(at, way.back(), drop.cause, tcp);
+        }
+        let Some(flow) = self.flows.flow_mut(way) else {
+            return false;
+        };
+        // What nobody may ever have sent must not move what is known of the flow.
+        let mut unwrap = flow.unwrap;
+        let start = unwrap.offset(tcp.seq).filter(|_| flow.unwrap.is_based());
+        let (Some(start), Marks::Tcp(marks)) = (start, &mut flow.marks) else {
+            return false;
+        };
+        let range = ByteRange::new(start, u64::from(drop.len));
+        let is_known = drop.outward || !flow.devices.is_sent_here() || marks.has_left(range);
+        !range.is_empty()
+            && is_known
+            && marks.dropped(range, at, drop.cause, drop.outward, drop.queued)
+    }
+
+    fn acknowledgement_dropped(&mut self, at: Nanos, way: Way, cause: DropCause, tcp: &TcpFields) {
+        let Some(flow) = self.flows.flow_mut(way).filter(|flow| flow.unwrap.is_based()) else {
+            return;
+        };
+        let Some(upto) = flow.counter(tcp.ack) else {
+            return;
+        };
+        if let Marks::Tcp(marks) = &mut flow.marks {
+            marks.unheard(upto, at, cause);
+        }
+    }
+
+    /// TCP sends a segment again.
+    pub fn retransmit(&mut self, at: Nanos, retransmit: &Retransmit) {
+        let Some(way) = self.sockets.get(retransmit.socket).and_then(|entry| entry.tx) else {
+            return;
+        };
+        let Some(conversation) = self.flows.get_mut(way) else {
+            return;
+        };
+        conversation.ledger.resent();
+        let flow = conversation.flow_mut(way.side);
+        if let Some(start) = flow.unwrap.offset(retransmit.start)
+            && let Marks::Tcp(marks) = &mut flow.marks
+        {
+            let range = ByteRange::new(start, u64::from(retransmit.len));
+            if !range.is_empty() {
+                marks.resent(range, at, retransmit.recovery);
+            }
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! The conversations, the sockets at their ends, and what becomes of them with each event.
+
+mod calls;
+mod drops;
+mod ends;
+mod packets;
+mod reads;
+mod room;
+mod tcp;
+mod udp;
+mod unite;
+mod unknown;
+
+pub use reads::ReadOutput;
+
+use super::sockets::Sockets;
+use crate::config::Config;
+use crate::flow::{ClosedConnections, DecoderOutput, FlowTable, RecentPackets, Topics};
+use crate::ids::Way;
+use rustc_hash::FxHashMap;
+use std::collections::VecDeque;
+use std::sync::Arc;
+use wirelap_events::{FlowRange, Nanos, PacketId, SocketId, TopicId};
+
+/// The conversations that are known, and the sockets at their ends.
+pub struct Conversations {
+    config: Arc<Config>,
+    flows: FlowTable,
+    sockets: Sockets,
+    /// The last packets of new conversations, which may be others' with translated addresses.
+    recent_packets: RecentPackets,
+    /// UDP: the datagram that is in this packet's memory.
+    datagrams: FxHashMap<PacketId, (Way, u64)>,
+    /// UDP: sockets with reads of which it is not known yet what they took.
+    unresolved_sockets: Vec<SocketId>,
+    /// Those with legs or bytes that wait.
+    active: Vec<Way>,
+    /// Those that end.
+    closing: VecDeque<Way>,
+    /// Those that have ended.
+    closed: ClosedConnections,
+    /// When what is closed was looked at last.
+    swept: Nanos,
+    /// What decoders found in the last event's bytes. Reused from event to event.
+    found: DecoderOutput,
+    /// The bytes in the last event's packet.
+    carried: Option<FlowRange>,
+}
+
+impl Conversations {
+    /// None seen yet.
+    pub fn new(config: Arc<Config>) -> Conversations {
+        let topics = Topics::new(config.topics);
+        Conversations {
+            flows: FlowTable::new(&config),
+            sockets: Sockets::default(),
+            recent_packets: RecentPackets::default(),
+            datagrams: FxHashMap::default(),
+            unresolved_sockets: Vec::new(),
+            active: Vec::new(),
+            closing: VecDeque::new(),
+            closed: ClosedConnections::default(),
+            swept: Nanos(0),
+            found: DecoderOutput { topics, ..DecoderOutput::default() },
+            carried: None,
+            config,
+        }
+    }
+
+    /// The flows.
+    pub fn flows(&self) -> &FlowTable {
+        &self.flows
+    }
+
+    /// The flows, to be changed.
+    pub fn flows_mut(&mut self) -> &mut FlowTable {
+        &mut self.flows
+    }
+
+    /// The sockets at their ends.
+    pub fn sockets(&self) -> &Sockets {
+        &self.sockets
+    }
+
+    /// The sockets at their ends, to be changed.
+    pub fn sockets_mut(&mut self) -> &mut Sockets {
+        &mut self.sockets
+    }
+
+    /// What decoders found in the last event's bytes, and nobody has taken in yet.
+    pub fn found_mut(&mut self) -> &mut DecoderOutput {
+        &mut self.found
+    }
+
+    /// The connections that were closed last.
+    pub fn closed_connections(&self) -> &ClosedConnections {
+        &self.closed
+    }
+
+    /// The name of a topic, if names are kept.
+    pub fn topic(&self, id: TopicId) -> Option<&[u8]> {
+        self.found.topics.name(id)
+    }
+
+    /// The bytes in the last event's packet.
+    pub fn carried(&self) -> Option<FlowRange> {
+        self.carried
+    }
+
+    /// Another event comes: the last one's packet is done with.
+    pub fn next_event(&mut self) {
+        self.carried = None;
+    }
+
+    /// Observation goes on after a pause.
+    pub fn resume(&mut self) {
+        for conversation in self.flows.iter_mut() {
+            for flow in &mut conversation.flows {
+                flow.interrupted = true;
+                flow.interrupt_seen();
+            }
+        }
+    }
+
+    /// A conversation has something that waits.
+    pub fn activate(&mut self, way: Way) {
+        if let Some(conversation) = self.flows.get_mut(way)
+            && !std::mem::replace(&mut conversation.active, true)
+        {
+            self.active.push(way);
+        }
+    }
+
+    /// Takes out the conversations with something that waits; those that still have are given back with
+    /// [`Conversations::put_back`].
+    pub fn take_active(&mut self) -> Vec<Way> {
+        std::mem::take(&mut self.active)
+    }
+
+    /// Gives back the conversations that still have something that waits, before those that have something since.
+    pub fn put_back(&mut self, mut active: Vec<Way>) {
+        active.append(&mut self.active);
+        self.active = active;
+    }
+}

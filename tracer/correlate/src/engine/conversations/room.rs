@@ -1,0 +1,102 @@
+//! Forgetting what is no longer of use.
+
+use super::super::accounts::Accounts;
+use super::Conversations;
+use crate::flow::Conversation;
+use crate::ids::Way;
+use wirelap_events::{Nanos, Saturate, SocketId};
+
+/// How often what is closed is looked at.
+const SWEEP: Nanos = Nanos::from_millis(1_000);
+
+impl Conversations {
+    /// Forgets the conversations that matter least when there are too many.
+    pub(super) fn make_room(&mut self, accounts: &mut Accounts) {
+        if self.flows.len() < self.config.max_flows {
+            return;
+        }
+        for way in self.flows.idlest(|_, _| true) {
+            self.give_up(way, accounts);
+        }
+    }
+
+    fn give_up(&mut self, way: Way, accounts: &mut Accounts) {
+        // Nothing is lost with one that has ended.
+        let is_over = self.flows.get(way).is_some_and(|c| c.closed && !c.active);
+        accounts.totals.evicted.grow(u64::from(!is_over));
+        self.forget(way, accounts);
+    }
+
+    /// Forgets the conversations that matter least when all together hold on to too much memory. The one at hand stays.
+    pub fn weigh(&mut self, current: Way, accounts: &mut Accounts) {
+        if self.flows.weigh(current) <= self.config.max_bytes {
+            return;
+        }
+        let others = |way: Way, one: &Conversation| one.held > 0 && way.serial != current.serial;
+        for way in self.flows.idlest(others) {
+            self.give_up(way, accounts);
+        }
+    }
+
+    /// Gives up the holes of a flow behind which packets have waited since before `limit`; all, without one. Whether anything
+    /// waited: then messages may have been found.
+    pub fn give_up_holes(&mut self, way: Way, limit: Option<Nanos>) -> bool {
+        let Some(conversation) = self.flows.get_mut(way) else {
+            return false;
+        };
+        if !conversation.flow(way.side).bytes.is_waiting() {
+            return false;
+        }
+        conversation.reassemble(way.side, &mut self.found, |flow, out| match limit {
+            Some(limit) => flow.give_up(limit, out),
+            None => flow.interrupt(out),
+        });
+        true
+    }
+
+    /// Once a second: forgets what is closed, and frees what idle conversations do not need. Its cost does
+    /// not grow with the conversations that are open.
+    pub fn sweep(&mut self, now: Nanos, accounts: &mut Accounts) {
+        if now < self.swept + SWEEP {
+            return;
+        }
+        self.swept = now;
+        for _ in 0..self.closing.len() {
+            let Some(way) = self.closing.pop_front() else {
+                break;
+            };
+            let Some(conversation) = self.flows.get(way) else {
+                continue;
+            };
+            if self.is_over(conversation, now) {
+                self.forget(way, accounts);
+            } else {
+                self.closing.push_back(way);
+            }
+        }
+        self.sockets.sweep(now - self.config.patience);
+        self.flows.shrink_some(now - self.config.patience);
+    }
+
+    /// Whether nothing more is expected of a conversation that ends: soon after both of its sockets
+    /// are gone; the other end of one alone may still have to read.
+    fn is_over(&self, conversation: &Conversation, now: Nanos) -> bool {
+        let flow = &conversation.flows[0];
+        let is_gone =
+            |id: SocketId| self.sockets.get(id).is_none_or(|entry| entry.closed.is_some());
+        let are_gone = [flow.sender, flow.receiver].into_iter().flatten().all(is_gone);
+        let rest = if are_gone { self.config.hold } else { self.config.patience };
+        !conversation.active && conversation.seen + rest < now
+    }
+
+    /// Forgets a conversation; what it added up to stays.
+    fn forget(&mut self, way: Way, accounts: &mut Accounts) {
+        let row = self.row_of(way, &mut accounts.rows);
+        if let Some((key, unknown)) = self.unknown_of(way, &accounts.rows) {
+            accounts.keep_unknown(key, unknown);
+        }
+        if let Some(gone) = self.flows.remove(way) {
+            accounts.keep(row, gone);
+        }
+    }
+}

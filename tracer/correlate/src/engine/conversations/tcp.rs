@@ -1,0 +1,203 @@
+//! TCP's packets: bytes in order, marks, the ledger.
+
+use super::super::accounts::Accounts;
+use super::Conversations;
+use crate::flow::{Claim, Flow, Request, State};
+use crate::ids::Way;
+use crate::join::Messages;
+use crate::marks::Marks;
+use crate::rows::Rows;
+use wirelap_events::{
+    ByteRange, FlowRange, Nanos, Offset, Packet, PacketHook, Room, Saturate, TcpFields, tcp_flags,
+};
+
+/// What a conversation that was given up sends after this long is looked at again.
+const PAUSE: Nanos = Nanos::from_millis(1_000);
+
+impl Conversations {
+    pub(super) fn tcp_packet(
+        &mut self,
+        at: Nanos,
+        packet: &Packet<'_>,
+        tcp: &TcpFields,
+        messages: &mut Messages,
+        accounts: &mut Accounts,
+    ) -> Option<Way> {
+        let way = if tcp.flags & tcp_flags::SYN == 0 {
+            let last = tcp.flags & tcp_flags::FIN != 0;
+            self.way_of(at, packet, last, accounts)
+        } else {
+            self.syn(at, packet, tcp, accounts)
+        };
+        if self.flows.get(way).is_some_and(|conversation| conversation.claim == Claim::Refused) {
+            accounts.totals.anomalies.grow(1);
+            return None;
+        }
+        let way = self.same_elsewhere(at, packet, tcp, way, messages);
+        let conversation = self.flows.get_mut(way)?;
+        if !conversation.accepts(way.side, packet, tcp) {
+            accounts.totals.anomalies.grow(1);
+            return None;
+        }
+        let since = at - conversation.seen;
+        conversation.seen = conversation.seen.max(at);
+        if tcp.flags & tcp_flags::RST != 0 {
+            self.ends(way);
+        }
+        let conversation = self.flows.get_mut(way)?;
+        if !matches!(conversation.state, State::Decoding(..)) {
+            conversation.count_unread(way.side, packet, tcp, at);
+            if packet.payload_len > 0 && since > PAUSE {
+                conversation.look_again();
+            }
+        }
+        if matches!(conversation.state, State::Ignored) {
+            let missing = u64::from(packet.payload_len).saturating_sub(packet.payload.len() as u64);
+            conversation.watch(way.side, packet.payload, missing);
+            return None;
+        }
+        let flow = conversation.flow_mut(way.side);
+        let Some(range) = flow.payload_range(tcp, packet.payload_len) else {
+            accounts.totals.anomalies.grow(1);
+            if flow.devices.counts(packet, false) {
+                conversation.ledger.packet(way.side, packet, 0);
+            }
+            return None;
+        };
+        let repeated = mark(flow, packet, range, at);
+        self.carried = (!range.is_empty()).then_some(FlowRange { flow: way.id(), range });
+        let sent_here = flow.devices.is_sent_here();
+        if let Some(repeated) = repeated {
+            conversation.ledger.packet(way.side, packet, repeated);
+        }
+        // The copy of a packet at its receiver, or on its way through a router, usually comes without its bytes.
+        let is_copy = match packet.hook {
+            PacketHook::Rx => sent_here,
+            PacketHook::Xmit => repeated.is_none() && packet.socket.is_none(),
+        };
+        let tells_nothing = packet.payload.is_empty() && is_copy;
+        if !range.is_empty() && !tells_nothing {
+            conversation.packet(way.side, range, packet.payload, at, &mut self.found);
+            self.note_control_frames(at, way, &mut accounts.rows);
+        }
+        if tcp.flags & tcp_flags::ACK != 0 {
+            self.acknowledged(at, way.back(), packet.hook, tcp);
+        }
+        self.activate(way);
+        Some(way)
+    }
+
+    /// Notes when there were frames that bear on messages and are none.
+    pub(super) fn note_control_frames(&mut self, at: Nanos, way: Way, rows: &mut Rows) {
+        let Some(conversation) = self.flows.get_mut(way) else {
+            return;
+        };
+        let control = std::mem::take(&mut conversation.control);
+        if let Some(end) = control.asked {
+            let after_loss = conversation.flow(way.back().side).came_late();
+            let ask = control.ask;
+            let free_since = conversation.flow(way.back().side).last_arrived();
+            let request = Request { at, end, free_since, after_loss, ask, ..Request::default() };
+            conversation.flow_mut(way.side).asks(request);
+        }
+        if control.room {
+            let arrived = conversation.flow(way.back().side).last_arrived();
+            let before = conversation.flow(way.side).room.map(|room| room.at);
+            conversation.flow_mut(way.side).room = Some(made_room(at, arrived, before));
+        }
+        if control.committed {
+            conversation.flow_mut(way.back().side).answered_at_commit();
+        }
+        if control.upkeep
+            && let Some((row, _)) = conversation.row
+            && let Some(row) = rows.get_mut(row)
+        {
+            row.note_upkeep(at);
+        }
+    }
+
+    fn syn(
+        &mut self,
+        at: Nanos,
+        packet: &Packet<'_>,
+        tcp: &TcpFields,
+        accounts: &mut Accounts,
+    ) -> Way {
+        let way = self.flows.opened_by(packet.flow, packet.netns, tcp).unwrap_or_else(|| {
+            self.make_room(accounts);
+            self.flows.add(packet.flow, packet.netns, at, &self.config)
+        });
+        if let Some(conversation) = self.flows.get_mut(way) {
+            let flow = conversation.flow_mut(way.side);
+            if flow.isn.is_none() {
+                flow.open(tcp.seq);
+            }
+            conversation.opened.get_or_insert(at);
+            let is_reply = tcp.flags & tcp_flags::ACK != 0;
+            conversation.server = Some(if is_reply { way.side } else { way.back().side });
+        }
+        way
+    }
+
+    /// What the receiver has acknowledged and no packet was seen of will not be seen.
+    fn acknowledged(&mut self, at: Nanos, way: Way, hook: PacketHook, tcp: &TcpFields) {
+        let packets_only = self.config.packets_only;
+        let Some(flow) = self.flows.flow_mut(way).filter(|flow| flow.unwrap.is_based()) else {
+            return;
+        };
+        let Some(upto) = flow.counter(tcp.ack) else {
+            return;
+        };
+        flow.seen_by(hook).acknowledged(upto);
+        // Where the sockets' own numbers are known, a packet's claim proves nothing.
+        if packets_only {
+            flow.proven(upto);
+        }
+        if hook == PacketHook::Rx
+            && let Marks::Tcp(marks) = &mut flow.marks
+        {
+            marks.acknowledged(upto, at);
+        }
+        if flow.bytes.is_waiting() {
+            self.passed(way, upto);
+        }
+    }
+
+    /// The receiver has everything before `upto`.
+    pub(super) fn passed(&mut self, way: Way, upto: Offset) {
+        if let Some(conversation) = self.flows.get_mut(way) {
+            conversation.reassemble(way.side, &mut self.found, |flow, out| flow.passed(upto, out));
+        }
+    }
+}
+
+/// Marks a TCP packet. `Some` with the bytes that were sent before, if it is to be counted here.
+fn mark(flow: &mut Flow, packet: &Packet<'_>, range: ByteRange, at: Nanos) -> Option<u64> {
+    flow.seen_by(packet.hook).packet(range);
+    let is_new = flow.carried.is_beyond(range);
+    let counts = flow.devices.counts(packet, is_new);
+    let Marks::Tcp(marks) = &mut flow.marks else {
+        return None;
+    };
+    match packet.hook {
+        PacketHook::Xmit if counts => marks.xmit(range, packet.queued, at),
+        PacketHook::Xmit => {}
+        PacketHook::Rx => marks.rx(range, at, packet.deferred),
+    }
+    if packet.hook == PacketHook::Xmit
+        && let Some(socket) = packet.socket
+    {
+        flow.sender.get_or_insert(socket);
+    }
+    counts.then(|| flow.carried.add(range))
+}
+
+/// A receiver acknowledged at `at` one of as many messages as ever, of which the last had arrived at `arrived`, when it had
+/// done so at `before`. If it had them all for most of the time between, it is slow, and was so before.
+fn made_room(at: Nanos, arrived: Option<Nanos>, before: Option<Nanos>) -> Room {
+    let slow = arrived.zip(before).is_some_and(|(arrived, before)| {
+        let (had, between) = (at - arrived, at - before);
+        had.0 >= between.0 / 2
+    });
+    Room { at, free_since: if slow { Some(Nanos(0)) } else { arrived } }
+}

@@ -1,0 +1,136 @@
+//! Two conversations that turn out to be one.
+
+use super::Conversations;
+use crate::flow::{COMPARED, Conversation};
+use crate::ids::Way;
+use crate::join::Messages;
+use crate::marks::Marks;
+use wirelap_events::{FlowKey, Nanos, Packet, PacketHook, Saturate, TcpFields};
+
+impl Conversations {
+    /// The conversation that a packet is of: another one than its addresses tell if they were translated.
+    pub(super) fn same_elsewhere(
+        &mut self,
+        at: Nanos,
+        packet: &Packet<'_>,
+        tcp: &TcpFields,
+        way: Way,
+        messages: &mut Messages,
+    ) -> Way {
+        let Some(conversation) = self.flows.get_mut(way) else {
+            return way;
+        };
+        if conversation.compared >= COMPARED {
+            return way;
+        }
+        conversation.compared.grow(1);
+        let seen = self.recent_packets.see(at, packet, tcp, way);
+        match self.socket_of(packet, way).or(seen) {
+            Some((before, key)) if self.flows.get(before).is_some() => {
+                self.unite((before, key), (way, packet.flow), messages)
+            }
+            _ => way,
+        }
+    }
+
+    /// The conversation that a datagram is of, which was seen in the same memory before: a router that translates addresses
+    /// sends on what it got.
+    pub(super) fn same_datagram(
+        &mut self,
+        packet: &Packet<'_>,
+        (before, number): (Way, u64),
+        way: Way,
+        messages: &mut Messages,
+    ) -> Way {
+        if before.serial == way.serial {
+            return way;
+        }
+        let Some(flow) = self.flows.flow(before) else {
+            return way;
+        };
+        let key = flow.key;
+        let goes_on = match &flow.marks {
+            Marks::Udp(marks) => {
+                marks.goes_on(number, packet)
+                    && marks.get(number).is_some_and(|datagram| {
+                        datagram.range.len() == u64::from(packet.datagram_len())
+                    })
+            }
+            Marks::Tcp(_) => false,
+        };
+        let Some(conversation) = self.flows.get_mut(way).filter(|_| goes_on) else {
+            return way;
+        };
+        if conversation.compared >= COMPARED {
+            return way;
+        }
+        conversation.compared.grow(1);
+        self.unite((before, key), (way, packet.flow), messages)
+    }
+
+    /// The conversation that the sending socket of a packet has, if it has other addresses than the packet.
+    fn socket_of(&self, packet: &Packet<'_>, way: Way) -> Option<(Way, FlowKey)> {
+        let socket = packet.socket.filter(|_| packet.hook == PacketHook::Xmit)?;
+        let of = self.sockets.get(socket)?.tx.filter(|of| of.serial != way.serial)?;
+        let key = self.flows.flow(of)?.key;
+        // The addresses of one that was replaced by a newer one are the same.
+        (key != packet.flow).then_some((of, key))
+    }
+
+    /// Makes one of two. A packet was on the first way with the first addresses, and then on the second with the second.
+    fn unite(
+        &mut self,
+        first: (Way, FlowKey),
+        second: (Way, FlowKey),
+        messages: &mut Messages,
+    ) -> Way {
+        let carried = |way| self.flows.get(way).map_or(0, Conversation::carried);
+        let is_second = carried(second.0) > carried(first.0);
+        let (keep, gone) = if is_second { (second.0, first.0) } else { (first.0, second.0) };
+        let Some(mut other) = self.flows.remove(gone) else {
+            return second.0;
+        };
+        for (keep, gone) in [(keep, gone), (keep.back(), gone.back())] {
+            self.take_sockets(keep, gone, &other);
+        }
+        let Some(conversation) = self.flows.get_mut(keep) else {
+            return second.0;
+        };
+        conversation.absorb(keep.side, &mut other, gone.side);
+        let known = conversation.translation();
+        known.ends[keep.side as usize] = first.1.src;
+        known.ends[keep.back().side as usize] = second.1.dst;
+        conversation.row = None;
+        for way in [keep, keep.back()] {
+            let legs = self.flows.flow(way).map(|flow| flow.pending.clone()).unwrap_or_default();
+            if let (Some(sender), Some(receiver)) = (self.node(way), self.node(way.back())) {
+                for leg in legs {
+                    messages.goes(leg, way, sender, receiver);
+                }
+            }
+        }
+        let theirs = other.flow(gone.side).key;
+        self.flows.add_alias(theirs, keep);
+        for &key in other.aliases() {
+            let side = if gone.side == wirelap_protocols::Side::A { keep } else { keep.back() };
+            self.flows.add_alias(key, side);
+        }
+        self.activate(keep);
+        keep
+    }
+
+    /// The sockets of one direction send and receive on another way now.
+    fn take_sockets(&mut self, keep: Way, gone: Way, other: &Conversation) {
+        let theirs = other.flow(gone.side);
+        let Some(flow) = self.flows.flow_mut(keep) else {
+            return;
+        };
+        flow.sender = flow.sender.or(theirs.sender);
+        flow.receiver = flow.receiver.or(theirs.receiver);
+        for (socket, tx) in [(theirs.sender, keep), (theirs.receiver, keep.back())] {
+            if let Some(entry) = socket.and_then(|socket| self.sockets.get_mut(socket)) {
+                entry.tx = Some(tx);
+            }
+        }
+    }
+}

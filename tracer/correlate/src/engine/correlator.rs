@@ -1,0 +1,255 @@
+//! Takes events in, hands deliveries out: gives each event to whom it concerns.
+
+use super::accounts::Accounts;
+use super::conversations::{Conversations, ReadOutput};
+use super::coverage::Coverage;
+use super::deliveries::{Context, Deliveries, Observed};
+use super::host::HostState;
+use super::picture::{Picture, broker_of};
+use super::sink::DeliverySink;
+use crate::config::{Config, Label};
+use crate::ids::Way;
+use crate::view::Snapshot;
+use crate::why::{Evidence, Overdue};
+use std::sync::Arc;
+use wirelap_events::{
+    Body, Comm, Event, FlowRange, GroupId, Nanos, Pid, Saturate, SocketId, TopicId, Wake,
+};
+
+/// Between two ticks of [`Correlator::take`].
+const TICK: Nanos = Nanos::from_millis(5);
+
+/// Between two ticks when the room for messages runs out.
+const TICK_PRESSED: Nanos = Nanos::from_millis(1);
+
+/// Joins events to messages.
+///
+/// Pure: the same events and ticks give the same deliveries and snapshots. Nothing here grows without
+/// bound, and what is given up for that is counted.
+pub struct Correlator {
+    host: HostState,
+    conversations: Conversations,
+    deliveries: Deliveries,
+    accounts: Accounts,
+    coverage: Coverage,
+    /// What had not arrived when the observation ended.
+    overdue_at_end: Option<Vec<(GroupId, Overdue)>>,
+    ticked: Nanos,
+}
+
+impl Correlator {
+    /// Nothing seen yet.
+    pub fn new(config: Config) -> Correlator {
+        let config = Arc::new(config);
+        Correlator {
+            host: HostState::new(config.max_threads),
+            conversations: Conversations::new(Arc::clone(&config)),
+            accounts: Accounts::new(config.labels.clone()),
+            coverage: Coverage::default(),
+            overdue_at_end: None,
+            ticked: Nanos(0),
+            deliveries: Deliveries::new(config),
+        }
+    }
+
+    /// Takes one event in.
+    pub fn event(&mut self, event: &Event<'_>) {
+        let at = event.at;
+        self.accounts.totals.events.grow(1);
+        self.conversations.next_event();
+        // Sockets come into view, and are closed, while the probes are still being attached.
+        if !matches!(&event.body, Body::Socket(_) | Body::Closed(_) | Body::Lost(_)) {
+            self.coverage.begin(at);
+        }
+        self.coverage.advance(at);
+        match &event.body {
+            Body::Socket(socket) => self.conversations.socket(at, socket, &mut self.accounts),
+            Body::Closed(socket) => self.conversations.closed(at, *socket),
+            Body::Send(send) => {
+                let (threads, totals) = (self.host.threads(), &mut self.accounts.totals);
+                let assemblies = self.deliveries.assemblies_mut();
+                self.conversations.send(at, send, threads, assemblies, totals);
+            }
+            Body::Read(read) => {
+                let mut out = ReadOutput {
+                    assemblies: self.deliveries.assemblies_mut(),
+                    accounts: &mut self.accounts,
+                    coverage: &self.coverage,
+                };
+                let passed = self.conversations.read(at, read, self.host.threads(), &mut out);
+                self.take_found(at, passed);
+            }
+            Body::Ready(ready) => {
+                let totals = &mut self.accounts.totals;
+                let passed = self.conversations.ready(at, ready, &self.coverage, totals);
+                self.take_found(at, passed);
+            }
+            Body::Packet(packet) => {
+                let (messages, accounts) = (self.deliveries.messages_mut(), &mut self.accounts);
+                let way = self.conversations.packet(at, packet, messages, accounts);
+                self.take_found(at, way);
+                if let Some(way) = way {
+                    self.conversations.weigh(way, &mut self.accounts);
+                }
+            }
+            Body::Wake(wake) => self.wake(at, wake),
+            Body::State(state) => self.host.state(at, state),
+            Body::Quota(quota) => self.host.quota(quota),
+            Body::Lost(lost) => self.coverage.lose(at, lost),
+            Body::Window(open) => self.window(at, *open),
+            Body::Retransmit(retransmit) => self.conversations.retransmit(at, retransmit),
+            Body::Drop(drop) => self.conversations.dropped(at, drop, &mut self.accounts.rows),
+        }
+    }
+
+    /// A thread runs again.
+    fn wake(&mut self, at: Nanos, wake: &Wake) {
+        self.host.wake(at, wake);
+        self.conversations.sockets_mut().named(wake.holder.task.tid, wake.holder.comm);
+        self.accounts.waited(at, wake);
+    }
+
+    /// Observation pauses, or goes on.
+    fn window(&mut self, at: Nanos, open: bool) {
+        if !open {
+            self.coverage.close(at);
+            self.accounts.rows.iter_mut().for_each(|row| row.numbers.interrupt());
+        } else if self.coverage.open(at) {
+            self.conversations.resume();
+        }
+    }
+
+    /// Takes in what decoders may have found on a way.
+    fn take_found(&mut self, at: Nanos, way: Option<Way>) {
+        let Some(way) = way else { return };
+        let (deliveries, mut context) = self.split();
+        deliveries.take_found(at, way, &mut context);
+    }
+
+    /// Takes one event in, and ticks by the events' own clock. For a source that hands over many at
+    /// once: a batch that spans longer than the messages in it can be kept would lose them otherwise.
+    pub fn take(&mut self, event: &Event<'_>, out: &mut dyn DeliverySink) {
+        let due = if self.deliveries.is_pressed() { TICK_PRESSED } else { TICK };
+        if event.at >= self.ticked + due {
+            self.tick(event.at, out);
+        }
+        self.event(event);
+    }
+
+    /// Whether messages that were found between two times are still on their way.
+    pub fn are_waited_for(&self, from: Nanos, to: Nanos) -> bool {
+        self.deliveries.are_waited_for(from, to)
+    }
+
+    /// Hands out what is complete. `now` is the time up to which the caller has taken in all events:
+    /// its clock, read before the poll that emptied the ring buffer. Call it every few milliseconds.
+    pub fn tick(&mut self, now: Nanos, out: &mut dyn DeliverySink) {
+        self.coverage.advance(now);
+        self.ticked = self.coverage.now();
+        self.settle(out, false);
+        self.conversations.sweep(self.ticked, &mut self.accounts);
+    }
+
+    /// Hands out everything that is still open, as far as it is known. For the end of a run.
+    pub fn finish(&mut self, out: &mut dyn DeliverySink) {
+        let overdue = self.deliveries.overdue(self.coverage.now(), self.observed());
+        self.overdue_at_end = Some(overdue);
+        for conversation in self.conversations.flows_mut().iter_mut() {
+            conversation.give_up_guesses();
+            self.accounts.totals.hide(conversation.take_hidden());
+        }
+        self.settle(out, true);
+    }
+
+    /// Hands out what is complete, or everything, and gives up what has waited for too long.
+    fn settle(&mut self, out: &mut dyn DeliverySink, all: bool) {
+        let mut reads = ReadOutput {
+            assemblies: self.deliveries.assemblies_mut(),
+            accounts: &mut self.accounts,
+            coverage: &self.coverage,
+        };
+        self.conversations.solve(all, &mut reads);
+        let (deliveries, mut context) = self.split();
+        deliveries.settle(out, all, &mut context);
+        deliveries.settle_assemblies(out, all, &mut context);
+        deliveries.expire(all, out, &mut context);
+    }
+
+    /// The deliveries, and what they are made from.
+    fn split(&mut self) -> (&mut Deliveries, Context<'_>) {
+        let context = Context {
+            conversations: &mut self.conversations,
+            accounts: &mut self.accounts,
+            host: &self.host,
+            coverage: &self.coverage,
+        };
+        (&mut self.deliveries, context)
+    }
+
+    fn observed(&self) -> Observed<'_> {
+        Observed {
+            conversations: &self.conversations,
+            rows: &self.accounts.rows,
+            host: &self.host,
+            coverage: &self.coverage,
+        }
+    }
+
+    fn picture(&self) -> Picture<'_> {
+        Picture {
+            deliveries: &self.deliveries,
+            accounts: &self.accounts,
+            seen: self.observed(),
+            overdue_at_end: self.overdue_at_end.as_deref(),
+        }
+    }
+
+    /// Everything known at `now`. The caller adds what only it can know: the tracer's own cost, and the
+    /// processes' CPU time and memory.
+    pub fn snapshot(&self, now: Nanos) -> Snapshot {
+        self.picture().snapshot(now)
+    }
+
+    /// Why each row's messages took as long as they did, by the row's name. For adding up repetitions.
+    pub fn evidence(&self) -> Vec<(String, Evidence)> {
+        self.picture().evidence()
+    }
+
+    /// The processes that have messages which ought to have arrived by `now`: what they do is worth a look
+    /// ([`wirelap_events::Body::State`]).
+    pub fn holding(&self, now: Nanos) -> Vec<Pid> {
+        self.deliveries.holding(now, self.observed())
+    }
+
+    /// Names a row from now on.
+    pub fn add_label(&mut self, label: Label) {
+        self.accounts.rows.add_label(label);
+    }
+
+    /// The name of a topic, if [`Config::topics`] keeps them.
+    pub fn topic(&self, id: TopicId) -> Option<&[u8]> {
+        self.conversations.topic(id)
+    }
+
+    /// The bytes that the last event's packet carries, if it was a packet with bytes of a conversation that messages may
+    /// be found in. Legs tell theirs, so that it is known which packets carried a message.
+    pub fn carried(&self) -> Option<FlowRange> {
+        self.conversations.carried()
+    }
+
+    /// What a row's messages travel with: the middleware and the broker, as they are called in a snapshot.
+    pub fn row_name(&self, group: GroupId) -> Option<(&str, Option<String>)> {
+        let row = self.accounts.rows.get(group)?;
+        Some((&row.middleware, broker_of(row, self.conversations.sockets())))
+    }
+
+    /// A process's name, if one of its sockets or threads told it.
+    pub fn process_name(&self, pid: Pid) -> Option<Comm> {
+        self.conversations.sockets().comm(pid)
+    }
+
+    /// A socket's owner.
+    pub fn owner(&self, socket: SocketId) -> Option<Pid> {
+        self.conversations.sockets().pid(Some(socket))
+    }
+}

@@ -1,0 +1,402 @@
+//! Messages in fragments: from datagrams taken to deliveries.
+
+use super::super::sink::DeliverySink;
+use super::hand_out::nothing;
+use super::{Context, Deliveries};
+use crate::flow::{FlowTable, Found, TopicHash, identity_of};
+use crate::ids::{AssemblyId, LegKey, Way};
+use crate::join::{Assembly, Carrier, Last, leg};
+use crate::marks::{Arrival, Datagram, Marks, Path, ReadBy, UdpMarks};
+use arrayvec::ArrayVec;
+use wirelap_events::{
+    ByteRange, Circumstances, Delivery, FlowRange, GlobalKey, Hop, Leg, Nanos, Saturate, Stage,
+};
+
+impl Deliveries {
+    /// Takes in the fragments that the decoder of a conversation has just found.
+    pub(super) fn carry_found(&mut self, at: Nanos, way: Way, c: &mut Context<'_>) {
+        let mut carried = std::mem::take(&mut c.conversations.found_mut().fragments);
+        let lost = c.coverage.lost();
+        for found in carried.drain(..) {
+            let way = Way { side: found.side, ..way };
+            let Some(flow) = c.conversations.flows_mut().flow_mut(way) else {
+                continue;
+            };
+            let Marks::Udp(marks) = &mut flow.marks else {
+                continue;
+            };
+            let Some(number) = marks.number_of(found.at) else {
+                continue;
+            };
+            let is_multicast = flow.key.dst.ip().is_multicast();
+            let fragments = &found.fragments;
+            let id = self.assemblies.carry((way, number), fragments, is_multicast, at, lost);
+            marks.carries(number, id, fragments.first, fragments.count);
+            if let Some(sending) = marks.get(number).and_then(|datagram| datagram.sending) {
+                self.assemblies.sent(id, (way, number), sending, c.host.threads());
+            }
+            if flow.assembling.back() != Some(&id) {
+                flow.assembling.push_back(id);
+            }
+        }
+        c.conversations.found_mut().fragments = carried;
+        for (side, origin, first) in c.conversations.found_mut().ordered.drain(..) {
+            self.assemblies.keep_order(Way { side, ..way }, origin, first, at);
+        }
+        while let Some(id) = self.assemblies.surplus() {
+            c.accounts.totals.evicted.grow(u64::from(self.assemblies.get(id).is_some()));
+            self.assemblies.forget(id);
+        }
+    }
+
+    /// Whether a message that was found is one in fragments, whose leg is complete when they were taken.
+    pub fn is_assembled(
+        &mut self,
+        at: Nanos,
+        way: Way,
+        message: Option<GlobalKey>,
+        leg: LegKey,
+    ) -> bool {
+        let id = message.and_then(|message| self.assemblies.find(way, message));
+        let is_open = |id| self.assemblies.get(id).is_some_and(|assembly| assembly.leg.is_none());
+        let Some(id) = id.filter(|&id| is_open(id)) else {
+            return false;
+        };
+        self.assemblies.found(id, leg, at);
+        true
+    }
+
+    /// Whether a message is one that was sent before; and if so, whether somebody may lack it.
+    pub fn repairs(&self, way: Way, found: &Found) -> Option<bool> {
+        let message = found.assembly?;
+        let known = self.assemblies.find(way, message).and_then(|id| self.assemblies.get(id));
+        // What a reader had of it before anyone looked is not known.
+        let began_unseen = known.is_some_and(|known| known.is_late && !known.is_single());
+        let elsewhere = self.assemblies.is_known_elsewhere(way, message);
+        let nobody_has_it = known.is_some_and(|known| known.readers.is_empty());
+        (began_unseen || found.duplicate || elsewhere).then_some(elsewhere || nobody_has_it)
+    }
+
+    /// Hands out the messages in fragments that a reader has, and gives up those that nothing more is
+    /// expected of.
+    pub fn settle_assemblies(
+        &mut self,
+        out: &mut dyn DeliverySink,
+        all: bool,
+        c: &mut Context<'_>,
+    ) {
+        let end = Nanos(u64::MAX);
+        let due = if all { end } else { c.coverage.now() - self.hold() };
+        let idle = if all { end } else { c.coverage.now() - self.config.patience };
+        let cut = c.coverage.cut().min(due);
+        loop {
+            while let Some(id) = self.assemblies.next_due(due) {
+                self.hand_out_assembled(id, out, c);
+            }
+            let Some(id) = self.assemblies.next_idle(idle, cut) else {
+                break;
+            };
+            self.give_up_assembled(id, out, c);
+        }
+    }
+
+    /// Hands out what readers have, and have not been handed out.
+    fn hand_out_assembled(
+        &mut self,
+        id: AssemblyId,
+        out: &mut dyn DeliverySink,
+        c: &mut Context<'_>,
+    ) {
+        let Some(assembly) = self.assemblies.get(id) else {
+            return;
+        };
+        let way = assembly.way;
+        let is_taken = assembly.readers.iter().any(|reader| reader.got.is_some());
+        if !is_taken {
+            // Nobody here is seen to take anything: it ends at another host, or is known by its packets.
+            let extent = assembly.leg.and_then(|leg| Some(self.messages.leg(leg)?.extent));
+            let is_remote = extent.is_some_and(|extent| {
+                self.config.packets_only
+                    || c.conversations
+                        .flows()
+                        .flow(way)
+                        .is_some_and(|flow| flow.ends_unseen(extent))
+            });
+            if is_remote && assembly.readers.is_empty() {
+                self.end_assembled(id, out, c);
+            }
+            return;
+        }
+        let Some(key) = self.leg_of(id, c) else {
+            return;
+        };
+        self.settle_row(key, way, c);
+        let legs = self.legs_of(id, key, c);
+        self.hand_out_copies(id, key, legs, out, c);
+        // Other readers of a group may still lack something.
+        let is_group =
+            c.conversations.flows().flow(way).is_some_and(|flow| flow.key.dst.ip().is_multicast());
+        if !is_group && self.assemblies.is_over(id) {
+            self.assemblies.forget(id);
+        }
+    }
+
+    /// Hands out the deliveries that end with these legs.
+    #[expect(clippy::vec_box, reason = "legs are large, and their room is kept")]
+    fn hand_out_copies(
+        &mut self,
+        id: AssemblyId,
+        key: LegKey,
+        mut legs: Vec<Box<Leg>>,
+        out: &mut dyn DeliverySink,
+        c: &mut Context<'_>,
+    ) {
+        let Some(assembly) = self.assemblies.get_mut(id) else {
+            return;
+        };
+        let was_told = std::mem::replace(&mut assembly.told, true);
+        if legs.is_empty() {
+            return;
+        }
+        if !was_told {
+            let first = legs.remove(0);
+            return self.completed(key, (first, legs), out, c);
+        }
+        let message = self.messages.leg(key).and_then(|leg| self.messages.message(leg.message));
+        let Some(message) = message else {
+            // It was given up before another of its readers had it.
+            c.accounts.totals.evicted.grow(legs.len() as u64);
+            return;
+        };
+        let mut delivery = Delivery {
+            message: message.id,
+            group: message.row,
+            stamp: message.stamp,
+            payload_len: message.payload_len,
+            topic: message.topic,
+            ..nothing()
+        };
+        for leg in legs {
+            let is_whole = leg.times.get(Stage::Send).is_some();
+            delivery.legs = ArrayVec::from_iter([*leg]);
+            delivery.rests = ArrayVec::new();
+            self.hand_out(&mut delivery, is_whole, out, c);
+        }
+    }
+
+    /// A leg for each reader that has the message and was not told of.
+    #[expect(clippy::vec_box, reason = "legs are large, and their room is kept")]
+    fn legs_of(&mut self, id: AssemblyId, key: LegKey, c: &mut Context<'_>) -> Vec<Box<Leg>> {
+        let mut legs = Vec::new();
+        let Some(assembly) = self.assemblies.get_mut(id) else {
+            return legs;
+        };
+        let mut got: Vec<(Last, Last, bool)> = Vec::new();
+        for reader in &mut assembly.readers {
+            if let Some(with) = reader.got.filter(|_| !reader.told) {
+                reader.told = true;
+                got.push((reader.last.unwrap_or(with), with, reader.is_unsure));
+            }
+        }
+        let Some(assembly) = self.assemblies.get(id) else {
+            return legs;
+        };
+        let Some(flow) = c.conversations.flows().flow(assembly.way) else {
+            return legs;
+        };
+        let Some(extent) = self.messages.leg(key).map(|leg| leg.extent) else {
+            return legs;
+        };
+        let mut missing = ArrayVec::<(Nanos, Nanos), 8>::new();
+        for (last, with, is_unsure) in got {
+            let spare = self.messages.spare();
+            let path = self.path_of(assembly, last, with, c.conversations.flows());
+            if let (Some(lost), Some(there)) = (path.lost, path.rx.or(path.read)) {
+                // More than that are readers of one group, which lack the same.
+                let _ = missing.try_push((lost, there));
+            }
+            let (from, to) = (flow.sender, Some(with.socket));
+            let (mut leg, backwards) = leg::build(flow.key, from, to, &path, spare);
+            leg.stretch = FlowRange { flow: assembly.way.id(), range: extent };
+            if is_unsure || assembly.is_late {
+                // It was delivered; how long it took is not known.
+                leg.times.clear(Stage::Publish);
+                leg.times.clear(Stage::Send);
+            }
+            c.accounts.totals.anomalies.grow(backwards);
+            legs.push(leg);
+        }
+        for (lost, there) in missing {
+            self.assemblies.was_missing(id, lost, there);
+        }
+        legs
+    }
+
+    /// What was seen of a message on its way to a reader. Its first byte left with its first datagram. From when the fragment
+    /// that came last was first sent to when the copy left that came is loss.
+    /// It was got with its own last fragment, or later, with that of another that the reader lacked.
+    fn path_of<'f>(
+        &self,
+        assembly: &Assembly,
+        last: Last,
+        with: Last,
+        flows: &'f FlowTable,
+    ) -> Path<'f> {
+        let begins = assembly.carriers.first();
+        let leaves = assembly.first_with(last.fragment);
+        let first = begins.and_then(|carrier| datagram(flows, *carrier));
+        let departs = leaves.and_then(|carrier| datagram(flows, *carrier));
+        let arrives = arrival(flows, last);
+        let Last { way, number, fragment, .. } = last;
+        let came = datagram(flows, Carrier { way, number, first: fragment, count: 1 });
+        let ends = arrival(flows, with);
+        let sending = first.and_then(|datagram| datagram.sending);
+        let resent = leaves.is_some_and(|c| (c.way, c.number) != (last.way, last.number));
+        let read = ends.and_then(|arrival| arrival.read);
+        Path {
+            publish: assembly.kept_since,
+            send: sending.and_then(|sending| sending.entered),
+            sent: departs.and_then(|datagram| datagram.sending?.entered),
+            lost: departs.filter(|_| resent).and_then(|datagram| datagram.queued.or(datagram.xmit)),
+            queue: came.and_then(|datagram| datagram.queued),
+            xmit: came.and_then(|datagram| datagram.xmit),
+            rx: arrives.and_then(|arrival| arrival.rx),
+            ready: ends.and_then(|arrival| arrival.ready),
+            read: read.map(|(at, _)| at),
+            sender: sending.map(|sending| sending.task),
+            reader: read.map(|(_, task)| ReadBy { task, socket: Some(with.socket) }),
+            reading: ends.map_or(&[], |arrival| arrival.led),
+            sending: begins.map_or(&[], |carrier| led(flows, *carrier)),
+            circumstances: Circumstances {
+                deferred: arrives.is_some_and(|arrival| arrival.deferred),
+                resent,
+                behind_loss: with != last,
+                missing: self.assemblies.missing(assembly),
+                ..Circumstances::default()
+            },
+        }
+    }
+
+    /// The leg of a message in fragments. One whose name is known is a message even if its head was never
+    /// seen: a fragment of it was lost before the first hook, or its bytes were not captured.
+    fn leg_of(&mut self, id: AssemblyId, c: &mut Context<'_>) -> Option<LegKey> {
+        let assembly = self.assemblies.get(id)?;
+        if assembly.leg.is_some() || assembly.is_late || !assembly.is_global {
+            return assembly.leg;
+        }
+        let (way, began, message) = (assembly.way, assembly.began, assembly.message);
+        let payload_len = assembly.payload_len;
+        let extent = self.extent_of(id, c.conversations.flows())?;
+        self.take_message(
+            began,
+            way,
+            &Found {
+                side: way.side,
+                extent,
+                identity: identity_of(message),
+                content: None,
+                stamp: None,
+                payload_len,
+                duplicate: false,
+                retained: false,
+                shared: false,
+                framed: false,
+                topic: None,
+                topic_hash: TopicHash::default(),
+                subject: 0,
+                wire_payload: payload_len,
+                usable_at: None,
+                assembly: Some(message),
+            },
+            c,
+        );
+        self.assemblies.get(id)?.leg
+    }
+
+    /// From the first to the last of the bytes that a message took on its first way.
+    fn extent_of(&self, id: AssemblyId, flows: &FlowTable) -> Option<ByteRange> {
+        let assembly = self.assemblies.get(id)?;
+        let marks = udp_marks(flows, assembly.way)?;
+        let on_way = assembly.carriers.iter().filter(|carrier| carrier.way == assembly.way);
+        let ranges = on_way.filter_map(|carrier| Some(marks.get(carrier.number)?.range));
+        ranges.reduce(|a, b| ByteRange { start: a.start.min(b.start), end: a.end.max(b.end) })
+    }
+
+    /// Its leg is complete as it is.
+    fn end_assembled(&mut self, id: AssemblyId, out: &mut dyn DeliverySink, c: &mut Context<'_>) {
+        if let Some(key) = self.assemblies.get(id).and_then(|assembly| assembly.leg) {
+            self.complete(key, out, c);
+        }
+        self.assemblies.forget(id);
+    }
+
+    /// Nothing more is expected of a message: what readers lack was lost, unless it was events that were.
+    fn give_up_assembled(
+        &mut self,
+        id: AssemblyId,
+        out: &mut dyn DeliverySink,
+        c: &mut Context<'_>,
+    ) {
+        let key = self.leg_of(id, c);
+        if self.assemblies.get_all(id) {
+            self.hand_out_assembled(id, out, c);
+        }
+        let Some(assembly) = self.assemblies.get(id) else {
+            return;
+        };
+        let (way, told) = (assembly.way, assembly.told);
+        let lacking = self.assemblies.lacking(id) as u64;
+        if let Some(key) = key.filter(|_| !told) {
+            self.settle_row(key, way, c);
+            let unread = self.unread_leg(id, key, c.conversations.flows());
+            if let Some(unread) = unread {
+                self.completed(key, (unread, Vec::new()), out, c);
+            }
+        } else if told
+            && let Some(row) = c.row_of(way)
+            && let Some(row) = c.accounts.rows.get_mut(row)
+        {
+            row.counts.uncovered.grow(lacking);
+            row.evidence.losses.unread.grow(lacking);
+        }
+        self.assemblies.forget(id);
+    }
+
+    /// As far as a message came that no reader has.
+    fn unread_leg(&self, id: AssemblyId, key: LegKey, flows: &FlowTable) -> Option<Box<Leg>> {
+        let extent = self.messages.leg(key)?.extent;
+        let assembly = self.assemblies.get(id)?;
+        let flow = flows.flow(assembly.way)?;
+        let first = assembly.carriers.first();
+        let datagram = first.and_then(|carrier| datagram(flows, *carrier));
+        let sending = datagram.and_then(|datagram| datagram.sending);
+        let path = Path {
+            publish: assembly.kept_since,
+            send: sending.and_then(|sending| sending.entered),
+            sender: sending.map(|sending| sending.task),
+            ..Path::default()
+        };
+        let (mut leg, _) = leg::build(flow.key, flow.sender, flow.receiver, &path, None);
+        leg.stretch = FlowRange { flow: assembly.way.id(), range: extent };
+        Some(leg)
+    }
+}
+
+fn udp_marks(flows: &FlowTable, way: Way) -> Option<&UdpMarks> {
+    match &flows.flow(way)?.marks {
+        Marks::Udp(marks) => Some(marks),
+        Marks::Tcp(_) => None,
+    }
+}
+
+fn datagram(flows: &FlowTable, carrier: Carrier) -> Option<&Datagram> {
+    udp_marks(flows, carrier.way)?.get(carrier.number)
+}
+
+fn arrival(flows: &FlowTable, last: Last) -> Option<Arrival<'_>> {
+    udp_marks(flows, last.way)?.arrival(last.number, last.socket)
+}
+
+fn led(flows: &FlowTable, carrier: Carrier) -> &[Hop] {
+    udp_marks(flows, carrier.way).map_or(&[], |marks| marks.led(carrier.number))
+}

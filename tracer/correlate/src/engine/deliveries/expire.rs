@@ -1,0 +1,59 @@
+//! Messages that are given up.
+
+use super::super::sink::DeliverySink;
+use super::hand_out::nothing;
+use super::overdue::LATE;
+use super::{Context, Deliveries};
+use crate::join::Messages;
+use crate::rows::Rows;
+use wirelap_events::Saturate;
+
+impl Deliveries {
+    /// Gives up the messages whose time has come.
+    pub fn expire(&mut self, all: bool, out: &mut dyn DeliverySink, c: &mut Context<'_>) {
+        let next = |messages: &mut Messages, now| {
+            if all { messages.least() } else { messages.expired(now) }
+        };
+        while let Some(index) = next(&mut self.messages, c.coverage.now()) {
+            if out.takes_given_up() {
+                self.tell_given_up(index, all, out, &c.accounts.rows);
+            }
+            let gone = self.messages.give_up(index);
+            c.accounts.count_leftover(&gone);
+            let Some(row) = c.accounts.rows.get_mut(gone.row) else {
+                continue;
+            };
+            let is_known = row.readers.covers(gone.subject, gone.at);
+            let departure = row.readers.before(gone.subject, gone.at);
+            let departure =
+                departure.and_then(|reader| c.conversations.closed_connections().of(reader));
+            let losses = &mut row.evidence.losses;
+            // What is still under way at the end is not lost, unless nobody is there any more.
+            let is_lost = !all || gone.at + LATE <= c.coverage.now();
+            if !is_known && let Some(departure) = departure.filter(|_| is_lost) {
+                losses.abandon(gone.left.swallowed, departure.pid, departure.is_abrupt);
+            } else if !all && is_known {
+                losses.swallowed.grow(gone.left.swallowed);
+            } else if !all {
+                losses.unmatched.grow(gone.left.swallowed);
+            }
+            losses.unread.grow(if all { 0 } else { gone.left.lost });
+        }
+    }
+
+    /// Tells what is known of a message that was not handed out.
+    fn tell_given_up(&self, message: usize, at_end: bool, out: &mut dyn DeliverySink, rows: &Rows) {
+        for end in self.messages.left_of(message) {
+            let mut so_far = nothing();
+            let is_known = self.delivery(end, &mut so_far, rows).is_some();
+            if !is_known || so_far.legs.len() != self.messages.depth(end) {
+                continue;
+            }
+            if self.messages.was_delivered(end) {
+                out.aside(&so_far);
+            } else {
+                out.undelivered(&so_far, at_end);
+            }
+        }
+    }
+}

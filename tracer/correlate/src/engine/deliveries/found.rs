@@ -1,0 +1,247 @@
+//! From a decoder's findings to open messages.
+
+use super::new_leg::new_leg;
+use super::{Context, Deliveries};
+use crate::bytes::Part;
+use crate::flow::{Flow, FlowTable, Found, Release};
+use crate::ids::{LegKey, Way};
+use crate::join::{Joined, NewLeg};
+use crate::rows::{Counts, Rows};
+use wirelap_events::{Nanos, Saturate};
+use wirelap_protocols::Topology;
+
+impl Deliveries {
+    /// Takes in the messages that the decoder of a conversation has just found.
+    pub fn take_found(&mut self, at: Nanos, way: Way, c: &mut Context<'_>) {
+        let found = c.conversations.found_mut();
+        if !found.fragments.is_empty() || !found.ordered.is_empty() {
+            self.carry_found(at, way, c);
+        }
+        note_unread(way, c);
+        note_readers_own(way, c);
+        note_released(way, c);
+        if c.conversations.found_mut().all.is_empty() {
+            return;
+        }
+        let mut found = std::mem::take(&mut c.conversations.found_mut().all);
+        for found in found.drain(..) {
+            // What was held back by a hole, or kept for recognition, may belong to either side.
+            self.take_message(at, Way { side: found.side, ..way }, &found, c);
+        }
+        c.conversations.found_mut().all = found;
+    }
+
+    /// Notes since when the receiver of the leg before was allowed to pass the message on.
+    fn note_release(&mut self, key: LegKey, flows: &FlowTable) {
+        let Some(before) = self.messages.before(key) else {
+            return;
+        };
+        let flow = flows.flow(before.way);
+        if let Some(permit) = flow.and_then(|flow| flow.permit_for(before.own.start)) {
+            self.messages.permit(key, permit);
+        }
+    }
+
+    /// Joins a message that was found on a way to those that are open, and counts it.
+    pub(super) fn take_message(&mut self, at: Nanos, way: Way, found: &Found, c: &mut Context<'_>) {
+        let Some(row) = c.row_of(way) else { return };
+        if let Some(is_needed) = self.repairs(way, found) {
+            if let Some(row) = c.accounts.rows.get_mut(row) {
+                row.counts.duplicates.grow(u64::from(!is_needed));
+            }
+            if let Some(conversation) = c.conversations.flows_mut().get_mut(way) {
+                conversation.ledger.again(way.side, Part::Repeats, found.payload_len);
+            }
+            return;
+        }
+        let is_warmup = found.stamp.is_some_and(|stamp| stamp.warmup);
+        let Some(new) = new_leg(at, way, found, row, c) else {
+            return;
+        };
+        if found.framed && found.stamp.is_none() && new.topology != Topology::PeerToPeer {
+            count_unknown(&new, &mut c.accounts.rows);
+            return;
+        }
+        if let Some(count) = self.left_out(found, &new) {
+            if let Some(row) = c.accounts.rows.get_mut(row) {
+                count(&mut row.counts).grow(1);
+            }
+            return;
+        }
+        if self.messages.is_full()
+            && let Some(least) = self.messages.least()
+        {
+            let gone = self.messages.give_up(least);
+            c.accounts.totals.evicted.grow(u64::from(gone.was_open));
+            c.accounts.count_leftover(&gone);
+        }
+        let flows = c.conversations.flows();
+        let left = || flows.flow(way)?.marks.left_at(found.extent);
+        let (key, joined) = self.messages.join(new, left);
+        if let Some((proxy, server)) = self.messages.relayed(key, &new)
+            && let (Some(proxy), Some(server)) = (c.row_of(proxy), c.row_of(server))
+        {
+            c.accounts.rows.join(proxy, server);
+        }
+        if !self.is_assembled(at, way, found.assembly, key)
+            && let Some(flow) = c.conversations.flows_mut().flow_mut(way)
+        {
+            flow.pending.push_back(key);
+            flow.messages.grow(1);
+            flow.first_message.get_or_insert(at);
+        }
+        let was_sent = found.assembly.is_some_and(|name| self.assemblies.was_sent(way, name));
+        self.note_forwarded(key, joined, c.conversations.flows_mut());
+        self.enter(&new, key, joined, c.conversations.flows_mut());
+        self.note_answer(&new, key, c.conversations.flows_mut());
+        self.note_release(key, c.conversations.flows());
+        let Some(row) = c.accounts.rows.get_mut(row) else {
+            return;
+        };
+        row.shared.grow(u64::from(found.shared));
+        row.framed.grow(u64::from(found.framed));
+        match joined {
+            // To somebody else, who joined late.
+            Joined::New if was_sent => {}
+            Joined::New if !found.duplicate => {
+                row.counts.of_sent(is_warmup).grow(1);
+                let stamp = found.stamp.filter(|s| !s.warmup && !s.reply && s.stream == 0);
+                if let Some(stamp) = stamp {
+                    row.numbers.see(stamp.seq);
+                }
+            }
+            Joined::New | Joined::Again => row.counts.duplicates.grow(1),
+            Joined::Leg | Joined::Copy | Joined::Orphan => {}
+        }
+    }
+
+    /// Notes when the messages were there that a request is answered with.
+    fn note_answer(&self, new: &NewLeg, key: LegKey, flows: &mut FlowTable) {
+        if new.asked.is_none() {
+            return;
+        }
+        let Some(before) = self.messages.path(key.0).nth(1) else {
+            return;
+        };
+        let (way, extent) = (before.way, before.extent);
+        let read = flows.flow(way).and_then(|flow| flow.marks.read_at(extent));
+        if let (Some(read), Some(flow)) = (read, flows.flow_mut(new.way.back())) {
+            flow.answered_with(read);
+        }
+    }
+
+    /// Notes that what the leg before brought goes on.
+    fn note_forwarded(&self, key: LegKey, joined: Joined, flows: &mut FlowTable) {
+        if joined != Joined::Leg {
+            return;
+        }
+        let by = self.messages.leg(key).map(|leg| leg.way);
+        let before = self.messages.before(key).map(|leg| (leg.way, leg.at));
+        if let Some((way, at)) = before
+            && let Some(flow) = flows.flow_mut(way)
+        {
+            flow.forwarded.grow(1);
+            flow.forwarded_to = flow.forwarded_to.max(at);
+            flow.forwarded_by = by;
+        }
+    }
+
+    /// Tells the ledger which leg a message is on, and whether its payload was carried there before.
+    fn enter(&self, new: &NewLeg, key: LegKey, joined: Joined, flows: &mut FlowTable) {
+        let side = new.way.side;
+        // From a broker there is a leg before, seen or not.
+        let least = if is_from_broker(new) { 2 } else { 1 };
+        let leg = self.messages.depth(key.0).max(least);
+        let Some(conversation) = flows.get_mut(new.way) else {
+            return;
+        };
+        let ledger = &mut conversation.ledger;
+        match joined {
+            Joined::New | Joined::Leg | Joined::Orphan => {}
+            Joined::Copy => ledger.again(side, Part::Copies, new.wire_payload),
+            Joined::Again => ledger.again(side, Part::Repeats, new.wire_payload),
+        }
+        ledger.message(side, leg);
+    }
+
+    /// What a message counts as that is not followed.
+    ///
+    /// A broker marks what it had stored as retained, and a publisher what it wants stored: that is a
+    /// message as any other. What a publisher repeats is followed too, as it cannot be told whether the
+    /// broker had it, and passes it on; what a broker repeats on a new connection is not.
+    fn left_out(&self, found: &Found, new: &NewLeg) -> Option<fn(&mut Counts) -> &mut u64> {
+        // Where a server may be in between, only it says so.
+        let is_stored = is_from_broker(new) || new.topology == Topology::Either;
+        if found.retained && is_stored {
+            return Some(|counts| &mut counts.retained);
+        }
+        let is_known = || self.messages.repeated(found.identity, new.way).is_some();
+        if found.duplicate && !new.to_server && !is_known() {
+            return Some(|counts| &mut counts.duplicates);
+        }
+        None
+    }
+}
+
+/// Takes in what is there and cannot be read.
+fn note_unread(way: Way, c: &mut Context<'_>) {
+    if c.conversations.found_mut().unread == [0; 2] {
+        return;
+    }
+    let unread = std::mem::take(&mut c.conversations.found_mut().unread);
+    let Some(server) = c.conversations.flows().server(way) else {
+        return;
+    };
+    let Some(row) = c.row_of(way).and_then(|row| c.accounts.rows.get_mut(row)) else {
+        return;
+    };
+    row.unread[0].grow(unread[server.other() as usize]);
+    row.unread[1].grow(unread[server as usize]);
+}
+
+/// Takes in what readers throw away, or may.
+fn note_readers_own(way: Way, c: &mut Context<'_>) {
+    let thrown_away = std::mem::take(&mut c.conversations.found_mut().thrown_away);
+    let read_twice = std::mem::take(&mut c.conversations.found_mut().read_twice);
+    if thrown_away.max(read_twice) > 0
+        && let Some(row) = c.row_of(way).and_then(|row| c.accounts.rows.get_mut(row))
+    {
+        let losses = &mut row.evidence.losses;
+        losses.thrown_away = losses.thrown_away.saturating_add(thrown_away);
+        row.read_twice = row.read_twice.saturating_add(read_twice);
+    }
+}
+
+/// Takes in which messages may be passed on from now on.
+fn note_released(way: Way, c: &mut Context<'_>) {
+    if c.conversations.found_mut().released.is_empty() {
+        return;
+    }
+    let mut released = std::mem::take(&mut c.conversations.found_mut().released);
+    for released in released.drain(..) {
+        let way = Way { side: released.side, ..way };
+        let after_loss = c.conversations.flows().flow(way.back()).is_some_and(Flow::came_late);
+        let release = Release { of: released, after_loss, permit: None };
+        if let Some(flow) = c.conversations.flows_mut().flow_mut(way) {
+            flow.lets_go(release);
+        }
+    }
+    c.conversations.found_mut().released = released;
+}
+
+/// A message whose content is not known passes a broker: it cannot be found again on its other leg.
+fn count_unknown(new: &NewLeg, rows: &mut Rows) {
+    let Some(row) = rows.get_mut(new.row) else {
+        return;
+    };
+    if new.to_server {
+        row.counts.sent.grow(1);
+    } else {
+        row.counts.delivered.grow(1);
+        row.counts.uncovered.grow(1);
+    }
+}
+
+fn is_from_broker(new: &NewLeg) -> bool {
+    new.topology == Topology::Brokered && !new.to_server
+}

@@ -1,0 +1,169 @@
+//! Deliveries that are handed out, and what they add to their rows.
+
+use super::super::sink::DeliverySink;
+use super::super::sockets::Sockets;
+use super::{Context, Deliveries};
+use crate::join::{LegState, leg};
+use crate::rows::{PROCESSES, Role, Rows};
+use crate::stats::read_at;
+use crate::why::Upkeep;
+use arrayvec::ArrayVec;
+use wirelap_events::{Delivery, GroupId, MAX_LEGS, MessageId, Pid, Saturate, Stage, Stamp, TaskId};
+
+/// What a process is seen to do.
+type NoteRole = fn(&mut Role);
+
+impl Deliveries {
+    /// Hands out the deliveries that end with these legs.
+    pub(super) fn hand_out_ends(
+        &mut self,
+        ends: &mut Vec<usize>,
+        out: &mut dyn DeliverySink,
+        c: &mut Context<'_>,
+    ) {
+        for end in ends.drain(..) {
+            let mut delivery = nothing();
+            if let Some(whole) = self.delivery(end, &mut delivery, &c.accounts.rows) {
+                self.note_reader(end, &mut c.accounts.rows);
+                self.hand_out(&mut delivery, whole, out, c);
+            }
+        }
+    }
+
+    /// Notes that messages of this topic come through, and to whom. One who asks for messages by their place gets them in
+    /// order, and none is lost that way.
+    fn note_reader(&self, end: usize, rows: &mut Rows) {
+        let mut path = self.messages.path(end);
+        let Some(last) = path.next().filter(|leg| leg.asked.is_none() && leg.parent.is_some())
+        else {
+            return;
+        };
+        let (reader, message) = ((last.way, last.receiver.pid), last.message);
+        let Some(message) = self.messages.message(message) else {
+            return;
+        };
+        let (subject, at) = (message.subject, message.at);
+        if let Some(row) = rows.get_mut(message.row) {
+            row.readers.note(subject, reader, at);
+        }
+    }
+
+    /// Fills in the delivery that ends with this leg: a large one, and so in place. Whether every end of every leg was seen.
+    pub(super) fn delivery(
+        &self,
+        end: usize,
+        delivery: &mut Delivery,
+        rows: &Rows,
+    ) -> Option<bool> {
+        let mut path: ArrayVec<&LegState, MAX_LEGS> =
+            self.messages.path(end).take(MAX_LEGS).collect();
+        path.reverse();
+        let message = self.messages.message(path.first()?.message)?;
+        let mut whole = path.iter().all(|state| state.whole);
+        let legs = &mut delivery.legs;
+        for leg in path.iter().filter_map(|state| state.leg.as_deref()) {
+            legs.push(leg.clone());
+        }
+        whole &= legs.len() == path.len();
+        for after in 1..legs.len() {
+            let Some((_, begins)) = legs[after].times.seen().next() else {
+                continue;
+            };
+            whole &= leg::cut_after(&mut legs[after.saturating_sub(1)], begins);
+        }
+        delivery.message = message.id;
+        delivery.group = rows.root(message.row);
+        delivery.stamp = message.stamp;
+        delivery.payload_len = message.payload_len;
+        delivery.topic = message.topic;
+        Some(whole)
+    }
+
+    /// Hands out one delivery; `whole` says that every end of every leg was seen.
+    pub(super) fn hand_out(
+        &self,
+        delivery: &mut Delivery,
+        whole: bool,
+        out: &mut dyn DeliverySink,
+        c: &mut Context<'_>,
+    ) {
+        if delivery.stamp.is_some_and(|stamp: Stamp| stamp.warmup) {
+            if let Some(row) = c.accounts.rows.get_mut(delivery.group) {
+                row.warmed_up.grow(u64::from(read_at(delivery).is_some()));
+            }
+            return out.aside(delivery);
+        }
+        let Some(read) = read_at(delivery) else {
+            return;
+        };
+        let one_way = delivery.one_way().filter(|_| whole);
+        let now = c.coverage.now();
+        let Some(row) = c.accounts.rows.get_mut(delivery.group) else {
+            return;
+        };
+        row.counts.delivered.grow(1);
+        row.stats.delivered(now, read, delivery.payload_len, one_way);
+        let Some(one_way) = one_way else {
+            row.counts.uncovered.grow(1);
+            return out.aside(delivery);
+        };
+        row.counts.matched.grow(1);
+        row.stats.matched(delivery, one_way);
+        let mut upkeep = Upkeep::default();
+        for leg in &mut delivery.legs {
+            let on_leg = row.had_upkeep(leg);
+            leg.circumstances.beside_upkeep = on_leg.beside;
+            upkeep.beside |= on_leg.beside;
+            upkeep.before |= on_leg.before;
+        }
+        c.host.schedules().fill(delivery);
+        let held_up = row.evidence.delivery(delivery, one_way, upkeep);
+        if delivery.legs[0].times.get(Stage::Send).is_none() && !self.config.packets_only {
+            row.without_send.grow(1);
+        }
+        note_roles(delivery, &mut c.accounts.rows, c.conversations.sockets());
+        out.judged(delivery, held_up);
+    }
+}
+
+/// To be filled in.
+pub fn nothing() -> Delivery {
+    Delivery {
+        message: MessageId::default(),
+        group: GroupId::default(),
+        stamp: None,
+        payload_len: 0,
+        topic: None,
+        legs: ArrayVec::new(),
+        rests: ArrayVec::new(),
+    }
+}
+
+/// Notes what the processes of a delivery are seen to do.
+fn note_roles(delivery: &Delivery, rows: &mut Rows, sockets: &Sockets) {
+    let pid = |task: Option<TaskId>, socket| {
+        task.map(|task| task.pid).filter(|&pid| pid != Pid(0)).or(sockets.pid(socket))
+    };
+    let mut roles: ArrayVec<(Pid, NoteRole), { 2 * MAX_LEGS }> = ArrayVec::new();
+    for (index, leg) in delivery.legs.iter().enumerate() {
+        let is_last = index.saturating_add(1) == delivery.legs.len();
+        if let Some(pid) = pid(leg.sender, leg.from) {
+            roles.push((
+                pid,
+                if index == 0 { |r| r.publishes = true } else { |r| r.forwards = true },
+            ));
+        }
+        if let Some(pid) = pid(leg.reader, leg.to) {
+            roles
+                .push((pid, if is_last { |r| r.subscribes = true } else { |r| r.forwards = true }));
+        }
+    }
+    let Some(row) = rows.get_mut(delivery.group) else {
+        return;
+    };
+    for (pid, note) in roles {
+        if row.roles.len() < PROCESSES || row.roles.contains_key(&pid) {
+            note(row.roles.entry(pid).or_default());
+        }
+    }
+}

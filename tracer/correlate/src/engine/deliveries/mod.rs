@@ -1,0 +1,101 @@
+//! Messages from the moment that they are found until they are handed out, or given up.
+
+mod assemble;
+mod expire;
+mod found;
+mod hand_out;
+mod new_leg;
+mod overdue;
+mod prune;
+mod settle;
+
+use super::accounts::Accounts;
+use super::conversations::Conversations;
+use super::coverage::Coverage;
+use super::host::HostState;
+use crate::config::Config;
+use crate::ids::Way;
+use crate::join::{Assemblies, Messages};
+use crate::rows::Rows;
+use std::sync::Arc;
+use wirelap_events::{GroupId, Nanos, Pid};
+
+/// The messages that are open, and the deliveries that they become.
+pub struct Deliveries {
+    config: Arc<Config>,
+    messages: Messages,
+    assemblies: Assemblies,
+    /// Legs that end a delivery. Reused from leg to leg.
+    ends: Vec<usize>,
+}
+
+/// What deliveries are made from, and what they add to.
+pub struct Context<'a> {
+    pub conversations: &'a mut Conversations,
+    pub accounts: &'a mut Accounts,
+    pub host: &'a HostState,
+    pub coverage: &'a Coverage,
+}
+
+/// What deliveries are made from, to be looked at.
+#[derive(Clone, Copy)]
+pub struct Observed<'a> {
+    pub conversations: &'a Conversations,
+    pub rows: &'a Rows,
+    pub host: &'a HostState,
+    pub coverage: &'a Coverage,
+}
+
+impl Context<'_> {
+    /// What deliveries are made from, to be looked at.
+    fn observed(&self) -> Observed<'_> {
+        Observed {
+            conversations: self.conversations,
+            rows: &self.accounts.rows,
+            host: self.host,
+            coverage: self.coverage,
+        }
+    }
+
+    /// The row of a conversation, once its protocol is known.
+    fn row_of(&mut self, way: Way) -> Option<GroupId> {
+        self.conversations.row_of(way, &mut self.accounts.rows)
+    }
+}
+
+impl Deliveries {
+    /// Nothing found yet.
+    pub fn new(config: Arc<Config>) -> Deliveries {
+        Deliveries {
+            messages: Messages::new(config.max_messages, config.hold, config.patience),
+            assemblies: Assemblies::new(config.wall),
+            ends: Vec::new(),
+            config,
+        }
+    }
+
+    /// Whether most of the room for messages is taken by what is waited for.
+    pub fn is_pressed(&self) -> bool {
+        self.messages.is_pressed()
+    }
+
+    /// Whether messages that were found between two times are still on their way.
+    pub fn are_waited_for(&self, from: Nanos, to: Nanos) -> bool {
+        self.messages.are_waited_for(from, to)
+    }
+
+    /// Whether a process only hands on to a server what its clients say, and back.
+    pub fn is_relay(&self, pid: Pid) -> bool {
+        self.messages.is_relay(pid)
+    }
+
+    /// The open messages, to be changed.
+    pub fn messages_mut(&mut self) -> &mut Messages {
+        &mut self.messages
+    }
+
+    /// The messages in fragments, to be changed.
+    pub fn assemblies_mut(&mut self) -> &mut Assemblies {
+        &mut self.assemblies
+    }
+}

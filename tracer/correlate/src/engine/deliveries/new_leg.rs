@@ -1,0 +1,69 @@
+//! What is known of a leg when its message was found on a flow.
+
+use super::Context;
+use crate::flow::Found;
+use crate::ids::Way;
+use crate::join::NewLeg;
+use wirelap_events::{ByteRange, GroupId, Nanos};
+use wirelap_protocols::Topology;
+
+/// A connection that said nothing for so long after wirelap came was at rest.
+const SILENT: Nanos = Nanos::from_millis(200);
+
+/// After its opening a connection is starting up: slow start, the first delayed acknowledgement, code that is compiled.
+const START_UP: Nanos = Nanos::from_millis(1_000);
+
+/// The first messages of a connection are those of its start-up, however late they come.
+const FIRST_MESSAGES: u64 = 3;
+
+/// The leg of a message that was found on a way; `None` if its conversation, or an end of it, is not known.
+pub fn new_leg(
+    at: Nanos,
+    way: Way,
+    found: &Found,
+    row: GroupId,
+    c: &Context<'_>,
+) -> Option<NewLeg> {
+    let conversation = c.conversations.flows().get(way)?;
+    let key = conversation.flow(way.side).key;
+    let topology = conversation.protocol()?.topology();
+    let own = found.extent;
+    Some(NewLeg {
+        way,
+        extent: ByteRange { end: found.usable_at.unwrap_or(own.end), ..own },
+        own,
+        at,
+        transport: key.transport,
+        asked: conversation.flow(way.back().side).request().map(|request| request.at),
+        room: conversation.flow(way.back().side).room,
+        sender: c.conversations.node(way)?,
+        receiver: c.conversations.node(way.back())?,
+        to_server: topology == Topology::Brokered
+            && c.conversations.flows().server(way)? != way.side,
+        topology,
+        may_copy: conversation.makes_copies(way.side),
+        identity: found.identity,
+        content: found.content,
+        stamp: found.stamp,
+        payload_len: found.payload_len,
+        row,
+        repeats: found.duplicate,
+        topic: found.topic,
+        subject: found.subject,
+        wire_payload: found.wire_payload,
+        start_up: is_start_up(at, way, c),
+    })
+}
+
+/// Whether a message found at `at` is one of the first of its connection.
+fn is_start_up(at: Nanos, way: Way, c: &Context<'_>) -> bool {
+    let Some(conversation) = c.conversations.flows().get(way) else {
+        return false;
+    };
+    let flow = conversation.flow(way.side);
+    // What carried no message since the observation began starts anew, whenever it was opened; datagrams have no opening.
+    let first = flow.first_message.unwrap_or(at);
+    let is_new = first > c.coverage.since().unwrap_or_default() + SILENT;
+    let began = conversation.opened.or(is_new.then_some(first));
+    began.is_some_and(|began| at < began + START_UP || flow.messages < FIRST_MESSAGES)
+}

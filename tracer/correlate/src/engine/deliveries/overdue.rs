@@ -1,0 +1,169 @@
+//! Messages that ought to have arrived by now: how many, where they are, and what those do that have them.
+
+use super::super::conversations::Conversations;
+use super::{Deliveries, Observed};
+use crate::flow::{Flow, FlowTable};
+use crate::join::{LegState, Message};
+use crate::rows::{Row, Rows};
+use crate::why::{Losses, Overdue, Whereabouts};
+use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
+use wirelap_events::{GroupId, Nanos, Pid, Saturate, TaskId, Tid};
+
+/// A younger message is on its way.
+pub const LATE: Nanos = Nanos::from_millis(1_000);
+
+/// A message that is not so many times as old as a typical one gets is on its way, too.
+const TIMES_TYPICAL: u64 = 10;
+
+/// A publisher's messages go on if so many of them have, and so many of a hundred do.
+const FORWARDED: (u64, u64) = (10, 90);
+
+/// A row's overdue messages at one process, in one place on one leg.
+type Key = (GroupId, Whereabouts, usize, Pid);
+
+/// Whether the bytes of a leg lie unread in a socket.
+type Lies = fn(&Deliveries, &Flow, &LegState, Observed<'_>) -> bool;
+
+impl Deliveries {
+    /// The processes that have messages which ought to have arrived by `now`: what they do is worth a look
+    /// ([`wirelap_events::Body::State`]).
+    pub fn holding(&self, now: Nanos, seen: Observed<'_>) -> Vec<Pid> {
+        let all = self.late(now, Self::may_lie_unread, seen);
+        let mut pids: Vec<Pid> =
+            all.iter().filter_map(|(_, overdue)| Some(overdue.process?.0.pid)).collect();
+        pids.sort_unstable();
+        pids.dedup();
+        pids
+    }
+
+    /// Messages that ought to have arrived by `now`, by row and place.
+    pub fn overdue(&self, now: Nanos, seen: Observed<'_>) -> Vec<(GroupId, Overdue)> {
+        self.late(now, Self::lies_unread, seen)
+    }
+
+    fn late(&self, now: Nanos, lies: Lies, seen: Observed<'_>) -> Vec<(GroupId, Overdue)> {
+        let mut found: BTreeMap<Key, (u64, Nanos)> = BTreeMap::new();
+        let mut limits: FxHashMap<GroupId, Nanos> = FxHashMap::default();
+        for (message, leg) in self.messages.unfinished(now - LATE) {
+            let limit =
+                *limits.entry(message.row).or_insert_with(|| late_after(message.row, seen.rows));
+            let is_warmup = message.stamp.is_some_and(|stamp| stamp.warmup);
+            if message.at + limit > now || is_warmup {
+                continue;
+            }
+            let Some((place, pid)) = self.whereabouts(message, leg, lies, seen) else {
+                continue;
+            };
+            let depth = self.messages.depth_of(leg);
+            let sum = found.entry((message.row, place, depth, pid)).or_insert((0, message.at));
+            sum.0.grow(1);
+            sum.1 = sum.1.min(message.at);
+        }
+        let all = found.into_iter().map(|((row, place, leg, pid), (messages, since))| {
+            let (place, pid) = match place {
+                Whereabouts::Broker => {
+                    unasked(row, since, seen.conversations).unwrap_or((place, pid))
+                }
+                _ => (place, pid),
+            };
+            let task = TaskId { pid, tid: Tid(pid.0) };
+            let named = || (task, seen.conversations.sockets().comm(pid).unwrap_or_default());
+            let overdue = Overdue {
+                messages,
+                oldest: now - since,
+                place,
+                leg: u8::try_from(leg).unwrap_or(u8::MAX),
+                process: (pid != Pid(0)).then(named),
+                doing: seen.host.states().of(pid, now),
+            };
+            (row, overdue)
+        });
+        all.collect()
+    }
+
+    /// Adds the messages of a row that a broker has read since their last reader left, and that are still waited for.
+    pub fn count_abandoned(
+        &self,
+        (id, row): (GroupId, &Row),
+        losses: &mut Losses,
+        now: Nanos,
+        seen: Observed<'_>,
+    ) {
+        if seen.conversations.closed_connections().is_empty() {
+            return;
+        }
+        for (message, leg) in self.messages.unfinished(now - LATE) {
+            let is_here = seen.rows.root(message.row) == id && leg.was_read();
+            if !is_here || !self.messages.goes_on(message, leg) {
+                continue;
+            }
+            let reader = row.readers.before(message.subject, message.at);
+            if let Some(departure) =
+                reader.and_then(|reader| seen.conversations.closed_connections().of(reader))
+            {
+                losses.abandon(1, departure.pid, departure.is_abrupt);
+            }
+        }
+    }
+
+    /// Where a leg's message is that has not arrived, and the process that has it, or is to send it on. `None` where it is
+    /// not known to be anywhere.
+    fn whereabouts(
+        &self,
+        message: &Message,
+        leg: &LegState,
+        lies: Lies,
+        seen: Observed<'_>,
+    ) -> Option<(Whereabouts, Pid)> {
+        let flow = seen.conversations.flows().flow(leg.way)?;
+        let receiver = leg.receiver.pid.unwrap_or_default();
+        if leg.was_read() {
+            let goes_on = self.messages.goes_on(message, leg)
+                && is_expected(flow, leg, seen.conversations.flows());
+            return goes_on.then_some((Whereabouts::Broker, receiver));
+        }
+        if !lies(self, flow, leg, seen) {
+            return None;
+        }
+        let is_broker = self.messages.goes_on(message, leg);
+        Some(match (flow.marks.has_arrived(leg.extent), is_broker) {
+            (true, true) => (Whereabouts::BrokerQueue, receiver),
+            (true, false) => (Whereabouts::ReaderQueue, receiver),
+            (false, _) => (Whereabouts::Network, leg.sender.pid.unwrap_or_default()),
+        })
+    }
+}
+
+/// How old a message of a row may get before it is overdue.
+fn late_after(row: GroupId, rows: &Rows) -> Nanos {
+    let typical = rows.get(row).map_or(0, |row| row.stats.one_way.quantile(0.5));
+    LATE.max(Nanos(typical.saturating_mul(TIMES_TYPICAL)))
+}
+
+/// Where messages are that a broker has since some moment, if its readers ask for messages and none has since: with
+/// the reader that asked last.
+fn unasked(
+    row: GroupId,
+    since: Nanos,
+    conversations: &Conversations,
+) -> Option<(Whereabouts, Pid)> {
+    let asks = conversations.flows().iter().filter(|(_, c)| c.row.is_some_and(|(of, _)| of == row));
+    let flows = asks.flat_map(|(_, conversation)| &conversation.flows);
+    let asks = flows.filter_map(|flow| Some((flow.request()?.at, flow.sender)));
+    let last = asks.max_by_key(|ask| ask.0);
+    let (_, sender) = last.filter(|(asked, _)| *asked < since)?;
+    Some((Whereabouts::Unasked, conversations.sockets().pid(sender).unwrap_or_default()))
+}
+
+/// Whether a publisher's message goes on: those before it did, to a subscriber that is still there, and none after it
+/// has yet. A broker that passes on a later one has done with it.
+fn is_expected(flow: &Flow, leg: &LegState, flows: &FlowTable) -> bool {
+    let (least, percent) = FORWARDED;
+    let before = flow.messages.saturating_sub(1);
+    let by = flow.forwarded_by.and_then(|by| flows.get(by));
+    flow.forwarded >= least
+        && flow.forwarded.saturating_mul(100) >= before.saturating_mul(percent)
+        && leg.at > flow.forwarded_to
+        && by.is_some_and(|conversation| !conversation.closed)
+}

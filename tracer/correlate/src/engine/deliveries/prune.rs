@@ -1,0 +1,54 @@
+//! Observations that nobody will ask for any more.
+
+use super::Deliveries;
+use crate::flow::FlowTable;
+use crate::ids::{AssemblyId, Way};
+use crate::join::Assemblies;
+use crate::marks::{Marks, UdpMarks};
+use std::collections::VecDeque;
+use wirelap_events::{Nanos, Offset};
+use wirelap_protocols::stream::Stream;
+
+impl Deliveries {
+    /// Forgets the marks that nobody will ask for.
+    pub(super) fn prune(&self, way: Way, now: Nanos, flows: &mut FlowTable) {
+        let patience = now - Nanos(self.config.hold.0.saturating_mul(10));
+        let long_ago = now - Nanos(self.config.patience.0.saturating_mul(4));
+        let first = flows.flow(way).and_then(|flow| flow.pending.front()).copied();
+        let first = first.and_then(|key| self.messages.leg(key)).map(|leg| leg.extent.start);
+        let Some(flow) = flows.flow_mut(way) else {
+            return;
+        };
+        match &mut flow.marks {
+            Marks::Tcp(marks) => {
+                let next = flow.bytes.next().unwrap_or(Offset(0));
+                let open = flow.stream.as_ref().map_or(u64::MAX, Stream::pending_bytes);
+                let decoded = Offset(next.0.saturating_sub(open));
+                marks.prune(first.map_or(decoded, |first| first.min(decoded)), long_ago);
+            }
+            Marks::Udp(marks) => {
+                let next = marks.next();
+                let first = first.map_or(next, |first| first.min(next));
+                let open = begins(&self.assemblies, &mut flow.assembling, marks, way);
+                marks.prune(open.map_or(first, |open| open.min(first)), patience);
+            }
+        }
+    }
+}
+
+/// Where the oldest message in fragments begins on a way that is open. Forgets the others before it.
+fn begins(
+    assemblies: &Assemblies,
+    assembling: &mut VecDeque<AssemblyId>,
+    marks: &UdpMarks,
+    way: Way,
+) -> Option<Offset> {
+    while let Some(&oldest) = assembling.front() {
+        let number = assemblies.get(oldest).and_then(|assembly| assembly.oldest_on(way));
+        if let Some(datagram) = number.and_then(|number| marks.get(number)) {
+            return Some(datagram.range.start);
+        }
+        assembling.pop_front();
+    }
+    None
+}

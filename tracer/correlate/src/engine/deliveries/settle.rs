@@ -1,0 +1,282 @@
+//! From legs to deliveries handed out.
+
+use super::super::sink::DeliverySink;
+use super::hand_out::nothing;
+use super::{Context, Deliveries, Observed};
+use crate::flow::{Flow, FlowTable};
+use crate::ids::{LegKey, Way};
+use crate::join::{LONGEST, LegState, leg};
+use crate::marks::{Marks, overlap};
+use arrayvec::ArrayVec;
+use wirelap_events::{
+    Delivery, FanOut, FlowRange, Leg, Nanos, Probe, Saturate, Stage, TaskId, Transport,
+};
+
+impl Deliveries {
+    /// Completes the legs whose time has come, and hands out the deliveries that end with them.
+    pub fn settle(&mut self, out: &mut dyn DeliverySink, all: bool, c: &mut Context<'_>) {
+        let mut active = c.conversations.take_active();
+        active.retain(|&way| {
+            for way in [way, way.back()] {
+                self.settle_flow(way, out, all, c);
+            }
+            // One that carries no message is part of its row's bytes, too.
+            c.row_of(way);
+            let Some(conversation) = c.conversations.flows_mut().get_mut(way) else {
+                return false;
+            };
+            c.accounts.totals.hide(conversation.take_hidden());
+            let is_waiting = |flow: &Flow| {
+                !flow.pending.is_empty() || !flow.assembling.is_empty() || flow.bytes.is_waiting()
+            };
+            conversation.active = conversation.flows.iter().any(is_waiting);
+            conversation.active
+        });
+        c.conversations.put_back(active);
+    }
+
+    fn settle_flow(
+        &mut self,
+        way: Way,
+        out: &mut dyn DeliverySink,
+        all: bool,
+        c: &mut Context<'_>,
+    ) {
+        let now = c.coverage.now();
+        let limit = (!all).then_some(now - self.config.patience);
+        if c.conversations.give_up_holes(way, limit) {
+            self.take_found(now, way, c);
+        }
+        let first = |c: &Context<'_>| c.conversations.flows().flow(way)?.pending.front().copied();
+        while let Some(key) = first(c) {
+            if let Some(leg) = self.messages.leg(key)
+                && !all
+                && !self.is_settled(leg, c.observed())
+            {
+                break;
+            }
+            if let Some(flow) = c.conversations.flows_mut().flow_mut(way) {
+                flow.pending.pop_front();
+            }
+            self.complete(key, out, c);
+        }
+        self.prune(way, now, c.conversations.flows_mut());
+    }
+
+    /// How long slower layers get to report: less when the room for messages runs out, as a message
+    /// that is given up tells nothing at all. Events are late by microseconds, not milliseconds.
+    pub(super) fn hold(&self) -> Nanos {
+        if self.messages.is_pressed() { Nanos(self.config.hold.0 / 10) } else { self.config.hold }
+    }
+
+    /// Whether nothing more is expected of a leg.
+    fn is_settled(&self, leg: &LegState, seen: Observed<'_>) -> bool {
+        let hold = self.hold();
+        let held = |since: Nanos| since + hold <= seen.coverage.now();
+        let Some(flow) = seen.conversations.flows().flow(leg.way) else {
+            return true;
+        };
+        if let Some(read) = flow.marks.read_at(leg.extent) {
+            return held(read);
+        }
+        let is_remote = self.config.packets_only || flow.ends_unseen(leg.extent);
+        let patience =
+            if self.lies_unread(flow, leg, seen) { LONGEST } else { self.config.patience };
+        leg.at + patience <= seen.coverage.now()
+            || (leg.at < seen.coverage.cut() && held(seen.coverage.cut()))
+            || flow.marks.passed_at(leg.extent).is_some_and(|at| held(at.max(leg.at)))
+            || (is_remote && held(leg.at) && flow.has_come(leg.extent.end))
+    }
+
+    /// Whether a leg's bytes are known not to have been read yet: the socket of a reader that is seen to read is open.
+    pub(super) fn lies_unread(&self, flow: &Flow, leg: &LegState, seen: Observed<'_>) -> bool {
+        self.may_lie_unread(flow, leg, seen)
+            && (flow.marks.has_reads()
+                || seen.host.states().is_off(leg.receiver.pid, seen.coverage.now()))
+    }
+
+    /// Whether a leg's bytes may lie unread, whether its reader was ever seen to read or not. Where events of reads were
+    /// lost, nothing is known.
+    pub(super) fn may_lie_unread(&self, flow: &Flow, leg: &LegState, seen: Observed<'_>) -> bool {
+        let is_open =
+            |id| seen.conversations.sockets().get(id).is_some_and(|entry| entry.closed.is_none());
+        leg.transport == Transport::Tcp
+            && !self.config.packets_only
+            && seen.coverage.lost_by(Probe::Read) == 0
+            && !flow.interrupted
+            && flow.receiver.is_some_and(is_open)
+            && flow.marks.read_at(leg.extent).is_none()
+            && flow.marks.passed_at(leg.extent).is_none()
+    }
+
+    /// Hands out the deliveries that end with a leg of which everything is known.
+    pub(super) fn complete(
+        &mut self,
+        key: LegKey,
+        out: &mut dyn DeliverySink,
+        c: &mut Context<'_>,
+    ) {
+        let Some(state) = self.messages.leg(key) else {
+            return;
+        };
+        let (way, extent, own) = (state.way, state.extent, state.own);
+        self.settle_row(key, way, c);
+        let Some(flow) = c.conversations.flows().flow(way) else {
+            return;
+        };
+        let packets_only = self.config.packets_only;
+        let (flow_key, from, to) = (flow.key, flow.sender, flow.receiver);
+        let mut dropped = 0;
+        let messages = &mut self.messages;
+        let mut legs = (0..flow.marks.readers(extent).max(1)).map(|reader| {
+            let path = flow.marks.path(extent, reader);
+            let (mut leg, backwards) = leg::build(flow_key, from, to, &path, messages.spare());
+            leg.stretch = FlowRange { flow: way.id(), range: own };
+            dropped.grow(backwards);
+            if packets_only {
+                leg::end(&mut leg);
+            }
+            leg
+        });
+        let first = legs.next();
+        // Only a multicast has more than one reader.
+        let others: Vec<Box<Leg>> =
+            legs.filter(|leg| leg.times.get(Stage::Read).is_some()).collect();
+        c.accounts.totals.anomalies.grow(dropped);
+        if let Some(first) = first {
+            self.completed(key, (first, others), out, c);
+        }
+    }
+
+    /// Everything that will be known of a leg is known: how its `first` reader got it, and those of the
+    /// `others` that did.
+    #[expect(clippy::vec_box, reason = "legs are large, and their room is kept")]
+    pub(super) fn completed(
+        &mut self,
+        key: LegKey,
+        (mut first, others): (Box<Leg>, Vec<Box<Leg>>),
+        out: &mut dyn DeliverySink,
+        c: &mut Context<'_>,
+    ) {
+        let Some(state) = self.messages.leg(key) else {
+            return;
+        };
+        let (way, extent, message) = (state.way, state.extent, state.message);
+        let (asked, permit, start_up) = (state.asked, state.permit, state.start_up);
+        first.circumstances.room = state.room;
+        let siblings = self.siblings(state, c.conversations.flows());
+        if let Some(asked) = asked {
+            let request =
+                c.conversations.flows().flow(way.back()).and_then(|flow| flow.request_at(asked));
+            first.circumstances.asked = Some(asked);
+            let read = request.and_then(|request| request.read);
+            first.circumstances.taken = read.map(|(at, _)| at);
+            first.circumstances.ask_resent = read.is_some_and(|(_, resent)| resent);
+            first.circumstances.asked_after_loss = request.is_some_and(|r| r.after_loss);
+            first.circumstances.ask = request.and_then(|request| request.ask);
+            first.circumstances.free_since = request.and_then(|request| request.free_since);
+            first.circumstances.awaits_commit = request.is_some_and(|r| r.awaits_commit);
+            first.circumstances.filled = request.and_then(|request| request.filled);
+        }
+        first.circumstances.start_up = start_up;
+        first.circumstances.permit = permit;
+        let missing = missing_before(
+            c.conversations.flows(),
+            way,
+            self.had_since(key, c.conversations.flows()),
+            &first,
+        );
+        first.circumstances.missing = missing.or(first.circumstances.missing);
+        first.circumstances.fan_out = siblings.and_then(|(sender, fan_out)| {
+            (first.sender.is_some() && first.sender == sender).then_some(fan_out)
+        });
+        let Some(flow) = c.conversations.flows().flow(way) else {
+            return;
+        };
+        let is_remote = !self.config.packets_only && flow.ends_unseen(extent);
+        let has_sends = flow.has_sends;
+        let whole = |leg: &Leg| leg.times.get(Stage::Send).is_some() || !has_sends;
+        let is_whole = whole(&first);
+        let mut ends = std::mem::take(&mut self.ends);
+        self.messages.complete(key, first, is_whole, is_remote, &mut ends);
+        self.hand_out_ends(&mut ends, out, c);
+        self.ends = ends;
+        let Some(message) = self.messages.message(message) else {
+            return;
+        };
+        if is_remote && let Some(row) = c.accounts.rows.get_mut(message.row) {
+            row.to_remote.grow(1);
+        }
+        let mut delivery = Delivery {
+            message: message.id,
+            group: message.row,
+            stamp: message.stamp,
+            payload_len: message.payload_len,
+            topic: message.topic,
+            ..nothing()
+        };
+        for leg in others {
+            let whole = whole(&leg);
+            delivery.legs = ArrayVec::from_iter([*leg]);
+            delivery.rests = ArrayVec::new();
+            self.hand_out(&mut delivery, whole, out, c);
+        }
+    }
+
+    /// The place of a leg among those that its message goes on by, and who sent the first of them.
+    fn siblings(&self, leg: &LegState, flows: &FlowTable) -> Option<(Option<TaskId>, FanOut)> {
+        let (first, position, readers) = self.messages.siblings(leg)?;
+        let (sender, sent) = if let Some(leg) = &first.leg {
+            (leg.sender, leg.times.get(Stage::Send))
+        } else {
+            let path = flows.flow(first.way)?.marks.path(first.extent, 0);
+            (path.sender, path.send)
+        };
+        Some((sender, FanOut { position, readers, first_sent: sent? }))
+    }
+
+    /// When the sender of a leg had read its message.
+    fn had_since(&self, key: LegKey, flows: &FlowTable) -> Option<Nanos> {
+        let before = self.messages.path(key.0).nth(1)?;
+        flows.flow(before.way)?.marks.read_at(before.extent)
+    }
+
+    /// A conversation's first message may be found before it is known whose sockets carry it. It
+    /// belongs to the row that the conversation is in when the message is complete.
+    pub(super) fn settle_row(&mut self, key: LegKey, way: Way, c: &mut Context<'_>) {
+        let Some(row) = c.row_of(way) else { return };
+        let Some((before, stamp)) = self.messages.move_to(key, row) else {
+            return;
+        };
+        let rows = &mut c.accounts.rows;
+        // What was counted there is counted here by now.
+        if rows.root(before) == row {
+            return;
+        }
+        let is_warmup = stamp.is_some_and(|stamp| stamp.warmup);
+        if let Some(before) = rows.get_mut(before) {
+            let count = before.counts.of_sent(is_warmup);
+            *count = count.saturating_sub(1);
+        }
+        if let Some(now) = rows.get_mut(row) {
+            now.counts.of_sent(is_warmup).grow(1);
+        }
+    }
+}
+
+/// When bytes of a leg's connection were missing before its send: the longest time since some moment, or the last.
+fn missing_before(
+    flows: &FlowTable,
+    way: Way,
+    since: Option<Nanos>,
+    leg: &Leg,
+) -> Option<(Nanos, Nanos)> {
+    let send = leg.times.get(Stage::Send)?;
+    let since = since.map_or(send, |since| since.min(send));
+    let of = |way: Way| match &flows.flow(way)?.marks {
+        Marks::Tcp(marks) => marks.missing_between(since, send),
+        Marks::Udp(_) => None,
+    };
+    let both = [of(way), of(way.back())].into_iter().flatten();
+    both.max_by_key(|&missing| overlap(missing, since))
+}

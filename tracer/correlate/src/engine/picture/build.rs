@@ -1,0 +1,222 @@
+//! The picture of the moment.
+
+use super::super::sockets::Sockets;
+use super::Picture;
+use super::notes::notes_of;
+use crate::bytes::{Holes, Overhead, Unseen};
+use crate::rows::Row;
+use crate::view::{Group, ProbeLoss, Process, Snapshot, TracerCost, Trust};
+use crate::why::Overdue;
+use wirelap_events::{GroupId, Nanos, Probe, Total};
+
+impl Picture<'_> {
+    /// Everything known at `now`. The caller adds what only it can know: the tracer's own cost, and the
+    /// processes' CPU time and memory.
+    pub fn snapshot(&self, now: Nanos) -> Snapshot {
+        let now = now.max(self.seen.coverage.now());
+        let since = self.seen.coverage.since().unwrap_or(now);
+        let overheads = self.overheads();
+        let holes = self.holes();
+        let open = match self.overdue_at_end {
+            Some(open) => open.to_vec(),
+            None => self.deliveries.overdue(now, self.seen),
+        };
+        let groups = self.accounts.rows.iter().zip(overheads).zip(holes);
+        let groups = groups.map(|(((id, row), overhead), holes)| {
+            self.group(id, row, &overhead, holes, &open, now)
+        });
+        let groups = groups.filter(|group| {
+            group.overhead.packets > 0
+                || group.messages.sent.saturating_add(group.messages.delivered) > 0
+        });
+        let mut groups: Vec<Group> = groups.collect();
+        self.tell_brokers_apart(&mut groups);
+        self.note_encrypted(&mut groups);
+        let unknown = self.unknown(now);
+        Snapshot {
+            at: now,
+            since,
+            trust: self.trust(&groups, since, now),
+            notes: self.notes(&unknown),
+            groups,
+            unknown,
+        }
+    }
+
+    pub(super) fn overheads(&self) -> Vec<Overhead> {
+        let mut all: Vec<Overhead> = self.accounts.rows.iter().map(|(_, row)| row.past).collect();
+        let mut open = Vec::new();
+        for (way, conversation) in self.seen.conversations.flows().iter() {
+            let row = conversation.row.map(|(row, _)| self.accounts.rows.root(row));
+            let row =
+                row.or_else(|| self.seen.conversations.labelled_row(way, &self.accounts.rows));
+            if let Some(sum) = row.and_then(|row| all.get_mut(row.0 as usize)) {
+                conversation.ledger.add_to(sum);
+            } else {
+                let server = conversation.probed_server();
+                open.extend(server.map(|server| (server, &conversation.ledger)));
+            }
+        }
+        self.accounts.add_probe_connections(&open, &mut all);
+        all
+    }
+
+    /// What of each row's traffic is not known.
+    pub(super) fn holes(&self) -> Vec<Holes> {
+        let mut all: Vec<Holes> =
+            self.accounts.rows.iter().map(|(_, row)| row.past_holes).collect();
+        for (_, conversation) in self.seen.conversations.flows().iter() {
+            let row = conversation.row.map(|(row, _)| self.accounts.rows.root(row));
+            if let Some(sum) = row.and_then(|row| all.get_mut(row.0 as usize)) {
+                *sum += conversation.holes();
+            }
+        }
+        all
+    }
+
+    fn group(
+        &self,
+        id: GroupId,
+        row: &Row,
+        overhead: &Overhead,
+        holes: Holes,
+        open: &[(GroupId, Overdue)],
+        now: Nanos,
+    ) -> Group {
+        let counts = row.counts;
+        let broker = broker_of(row, self.seen.conversations.sockets());
+        let known = (id, broker.as_deref());
+        let evidence = self.evidence_of(row, known, overhead, holes, now);
+        let mut why = evidence.explain();
+        let of_row = open
+            .iter()
+            .filter(|(row, _)| self.accounts.rows.root(*row) == id)
+            .map(|(_, overdue)| *overdue);
+        why.hold_up(of_row.collect(), &evidence.setting, now);
+        Group {
+            id,
+            middleware: row.middleware.clone(),
+            broker,
+            endpoint: row.endpoint,
+            messages: counts,
+            rate: row
+                .stats
+                .rate_over(counts.delivered, now - self.seen.coverage.since().unwrap_or(now)),
+            rate_active: row.stats.rate(),
+            rate_now: row.stats.history.rate_now(now),
+            payload_bytes: row.stats.payload.quantile(0.5),
+            one_way: row.stats.one_way(),
+            sched_gap: row.stats.sched_gap.summary(),
+            segments: row.stats.segments(),
+            overhead: Overhead {
+                deliveries: counts.delivered.saturating_add(row.warmed_up),
+                ..*overhead
+            },
+            why,
+            processes: self.processes(row),
+            history: row.stats.history.points(now),
+            coverage: share(counts.matched, counts.delivered),
+            holes,
+            without_send: row.without_send,
+            to_unseen_readers: row.to_remote,
+            read_twice: row.read_twice,
+            notes: notes_of(row),
+        }
+    }
+
+    /// Rows of several brokers of one name get their ports into the name, and, behind the same port, their processes.
+    fn tell_brokers_apart(&self, groups: &mut [Group]) {
+        let row =
+            |group: &Group| self.accounts.rows.get(group.id).filter(|row| !row.has_told_name());
+        for with_process in [false, true] {
+            let names: Vec<_> = groups
+                .iter()
+                .map(|group| (group.middleware.clone(), group.broker.clone()))
+                .collect();
+            for (index, group) in groups.iter_mut().enumerate() {
+                let same = names.iter().filter(|name| **name == names[index]).count();
+                let Some(row) = row(group).filter(|_| same > 1) else {
+                    continue;
+                };
+                let more = match (with_process, group.endpoint, row.server) {
+                    (false, Some(endpoint), _) => format!(":{}", endpoint.port()),
+                    (true, _, Some(pid)) => format!(" (pid {})", pid.0),
+                    _ => continue,
+                };
+                if let Some(broker) = &mut group.broker {
+                    broker.push_str(&more);
+                }
+            }
+        }
+    }
+
+    fn processes(&self, row: &Row) -> Vec<Process> {
+        let mut all: Vec<_> = row
+            .roles
+            .iter()
+            .map(|(&pid, role)| Process {
+                role: if self.deliveries.is_relay(pid) { "proxy" } else { role.name() }.to_owned(),
+                pid,
+                comm: self.seen.conversations.sockets().name(pid).unwrap_or_default().to_owned(),
+                cpu_share: None,
+                rss_bytes: None,
+                unix: None,
+                scheduling: self.seen.host.processes().of(pid),
+            })
+            .collect();
+        all.sort_by_key(|process| process.pid);
+        all
+    }
+
+    fn trust(&self, groups: &[Group], since: Nanos, now: Nanos) -> Trust {
+        let sum = |of: fn(&Group) -> u64| groups.iter().map(of).total::<u64>();
+        let unseen = |of: fn(&Holes) -> Unseen| {
+            let all = groups.iter().map(|group| of(&group.holes));
+            all.fold(Unseen::default(), |mut sum, one| {
+                sum += one;
+                sum
+            })
+        };
+        let lost = Probe::ALL.into_iter().map(|probe| (probe, self.seen.coverage.lost_by(probe)));
+        let lost = lost.filter(|&(_, count)| count > 0);
+        let closed = self.seen.coverage.paused(now);
+        let whole = now - since;
+        Trust {
+            coverage: share(sum(|g| g.messages.matched), sum(|g| g.messages.delivered)),
+            events_lost: lost.map(|(probe, count)| ProbeLoss { probe, count }).collect(),
+            events: self.accounts.totals.events,
+            uncaptured_bytes: self.accounts.totals.uncaptured,
+            undecoded_bytes: self.accounts.totals.undecoded,
+            unread_messages: self.accounts.rows.iter().flat_map(|(_, row)| row.unread).total(),
+            unseen_sent: unseen(|holes| holes.sent),
+            unseen_received: unseen(|holes| holes.received),
+            evicted: self
+                .accounts
+                .totals
+                .evicted
+                .saturating_add(self.accounts.totals.mark_evictions)
+                .saturating_add(self.seen.conversations.flows().forgotten()),
+            window_share: if whole == Nanos(0) {
+                1.0
+            } else {
+                (whole - closed).as_secs_f64() / whole.as_secs_f64()
+            },
+            tracer: TracerCost::default(),
+        }
+    }
+}
+
+fn share(part: u64, whole: u64) -> f64 {
+    if whole == 0 { 1.0 } else { part as f64 / whole as f64 }
+}
+
+/// The broker's name: as told, or else that of the process that serves or forwards.
+pub fn broker_of(row: &Row, sockets: &Sockets) -> Option<String> {
+    let served_by = row.server.filter(|_| row.is_brokered);
+    let server = || served_by.and_then(|pid| sockets.name(pid));
+    let forwards = || {
+        let forwarders = row.roles.iter().filter(|(_, role)| role.forwards);
+        sockets.name(*forwarders.min_by_key(|role| role.0)?.0)
+    };
+    row.broker.clone().or_else(|| server().or_else(forwards).map(str::to_owned))
+}

@@ -1,0 +1,93 @@
+//! What is known about why the messages of each row took as long as they did.
+
+use super::Picture;
+use super::build::broker_of;
+use crate::bytes::{Holes, Overhead};
+use crate::rows::{Role, Row};
+use crate::why::{Evidence, Losses, Setting, Throttled};
+use wirelap_events::{GroupId, Nanos, Pid, Tid, Total};
+
+impl Picture<'_> {
+    /// Why each row's messages took as long as they did, by the row's name. For adding up repetitions.
+    pub fn evidence(&self) -> Vec<(String, Evidence)> {
+        let rows = self.accounts.rows.iter().zip(self.overheads()).zip(self.holes());
+        rows.map(|(((id, row), overhead), holes)| {
+            let broker = broker_of(row, self.seen.conversations.sockets());
+            let known = (id, broker.as_deref());
+            let evidence = self.evidence_of(row, known, &overhead, holes, self.seen.coverage.now());
+            (row.middleware.clone(), evidence)
+        })
+        .collect()
+    }
+
+    pub(super) fn evidence_of(
+        &self,
+        row: &Row,
+        (id, broker): (GroupId, Option<&str>),
+        overhead: &Overhead,
+        holes: Holes,
+        now: Nanos,
+    ) -> Evidence {
+        let mut evidence = row.evidence.clone();
+        evidence.losses = Losses {
+            sent: row.counts.sent,
+            delivered: row.counts.delivered,
+            duplicates: row.counts.duplicates,
+            shared: row.shared,
+            skipped: row.numbers.missing(),
+            resent: overhead.detail.retransmissions,
+            hidden: self
+                .accounts
+                .totals
+                .uncaptured
+                .saturating_add(self.accounts.totals.undecoded)
+                .saturating_add(overhead.opaque)
+                .div_ceil(row.stats.payload.quantile(0.5).max(1))
+                .saturating_add(row.unread.iter().total())
+                .saturating_add(row.unknown_reads)
+                .saturating_add(holes.sent.packets),
+            ..evidence.losses
+        };
+        self.deliveries.count_abandoned((id, row), &mut evidence.losses, now, self.seen);
+        let threads: Vec<Tid> = evidence.tasks().map(|task| task.tid).collect();
+        let losses = &evidence.losses;
+        let full = losses.full_sockets.all().map(|(pid, _)| pid);
+        let named = row.roles.keys().copied().chain(full).chain(losses.left_by);
+        let names =
+            named.filter_map(|pid| Some((pid, self.seen.conversations.sockets().comm(pid)?)));
+        evidence.setting = Setting {
+            middleware: row.middleware.clone(),
+            protocol: row.protocol,
+            broker: broker.map(str::to_owned),
+            since: self.seen.coverage.since(),
+            saturating: false,
+            sampled: self.seen.coverage.has_paused() || self.seen.coverage.lost() > 0,
+            names: names.collect(),
+            busy: threads
+                .into_iter()
+                .filter_map(|tid| Some((tid, self.seen.host.threads().busy(tid, now)?)))
+                .collect(),
+            members: row.roles.keys().copied().collect(),
+            quotas: self.seen.host.quotas().all(),
+            throttled: self.throttled(row, now),
+        };
+        evidence
+    }
+
+    /// The row's processes that waited for CPU quota.
+    fn throttled(&self, row: &Row, now: Nanos) -> Vec<Throttled> {
+        let watched = now - self.seen.coverage.since().unwrap_or(now);
+        let of = |(&pid, role): (&Pid, &Role)| {
+            let (task, cgroup, time) = self.seen.host.processes().throttled(pid)?;
+            let (leg, only_reads) = match (role.publishes, role.forwards) {
+                (true, _) => (0, false),
+                (false, true) => (1, false),
+                (false, false) => (usize::from(row.is_brokered), true),
+            };
+            Some(Throttled { task, cgroup, time, watched, leg, only_reads })
+        };
+        let mut all: Vec<Throttled> = row.roles.iter().filter_map(of).collect();
+        all.sort_by_key(|one| one.task.pid);
+        all
+    }
+}

@@ -1,0 +1,22 @@
+//! The picture of the moment: what the other parts know, put together.
+
+mod build;
+mod evidence;
+mod notes;
+mod unattributed;
+
+pub use build::broker_of;
+
+use super::accounts::Accounts;
+use super::deliveries::{Deliveries, Observed};
+use crate::why::Overdue;
+use wirelap_events::GroupId;
+
+/// Everything that a snapshot is made from.
+pub struct Picture<'a> {
+    pub deliveries: &'a Deliveries,
+    pub accounts: &'a Accounts,
+    pub seen: Observed<'a>,
+    /// What had not arrived when the observation ended; `None` before.
+    pub overdue_at_end: Option<&'a [(GroupId, Overdue)]>,
+}

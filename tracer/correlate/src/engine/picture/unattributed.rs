@@ -1,0 +1,42 @@
+//! Which traffic is not decoded, where it goes and how much it is.
+
+use super::Picture;
+use crate::bytes::Unknown;
+use crate::flow::Conversation;
+use crate::view::Group;
+use wirelap_events::Nanos;
+
+impl Picture<'_> {
+    /// The traffic that is not decoded.
+    pub fn unknown(&self, now: Nanos) -> Unknown {
+        let conversations = self.seen.conversations;
+        let open = conversations.flows().iter().filter(|(_, one)| one.unread.total() > 0);
+        let rows = &self.accounts.rows;
+        let open = open.filter_map(|(way, _)| conversations.unknown_of(way, rows));
+        self.accounts.unknown(open, now)
+    }
+
+    /// Says of each row how many of its conversations hide their messages.
+    pub fn note_encrypted(&self, groups: &mut [Group]) {
+        for group in groups {
+            let is_hidden = |conversation: &Conversation| {
+                conversation.is_encrypted()
+                    && conversation
+                        .row
+                        .is_some_and(|(row, _)| self.accounts.rows.root(row) == group.id)
+            };
+            let count = self
+                .seen
+                .conversations
+                .flows()
+                .iter()
+                .filter(|(_, conversation)| is_hidden(conversation))
+                .count();
+            if count > 0 {
+                group.notes.push(format!(
+                    "Encrypted connections: {count}. wirelap sees their bytes and timing; their messages are in no figure."
+                ));
+            }
+        }
+    }
+}

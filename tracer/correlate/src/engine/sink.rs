@@ -1,0 +1,33 @@
+//! Who takes deliveries.
+
+use crate::why::DelayCause;
+use wirelap_events::Delivery;
+
+/// Takes deliveries as they become complete.
+pub trait DeliverySink {
+    /// Takes one delivery: matched from its first send to its last read.
+    fn delivery(&mut self, delivery: &Delivery);
+
+    /// Takes one, with what held it up.
+    fn judged(&mut self, delivery: &Delivery, _held_up: Option<DelayCause>) {
+        self.delivery(delivery);
+    }
+
+    /// Takes one that is in no figure: of the warm-up, or an end of it was not seen.
+    fn aside(&mut self, _delivery: &Delivery) {}
+
+    /// Whether it is also told what becomes of messages that are given up.
+    fn takes_given_up(&self) -> bool {
+        false
+    }
+
+    /// Takes what is known of a message that is given up, or still under way `at_end`: its legs as far as it came. It was
+    /// not seen to be delivered; a stream's bytes may wait in the receiver's queue.
+    fn undelivered(&mut self, _so_far: &Delivery, _at_end: bool) {}
+}
+
+impl<F: FnMut(&Delivery)> DeliverySink for F {
+    fn delivery(&mut self, delivery: &Delivery) {
+        self(delivery);
+    }
+}

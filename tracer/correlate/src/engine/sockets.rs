@@ -1,0 +1,282 @@
+//! Sockets and the processes that own them.
+
+use super::coverage::Reported;
+use crate::ids::Way;
+use crate::marks::Sending;
+use crate::threads::Chain;
+use arrayvec::ArrayVec;
+use rustc_hash::FxHashMap;
+use std::collections::VecDeque;
+use wirelap_events::{Comm, Nanos, NetNs, Pid, Saturate, Socket, SocketId, TaskId, Tid, Transport};
+
+/// Datagrams that are remembered as sent or received by one socket, to be joined with its calls.
+const DATAGRAMS: usize = 4096;
+
+/// Times that a socket is seen to go to another process. One that several use at once has the first of them.
+const HANDED: u8 = 2;
+
+/// Sockets at one port that are told apart; with more, as with two, it is not known for which a datagram is.
+const SHARERS: usize = 4;
+
+/// Send calls that are remembered of one UDP socket: a datagram may leave the qdisc after its call.
+const CALLS: usize = 8;
+
+/// The newest datagrams of a socket, among which one is that came in and is ready now.
+const NEWEST: usize = 64;
+
+/// A read of which it is not known what it took.
+#[derive(Clone, Debug)]
+pub struct UnresolvedRead {
+    pub at: Nanos,
+    pub task: TaskId,
+    pub len: u32,
+    /// How its thread came to read.
+    pub led: Chain,
+    /// When the queue was empty before, or 0.
+    pub since: Nanos,
+}
+
+/// A datagram on its way out.
+#[derive(Clone, Copy, Debug)]
+pub struct Outgoing {
+    pub way: Way,
+    pub number: u64,
+    pub tid: Tid,
+    /// When it was queued, or else handed to the device.
+    pub left: Nanos,
+}
+
+/// A UDP send call.
+#[derive(Clone, Debug)]
+pub struct Call {
+    pub sending: Sending,
+    pub left: Nanos,
+    /// How its thread came to make it.
+    pub led: Chain,
+}
+
+impl Call {
+    /// Whether what left at `at` left within it.
+    pub fn spans(&self, at: Nanos) -> bool {
+        self.sending.entered.is_some_and(|entered| entered <= at) && at <= self.left
+    }
+}
+
+/// A socket.
+#[derive(Debug)]
+pub struct Entry {
+    /// Its owner; 0 until a thread of it is seen.
+    pub pid: Pid,
+    pub netns: NetNs,
+    /// How often another process has taken it over.
+    handed: u8,
+    /// What it sends, when it has one peer.
+    pub tx: Option<Way>,
+    /// UDP: its port, and what was sent and came in there.
+    udp: Option<Box<Datagrams>>,
+    /// When it was closed.
+    pub closed: Option<Nanos>,
+}
+
+impl Entry {
+    /// What was sent and came in, for UDP, if anything did.
+    pub fn udp(&self) -> Option<&Datagrams> {
+        self.udp.as_deref()
+    }
+
+    /// What was sent and came in, for UDP, to be changed.
+    pub fn datagrams(&mut self) -> &mut Datagrams {
+        self.udp.get_or_insert_default()
+    }
+}
+
+/// What is remembered of the datagrams of a UDP socket.
+#[derive(Debug, Default)]
+pub struct Datagrams {
+    port: u16,
+    /// Those that came for it and were not seen to be read.
+    pub inbox: VecDeque<(Way, u64)>,
+    /// Those that no send call was found for yet.
+    pub outbox: VecDeque<Outgoing>,
+    /// The last send calls.
+    pub calls: VecDeque<Call>,
+    /// Reads of which it is not known yet what they took.
+    pub unresolved: VecDeque<UnresolvedRead>,
+    /// Whatever it may read next came while this held, and is in `inbox`.
+    pub complete: Option<Reported>,
+    /// When the queue was seen to be empty, or 0.
+    pub emptied: Nanos,
+    /// It was alone at its port when it was closed.
+    was_alone: bool,
+}
+
+impl Datagrams {
+    pub fn put_in(&mut self, way: Way, number: u64) {
+        if self.inbox.iter().rev().take(NEWEST).any(|&known| known == (way, number)) {
+            return;
+        }
+        if self.inbox.len() >= DATAGRAMS {
+            self.inbox.pop_front();
+            // It may be what is read next.
+            self.complete = None;
+        }
+        self.inbox.push_back((way, number));
+    }
+
+    pub fn put_out(&mut self, outgoing: Outgoing) {
+        if self.outbox.len() >= DATAGRAMS {
+            self.outbox.pop_front();
+        }
+        self.outbox.push_back(outgoing);
+    }
+
+    pub fn call(&mut self, call: Call) {
+        if self.calls.len() >= CALLS {
+            self.calls.pop_front();
+        }
+        self.calls.push_back(call);
+    }
+}
+
+/// Every socket that came into view.
+#[derive(Debug, Default)]
+pub struct Sockets {
+    entries: FxHashMap<SocketId, Entry>,
+    /// Those that were closed, and when.
+    gone: VecDeque<(Nanos, SocketId)>,
+    /// Open UDP sockets by port.
+    ports: FxHashMap<(NetNs, u16), ArrayVec<SocketId, SHARERS>>,
+    names: FxHashMap<Pid, Comm>,
+    /// Processes whose name is not known yet.
+    nameless: Vec<Pid>,
+    /// Counts what was learned about owners.
+    pub learned: u64,
+}
+
+/// Sockets and names kept at once. Far above any host's traced sockets; reached only by churn that is
+/// faster than the sweep.
+const LIMIT: usize = 262_144;
+
+impl Sockets {
+    pub fn add(&mut self, socket: &Socket, tx: Option<Way>) {
+        if self.entries.len() >= LIMIT {
+            self.sweep(Nanos(u64::MAX));
+        }
+        if self.entries.len() >= LIMIT {
+            return;
+        }
+        let pid = socket.task.pid;
+        let udp = (socket.transport == Transport::Udp)
+            .then(|| Box::new(Datagrams { port: socket.local.port(), ..Datagrams::default() }));
+        self.entries.insert(
+            socket.id,
+            Entry { pid, netns: socket.netns, handed: 0, tx, udp, closed: None },
+        );
+        if socket.transport == Transport::Udp {
+            let at = self.ports.entry((socket.netns, socket.local.port())).or_default();
+            if !at.is_full() && !at.contains(&socket.id) {
+                at.push(socket.id);
+            }
+        }
+        self.learned.grow(1);
+        if pid != Pid(0) && self.names.len() < LIMIT {
+            self.names.insert(pid, socket.comm);
+        }
+    }
+
+    pub fn get(&self, id: SocketId) -> Option<&Entry> {
+        self.entries.get(&id)
+    }
+
+    pub fn get_mut(&mut self, id: SocketId) -> Option<&mut Entry> {
+        self.entries.get_mut(&id)
+    }
+
+    /// `task` uses the socket: in softirq its owner was not known, or the owner has handed it to a process that it forked.
+    pub fn used_by(&mut self, id: SocketId, task: TaskId) {
+        if let Some(entry) = self.entries.get_mut(&id)
+            && entry.pid != task.pid
+            && task.pid != Pid(0)
+            && (entry.pid == Pid(0) || entry.handed < HANDED)
+        {
+            entry.handed.grow(u8::from(entry.pid != Pid(0)));
+            entry.pid = task.pid;
+            self.learned.grow(1);
+            if !self.names.contains_key(&task.pid) && self.nameless.len() < CALLS * CALLS {
+                self.nameless.push(task.pid);
+            }
+        }
+    }
+
+    /// A thread's name, which is its process's if it is the main thread.
+    pub fn named(&mut self, tid: Tid, comm: Comm) {
+        if !self.nameless.is_empty()
+            && let Some(index) = self.nameless.iter().position(|pid| pid.0 == tid.0)
+        {
+            self.names.insert(self.nameless.swap_remove(index), comm);
+        }
+    }
+
+    pub fn pid(&self, id: Option<SocketId>) -> Option<Pid> {
+        Some(self.entries.get(&id?)?.pid).filter(|&pid| pid != Pid(0))
+    }
+
+    pub fn name(&self, pid: Pid) -> Option<&str> {
+        self.names.get(&pid).map(Comm::as_str)
+    }
+
+    pub fn comm(&self, pid: Pid) -> Option<Comm> {
+        self.names.get(&pid).copied()
+    }
+
+    /// The UDP socket that all datagrams to a port are for: there is no other.
+    pub fn only_at(&self, netns: NetNs, port: u16) -> Option<SocketId> {
+        match self.ports.get(&(netns, port))?.as_slice() {
+            &[only] => Some(only),
+            _ => None,
+        }
+    }
+
+    /// Whether all datagrams to its port are for this socket, or were until it was closed.
+    pub fn has_port_alone(&self, id: SocketId) -> bool {
+        self.get(id).is_some_and(|entry| match &entry.udp {
+            Some(udp) if entry.closed.is_some() => udp.was_alone,
+            Some(udp) => self.only_at(entry.netns, udp.port) == Some(id),
+            None => false,
+        })
+    }
+
+    /// A socket is closed. Returns what it sends.
+    pub fn close(&mut self, id: SocketId, at: Nanos) -> Option<Way> {
+        let is_alone = self.has_port_alone(id);
+        let entry = self.entries.get_mut(&id)?;
+        if let Some(udp) = &mut entry.udp {
+            udp.was_alone = is_alone;
+        }
+        let place = entry.udp.as_ref().map(|udp| (entry.netns, udp.port));
+        if let Some(place) = place
+            && let Some(sharers) = self.ports.get_mut(&place)
+        {
+            sharers.retain(|&mut sharer| sharer != id);
+            if sharers.is_empty() {
+                self.ports.remove(&place);
+            }
+        }
+        if entry.closed.replace(at).is_none() {
+            self.gone.push_back((at, id));
+        }
+        entry.tx
+    }
+
+    /// Forgets sockets that were closed before `limit`.
+    pub fn sweep(&mut self, limit: Nanos) {
+        while let Some(&(at, id)) = self.gone.front()
+            && at < limit
+        {
+            self.gone.pop_front();
+            if self.entries.get(&id).is_some_and(|entry| entry.closed.is_some()) {
+                self.entries.remove(&id);
+            }
+        }
+    }
+}

@@ -1,0 +1,30 @@
+//! Counters over everything.
+
+use crate::flow::Hidden;
+use wirelap_events::Saturate;
+
+/// Counters over everything.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Totals {
+    pub events: u64,
+    /// Times that had to be left out because they contradicted others.
+    pub anomalies: u64,
+    pub evicted: u64,
+    /// Of all conversations, as of when they last were settled.
+    pub uncaptured: u64,
+    pub undecoded: u64,
+    pub mark_evictions: u64,
+    /// Events of sockets that never came into view.
+    pub unknown_sockets: u64,
+    /// Reads of datagrams of which it is not known which they took.
+    pub unknown_reads: u64,
+}
+
+impl Totals {
+    /// Adds what of a conversation could not be seen.
+    pub fn hide(&mut self, hidden: Hidden) {
+        self.mark_evictions.grow(hidden.mark_evictions);
+        self.uncaptured.grow(hidden.uncaptured);
+        self.undecoded.grow(hidden.undecoded);
+    }
+}

@@ -1,0 +1,102 @@
+//! A message that a decoder found in a flow, and what it is known by.
+
+use rustc_hash::FxHasher;
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use wirelap_events::{ByteRange, GlobalKey, Offset, Stamp, TopicId};
+use wirelap_protocols::{Fragments, Side};
+
+/// A message that a decoder found in a flow.
+#[derive(Clone, Debug)]
+#[allow(clippy::struct_excessive_bools)] // Properties of a message that do not depend on each other.
+pub struct Found {
+    /// The sending end.
+    pub side: Side,
+    pub extent: ByteRange,
+    pub identity: Identity,
+    /// What it is found by where its identity may not be certain.
+    pub content: Option<Content>,
+    pub stamp: Option<Stamp>,
+    pub payload_len: u64,
+    /// The protocol says that it may be sent again.
+    pub duplicate: bool,
+    /// The protocol says that it is to be stored, or was.
+    pub retained: bool,
+    /// Its payload is in shared memory.
+    pub shared: bool,
+    /// No packet of it was seen: its neighbours tell of it.
+    pub framed: bool,
+    /// Its topic, if topics are kept.
+    pub topic: Option<TopicId>,
+    /// Its name among messages in fragments, if it is one of them.
+    pub assembly: Option<GlobalKey>,
+    /// A number for its topic; messages of one topic have the same.
+    pub subject: u64,
+    /// What its payload takes on the wire: less than it has, where it is compressed.
+    pub wire_payload: u64,
+    /// Its reader can use it only when the bytes before this one are there too.
+    pub usable_at: Option<Offset>,
+    /// What the identities of stamped messages of its topic begin with.
+    pub topic_hash: TopicHash,
+}
+
+/// Fragments of a message that a decoder found in a frame.
+#[derive(Clone, Copy, Debug)]
+pub struct FoundFragments {
+    /// The sending end.
+    pub side: Side,
+    /// Where the frame starts.
+    pub at: Offset,
+    pub fragments: Fragments,
+}
+
+/// The beginning of a stamped message's identity: its topic.
+#[derive(Clone, Default)]
+pub struct TopicHash(FxHasher);
+
+impl TopicHash {
+    /// Of this topic.
+    pub fn new(topic: &[u8]) -> TopicHash {
+        let mut hasher = FxHasher::default();
+        topic.hash(&mut hasher);
+        TopicHash(hasher)
+    }
+
+    /// The identity of a message of this topic.
+    pub fn identity(&self, stamp: Stamp) -> Identity {
+        let mut hasher = self.0.clone();
+        stamp.hash(&mut hasher);
+        Identity { hash: hasher.finish(), exact: true }
+    }
+}
+
+impl PartialEq for TopicHash {
+    fn eq(&self, other: &TopicHash) -> bool {
+        self.0.finish() == other.0.finish()
+    }
+}
+
+impl fmt::Debug for TopicHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "TopicHash({:x})", self.0.finish())
+    }
+}
+
+/// What a message is found by where its identity is not certain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Content {
+    /// A digest of its content, without its topic and the zeros in front.
+    pub hash: u64,
+    /// Its topic, if that is known here.
+    pub subject: Option<u64>,
+    /// Its topic is not known here, or where its payload starts.
+    pub is_unsure: bool,
+}
+
+/// What makes a message the same on every flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Identity {
+    pub hash: u64,
+    /// Whether two messages with this identity are one: not so for a digest of the content.
+    pub exact: bool,
+}

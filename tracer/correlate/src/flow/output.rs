@@ -1,0 +1,24 @@
+//! What decoders found and nobody has looked at yet.
+
+use super::found::{Found, FoundFragments};
+use super::requests::Released;
+use super::topics::Topics;
+use wirelap_protocols::Side;
+
+/// What decoders found and nobody has looked at yet.
+#[derive(Debug, Default)]
+pub struct DecoderOutput {
+    pub all: Vec<Found>,
+    pub fragments: Vec<FoundFragments>,
+    /// Messages, by the sending end, that are there by a batch's own account and cannot be read.
+    pub unread: [u64; 2],
+    /// Messages that their readers throw away.
+    pub thrown_away: u64,
+    /// Messages that two readers were sent of which only one should have been.
+    pub read_twice: u64,
+    /// Senders whose messages are handed on in order, their side, and the first message that they still have.
+    pub ordered: Vec<(Side, [u8; 16], u64)>,
+    /// Permissions to pass messages on.
+    pub released: Vec<Released>,
+    pub topics: Topics,
+}

@@ -1,0 +1,159 @@
+//! The bytes of a conversation, from packets to its decoder.
+
+use super::collector::Collector;
+use super::conversation::{Conversation, State};
+use super::output::DecoderOutput;
+use super::reassembly::{Piece, Reassembly};
+use wirelap_events::{ByteRange, Nanos, Offset, Packet, Portion, Saturate};
+use wirelap_protocols::stream::Stream;
+use wirelap_protocols::{Pdu, Side};
+
+impl Conversation {
+    /// Payload of a packet, in any order.
+    pub fn packet(
+        &mut self,
+        side: Side,
+        range: ByteRange,
+        bytes: &[u8],
+        now: Nanos,
+        found: &mut DecoderOutput,
+    ) {
+        let missing = range.len().saturating_sub(bytes.len() as u64);
+        self.uncaptured.grow(missing);
+        let flow = self.flow_mut(side);
+        let interrupted = std::mem::take(&mut flow.interrupted);
+        let skipped = match (flow.bytes.next(), flow.boundary.take()) {
+            // Found open: begin where a write begins, if that is in or after this packet.
+            (None, Some(boundary)) if boundary >= range.end => {
+                flow.boundary = Some(boundary);
+                return;
+            }
+            (None, Some(boundary)) => boundary.0.saturating_sub(range.start.0),
+            _ => 0,
+        };
+        let start = range.start.plus(skipped);
+        let skipped_bytes = usize::try_from(skipped).unwrap_or(usize::MAX).min(bytes.len());
+        let missing = missing.saturating_sub(skipped.saturating_sub(skipped_bytes as u64));
+        let bytes = bytes.get(skipped_bytes..).unwrap_or_default();
+        if interrupted {
+            self.resume(side, start, found);
+        }
+        self.reassemble(side, found, |flow, out| {
+            flow.packet(start, bytes, missing, now, out);
+        });
+    }
+
+    /// Goes on at `at` after a pause on purpose: the bytes in between are nobody's failure.
+    fn resume(&mut self, side: Side, at: Offset, found: &mut DecoderOutput) {
+        let before = self.undecoded_bytes();
+        self.reassemble(side, found, |flow, out| {
+            flow.interrupt(out);
+            flow.resume_at(at, out);
+        });
+        self.paused.grow(self.undecoded_bytes().saturating_sub(before));
+    }
+
+    /// Runs the reassembly of one side, reading what comes out.
+    pub fn reassemble(
+        &mut self,
+        side: Side,
+        found: &mut DecoderOutput,
+        step: impl FnOnce(&mut Reassembly, &mut dyn FnMut(Piece<'_>)),
+    ) {
+        let mut bytes = std::mem::take(&mut self.flow_mut(side).bytes);
+        step(&mut bytes, &mut |piece| self.piece(side, piece, found));
+        self.flow_mut(side).bytes = bytes;
+    }
+
+    /// The next bytes of one direction.
+    fn piece(&mut self, side: Side, piece: Piece<'_>, found: &mut DecoderOutput) {
+        match self.state {
+            State::Decoding(..) => self.read_piece(side, piece, found),
+            State::Undecided(_) => self.recognise_piece(side, piece, found),
+            State::Ignored => {}
+        }
+    }
+
+    pub(super) fn read_piece(&mut self, side: Side, piece: Piece<'_>, found: &mut DecoderOutput) {
+        let State::Decoding(protocol, connection) = &mut self.state else { return };
+        let flow = &mut self.flows[side as usize];
+        let (control, ledger) = (&mut self.control, &mut self.ledger);
+        let mut out = Collector::new(control, side, *protocol, ledger, found);
+        let from_start = flow.isn.is_some();
+        let at = match piece {
+            Piece::Bytes { at, .. } | Piece::Gap { at, .. } => at,
+        };
+        let mid_stream = !from_start || at != Offset::START;
+        let stream = flow.stream.get_or_insert_with(|| Stream::new(side, mid_stream));
+        match piece {
+            Piece::Bytes { at, bytes, missing } => {
+                let first = out.found.all.len();
+                stream.feed(at, bytes, missing, connection.as_mut(), &mut out);
+                let hole = flow.hole.take().filter(|hole| hole.end == at);
+                flow.frame(hole, first, self.serial, found);
+            }
+            Piece::Gap { at, len } => {
+                let is_between = stream.is_in_sync() && stream.pending_bytes() == 0;
+                flow.hole = is_between.then(|| ByteRange::new(at, len));
+                stream.gap(at, len, connection.as_mut(), &mut out);
+            }
+        }
+    }
+
+    /// A packet with a datagram of these bytes, or with a fragment of it.
+    pub fn datagram_packet(
+        &mut self,
+        side: Side,
+        range: ByteRange,
+        packet: &Packet<'_>,
+        found: &mut DecoderOutput,
+    ) {
+        let pieces = &mut self.flow_mut(side).pieces;
+        let Portion::Fragment { start, .. } = packet.portion else {
+            if !pieces.is_empty() {
+                self.put_together(side, found);
+            }
+            self.datagram(side, range, packet.payload, found);
+            return;
+        };
+        if start == 0 && !pieces.is_empty() {
+            self.put_together(side, found);
+        }
+        let pieces = &mut self.flow_mut(side).pieces;
+        pieces.add(range, u64::from(start), packet.payload);
+        if pieces.is_whole() {
+            self.put_together(side, found);
+        }
+    }
+
+    /// Reads the fragments so far as one datagram.
+    fn put_together(&mut self, side: Side, found: &mut DecoderOutput) {
+        let mut pieces = std::mem::take(&mut self.flow_mut(side).pieces);
+        self.datagram(side, pieces.range, &pieces.bytes, found);
+        pieces.clear();
+        self.flow_mut(side).pieces = pieces;
+    }
+
+    /// A datagram, as far as it was captured.
+    fn datagram(&mut self, side: Side, range: ByteRange, bytes: &[u8], found: &mut DecoderOutput) {
+        self.uncaptured.grow(range.len().saturating_sub(bytes.len() as u64));
+        if matches!(self.state, State::Undecided(_)) {
+            self.recognise_datagram(side, range, bytes, found);
+        }
+        self.read_datagram(side, range, bytes, found);
+    }
+
+    pub(super) fn read_datagram(
+        &mut self,
+        side: Side,
+        range: ByteRange,
+        bytes: &[u8],
+        found: &mut DecoderOutput,
+    ) {
+        if let State::Decoding(protocol, connection) = &mut self.state {
+            let (control, ledger) = (&mut self.control, &mut self.ledger);
+            let mut out = Collector::new(control, side, *protocol, ledger, found);
+            connection.pdu(side, Pdu { range, bytes }, &mut out);
+        }
+    }
+}

@@ -1,0 +1,25 @@
+//! Who is at an end of a flow.
+
+use std::net::SocketAddr;
+use wirelap_events::{NetNs, Pid};
+
+/// Who is at an end of a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Node {
+    /// The process, if it is on this host and known.
+    pub pid: Option<Pid>,
+    pub addr: SocketAddr,
+    pub scope: NetNs,
+    /// The namespace of its socket, if that is on this host and known.
+    pub netns: Option<NetNs>,
+}
+
+impl Node {
+    /// Whether it is the same process, or the same address of a process that is not known (or has
+    /// several workers behind one address). One address in two namespaces is two places.
+    pub fn is(&self, other: &Node) -> bool {
+        let is_elsewhere = self.netns.zip(other.netns).is_some_and(|(a, b)| a != b);
+        (self.pid.is_some() && self.pid == other.pid)
+            || (self.addr == other.addr && self.scope == other.scope && !is_elsewhere)
+    }
+}

@@ -1,0 +1,181 @@
+//! From what the hooks saw to one leg whose times run forward.
+
+use crate::marks::Path;
+use crate::threads::set_off;
+use wirelap_events::{FlowKey, FlowRange, Hop, Leg, Nanos, Saturate, SocketId, Stage, StageTimes};
+
+/// A leg, which is large, in the place of a `spare` one if there is one, and how many stages had to be left out because their times contradicted the others.
+pub fn build(
+    flow: FlowKey,
+    from: Option<SocketId>,
+    to: Option<SocketId>,
+    path: &Path<'_>,
+    spare: Option<Box<Leg>>,
+) -> (Box<Leg>, u64) {
+    let mut times = StageTimes::default();
+    let seen = [
+        (Stage::Publish, path.publish),
+        (Stage::Send, path.send),
+        (Stage::Sent, path.sent),
+        (Stage::Lost, path.lost),
+        (Stage::Queue, path.queue),
+        (Stage::Xmit, path.xmit),
+        (Stage::Rx, path.rx),
+        (Stage::Ready, path.ready),
+        (Stage::Read, path.read),
+    ];
+    for (stage, at) in seen {
+        if let Some(at) = at {
+            times.set(stage, at);
+        }
+    }
+    let mut dropped = drop_backwards(&mut times);
+    let leg = Leg {
+        flow,
+        from,
+        to: path.reader.and_then(|reader| reader.socket).or(to),
+        sender: path.sender,
+        reader: path.reader.map(|reader| reader.task),
+        times,
+        chain: Vec::new(),
+        before: path.sending.to_vec(),
+        stretch: FlowRange::default(),
+        circumstances: path.circumstances,
+    };
+    let mut leg = match spare {
+        Some(mut place) => {
+            *place = leg;
+            place
+        }
+        None => Box::new(leg),
+    };
+    dropped.grow(add_wakeup(&mut leg, path.reading));
+    (leg, dropped)
+}
+
+/// A leg of which packets alone are known: it ends with the last one.
+pub fn end(leg: &mut Leg) {
+    let last = leg.times.seen().next_back();
+    if let Some((_, at)) = last {
+        leg.times.set(Stage::Read, at);
+    }
+}
+
+/// Adds wakeup and running when the reader slept while the data came. Where ready was not seen, the
+/// last stage before it stands for it.
+fn add_wakeup(leg: &mut Leg, chain: &[Hop]) -> u64 {
+    let Some(read) = leg.times.get(Stage::Read) else { return 0 };
+    let before = leg.times.seen().rfind(|&(stage, _)| stage < Stage::Wakeup);
+    let Some((_, since)) = before else { return 0 };
+    let Some((wakeup, hops)) = set_off(chain, since) else { return 0 };
+    let running = hops.last().map_or(Nanos(0), |hop| hop.running);
+    if running > read || wakeup > running {
+        return 1;
+    }
+    leg.times.set(Stage::Wakeup, wakeup);
+    leg.times.set(Stage::Running, running);
+    leg.chain = hops.to_vec();
+    0
+}
+
+/// Leaves out stages that lie after the read or before an earlier stage: clocks of two CPUs, or a mark
+/// of another copy. Send and read, which come from the calls themselves, decide over what is between.
+fn drop_backwards(times: &mut StageTimes) -> u64 {
+    let mut dropped = 0;
+    let latest = times.get(Stage::Read).unwrap_or(Nanos(u64::MAX));
+    let mut previous = Nanos(0);
+    let all = *times;
+    for (stage, at) in all.seen() {
+        if at < previous || at > latest {
+            times.clear(stage);
+            dropped.grow(1);
+        } else {
+            previous = at;
+        }
+    }
+    dropped
+}
+
+/// Leaves out the stages of a leg that lie after `limit`, the beginning of the next leg: a process that
+/// forwards a long message in parts begins before it has read the end. Returns whether any are left.
+pub fn cut_after(leg: &mut Leg, limit: Nanos) -> bool {
+    let all = leg.times;
+    for (stage, at) in all.seen() {
+        if at > limit {
+            leg.times.clear(stage);
+            if matches!(stage, Stage::Wakeup | Stage::Running) {
+                leg.times.clear(Stage::Wakeup);
+                leg.times.clear(Stage::Running);
+                leg.chain.clear();
+            }
+        }
+    }
+    leg.times.seen().next().is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::marks::ReadBy;
+    use wirelap_events::{Hop, NetNs, Segment, TaskId, Transport};
+
+    fn leg(path: &Path<'_>) -> (Box<Leg>, u64) {
+        let any = "127.0.0.1:1".parse().unwrap();
+        build(FlowKey::new(Transport::Tcp, any, any, NetNs(0)), None, None, path, None)
+    }
+
+    fn hop(woken: u64, running: u64) -> [Hop; 1] {
+        [Hop { woken: Nanos(woken), running: Nanos(running), ..Hop::default() }]
+    }
+
+    fn path(reading: &[Hop]) -> Path<'_> {
+        Path {
+            send: Some(Nanos(10)),
+            ready: Some(Nanos(50)),
+            read: Some(Nanos(100)),
+            reader: Some(ReadBy { task: TaskId::default(), socket: None }),
+            reading,
+            ..Path::default()
+        }
+    }
+
+    #[test]
+    fn a_sleeper_has_a_scheduling_gap() {
+        let segments = leg(&path(&hop(60, 90))).0.segments();
+        assert_eq!(segments.get(Segment::Wakeup), Some(Nanos(10)));
+        assert_eq!(segments.get(Segment::RunQueue), Some(Nanos(30)));
+        assert_eq!(segments.get(Segment::Read), Some(Nanos(10)));
+    }
+
+    #[test]
+    fn a_thread_that_was_runnable_already_only_waited() {
+        let segments = leg(&path(&hop(40, 90))).0.segments();
+        assert_eq!(segments.get(Segment::Wakeup), Some(Nanos(0)));
+        assert_eq!(segments.get(Segment::RunQueue), Some(Nanos(40)));
+    }
+
+    #[test]
+    fn a_running_thread_was_busy() {
+        let segments = leg(&path(&hop(20, 30))).0.segments();
+        assert_eq!(segments.sched_gap(), None);
+        assert_eq!(segments.get(Segment::Busy), Some(Nanos(50)));
+    }
+
+    #[test]
+    fn stages_that_run_backwards_are_left_out() {
+        let hop = hop(60, 90);
+        let wrong = Path { sent: Some(Nanos(5)), rx: Some(Nanos(200)), ..path(&hop) };
+        let (leg, dropped) = leg(&wrong);
+        assert_eq!(dropped, 2);
+        assert!(leg.times.is_monotonic());
+        assert_eq!(leg.segments().sum(), Nanos(90));
+    }
+
+    #[test]
+    fn a_forwarder_that_does_not_wait_for_the_end_cuts_the_leg() {
+        let (mut leg, _) = leg(&path(&hop(60, 90)));
+        assert!(cut_after(&mut leg, Nanos(80)));
+        assert_eq!(leg.times.seen().next_back(), Some((Stage::Ready, Nanos(50))));
+        assert!(!cut_after(&mut leg, Nanos(5)));
+    }
+}

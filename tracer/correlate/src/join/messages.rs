@@ -1,0 +1,175 @@
+//! The messages that are open, and how a flow's message joins them.
+
+mod adding;
+mod completion;
+mod expiry;
+mod matching;
+
+pub use expiry::LONGEST;
+
+use super::contents::Contents;
+use super::forwarders::Forwarders;
+use super::index::Index;
+use super::open::{LegState, Message, NewLeg};
+use crate::ids::{LegKey, Node, Way};
+use slab::Slab;
+use std::collections::VecDeque;
+use wirelap_events::{GroupId, Leg, MessageId, Nanos, Permit, Pid, Saturate, Stamp};
+use wirelap_protocols::Topology;
+
+/// The most legs' room that is kept for others.
+const SPARE: usize = 1024;
+
+/// Every open message.
+#[derive(Debug, Default)]
+pub struct Messages {
+    open: Slab<Message>,
+    legs: Slab<LegState>,
+    index: Index,
+    contents: Contents,
+    /// By time of expiry: messages that may be done soon, and those that are given all patience.
+    soon: VecDeque<(Nanos, usize, u64)>,
+    late: VecDeque<(Nanos, usize, u64)>,
+    forwarders: Forwarders,
+    /// Legs whose stages are waited for.
+    waiting: usize,
+    /// Room for legs, used again and again.
+    #[expect(clippy::vec_box, reason = "what is kept is the heap's room, not the legs")]
+    spare: Vec<Box<Leg>>,
+    serial: u64,
+    ids: u64,
+    limit: usize,
+    hold: Nanos,
+    patience: Nanos,
+}
+
+impl Messages {
+    pub fn new(limit: usize, hold: Nanos, patience: Nanos) -> Messages {
+        Messages { limit, hold, patience, ..Messages::default() }
+    }
+
+    pub fn is_full(&self) -> bool {
+        self.open.len() >= self.limit || self.legs.len() >= self.limit.saturating_mul(2)
+    }
+
+    /// Whether most of the room is taken by what is waited for. What is only remembered makes room.
+    pub fn is_pressed(&self) -> bool {
+        self.waiting >= (self.limit / 4).saturating_mul(3)
+    }
+
+    pub fn leg(&self, key: LegKey) -> Option<&LegState> {
+        self.legs.get(key.0).filter(|leg| leg.serial == key.1)
+    }
+
+    /// The leg that this one continues.
+    pub fn before(&self, key: LegKey) -> Option<&LegState> {
+        self.legs.get(self.leg(key)?.parent?)
+    }
+
+    /// Messages found before `limit`, and their legs that are not known to be delivered.
+    pub fn unfinished(&self, limit: Nanos) -> impl Iterator<Item = (&Message, &LegState)> {
+        let old = self.open.iter().filter(move |(_, message)| message.at < limit);
+        old.flat_map(move |(index, message)| {
+            self.left_of(index).filter_map(move |leg| Some((message, self.legs.get(leg)?)))
+        })
+    }
+
+    pub fn message(&self, index: usize) -> Option<&Message> {
+        self.open.get(index)
+    }
+
+    /// Moves a message to the row of its first leg, if that is another one. Returns the row that it
+    /// was counted in, if it was.
+    pub fn move_to(&mut self, key: LegKey, row: GroupId) -> Option<(GroupId, Option<Stamp>)> {
+        let message = self.leg(key)?.message;
+        let message = self.open.get_mut(message)?;
+        if message.first != key.0 || message.row == row {
+            return None;
+        }
+        let before = std::mem::replace(&mut message.row, row);
+        (!message.is_orphan && !message.repeats).then_some((before, message.stamp))
+    }
+
+    /// The sender of a leg had to wait until it was allowed to pass the message on.
+    pub fn permit(&mut self, key: LegKey, permit: Permit) {
+        if let Some(leg) = self.legs.get_mut(key.0).filter(|leg| leg.serial == key.1) {
+            leg.permit = Some(permit);
+        }
+    }
+
+    /// A leg is on another way, or between others, than was known when it was found: two conversations were one.
+    pub fn goes(&mut self, key: LegKey, way: Way, sender: Node, receiver: Node) {
+        if let Some(leg) = self.legs.get_mut(key.0).filter(|leg| leg.serial == key.1) {
+            (leg.way, leg.sender, leg.receiver) = (way, sender, receiver);
+        }
+    }
+
+    /// Room for a leg, if some is left over from one that is forgotten.
+    pub fn spare(&mut self) -> Option<Box<Leg>> {
+        self.spare.pop()
+    }
+
+    /// A leg is forgotten.
+    fn forget(&mut self, leg: Option<Box<Leg>>) {
+        self.spare.extend(leg.filter(|_| self.spare.len() < SPARE));
+    }
+
+    pub fn new_id(&mut self) -> MessageId {
+        self.ids.grow(1);
+        MessageId(self.ids)
+    }
+
+    /// Of a leg that continues another after its first sibling: that sibling, its own place and how many there are.
+    pub fn siblings(&self, leg: &LegState) -> Option<(&LegState, u32, u32)> {
+        let parent = self.legs.get(leg.parent?)?;
+        let first = self.leg(parent.first_child?)?;
+        (leg.position > 1).then_some((first, leg.position, parent.children))
+    }
+
+    /// How many legs lead here.
+    pub fn depth(&self, leg: usize) -> usize {
+        self.path(leg).count()
+    }
+
+    /// How many legs lead to where this one does.
+    pub fn depth_of(&self, leg: &LegState) -> usize {
+        leg.parent.map_or(0, |parent| self.depth(parent)).saturating_add(1)
+    }
+
+    /// A leg and those before it, backwards.
+    pub fn path(&self, leg: usize) -> impl Iterator<Item = &LegState> {
+        std::iter::successors(self.legs.get(leg), |leg| self.legs.get(leg.parent?))
+    }
+
+    fn legs_of(&self, message: &Message) -> impl Iterator<Item = usize> + '_ {
+        std::iter::successors(Some(message.first), |&leg| self.legs.get(leg)?.next)
+    }
+
+    /// Whether a process only hands on to a server what its clients say, and back.
+    pub fn is_relay(&self, pid: Pid) -> bool {
+        self.forwarders.is_relay(pid)
+    }
+
+    /// The way between a client and a proxy, and the way between the proxy and the server, of a leg that goes on at a proxy.
+    pub fn relayed(&self, key: LegKey, new: &NewLeg) -> Option<(Way, Way)> {
+        let pid = new.sender.pid.filter(|&pid| self.is_relay(pid))?;
+        let parent = self.legs.get(self.leg(key)?.parent?)?;
+        match (parent.to_server, new.to_server) {
+            (true, true) if parent.receiver.pid == Some(pid) => Some((parent.way, new.way)),
+            (false, false) if parent.receiver.pid == Some(pid) => Some((new.way, parent.way)),
+            _ => None,
+        }
+    }
+
+    /// Whether the message goes on from this leg's reader, as far as is known.
+    pub fn goes_on(&self, message: &Message, leg: &LegState) -> bool {
+        leg.has_child
+            || match message.topology {
+                Topology::PeerToPeer => false,
+                Topology::Brokered => {
+                    leg.to_server || leg.receiver.pid.is_some_and(|pid| self.is_relay(pid))
+                }
+                Topology::Either => self.forwarders.forwards(&leg.receiver),
+            }
+    }
+}

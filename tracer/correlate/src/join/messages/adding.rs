@@ -1,0 +1,165 @@
+//! New messages, and new legs of open ones.
+
+use super::super::index::Added;
+use super::super::open::{Joined, LegState, Message, NewLeg};
+use super::Messages;
+use crate::ids::LegKey;
+use wirelap_events::{Nanos, Saturate};
+use wirelap_protocols::Topology;
+
+/// The most legs of a message, alone with its content, that are looked at for a way.
+const FEW_LEGS: u32 = 4;
+
+/// A message whose every leg is delivered is remembered for this many holds, for copies of it.
+const HOLDS_REMEMBERED: u64 = 10;
+
+impl Messages {
+    pub(super) fn add_message(&mut self, new: &NewLeg) -> (LegKey, Joined) {
+        let is_orphan = new.topology == Topology::Brokered && !new.to_server;
+        self.serial.grow(1);
+        let id = self.new_id();
+        let index = self.open.insert(Message {
+            id,
+            serial: self.serial,
+            identity: new.identity,
+            content: new.content,
+            stamp: new.stamp,
+            payload_len: new.payload_len,
+            topic: new.topic,
+            subject: new.subject,
+            row: new.row,
+            topology: new.topology,
+            at: new.at,
+            first: usize::MAX,
+            last: usize::MAX,
+            legs: 0,
+            open: 0,
+            is_orphan,
+            keeps_ways: false,
+            repeats: new.repeats,
+            overdue: false,
+        });
+        let soon = Nanos(self.hold.0.saturating_mul(HOLDS_REMEMBERED));
+        self.soon.push_back((new.at + soon, index, self.serial));
+        match self.index.add(new.identity, (self.serial, index)) {
+            Added::Alone => {
+                if let Some(content) = new.content {
+                    self.contents.add(content, new.identity);
+                }
+            }
+            Added::Second((_, first)) => {
+                self.tell_ways(first);
+                self.open[index].keeps_ways = true;
+            }
+            Added::More => self.open[index].keeps_ways = true,
+        }
+        let key = self.add_leg(index, new, None);
+        (key, if is_orphan { Joined::Orphan } else { Joined::New })
+    }
+
+    pub(super) fn add_leg(
+        &mut self,
+        message: usize,
+        new: &NewLeg,
+        parent: Option<usize>,
+    ) -> LegKey {
+        self.serial.grow(1);
+        let serial = self.serial;
+        let parent_state = parent.and_then(|parent| self.legs.get_mut(parent));
+        let position = parent_state.map_or(0, |parent| {
+            parent.children.grow(1);
+            parent.children
+        });
+        let index = self.legs.insert(LegState {
+            message,
+            serial,
+            parent,
+            next: None,
+            again: None,
+            way: new.way,
+            extent: new.extent,
+            own: new.own,
+            at: new.at,
+            asked: new.asked,
+            room: new.room,
+            permit: None,
+            transport: new.transport,
+            sender: new.sender,
+            receiver: new.receiver,
+            to_server: new.to_server,
+            has_child: false,
+            children: 0,
+            first_child: None,
+            position,
+            start_up: new.start_up,
+            leg: None,
+            whole: false,
+            is_remote: false,
+            emitted: false,
+        });
+        if let Some(parent) = parent.and_then(|parent| self.legs.get_mut(parent)) {
+            parent.first_child.get_or_insert((index, serial));
+        }
+        let entry = &mut self.open[message];
+        if entry.legs == 0 {
+            entry.first = index;
+        } else {
+            self.legs[entry.last].next = Some(index);
+        }
+        entry.last = index;
+        entry.legs.grow(1);
+        entry.topic = entry.topic.or(new.topic);
+        entry.open.grow(1);
+        self.waiting.grow(1);
+        if entry.keeps_ways {
+            self.index.add_way(new.identity, new.way, (entry.serial, message));
+        } else if entry.legs > FEW_LEGS {
+            self.index.keep_ways(new.identity);
+            self.tell_ways(message);
+        }
+        (index, serial)
+    }
+
+    /// Tells the index which ways a message has gone so far.
+    fn tell_ways(&mut self, message: usize) {
+        let Some(entry) = self.open.get_mut(message) else { return };
+        entry.keeps_ways = true;
+        let mut next = Some(entry.first);
+        while let Some(leg) = next.and_then(|leg| self.legs.get(leg)) {
+            self.index.add_way(entry.identity, leg.way, (entry.serial, message));
+            next = leg.next;
+        }
+    }
+
+    /// The same message on the same way: its read may be the one that counts.
+    pub(super) fn add_again(&mut self, message: usize, new: &NewLeg) -> LegKey {
+        let original = self
+            .legs_of(&self.open[message])
+            .find(|&leg| self.legs[leg].way == new.way && self.legs[leg].again.is_none());
+        let parent = original.and_then(|leg| self.legs[leg].parent);
+        let key = self.add_leg(message, new, None);
+        let leg = &mut self.legs[key.0];
+        (leg.parent, leg.again) = (parent, original);
+        key
+    }
+
+    /// The leg before an orphan's was found after it.
+    pub(super) fn adopt(&mut self, message: usize, new: &NewLeg) -> LegKey {
+        let orphans: Vec<usize> = self.legs_of(&self.open[message]).collect();
+        let key = self.add_leg(message, new, None);
+        for leg in orphans {
+            if self.legs[leg].parent.is_none() {
+                self.legs[leg].parent = Some(key.0);
+                self.legs[key.0].children.grow(1);
+                self.legs[leg].position = self.legs[key.0].children;
+                let first = (leg, self.legs[leg].serial);
+                self.legs[key.0].first_child.get_or_insert(first);
+            }
+        }
+        self.legs[key.0].has_child = true;
+        let entry = &mut self.open[message];
+        entry.is_orphan = false;
+        entry.row = new.row;
+        key
+    }
+}

@@ -1,0 +1,93 @@
+//! Legs of which everything is known, and the deliveries that end with them.
+
+use super::super::open::Message;
+use super::Messages;
+use crate::ids::LegKey;
+use wirelap_events::{Leg, Saturate, Stage, Transport};
+
+impl Messages {
+    /// Everything that will be known of a leg is known. Calls `deliver` with each leg that now ends a
+    /// complete delivery.
+    pub fn complete(
+        &mut self,
+        key: LegKey,
+        leg: Box<Leg>,
+        whole: bool,
+        is_remote: bool,
+        deliver: &mut Vec<usize>,
+    ) {
+        let (mut index, _) = key;
+        let has_read = leg.times.get(Stage::Read).is_some();
+        let state = &mut self.legs[index];
+        let message = state.message;
+        state.leg = Some(leg);
+        state.whole = whole;
+        state.is_remote = is_remote;
+        self.open[message].open.shrink(1);
+        self.waiting.shrink(1);
+        if let Some(original) = self.legs[index].again {
+            if !has_read || !self.replace(original, index) {
+                return;
+            }
+            index = original;
+        }
+        let message = &self.open[message];
+        if message.is_orphan {
+            return;
+        }
+        let first = deliver.len();
+        if self.legs[index].has_child {
+            deliver.extend(self.legs_of(message).filter(|&leg| self.is_ready(message, leg)));
+        } else if self.is_ready(message, index) {
+            deliver.push(index);
+        }
+        for &leg in &deliver[first..] {
+            self.legs[leg].emitted = true;
+        }
+    }
+
+    /// The copy was read and the original was not: its stages from the queue on are the message's. Where a
+    /// datagram was lost, the time from when it left first until the copy did is loss.
+    fn replace(&mut self, original: usize, copy: usize) -> bool {
+        let Some(mut leg) = self.legs[copy].leg.clone() else { return false };
+        let whole = self.legs[copy].whole;
+        let state = &mut self.legs[original];
+        let Some(first) = &state.leg else { return false };
+        if state.emitted || first.times.get(Stage::Read).is_some() {
+            return false;
+        }
+        if state.transport == Transport::Udp {
+            let left = first.times.get(Stage::Queue).or(first.times.get(Stage::Xmit));
+            leg.times.clear(Stage::Lost);
+            if let Some(left) = left {
+                leg.times.set(Stage::Lost, left);
+            }
+            for stage in [Stage::Publish, Stage::Send, Stage::Sent] {
+                leg.times.clear(stage);
+                if let Some(at) = first.times.get(stage) {
+                    leg.times.set(stage, at);
+                }
+            }
+            leg.before.clone_from(&first.before);
+            leg.circumstances.resent = true;
+            // It is as whole as its first transmission.
+            state.whole = whole && first.times.get(Stage::Send).is_some();
+        } else if let Some(send) = first.times.get(Stage::Send) {
+            leg.times.set(Stage::Send, send);
+            state.whole |= whole;
+        }
+        leg.sender = first.sender.or(leg.sender);
+        state.leg = Some(leg);
+        true
+    }
+
+    fn is_ready(&self, message: &Message, index: usize) -> bool {
+        let leg = &self.legs[index];
+        let was_read = leg.was_read();
+        was_read
+            && !leg.emitted
+            && leg.again.is_none()
+            && !self.goes_on(message, leg)
+            && self.path(index).all(|leg| leg.leg.is_some())
+    }
+}

@@ -1,0 +1,156 @@
+//! Giving up messages whose time has come.
+
+use super::super::open::{GivenUp, Leftover, Message};
+use super::Messages;
+use slab::Slab;
+use std::collections::VecDeque;
+use wirelap_events::{Nanos, Saturate, Transport};
+
+/// A message that lies unread in a socket is waited for so long.
+pub const LONGEST: Nanos = Nanos::from_millis(300_000);
+
+impl Messages {
+    /// The next message whose time has come, for [`Messages::give_up`]. `None` when there is none.
+    pub fn expired(&mut self, now: Nanos) -> Option<usize> {
+        while let Some((at, index)) = self.first_soon()
+            && at <= now
+        {
+            self.soon.pop_front();
+            if self.is_done(index) {
+                return Some(index);
+            }
+            let message = &self.open[index];
+            let expires = message.at + self.patience + self.hold;
+            self.late.push_back((expires, index, message.serial));
+        }
+        while let Some((at, index)) = self.first_late()
+            && at <= now
+        {
+            self.late.pop_front();
+            let message = &mut self.open[index];
+            // A late leg has patience of its own, and one that is known to lie in a socket more.
+            let lies = now < message.at + LONGEST;
+            if message.open > 0 && (!message.overdue || lies) {
+                message.overdue = true;
+                self.late.push_back((now + self.patience, index, message.serial));
+                continue;
+            }
+            return Some(index);
+        }
+        None
+    }
+
+    /// The message that matters least, for [`Messages::give_up`]: one that is only remembered for its copies, else the
+    /// oldest. `None` when there is none.
+    pub fn least(&mut self) -> Option<usize> {
+        let soon = self.first_soon();
+        let late = self.first_late();
+        match (soon, late) {
+            (Some((_, soon)), Some(_)) if self.is_done(soon) => Some(soon),
+            (_, Some((_, late))) => Some(late),
+            (soon, None) => Some(soon?.1),
+        }
+    }
+
+    /// The first of the messages that may be done soon, and when that is to be looked at. Drops the
+    /// entries of those that are gone.
+    fn first_soon(&mut self) -> Option<(Nanos, usize)> {
+        first(&mut self.soon, &self.open)
+    }
+
+    fn first_late(&mut self) -> Option<(Nanos, usize)> {
+        first(&mut self.late, &self.open)
+    }
+
+    /// Whether every leg was delivered, or cannot be.
+    fn is_done(&self, index: usize) -> bool {
+        let message = &self.open[index];
+        message.open == 0
+            && self.legs_of(message).all(|leg| {
+                let leg = &self.legs[leg];
+                leg.emitted || leg.again.is_some() || leg.is_remote
+            })
+    }
+
+    /// The legs of a message that ended on this host, and that no delivery was handed out of.
+    pub fn left_of(&self, index: usize) -> impl Iterator<Item = usize> + '_ {
+        let legs = self.open.get(index).into_iter().flat_map(|message| self.legs_of(message));
+        legs.filter(|&leg| {
+            let leg = &self.legs[leg];
+            !(leg.emitted || leg.again.is_some() || leg.has_child || leg.is_remote)
+        })
+    }
+
+    /// Whether more than one in twenty of the messages that were found between two times is not delivered yet. Messages
+    /// that are forgotten by now count as neither.
+    pub fn are_waited_for(&self, from: Nanos, to: Nanos) -> bool {
+        let (mut found, mut waiting) = (0_u64, 0_u64);
+        for (index, message) in &self.open {
+            if message.at >= from && message.at < to {
+                found.grow(1);
+                waiting.grow(u64::from(self.left_of(index).next().is_some()));
+            }
+        }
+        waiting.saturating_mul(20) > found
+    }
+
+    /// Whether a leg brought its message to whom it was for, as far as is known.
+    pub fn was_delivered(&self, leg: usize) -> bool {
+        let Some(leg) = self.legs.get(leg) else { return false };
+        let message = self.open.get(leg.message);
+        leg.was_read() && message.is_some_and(|message| !self.goes_on(message, leg))
+    }
+
+    /// Forgets a message, and says what was left of it.
+    pub fn give_up(&mut self, index: usize) -> GivenUp {
+        let mut left = Leftover::default();
+        let message = &self.open[index];
+        let was_open = message.open > 0;
+        for leg in self.left_of(index) {
+            let leg = &self.legs[leg];
+            let was_read = leg.was_read();
+            let ends = !self.goes_on(message, leg);
+            left.unjoined.grow(u64::from(was_read && ends));
+            left.swallowed.grow(u64::from(was_read && !ends));
+            left.unread.grow(u64::from(!was_read));
+            left.lost.grow(u64::from(!was_read && leg.transport == Transport::Udp));
+        }
+        let (identity, row, entry) = (message.identity, message.row, (message.serial, index));
+        let (subject, at) = (message.subject, message.at);
+        let (keeps_ways, content) = (message.keeps_ways, message.content);
+        self.waiting.shrink(message.open as usize);
+        let is_warmup = message.stamp.is_some_and(|stamp| stamp.warmup);
+        let mut next = Some(message.first);
+        while let Some(leg) = next.and_then(|leg| self.legs.try_remove(leg)) {
+            if keeps_ways {
+                self.index.remove_way(identity, leg.way, entry);
+            }
+            next = leg.next;
+            self.forget(leg.leg);
+        }
+        if self.index.remove(identity, entry)
+            && let Some(content) = content
+        {
+            self.contents.remove(content, identity);
+        }
+        self.open.remove(index);
+        if is_warmup {
+            left = Leftover::default();
+        }
+        GivenUp { row, subject, at, was_open, left }
+    }
+}
+
+/// The first entry whose message is still open.
+fn first(
+    queue: &mut VecDeque<(Nanos, usize, u64)>,
+    open: &Slab<Message>,
+) -> Option<(Nanos, usize)> {
+    while let Some(&(at, index, serial)) = queue.front() {
+        if open.get(index).is_some_and(|message| message.serial == serial) {
+            return Some((at, index));
+        }
+        queue.pop_front();
+    }
+    None
+}

@@ -1,0 +1,153 @@
+//! Which open message one that was found belongs to.
+
+use super::super::index::{Known, Listed};
+use super::super::open::{Joined, Message, NewLeg};
+use super::Messages;
+use crate::flow::Identity;
+use crate::ids::{LegKey, Way};
+use wirelap_events::{MAX_LEGS, Nanos};
+use wirelap_protocols::Topology;
+
+/// Messages of one content that are looked at for one that a flow could continue.
+const SEARCHED: usize = 256;
+
+/// Legs of one message that are looked at for the process that forwards it. The first leg is the one
+/// that almost always fits.
+const SEARCHED_LEGS: usize = 16;
+
+enum Relation {
+    Child(usize),
+    Copy,
+    /// The message is an orphan that started where the new leg leads.
+    Parent,
+}
+
+impl Messages {
+    /// The message that one on `way` is a repetition of, if the identity can tell.
+    pub fn repeated(&self, identity: Identity, way: Way) -> Option<usize> {
+        let (_, message) = self.carried(identity, way).filter(|_| identity.exact)?;
+        Some(message)
+    }
+
+    /// The newest message of this identity that has a leg on this way.
+    fn carried(&self, identity: Identity, way: Way) -> Option<Listed> {
+        match self.index.known(identity) {
+            Known::Nothing => None,
+            Known::One(only) => {
+                let message = self.open.get(only.1)?;
+                self.legs_of(message).any(|leg| self.legs[leg].way == way).then_some(only)
+            }
+            Known::Many => self.index.on_way(identity, way),
+        }
+    }
+
+    /// Takes a new leg in. `left` tells when its last byte was sent, which is earlier than when it was
+    /// found if a hole held it up.
+    pub fn join(
+        &mut self,
+        mut new: NewLeg,
+        left: impl FnOnce() -> Option<Nanos>,
+    ) -> (LegKey, Joined) {
+        if let Some(identity) = self.other_identity(&new) {
+            new.identity = identity;
+        }
+        let carried = self.carried(new.identity, new.way);
+        if let Some((_, message)) = carried.filter(|_| new.identity.exact) {
+            return (self.add_again(message, &new), Joined::Again);
+        }
+        match self.candidate(&new, carried) {
+            Some((message, Relation::Child(parent))) => {
+                if new.topology == Topology::Either || !new.to_server {
+                    self.forwarders.learn(&self.legs[parent]);
+                }
+                if new.topology == Topology::Brokered {
+                    self.forwarders.learn_role(&self.legs[parent], new.to_server);
+                }
+                let is_copy = std::mem::replace(&mut self.legs[parent].has_child, true);
+                let joined = if is_copy { Joined::Copy } else { Joined::Leg };
+                (self.add_leg(message, &new, Some(parent)), joined)
+            }
+            Some((message, Relation::Copy)) => (self.add_leg(message, &new, None), Joined::Copy),
+            Some((message, Relation::Parent))
+                if new.identity.exact || left().unwrap_or(new.at) <= self.open[message].at =>
+            {
+                (self.adopt(message, &new), Joined::New)
+            }
+            Some((_, Relation::Parent)) | None => self.add_message(&new),
+        }
+    }
+
+    /// The identity of a message that is known under a name that the new leg lacks, or lacks the name that it has.
+    fn other_identity(&self, new: &NewLeg) -> Option<Identity> {
+        let identity = self.contents.other(new.content?, new.identity)?;
+        let known = NewLeg { identity, ..*new };
+        let carried = self.carried(identity, new.way);
+        let joins = || self.candidate(&known, carried).is_some();
+        ((identity.exact && carried.is_some()) || joins()).then_some(identity)
+    }
+
+    /// The message that a new leg belongs to. Of several with the same content, the oldest that is not
+    /// stale and that this way has not carried yet, after the last that it has `carried`: messages do not overtake each
+    /// other on a way.
+    fn candidate(&self, new: &NewLeg, carried: Option<Listed>) -> Option<(usize, Relation)> {
+        let is_stale = |index: usize| {
+            self.open.get(index).is_none_or(|message| message.at + self.hold < new.at)
+        };
+        let relation = |index: usize| {
+            let relation = self.relation(self.open.get(index)?, new)?;
+            Some((index, relation))
+        };
+        let (old, fresh) = self.index.after(new.identity, carried, is_stale);
+        let mut fresh = fresh.take(SEARCHED);
+        fresh.find_map(relation).or_else(|| old.rev().take(SEARCHED).find_map(relation))
+    }
+
+    fn relation(&self, message: &Message, new: &NewLeg) -> Option<Relation> {
+        if message.topology != new.topology {
+            return None;
+        }
+        if new.topology != Topology::PeerToPeer {
+            let mut parent = None;
+            for index in self.legs_of(message).take(SEARCHED_LEGS) {
+                let leg = &self.legs[index];
+                let is_echo = leg.way.serial == new.way.serial && new.topology == Topology::Either;
+                if leg.reaches(&new.sender)
+                    && leg.again.is_none()
+                    && !is_echo
+                    && self.may_forward(index, new)
+                    && self.depth(index) < MAX_LEGS
+                {
+                    // What a proxy has from the server goes on, not what it had from the publisher.
+                    let is_from_server = !leg.to_server && !leg.has_child;
+                    if is_from_server || parent.is_none() {
+                        parent = Some(index);
+                    }
+                    if new.topology != Topology::Brokered || new.to_server || is_from_server {
+                        break;
+                    }
+                }
+            }
+            if let Some(parent) = parent {
+                return Some(Relation::Child(parent));
+            }
+        }
+        let first = &self.legs[message.first];
+        if message.is_orphan && first.sender.is(&new.receiver) {
+            return Some(Relation::Parent);
+        }
+        let elsewhere = first.way.serial != new.way.serial;
+        let is_straight = new.topology != Topology::Brokered || message.is_orphan;
+        let may_copy = new.may_copy && is_straight;
+        (may_copy && elsewhere && first.sender.is(&new.sender)).then_some(Relation::Copy)
+    }
+
+    /// Whether the reader of a leg passes messages on to where the new leg leads. One that subscribes
+    /// at a broker and publishes there does not, even the same content: it says something of its own.
+    fn may_forward(&self, leg: usize, new: &NewLeg) -> bool {
+        if new.topology != Topology::Brokered || !new.to_server {
+            return true;
+        }
+        let forwards = self.legs[leg].to_server || self.forwarders.forwards(&new.sender);
+        forwards && !self.path(leg).any(|leg| leg.receiver.is(&new.receiver))
+    }
+}

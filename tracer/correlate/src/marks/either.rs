@@ -1,0 +1,98 @@
+//! The marks of a flow, whichever its transport.
+
+use super::path::Path;
+use super::tcp::TcpMarks;
+use super::udp::UdpMarks;
+use wirelap_events::{ByteRange, Nanos, Transport};
+
+/// The marks of a flow.
+#[derive(Debug)]
+#[allow(clippy::large_enum_variant)] // One a flow, and most flows are TCP.
+pub enum Marks {
+    Tcp(TcpMarks),
+    Udp(UdpMarks),
+}
+
+impl Marks {
+    pub fn new(transport: Transport, limit: usize) -> Marks {
+        match transport {
+            Transport::Tcp => Marks::Tcp(TcpMarks::new(limit)),
+            Transport::Udp => Marks::Udp(UdpMarks::new(limit)),
+        }
+    }
+
+    pub fn read_at(&self, extent: ByteRange) -> Option<Nanos> {
+        match self {
+            Marks::Tcp(marks) => marks.read_at(extent),
+            Marks::Udp(marks) => marks.read_at(extent),
+        }
+    }
+
+    pub fn passed_at(&self, extent: ByteRange) -> Option<Nanos> {
+        match self {
+            Marks::Tcp(marks) => marks.passed_at(extent),
+            Marks::Udp(marks) => marks.passed_at(extent),
+        }
+    }
+
+    /// When a datagram came in, or left, if nobody saw that.
+    pub fn came_at(&self, number: u64) -> Option<Nanos> {
+        match self {
+            Marks::Tcp(_) => None,
+            Marks::Udp(marks) => marks.came_at(number),
+        }
+    }
+
+    /// When the last byte of `extent` left, or else came in.
+    pub fn left_at(&self, extent: ByteRange) -> Option<Nanos> {
+        match self {
+            Marks::Tcp(marks) => marks.left_at(extent),
+            Marks::Udp(_) => None,
+        }
+    }
+
+    pub fn was_received(&self, extent: ByteRange) -> bool {
+        match self {
+            Marks::Tcp(marks) => marks.was_received(extent),
+            Marks::Udp(marks) => marks.was_received(extent),
+        }
+    }
+
+    /// Whether the receiving socket has `extent`.
+    pub fn has_arrived(&self, extent: ByteRange) -> bool {
+        match self {
+            Marks::Tcp(marks) => marks.is_there(extent) || marks.was_received(extent),
+            Marks::Udp(marks) => marks.was_received(extent),
+        }
+    }
+
+    /// Whether reads are seen of its receiver.
+    pub fn has_reads(&self) -> bool {
+        match self {
+            Marks::Tcp(marks) => marks.has_reads(),
+            Marks::Udp(_) => false,
+        }
+    }
+
+    pub fn readers(&self, extent: ByteRange) -> usize {
+        match self {
+            Marks::Tcp(_) => 1,
+            Marks::Udp(marks) => marks.readers(extent),
+        }
+    }
+
+    pub fn path(&self, extent: ByteRange, reader: usize) -> Path<'_> {
+        match self {
+            Marks::Tcp(marks) => marks.path(extent),
+            Marks::Udp(marks) => marks.path(extent, reader),
+        }
+    }
+
+    /// How many were given up since it was last asked.
+    pub fn take_evicted(&mut self) -> u64 {
+        match self {
+            Marks::Tcp(marks) => marks.take_evicted(),
+            Marks::Udp(marks) => marks.take_evicted(),
+        }
+    }
+}

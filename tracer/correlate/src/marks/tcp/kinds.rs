@@ -1,0 +1,63 @@
+//! What is kept of each observation of a flow's bytes.
+
+use super::super::layers::Spanned;
+use crate::threads::Chain;
+use wirelap_events::{ByteRange, Nanos, TaskId, TxState};
+
+#[derive(Clone, Copy, Debug)]
+pub struct SendMark {
+    pub range: ByteRange,
+    pub at: Nanos,
+    pub task: TaskId,
+    pub state: Option<TxState>,
+    /// A loss had made the congestion window smaller.
+    pub shrunk: bool,
+}
+
+/// How a thread came to send.
+#[derive(Clone, Debug)]
+pub struct ChainMark {
+    pub range: ByteRange,
+    pub led: Chain,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct XmitMark {
+    pub range: ByteRange,
+    pub queued: Option<Nanos>,
+    pub at: Nanos,
+    /// When the last acknowledgement of something new had come before.
+    pub acked: Option<Nanos>,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct RxMark {
+    pub range: ByteRange,
+    pub at: Nanos,
+    pub deferred: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct Mark {
+    pub range: ByteRange,
+    pub at: Nanos,
+}
+
+#[derive(Clone, Debug)]
+pub struct ReadMark {
+    pub range: ByteRange,
+    pub at: Nanos,
+    pub task: TaskId,
+    pub led: Chain,
+}
+
+macro_rules! spanned {
+    ($($mark:ty),*) => {
+        $(impl Spanned for $mark {
+            fn range(&self) -> ByteRange {
+                self.range
+            }
+        })*
+    };
+}
+spanned!(SendMark, ChainMark, XmitMark, RxMark, Mark, ReadMark);

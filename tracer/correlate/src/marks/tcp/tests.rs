@@ -1,0 +1,147 @@
+use super::*;
+use crate::threads::Chain;
+use wirelap_events::{Circumstances, DropCause, Recovery};
+
+fn range(start: u64, end: u64) -> ByteRange {
+    ByteRange { start: Offset(start), end: Offset(end) }
+}
+
+fn marks() -> TcpMarks {
+    TcpMarks::new(100)
+}
+
+#[test]
+fn a_partial_write_ends_where_the_next_starts() {
+    let mut marks = marks();
+    marks.send(range(0, 100), Nanos(1), TaskId::default(), None);
+    marks.send(range(40, 100), Nanos(5), TaskId::default(), None);
+    let path = marks.path(range(0, 100));
+    assert_eq!((path.send, path.sent), (Some(Nanos(1)), Some(Nanos(5))));
+    assert_eq!(marks.path(range(39, 40)).sent, Some(Nanos(1)));
+}
+
+#[test]
+fn a_write_that_took_nothing_does_not_count() {
+    let mut marks = marks();
+    marks.send(range(0, 100), Nanos(1), TaskId::default(), None);
+    marks.send(range(0, 100), Nanos(9), TaskId::default(), None);
+    assert_eq!(marks.path(range(0, 50)).send, Some(Nanos(9)));
+}
+
+#[test]
+fn the_copy_that_made_it_counts() {
+    let mut marks = marks();
+    marks.xmit(range(0, 10), Some(Nanos(1)), Nanos(2));
+    marks.xmit(range(0, 10), Some(Nanos(50)), Nanos(51));
+    marks.xmit(range(0, 10), Some(Nanos(90)), Nanos(91));
+    marks.rx(range(0, 10), Nanos(60), false);
+    marks.rx(range(0, 10), Nanos(95), false);
+    marks.ready(Offset(10), Nanos(61), true);
+    let path = marks.path(range(0, 10));
+    assert_eq!((path.queue, path.xmit), (Some(Nanos(50)), Some(Nanos(51))));
+    assert_eq!((path.rx, path.ready), (Some(Nanos(60)), Some(Nanos(61))));
+}
+
+/// Bytes that have arrived, and of whose arrival their sender hears at 202 only; the next wait for that.
+fn unheard(tell: impl Fn(&mut TcpMarks)) -> Circumstances {
+    let mut marks = marks();
+    marks.send(range(0, 10), Nanos(1), TaskId::default(), None);
+    marks.xmit(range(0, 10), None, Nanos(2));
+    marks.rx(range(0, 10), Nanos(3), false);
+    marks.ready(Offset(10), Nanos(4), true);
+    marks.send(range(10, 20), Nanos(6), TaskId::default(), None);
+    tell(&mut marks);
+    marks.acknowledged(Offset(10), Nanos(202));
+    marks.xmit(range(10, 20), None, Nanos(203));
+    marks.rx(range(10, 20), Nanos(204), false);
+    marks.ready(Offset(20), Nanos(205), true);
+    let path = marks.path(range(10, 20));
+    assert_eq!(path.lost, None);
+    assert!(!path.circumstances.resent && !path.circumstances.behind_loss);
+    path.circumstances
+}
+
+#[test]
+fn a_lost_acknowledgement_keeps_its_sender_waiting() {
+    let dropped = unheard(|marks| marks.unheard(Offset(10), Nanos(5), DropCause::Filter));
+    assert_eq!(dropped.loss_in_socket, Nanos(196));
+    assert_eq!(dropped.dropped, Some(DropCause::Filter));
+    let again = |recovery| {
+        move |marks: &mut TcpMarks| {
+            marks.xmit(range(0, 10), None, Nanos(200));
+            marks.resent(range(0, 10), Nanos(200), Some(recovery));
+        }
+    };
+    assert_eq!(unheard(again(Recovery::Timeout)).loss_in_socket, Nanos(196));
+    // The receiver may delay it for so long.
+    assert_eq!(unheard(again(Recovery::TailProbe)).loss_in_socket, Nanos(0));
+}
+
+#[test]
+fn what_was_under_way_may_be_unread_for_long() {
+    let mut marks = marks();
+    let state = |in_flight, unsent| Some(TxState { in_flight, unsent, ..TxState::default() });
+    marks.send(range(0, 10), Nanos(1), TaskId::default(), state(0, 0));
+    marks.send(range(10, 20), Nanos(5), TaskId::default(), state(10, 0));
+    marks.send(range(20, 30), Nanos(6), TaskId::default(), state(10, 10));
+    for (place, at) in [(0, 400_000), (10, 900_000), (20, 950_000)] {
+        let bytes = range(place, place + 10);
+        marks.read(bytes, Nanos(at), TaskId::default(), Chain::default());
+    }
+    let unread = |start| marks.path(range(start, start + 10)).circumstances.unread_until;
+    assert_eq!((unread(0), unread(10)), (None, Some(Nanos(400_000))));
+    // Those before it had not left either.
+    assert_eq!(unread(20), Some(Nanos(400_000)));
+}
+
+/// Who answers a request that was lost may do so long after it was read.
+#[test]
+fn the_last_loss_is_remembered_when_its_bytes_are_not() {
+    let mut marks = marks();
+    for (start, at) in [(0, 100), (10, 1_000)] {
+        let bytes = range(start, start + 10);
+        marks.xmit(bytes, None, Nanos(at));
+        marks.dropped(bytes, Nanos(at + 1), DropCause::Filter, false, None);
+        marks.xmit(bytes, None, Nanos(at + 300));
+        marks.rx(bytes, Nanos(at + 301), false);
+        marks.ready(bytes.end, Nanos(at + 302), true);
+        marks.acknowledged(bytes.end, Nanos(at + 303));
+    }
+    marks.prune(Offset(20), Nanos(50));
+    let missing = |marks: &TcpMarks, since, to| {
+        let missing = marks.missing_between(Nanos(since), Nanos(to));
+        missing.map(|(from, there)| (from.0, there.0))
+    };
+    assert_eq!(missing(&marks, 0, 2_000), Some((1_000, 1_302)));
+    assert_eq!(missing(&marks, 0, 900), Some((100, 402)));
+    // Of two, the one that lasted longer in this time.
+    assert_eq!(missing(&marks, 200, 1_100), Some((100, 402)));
+    marks.prune(Offset(20), Nanos(900));
+    assert_eq!(missing(&marks, 0, 900), None);
+}
+
+#[test]
+fn what_was_sent_again_in_vain_held_nobody_up() {
+    let mut marks = marks();
+    marks.rx(range(0, 10), Nanos(1), false);
+    marks.resent(range(0, 10), Nanos(5), None);
+    assert!(!marks.path(range(0, 10)).circumstances.resent);
+    marks.resent(range(10, 20), Nanos(6), None);
+    assert!(marks.path(range(10, 20)).circumstances.resent);
+    marks.ready(Offset(30), Nanos(7), true);
+    marks.resent(range(20, 30), Nanos(8), None);
+    assert!(!marks.path(range(20, 30)).circumstances.resent);
+}
+
+#[test]
+fn lost_observations_do_not_borrow_their_neighbours() {
+    let mut marks = marks();
+    marks.send(range(20, 30), Nanos(5), TaskId::default(), None);
+    marks.read(range(20, 30), Nanos(9), TaskId::default(), Chain::default());
+    marks.ready(Offset(10), Nanos(1), true);
+    marks.ready(Offset(30), Nanos(6), false);
+    let path = marks.path(range(10, 20));
+    assert_eq!((path.send, path.ready, path.read), (None, None, None));
+    assert_eq!(marks.passed_at(range(10, 20)), Some(Nanos(9)));
+    assert_eq!(marks.path(range(5, 10)).ready, Some(Nanos(1)));
+}

@@ -1,0 +1,109 @@
+//! What was seen of a message's bytes on their way.
+
+use super::super::loss::Question;
+use super::super::path::{Path, ReadBy};
+use super::kinds::{RxMark, SendMark, XmitMark};
+use super::{PASSES, TcpMarks};
+use wirelap_events::{ByteRange, Circumstances, Nanos, Offset};
+
+impl TcpMarks {
+    /// What was seen of `extent` on its way. Found backwards: of several copies of the last packet,
+    /// the one that made it counts.
+    pub fn path(&self, extent: ByteRange) -> Path<'_> {
+        let last = extent.last();
+        let read = self.reads.covering(last).min_by_key(|mark| mark.at);
+        let ready = self.readies.covering(last).min_by_key(|mark| mark.at);
+        let (rx, xmit) = self.copy(last, ready.map(|mark| mark.at).or(read.map(|mark| mark.at)));
+        let send = self.sends.covering(extent.start).max_by_key(|mark| mark.range.start);
+        let sent = self.sends.covering(last).max_by_key(|mark| mark.range.start);
+        let led = self.leds.covering(extent.start).last();
+        let queue = xmit.and_then(|mark| mark.queued.or(Some(mark.at)));
+        let lost = self.first_left(last).filter(|&first| queue.is_none_or(|queue| first < queue));
+        let sent_at = sent.map(|mark| mark.at);
+        let after = |at: &Nanos| sent_at.is_some_and(|sent| *at > sent) && queue >= Some(*at);
+        let harm = self.losses.harm(&Question {
+            extent,
+            send: send.map(|mark| mark.at),
+            sent: sent_at,
+            left: lost.or(queue),
+            came: rx.map(|mark| mark.at),
+            arrived: ready.map(|mark| mark.at).or(read.map(|mark| mark.at)),
+            ready_with: ready.map(|mark| mark.range),
+        });
+        Path {
+            publish: None,
+            send: send.map(|mark| mark.at),
+            sent: sent.map(|mark| mark.at),
+            lost,
+            queue: xmit.and_then(|mark| mark.queued),
+            xmit: xmit.map(|mark| mark.at),
+            rx: rx.map(|mark| mark.at),
+            ready: ready.map(|mark| mark.at),
+            read: read.map(|mark| mark.at),
+            sender: send.map(|mark| mark.task),
+            reader: read.map(|mark| ReadBy { task: mark.task, socket: None }),
+            reading: read.map_or(&[], |mark| &mark.led),
+            sending: led.map_or(&[], |mark| &mark.led),
+            circumstances: Circumstances {
+                tx: sent.and_then(|mark| mark.state),
+                send_len: sent
+                    .map_or(0, |mark| u32::try_from(mark.range.len()).unwrap_or(u32::MAX)),
+                acked: xmit.and_then(|mark| mark.acked).filter(after),
+                whole_segment: xmit.zip(sent).is_some_and(|(xmit, sent)| fills_segment(xmit, sent)),
+                unread_until: sent.and_then(|mark| self.unread_until(mark)),
+                resent: harm.own || lost.is_some(),
+                behind_loss: harm.before,
+                loss_in_write: harm.in_write,
+                loss_in_socket: harm.in_socket,
+                shrunk_by_loss: sent.is_some_and(|mark| mark.shrunk),
+                recovery: harm.recovery,
+                dropped: harm.dropped,
+                deferred: rx.is_some_and(|mark| mark.deferred),
+                ..Circumstances::default()
+            },
+        }
+    }
+
+    /// Where the copy of the byte at `last` that arrived came in, and where it left: of those that were not thrown away,
+    /// the last one before it was there.
+    fn copy(&self, last: Offset, arrived: Option<Nanos>) -> (Option<&RxMark>, Option<&XmitMark>) {
+        let in_time = |at: Nanos, limit: Option<Nanos>| limit.is_none_or(|limit| at <= limit);
+        let goes_on = |at: Nanos| self.losses.is_empty() || !self.losses.ends_copy(last, at);
+        let limit = arrived.or_else(|| self.heard_at(last));
+        let rxs = self.rxs.covering(last).filter(|mark| in_time(mark.at, limit));
+        let rx = rxs.filter(|mark| goes_on(mark.at)).max_by_key(|mark| mark.at);
+        let left = rx.map(|mark| mark.at).or(limit);
+        let xmits = self.xmits.covering(last).filter(|mark| in_time(mark.at, left));
+        (rx, xmits.filter(|mark| goes_on(mark.at)).max_by_key(|mark| mark.at))
+    }
+
+    /// When the byte at `last` left its socket for the first time, whatever became of it.
+    fn first_left(&self, last: Offset) -> Option<Nanos> {
+        let xmits = self.xmits.covering(last).map(|mark| mark.queued.unwrap_or(mark.at)).min();
+        let kept_in = self.losses.first_outward(last);
+        xmits.into_iter().chain(kept_in).min()
+    }
+
+    /// When the sender heard that `place` had arrived.
+    pub(super) fn heard_at(&self, place: Offset) -> Option<Nanos> {
+        self.acks.iter().find(|&&(upto, _)| upto > place).map(|&(_, at)| at)
+    }
+
+    /// When everything before `place` had been read; `None` if that was not seen, or is too long ago.
+    pub(super) fn had_read(&self, place: Offset) -> Option<Nanos> {
+        let index = self.passes.partition_point(|&(upto, _)| upto < place);
+        let (_, at) = *self.passes.get(index)?;
+        (index > 0 || self.passes.len() < PASSES).then_some(at)
+    }
+
+    /// When the reader had read what was under way at the send of `mark`, if that was later.
+    pub(super) fn unread_until(&self, mark: &SendMark) -> Option<Nanos> {
+        let tx = mark.state.filter(|tx| tx.in_flight > 0)?;
+        let under_way = Offset(mark.range.start.0.saturating_sub(u64::from(tx.unsent)));
+        self.had_read(under_way).filter(|&at| at > mark.at)
+    }
+}
+
+fn fills_segment(xmit: &XmitMark, sent: &SendMark) -> bool {
+    sent.state.is_some_and(|tx| tx.mss > 0 && xmit.range.len() >= u64::from(tx.mss))
+}

@@ -1,0 +1,82 @@
+//! What was seen of a message's bytes on their way.
+
+use super::super::path::{Path, ReadBy};
+use super::{Arrival, UdpMarks};
+use wirelap_events::{ByteRange, Circumstances, Hop, Nanos, SocketId};
+
+impl UdpMarks {
+    /// How datagram `number` came in at `socket`.
+    pub fn arrival(&self, number: u64, socket: SocketId) -> Option<Arrival<'_>> {
+        let datagram = self.get(number)?;
+        let receipt = self.receipts_of(number).find(|receipt| receipt.socket == socket);
+        Some(Arrival {
+            rx: datagram.rx,
+            deferred: datagram.deferred,
+            ready: receipt.and_then(|receipt| receipt.ready),
+            read: receipt.and_then(|receipt| receipt.read),
+            led: receipt.map_or(&[], |receipt| &receipt.led),
+        })
+    }
+
+    /// How the thread that sent datagram `number` came to send.
+    pub fn led(&self, number: u64) -> &[Hop] {
+        let index = self.leds.partition_point(|led| led.number < number);
+        let led = self.leds.get(index).filter(|led| led.number == number);
+        led.map_or(&[], |led| &led.led)
+    }
+
+    /// When the last of the sockets that got `extent`'s last byte has read it.
+    pub fn read_at(&self, extent: ByteRange) -> Option<Nanos> {
+        let number = self.number_of(extent.last())?;
+        let reads = self.receipts_of(number).map(|receipt| receipt.read.map(|(at, _)| at));
+        reads.reduce(|a, b| Some(a?.max(b?))).flatten()
+    }
+
+    /// When it was seen that the reader is past `extent`, which no socket got: it was thrown away.
+    pub fn passed_at(&self, extent: ByteRange) -> Option<Nanos> {
+        let Some(number) = self.number_of(extent.last()) else { return Some(Nanos(0)) };
+        let unread = !self.was_read(number);
+        self.read_to.filter(|&(newest, _)| unread && newest > number).map(|(_, at)| at)
+    }
+
+    pub fn was_received(&self, extent: ByteRange) -> bool {
+        let datagram = self.number_of(extent.last()).and_then(|number| self.get(number));
+        datagram.is_some_and(|datagram| datagram.rx.is_some())
+    }
+
+    /// What was seen of `extent` on its way to its `index`-th reader.
+    pub fn path(&self, extent: ByteRange, index: usize) -> Path<'_> {
+        let begins = self.number_of(extent.start);
+        let first = begins.and_then(|number| self.get(number));
+        let number = self.number_of(extent.last());
+        let last = number.and_then(|number| self.get(number));
+        let sending = first.and_then(|datagram| datagram.sending);
+        let receipt = number.and_then(|number| self.receipts_of(number).nth(index));
+        Path {
+            publish: None,
+            send: sending.and_then(|sending| sending.entered),
+            sent: last.and_then(|datagram| datagram.sending?.entered),
+            lost: None,
+            queue: last.and_then(|datagram| datagram.queued),
+            xmit: last.and_then(|datagram| datagram.xmit),
+            rx: last.and_then(|datagram| datagram.rx),
+            ready: receipt.and_then(|receipt| receipt.ready),
+            read: receipt.and_then(|receipt| Some(receipt.read?.0)),
+            sender: sending.map(|sending| sending.task),
+            reader: receipt.and_then(|receipt| {
+                Some(ReadBy { task: receipt.read?.1, socket: Some(receipt.socket) })
+            }),
+            reading: receipt.map_or(&[], |receipt| &receipt.led),
+            sending: begins.map_or(&[], |number| self.led(number)),
+            circumstances: Circumstances {
+                deferred: last.is_some_and(|datagram| datagram.deferred),
+                ..Circumstances::default()
+            },
+        }
+    }
+
+    /// How many sockets got `extent`'s last byte.
+    pub fn readers(&self, extent: ByteRange) -> usize {
+        self.number_of(extent.last()).map_or(0, |number| self.receipts_of(number).count())
+    }
+}

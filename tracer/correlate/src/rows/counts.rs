@@ -1,0 +1,44 @@
+//! Messages by what became of them.
+
+use std::ops::AddAssign;
+use wirelap_events::Saturate;
+
+/// Messages by what became of them. `delivered ≥ matched`; with fan-out, both may be above `sent`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Messages published: seen on their first leg (warm-up left out). One that goes to a hundred
+    /// subscribers is one.
+    pub sent: u64,
+    /// Deliveries seen: last legs that were read. A message to a hundred subscribers has a hundred.
+    pub delivered: u64,
+    /// Deliveries with every leg from first send to last read.
+    pub matched: u64,
+    /// Deliveries or sends that could not be joined: a gap, a truncation, an attach in mid-stream.
+    pub uncovered: u64,
+    /// Copies that the protocol marks as duplicates, or that repeat a stamp.
+    pub duplicates: u64,
+    /// Messages that the broker had stored, handed to a subscriber that came later; not in the figures
+    /// above.
+    pub retained: u64,
+    /// Messages of the warm-up, not in the figures above.
+    pub warmup: u64,
+}
+
+impl AddAssign for Counts {
+    fn add_assign(&mut self, other: Counts) {
+        self.sent.grow(other.sent);
+        self.delivered.grow(other.delivered);
+        self.matched.grow(other.matched);
+        self.uncovered.grow(other.uncovered);
+        self.duplicates.grow(other.duplicates);
+        self.retained.grow(other.retained);
+        self.warmup.grow(other.warmup);
+    }
+}
+
+impl Counts {
+    /// The count that a message adds to when it is first seen.
+    pub(crate) fn of_sent(&mut self, is_warmup: bool) -> &mut u64 {
+        if is_warmup { &mut self.warmup } else { &mut self.sent }
+    }
+}

@@ -1,0 +1,171 @@
+//! What the conversations of one row add up to.
+
+use super::counts::Counts;
+use super::topic_readers::TopicReaders;
+use crate::bytes::{Holes, Overhead};
+use crate::stats::{Ring, RowStats};
+use crate::why::{Evidence, Numbers, Upkeep};
+use rustc_hash::FxHashMap;
+use std::net::SocketAddr;
+use wirelap_events::{Leg, Nanos, NetNs, Pid, Saturate};
+
+/// What a process did in a row's messages.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Role {
+    pub publishes: bool,
+    pub forwards: bool,
+    pub subscribes: bool,
+}
+
+impl Role {
+    pub fn name(self) -> &'static str {
+        match (self.publishes, self.forwards, self.subscribes) {
+            (_, true, _) => "broker",
+            (true, false, true) => "peer",
+            (true, false, false) => "publisher",
+            (false, false, _) => "subscriber",
+        }
+    }
+}
+
+/// One row.
+#[derive(Debug)]
+pub struct Row {
+    pub middleware: String,
+    /// The protocol of its first conversation, by its name.
+    pub protocol: &'static str,
+    pub broker: Option<String>,
+    pub endpoint: Option<SocketAddr>,
+    /// The process that serves, once known.
+    pub server: Option<Pid>,
+    /// The namespace of its socket, once known.
+    pub(super) netns: Option<NetNs>,
+    /// The caller has named it.
+    pub(super) is_label: bool,
+    pub is_brokered: bool,
+    pub counts: Counts,
+    /// Deliveries of the warm-up: their bytes are in the ledger.
+    pub warmed_up: u64,
+    pub stats: RowStats,
+    /// Bytes of conversations that are no longer kept.
+    pub past: Overhead,
+    /// What of those is not known.
+    pub past_holes: Holes,
+    pub roles: FxHashMap<Pid, Role>,
+    /// Deliveries whose first seen stage is later than the send.
+    pub without_send: u64,
+    /// Legs that ended at another host.
+    pub to_remote: u64,
+    /// Messages that two readers were sent of which only one should have been.
+    pub read_twice: u64,
+    /// Legs whose payload was in shared memory.
+    pub shared: u64,
+    /// Reads of its processes that took datagrams of which it is not known which they were.
+    pub unknown_reads: u64,
+    /// Messages on the way to the server, and from it, that are there by a batch's own account and cannot be read.
+    pub unread: [u64; 2],
+    /// Whom messages reach.
+    pub readers: TopicReaders,
+    /// Legs of which no packet was seen.
+    pub framed: u64,
+    pub domain: Option<u32>,
+    /// When there were keep-alives and discovery, the last times.
+    upkeep: Ring<Nanos, 32>,
+    upkeep_latest: Nanos,
+    /// The numbers of our own workloads' messages.
+    pub numbers: Numbers,
+    /// Why its messages take so long.
+    pub evidence: Evidence,
+}
+
+/// A keep-alive this long before a message is sent may still be in its way.
+const BESIDE: Nanos = Nanos::from_millis(1);
+
+/// So many times as long as a message took before it, nothing has to do with it any more.
+const EARLIER: u64 = 4;
+
+impl Row {
+    pub(super) fn empty() -> Row {
+        Row {
+            middleware: String::new(),
+            protocol: "",
+            broker: None,
+            endpoint: None,
+            server: None,
+            netns: None,
+            is_label: false,
+            is_brokered: false,
+            counts: Counts::default(),
+            warmed_up: 0,
+            stats: RowStats::new(),
+            past: Overhead::default(),
+            past_holes: Holes::default(),
+            roles: FxHashMap::default(),
+            without_send: 0,
+            to_remote: 0,
+            read_twice: 0,
+            shared: 0,
+            unknown_reads: 0,
+            unread: [0; 2],
+            readers: TopicReaders::default(),
+            framed: 0,
+            domain: None,
+            upkeep: Ring::default(),
+            upkeep_latest: Nanos(0),
+            numbers: Numbers::default(),
+            evidence: Evidence::default(),
+        }
+    }
+
+    /// The caller has named it.
+    pub fn has_told_name(&self) -> bool {
+        self.is_label
+    }
+
+    /// There was a keep-alive, or discovery.
+    pub fn note_upkeep(&mut self, at: Nanos) {
+        self.upkeep.push(at);
+        self.upkeep_latest = self.upkeep_latest.max(at);
+    }
+
+    /// Adds what another one has, which has turned out to be the same.
+    pub(super) fn absorb(&mut self, other: Row) {
+        self.counts += other.counts;
+        self.warmed_up.grow(other.warmed_up);
+        self.stats.merge(other.stats);
+        self.past += &other.past;
+        self.past_holes += other.past_holes;
+        self.framed.grow(other.framed);
+        self.without_send.grow(other.without_send);
+        self.to_remote.grow(other.to_remote);
+        self.read_twice.grow(other.read_twice);
+        self.shared.grow(other.shared);
+        self.unknown_reads.grow(other.unknown_reads);
+        self.unread.iter_mut().zip(other.unread).for_each(|(sum, unread)| sum.grow(unread));
+        self.readers.absorb(other.readers);
+        for (pid, role) in other.roles {
+            let mine = self.roles.entry(pid).or_default();
+            mine.publishes |= role.publishes;
+            mine.forwards |= role.forwards;
+            mine.subscribes |= role.subscribes;
+        }
+        self.upkeep_latest = self.upkeep_latest.max(other.upkeep_latest);
+        self.evidence.merge(&other.evidence);
+    }
+
+    /// Whether there was a keep-alive or discovery while a message was on a leg, and in as long a time before.
+    pub fn had_upkeep(&self, leg: &Leg) -> Upkeep {
+        let mut stages = leg.times.seen();
+        let Some((_, from)) = stages.next() else { return Upkeep::default() };
+        let to = stages.next_back().map_or(from, |(_, at)| at);
+        let from = from - BESIDE;
+        let earlier = Nanos((to - from).0.saturating_mul(EARLIER));
+        // Most rows have none for a long time.
+        if self.upkeep_latest < from - earlier {
+            return Upkeep::default();
+        }
+        let within = |from: Nanos, to: Nanos| self.upkeep.iter().any(|&at| at >= from && at <= to);
+        let before = within(from - earlier, to - earlier);
+        Upkeep { beside: within(from, to), before }
+    }
+}

@@ -1,0 +1,287 @@
+//! Rows: which conversation belongs to which, and what they add up to.
+
+use super::row::Row;
+use crate::config::Label;
+use crate::ids::{normal, scope_of};
+use rustc_hash::FxHashMap;
+use std::collections::hash_map::Entry;
+use std::net::SocketAddr;
+use wirelap_events::{FlowKey, GroupId, NetNs, Pid, Saturate};
+use wirelap_protocols::{Protocol, Topology};
+
+/// What makes conversations one row.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum RowKey {
+    Label(usize),
+    /// The address that serves, and where, for one that cannot leave its namespace.
+    Server(&'static str, NetNs, SocketAddr),
+    /// The same address in a further namespace, where somebody else serves.
+    ServerIn(&'static str, NetNs, SocketAddr),
+    /// The process that serves, at whatever addresses; of peers, which serve for themselves, its port too.
+    Process(&'static str, Pid, u16),
+    /// The domain, for protocols that compute their ports from one.
+    Domain(&'static str, u32),
+    /// Beyond [`LIMIT`].
+    Other,
+}
+
+/// Who serves in a conversation, as far as is known.
+#[derive(Clone, Copy, Debug)]
+pub struct Server {
+    pub addr: SocketAddr,
+    /// The namespace that the address is told by.
+    pub scope: NetNs,
+    pub pid: Option<Pid>,
+    /// The namespace of its socket.
+    pub netns: Option<NetNs>,
+}
+
+/// Rows that are told apart; conversations beyond share one.
+const LIMIT: usize = 256;
+
+/// Names that rows are known by.
+const KEYS: usize = 65_536;
+
+/// Processes that are listed in a row.
+pub const PROCESSES: usize = 256;
+
+/// Every row.
+#[derive(Debug, Default)]
+pub struct Rows {
+    labels: Vec<Label>,
+    keys: FxHashMap<RowKey, GroupId>,
+    all: Vec<Row>,
+    /// Rows that have turned out to be another one.
+    joined: FxHashMap<GroupId, GroupId>,
+    /// The domain that a process takes part in, by protocol; `None` for one in several.
+    members: FxHashMap<(&'static str, Pid), Option<u32>>,
+    /// How often that became known, or turned out to be otherwise.
+    enrolled: u64,
+}
+
+impl Rows {
+    pub fn new(labels: Vec<Label>) -> Rows {
+        Rows { labels, ..Rows::default() }
+    }
+
+    pub fn add_label(&mut self, label: Label) {
+        self.labels.push(label);
+    }
+
+    /// Counts what bears on which conversation belongs to which row.
+    pub fn version(&self) -> u64 {
+        (self.labels.len().saturating_add(self.joined.len()) as u64).saturating_add(self.enrolled)
+    }
+
+    /// The row that a row has turned out to be; most are themselves.
+    pub fn root(&self, id: GroupId) -> GroupId {
+        std::iter::successors(Some(id), |id| self.joined.get(id).copied()).last().unwrap_or(id)
+    }
+
+    /// One row is a part of another one from now on.
+    pub fn join(&mut self, part: GroupId, whole: GroupId) {
+        let (part, whole) = (self.root(part), self.root(whole));
+        // What the caller has named stays as it is.
+        if [part, whole].iter().any(|&id| self.get(id).is_none_or(|row| row.is_label)) {
+            return;
+        }
+        let Some(from) = self.all.get_mut(part.0 as usize).filter(|_| part != whole) else {
+            return;
+        };
+        let gone = std::mem::replace(from, Row::empty());
+        if let Some(into) = self.all.get_mut(whole.0 as usize) {
+            into.absorb(gone);
+        }
+        self.joined.insert(part, whole);
+    }
+
+    /// The row of the server at an address.
+    pub fn at(&self, addr: SocketAddr, scope: NetNs) -> Option<GroupId> {
+        let scope = scope_of(addr, scope);
+        let served = self.keys.iter().filter(|(key, _)| {
+            matches!(key, RowKey::Server(_, of, at) if *of == scope && *at == normal(addr))
+        });
+        let served = served.map(|(_, &id)| self.root(id)).min_by_key(|id| id.0);
+        // The caller's own workloads are told by their processes.
+        let is_named = |row: &Row| row.is_label && row.endpoint.map(normal) == Some(normal(addr));
+        served.or_else(|| self.iter().find(|(_, row)| is_named(row)).map(|(id, _)| id))
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = (GroupId, &Row)> {
+        (0..).map(GroupId).zip(&self.all)
+    }
+
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Row> {
+        self.all.iter_mut()
+    }
+
+    pub fn get(&self, id: GroupId) -> Option<&Row> {
+        self.all.get(self.root(id).0 as usize)
+    }
+
+    pub fn get_mut(&mut self, id: GroupId) -> Option<&mut Row> {
+        let id = self.root(id);
+        self.all.get_mut(id.0 as usize)
+    }
+
+    /// A row of the name that the caller has given to these processes, if there is one.
+    pub fn labelled(&self, pids: &[Pid]) -> Option<GroupId> {
+        let name = &self.labels.get(self.label_of(pids)?)?.name;
+        let same = self.labels.iter().enumerate().filter(|(_, label)| label.name == *name);
+        same.map(|(index, _)| RowKey::Label(index)).find_map(|key| self.known(&key))
+    }
+
+    fn label_of(&self, pids: &[Pid]) -> Option<usize> {
+        self.labels.iter().position(|label| label.pids.iter().any(|pid| pids.contains(pid)))
+    }
+
+    /// The row of a conversation. A label by process beats one by port.
+    pub fn row_of(
+        &mut self,
+        protocol: &'static dyn Protocol,
+        key: FlowKey,
+        server: Server,
+        pids: &[Pid],
+    ) -> GroupId {
+        let ports = [key.src.port(), key.dst.port()];
+        let label = self.label_of(pids).or_else(|| {
+            self.labels.iter().position(|l| l.ports.iter().any(|port| ports.contains(port)))
+        });
+        let domain = || ports.iter().find_map(|&port| protocol.domain(port));
+        match (label, domain()) {
+            (Some(label), _) => self.find_or_add(RowKey::Label(label), protocol, server.addr),
+            (None, Some(domain)) => {
+                for &pid in pids {
+                    self.enrol(protocol.name(), pid, domain);
+                }
+                let domain = RowKey::Domain(protocol.name(), domain);
+                self.find_or_add(domain, protocol, server.addr)
+            }
+            (None, None) => self.without_domain(protocol, server, pids),
+        }
+    }
+
+    /// A process talks at a port of this domain.
+    fn enrol(&mut self, protocol: &'static str, pid: Pid, domain: u32) {
+        let is_full = self.members.len() >= KEYS;
+        match self.members.entry((protocol, pid)) {
+            Entry::Occupied(known) if known.get().is_none_or(|known| known == domain) => return,
+            Entry::Occupied(mut known) => *known.get_mut() = None,
+            Entry::Vacant(_) if is_full => return,
+            Entry::Vacant(member) => drop(member.insert(Some(domain))),
+        }
+        self.enrolled.grow(1);
+    }
+
+    /// The row of a conversation at ports that tell no domain: that of the domain that one of its processes is known to
+    /// take part in (a DDS participant may have its own data sent to any port).
+    fn without_domain(
+        &mut self,
+        protocol: &'static dyn Protocol,
+        server: Server,
+        pids: &[Pid],
+    ) -> GroupId {
+        let name = protocol.name();
+        let known = |pid: &Pid| self.members.get(&(name, *pid)).copied().flatten();
+        let Some(domain) = pids.iter().find_map(known) else {
+            return self.served_by(protocol, server);
+        };
+        let row = self.find_or_add(RowKey::Domain(name, domain), protocol, server.addr);
+        // What it had before that was known.
+        let addr = normal(server.addr);
+        let process = server.pid.map(|pid| RowKey::Process(name, pid, addr.port()));
+        for key in process.into_iter().chain([RowKey::Server(name, server.scope, addr)]) {
+            if let Some(part) = self.known(&key).filter(|&part| part != row) {
+                self.join(part, row);
+            }
+        }
+        row
+    }
+
+    fn known(&self, key: &RowKey) -> Option<GroupId> {
+        self.keys.get(key).map(|&id| self.root(id))
+    }
+
+    fn find_or_add(
+        &mut self,
+        mut row_key: RowKey,
+        protocol: &'static dyn Protocol,
+        server: SocketAddr,
+    ) -> GroupId {
+        if self.all.len() >= LIMIT && !self.keys.contains_key(&row_key) {
+            row_key = RowKey::Other;
+        }
+        if let Some(id) = self.known(&row_key) {
+            return id;
+        }
+        let id = GroupId(u32::try_from(self.all.len()).unwrap_or(u32::MAX));
+        self.all.push(self.new_row(&row_key, protocol, server));
+        self.keys.insert(row_key, id);
+        id
+    }
+
+    /// The row of a server: that of its process, which may serve at several addresses, or else that of its address, behind
+    /// which there may be several processes. The same address in two namespaces is two servers.
+    fn served_by(&mut self, protocol: &'static dyn Protocol, server: Server) -> GroupId {
+        let (name, addr) = (protocol.name(), normal(server.addr));
+        let is_broker = protocol.topology() == Topology::Brokered;
+        let port = if is_broker { 0 } else { addr.port() };
+        let process = server.pid.map(|pid| RowKey::Process(name, pid, port));
+        let by_process = process.as_ref().and_then(|process| self.known(process));
+        let mut at = RowKey::Server(name, server.scope, addr);
+        if let Some(row) = self.known(&at).and_then(|id| self.get(id))
+            && let (Some(there), Some(here)) = (row.netns, server.netns)
+            && there != here
+            && by_process.is_none()
+        {
+            at = RowKey::ServerIn(name, here, addr);
+        }
+        let id = match (by_process, self.known(&at)) {
+            (Some(process), Some(address)) if process != address => {
+                if self.is_nobodys(address, server.pid) {
+                    self.join(address, process);
+                }
+                process
+            }
+            (Some(process), _) => {
+                self.keys.entry(at).or_insert(process);
+                process
+            }
+            (None, _) => self.find_or_add(at, protocol, server.addr),
+        };
+        if let Some(process) = process.filter(|_| self.keys.len() < KEYS) {
+            self.keys.entry(process).or_insert(id);
+        }
+        if let Some(row) = self.get_mut(id) {
+            row.netns = row.netns.or(server.netns);
+            row.server = row.server.or(server.pid);
+        }
+        id
+    }
+
+    /// Whether the row of an address may be this process's: no other one is known to serve there.
+    fn is_nobodys(&self, row: GroupId, pid: Option<Pid>) -> bool {
+        self.get(row).is_some_and(|row| row.server.is_none_or(|server| Some(server) == pid))
+    }
+
+    fn new_row(&self, key: &RowKey, protocol: &dyn Protocol, server: SocketAddr) -> Row {
+        let label = match key {
+            RowKey::Label(index) => self.labels.get(*index),
+            _ => None,
+        };
+        let domain = match key {
+            RowKey::Domain(_, domain) => Some(*domain),
+            _ => None,
+        };
+        let name = if *key == RowKey::Other { "other" } else { protocol.name() };
+        let mut row = Row::empty();
+        row.middleware = label.map_or_else(|| name.to_owned(), |label| label.name.clone());
+        row.protocol = protocol.name();
+        row.broker = label.and_then(|label| label.broker.clone());
+        row.endpoint = (domain.is_none() && *key != RowKey::Other).then_some(server);
+        row.is_label = label.is_some();
+        row.is_brokered = protocol.topology() == Topology::Brokered;
+        row.domain = domain;
+        row
+    }
+}

@@ -1,0 +1,122 @@
+//! Whom the messages of a topic reach: what must be known before any of them is said to be lost.
+//!
+//! A message that a broker read and that was not seen to leave it again may have been lost; or nobody subscribes to it, or
+//! who does cannot be seen or be read, or not in the same words. It was lost if somebody got a message of the same topic
+//! that was sent before it, and, on the same connection, one that was sent after it.
+
+use crate::ids::Way;
+use arrayvec::ArrayVec;
+use rustc_hash::FxHashMap;
+use wirelap_events::{Nanos, Pid};
+
+/// Topics that are told apart in a row; of more, no message is said to be lost.
+const TOPICS: usize = 4096;
+
+/// Connections of a topic that are remembered: one that sees all would do.
+const WAYS: usize = 4;
+
+/// One connection that a topic's messages come to: when the first and the last were sent of those that came.
+#[derive(Clone, Copy, Debug)]
+struct Reader {
+    way: Way,
+    /// The process that reads from it.
+    pid: Option<Pid>,
+    first: Nanos,
+    last: Nanos,
+}
+
+/// Whom the messages of a row reach, by topic.
+#[derive(Debug, Default)]
+pub struct TopicReaders(FxHashMap<u64, ArrayVec<Reader, WAYS>>);
+
+impl TopicReaders {
+    /// Adds whom another row's messages reach, which has turned out to be the same.
+    pub fn absorb(&mut self, other: TopicReaders) {
+        for (subject, readers) in other.0 {
+            if self.0.len() < TOPICS || self.0.contains_key(&subject) {
+                let mine = self.0.entry(subject).or_default();
+                mine.extend(readers.into_iter().take(mine.remaining_capacity()));
+            }
+        }
+    }
+
+    /// A message of a topic that was sent at `at` came to its end on `way`.
+    pub fn note(&mut self, subject: u64, (way, pid): (Way, Option<Pid>), at: Nanos) {
+        if self.0.len() >= TOPICS && !self.0.contains_key(&subject) {
+            return;
+        }
+        let readers = self.0.entry(subject).or_default();
+        if let Some(reader) = readers.iter_mut().find(|reader| reader.way == way) {
+            reader.first = reader.first.min(at);
+            reader.last = reader.last.max(at);
+            reader.pid = reader.pid.or(pid);
+            return;
+        }
+        if readers.is_full() {
+            // The one that got nothing for longest.
+            let oldest = readers.iter().enumerate().min_by_key(|(_, reader)| reader.last);
+            if let Some(index) = oldest.map(|(index, _)| index) {
+                readers.swap_remove(index);
+            }
+        }
+        readers.push(Reader { way, pid, first: at, last: at });
+    }
+
+    /// The connection that a message that was sent at `at` would have come to: of those that got earlier ones, and none
+    /// since, the last; and who read from it.
+    pub fn before(&self, subject: u64, at: Nanos) -> Option<(Way, Option<Pid>)> {
+        let readers = self.0.get(&subject).into_iter().flatten();
+        let before = readers.filter(|reader| reader.last < at);
+        before.max_by_key(|reader| reader.last).map(|reader| (reader.way, reader.pid))
+    }
+
+    /// Whether somebody got what was sent before and what was sent after `at`.
+    pub fn covers(&self, subject: u64, at: Nanos) -> bool {
+        let readers = self.0.get(&subject);
+        readers.into_iter().flatten().any(|reader| reader.first < at && at < reader.last)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wirelap_protocols::Side;
+
+    fn way(serial: u64) -> Way {
+        Way { index: 0, serial, side: Side::B }
+    }
+
+    fn by(serial: u64) -> (Way, Option<Pid>) {
+        (way(serial), Some(Pid(7)))
+    }
+
+    #[test]
+    fn only_what_lies_between_two_that_came_is_lost() {
+        let mut readers = TopicReaders::default();
+        assert!(!readers.covers(1, Nanos(5)));
+        readers.note(1, by(1), Nanos(3));
+        assert!(!readers.covers(1, Nanos(5)), "nothing came since");
+        readers.note(1, by(2), Nanos(9));
+        assert!(!readers.covers(1, Nanos(5)), "another one came, who was not there before");
+        readers.note(1, by(1), Nanos(7));
+        assert!(readers.covers(1, Nanos(5)));
+        assert!(!readers.covers(2, Nanos(5)), "another topic");
+        assert!(!readers.covers(1, Nanos(8)));
+        assert_eq!(readers.before(1, Nanos(8)), Some(by(1)));
+        assert_eq!(
+            (readers.before(1, Nanos(10)), readers.before(2, Nanos(10))),
+            (Some(by(2)), None)
+        );
+    }
+
+    #[test]
+    fn memory_is_bounded() {
+        let mut readers = TopicReaders::default();
+        for n in 0..10_000 {
+            readers.note(n, by(1), Nanos(1));
+            readers.note(0, by(n), Nanos(n));
+        }
+        assert_eq!((readers.0.len(), readers.0[&0].len()), (TOPICS, WAYS));
+        assert_eq!(readers.0[&0].iter().map(|reader| reader.last.0).max(), Some(9_999));
+    }
+}

@@ -1,0 +1,62 @@
+//! What is shown of distributions, rates and the last seconds.
+
+use wirelap_events::{Nanos, Segment};
+
+/// Length of [`Group::history`].
+pub const HISTORY_SECONDS: usize = 120;
+
+/// Deliveries a second.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Rate {
+    /// Deliveries a second.
+    pub msg_per_s: f64,
+    /// Payload bits a second.
+    pub payload_bit_per_s: f64,
+}
+
+/// A distribution of times, untrimmed. All zero when `count` is 0.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Summary {
+    /// Samples.
+    pub count: u64,
+    /// Smallest.
+    pub min: Nanos,
+    /// Median.
+    pub p50: Nanos,
+    /// 90th percentile.
+    pub p90: Nanos,
+    /// 99th percentile.
+    pub p99: Nanos,
+    /// 99.9th percentile.
+    pub p999: Nanos,
+    /// Largest.
+    pub max: Nanos,
+}
+
+/// One segment of one leg over all matched messages.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SegmentStat {
+    /// 1 for the first leg. The broker's dwell counts to the leg after it.
+    pub leg: u8,
+    /// The segment.
+    pub segment: Segment,
+    /// Median of the messages that had it.
+    pub p50: Nanos,
+    /// 99th percentile of the messages that had it.
+    pub p99: Nanos,
+    /// Its part of the summed one-way latency, 0..=1. All rows of a group add up to 1.
+    pub share: f64,
+    /// Messages that had it.
+    pub count: u64,
+}
+
+/// One second of a group's history.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct HistoryPoint {
+    /// Deliveries in that second.
+    pub delivered: u64,
+    /// Median one-way latency in that second; zero if nothing was delivered.
+    pub one_way_p50: Nanos,
+    /// 99th percentile in that second.
+    pub one_way_p99: Nanos,
+}

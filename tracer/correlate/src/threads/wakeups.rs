@@ -1,0 +1,333 @@
+//! When threads were woken, and by whom; how long they rested, and who had the CPU meanwhile.
+
+use super::history::History;
+use crate::stats::Ring;
+use arrayvec::ArrayVec;
+use rustc_hash::FxHashMap;
+use wirelap_events::{
+    Hop, MAX_HOPS, Nanos, OffCpu, OffCpuReason, Saturate, Sleep, TaskId, Tid, Wake,
+};
+
+/// Threads woken one by the other, the last one last.
+pub type Chain = ArrayVec<Hop, MAX_HOPS>;
+
+/// Wakeups remembered of one thread. A chain is followed when its call is seen, so only events that
+/// another CPU's overtook are ever looked up behind newer ones.
+const REMEMBERED: usize = 8;
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Woken {
+    hop: Hop,
+    /// The thread that did it; `None` for an interrupt.
+    by: Option<TaskId>,
+}
+
+/// One thread's last wakeups and rests.
+#[derive(Clone, Debug, Default)]
+struct Thread {
+    wakeups: Ring<Woken, REMEMBERED>,
+    history: History,
+    /// When it was given a CPU last.
+    running: Nanos,
+    /// Time on a CPU until `running`, as far as it was seen.
+    busy: Nanos,
+    /// When it was first given one.
+    since: Option<Nanos>,
+}
+
+impl Thread {
+    fn runs(&mut self, hop: &Hop) {
+        if let Some(left) = hop.left
+            && self.since.is_some()
+        {
+            self.busy += left - self.running;
+        }
+        self.since.get_or_insert(hop.running);
+        self.running = self.running.max(hop.running);
+    }
+
+    /// The last wakeup after which the thread was running at `at`.
+    fn before(&self, at: Nanos) -> Option<&Woken> {
+        self.wakeups
+            .iter()
+            .find(|woken| woken.hop.running <= at)
+            .filter(|woken| woken.hop.running > Nanos(0))
+    }
+}
+
+/// The threads that touch traced sockets.
+#[derive(Debug)]
+pub struct Threads {
+    all: FxHashMap<Tid, Thread>,
+    limit: usize,
+}
+
+impl Threads {
+    pub fn new(limit: usize) -> Threads {
+        Threads { all: FxHashMap::default(), limit }
+    }
+
+    /// `wake.task` was switched to at `at`.
+    pub fn wake(&mut self, at: Nanos, wake: &Wake) {
+        if self.all.len() >= self.limit && !self.all.contains_key(&wake.task.tid) {
+            self.forget_older_half();
+        }
+        let thread = self.all.entry(wake.task.tid).or_default();
+        let hop = Hop {
+            task: wake.task,
+            woken: wake.woken,
+            running: at,
+            left: wake.left,
+            rest: wake.rest,
+            from_irq: wake.from_irq,
+            migrated: wake.migrated,
+            holder: wake.holder,
+            sleep: wake.sleep,
+        };
+        thread.runs(&hop);
+        thread.history.runs(at, wake);
+        if wake.rest != OffCpuReason::Preempted {
+            let by = (!wake.from_irq && wake.waker.tid != Tid(0)).then_some(wake.waker);
+            thread.wakeups.push(Woken { hop, by });
+        }
+    }
+
+    /// How the thread rested between two moments, and how long the one that it waited for had a CPU; `None` if that
+    /// was not followed.
+    pub fn rested(&self, tid: Tid, from: Nanos, to: Nanos) -> Option<OffCpu> {
+        let history = &self.all.get(&tid)?.history;
+        let mut rested = history.between(from, to)?;
+        if rested.locked > Nanos(0)
+            && let Some(waker) = self.all.get(&rested.waker.task.tid)
+        {
+            if let Some(its) = waker.history.between(from, to) {
+                rested.waker.held = (to - from - its.asleep - its.waited).min(rested.locked);
+            }
+            let longest = history.longest_lock(from, to);
+            if let Some(its) = longest.and_then(|(from, to)| waker.history.between(from, to)) {
+                wait_with(&mut rested, &its);
+            }
+        }
+        Some(rested)
+    }
+
+    /// Whether the thread was on a CPU at that moment, or wanted one; `None` if that was not followed closely enough.
+    pub fn was_awake(&self, tid: Tid, at: Nanos) -> Option<bool> {
+        self.all.get(&tid)?.history.was_awake(at)
+    }
+
+    /// Whether the thread was ever seen to be switched to.
+    pub fn is_followed(&self, tid: Tid) -> bool {
+        self.all.contains_key(&tid)
+    }
+
+    /// How `task`, which runs at `at`, came to run: its last wakeup, and before it the wakeups of
+    /// the threads of its own process that led to it.
+    pub fn chain(&self, task: TaskId, at: Nanos) -> Chain {
+        let mut chain = Chain::new();
+        let mut next = Some((task, at));
+        while let Some((task, at)) = next
+            && let Some(woken) = self.all.get(&task.tid).and_then(|w| w.before(at))
+            && chain.try_push(woken.hop).is_ok()
+        {
+            next = woken
+                .by
+                .filter(|waker| waker.pid == task.pid && waker.tid != task.tid)
+                .map(|waker| (waker, woken.hop.woken));
+        }
+        chain.reverse();
+        chain
+    }
+
+    /// Which part of the time since it was first seen the thread was on a CPU, 0..=1; `None` if it was
+    /// never seen to be switched to.
+    pub fn busy(&self, tid: Tid, now: Nanos) -> Option<f64> {
+        let thread = self.all.get(&tid)?;
+        let whole = now.since(thread.since?)?;
+        (whole > Nanos(0)).then(|| (thread.busy.as_secs_f64() / whole.as_secs_f64()).min(1.0))
+    }
+
+    fn forget_older_half(&mut self) {
+        let mut times: Vec<_> = self.all.values().map(|thread| thread.running).collect();
+        let middle = times.len() / 2;
+        let (_, &mut median, _) = times.select_nth_unstable(middle);
+        self.all.retain(|_, thread| thread.running > median);
+    }
+}
+
+/// A thread that waits until another lets go, while that waits for a CPU, waits for a CPU, too.
+fn wait_with(rested: &mut OffCpu, its: &OffCpu) {
+    let waited = its.waited.min(rested.locked);
+    rested.locked -= waited;
+    rested.asleep -= waited;
+    rested.waited += waited;
+    rested.throttled += its.throttled.min(waited);
+    if its.throttled > Nanos(0) {
+        rested.cgroup = its.cgroup;
+    }
+    its.holders().for_each(|holder| rested.hold(holder));
+}
+
+/// The part of `chain` that was set off by data that came at `since`, and when it began to wake up:
+/// `None` when the reader was running by then.
+///
+/// A thread that was already waiting for a CPU when the data came was woken in no time. Two threads that wake each
+/// other pass a lock on: the reader was not handed the data by one that itself had woken.
+pub fn set_off(chain: &[Hop], since: Nanos) -> Option<(Nanos, &[Hop])> {
+    let reader = chain.len().checked_sub(1)?;
+    if chain[reader].running <= since {
+        return None;
+    }
+    let mut first = reader;
+    while first > 0 && chain[first].woken >= since && chain[first.saturating_sub(1)].running > since
+    {
+        let woken_by = first.checked_sub(2).map(|by| chain[by].task.tid);
+        let passes_on = chain[first..].iter().any(|hop| Some(hop.task.tid) == woken_by);
+        if passes_on || woke_by_clock(&chain[first.saturating_sub(1)]) {
+            break;
+        }
+        first.shrink(1);
+    }
+    Some((chain[first].woken.max(since), &chain[first..]))
+}
+
+/// Whether its sleep was ended by a timer that no data ends: then it did something else, and let go of what the next thread
+/// waited for.
+fn woke_by_clock(hop: &Hop) -> bool {
+    hop.sleep == Sleep::Timer || hop.from_irq && hop.sleep == Sleep::Lock
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wirelap_events::{Holder, Pid};
+
+    fn task(tid: u32) -> TaskId {
+        TaskId { pid: Pid(1), tid: Tid(tid) }
+    }
+
+    fn threads(wakes: &[(u32, u64, u64, Option<u32>)]) -> Threads {
+        let mut threads = Threads::new(16);
+        for &(tid, woken, running, by) in wakes {
+            let wake = Wake {
+                task: task(tid),
+                woken: Nanos(woken),
+                waker: task(by.unwrap_or(99)),
+                from_irq: by.is_none(),
+                ..Wake::default()
+            };
+            threads.wake(Nanos(running), &wake);
+        }
+        threads
+    }
+
+    fn tids(hops: &[Hop]) -> Vec<u32> {
+        hops.iter().map(|hop| hop.task.tid.0).collect()
+    }
+
+    #[test]
+    fn a_chain_leads_to_the_interrupt() {
+        let threads = threads(&[(1, 10, 20, None), (2, 30, 40, Some(1)), (1, 90, 95, None)]);
+        let chain = threads.chain(task(2), Nanos(50));
+        assert_eq!(tids(&chain), [1, 2]);
+        let (wakeup, hops) = set_off(&chain, Nanos(5)).unwrap();
+        assert_eq!((wakeup, tids(hops)), (Nanos(10), vec![1, 2]));
+    }
+
+    #[test]
+    fn a_thread_that_ran_before_the_data_came_was_busy() {
+        let threads = threads(&[(1, 10, 20, None)]);
+        assert_eq!(set_off(&threads.chain(task(1), Nanos(50)), Nanos(20)), None);
+        assert_eq!(set_off(&threads.chain(task(7), Nanos(50)), Nanos(20)), None);
+    }
+
+    #[test]
+    fn a_thread_woken_for_something_else_only_waits_for_its_cpu() {
+        let threads = threads(&[(1, 10, 40, None)]);
+        let chain = threads.chain(task(1), Nanos(50));
+        assert_eq!(set_off(&chain, Nanos(30)).unwrap().0, Nanos(30));
+    }
+
+    #[test]
+    fn wakers_before_the_data_are_no_part_of_it() {
+        let threads = threads(&[(1, 1, 2, None), (2, 30, 40, Some(1))]);
+        let chain = threads.chain(task(2), Nanos(50));
+        assert_eq!(tids(set_off(&chain, Nanos(25)).unwrap().1), [2]);
+    }
+
+    #[test]
+    fn threads_that_wake_each_other_hand_nothing_on() {
+        // The reader ran after the data had come, let go of a lock, and had to wait for it again.
+        let threads = threads(&[(1, 10, 20, None), (2, 40, 45, Some(1)), (1, 90, 95, Some(2))]);
+        let chain = threads.chain(task(1), Nanos(99));
+        let (wakeup, hops) = set_off(&chain, Nanos(30)).unwrap();
+        assert_eq!((wakeup, tids(hops)), (Nanos(90), vec![1]));
+    }
+
+    #[test]
+    fn who_naps_with_a_lock_was_not_woken_by_the_data() {
+        let threads = threads(&[(1, 60, 65, None), (2, 70, 75, Some(1))]);
+        let mut chain = threads.chain(task(2), Nanos(99));
+        assert_eq!(tids(set_off(&chain, Nanos(50)).unwrap().1), [1, 2]);
+        chain[0].sleep = Sleep::Timer;
+        let (wakeup, hops) = set_off(&chain, Nanos(50)).unwrap();
+        assert_eq!((wakeup, tids(hops)), (Nanos(70), vec![2]));
+    }
+
+    #[test]
+    fn preemptions_are_no_wakeups() {
+        let mut threads = threads(&[(1, 10, 20, None)]);
+        for (woken, running) in [(30, 40), (50, 80)] {
+            let left = Some(Nanos(woken));
+            let (woken, rest) = (Nanos(woken), OffCpuReason::Preempted);
+            let wake = Wake { task: task(1), woken, left, rest, ..Wake::default() };
+            threads.wake(Nanos(running), &wake);
+        }
+        assert_eq!(tids(&threads.chain(task(1), Nanos(100))), [1]);
+        let all = threads.rested(Tid(1), Nanos(20), Nanos(100)).unwrap();
+        assert_eq!((all.waited, all.asleep, all.preemptions), (Nanos(40), Nanos(0), 2));
+        // 20..30 and 40..50 of 20..120.
+        assert!((threads.busy(Tid(1), Nanos(120)).unwrap() - 0.2).abs() < 1e-9);
+    }
+
+    #[test]
+    fn who_waits_for_a_thread_that_has_no_cpu_waits_for_a_cpu() {
+        let mut threads = threads(&[(1, 10, 20, None), (2, 10, 20, None)]);
+        // The thread with the lock lost its CPU to another program for most of the time.
+        let hog = Holder { task: task(9), held: Nanos(700), ..Holder::default() };
+        let lost = Wake {
+            task: task(2),
+            woken: Nanos(150),
+            left: Some(Nanos(150)),
+            rest: OffCpuReason::Preempted,
+            holder: hog,
+            ..Wake::default()
+        };
+        threads.wake(Nanos(850), &lost);
+        let woken = Wake {
+            task: task(1),
+            woken: Nanos(1_000),
+            waker: task(2),
+            left: Some(Nanos(100)),
+            sleep: Sleep::Lock,
+            ..Wake::default()
+        };
+        threads.wake(Nanos(1_010), &woken);
+        let rested = threads.rested(Tid(1), Nanos(100), Nanos(1_010)).unwrap();
+        assert_eq!((rested.locked, rested.asleep), (Nanos(200), Nanos(200)));
+        assert_eq!((rested.waited, rested.throttled), (Nanos(710), Nanos(0)));
+        assert_eq!((rested.holder.task, rested.holder.held), (task(9), Nanos(700)));
+    }
+
+    #[test]
+    fn the_least_recent_threads_are_forgotten() {
+        let mut all = threads(&[]);
+        for tid in 1..=100 {
+            let at = Nanos(u64::from(tid) + 1);
+            let woken = Nanos(u64::from(tid));
+            all.wake(at, &Wake { task: task(tid), woken, from_irq: true, ..Wake::default() });
+            assert!(!all.chain(task(tid), at).is_empty());
+        }
+        assert!(all.all.len() <= 17);
+    }
+}

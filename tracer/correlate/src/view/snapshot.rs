@@ -1,0 +1,161 @@
+//! The immutable picture that the terminal, the JSON and the HTML are all drawn from.
+
+pub use crate::bytes::{
+    Cost, Detail, Framed, Holes, Operation, Overhead, Part, Parts, Unknown, UnknownTraffic, Unseen,
+};
+pub use crate::rows::Counts;
+pub use crate::stats::{HISTORY_SECONDS, HistoryPoint, Rate, SegmentStat, Summary};
+pub use crate::threads::Scheduling;
+pub use crate::why::{
+    Cause, Culprit, ENOUGH, HolderShare, Overdue, Period, Severity, Tail, TailRow, TypicalRow,
+    Verdict, VerdictKind, Whereabouts, Why, WorstMessage,
+};
+use std::net::SocketAddr;
+use wirelap_events::{GroupId, Nanos, Pid, Probe, Total};
+
+/// Everything known at one moment.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Snapshot {
+    /// The moment.
+    pub at: Nanos,
+    /// When observation began.
+    pub since: Nanos,
+    /// One row a middleware and broker, in a stable order.
+    pub groups: Vec<Group>,
+    /// How far the figures can be trusted.
+    pub trust: Trust,
+    /// What the user should know beside the figures, one sentence each.
+    pub notes: Vec<String>,
+    /// Traffic that is not decoded.
+    pub unknown: Unknown,
+}
+
+/// One row of the comparison.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Group {
+    /// Its identity; stable between snapshots.
+    pub id: GroupId,
+    /// The protocol, or the scenario's middleware name: `mqtt`, `zenoh-p2p`, `dds`, `tcp`.
+    pub middleware: String,
+    /// The broker's process name, if the messages pass one.
+    pub broker: Option<String>,
+    /// The server's or peer's address that names the row, if there is one.
+    pub endpoint: Option<SocketAddr>,
+    /// Messages so far.
+    pub messages: Counts,
+    /// Rate over the whole observation.
+    pub rate: Rate,
+    /// Rate between the first and the last delivery.
+    pub rate_active: Rate,
+    /// Rate over the last second.
+    pub rate_now: Rate,
+    /// Payload bytes of a message: median.
+    pub payload_bytes: u64,
+    /// One-way latency on the wire, send → read, all legs and dwell.
+    pub one_way: Summary,
+    /// The scheduling gap (wakeup + run queue, all legs).
+    pub sched_gap: Summary,
+    /// Where the time went, in the order of a message's life.
+    pub segments: Vec<SegmentStat>,
+    /// Where the bytes went.
+    pub overhead: Overhead,
+    /// Why it took so long.
+    pub why: Why,
+    /// The processes that took part.
+    pub processes: Vec<Process>,
+    /// The last seconds, oldest first; at most [`HISTORY_SECONDS`].
+    pub history: Vec<HistoryPoint>,
+    /// Share of delivered messages that were matched, 0..=1.
+    pub coverage: f64,
+    /// What of its traffic is not known.
+    pub holes: Holes,
+    /// Deliveries whose send call was not seen: their latency begins later.
+    pub without_send: u64,
+    /// Legs whose reader is on another host or left out by a filter: whether it read is not known.
+    pub to_unseen_readers: u64,
+    /// Messages that were sent to two readers, as what the first of them read was given to the other: which of them
+    /// handled such a message is not known.
+    pub read_twice: u64,
+    /// What the user should know about this row, one sentence each.
+    pub notes: Vec<String>,
+}
+
+/// A process that took part in a group's messages.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Process {
+    /// `publisher`, `broker`, `subscriber`, `peer` …, as far as its traffic tells.
+    pub role: String,
+    /// Its id.
+    pub pid: Pid,
+    /// Its name.
+    pub comm: String,
+    /// CPU time over wall time since the first snapshot, 1.0 = one core; `None` if it is gone.
+    pub cpu_share: Option<f64>,
+    /// Resident memory; `None` if it is gone.
+    pub rss_bytes: Option<u64>,
+    /// What its threads' scheduling was like.
+    pub scheduling: Scheduling,
+    /// The Unix socket that it serves clients on as well; their messages are not followed.
+    pub unix: Option<UnixClients>,
+}
+
+/// Clients of a process that reach it through a Unix socket.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct UnixClients {
+    /// The path that most of them came by, or an abstract name with `@` before it.
+    pub path: String,
+    /// Connections that are open, by any path.
+    pub connections: u64,
+}
+
+/// How far the figures can be trusted.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Trust {
+    /// Matched over delivered, all groups, 0..=1; 1 when nothing was delivered.
+    pub coverage: f64,
+    /// Events that each probe had to throw away.
+    pub events_lost: Vec<ProbeLoss>,
+    /// Events taken in.
+    pub events: u64,
+    /// Payload bytes that were on the wire but not captured (snap length).
+    pub uncaptured_bytes: u64,
+    /// Bytes whose frames could not be found (gaps, mid-stream joins, unknown protocols on decoded flows).
+    pub undecoded_bytes: u64,
+    /// Messages in batches that could not be opened, by the batches' own account; in no other count.
+    pub unread_messages: u64,
+    /// Packets that were not seen where they are sent, all rows.
+    pub unseen_sent: Unseen,
+    /// Packets that were not seen where they are received, all rows.
+    pub unseen_received: Unseen,
+    /// Flows and messages given up to keep memory bounded.
+    pub evicted: u64,
+    /// Share of the time during which events were reported: below 1 when sampling.
+    pub window_share: f64,
+    /// What the tracer itself used.
+    pub tracer: TracerCost,
+}
+
+impl Trust {
+    /// Events lost, all probes.
+    pub fn lost(&self) -> u64 {
+        self.events_lost.iter().map(|loss| loss.count).total()
+    }
+}
+
+/// A probe's loss.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProbeLoss {
+    /// Which probe.
+    pub probe: Probe,
+    /// Events thrown away.
+    pub count: u64,
+}
+
+/// What the tracer itself used.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct TracerCost {
+    /// CPU time over wall time of wirelap's own process, 1.0 = one core.
+    pub cpu_share: f64,
+    /// Resident memory of wirelap's own process.
+    pub rss_bytes: u64,
+}

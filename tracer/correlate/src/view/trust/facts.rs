@@ -1,0 +1,88 @@
+//! The counts that decide how far a row can be trusted.
+
+use super::super::snapshot::{Group, Trust};
+use crate::bytes::Unseen;
+
+/// The counts that decide.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct TrustFacts {
+    /// Windows of time were observed, on purpose.
+    pub is_sampled: bool,
+    /// A capture of others: packets, and no sockets.
+    pub packets_only: bool,
+    /// Messages found: sent or delivered.
+    pub messages: u64,
+    /// Payload bytes that were not captured.
+    pub uncaptured_bytes: u64,
+    /// Deliveries that were to be followed.
+    pub deliveries: u64,
+    /// Those that were.
+    pub matched: u64,
+    /// Messages sent and got, where the programs themselves count.
+    pub own_counts: Option<(u64, u64)>,
+    /// Events taken in.
+    pub events: u64,
+    /// Events thrown away.
+    pub events_lost: u64,
+    /// Packets seen.
+    pub packets: u64,
+    /// Payload bytes in them.
+    pub payload_bytes: u64,
+    /// Packets that were not seen where they were sent.
+    pub unseen_sent: Unseen,
+    /// Packets that were not seen where they were received.
+    pub unseen_received: Unseen,
+    /// Bytes whose frames could not be found.
+    pub undecoded_bytes: u64,
+    /// Messages in batches that could not be opened.
+    pub unread_messages: u64,
+    /// Flows and messages given up to keep memory bounded.
+    pub evicted: u64,
+    /// Matched deliveries whose send call was not seen.
+    pub without_send: u64,
+    /// Legs whose reader cannot be seen here.
+    pub to_unseen_readers: u64,
+    /// Messages that two readers of a group were sent.
+    pub read_twice: u64,
+    /// Messages compared with the programs' own records, and those that contradict them.
+    pub compared: (u64, u64),
+    /// Deliveries that the trace saw and the programs did not get.
+    pub unknown: u64,
+    /// Messages whose segments do not add up.
+    pub telescoping_violations: u64,
+    /// How far the offset of two hosts' clocks can be wrong, and the median latency, in nanoseconds.
+    pub clocks_ns: Option<(u64, u64)>,
+}
+
+impl TrustFacts {
+    /// Of a row of a snapshot.
+    pub fn of(group: &Group, trust: &Trust) -> TrustFacts {
+        let messages = group.messages;
+        let overhead = &group.overhead;
+        TrustFacts {
+            is_sampled: trust.window_share < WHOLE_TIME,
+            messages: messages.sent.saturating_add(messages.delivered),
+            uncaptured_bytes: group.holes.uncaptured_bytes,
+            deliveries: messages.delivered,
+            matched: messages.matched,
+            events: trust.events,
+            events_lost: trust.lost(),
+            packets: overhead.packets,
+            payload_bytes: [overhead.payload, overhead.protocol, overhead.control, overhead.opaque]
+                .into_iter()
+                .fold(0, u64::saturating_add),
+            unseen_sent: group.holes.sent,
+            unseen_received: group.holes.received,
+            undecoded_bytes: group.holes.undecoded_bytes,
+            unread_messages: trust.unread_messages,
+            evicted: trust.evicted,
+            without_send: group.without_send,
+            to_unseen_readers: group.to_unseen_readers,
+            read_twice: group.read_twice,
+            ..TrustFacts::default()
+        }
+    }
+}
+
+/// Observed for less than this share of the time, a row is sampled.
+pub const WHOLE_TIME: f64 = 0.999;

@@ -1,0 +1,43 @@
+//! From which share on something reduces a row, and from which it makes it unusable.
+
+/// From which share on something reduces a row, and from which it makes it unusable.
+#[derive(Clone, Copy)]
+pub struct Limits {
+    pub reduced: f64,
+    pub unusable: f64,
+}
+
+/// Never.
+pub const NEVER: f64 = f64::INFINITY;
+
+pub const EVENTS_LOST: Limits = Limits { reduced: 0.000_1, unusable: 0.02 };
+
+/// What is left of a sample is a smaller one; the counts are the programs' own.
+pub const EVENTS_LOST_SAMPLED: Limits = Limits { reduced: 0.000_1, unusable: 0.5 };
+
+pub const NOT_FOLLOWED: Limits = Limits { reduced: 0.01, unusable: 0.5 };
+
+/// Of what windows cut off, some is always missing.
+pub const NOT_FOLLOWED_SAMPLED: Limits = Limits { reduced: 0.25, unusable: 0.75 };
+
+pub const UNSEEN: Limits = Limits { reduced: 0.001, unusable: 0.1 };
+
+pub const UNDECODED: Limits = Limits { reduced: 0.01, unusable: 0.5 };
+
+pub const UNREAD: Limits = Limits { reduced: 0.01, unusable: 0.5 };
+
+pub const GIVEN_UP: Limits = Limits { reduced: 0.001, unusable: 0.1 };
+
+pub const READER_NOT_SEEN: Limits = Limits { reduced: 0.01, unusable: NEVER };
+
+pub const READ_TWICE: Limits = Limits { reduced: 0.0, unusable: 0.5 };
+
+pub const SEND_NOT_SEEN: Limits = Limits { reduced: 0.01, unusable: NEVER };
+
+pub const CONTRADICTED: Limits = Limits { reduced: 0.0, unusable: 0.01 };
+
+pub const TOO_MANY: Limits = Limits { reduced: 0.0, unusable: 0.01 };
+
+pub const CLOCKS: Limits = Limits { reduced: 0.1, unusable: 1.0 };
+
+pub const UNDELIVERED: Limits = Limits { reduced: 0.001, unusable: NEVER };

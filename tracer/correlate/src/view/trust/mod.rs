@@ -1,0 +1,12 @@
+//! How far a row's figures can be trusted: from counts, by fixed limits, to a verdict with its reasons.
+//!
+//! The limits and why they are what they are: `docs/decisions/0021-when-a-row-is-not-to-be-trusted.md`.
+
+mod doubts;
+mod facts;
+mod limits;
+mod reliability;
+
+pub use doubts::doubts;
+pub use facts::{TrustFacts, WHOLE_TIME};
+pub use reliability::{Doubt, DoubtKind, Reliability, reliability};

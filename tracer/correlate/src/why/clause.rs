@@ -1,0 +1,188 @@
+//! What a verdict stands on, and what helps against it: codes and numbers. The report has the words.
+
+use super::kind::VerdictKind;
+use super::whereabouts::Overdue;
+use wirelap_events::{
+    Ask, Comm, Doing, DropCause, Holder, Nanos, OffCpuReason, Pid, Quota, Recovery, Segment, Sleep,
+    Tid, TxState,
+};
+
+/// A process, and its name as far as it is known.
+pub type Named = (Pid, Comm);
+
+/// One number, or fact, that a verdict stands on.
+#[derive(Clone, Debug, PartialEq)]
+#[allow(missing_docs, reason = "a variant's documentation speaks of its fields")]
+pub enum Clause {
+    /// Of all `messages`, so many lost much: so much each in the mean, and at most.
+    Hits { hits: u64, messages: u64, each: Nanos, most: Nanos },
+    /// Of all `messages`, so many lost something: so much each in the median, and at most.
+    Often { some: u64, messages: u64, median: Nanos, most: Nanos },
+    /// One thread sends to so many subscribers; the one at this position waited.
+    InTurn { readers: u32, position: u32, waited: Nanos },
+    /// Nagle's algorithm held the message back; whether an acknowledgement set it free.
+    Nagle { tx: TxState, was_acked: bool },
+    /// `TCP_CORK` or `MSG_MORE` was set.
+    Corked,
+    /// The receiver had no room.
+    ReceiveWindow(TxState),
+    /// The congestion window was full when so many bytes were to be sent.
+    CongestionWindow { tx: TxState, bytes: u32 },
+    /// TCP spread so many bytes over time.
+    Paced { tx: TxState, bytes: u32 },
+    /// The send buffer was full when so many bytes were to be sent.
+    SendBuffer { tx: TxState, bytes: u32 },
+    /// When the sender came with the rest, nothing was under way.
+    LateWrite,
+    /// TCP sent a request for messages again, or what was needed before it.
+    RequestResent,
+    /// The network lost bytes, or datagrams, of `own` messages; so many waited `behind` them.
+    Lost { datagrams: bool, own: u64, behind: u64, ends: Option<(Named, Named)> },
+    /// What made TCP send again, and how often.
+    Recovered([u64; Recovery::ALL.len()]),
+    /// What this host threw packets away for, and how many.
+    DroppedHere([u64; DropCause::ALL.len()]),
+    /// This host threw none of them away.
+    NotDroppedHere,
+    /// The protocol itself sent again what was lost.
+    RepairedByProtocol,
+    /// Datagrams of the row that this host threw away, by cause.
+    DatagramsDropped([(DropCause, u64); 3]),
+    /// Of all connections of the row.
+    OnAllConnections { resent: u64, dropped: u64 },
+    /// Who had the CPU for which part of the waits, the first ones, and how many more.
+    CpuHeld { by: CpuHolders, named: Vec<(Named, f64)>, more: Option<(usize, f64)> },
+    /// Who had the CPU for this part of the waits is not known.
+    CpuHolderUnknown(f64),
+    /// The quota, and in how many of how many periods it was used up.
+    QuotaUsed { quota: Box<Quota>, used: Option<(u32, u32)> },
+    /// The longest wait for another thread, of the same process or not.
+    LetGo { waited: Nanos, holder: Holder, is_own: bool },
+    /// wirelap had the CPU.
+    TracerHadCpu,
+    /// The CPU was idle.
+    CpuIdle,
+    /// A packet was left to `ksoftirqd`.
+    LeftToKsoftirqd,
+    /// A thread was on a CPU for this part of the time.
+    Busy { tid: Tid, share: f64 },
+    /// A reader asked only after the broker had the messages.
+    AskedLate,
+    /// The consumer asked only after the broker had the messages.
+    ConsumerAskedLate,
+    /// A reader was late with the acknowledgement that the broker waits for.
+    AcknowledgedLate,
+    /// Messages are handed out once their transaction is committed.
+    AwaitsCommit,
+    /// The acknowledgement that the broker waits for was on its way.
+    AcknowledgementUnderWay,
+    /// The broker let a request wait, which may say for how long.
+    RequestWaits(Option<Ask>),
+    /// The publisher had not released the message.
+    NotReleased,
+    /// The publisher's threads waited so long for a CPU before that.
+    ReleaseWaitedForCpu(Nanos),
+    /// How a thread was off the CPU.
+    OffCpu(OffCpuReason, Sleep),
+    /// It is the same at so many processes.
+    AlikeAt(usize),
+    /// So much time, and nothing that was seen says why, or who had the CPU.
+    Unexplained { time: Nanos, segment: Segment, leg: usize, is_cpu: bool },
+    /// A keep-alive was beside this part of the slowest messages, and of all.
+    UpkeepBeside { slow: f64, usual: f64 },
+    /// Packets that found the receiving socket's buffer full.
+    BufferFull(u64),
+    /// Packets that found a device's queue full.
+    QueueFull(u64),
+    /// Of so many messages, so many never reached a socket.
+    NeverLeft { missing: u64, whole: u64 },
+    /// Of so many deliveries that are due by the workloads' own count, so many did not take place.
+    NotDelivered { missing: u64, due: u64 },
+    /// Messages that were sent and never read.
+    NeverRead { unread: u64, sent: u64 },
+    /// Datagrams that a packet filter threw away.
+    Filtered(u64),
+    /// Messages that the broker read and was not seen to pass on; packets of its connections that this host dropped.
+    Swallowed { messages: u64, sent: u64, dropped: u64 },
+    /// The connection of who had got the others was closed; its process, and its name.
+    ReaderLeft { reader: Option<(Pid, Option<Comm>)>, is_abrupt: bool },
+    /// Messages that the broker read after that.
+    AfterReaderLeft { messages: u64, sent: u64 },
+    /// Messages that the broker read and nobody was seen to get.
+    NobodyGot { messages: u64, sent: u64 },
+    /// Nobody seems to subscribe.
+    NobodySubscribes,
+    /// Messages of transactions that were aborted.
+    Aborted(u64),
+    /// Of so many messages, so many were sent or delivered again.
+    Repeated { messages: u64, of: u64 },
+    /// Messages whose payload is in shared memory.
+    InSharedMemory(u64),
+    /// The sender's library kept messages: in the median and at the 99th percentile, before so long on the way.
+    Kept { median: Nanos, p99: Nanos, under_way: Nanos },
+    /// A process waited for CPU quota for this part of the time.
+    WaitedForQuota { share: f64, only_reads: bool },
+    /// Messages that ought to have arrived by now.
+    Overdue(Overdue),
+    /// What the process that has them was doing.
+    Doing(Doing),
+    /// The first messages of connections, what they and later ones took in the mean.
+    FirstMessages { messages: f64, mean: Nanos, later: Nanos },
+    /// Where the first messages spent most of it, what for, and what later ones spend there.
+    FirstMessagesMost {
+        time: Nanos,
+        segment: Segment,
+        leg: usize,
+        kind: Option<VerdictKind>,
+        later: Nanos,
+    },
+    /// A reader's process was on a CPU for this part of the time only.
+    NotAtWork(f64),
+}
+
+/// Who had a CPU that a thread of a row waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CpuHolders {
+    /// Programs that have nothing to do with the row.
+    Foreign,
+    /// Other processes of the row.
+    Members,
+    /// Other threads of the process that waited.
+    Own,
+}
+
+/// What usually helps.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Remedy {
+    /// Nothing is known to.
+    #[default]
+    None,
+    /// What helps against the verdict's kind, under these circumstances.
+    Usual(Circumstance),
+    /// To raise the CPU limit: that of this quota, where it is known.
+    CpuLimit(Option<Box<Quota>>),
+    /// To commit transactions sooner.
+    Commit,
+    /// To look at what the process waits for outside its receive call.
+    OutsideReceive,
+}
+
+/// What a remedy depends on beside the kind of cause.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Circumstance {
+    /// Where most of its time is.
+    pub segment: Segment,
+    /// It is the broker's doing or loss, not a client's.
+    pub at_broker: bool,
+    /// How the thread rested, where one did.
+    pub rest: Option<OffCpuReason>,
+    /// What the host threw packets away for, where it did.
+    pub dropped: Option<DropCause>,
+}
+
+impl Circumstance {
+    /// Nothing more is known than the segment.
+    pub fn in_segment(segment: Segment) -> Circumstance {
+        Circumstance { segment, at_broker: false, rest: None, dropped: None }
+    }
+}

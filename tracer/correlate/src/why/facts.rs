@@ -1,0 +1,203 @@
+//! The numbers and facts that a verdict about time stands on.
+
+use super::blame::NOTICED;
+use super::clause::{Clause, Named};
+use super::evidence::Evidence;
+use super::finding::Finding;
+use super::kind::VerdictKind;
+use super::quotas;
+use super::weigh::Cost;
+use wirelap_events::{DropCause, Nanos, Recovery, Segment, TaskId, Total};
+
+/// One clause a number.
+pub fn of(
+    evidence: &Evidence,
+    messages: u64,
+    kind: VerdictKind,
+    finding: &Finding,
+    cost: Cost,
+) -> Vec<Clause> {
+    // Each wait of this kind is short, and what they add up to has been said.
+    let is_short = kind == VerdictKind::IdleWakeup;
+    let often = (!is_short).then(|| how_often(messages, finding, cost));
+    let mut clauses: Vec<Clause> = often.into_iter().collect();
+    match kind {
+        VerdictKind::RunQueueContention => {
+            let members = &evidence.setting.members;
+            // Who it was is said first, and whether they belong to the row.
+            clauses.splice(0..0, finding.culprits.of_the_cpu(finding.task, members));
+        }
+        VerdictKind::NagleDelayedAck
+        | VerdictKind::Corked
+        | VerdictKind::ReceiveWindow
+        | VerdictKind::CongestionWindow
+        | VerdictKind::Pacing
+        | VerdictKind::SendBuffer
+        | VerdictKind::LateWrite => clauses.extend(in_socket(kind, finding)),
+        VerdictKind::Retransmission => clauses.extend(lost(evidence, finding)),
+        VerdictKind::CpuThrottled => {
+            clauses.extend(quotas::used_up(&evidence.setting, finding.cgroup));
+        }
+        VerdictKind::LockWait => clauses.extend(let_go(finding)),
+        VerdictKind::TracerInfluence => clauses.push(Clause::TracerHadCpu),
+        VerdictKind::IdleWakeup => clauses.push(Clause::CpuIdle),
+        VerdictKind::SoftirqDeferral => clauses.push(Clause::LeftToKsoftirqd),
+        VerdictKind::BrokerCpuBound => clauses.extend(busy(evidence, finding)),
+        VerdictKind::ReaderBusy => {
+            clauses.extend(asked_late(finding));
+            clauses.extend(busy(evidence, finding));
+        }
+        VerdictKind::SerialFanOut => clauses.extend(in_turn(finding)),
+        VerdictKind::FetchWait => clauses.push(asked(finding)),
+        VerdictKind::ReleaseWait => clauses.extend(released(finding)),
+        VerdictKind::BrokerStalled => clauses.extend(off_cpu(finding)),
+        VerdictKind::ClientStalled => {
+            clauses.extend(asked_late(finding));
+            clauses.extend(off_cpu(finding));
+        }
+        _ => {}
+    }
+    clauses
+}
+
+fn how_often(messages: u64, finding: &Finding, cost: Cost) -> Clause {
+    // Where it makes some messages slow, these are told; a little of it in the others is not what is meant.
+    let (hits, each) = (cost.messages(), Nanos::from_f64(cost.each()));
+    if hits > 0 && cost.each() > cost.median {
+        return Clause::Hits { hits, messages, each, most: finding.most };
+    }
+    let median = Nanos(finding.time.quantile(0.5));
+    Clause::Often { some: finding.messages, messages, median, most: finding.most }
+}
+
+/// What kept bytes in their sender's socket, by what TCP knew at the send.
+fn in_socket(kind: VerdictKind, finding: &Finding) -> Option<Clause> {
+    let bytes = finding.circumstances.send_len;
+    let tx = finding.circumstances.tx;
+    Some(match kind {
+        VerdictKind::Corked => Clause::Corked,
+        VerdictKind::LateWrite => Clause::LateWrite,
+        VerdictKind::NagleDelayedAck => {
+            Clause::Nagle { tx: tx?, was_acked: finding.circumstances.acked.is_some() }
+        }
+        VerdictKind::ReceiveWindow => Clause::ReceiveWindow(tx?),
+        VerdictKind::CongestionWindow => Clause::CongestionWindow { tx: tx?, bytes },
+        VerdictKind::Pacing => Clause::Paced { tx: tx?, bytes },
+        VerdictKind::SendBuffer => Clause::SendBuffer { tx: tx?, bytes },
+        _ => return None,
+    })
+}
+
+/// What each of several subscribers waits for those before it.
+fn in_turn(finding: &Finding) -> Option<Clause> {
+    let fan_out = finding.circumstances.fan_out?;
+    let (readers, position) = (fan_out.readers, fan_out.position);
+    Some(Clause::InTurn { readers, position, waited: finding.longest })
+}
+
+/// Whose bytes were lost, how they came again, and where they were lost, as far as that was seen.
+fn lost(evidence: &Evidence, finding: &Finding) -> Vec<Clause> {
+    let lost = finding.lost;
+    if finding.segment() == Segment::BrokerDwell {
+        return std::iter::once(Clause::RequestResent).chain(in_all(evidence)).collect();
+    }
+    let name = |task: Option<TaskId>| -> Option<Named> {
+        let pid = task?.pid;
+        Some((pid, *evidence.setting.names.get(&pid)?))
+    };
+    let ends = name(finding.task).zip(name(finding.reader));
+    let (own, behind) = (lost.own, lost.messages.saturating_sub(lost.own));
+    // Which datagram was lost, its protocol alone can say.
+    let is_tcp = finding.circumstances.tx.is_some() || evidence.losses.resent > 0;
+    let has_recoveries = lost.recoveries != [0; Recovery::ALL.len()];
+    let datagrams = !is_tcp && !has_recoveries;
+    let whose = Clause::Lost { datagrams, own, behind, ends };
+    if datagrams {
+        let losses = &evidence.losses;
+        let dropped = [
+            (DropCause::SocketBuffer, losses.socket_drops),
+            (DropCause::Filter, losses.filter_drops),
+            (DropCause::Queue, losses.queue_drops),
+        ];
+        let has_dropped = dropped.iter().any(|(_, count)| *count > 0);
+        return [
+            Some(whose),
+            (own > 0).then_some(Clause::RepairedByProtocol),
+            has_dropped.then_some(Clause::DatagramsDropped(dropped)),
+            in_all(evidence),
+        ]
+        .into_iter()
+        .flatten()
+        .collect();
+    }
+    let here = if lost.drops.iter().any(|&count| count > 0) {
+        Clause::DroppedHere(lost.drops)
+    } else {
+        Clause::NotDroppedHere
+    };
+    [
+        Some(whose),
+        has_recoveries.then_some(Clause::Recovered(lost.recoveries)),
+        Some(here),
+        in_all(evidence),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+/// Of all connections of the row.
+fn in_all(evidence: &Evidence) -> Option<Clause> {
+    let dropped: u64 = evidence.losses.segments_dropped.iter().total();
+    let resent = evidence.losses.resent;
+    (resent > 0 || dropped > 0).then_some(Clause::OnAllConnections { resent, dropped })
+}
+
+/// The longest wait for another thread.
+fn let_go(finding: &Finding) -> Option<Clause> {
+    let (holder, task) = (finding.holder?, finding.task?);
+    let is_own = holder.task.pid == task.pid;
+    Some(Clause::LetGo { waited: finding.longest, holder, is_own })
+}
+
+fn busy(evidence: &Evidence, finding: &Finding) -> Option<Clause> {
+    let task = finding.task?;
+    let share = *evidence.setting.busy.get(&task.tid)?;
+    Some(Clause::Busy { tid: task.tid, share })
+}
+
+/// Most of it is that the reader had not asked.
+fn asked_late(finding: &Finding) -> Option<Clause> {
+    let is_late = finding.late_requests.saturating_mul(2) >= finding.parts.max(1);
+    let late = if is_window(finding) { Clause::AcknowledgedLate } else { Clause::AskedLate };
+    is_late.then_some(late)
+}
+
+/// What kept the broker was how many messages may be unacknowledged, and not a request.
+fn is_window(finding: &Finding) -> bool {
+    let seen = &finding.circumstances;
+    seen.asked.is_none() && seen.room.is_some()
+}
+
+fn released(finding: &Finding) -> Vec<Clause> {
+    let waited = finding.circumstances.permit.map_or(Nanos(0), |permit| permit.waited);
+    let for_cpu = (waited >= NOTICED).then_some(Clause::ReleaseWaitedForCpu(waited));
+    std::iter::once(Clause::NotReleased).chain(for_cpu).collect()
+}
+
+fn asked(finding: &Finding) -> Clause {
+    if finding.circumstances.awaits_commit {
+        Clause::AwaitsCommit
+    } else if is_window(finding) {
+        Clause::AcknowledgementUnderWay
+    } else if asked_late(finding).is_some() {
+        Clause::ConsumerAskedLate
+    } else {
+        Clause::RequestWaits(finding.circumstances.ask)
+    }
+}
+
+fn off_cpu(finding: &Finding) -> Option<Clause> {
+    let (reason, sleep) = finding.rest?;
+    Some(Clause::OffCpu(reason, sleep))
+}

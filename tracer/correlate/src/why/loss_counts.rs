@@ -1,0 +1,137 @@
+//! Messages by what became of them that should not have.
+
+use super::numbers::Missing;
+
+use wirelap_events::{DropCause, Pid, Saturate};
+
+/// Messages, by what became of them that should not have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Losses {
+    /// Messages that were sent, and deliveries.
+    pub sent: u64,
+    /// Deliveries.
+    pub delivered: u64,
+    /// Datagrams that were sent, and not read within the patience that a message is given.
+    pub unread: u64,
+    /// Read by a broker, and passed on to nobody, while others of the same topic came to who got those before and after.
+    pub swallowed: u64,
+    /// Read by a broker, and not seen to leave it, where it is not known that it would have been.
+    pub unmatched: u64,
+    /// Read by a broker when the connection had been closed that their topic's messages had come to, and passed on to
+    /// nobody.
+    pub abandoned: u64,
+    /// Whose connection that was, the last time.
+    pub left_by: Option<Pid>,
+    /// One was closed without the farewell that its protocol has.
+    pub is_abrupt: bool,
+    /// Read by a subscriber, and not joined to any message that was sent.
+    pub unjoined: u64,
+    /// As many messages may have been in the bytes that were not captured or not understood: compressed in an unknown
+    /// way, of a version that is not read.
+    pub hidden: u64,
+    /// Their readers got them, and throw them away: their transactions were aborted.
+    pub thrown_away: u64,
+    /// What the workloads themselves say, where they keep count.
+    pub told: Option<WorkloadCounts>,
+    /// Numbers of messages that never came out of the publisher.
+    pub skipped: Missing,
+    /// Packets thrown away because the receiving socket's buffer was full.
+    pub socket_drops: u64,
+    /// Datagrams thrown away by a packet filter of this host.
+    pub filter_drops: u64,
+    /// Whose sockets these were.
+    pub full_sockets: FullSockets,
+    /// Packets thrown away because a queue of the device was full.
+    pub queue_drops: u64,
+    /// Delivered, or sent, more than once.
+    pub duplicates: u64,
+    /// Their payload was in shared memory.
+    pub shared: u64,
+    /// Segments that TCP sent again.
+    pub resent: u64,
+    /// Packets of TCP that this host threw away, with bytes that were not there yet, by cause.
+    pub segments_dropped: [u64; DropCause::ALL.len()],
+}
+
+/// Processes whose receive buffers were full, and how many packets that cost each; of many, the first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FullSockets([(Pid, u64); 8]);
+
+impl FullSockets {
+    /// So many more packets of this process were thrown away.
+    pub fn count(&mut self, pid: Pid, packets: u64) {
+        let slot = self.0.iter_mut().find(|(known, count)| *known == pid || *count == 0);
+        if let Some(slot) = slot {
+            *slot = (pid, slot.1.saturating_add(packets));
+        }
+    }
+
+    /// Each process, and its packets.
+    pub fn all(&self) -> impl Iterator<Item = (Pid, u64)> + '_ {
+        self.0.iter().copied().filter(|&(_, packets)| packets > 0)
+    }
+}
+
+/// What the workloads say of their messages.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WorkloadCounts {
+    /// Messages published.
+    pub sent: u64,
+    /// Deliveries that are due: as many times as there are subscribers.
+    pub due: u64,
+    /// Deliveries.
+    pub delivered: u64,
+}
+
+impl Losses {
+    /// Messages came when their reader had closed its connection, with its protocol's farewell or without.
+    pub(crate) fn abandon(&mut self, messages: u64, reader: Option<Pid>, is_abrupt: bool) {
+        if messages > 0 {
+            self.abandoned.grow(messages);
+            self.left_by = reader.or(self.left_by);
+            self.is_abrupt |= is_abrupt;
+        }
+    }
+
+    /// What most of the datagrams were thrown away for that this host threw away.
+    pub fn datagrams_dropped(&self) -> Option<DropCause> {
+        let causes = [
+            (self.socket_drops, DropCause::SocketBuffer),
+            (self.queue_drops, DropCause::Queue),
+            (self.filter_drops, DropCause::Filter),
+        ];
+        let (count, cause) = causes.into_iter().max_by_key(|(count, _)| *count)?;
+        (count > 0).then_some(cause)
+    }
+
+    /// Adds another's.
+    pub fn add(&mut self, other: &Losses) {
+        self.sent.grow(other.sent);
+        self.delivered.grow(other.delivered);
+        self.unread.grow(other.unread);
+        self.swallowed.grow(other.swallowed);
+        self.unmatched.grow(other.unmatched);
+        self.abandoned.grow(other.abandoned);
+        self.left_by = other.left_by.or(self.left_by);
+        self.is_abrupt |= other.is_abrupt;
+        self.unjoined.grow(other.unjoined);
+        self.hidden.grow(other.hidden);
+        self.thrown_away.grow(other.thrown_away);
+        if let Some(more) = other.told {
+            let told = self.told.get_or_insert_default();
+            told.sent.grow(more.sent);
+            told.due.grow(more.due);
+            told.delivered.grow(more.delivered);
+        }
+        self.skipped.add(other.skipped);
+        self.socket_drops.grow(other.socket_drops);
+        self.queue_drops.grow(other.queue_drops);
+        self.duplicates.grow(other.duplicates);
+        self.shared.grow(other.shared);
+        self.resent.grow(other.resent);
+        other.full_sockets.all().for_each(|(pid, more)| self.full_sockets.count(pid, more));
+        self.filter_drops.grow(other.filter_drops);
+        let dropped = self.segments_dropped.iter_mut().zip(other.segments_dropped);
+        dropped.for_each(|(sum, more)| sum.grow(more));
+    }
+}

@@ -1,0 +1,192 @@
+//! Puts the parts of one message's time where they belong.
+
+use super::blame::{NOTICED, Parts};
+use super::breakdown::Cell;
+use super::explanation::Cause;
+use super::gathered::Gathered;
+use super::judge::Spending;
+use super::kind::VerdictKind;
+use super::limits::much;
+use super::weigh::hit_cell;
+
+use crate::stats::read_at;
+use wirelap_events::{
+    CgroupId, Circumstances, Delivery, Holder, Hop, Leg, Nanos, OffCpu, OffCpuReason, Pid,
+    Saturate, Segment, Sleep, Stage,
+};
+
+/// Puts the parts of one message where they belong.
+pub struct Recorder<'a> {
+    pub gathered: &'a mut Gathered,
+    pub delivery: &'a Delivery,
+    pub one_way: Nanos,
+    pub spending: Spending,
+}
+
+impl Parts for Recorder<'_> {
+    fn part(
+        &mut self,
+        leg: usize,
+        segment: Segment,
+        cause: Cause,
+        time: Nanos,
+        holder: Option<&Holder>,
+    ) {
+        let cell = Cell { leg, segment, cause };
+        self.gathered.breakdown.part(self.one_way, cell, time);
+        let Cause::Of(kind) = cause else { return self.ordinary(leg, segment, time) };
+        let is_late = segment == Segment::BrokerDwell && was_asked_late(self.delivery, leg);
+        let on = &self.delivery.legs[leg];
+        let sends = is_senders(kind, segment, &on.circumstances);
+        let task = match leg.checked_sub(1) {
+            // Whom the broker waits for is the sender of the leg before.
+            Some(before) if kind == VerdictKind::ReleaseWait => self.delivery.legs[before].sender,
+            _ if sends => on.sender,
+            _ => on.reader,
+        };
+        let pid = task.map_or(Pid(0), |task| task.pid);
+        self.spending.part(leg, segment, kind, time, pid);
+        let finding = self.gathered.finding_mut((leg, kind, pid));
+        finding.late_requests.grow(u64::from(is_late));
+        if time >= NOTICED {
+            finding.parts.grow(1);
+        }
+        finding.segments[segment as usize].grow(time.0);
+        if has_culprits(kind) {
+            finding.culprits.add(holder, time);
+        }
+        if time > finding.longest {
+            finding.cgroup = cgroup_of(self.delivery, leg, segment);
+            finding.at_broker =
+                if sends { leg > 0 } else { leg.saturating_add(1) < self.delivery.legs.len() };
+            finding.longest = time;
+            finding.task = task;
+            finding.reader = on.reader;
+            finding.holder = holder.copied();
+            // Of a reader that did not ask it is not known how it rested.
+            let is_asking = segment == Segment::BrokerDwell && !sends;
+            finding.rest = if is_asking { None } else { rest_of(on, segment) };
+            finding.circumstances = on.circumstances;
+        }
+    }
+}
+
+impl Recorder<'_> {
+    /// Time without a cause counts only where it is long.
+    fn ordinary(&mut self, leg: usize, segment: Segment, time: Nanos) {
+        if much(VerdictKind::Unexplained).is_none_or(|much| time < much) {
+            return;
+        }
+        let cell = hit_cell(leg, segment, Cause::Ordinary);
+        self.gathered.breakdown.hit(self.one_way, cell, time);
+        let read = read_at(self.delivery).unwrap_or_default();
+        let finding = self.gathered.finding_mut((leg, VerdictKind::Unexplained, Pid(0)));
+        finding.hits.grow(1);
+        finding.when.add(read, time);
+        finding.segments[segment as usize].grow(time.0);
+    }
+
+    /// All parts are known: what the message spent on each cause.
+    pub fn end(&mut self) {
+        let read = read_at(self.delivery).unwrap_or_default();
+        self.gathered.when.add(read, self.one_way);
+        for (leg, kind, time, pid) in self.spending.all() {
+            let is_much = much(kind).is_some_and(|much| time >= much);
+            if time < NOTICED {
+                continue;
+            }
+            let finding = self.gathered.finding_mut((leg, kind, pid));
+            finding.message(time);
+            if kind == VerdictKind::Retransmission {
+                finding.lost.message(&self.delivery.legs[leg].circumstances);
+            }
+            finding.when.add(read, time);
+            if is_much {
+                finding.hits.grow(1);
+                finding.hit_time += time;
+                let cell = hit_cell(leg, Segment::Wire, Cause::Of(kind));
+                self.gathered.breakdown.hit(self.one_way, cell, time);
+            }
+        }
+    }
+}
+
+/// Whether the request for a message came after the broker had read it.
+fn was_asked_late(delivery: &Delivery, leg: usize) -> bool {
+    let before = leg.checked_sub(1).and_then(|before| delivery.legs.get(before));
+    let read = before.and_then(|before| before.times.get(Stage::Read));
+    let asked = delivery.legs.get(leg).and_then(|leg| leg.circumstances.let_on());
+    asked.zip(read).is_some_and(|((asked, _), read)| asked > read)
+}
+
+/// How the thread rested that the leg waited for: the longest rest, where there were several.
+fn rest_of(leg: &Leg, segment: Segment) -> Option<(OffCpuReason, Sleep)> {
+    if is_in_socket(segment) {
+        return None;
+    }
+    let hops = if segment == Segment::BrokerDwell { &leg.before } else { &leg.chain };
+    let rested = |hop: &&Hop| hop.left.and_then(|left| hop.woken.since(left)).unwrap_or_default();
+    hops.iter().max_by_key(rested).map(|hop| (hop.rest, hop.sleep))
+}
+
+/// Whether somebody else is to blame for it who can be named.
+fn has_culprits(kind: VerdictKind) -> bool {
+    matches!(
+        kind,
+        VerdictKind::RunQueueContention | VerdictKind::TracerInfluence | VerdictKind::LockWait
+    )
+}
+
+/// The cgroup whose quota was used up in a segment, or at its threads.
+fn cgroup_of(delivery: &Delivery, leg: usize, segment: Segment) -> CgroupId {
+    let rests = delivery.rests_of(leg);
+    let all: [Option<OffCpu>; 4] = match segment {
+        Segment::Write | Segment::SocketTx => [Some(rests.writing), Some(rests.unread), None, None],
+        Segment::BrokerDwell => {
+            [rests.dwell, rests.sender, Some(rests.before), Some(rests.handing)]
+        }
+        _ => [rests.before_wakeup, Some(rests.chain), rests.reader, Some(rests.handoff)],
+    };
+    let longest = all.iter().flatten().max_by_key(|rested| rested.throttled);
+    longest.map_or(CgroupId(0), |rested| rested.cgroup)
+}
+
+/// The message waits in its sender's socket.
+fn is_in_socket(segment: Segment) -> bool {
+    matches!(segment, Segment::Write | Segment::SocketTx)
+}
+
+/// Whether it is the sender of the leg whose doing or loss it is.
+fn is_senders(kind: VerdictKind, segment: Segment, seen: &Circumstances) -> bool {
+    // Who waits for lost bytes is not who knows what became of them.
+    if kind == VerdictKind::Retransmission {
+        return true;
+    }
+    match segment {
+        Segment::ClientTx | Segment::Write | Segment::SocketTx | Segment::Qdisc => {
+            // What a thread does that the socket waits for, the reader does.
+            let is_own_pace = seen.is_late_write() || seen.tx.is_none();
+            let is_readers = segment != Segment::Write || !is_own_pace;
+            !(is_readers && is_of_thread(kind)) && kind != VerdictKind::ReceiveWindow
+        }
+        // A reader that did not ask for what its broker had.
+        Segment::BrokerDwell => {
+            !matches!(kind, VerdictKind::ClientStalled | VerdictKind::ReaderBusy)
+        }
+        _ => false,
+    }
+}
+
+/// Whether it is what a thread did, or could not do.
+fn is_of_thread(kind: VerdictKind) -> bool {
+    matches!(
+        kind,
+        VerdictKind::CpuThrottled
+            | VerdictKind::RunQueueContention
+            | VerdictKind::TracerInfluence
+            | VerdictKind::IdleWakeup
+            | VerdictKind::LockWait
+            | VerdictKind::BrokerStalled
+            | VerdictKind::ClientStalled
+    )
+}

@@ -1,0 +1,57 @@
+//! Where messages are that ought to have arrived by now.
+
+use wirelap_events::{Comm, Doing, Nanos, TaskId};
+
+/// Where messages are that have not arrived.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Whereabouts {
+    /// On the way to the receiver's socket.
+    Network,
+    /// In the broker's receive queue.
+    BrokerQueue,
+    /// The broker has read them and has not passed them on.
+    Broker,
+    /// The broker has them, and nobody has asked for them.
+    Unasked,
+    /// In a reader's receive queue.
+    ReaderQueue,
+}
+
+impl Whereabouts {
+    /// Every place.
+    pub const ALL: [Whereabouts; 5] = [
+        Whereabouts::Network,
+        Whereabouts::BrokerQueue,
+        Whereabouts::Broker,
+        Whereabouts::Unasked,
+        Whereabouts::ReaderQueue,
+    ];
+
+    /// The name in JSON.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Whereabouts::Network => "network",
+            Whereabouts::BrokerQueue => "broker_receive_queue",
+            Whereabouts::Broker => "broker",
+            Whereabouts::Unasked => "broker_unasked",
+            Whereabouts::ReaderQueue => "reader_receive_queue",
+        }
+    }
+}
+
+/// Messages that ought to have arrived by now, in one place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Overdue {
+    /// How many.
+    pub messages: u64,
+    /// How long ago the oldest of them was sent.
+    pub oldest: Nanos,
+    /// Where they are.
+    pub place: Whereabouts,
+    /// On which leg, 1 for the first.
+    pub leg: u8,
+    /// The process that has them, or that sent them where they are on the network; `None` if it is not known.
+    pub process: Option<(TaskId, Comm)>,
+    /// What that process was doing a moment ago; `None` if nobody looked.
+    pub doing: Option<Doing>,
+}

@@ -1,0 +1,99 @@
+//! What threads and CPUs did, in words.
+
+use wirelap_correlate::{Clause, CpuHolders, Named};
+use wirelap_events::{Doing, OffCpuReason, Quota, Sleep, Tid};
+
+/// Who had the CPU for which part of the waits.
+pub fn who_had_the_cpu(
+    by: CpuHolders,
+    named: &[(Named, f64)],
+    more: Option<(usize, f64)>,
+) -> String {
+    let before = match by {
+        CpuHolders::Foreign => "programs that have nothing to do with these messages had the CPU: ",
+        CpuHolders::Members => "other processes of these messages had the CPU: ",
+        CpuHolders::Own => "other threads of the waiting process had the CPU: ",
+    };
+    let one = |((pid, comm), share): &(Named, f64)| {
+        format!("{} (pid {}) {:.0} %", comm.as_str(), pid.number(), share * 100.0)
+    };
+    let mut names: Vec<String> = named.iter().map(one).collect();
+    names.extend(more.map(|(count, share)| format!("{count} more {:.0} %", share * 100.0)));
+    format!("{before}{}", names.join(", "))
+}
+
+/// What a quota is, and how often it was used up.
+pub fn quota(quota: &Quota, used: Option<(u32, u32)>) -> String {
+    let cpus = quota.quota.as_secs_f64() / quota.period.as_secs_f64().max(1e-9);
+    let limit = format!(
+        "its cgroup {} may use {} of CPU time in each {} ({cpus:.2} CPUs)",
+        quota.name, quota.quota, quota.period
+    );
+    match used {
+        Some((used, periods)) => {
+            format!("{limit}, and used that up in {used} of {periods} periods")
+        }
+        None => limit,
+    }
+}
+
+pub fn busy(tid: Tid, share: f64) -> String {
+    format!("thread {} was on a CPU {:.0} % of the time", tid.0, share * 100.0)
+}
+
+/// How a thread was off the CPU.
+pub const fn off_cpu(reason: OffCpuReason, sleep: Sleep) -> &'static str {
+    match (reason, sleep) {
+        (OffCpuReason::Asleep, Sleep::Timer) => {
+            "the thread slept for a time of its own choice (sleep, nanosleep)"
+        }
+        (OffCpuReason::Asleep, Sleep::Lock) => {
+            "the thread slept on a lock or a condition variable, and no thread was seen to let go"
+        }
+        (OffCpuReason::Stopped, _) => "the thread was stopped (SIGSTOP, or a debugger)",
+        (OffCpuReason::Blocked, _) => {
+            "the thread was blocked in the kernel without taking signals, as for a disk"
+        }
+        (OffCpuReason::Asleep, _) => {
+            "the thread slept: it waited for something else than this message"
+        }
+        (OffCpuReason::Preempted, _) => "the thread had been preempted",
+    }
+}
+
+/// What the process was doing that has messages which ought to have arrived.
+pub const fn doing(doing: Doing) -> &'static str {
+    match doing {
+        Doing::Stopped => "its threads are stopped (SIGSTOP, a debugger)",
+        Doing::Blocked => {
+            "a thread of it is blocked in the kernel without taking signals, as for a disk"
+        }
+        Doing::Asleep => "its threads sleep, though there is something to do",
+        Doing::Running => "a thread of it is running, at something else",
+    }
+}
+
+/// Clauses about who was asked for messages, or let them go; `None` for any other.
+pub fn request(clause: &Clause) -> Option<String> {
+    Some(match clause {
+        Clause::ConsumerAskedLate => {
+            "the consumer asked for messages only after the broker had them".into()
+        }
+        Clause::AskedLate => "it asked for messages only after the broker had them".into(),
+        Clause::AcknowledgedLate => "the broker sends it only so many messages before one is acknowledged, and it was late to acknowledge".into(),
+        Clause::AwaitsCommit => "the messages are a transaction's, and the consumer is given only what is committed (`isolation.level`)".into(),
+        Clause::AcknowledgementUnderWay => "the broker sends the subscriber only so many messages before one is acknowledged, and the acknowledgement was on its way".into(),
+        Clause::RequestWaits(Some(ask)) => format!(
+            "the consumer had asked before, and the broker let it wait for more: for {} B, or {}, as its request says",
+            ask.least_bytes, ask.longest
+        ),
+        Clause::RequestWaits(None) => {
+            "the consumer had asked before, and the broker let it wait for more".into()
+        }
+        Clause::NotReleased => "the broker had read the PUBLISH, and the publisher had not sent the PUBREL that lets it deliver".into(),
+        Clause::ReleaseWaitedForCpu(waited) => {
+            format!("of the longest, the publisher's threads waited {waited} for a CPU")
+        }
+        _ => return None,
+    })
+}

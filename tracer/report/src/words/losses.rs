@@ -1,0 +1,165 @@
+//! What became of packets and messages that were lost, came twice or cannot be seen, in words.
+
+use wirelap_correlate::{Clause, Named};
+use wirelap_events::{Comm, DropCause, Pid, Recovery};
+
+/// A clause about losses; empty for any other.
+pub fn clause(clause: &Clause) -> String {
+    match clause {
+        Clause::RequestResent => "TCP sent the consumer's request for messages again, or what it had to have before it asked".into(),
+        Clause::Lost { datagrams, own, behind, ends } => lost(*datagrams, (*own, *behind), ends.as_ref()),
+        Clause::Recovered(counts) => {
+            let all = Recovery::ALL.map(|kind| (counts[kind as usize], recovered(kind)));
+            format!("what brought them again: {}", listed(&all))
+        }
+        Clause::DroppedHere(counts) => {
+            let all = DropCause::ALL.map(|cause| (counts[cause as usize], dropped_for(cause)));
+            format!("where this host saw them go: {}", listed(&all))
+        }
+        Clause::NotDroppedHere => "this host threw none of them away: they were lost on the way".into(),
+        Clause::RepairedByProtocol => "what brought them again: the protocol's own repair".into(),
+        Clause::DatagramsDropped(all) => {
+            let all = all.map(|(cause, count)| (count, dropped_for(cause)));
+            format!("what this host threw away in all: {}", listed(&all))
+        }
+        Clause::OnAllConnections { resent, dropped } => on_all_connections(*resent, *dropped),
+        Clause::BufferFull(packets) => counted(
+            *packets,
+            "packet was thrown away because the receiving socket's buffer was full",
+            "packets were thrown away because the receiving socket's buffer was full",
+        ),
+        Clause::QueueFull(packets) => counted(
+            *packets,
+            "packet was thrown away because a queue of the device was full",
+            "packets were thrown away because a queue of the device was full",
+        ),
+        Clause::NotDelivered { missing, due } => {
+            format!("{missing} of {due} deliveries did not take place, by the workloads' own count")
+        }
+        Clause::Filtered(datagrams) => counted(
+            *datagrams,
+            "datagram was thrown away by a packet filter of this host (nftables, tc)",
+            "datagrams were thrown away by a packet filter of this host (nftables, tc)",
+        ),
+        Clause::ReaderLeft { reader, is_abrupt } => reader_left(*reader, *is_abrupt),
+        other => messages_lost(other),
+    }
+}
+
+/// Messages that did not arrive, or came twice.
+fn messages_lost(clause: &Clause) -> String {
+    match clause {
+        Clause::NeverLeft { missing, whole } => format!(
+            "{missing} of {whole} messages were published and never reached a socket: the library threw them away, as at a high-water mark"
+        ),
+        Clause::NeverRead { unread, sent } => {
+            format!("{unread} of {sent} messages were sent and never read")
+        }
+        Clause::Swallowed { messages, sent, dropped: 0 } => {
+            format!("{messages} of {sent} messages were read by the broker and passed on to nobody")
+        }
+        Clause::Swallowed { messages, sent, dropped } => format!(
+            "{messages} of {sent} messages were read by the broker and not seen to leave it: they may wait in its sockets, as this host threw away {dropped} packets of these connections"
+        ),
+        Clause::AfterReaderLeft { messages, sent } => format!(
+            "{messages} of {sent} messages were read by the broker after that, and passed on to nobody"
+        ),
+        Clause::NobodyGot { messages, sent } => format!(
+            "{messages} of {sent} messages were read by the broker, and nobody was seen to get any"
+        ),
+        Clause::NobodySubscribes => "nobody seems to subscribe".into(),
+        Clause::Aborted(messages) => counted(
+            *messages,
+            "message is of a transaction that was aborted: its consumer gets it and throws it away",
+            "messages are of transactions that were aborted: their consumers get them and throw them away",
+        ),
+        Clause::Repeated { messages, of } => {
+            format!("{messages} of {of} messages were sent or delivered again by the protocol")
+        }
+        Clause::InSharedMemory(messages) => counted(
+            *messages,
+            "message has its payload in shared memory: only where it lies is on the network",
+            "messages have their payload in shared memory: only where it lies is on the network",
+        ),
+        _ => String::new(),
+    }
+}
+
+/// Whose bytes were lost: those of `own` messages, for which so many `behind` them waited.
+fn lost(datagrams: bool, (own, behind): (u64, u64), ends: Option<&(Named, Named)>) -> String {
+    let name = |(pid, comm): &Named| format!("{} (pid {})", comm.as_str(), pid.0);
+    let ends = ends.map(|(from, to)| format!(" from {} to {}", name(from), name(to)));
+    let ends = ends.unwrap_or_default();
+    let what = if datagrams { "datagrams" } else { "bytes" };
+    let before = if datagrams {
+        "messages that were lost before them"
+    } else {
+        "what was lost before them, bytes or an acknowledgement"
+    };
+    match (own, behind) {
+        (own, 0) => format!("the network lost {what} of {}{ends}", messages(own)),
+        (0, behind) => format!("{}{ends} waited for {before}", messages(behind)),
+        (own, behind) => format!(
+            "the network lost {what} of {}{ends}, and {behind} more waited for what was lost before them",
+            messages(own)
+        ),
+    }
+}
+
+fn on_all_connections(resent: u64, dropped: u64) -> String {
+    let count = |count: u64, what: &str| (count > 0).then(|| format!("{count} {what}"));
+    let parts =
+        [count(resent, "retransmissions"), count(dropped, "packets thrown away by this host")];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    format!("on all connections: {}", parts.join(", "))
+}
+
+/// Who had got the messages before.
+fn reader_left(reader: Option<(Pid, Option<Comm>)>, is_abrupt: bool) -> String {
+    let name = |(pid, comm): (Pid, Option<Comm>)| {
+        let name = comm.as_ref().map_or("the subscriber", Comm::as_str);
+        format!("{name} (pid {})", pid.0)
+    };
+    let whom = reader.map_or("the subscriber".to_owned(), name);
+    let how = if is_abrupt {
+        "closed without the protocol's farewell: the process was ended, or the connection broke"
+    } else {
+        "closed"
+    };
+    format!("the connection of {whom}, which had got those before, was {how}")
+}
+
+/// Those that there are, and how many.
+fn listed(all: &[(u64, &str)]) -> String {
+    let some = all.iter().filter(|(count, _)| *count > 0);
+    let words: Vec<String> = some.map(|(count, what)| format!("{what} ({count})")).collect();
+    words.join(", ")
+}
+
+fn messages(count: u64) -> String {
+    if count == 1 { "1 message".into() } else { format!("{count} messages") }
+}
+
+fn counted(count: u64, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
+}
+
+const fn recovered(kind: Recovery) -> &'static str {
+    match kind {
+        Recovery::Timeout => "TCP's timeout",
+        Recovery::Fast => "fast retransmit",
+        Recovery::TailProbe => "a tail loss probe",
+        Recovery::Retry => "a later try, as they had not left the host",
+    }
+}
+
+const fn dropped_for(cause: DropCause) -> &'static str {
+    match cause {
+        DropCause::SocketBuffer => "receive buffer of the socket full",
+        DropCause::Queue => "queue of a device full",
+        DropCause::NoSocket => "nobody listened",
+        DropCause::Filter => "dropped by a packet filter, as netfilter",
+        DropCause::Duplicate => "had come before",
+        DropCause::Other => "dropped by the stack for another reason",
+    }
+}

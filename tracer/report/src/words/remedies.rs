@@ -1,0 +1,288 @@
+//! What usually helps against a verdict: in the middleware's own words where its protocol has some, and in general ones
+//! otherwise.
+
+use wirelap_correlate::{Circumstance, Remedy, Verdict, VerdictKind, Why};
+use wirelap_events::{DropCause, OffCpuReason, Quota, Segment};
+use wirelap_protocols::{Protocol, Remedies, broker, by_name};
+
+/// What usually helps, in one sentence without a full stop; empty where nothing is known to. `why` is what the verdict is
+/// among.
+pub fn remedy(verdict: &Verdict, why: &Why) -> String {
+    match &verdict.remedy {
+        Remedy::None => String::new(),
+        Remedy::Usual(circumstance) => usual(verdict.kind, *circumstance, why),
+        Remedy::CpuLimit(quota) => cpu_limit(quota.as_deref()),
+        Remedy::Commit => "commit transactions sooner, with fewer messages each, or let the consumer read what is not committed (`isolation.level`)".into(),
+        Remedy::OutsideReceive => "look at what the process waits for outside its receive call: a lock, a disk, a sleep, another service".into(),
+    }
+}
+
+/// What helps against a kind of cause.
+fn usual(kind: VerdictKind, circumstance: Circumstance, why: &Why) -> String {
+    let own = by_name(why.protocol).map_or(&Remedies::GENERAL, Protocol::remedies);
+    if kind == VerdictKind::NagleDelayedAck {
+        return nagle(own, why.broker.as_deref().filter(|_| circumstance.at_broker));
+    }
+    let of_broker = why.broker.as_deref().and_then(broker);
+    let of_middleware = match kind {
+        VerdictKind::SenderBatching => own.batching,
+        VerdictKind::FetchWait => own.fetch,
+        VerdictKind::SendBuffer => own.send_buffer,
+        VerdictKind::LateWrite => own.late_write,
+        VerdictKind::QueueOverflow => own.overflow,
+        VerdictKind::BrokerCpuBound => of_broker.and_then(|known| known.cpu).or(own.broker_cpu),
+        VerdictKind::SerialFanOut => own.fan_out,
+        VerdictKind::NeverDelivered => own.never_delivered,
+        VerdictKind::Duplicates => own.duplicates,
+        VerdictKind::Upkeep => own.upkeep,
+        _ => None,
+    };
+    of_middleware.unwrap_or_else(|| general(kind, circumstance)).to_owned()
+}
+
+/// Against Nagle's algorithm, in a broker or in a client.
+fn nagle(own: &Remedies, at_broker: Option<&str>) -> String {
+    let Some(name) = at_broker.filter(|name| !name.is_empty()) else {
+        return own.nagle.unwrap_or("set TCP_NODELAY on the sending socket").to_owned();
+    };
+    let known = broker(name).and_then(|broker| broker.nagle);
+    known.map_or_else(|| format!("set TCP_NODELAY on the sockets of {name}"), str::to_owned)
+}
+
+/// What helps whatever the middleware.
+const fn general(kind: VerdictKind, circumstance: Circumstance) -> &'static str {
+    match kind {
+        VerdictKind::NagleDelayedAck => "set TCP_NODELAY on the sending socket",
+        VerdictKind::Corked
+        | VerdictKind::ReceiveWindow
+        | VerdictKind::CongestionWindow
+        | VerdictKind::Pacing
+        | VerdictKind::SendBuffer
+        | VerdictKind::LateWrite
+        | VerdictKind::QdiscQueueing => in_socket(kind),
+        VerdictKind::Retransmission => lost(circumstance.dropped),
+        VerdictKind::BrokerStalled => broker_stalled(circumstance.rest),
+        VerdictKind::ClientStalled => client_stalled(circumstance.rest),
+        VerdictKind::RunQueueContention
+        | VerdictKind::IdleWakeup
+        | VerdictKind::SoftirqDeferral
+        | VerdictKind::CpuThrottled
+        | VerdictKind::TracerInfluence
+        | VerdictKind::LockWait
+        | VerdictKind::BrokerCpuBound
+        | VerdictKind::ReaderBusy => on_cpu(kind),
+        VerdictKind::Unexplained => unexplained(circumstance.segment),
+        _ => in_middleware(kind),
+    }
+}
+
+/// Bytes wait in their sender's socket, or in the device's queue.
+const fn in_socket(kind: VerdictKind) -> &'static str {
+    match kind {
+        VerdictKind::Corked => "take TCP_CORK (or MSG_MORE) away, or end it with the message",
+        VerdictKind::ReceiveWindow => {
+            "let the receiver read faster, or give it room: SO_RCVBUF, net.ipv4.tcp_rmem"
+        }
+        VerdictKind::CongestionWindow => {
+            "keep connections open and busy (net.ipv4.tcp_slow_start_after_idle=0), and find what loses packets"
+        }
+        VerdictKind::Pacing => {
+            "keep the connection busy, so that BBR knows how fast the path is, or use another congestion control (net.ipv4.tcp_congestion_control)"
+        }
+        VerdictKind::SendBuffer => {
+            "send slower, let the receiver read faster, or give the socket room: SO_SNDBUF, net.ipv4.tcp_wmem"
+        }
+        VerdictKind::LateWrite => {
+            "let the sender wait until the socket takes more (POLLOUT) rather than look now and then, send slower, or raise net.ipv4.tcp_wmem"
+        }
+        _ => {
+            "send slower than the device's rate limit, shorten the queue (fq_codel), or give this traffic a class of its own"
+        }
+    }
+}
+
+/// A thread has no CPU, or works on something else.
+const fn on_cpu(kind: VerdictKind) -> &'static str {
+    match kind {
+        VerdictKind::IdleWakeup => {
+            "keep CPUs from sleeping deeply (cpupower idle-set, /dev/cpu_dma_latency), or let sender and reader share a core; it falls as the rate rises"
+        }
+        VerdictKind::SoftirqDeferral => {
+            "give receiving a CPU that is less loaded (RPS, IRQ affinity), or raise net.core.netdev_budget"
+        }
+        VerdictKind::CpuThrottled => "raise the CPU limit of its cgroup, or take it away",
+        VerdictKind::TracerInfluence => {
+            "let wirelap watch less (--ports, --pid), sample windows of time, or give it a CPU of its own (taskset)"
+        }
+        VerdictKind::LockWait => {
+            "let the thread that is waited for hold the lock for a shorter time, or run it in a process of its own (in Python, threads share one interpreter lock: multiprocessing)"
+        }
+        VerdictKind::BrokerCpuBound => {
+            "give the broker more CPU, share its load among several, or send fewer, larger messages"
+        }
+        VerdictKind::ReaderBusy => {
+            "do less in the receiving callback, hand messages to other threads, or share them among more subscribers"
+        }
+        _ => {
+            "give the threads CPUs of their own (taskset, cpuset, isolcpus), or let what holds the CPU run at a lower priority (nice, cpu.weight)"
+        }
+    }
+}
+
+/// Something that the middleware does, which has no words of its own for it.
+const fn in_middleware(kind: VerdictKind) -> &'static str {
+    match kind {
+        VerdictKind::SenderBatching => {
+            "lower the sender's batching or linger time, or flush after publishing"
+        }
+        VerdictKind::FetchWait => {
+            "let the consumer ask before there is something to fetch (long polling), and more often"
+        }
+        VerdictKind::ReleaseWait => {
+            "QoS 2 takes a second round trip before the broker may deliver: use QoS 1 where a repetition does no harm, or find what keeps the publisher from its PUBREL"
+        }
+        VerdictKind::QueueOverflow => {
+            "raise the receiving socket's buffer (SO_RCVBUF, net.core.rmem_max), or send slower"
+        }
+        VerdictKind::SerialFanOut => {
+            "spread the subscribers over several brokers or threads, or use multicast"
+        }
+        VerdictKind::StartUp => {
+            "nothing is wrong with it; where the first messages matter, keep connections open and send some before they do"
+        }
+        VerdictKind::NeverDelivered => {
+            "compare what is sent and what is subscribed, and see the broker's own counters and log"
+        }
+        VerdictKind::Duplicates => "acknowledge in time, and tell duplicates by an id of your own",
+        VerdictKind::Upkeep => {
+            "raise the keep-alive interval, and set TCP_NODELAY so that messages do not wait behind it"
+        }
+        _ => {
+            "nothing is wrong; to see the payload on the network, switch shared memory off for the measurement"
+        }
+    }
+}
+
+/// Against packets that are lost, by what this host threw them away for.
+const fn lost(cause: Option<DropCause>) -> &'static str {
+    match cause {
+        Some(DropCause::Filter) => {
+            "find the rule that drops them (`nft list ruleset`, `iptables -vnL`, `tc filter show`), and let this traffic pass"
+        }
+        Some(DropCause::Queue) => {
+            "give the queue that was full more room (`tc -s qdisc` shows which; net.core.netdev_max_backlog for a CPU's), or send slower"
+        }
+        Some(DropCause::SocketBuffer) => {
+            "let the receiver read faster, or give its socket room: SO_RCVBUF (net.core.rmem_max), net.ipv4.tcp_rmem, net.ipv4.tcp_mem"
+        }
+        Some(DropCause::NoSocket | DropCause::Duplicate | DropCause::Other) | None => {
+            "find where packets are lost (`ethtool -S`, `nstat`, the counters of switches on the way), and mend that part of the path or send slower"
+        }
+    }
+}
+
+const fn broker_stalled(rest: Option<OffCpuReason>) -> &'static str {
+    match rest {
+        Some(OffCpuReason::Stopped) => {
+            "find who stops the broker (SIGSTOP, a debugger, the cgroup freezer, a snapshot of the machine); `kill -CONT` lets it go on"
+        }
+        Some(OffCpuReason::Blocked) => {
+            "look at what the broker's thread waits for in the kernel, mostly its disk (persistence, log flush; `iostat`, /proc/PID/stack)"
+        }
+        Some(OffCpuReason::Asleep) => {
+            "find what the broker's thread slept for (`strace -f -T`, `offcputime`): a timer, another thread, a lock"
+        }
+        Some(OffCpuReason::Preempted) | None => {
+            "find what kept the broker's thread (`strace -f -T`, `offcputime`)"
+        }
+    }
+}
+
+const fn client_stalled(rest: Option<OffCpuReason>) -> &'static str {
+    match rest {
+        Some(OffCpuReason::Stopped) => {
+            "find who stops the client (SIGSTOP, a debugger, the cgroup freezer); `kill -CONT` lets it go on"
+        }
+        Some(OffCpuReason::Blocked) => {
+            "look at what the reading thread waits for in the kernel, mostly its disk: write in another thread"
+        }
+        _ => {
+            "do not sleep or block in the receiving thread: hand messages to another, or read more often"
+        }
+    }
+}
+
+const fn unexplained(segment: Segment) -> &'static str {
+    match segment {
+        Segment::Wire => {
+            "nothing between the two hosts is visible from here: look at the path (mtr, the switches' counters)"
+        }
+        Segment::ClientTx | Segment::ClientRx => {
+            "it is in the client library or the application: profile it (perf, a flame graph)"
+        }
+        Segment::BrokerDwell => "it is in the broker: profile it (perf, its own metrics)",
+        _ => "look at the worst messages, and at what else ran at that time",
+    }
+}
+
+/// Against a CPU quota that is used up: that one, where it is known.
+fn cpu_limit(quota: Option<&Quota>) -> String {
+    let (of, file) = match quota {
+        Some(quota) if quota.is_v2 => (format!(" of the cgroup {}", quota.name), "`cpu.max`"),
+        Some(quota) => (format!(" of the cgroup {}", quota.name), "`cpu.cfs_quota_us`"),
+        None => (String::new(), "`cpu.max`, `cpu.cfs_quota_us`"),
+    };
+    format!(
+        "raise the CPU limit{of} or take it away: {file}, in Docker `--cpus`, in Kubernetes `resources.limits.cpu`, in systemd `CPUQuota=`"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wirelap_correlate::Severity;
+
+    fn of(kind: VerdictKind, at_broker: bool, protocol: &'static str, broker: &str) -> String {
+        let circumstance = Circumstance { at_broker, ..Circumstance::in_segment(Segment::Wire) };
+        let why = Why { protocol, broker: Some(broker.to_owned()), ..Why::default() };
+        let remedy_of = Remedy::Usual(circumstance);
+        let verdict = Verdict { remedy: remedy_of, ..Verdict::new(kind, Severity::Problem) };
+        remedy(&verdict, &why)
+    }
+
+    #[test]
+    fn a_broker_has_its_own_words_and_its_clients_theirs() {
+        let nagle = |at_broker, broker| of(VerdictKind::NagleDelayedAck, at_broker, "mqtt", broker);
+        assert_eq!(nagle(true, "mosquitto"), "`set_tcp_nodelay true` in mosquitto.conf");
+        assert_eq!(nagle(true, "emqx"), "set TCP_NODELAY on the sockets of emqx");
+        assert!(nagle(false, "mosquitto").contains("rumqttc"));
+        let cpu = |protocol, broker| of(VerdictKind::BrokerCpuBound, true, protocol, broker);
+        assert!(cpu("mqtt", "mosquitto").starts_with("mosquitto has one thread"));
+        assert!(cpu("mqtt", "emqx").starts_with("give the broker more CPU"));
+        assert!(cpu("kafka", "java").contains("num.io.threads"));
+    }
+
+    #[test]
+    fn a_middleware_without_words_of_its_own_gets_general_ones() {
+        let batching = |protocol| of(VerdictKind::SenderBatching, false, protocol, "");
+        assert!(batching("kafka").contains("linger.ms"));
+        let general = "lower the sender's batching or linger time, or flush after publishing";
+        assert_eq!(
+            (batching("mqtt").as_str(), batching("unheard of").as_str()),
+            (general, general)
+        );
+        // Every kind has some.
+        for kind in VerdictKind::ALL {
+            assert!(!of(kind, false, "", "").is_empty(), "{kind:?}");
+        }
+    }
+
+    #[test]
+    fn the_limit_is_called_what_it_is_called_there() {
+        let name = "/docker/0123".try_into().unwrap();
+        let v1 = cpu_limit(Some(&Quota { name, is_v2: false, ..Quota::default() }));
+        let v2 = cpu_limit(Some(&Quota { name, is_v2: true, ..Quota::default() }));
+        assert!(v1.contains("/docker/0123 or take it away: `cpu.cfs_quota_us`"), "{v1}");
+        assert!(v2.contains("`cpu.max`"), "{v2}");
+    }
+}
