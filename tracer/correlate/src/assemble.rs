@@ -148,7 +148,7 @@ impl Correlator {
         for leg in legs {
             let is_whole = leg.times.get(Stage::Send).is_some();
             delivery.legs = ArrayVec::from_iter([*leg]);
-            delivery.rests = ArrayVec::new();
+            delivery.off_cpu = ArrayVec::new();
             self.hand_out(&mut delivery, is_whole, out);
         }
     }
@@ -178,7 +178,7 @@ impl Correlator {
             }
             let (from, to) = (flow.sender, Some(with.socket));
             let (mut leg, backwards) = leg::build(flow.key, from, to, &path, spare);
-            leg.stretch = FlowRange { flow: assembly.way.id(), range: extent };
+            leg.flow_range = FlowRange { flow: assembly.way.id(), range: extent };
             if is_unsure || assembly.is_late {
                 // It was delivered; how long it took is not known.
                 leg.times.clear(Stage::Publish);
@@ -343,7 +343,7 @@ impl Correlator {
             ..Path::default()
         };
         let (mut leg, _) = leg::build(flow.key, flow.sender, flow.receiver, &path, None);
-        leg.stretch = FlowRange { flow: assembly.way.id(), range: extent };
+        leg.flow_range = FlowRange { flow: assembly.way.id(), range: extent };
         Some(leg)
     }
 }

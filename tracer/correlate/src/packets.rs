@@ -6,8 +6,8 @@ use crate::marks::UdpMarks;
 use crate::sockets::Outgoing;
 use wirelap_events::Saturate;
 use wirelap_events::{
-    ByteRange, DropCause, DroppedPacket, FlowRange, Nanos, Packet, PacketHook, Portion, Retransmit,
-    Room, SocketId, TcpFields, Transport, tcp_flags,
+    ByteRange, Credit, DropCause, DroppedPacket, FlowRange, Nanos, Packet, PacketHook, Portion,
+    Retransmit, SocketId, TcpFields, Transport, tcp_flags,
 };
 
 /// What a conversation that was given up sends after this long is looked at again.
@@ -451,10 +451,10 @@ fn again(
 }
 /// A receiver acknowledged at `at` one of as many messages as ever, of which the last had arrived at `arrived`, when it had
 /// done so at `before`. If it had them all for most of the time between, it is slow, and was so before.
-fn made_room(at: Nanos, arrived: Option<Nanos>, before: Option<Nanos>) -> Room {
+fn made_room(at: Nanos, arrived: Option<Nanos>, before: Option<Nanos>) -> Credit {
     let slow = arrived.zip(before).is_some_and(|(arrived, before)| {
         let (had, between) = (at - arrived, at - before);
         had.0 >= between.0 / 2
     });
-    Room { at, free_since: if slow { Some(Nanos(0)) } else { arrived } }
+    Credit { at, free_since: if slow { Some(Nanos(0)) } else { arrived } }
 }

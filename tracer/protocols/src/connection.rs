@@ -2,7 +2,7 @@
 
 use crate::stream::KEPT_BYTES;
 use crate::{Look, Memory};
-use wirelap_events::{Ask, ByteRange, Frame, GlobalKey, Offset, Transport};
+use wirelap_events::{ByteRange, Frame, GlobalKey, Offset, RequestLimits, Transport};
 
 /// One of the two ends of a conversation. Which of them is the client is for the protocol to find
 /// out; a flow joined in mid-stream does not tell.
@@ -188,7 +188,7 @@ pub trait FrameSink {
     fn fragments(&mut self, _fragments: &Fragments) {}
 
     /// The frame that follows asks for messages, and says how long it may be kept waiting for them.
-    fn asks(&mut self, _ask: Ask) {}
+    fn asks(&mut self, _ask: RequestLimits) {}
 
     /// The messages that follow are a transaction's, and are handed to their reader once that is committed.
     fn awaits_commit(&mut self) {}

@@ -137,7 +137,7 @@ impl Annotator {
                 standing,
                 leg: small(index),
                 legs: small(delivery.legs.len()),
-                stretch: leg.stretch,
+                stretch: leg.flow_range,
                 began,
                 times,
                 segments,

@@ -12,8 +12,8 @@ use crate::snapshot::Holes;
 use arrayvec::ArrayVec;
 use std::net::SocketAddr;
 use wirelap_events::{
-    Ask, ByteRange, Class, FlowKey, Frame, GroupId, Nanos, NetNs, Offset, Packet, PacketHook,
-    Portion, Seq, TcpFields,
+    ByteRange, Class, FlowKey, Frame, GroupId, Nanos, NetNs, Offset, Packet, PacketHook, Portion,
+    RequestLimits, Seq, TcpFields,
 };
 use wirelap_events::{Saturate, Total};
 use wirelap_protocols::foreign::{ForeignName, Observer};
@@ -116,7 +116,7 @@ pub struct Asides {
     /// A request for messages, and its end.
     pub asked: Option<Offset>,
     /// What that said of how long it may be kept waiting.
-    pub ask: Option<Ask>,
+    pub ask: Option<RequestLimits>,
     /// Messages that their receiver is given once their transaction is committed.
     pub committed: bool,
     /// An acknowledgement before which its receiver may not have been allowed to send more.
@@ -206,7 +206,7 @@ impl FrameSink for Collector<'_> {
         self.fragments = Some(*fragments);
     }
 
-    fn asks(&mut self, ask: Ask) {
+    fn asks(&mut self, ask: RequestLimits) {
         self.asides.ask = Some(ask);
     }
 

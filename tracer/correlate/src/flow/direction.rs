@@ -16,7 +16,7 @@ use arrayvec::ArrayVec;
 use std::collections::VecDeque;
 use wirelap_events::tcp_flags;
 use wirelap_events::{
-    ByteRange, FlowKey, Nanos, Offset, PacketHook, Permit, Room, Seq, SocketId, TcpFields,
+    ByteRange, Credit, FlowKey, Nanos, Offset, PacketHook, Permit, Seq, SocketId, TcpFields,
     Transport,
 };
 use wirelap_protocols::stream::Stream;
@@ -160,7 +160,7 @@ pub struct Flow {
     /// The last permissions to pass messages on; most flows have none.
     pub releases: Option<VecDeque<Release>>,
     /// The last time that its receiver may send more messages again.
-    pub room: Option<Room>,
+    pub room: Option<Credit>,
     /// TCP: bytes that no packet brought, from the end of a PDU on.
     pub hole: Option<ByteRange>,
     /// TCP: the last message that was found.

@@ -312,7 +312,7 @@ fn asked_late(finding: &Finding) -> Option<String> {
 /// What kept the broker was how many messages may be unacknowledged, and not a request.
 fn is_window(finding: &Finding) -> bool {
     let seen = &finding.circumstances;
-    seen.asked.is_none() && seen.room.is_some()
+    seen.requested.is_none() && seen.credit.is_some()
 }
 
 fn released(finding: &Finding) -> Vec<String> {
@@ -334,7 +334,7 @@ fn asked(finding: &Finding) -> String {
     } else if asked_late(finding).is_some() {
         "the consumer asked for messages only after the broker had them".into()
     } else {
-        match finding.circumstances.ask {
+        match finding.circumstances.request_limits {
             Some(ask) => format!(
                 "the consumer had asked before, and the broker let it wait for more: for {} B, or {}, as its request says",
                 ask.least_bytes, ask.longest

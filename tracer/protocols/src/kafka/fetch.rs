@@ -24,7 +24,7 @@ use super::topics::{Topics, hash};
 use super::walk::{Layout, Topic};
 use rustc_hash::FxHashMap;
 use wirelap_events::Saturate;
-use wirelap_events::{Ask, Nanos};
+use wirelap_events::{Nanos, RequestLimits};
 
 /// Partitions that are remembered of a connection; of more, what is fetched counts as it comes.
 const PARTITIONS: usize = 4096;
@@ -77,7 +77,7 @@ impl Positions {
         call: Call,
         body: Fields<'_>,
         topics: &Topics,
-    ) -> Option<(Ask, u64)> {
+    ) -> Option<(RequestLimits, u64)> {
         let mut fields = body;
         let Preamble { ask, is_replica, is_committed, is_full } = head(call, &mut fields).ok()?;
         (self.is_replica, self.is_committed) = (is_replica, is_committed);
@@ -208,7 +208,7 @@ enum Named {
 
 /// What stands before the topics.
 struct Preamble {
-    ask: Ask,
+    ask: RequestLimits,
     is_replica: bool,
     is_committed: bool,
     /// What it does not name is not read any more; within a session, it is.
@@ -227,7 +227,7 @@ fn head(call: Call, fields: &mut Fields<'_>) -> Parsed<Preamble> {
         is_full = fields.i32()? <= 0;
     }
     let longest = Nanos::from_millis(wait);
-    let ask = Ask { longest, least_bytes: least };
+    let ask = RequestLimits { longest, least_bytes: least };
     Ok(Preamble { ask, is_replica: replica >= 0, is_committed, is_full })
 }
 

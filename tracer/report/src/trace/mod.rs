@@ -34,7 +34,7 @@ use std::io::{self, Write};
 use tracks::{Track, Tracks};
 use wirelap_correlate::Snapshot;
 use wirelap_events::Saturate;
-use wirelap_events::{Body, Delivery, Event, Leg, Nanos, Segment, Span, Stage, TxState};
+use wirelap_events::{Body, Delivery, Event, Leg, Nanos, Segment, SegmentSpan, Stage, TxState};
 
 /// What times count from lies so long before the first event: what led to it happened before.
 const LEAD: Nanos = Nanos::from_millis(1000);
@@ -217,7 +217,7 @@ impl<W: Write> TraceWriter<W> {
     fn visits(
         &mut self,
         shown: &Shown<'_>,
-        spans: &[(Track, Span<'_>)],
+        spans: &[(Track, SegmentSpan<'_>)],
     ) -> io::Result<Option<(Place, Nanos)>> {
         let mut previous = shown.before;
         let mut arrow = None;
@@ -245,7 +245,7 @@ impl<W: Write> TraceWriter<W> {
         Ok(previous)
     }
 
-    fn part(&mut self, shown: &Shown<'_>, span: &Span<'_>, place: Place) -> io::Result<()> {
+    fn part(&mut self, shown: &Shown<'_>, span: &SegmentSpan<'_>, place: Place) -> io::Result<()> {
         let Shown { delivery, topic, index, id, .. } = *shown;
         let cause_ns = self.parts.take(index, span.segment, span.to - span.from);
         let holder = cause_ns.holder;
@@ -279,21 +279,21 @@ impl<W: Write> TraceWriter<W> {
 
 /// The parts of a leg that take time, with the dwell before it. A leg that takes none, because one packet of
 /// it was seen and nothing else, has a part that lasts no time.
-fn spans<'a>(leg: &'a Leg, since: Option<Nanos>) -> Vec<(Track, Span<'a>)> {
+fn spans<'a>(leg: &'a Leg, since: Option<Nanos>) -> Vec<(Track, SegmentSpan<'a>)> {
     let mut spans = Vec::new();
     let Some((_, first)) = leg.times.seen().next() else { return spans };
-    let mut add = |span: Span<'a>| {
+    let mut add = |span: SegmentSpan<'a>| {
         if span.from < span.to {
             spans.push((Track::of(&span, leg), span));
         }
     };
     leg.each_span(&mut add);
-    let none = Span { segment: Segment::Wire, from: first, to: first, hop: None };
+    let none = SegmentSpan { segment: Segment::Wire, from: first, to: first, hop: None };
     if spans.is_empty() {
         spans.push((Track::of(&none, leg), none));
     }
     if let Some(since) = since.filter(|&since| since < first) {
-        let dwell = Span { segment: Segment::BrokerDwell, from: since, ..none };
+        let dwell = SegmentSpan { segment: Segment::BrokerDwell, from: since, ..none };
         spans.insert(0, (Track::of(&dwell, leg), dwell));
     }
     spans

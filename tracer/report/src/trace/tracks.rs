@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 use std::io::{self, Write};
 use std::net::SocketAddr;
 use wirelap_correlate::Snapshot;
-use wirelap_events::{FlowKey, GroupId, Leg, Nanos, NetNs, Pid, Segment, Span, TaskId};
+use wirelap_events::{FlowKey, GroupId, Leg, Nanos, NetNs, Pid, Segment, SegmentSpan, TaskId};
 
 /// Lanes of all tracks together.
 const LIMIT: usize = 65_536;
@@ -47,7 +47,7 @@ enum Group {
 
 impl Track {
     /// The track of a part of a leg's time.
-    pub fn of(span: &Span<'_>, leg: &Leg) -> Track {
+    pub fn of(span: &SegmentSpan<'_>, leg: &Leg) -> Track {
         let thread = |task: Option<TaskId>, or: Track| {
             task.filter(|task| task.pid != Pid(0)).map_or(or, Track::Thread)
         };

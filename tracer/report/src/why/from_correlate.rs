@@ -186,7 +186,9 @@ impl From<&seen::WorstMessage> for WorstMessage {
             payload_bytes: delivery.payload_len,
             one_way_ns: worst.one_way.0,
             legs: legs
-                .map(|(leg, (index, segments))| since.leg(leg, delivery.rests_of(index), &segments))
+                .map(|(leg, (index, segments))| {
+                    since.leg(leg, delivery.off_cpu_of(index), &segments)
+                })
                 .collect(),
         }
     }
@@ -251,7 +253,7 @@ impl Since {
     }
 
     fn hop(self, hop: &SeenHop) -> Hop {
-        let rest = match hop.rest {
+        let rest = match hop.reason {
             OffCpuReason::Asleep => "asleep",
             OffCpuReason::Blocked => "blocked",
             OffCpuReason::Stopped => "stopped",
@@ -285,7 +287,7 @@ impl Since {
             sender_preempted: preemption(
                 rests.dwell.unwrap_or_default() + rests.sender.unwrap_or_default(),
             ),
-            asked_ns: seen.asked.map(|at| self.at(at)),
+            asked_ns: seen.requested.map(|at| self.at(at)),
             beside_upkeep: seen.beside_upkeep,
         }
     }

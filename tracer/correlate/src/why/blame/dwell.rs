@@ -22,10 +22,11 @@ impl LegParts<'_> {
         let fan_out = self.leg.circumstances.fan_out.map_or(sent, |fan_out| fan_out.first_sent);
         let mut rest = Span { from: read, to: sent, fan_out };
         let released = self.released(&mut rest);
-        let asked = self.leg.circumstances.asked;
+        let asked = self.leg.circumstances.requested;
         let seen = &self.leg.circumstances;
-        let (was_lost, taken) = (seen.asked_after_loss, seen.taken.filter(|_| seen.ask_resent));
-        if let Some((asked, free)) = seen.let_on() {
+        let (was_lost, taken) =
+            (seen.requested_after_loss, seen.request_read.filter(|_| seen.request_resent));
+        if let Some((asked, free)) = seen.allowed() {
             // It could not ask before it had what came before; from then on, it is late by its own doing.
             let from = rest.from;
             let waited = rest.advance(free.map_or(asked, |free| free.min(asked)));
@@ -71,7 +72,8 @@ impl LegParts<'_> {
     /// The reader let `time` pass from `from` on before it asked.
     fn asked_late(&mut self, from: Nanos, time: Nanos) {
         let segment = Segment::BrokerDwell;
-        let Some(rested) = self.rests.asker.filter(|_| self.is_last && time >= SHORT_SLEEP) else {
+        let Some(rested) = self.rests.requester.filter(|_| self.is_last && time >= SHORT_SLEEP)
+        else {
             return self.idle_dwell(from, time, Cause::Of(Kind::FetchWait));
         };
         let own = self.not_lost(from, time);
@@ -106,8 +108,8 @@ impl LegParts<'_> {
     /// request does not say, or not all that it was answered with was seen.
     fn may_wait_until(&self, asked: Nanos, sent: Nanos) -> Option<Nanos> {
         let seen = &self.leg.circumstances;
-        let ask = seen.ask?;
-        let due = seen.taken.unwrap_or(asked) + ask.longest;
+        let ask = seen.request_limits?;
+        let due = seen.request_read.unwrap_or(asked) + ask.longest;
         let slack = TIMERS.max(Nanos(ask.longest.0 / 4));
         let wants_more = ask.least_bytes > 1;
         if sent + EARLY >= due && (wants_more || sent <= due + slack) {
@@ -123,7 +125,7 @@ impl LegParts<'_> {
     /// The cause where a thread of the forwarder slept. One that is asked for messages hands them out when all is done that
     /// this takes: other threads write them down, other brokers copy them.
     fn slept(&self, asleep: Nanos) -> Cause {
-        if self.leg.circumstances.asked.is_some() && asleep < HANDED_ON {
+        if self.leg.circumstances.requested.is_some() && asleep < HANDED_ON {
             return Cause::Of(Kind::FetchWait);
         }
         Cause::when(asleep >= SHORT_SLEEP, Kind::BrokerStalled)
@@ -149,7 +151,7 @@ impl LegParts<'_> {
         let slept = asleep - self.locked(segment, &rested, asleep);
         // A request that does not say how long it may wait leaves that to whoever is asked.
         let seen = &self.leg.circumstances;
-        let may_wait = seen.asked.is_some() && seen.ask.is_none();
+        let may_wait = seen.requested.is_some() && seen.request_limits.is_none();
         let stalled = if may_wait { rested.deaf.min(slept) } else { slept };
         self.put(segment, self.slept(stalled), stalled);
         self.put_of(segment, Kind::FetchWait, slept - stalled);
@@ -217,14 +219,14 @@ impl LegParts<'_> {
         let asleep = rest.advance(hop.woken);
         // Who sleeps for a time of its own choice waits for no request's end.
         let is_awaited = is_awaited && hop.sleep != Sleep::Timer;
-        let cause = match hop.rest {
+        let cause = match hop.reason {
             OffCpuReason::Asleep if is_awaited => Cause::Of(Kind::FetchWait),
             OffCpuReason::Asleep => self.slept(asleep),
             OffCpuReason::Blocked | OffCpuReason::Stopped | OffCpuReason::Preempted => {
                 Cause::Of(Kind::BrokerStalled)
             }
         };
-        match hop.rest {
+        match hop.reason {
             OffCpuReason::Asleep => self.idle_dwell(from, asleep, cause),
             _ => self.put(segment, cause, asleep),
         }
