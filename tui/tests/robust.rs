@@ -197,7 +197,7 @@ prop_compose! {
             flow: FlowKey::new(Transport::Tcp, ends[0], ends[1], NetNs(0)),
             from: None, to: None, sender: None, reader: None, times: stages,
             chain: chain.into_iter().collect(), before: before.into_iter().collect(),
-            stretch: FlowRange::default(),
+            flow_range: FlowRange::default(),
             circumstances: Circumstances::default(),
         }
     }
@@ -207,7 +207,7 @@ prop_compose! {
     fn worst()(one_way in nanos(), legs in prop::collection::vec(leg(), 1..=4)) -> WorstMessage {
         let delivery = Delivery {
             message: MessageId(one_way.0), group: GroupId(0), stamp: None, payload_len: 64, topic: None,
-            legs: legs.into_iter().collect(), rests: [].into_iter().collect(),
+            legs: legs.into_iter().collect(), off_cpu: [].into_iter().collect(),
         };
         WorstMessage { delivery, one_way }
     }

@@ -319,7 +319,7 @@ fn a_wakeup() {
     ] {
         record.u32(f::OFF_CPU, number);
         let Body::Wake(wake) = record.body() else { panic!() };
-        assert_eq!((wake.rest, wake.left), (rest, None));
+        assert_eq!((wake.reason, wake.left), (rest, None));
         assert_eq!((wake.from_irq, wake.migrated), (false, true));
     }
 }

@@ -1,8 +1,8 @@
 //! The delivery of a message to one reader, from its first send on.
 
 use crate::{
-    Ask, CgroupId, DropCause, FlowKey, FlowRange, Holder, Nanos, OTHERS, OffCpuReason, Permit,
-    Recovery, Segment, Segments, Sleep, SocketId, Stage, StageTimes, Stamp, TaskId, TxState,
+    CgroupId, DropCause, FlowKey, FlowRange, Holder, Nanos, OTHERS, OffCpuReason, Permit, Recovery,
+    RequestLimits, Segment, Segments, Sleep, SocketId, Stage, StageTimes, Stamp, TaskId, TxState,
 };
 use arrayvec::ArrayVec;
 use std::ops::Add;
@@ -37,7 +37,7 @@ pub struct Hop {
     /// When the thread had left the CPU before; `None` if that was not seen.
     pub left: Option<Nanos>,
     /// Why the thread had left the CPU.
-    pub rest: OffCpuReason,
+    pub reason: OffCpuReason,
     /// Whether an interrupt (for received data, or of a timer) woke the thread, and not another thread.
     pub from_irq: bool,
     /// Whether the thread had run on another CPU before.
@@ -98,7 +98,7 @@ impl OffCpu {
     }
 
     /// Adds a thread that had the CPU for a part of the wait. Those that had it the shortest are dropped if there are too many.
-    pub fn hold(&mut self, holder: &Holder) {
+    pub fn add_holder(&mut self, holder: &Holder) {
         if holder.held == Nanos(0) {
             return;
         }
@@ -135,7 +135,7 @@ impl Add for OffCpu {
             waker: if locked_longer { rhs.waker } else { self.waker },
             ..self
         };
-        rhs.holders().for_each(|holder| sum.hold(holder));
+        rhs.holders().for_each(|holder| sum.add_holder(holder));
         sum
     }
 }
@@ -154,7 +154,7 @@ pub struct LegOffCpu {
     pub sender: Option<OffCpu>,
     /// Of the reader, while the forwarder had the message and the reader could have requested it but had not yet; `None` if it had
     /// requested it before, or was not followed.
-    pub asker: Option<OffCpu>,
+    pub requester: Option<OffCpu>,
     /// Of the threads of the wake chain, while they waited for a CPU after their wakeups.
     pub chain: OffCpu,
     /// Of the threads that ran before the send, while they waited for a CPU after their wakeups.
@@ -162,7 +162,7 @@ pub struct LegOffCpu {
     /// Of the threads of the wake chain except the last, from when they ran until they woke the next one.
     pub handoff: OffCpu,
     /// Of the threads that ran before the send except the last, from when they ran until they woke the next one.
-    pub handing: OffCpu,
+    pub handoff_before: OffCpu,
     /// Between send and sent, of the thread that the rest of the message had to wait for: the reader, or the sender of a
     /// [late write](Circumstances::is_late_write).
     pub writing: OffCpu,
@@ -177,11 +177,11 @@ impl LegOffCpu {
         reader: Some(OffCpu::NONE),
         dwell: Some(OffCpu::NONE),
         sender: Some(OffCpu::NONE),
-        asker: None,
+        requester: None,
         chain: OffCpu::NONE,
         before: OffCpu::NONE,
         handoff: OffCpu::NONE,
-        handing: OffCpu::NONE,
+        handoff_before: OffCpu::NONE,
         writing: OffCpu::NONE,
         unread: OffCpu::NONE,
     };
@@ -223,17 +223,17 @@ pub struct Circumstances {
     pub deferred: bool,
     /// When the receiver made the last request for messages on this connection (Kafka `Fetch`, a NATS pull) that the sender had read
     /// before `send`; `None` if messages are pushed.
-    pub asked: Option<Nanos>,
+    pub requested: Option<Nanos>,
     /// When the sender had read that request, if it was seen.
-    pub taken: Option<Nanos>,
+    pub request_read: Option<Nanos>,
     /// From when on the receiver could have made that request: it had everything that it got before.
     pub free_since: Option<Nanos>,
     /// Whether TCP had to retransmit that request.
-    pub ask_resent: bool,
+    pub request_resent: bool,
     /// Whether TCP had to retransmit what the receiver got before that request, so that it could not make it earlier.
-    pub asked_after_loss: bool,
+    pub requested_after_loss: bool,
     /// How long that request let the sender wait; `None` if it did not tell.
-    pub ask: Option<Ask>,
+    pub request_limits: Option<RequestLimits>,
     /// When the sender had read the last of the messages with which it answered that request, if they were seen.
     pub filled: Option<Nanos>,
     /// Whether the message is part of a transaction and its receiver takes only committed messages.
@@ -241,7 +241,7 @@ pub struct Circumstances {
     /// The permission to pass the message on, if the sender had to wait for it after it had read the message.
     pub permit: Option<Permit>,
     /// The last acknowledgement that may have been needed before the sender could send more to this receiver.
-    pub room: Option<Room>,
+    pub credit: Option<Credit>,
     /// Whether a keep-alive or discovery frame was on the same connection while the message was under way.
     pub beside_upkeep: bool,
     /// Whether it is one of the first messages of its connection, or was sent within a second after the connection was opened.
@@ -260,7 +260,7 @@ impl Circumstances {
 
 /// An acknowledgement by a receiver that had as many unacknowledged messages as ever, so that its sender may send one more.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Room {
+pub struct Credit {
     /// When the acknowledgement was seen.
     pub at: Nanos,
     /// From when on the receiver could have acknowledged: it had everything that it got before. 0 if it had as many unacknowledged
@@ -270,9 +270,9 @@ pub struct Room {
 
 impl Circumstances {
     /// When the receiver allowed its sender to send, by a request or an acknowledgement, and from when on it could have.
-    pub fn let_on(&self) -> Option<(Nanos, Option<Nanos>)> {
-        let by_request = self.asked.map(|asked| (asked, self.free_since));
-        by_request.or(self.room.map(|room| (room.at, room.free_since)))
+    pub fn allowed(&self) -> Option<(Nanos, Option<Nanos>)> {
+        let by_request = self.requested.map(|requested| (requested, self.free_since));
+        by_request.or(self.credit.map(|credit| (credit.at, credit.free_since)))
     }
 }
 
@@ -289,7 +289,7 @@ pub struct FanOut {
 
 /// An interval of a leg.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Span<'a> {
+pub struct SegmentSpan<'a> {
     /// The segment that the interval belongs to.
     pub segment: Segment,
     /// The beginning.
@@ -321,7 +321,7 @@ pub struct Leg {
     /// the forwarder's threads during the dwell.
     pub before: Vec<Hop>,
     /// Its bytes in the flow, from the first byte of its first frame to the last byte of its last.
-    pub stretch: FlowRange,
+    pub flow_range: FlowRange,
     /// Further facts about the leg.
     pub circumstances: Circumstances,
 }
@@ -340,7 +340,7 @@ impl Leg {
     }
 
     /// Calls `out` with each interval in order. Each begins where the previous one ended.
-    pub fn each_span<'a>(&'a self, out: &mut dyn FnMut(Span<'a>)) {
+    pub fn each_span<'a>(&'a self, out: &mut dyn FnMut(SegmentSpan<'a>)) {
         let mut previous: Option<(Stage, Nanos)> = None;
         for (stage, at) in self.times.seen() {
             if let Some(before) = previous {
@@ -354,7 +354,7 @@ impl Leg {
         &'a self,
         (before, from): (Stage, Nanos),
         (stage, to): (Stage, Nanos),
-        out: &mut dyn FnMut(Span<'a>),
+        out: &mut dyn FnMut(SegmentSpan<'a>),
     ) {
         let segment = match stage {
             Stage::Publish => return,
@@ -372,7 +372,7 @@ impl Leg {
             Stage::Read => Segment::Busy,
             Stage::Deliver => Segment::ClientRx,
         };
-        out(Span { segment, from, to, hop: None });
+        out(SegmentSpan { segment, from, to, hop: None });
     }
 
     /// How long each thread of the chain waited for a CPU after [`Stage::Wakeup`]. The sum is the segment [`Segment::RunQueue`].
@@ -389,12 +389,12 @@ impl Leg {
     }
 
     /// Splits the interval `from..to` at the wakeups and switches of the chain.
-    fn chain_spans<'a>(&'a self, from: Nanos, to: Nanos, out: &mut dyn FnMut(Span<'a>)) {
+    fn chain_spans<'a>(&'a self, from: Nanos, to: Nanos, out: &mut dyn FnMut(SegmentSpan<'a>)) {
         let mut at = from;
         let mut advance = |segment, until: Nanos, hop| {
             let until = until.clamp(at, to);
             let from = std::mem::replace(&mut at, until);
-            out(Span { segment, from, to: until, hop });
+            out(SegmentSpan { segment, from, to: until, hop });
         };
         let mut last = None;
         for hop in &self.chain {
@@ -426,13 +426,13 @@ pub struct Delivery {
     /// Its legs in order; at least one.
     pub legs: ArrayVec<Leg, MAX_LEGS>,
     /// The off-CPU times of each leg, in the same order; empty if no thread is known.
-    pub rests: ArrayVec<LegOffCpu, MAX_LEGS>,
+    pub off_cpu: ArrayVec<LegOffCpu, MAX_LEGS>,
 }
 
 impl Delivery {
     /// The off-CPU times of a leg.
-    pub fn rests_of(&self, leg: usize) -> &LegOffCpu {
-        self.rests.get(leg).unwrap_or(&LegOffCpu::NONE)
+    pub fn off_cpu_of(&self, leg: usize) -> &LegOffCpu {
+        self.off_cpu.get(leg).unwrap_or(&LegOffCpu::NONE)
     }
 
     /// The one-way latency: from `send` of the first leg to `read` of the last. It begins with `publish` if the sender's library is
@@ -493,7 +493,7 @@ mod tests {
                 })
                 .collect(),
             before: Vec::new(),
-            stretch: FlowRange::default(),
+            flow_range: FlowRange::default(),
             circumstances: Circumstances::default(),
         }
     }
@@ -551,7 +551,7 @@ mod tests {
             payload_len: 64,
             topic: None,
             legs: [leg(&[(Stage::Xmit, 5), (Stage::Read, 9)], &[])].into_iter().collect(),
-            rests: ArrayVec::new(),
+            off_cpu: ArrayVec::new(),
         };
         assert_eq!(delivery.one_way(), Some(Nanos(4)));
         delivery.legs[0].times.set(Stage::Publish, Nanos(1));
@@ -574,7 +574,7 @@ mod tests {
             ]
             .into_iter()
             .collect(),
-            rests: ArrayVec::new(),
+            off_cpu: ArrayVec::new(),
         };
         let sum = delivery.segments().fold(Nanos(0), |sum, (_, s)| sum + s.sum());
         assert_eq!(Some(sum), delivery.one_way());

@@ -133,7 +133,7 @@ pub struct Permit {
 
 /// How long the answer to a request for messages may be delayed: until there are enough bytes, or the time is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ask {
+pub struct RequestLimits {
     /// The longest time (Kafka's `max_wait_ms`).
     pub longest: Nanos,
     /// The bytes with which the request is answered at once (Kafka's `min_bytes`).

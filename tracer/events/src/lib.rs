@@ -31,8 +31,8 @@ pub mod stamp;
 pub mod units;
 
 pub use delivery::{
-    Circumstances, Delivery, FanOut, GroupId, Hop, Leg, LegOffCpu, MAX_HOPS, MAX_LEGS, MessageId,
-    OffCpu, Room, Span, TopicId,
+    Circumstances, Credit, Delivery, FanOut, GroupId, Hop, Leg, LegOffCpu, MAX_HOPS, MAX_LEGS,
+    MessageId, OffCpu, SegmentSpan, TopicId,
 };
 pub use event::{
     Body, CGROUP_NAME, Comm, Doing, DropCause, DroppedPacket, Event, Holder, Lost, Nagle, OTHERS,
@@ -40,7 +40,7 @@ pub use event::{
     Ready, ReadyKind, Recovery, Retransmit, SendCall, SendKind, Sleep, Socket, TaskId, TcpFields,
     ThreadState, TxState, Wake, tcp_flags,
 };
-pub use frame::{Ask, Class, Data, Frame, GlobalKey, Permit};
+pub use frame::{Class, Data, Frame, GlobalKey, Permit, RequestLimits};
 pub use net::{FlowKey, NetNs, SocketId, Transport};
 pub use range::{ByteRange, FlowId, FlowRange, Offset, Seq};
 pub use saturate::{Saturate, Total};

@@ -268,7 +268,7 @@ pub mod tests {
             times,
             chain: Vec::new(),
             before: Vec::new(),
-            stretch: FlowRange::default(),
+            flow_range: FlowRange::default(),
             circumstances: Circumstances::default(),
         };
         Delivery {
@@ -278,7 +278,7 @@ pub mod tests {
             payload_len: 64,
             topic: None,
             legs: [leg].into_iter().collect(),
-            rests: [].into_iter().collect(),
+            off_cpu: [].into_iter().collect(),
         }
     }
 

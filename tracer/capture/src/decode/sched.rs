@@ -26,7 +26,7 @@ pub(super) fn wake(r: Record<'_>) -> Result<Wake, Malformed> {
     let throttled = Nanos(r.u64(f::THROTTLED)).min(wait);
     let mut wake = Wake {
         task: r.task(f::TASK),
-        rest,
+        reason: rest,
         left: r.time(f::LEFT),
         woken: Nanos(r.u64(f::WOKEN)),
         waker: r.task(f::WAKER),
@@ -55,7 +55,7 @@ pub(super) fn wake(r: Record<'_>) -> Result<Wake, Malformed> {
 pub(super) fn shared(r: Record<'_>) -> Result<Wake, Malformed> {
     use l::wl_share as f;
     let mut wake = wake(r)?;
-    if wake.rest == OffCpuReason::Preempted && wake.migrated {
+    if wake.reason == OffCpuReason::Preempted && wake.migrated {
         return Ok(wake);
     }
     let wait = Nanos(r.u64(wl_head::AT)) - wake.woken;

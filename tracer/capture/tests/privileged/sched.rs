@@ -31,7 +31,7 @@ fn conduct() {
 fn assert_counts(wakes: &[(Wake, Nanos)], from: Switches, to: Switches) {
     let within = || wakes.iter().filter(|(_, at)| (from.at..to.at).contains(at));
     let preempted =
-        within().filter(|(wake, _)| wake.rest == OffCpuReason::Preempted).count() as u64;
+        within().filter(|(wake, _)| wake.reason == OffCpuReason::Preempted).count() as u64;
     let slept = within().count() as u64 - preempted;
     let counted = to.voluntary - from.voluntary;
     assert!((counted - 1..=counted).contains(&slept), "{slept} {from:?} {to:?} {wakes:#?}");
@@ -107,7 +107,7 @@ fn a_thread_that_waits_for_a_cpu_says_who_had_it() {
         let late = wakes.iter().filter(is_late).count();
         assert!(waits.len() > TURNS / 2 && waits.len() + late >= TURNS, "{late} {wakes:#?}");
         for &(wake, at) in waits {
-            assert_eq!(wake.rest, OffCpuReason::Asleep);
+            assert_eq!(wake.reason, OffCpuReason::Asleep);
             assert_eq!(wake.holder.task.pid, own_pid());
             // The neighbour is a thread of the process that reads the events.
             assert_eq!(wake.holder.comm.as_str(), "wirelap");
@@ -152,7 +152,7 @@ fn a_preempted_thread_says_by_whom() {
         // Now and then the neighbour also runs for some microseconds between its turns, to be told of the next.
         let turn = u64::try_from(TURN.as_nanos()).unwrap();
         let is_turn = |(wake, at): &&(Wake, Nanos)| {
-            wake.rest == OffCpuReason::Preempted
+            wake.reason == OffCpuReason::Preempted
                 && wake.holder.task.tid == Tid(holder)
                 && waited(wake, *at) >= turn
         };
@@ -267,7 +267,7 @@ fn a_stopped_process_was_stopped_until_it_went_on() {
         seen.socket_at(near_port);
         let wakes = seen.wakes(child.id());
         let stopped: Vec<_> =
-            wakes.iter().filter(|(w, _)| w.rest == OffCpuReason::Stopped).collect();
+            wakes.iter().filter(|(w, _)| w.reason == OffCpuReason::Stopped).collect();
         assert_eq!(stopped.len(), 1, "{wakes:#?}");
         let (wake, at) = stopped[0];
         assert_eq!((wake.waker.tid.0, wake.from_irq), (own_tid(), false));
@@ -295,7 +295,7 @@ fn waiting_for_a_child_to_begin_is_no_sleep_that_a_signal_ends() {
         seen.collect(&mut capture, "the end of both sockets", |seen| seen.closed() == 2);
         let wakes = seen.wakes(own_tid());
         let within = wakes.iter().filter(|(_, at)| (from.at..to.at).contains(at));
-        assert!(within.clone().any(|(wake, _)| wake.rest == OffCpuReason::Blocked), "{wakes:#?}");
+        assert!(within.clone().any(|(wake, _)| wake.reason == OffCpuReason::Blocked), "{wakes:#?}");
         assert_counts(&wakes, from, to);
     });
 }

@@ -60,7 +60,7 @@ impl TruthRecord {
                 put("verdict.segment", held_up.segment.name().into());
                 put("verdict.ns", held_up.time.0.to_string());
             }
-            let key = (delivery.message.0, index + 1, leg.stretch.flow);
+            let key = (delivery.message.0, index + 1, leg.flow_range.flow);
             let times = [Stage::Xmit, Stage::Rx].map(|stage| leg.times.get(stage));
             self.packets.entry((key.0, key.1)).or_default().extend(times.into_iter().flatten());
             if last_seen {
@@ -139,7 +139,7 @@ pub fn truth(file: &Path) -> (TruthRecord, i64) {
     for (delivery, _) in &truth.deliveries {
         let Some(topic) = delivery.topic.and_then(|id| correlator.topic(id)) else { continue };
         for (index, leg) in delivery.legs.iter().enumerate() {
-            let key = (delivery.message.0, index + 1, leg.stretch.flow);
+            let key = (delivery.message.0, index + 1, leg.flow_range.flow);
             let (_, fields) = truth.all.get_mut(&key).unwrap();
             fields.insert("topic".into(), String::from_utf8(topic.to_vec()).unwrap());
         }

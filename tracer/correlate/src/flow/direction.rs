@@ -72,7 +72,7 @@ pub struct Flow {
     /// The last permissions to pass messages on; most flows have none.
     pub releases: Option<VecDeque<Release>>,
     /// The last time that its receiver may send more messages again.
-    pub room: Option<Room>,
+    pub room: Option<Credit>,
     /// TCP: bytes that no packet brought, from the end of a PDU on.
     pub hole: Option<ByteRange>,
     /// TCP: the last message that was found.

@@ -1,6 +1,6 @@
 //! What the ends of a conversation ask of each other, and allow each other.
 
-use wirelap_events::{Ask, Nanos, Offset, Permit};
+use wirelap_events::{Nanos, Offset, Permit, RequestLimits};
 use wirelap_protocols::Side;
 
 /// A sender lets its receiver pass a message on.
@@ -29,7 +29,7 @@ pub struct Request {
     /// TCP had to send the answer before it again.
     pub after_loss: bool,
     /// How long it may be kept waiting, if it says.
-    pub ask: Option<Ask>,
+    pub ask: Option<RequestLimits>,
     /// Its answer has messages of a transaction, which are handed out when that is committed.
     pub awaits_commit: bool,
     /// When who answers it had read the last of the messages that it answers with.

@@ -39,7 +39,7 @@ pub fn build(
         times,
         chain: Vec::new(),
         before: path.sending.to_vec(),
-        stretch: FlowRange::default(),
+        flow_range: FlowRange::default(),
         circumstances: path.circumstances,
     };
     let mut leg = match spare {

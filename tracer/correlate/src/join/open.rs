@@ -3,7 +3,7 @@
 use crate::flow::{Content, Identity};
 use crate::ids::{LegKey, Node, Way};
 use wirelap_events::{
-    ByteRange, GroupId, Leg, MessageId, Nanos, Permit, Room, Stage, Stamp, TopicId, Transport,
+    ByteRange, Credit, GroupId, Leg, MessageId, Nanos, Permit, Stage, Stamp, TopicId, Transport,
 };
 use wirelap_protocols::Topology;
 
@@ -21,7 +21,7 @@ pub struct NewLeg {
     /// When its receiver had asked for messages last, where they are asked for.
     pub asked: Option<Nanos>,
     /// When its receiver had let its sender send more the last time, where only so many may be unacknowledged.
-    pub room: Option<Room>,
+    pub room: Option<Credit>,
     pub sender: Node,
     pub receiver: Node,
     /// The receiver is the conversation's server.
@@ -77,7 +77,7 @@ pub struct LegState {
     pub own: ByteRange,
     pub at: Nanos,
     pub asked: Option<Nanos>,
-    pub room: Option<Room>,
+    pub room: Option<Credit>,
     /// Since when its sender was allowed to pass the message on, if it had to wait for that.
     pub permit: Option<Permit>,
     pub transport: Transport,

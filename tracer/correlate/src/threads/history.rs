@@ -60,12 +60,12 @@ impl History {
         let asleep = woken - left;
         let looked = left - last.running <= LOOKED;
         let timed_out =
-            wake.rest == OffCpuReason::Asleep && wake.sleep == Sleep::Lock && wake.from_irq;
+            wake.reason == OffCpuReason::Asleep && wake.sleep == Sleep::Lock && wake.from_irq;
         let waker = awaited(wake).or(self.passer_at(at).filter(|_| timed_out));
         let mut own = OffCpu {
             asleep,
             waited,
-            preemptions: u32::from(wake.rest == OffCpuReason::Preempted),
+            preemptions: u32::from(wake.reason == OffCpuReason::Preempted),
             throttled: wake.throttled.min(waited),
             cgroup: wake.cgroup,
             locked: if waker.is_some() { asleep } else { Nanos(0) },
@@ -73,7 +73,7 @@ impl History {
             waker: waker.unwrap_or(Holder::NOBODY),
             ..OffCpu::NONE
         };
-        std::iter::once(&wake.holder).chain(&wake.others).for_each(|holder| own.hold(holder));
+        std::iter::once(&wake.holder).chain(&wake.others).for_each(|holder| own.add_holder(holder));
         if let Some(waker) = waker.filter(|_| looked && !timed_out)
             && self.let_go(waker)
         {
@@ -188,7 +188,7 @@ impl History {
             let begins = self.stretches[index.saturating_sub(1)].running;
             let part = stretch.held_within(begins, from, to);
             for holder in stretch.own.holders() {
-                rested.hold(&Holder { held: part.share(holder.held), ..*holder });
+                rested.add_holder(&Holder { held: part.share(holder.held), ..*holder });
             }
             if stretch.own.throttled > throttled {
                 (throttled, rested.cgroup) = (stretch.own.throttled, stretch.own.cgroup);
@@ -239,7 +239,7 @@ impl History {
 
 /// Whether nothing that came in could have ended its rest.
 fn is_deaf(wake: &Wake) -> bool {
-    match wake.rest {
+    match wake.reason {
         OffCpuReason::Stopped | OffCpuReason::Blocked => true,
         OffCpuReason::Asleep => wake.sleep == Sleep::Timer,
         OffCpuReason::Preempted => false,
@@ -249,7 +249,7 @@ fn is_deaf(wake: &Wake) -> bool {
 /// The thread that a sleeper waited for: the one that let go of a lock, or another process's. A timer or data that
 /// came in ends other sleeps, and threads that hand their work to others wake them from system calls.
 fn awaited(wake: &Wake) -> Option<Holder> {
-    let by_thread = wake.rest == OffCpuReason::Asleep && !wake.from_irq && wake.waker.tid.0 != 0;
+    let by_thread = wake.reason == OffCpuReason::Asleep && !wake.from_irq && wake.waker.tid.0 != 0;
     let is_other = wake.waker.pid != wake.task.pid;
     let awaits = match wake.sleep {
         Sleep::Lock => wake.waker.tid != wake.task.tid,

@@ -34,7 +34,7 @@ impl Schedules<'_> {
                 self.dwell(leg, ForwarderRead { read, by: before.reader }, &mut rests);
             }
             before = Some(leg);
-            delivery.rests.push(rests);
+            delivery.off_cpu.push(rests);
         }
     }
 
@@ -99,13 +99,13 @@ impl Schedules<'_> {
     fn dwell(self, leg: &Leg, ForwarderRead { read, by }: ForwarderRead, rests: &mut LegOffCpu) {
         let Some(sent) = leg.times.get(Stage::Send) else { return };
         let seen = &leg.circumstances;
-        if let (Some((asked, Some(free))), Some(reader)) = (seen.let_on(), leg.reader)
+        if let (Some((asked, Some(free))), Some(reader)) = (seen.allowed(), leg.reader)
             && asked.min(sent) > free.max(read)
         {
-            rests.asker = self.rested(reader, free.max(read), asked.min(sent));
+            rests.requester = self.rested(reader, free.max(read), asked.min(sent));
         }
         rests.before = self.waits(&leg.before, read, sent);
-        rests.handing = self.between(&leg.before, read, sent);
+        rests.handoff_before = self.between(&leg.before, read, sent);
         let mut woken = leg.before.iter().filter(|hop| hop.running > read);
         if let Some(first) = woken.next() {
             let has_slept = has_slept(first, read, by);

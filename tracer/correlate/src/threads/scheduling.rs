@@ -79,7 +79,7 @@ impl Processes {
         });
         counts.run_queue.add((at - wake.woken).0);
         counts.migrations.grow(u64::from(wake.migrated));
-        if wake.rest == OffCpuReason::Preempted {
+        if wake.reason == OffCpuReason::Preempted {
             counts.preemptions.grow(1);
         } else {
             counts.sleeps.grow(1);
@@ -131,7 +131,8 @@ mod tests {
         let task = TaskId { pid: Pid(7), ..TaskId::default() };
         let wake = Wake { task, woken: Nanos(100), ..Wake::default() };
         processes.wake(Nanos(110), &wake);
-        processes.wake(Nanos(300), &Wake { rest: OffCpuReason::Preempted, migrated: true, ..wake });
+        processes
+            .wake(Nanos(300), &Wake { reason: OffCpuReason::Preempted, migrated: true, ..wake });
         let seen = processes.of(Pid(7));
         assert_eq!((seen.sleeps, seen.preemptions, seen.migrations), (1, 1, 1));
         assert_eq!((seen.run_queue.min, seen.run_queue.max.0 / 10), (Nanos(10), 20));

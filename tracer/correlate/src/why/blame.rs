@@ -60,9 +60,10 @@ pub fn blame(delivery: &Delivery, out: &mut dyn Parts) {
     let last = delivery.legs.len().saturating_sub(1);
     for (index, segments) in delivery.segments() {
         let leg = &delivery.legs[index];
-        let rests = delivery.rests_of(index);
+        let rests = delivery.off_cpu_of(index);
         let is_last = index == last;
-        let mut leg_parts = LegParts { leg, rests, index, is_last, handing: rests.handing, out };
+        let mut leg_parts =
+            LegParts { leg, rests, index, is_last, handing: rests.handoff_before, out };
         leg_parts.all(&segments);
         if let (Some(dwell), Some(before)) =
             (segments.get(Segment::BrokerDwell), index.checked_sub(1))
@@ -316,7 +317,7 @@ impl LegParts<'_> {
             return self.waited(segment, seen, time);
         }
         let mut alone = OffCpu { waited: hop.running - hop.woken, ..OffCpu::NONE };
-        alone.hold(&hop.holder);
+        alone.add_holder(&hop.holder);
         self.waited(segment, &alone, time);
     }
 

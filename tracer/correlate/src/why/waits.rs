@@ -72,7 +72,7 @@ mod tests {
         let (waited, throttled) = (Nanos(waited), Nanos(throttled));
         let mut rested = OffCpu { waited, throttled, ..OffCpu::NONE };
         for holder in holders {
-            rested.hold(holder);
+            rested.add_holder(holder);
         }
         rested
     }

@@ -102,7 +102,7 @@ fn an_acknowledgement_makes_room_for_the_next_message() {
     let rooms: Vec<Option<Nanos>> = played
         .deliveries
         .iter()
-        .map(|all| all.legs[1].circumstances.room.map(|room| room.at))
+        .map(|all| all.legs[1].circumstances.credit.map(|room| room.at))
         .collect();
     assert_eq!(rooms[0], None);
     for (room, (given, taken)) in rooms[1..].iter().zip(asked) {

@@ -56,7 +56,8 @@ impl Publisher {
         let left = Nanos(self.world.now);
         let woken = self.runs(millis * 1_000);
         let (task, rest) = (self.from.owner.task, OffCpuReason::Asleep);
-        let wake = Wake { task, woken, left: Some(left), rest, from_irq: true, ..Wake::default() };
+        let wake =
+            Wake { task, woken, left: Some(left), reason: rest, from_irq: true, ..Wake::default() };
         self.world.tell(Body::Wake(wake), &[]);
     }
 

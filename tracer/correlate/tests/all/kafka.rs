@@ -38,7 +38,7 @@ fn a_record_is_read_with_the_response_that_it_is_in() {
     assert_eq!(played.counts(), [2, 2, 2, 0]);
     for (delivery, sent) in played.deliveries.iter().zip(sent) {
         assert_eq!(delivery.one_way(), read.since(sent));
-        assert!(delivery.legs[1].stretch.range.len() < 30, "its own bytes alone");
+        assert!(delivery.legs[1].flow_range.range.len() < 30, "its own bytes alone");
     }
 }
 
@@ -203,6 +203,6 @@ fn a_consumer_that_asks_late_is_seen_to_have_been_free() {
         assert!(
             seen.free_since.is_some_and(|free| free <= before && before - free < Nanos(100_000))
         );
-        assert!(seen.asked > Some(before + Nanos(30_000_000)));
+        assert!(seen.requested > Some(before + Nanos(30_000_000)));
     }
 }

@@ -50,7 +50,7 @@ pub struct Wake {
     /// The thread.
     pub task: TaskId,
     /// Why the thread had left the CPU.
-    pub rest: OffCpuReason,
+    pub reason: OffCpuReason,
     /// When the thread had left the CPU (`sched_switch` away from it); `None` if that was not seen.
     pub left: Option<Nanos>,
     /// When the thread was woken (`sched_waking`); for a preempted thread, when it left the CPU.

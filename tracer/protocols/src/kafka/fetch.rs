@@ -25,7 +25,7 @@ use super::topics::KafkaTopics;
 use super::walk::BodyLayout;
 use rustc_hash::FxHashMap;
 use wirelap_events::Saturate;
-use wirelap_events::{Ask, Nanos};
+use wirelap_events::{Nanos, RequestLimits};
 
 /// How many partitions of a connection are remembered; all records fetched from further ones count as messages.
 const PARTITIONS: usize = 4096;

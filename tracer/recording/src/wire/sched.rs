@@ -15,7 +15,7 @@ use wirelap_events::{Holder, Quota, Wake};
 
 impl Wire for Wake {
     fn put(&self, out: &mut Vec<u8>) {
-        let Wake { task, rest, left, woken, waker, from_irq, migrated, holder, .. } = self;
+        let Wake { task, reason: rest, left, woken, waker, from_irq, migrated, holder, .. } = self;
         task.put(out);
         rest.put(out);
         left.put(out);
@@ -40,7 +40,7 @@ impl Wire for Wake {
     fn take(from: &mut Bytes<'_>) -> Option<Wake> {
         let mut wake = Wake {
             task: Wire::take(from)?,
-            rest: Wire::take(from)?,
+            reason: Wire::take(from)?,
             left: Wire::take(from)?,
             woken: Wire::take(from)?,
             waker: Wire::take(from)?,

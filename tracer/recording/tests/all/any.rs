@@ -176,7 +176,7 @@ fn wake() -> impl Strategy<Value = Wake> {
     (task(), rest, nanos(), any::<u64>(), task(), any::<(bool, bool)>(), holder).prop_map(
         |(task, rest, left, woken, waker, (from_irq, migrated), holder)| Wake {
             task,
-            rest,
+            reason: rest,
             left,
             woken: Nanos(woken),
             waker,

@@ -34,7 +34,7 @@ use std::io::{self, Write};
 use tracks::{Track, Tracks};
 use wirelap_correlate::Snapshot;
 use wirelap_events::Saturate;
-use wirelap_events::{Body, Delivery, Event, Leg, Nanos, Segment, Span, Stage, TxState};
+use wirelap_events::{Body, Delivery, Event, Leg, Nanos, Segment, SegmentSpan, Stage, TxState};
 
 /// How long the trace's time zero is before the first event: the spans of the first messages began before it.
 const LEAD: Nanos = Nanos::from_millis(1000);
@@ -287,18 +287,18 @@ impl<W: Write> TraceWriter<W> {
 fn spans<'a>(leg: &'a Leg, since: Option<Nanos>) -> Vec<(Track, Span<'a>)> {
     let mut spans = Vec::new();
     let Some((_, first)) = leg.times.seen().next() else { return spans };
-    let mut add = |span: Span<'a>| {
+    let mut add = |span: SegmentSpan<'a>| {
         if span.from < span.to {
             spans.push((Track::of(&span, leg), span));
         }
     };
     leg.each_span(&mut add);
-    let none = Span { segment: Segment::Wire, from: first, to: first, hop: None };
+    let none = SegmentSpan { segment: Segment::Wire, from: first, to: first, hop: None };
     if spans.is_empty() {
         spans.push((Track::of(&none, leg), none));
     }
     if let Some(since) = since.filter(|&since| since < first) {
-        let dwell = Span { segment: Segment::BrokerDwell, from: since, ..none };
+        let dwell = SegmentSpan { segment: Segment::BrokerDwell, from: since, ..none };
         spans.insert(0, (Track::of(&dwell, leg), dwell));
     }
     spans

@@ -41,7 +41,7 @@ fn leg(flow: FlowKey, stages: &[(Stage, u64)], who: (u32, u32)) -> Leg {
         chain: [].into_iter().collect(),
         before: [].into_iter().collect(),
         circumstances: Circumstances::default(),
-        stretch: FlowRange::default(),
+        flow_range: FlowRange::default(),
     }
 }
 
@@ -53,7 +53,7 @@ fn delivery(message: u64, legs: impl IntoIterator<Item = Leg>) -> Delivery {
         payload_len: 64,
         topic: None,
         legs: legs.into_iter().collect(),
-        rests: [].into_iter().collect(),
+        off_cpu: [].into_iter().collect(),
     }
 }
 

@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 use std::io::{self, Write};
 use std::net::SocketAddr;
 use wirelap_correlate::Snapshot;
-use wirelap_events::{FlowKey, GroupId, Leg, Nanos, NetNs, Pid, Segment, Span, TaskId};
+use wirelap_events::{FlowKey, GroupId, Leg, Nanos, NetNs, Pid, Segment, SegmentSpan, TaskId};
 
 /// The most lanes of all tracks together.
 const LIMIT: usize = 65_536;

@@ -253,7 +253,7 @@ impl TimeOrigin {
     }
 
     fn hop(self, hop: &SeenHop) -> Hop {
-        let rest = match hop.rest {
+        let rest = match hop.reason {
             OffCpuReason::Asleep => "asleep",
             OffCpuReason::Blocked => "blocked",
             OffCpuReason::Stopped => "stopped",
@@ -287,7 +287,7 @@ impl TimeOrigin {
             sender_preempted: preemption(
                 rests.dwell.unwrap_or_default() + rests.sender.unwrap_or_default(),
             ),
-            asked_ns: seen.asked.map(|at| self.at(at)),
+            asked_ns: seen.requested.map(|at| self.at(at)),
             beside_upkeep: seen.beside_upkeep,
         }
     }

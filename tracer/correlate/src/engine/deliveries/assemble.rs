@@ -217,7 +217,7 @@ impl Deliveries {
             }
             let (from, to) = (flow.sender, Some(with.socket));
             let (mut leg, backwards) = leg::build(flow.key, from, to, &path, spare);
-            leg.stretch = FlowRange { flow: assembly.way.id(), range: extent };
+            leg.flow_range = FlowRange { flow: assembly.way.id(), range: extent };
             if is_unsure || assembly.is_late {
                 // It was delivered; how long it took is not known.
                 leg.times.clear(Stage::Publish);
@@ -377,7 +377,7 @@ impl Deliveries {
             ..Path::default()
         };
         let (mut leg, _) = leg::build(flow.key, flow.sender, flow.receiver, &path, None);
-        leg.stretch = FlowRange { flow: assembly.way.id(), range: extent };
+        leg.flow_range = FlowRange { flow: assembly.way.id(), range: extent };
         Some(leg)
     }
 }

@@ -8,7 +8,7 @@ fn wake(left: u64, woken: u64, running: u64) -> (Nanos, Wake) {
     let holder = Holder { task, held: Nanos(running - woken), ..Holder::default() };
     let rest = if left == woken { OffCpuReason::Preempted } else { OffCpuReason::Asleep };
     let (left, woken) = (Some(Nanos(left)), Nanos(woken));
-    (Nanos(running), Wake { task: OWN, left, woken, rest, holder, ..Wake::default() })
+    (Nanos(running), Wake { task: OWN, left, woken, reason: rest, holder, ..Wake::default() })
 }
 
 /// A sleep on a lock, which thread `by` of process `pid` ends; 0: a timer.
@@ -186,7 +186,7 @@ fn another_process_is_waited_for_and_a_thread_that_hands_on_is_not() {
 fn who_is_stopped_or_sleeps_by_the_clock_hears_nothing() {
     let of = |rest, sleep| {
         let (at, awake) = wake(100, 5_000, 5_010);
-        let history = history(&[(at, Wake { rest, sleep, ..awake })]);
+        let history = history(&[(at, Wake { reason: rest, sleep, ..awake })]);
         history.between(Nanos(1_000), Nanos(6_000)).unwrap().deaf.0
     };
     assert_eq!(of(OffCpuReason::Stopped, Sleep::Unknown), 4_000);

@@ -23,10 +23,11 @@ impl LegParts<'_> {
         let fan_out = self.leg.circumstances.fan_out.map_or(sent, |fan_out| fan_out.first_sent);
         let mut rest = Span { from: read, to: sent, fan_out };
         let released = self.released(&mut rest);
-        let asked = self.leg.circumstances.asked;
+        let asked = self.leg.circumstances.requested;
         let seen = &self.leg.circumstances;
-        let (was_lost, taken) = (seen.asked_after_loss, seen.taken.filter(|_| seen.ask_resent));
-        if let Some((asked, free)) = seen.let_on() {
+        let (was_lost, taken) =
+            (seen.requested_after_loss, seen.request_read.filter(|_| seen.request_resent));
+        if let Some((asked, free)) = seen.allowed() {
             // It could not ask before it had what came before; from then on, it is late by its own doing.
             let from = rest.from;
             let waited = rest.advance(free.map_or(asked, |free| free.min(asked)));
@@ -112,8 +113,8 @@ impl LegParts<'_> {
     /// request does not say, or not all that it was answered with was seen.
     fn may_wait_until(&self, asked: Nanos, sent: Nanos) -> Option<Nanos> {
         let seen = &self.leg.circumstances;
-        let ask = seen.ask?;
-        let due = seen.taken.unwrap_or(asked) + ask.longest;
+        let ask = seen.request_limits?;
+        let due = seen.request_read.unwrap_or(asked) + ask.longest;
         let slack = TIMERS.max(Nanos(ask.longest.0 / 4));
         let wants_more = ask.least_bytes > 1;
         if sent + EARLY >= due && (wants_more || sent <= due + slack) {
@@ -155,7 +156,7 @@ impl LegParts<'_> {
         let slept = asleep - self.locked(segment, &rested, asleep);
         // A request that does not say how long it may wait leaves that to whoever is asked.
         let seen = &self.leg.circumstances;
-        let may_wait = seen.asked.is_some() && seen.ask.is_none();
+        let may_wait = seen.requested.is_some() && seen.request_limits.is_none();
         let stalled = if may_wait { rested.deaf.min(slept) } else { slept };
         self.put(segment, self.slept(stalled), stalled);
         self.put_of(segment, VerdictKind::FetchWait, slept - stalled);
@@ -230,7 +231,7 @@ impl LegParts<'_> {
                 Cause::Of(VerdictKind::BrokerStalled)
             }
         };
-        match hop.rest {
+        match hop.reason {
             OffCpuReason::Asleep => self.idle_dwell(from, asleep, cause),
             _ => self.put(segment, cause, asleep),
         }

@@ -1,7 +1,7 @@
 use super::*;
 use wirelap_events::{
-    Ask, CgroupId, Circumstances, Comm, FlowKey, FlowRange, GroupId, MessageId, Nagle, NetNs,
-    Permit, Pid, Sleep, StageTimes, TaskId, Tid, Transport,
+    CgroupId, Circumstances, Comm, FlowKey, FlowRange, GroupId, MessageId, Nagle, NetNs, Permit,
+    Pid, RequestLimits, Sleep, StageTimes, TaskId, Tid, Transport,
 };
 
 /// What was blamed, in the order of a message's life.
@@ -40,7 +40,7 @@ fn leg(stages: &[(Stage, u64)]) -> Leg {
         times,
         chain: [].into_iter().collect(),
         before: [].into_iter().collect(),
-        stretch: FlowRange::default(),
+        flow_range: FlowRange::default(),
         circumstances: Circumstances::default(),
     }
 }
@@ -65,7 +65,7 @@ fn blamed_with(legs: Vec<Leg>, rests: Vec<LegOffCpu>) -> Vec<(usize, Segment, Ca
         payload_len: 64,
         topic: None,
         legs: legs.into_iter().collect(),
-        rests: rests.into_iter().collect(),
+        off_cpu: rests.into_iter().collect(),
     };
     let mut found = Found::default();
     blame(&delivery, &mut found);
@@ -216,7 +216,7 @@ fn a_window_that_a_loss_made_small_is_the_losss() {
 fn a_request_that_was_lost_is_the_networks() {
     let before = leg(&[(Stage::Send, 0), (Stage::Read, 10)]);
     let mut after = leg(&[(Stage::Send, 300_010), (Stage::Read, 300_020)]);
-    after.circumstances.asked = Some(Nanos(290_010_000));
+    after.circumstances.requested = Some(Nanos(290_010_000));
     after.circumstances.missing = Some((Nanos(90_010_000), Nanos(290_010_000)));
     let parts = blamed(vec![before, after]);
     let dwell: Vec<_> = parts.iter().filter(|part| part.1 == Segment::BrokerDwell).collect();
@@ -280,7 +280,7 @@ fn throttled() -> OffCpu {
         ..OffCpu::NONE
     };
     let task = TaskId { pid: Pid(9), tid: Tid(9) };
-    rested.hold(&Holder { task, held: Nanos(10_000_000), ..Holder::default() });
+    rested.add_holder(&Holder { task, held: Nanos(10_000_000), ..Holder::default() });
     rested
 }
 
@@ -413,7 +413,7 @@ fn a_broker_that_is_not_asked_waits() {
     let late = dwell(|leg| leg.circumstances.asked = Some(Nanos(900_000)));
     assert_eq!(late[0], (of(VerdictKind::FetchWait), 800));
     let pending = dwell(|leg| {
-        leg.circumstances.asked = Some(Nanos(50_000));
+        leg.circumstances.requested = Some(Nanos(50_000));
         leg.before.push(hop(100, 1_050, 1_060, 0));
     });
     assert_eq!(pending[0], (of(VerdictKind::FetchWait), 950));
@@ -440,7 +440,7 @@ fn a_broker_that_sleeps_between_two_writes_is_stalled() {
 fn a_broker_that_sleeps_for_a_time_of_its_own_choice_waits_for_no_request() {
     let slept = |sleep| {
         let parts = dwell_of(10, |leg| {
-            leg.circumstances.asked = Some(Nanos(50_000));
+            leg.circumstances.requested = Some(Nanos(50_000));
             leg.before.push(Hop { sleep, ..hop(1_000, 10_500, 10_600, 0) });
         });
         parts[0].0
@@ -454,8 +454,8 @@ fn a_broker_that_sleeps_for_a_time_of_its_own_choice_waits_for_no_request() {
 fn who_is_asked_without_a_limit_may_sleep_until_something_comes() {
     let sleeps = |deaf: u64, ask| {
         let mut second = leg(&[(Stage::Send, 9_100), (Stage::Read, 9_200)]);
-        second.circumstances.asked = Some(Nanos(50_000));
-        second.circumstances.ask = ask;
+        second.circumstances.requested = Some(Nanos(50_000));
+        second.circumstances.request_limits = ask;
         let deaf = Nanos::from_millis(deaf);
         let rested = OffCpu { asleep: Nanos::from_millis(8), deaf, ..OffCpu::NONE };
         let rests = LegOffCpu { sender: Some(rested), ..LegOffCpu::NONE };
@@ -467,7 +467,7 @@ fn who_is_asked_without_a_limit_may_sleep_until_something_comes() {
     };
     assert_eq!(sleeps(0, None), [8_000_000, 0]);
     assert_eq!(sleeps(5, None), [3_000_000, 5_000_000]);
-    let ask = Some(Ask { longest: Nanos::from_millis(500), least_bytes: 1 });
+    let ask = Some(RequestLimits { longest: Nanos::from_millis(500), least_bytes: 1 });
     assert_eq!(sleeps(0, ask), [0, 8_000_000]);
 }
 
@@ -507,8 +507,8 @@ fn asked_for(least_bytes: u64, longest: Nanos, filled: Option<u64>) -> Vec<(Caus
     dwell_of(10, |leg| {
         leg.before.push(hop(2_000, 9_000, 10_000, 5));
         let seen = &mut leg.circumstances;
-        seen.asked = Some(Nanos(50_000));
-        seen.ask = Some(Ask { longest, least_bytes });
+        seen.requested = Some(Nanos(50_000));
+        seen.request_limits = Some(RequestLimits { longest, least_bytes });
         seen.filled = filled.map(|us| Nanos(us * 10_000));
     })
 }
@@ -544,8 +544,9 @@ fn a_broker_waits_as_long_as_the_request_lets_it() {
 fn a_broker_that_is_asked_may_sleep_for_a_moment() {
     let parts = dwell(|leg| {
         leg.before.push(hop(200, 900, 1_000, 5));
-        leg.circumstances.asked = Some(Nanos(50_000));
-        leg.circumstances.ask = Some(Ask { longest: Nanos::from_millis(500), least_bytes: 1 });
+        leg.circumstances.requested = Some(Nanos(50_000));
+        leg.circumstances.request_limits =
+            Some(RequestLimits { longest: Nanos::from_millis(500), least_bytes: 1 });
     });
     assert!(!parts.iter().any(|part| part.0 == of(VerdictKind::BrokerStalled)), "{parts:?}");
 }
@@ -555,8 +556,9 @@ fn a_broker_that_is_much_too_late_did_not_wait_for_the_time_to_be_over() {
     // Due at 100 µs, and 15 ms late.
     let mut second = leg(&[(Stage::Send, 15_100), (Stage::Read, 15_200)]);
     second.before.push(hop(200, 15_000, 15_100, 0));
-    second.circumstances.asked = Some(Nanos(50_000));
-    second.circumstances.ask = Some(Ask { longest: Nanos(50_000), least_bytes: 1 });
+    second.circumstances.requested = Some(Nanos(50_000));
+    second.circumstances.request_limits =
+        Some(RequestLimits { longest: Nanos(50_000), least_bytes: 1 });
     let parts = blamed(vec![leg(&[(Stage::Send, 0), (Stage::Read, 100)]), second]);
     let stalled: Vec<_> =
         parts.iter().filter(|part| part.2 == of(VerdictKind::BrokerStalled)).collect();
@@ -581,7 +583,7 @@ fn a_sender_of_datagrams_that_has_no_cpu_between_them_waits_for_one() {
     let mut parts = leg(&[(Stage::Send, 0), (Stage::Sent, 9_000), (Stage::Queue, 9_002)]);
     parts.flow.transport = Transport::Udp;
     let mut waited = OffCpu { waited: Nanos(7_000_000), ..OffCpu::NONE };
-    waited.hold(&hop(0, 0, 7_000, 5).holder);
+    waited.add_holder(&hop(0, 0, 7_000, 5).holder);
     let blamed = blamed_with(vec![parts], vec![LegOffCpu { writing: waited, ..LegOffCpu::NONE }]);
     assert_eq!(blamed[0], (0, Segment::Write, of(VerdictKind::RunQueueContention), 7_000_000));
     assert_eq!(blamed[1], (0, Segment::Write, Cause::Ordinary, 2_000_000));
@@ -663,7 +665,7 @@ fn a_thread_without_quota_that_has_to_wake_the_next_is_throttled() {
     let mut second = self::leg(&[(Stage::Send, 80_020), (Stage::Read, 80_030)]);
     second.before = leg.chain;
     second.before[0].running = Nanos(900);
-    let rests = LegOffCpu { handing: throttled(), ..LegOffCpu::NONE };
+    let rests = LegOffCpu { handoff_before: throttled(), ..LegOffCpu::NONE };
     let parts = blamed_with(vec![first, second], vec![LegOffCpu::NONE, rests]);
     let dwell = (1, Segment::BrokerDwell, of(VerdictKind::CpuThrottled), 70_000_000);
     assert!(parts.contains(&dwell), "{parts:?}");
@@ -685,11 +687,11 @@ fn a_consumer_that_asks_late_is_late_by_itself() {
     let asked_late = |asker: Option<OffCpu>| {
         let first = leg(&[(Stage::Send, 0), (Stage::Read, 100)]);
         let mut second = leg(&[(Stage::Send, 1_100), (Stage::Read, 1_200)]);
-        second.circumstances.asked = Some(Nanos(900_000));
+        second.circumstances.requested = Some(Nanos(900_000));
         second.circumstances.free_since = Some(Nanos(300_000));
         let parts = blamed_with(
             vec![first, second],
-            vec![LegOffCpu::NONE, LegOffCpu { asker, ..LegOffCpu::NONE }],
+            vec![LegOffCpu::NONE, LegOffCpu { requester: asker, ..LegOffCpu::NONE }],
         );
         let dwell = parts.into_iter().filter(|part| part.1 == Segment::BrokerDwell);
         dwell.map(|(_, _, cause, time)| (cause, time / 1_000)).take(4).collect::<Vec<_>>()
@@ -715,8 +717,9 @@ fn a_transactions_messages_wait_for_its_end() {
     let parts = |awaits_commit| {
         dwell_of(10, |leg| {
             leg.before.push(hop(2_000, 9_000, 10_000, 5));
-            leg.circumstances.asked = Some(Nanos(50_000));
-            leg.circumstances.ask = Some(Ask { longest: Nanos::from_millis(500), least_bytes: 1 });
+            leg.circumstances.requested = Some(Nanos(50_000));
+            leg.circumstances.request_limits =
+                Some(RequestLimits { longest: Nanos::from_millis(500), least_bytes: 1 });
             leg.circumstances.awaits_commit = awaits_commit;
         })
     };

@@ -43,7 +43,7 @@ fn slept(reader: u32, sent: u64, sleep: Sleep) -> Hop {
         woken,
         running: woken,
         left: Some(Nanos(sent)),
-        rest: OffCpuReason::Asleep,
+        reason: OffCpuReason::Asleep,
         from_irq: true,
         migrated: false,
         holder: Holder::NOBODY,
@@ -74,12 +74,12 @@ impl Made {
                 .into_iter()
                 .collect(),
             before: Vec::new(),
-            stretch: FlowRange::default(),
+            flow_range: FlowRange::default(),
             circumstances: self.circumstances,
         };
         let waited = Nanos(self.waited_us * 1_000);
         let mut reader = OffCpu { asleep: Nanos(self.asleep_us * 1_000), waited, ..OffCpu::NONE };
-        reader.hold(&Holder { task: task(self.holder), held: waited, ..Holder::default() });
+        reader.add_holder(&Holder { task: task(self.holder), held: waited, ..Holder::default() });
         Delivery {
             message: MessageId(self.at_ms),
             group: GroupId(0),
@@ -87,7 +87,7 @@ impl Made {
             payload_len: 64,
             topic: None,
             legs: [leg].into_iter().collect(),
-            rests: [LegOffCpu { reader: Some(reader), ..LegOffCpu::NONE }].into_iter().collect(),
+            off_cpu: [LegOffCpu { reader: Some(reader), ..LegOffCpu::NONE }].into_iter().collect(),
         }
     }
 }
@@ -229,7 +229,7 @@ fn fanned(position: u32, readers: u32, each_us: u64) -> Delivery {
         times,
         chain: Vec::new(),
         before: Vec::new(),
-        stretch: FlowRange::default(),
+        flow_range: FlowRange::default(),
         circumstances: Circumstances::default(),
     };
     let begins = Nanos(110_000);
@@ -252,7 +252,7 @@ fn fanned(position: u32, readers: u32, each_us: u64) -> Delivery {
         payload_len: 64,
         topic: None,
         legs: [first, second].into_iter().collect(),
-        rests: [LegOffCpu::NONE, LegOffCpu::NONE].into_iter().collect(),
+        off_cpu: [LegOffCpu::NONE, LegOffCpu::NONE].into_iter().collect(),
     }
 }
 
@@ -290,7 +290,7 @@ fn the_mean_of_what_messages_lose_is_not_above_the_most() {
         let woken = read - Nanos(1_000 + made.asleep_us * 1_000);
         delivery.legs[0].times.set(Stage::Wakeup, woken);
         delivery.legs[0].chain.push(Hop { woken, running: woken, ..Hop::default() });
-        delivery.rests[0].before_wakeup = Some(rested);
+        delivery.off_cpu[0].before_wakeup = Some(rested);
         evidence.delivery(&delivery, delivery.one_way().unwrap(), Upkeep::default());
     }
     let why = evidence.explain();

@@ -23,7 +23,7 @@ fn leg(ports: (u16, u16), ends: (TaskId, TaskId), stages: &[(Stage, u64)]) -> Le
         times,
         chain: [].into_iter().collect(),
         before: [].into_iter().collect(),
-        stretch: FlowRange::default(),
+        flow_range: FlowRange::default(),
         circumstances: Circumstances::default(),
     }
 }
@@ -36,7 +36,7 @@ fn message<const N: usize>(seq: Option<u32>, legs: [Leg; N]) -> WorstMessage {
         payload_len: 64,
         topic: None,
         legs: legs.into_iter().collect(),
-        rests: [].into_iter().collect(),
+        off_cpu: [].into_iter().collect(),
     };
     WorstMessage { one_way: delivery.one_way().unwrap(), delivery }
 }
@@ -102,7 +102,7 @@ pub fn outrun(number: u64, broker: TaskId, by: TaskId) -> WorstMessage {
         woken: Nanos(1_012_000),
         running: Nanos(9_012_000),
         left: Some(Nanos(500_000)),
-        rest: OffCpuReason::Asleep,
+        reason: OffCpuReason::Asleep,
         from_irq: true,
         migrated: false,
         holder: Holder { task: by, comm: Comm::from_name("stress-ng-cpu"), held: Nanos(7_900_000) },
@@ -121,13 +121,14 @@ pub fn outrun(number: u64, broker: TaskId, by: TaskId) -> WorstMessage {
         woken: Nanos(10_000_000),
         running: Nanos(10_010_000),
         left: Some(Nanos(9_030_000)),
-        rest: OffCpuReason::Blocked,
+        reason: OffCpuReason::Blocked,
         ..Hop::default()
     });
     let mut worst = message(None, [first, second]);
-    worst.delivery.rests = [LegOffCpu { reader: Some(reader), ..LegOffCpu::NONE }, LegOffCpu::NONE]
-        .into_iter()
-        .collect();
+    worst.delivery.off_cpu =
+        [LegOffCpu { reader: Some(reader), ..LegOffCpu::NONE }, LegOffCpu::NONE]
+            .into_iter()
+            .collect();
     worst.delivery.message = MessageId(number);
     worst
 }

@@ -119,7 +119,7 @@ fn worst(number: u64, waited: u64) -> WorstMessage {
         times,
         chain: [hop].into_iter().collect(),
         before: [].into_iter().collect(),
-        stretch: FlowRange::default(),
+        flow_range: FlowRange::default(),
         circumstances: Circumstances::default(),
     };
     let delivery = Delivery {
@@ -129,7 +129,7 @@ fn worst(number: u64, waited: u64) -> WorstMessage {
         payload_len: 64,
         topic: None,
         legs: [leg].into_iter().collect(),
-        rests: [].into_iter().collect(),
+        off_cpu: [].into_iter().collect(),
     };
     WorstMessage { one_way: Nanos(20_000 + waited), delivery }
 }
