@@ -184,6 +184,8 @@ fn contended_why() -> seen::Why {
     let stress = TaskId { pid: Pid(991), tid: Tid(993) };
     let broker = TaskId { pid: Pid(77), tid: Tid(77) };
     seen::Why {
+        protocol: "mqtt",
+        broker: Some("mosquitto".into()),
         messages: 4_210,
         typical: rows(&typical),
         verdicts: vec![
