@@ -2,7 +2,7 @@
 
 use crate::remedies::Remedies;
 use crate::{Memory, SignatureMatch};
-use wirelap_events::{Ask, ByteRange, Class, Frame, GlobalKey, Offset, Transport};
+use wirelap_events::{RequestLimits, ByteRange, Class, Frame, GlobalKey, Offset, Transport};
 
 /// Bytes that are kept of a PDU that is spread over several packets; further bytes are counted, not stored.
 pub const KEPT_BYTES: usize = 256 * 1024;
@@ -203,7 +203,7 @@ pub trait FrameSink {
     fn fragments(&mut self, _fragments: &Fragments) {}
 
     /// Reports that the next frame requests messages, and how long the answer may be delayed until there are some.
-    fn asks(&mut self, _ask: Ask) {}
+    fn asks(&mut self, _ask: RequestLimits) {}
 
     /// Reports that the next messages belong to a transaction: their reader delivers them only after its commit.
     fn awaits_commit(&mut self) {}

@@ -137,7 +137,7 @@ impl Annotator {
                 status,
                 leg: small(index),
                 legs: small(delivery.legs.len()),
-                range: leg.stretch,
+                range: leg.flow_range,
                 began,
                 times,
                 segments,

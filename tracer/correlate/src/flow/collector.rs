@@ -5,7 +5,7 @@ use super::identity::{content, identify};
 use super::output::DecoderOutput;
 use super::requests::Released;
 use crate::bytes::Ledger;
-use wirelap_events::{Ask, Class, Frame, Offset};
+use wirelap_events::{RequestLimits, Class, Frame, Offset};
 use wirelap_protocols::{Fragments, FrameSink, Protocol, Side};
 
 /// Kinds of frames that bear on messages and are none.
@@ -16,7 +16,7 @@ pub struct ControlFrames {
     /// A request for messages, and its end.
     pub asked: Option<Offset>,
     /// What that said of how long it may be kept waiting.
-    pub ask: Option<Ask>,
+    pub ask: Option<RequestLimits>,
     /// Messages that their receiver is given once their transaction is committed.
     pub committed: bool,
     /// An acknowledgement before which its receiver may not have been allowed to send more.
@@ -106,7 +106,7 @@ impl FrameSink for Collector<'_> {
         self.fragments = Some(*fragments);
     }
 
-    fn asks(&mut self, ask: Ask) {
+    fn asks(&mut self, ask: RequestLimits) {
         self.control.ask = Some(ask);
     }
 

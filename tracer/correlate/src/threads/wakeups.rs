@@ -78,7 +78,7 @@ impl Threads {
             woken: wake.woken,
             running: at,
             left: wake.left,
-            rest: wake.rest,
+            reason: wake.reason,
             from_irq: wake.from_irq,
             migrated: wake.migrated,
             holder: wake.holder,
@@ -86,7 +86,7 @@ impl Threads {
         };
         thread.runs(&hop);
         thread.history.runs(at, wake);
-        if wake.rest != OffCpuReason::Preempted {
+        if wake.reason != OffCpuReason::Preempted {
             let by = (!wake.from_irq && wake.waker.tid != Tid(0)).then_some(wake.waker);
             thread.wakeups.push(Woken { hop, by });
         }
@@ -165,7 +165,7 @@ fn wait_with(rested: &mut OffCpu, its: &OffCpu) {
     if its.throttled > Nanos(0) {
         rested.cgroup = its.cgroup;
     }
-    its.holders().for_each(|holder| rested.hold(holder));
+    its.holders().for_each(|holder| rested.add_holder(holder));
 }
 
 /// The part of `chain` that was set off by data that came at `since`, and when it began to wake up:
@@ -280,7 +280,7 @@ mod tests {
         for (woken, running) in [(30, 40), (50, 80)] {
             let left = Some(Nanos(woken));
             let (woken, rest) = (Nanos(woken), OffCpuReason::Preempted);
-            let wake = Wake { task: task(1), woken, left, rest, ..Wake::default() };
+            let wake = Wake { task: task(1), woken, left, reason: rest, ..Wake::default() };
             threads.wake(Nanos(running), &wake);
         }
         assert_eq!(tids(&threads.chain(task(1), Nanos(100))), [1]);
@@ -299,7 +299,7 @@ mod tests {
             task: task(2),
             woken: Nanos(150),
             left: Some(Nanos(150)),
-            rest: OffCpuReason::Preempted,
+            reason: OffCpuReason::Preempted,
             holder: hog,
             ..Wake::default()
         };

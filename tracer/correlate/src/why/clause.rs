@@ -3,7 +3,7 @@
 use super::kind::VerdictKind;
 use super::whereabouts::Overdue;
 use wirelap_events::{
-    Ask, Comm, Doing, DropCause, Holder, Nanos, OffCpuReason, Pid, Quota, Recovery, Segment, Sleep,
+    RequestLimits, Comm, Doing, DropCause, Holder, Nanos, OffCpuReason, Pid, Quota, Recovery, Segment, Sleep,
     Tid, TxState,
 };
 
@@ -77,7 +77,7 @@ pub enum Clause {
     /// The acknowledgement that the broker waits for was on its way.
     AcknowledgementUnderWay,
     /// The broker let a request wait, which may say for how long.
-    RequestWaits(Option<Ask>),
+    RequestWaits(Option<RequestLimits>),
     /// The publisher had not released the message.
     NotReleased,
     /// The publisher's threads waited so long for a CPU before that.

@@ -176,7 +176,7 @@ fn asked_late(finding: &Finding) -> Option<Clause> {
 /// What kept the broker was how many messages may be unacknowledged, and not a request.
 fn is_window(finding: &Finding) -> bool {
     let seen = &finding.circumstances;
-    seen.asked.is_none() && seen.room.is_some()
+    seen.requested.is_none() && seen.credit.is_some()
 }
 
 fn released(finding: &Finding) -> Vec<Clause> {
@@ -193,7 +193,7 @@ fn asked(finding: &Finding) -> Clause {
     } else if asked_late(finding).is_some() {
         Clause::ConsumerAskedLate
     } else {
-        Clause::RequestWaits(finding.circumstances.ask)
+        Clause::RequestWaits(finding.circumstances.request_limits)
     }
 }
 

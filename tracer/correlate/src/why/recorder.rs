@@ -115,7 +115,7 @@ impl Recorder<'_> {
 fn was_asked_late(delivery: &Delivery, leg: usize) -> bool {
     let before = leg.checked_sub(1).and_then(|before| delivery.legs.get(before));
     let read = before.and_then(|before| before.times.get(Stage::Read));
-    let asked = delivery.legs.get(leg).and_then(|leg| leg.circumstances.let_on());
+    let asked = delivery.legs.get(leg).and_then(|leg| leg.circumstances.allowed());
     asked.zip(read).is_some_and(|((asked, _), read)| asked > read)
 }
 
@@ -126,7 +126,7 @@ fn rest_of(leg: &Leg, segment: Segment) -> Option<(OffCpuReason, Sleep)> {
     }
     let hops = if segment == Segment::BrokerDwell { &leg.before } else { &leg.chain };
     let rested = |hop: &&Hop| hop.left.and_then(|left| hop.woken.since(left)).unwrap_or_default();
-    hops.iter().max_by_key(rested).map(|hop| (hop.rest, hop.sleep))
+    hops.iter().max_by_key(rested).map(|hop| (hop.reason, hop.sleep))
 }
 
 /// Whether somebody else is to blame for it who can be named.
@@ -139,11 +139,11 @@ fn has_culprits(kind: VerdictKind) -> bool {
 
 /// The cgroup whose quota was used up in a segment, or at its threads.
 fn cgroup_of(delivery: &Delivery, leg: usize, segment: Segment) -> CgroupId {
-    let rests = delivery.rests_of(leg);
+    let rests = delivery.off_cpu_of(leg);
     let all: [Option<OffCpu>; 4] = match segment {
         Segment::Write | Segment::SocketTx => [Some(rests.writing), Some(rests.unread), None, None],
         Segment::BrokerDwell => {
-            [rests.dwell, rests.sender, Some(rests.before), Some(rests.handing)]
+            [rests.dwell, rests.sender, Some(rests.before), Some(rests.handoff_before)]
         }
         _ => [rests.before_wakeup, Some(rests.chain), rests.reader, Some(rests.handoff)],
     };

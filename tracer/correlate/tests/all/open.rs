@@ -89,7 +89,7 @@ fn a_stopped_broker_is_named_while_it_is_stopped() {
     let problems = problems(&group);
     assert_eq!(problems[0].kind, VerdictKind::BrokerStalled);
     assert!(problems[0].is_still_so());
-    assert!(words(&problems[0]).contains("stopped"), "{problems:?}");
+    assert!(words(problems[0]).contains("stopped"), "{problems:?}");
     assert!(!group.why.is_healthy());
     // It goes on.
     for ((way, len), bytes) in unread.iter().zip(&late) {

@@ -80,7 +80,7 @@ impl ConsumerPositions {
         call: Call,
         body: Fields<'_>,
         topics: &KafkaTopics,
-    ) -> Option<(Ask, u64)> {
+    ) -> Option<(RequestLimits, u64)> {
         let mut fields = body;
         let FetchPreamble { ask, is_replica, is_committed, is_full } =
             head(call, &mut fields).ok()?;
@@ -217,7 +217,7 @@ enum NamedPartitions {
 
 /// The fields of a Fetch request before the topics.
 struct FetchPreamble {
-    ask: Ask,
+    ask: RequestLimits,
     is_replica: bool,
     is_committed: bool,
     /// Whether partitions that the request does not name are no longer read; within a session they still are.
@@ -236,7 +236,7 @@ fn head(call: Call, fields: &mut Fields<'_>) -> Parsed<FetchPreamble> {
         is_full = fields.i32()? <= 0;
     }
     let longest = Nanos::from_millis(wait);
-    let ask = Ask { longest, least_bytes: least };
+    let ask = RequestLimits { longest, least_bytes: least };
     Ok(FetchPreamble { ask, is_replica: replica >= 0, is_committed, is_full })
 }
 

@@ -115,7 +115,7 @@ impl Renumbering {
                 task,
                 waker,
                 holder: Holder { task: holder, comm: _, held: _ },
-                rest: _,
+                reason: _,
                 left: _,
                 woken: _,
                 from_irq: _,

@@ -29,7 +29,7 @@ pub fn retime(event: &mut Event<'_>, clock: impl Fn(Nanos) -> Nanos) {
             left,
             woken,
             task: _,
-            rest: _,
+            reason: _,
             waker: _,
             from_irq: _,
             migrated: _,

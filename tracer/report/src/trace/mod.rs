@@ -217,7 +217,7 @@ impl<W: Write> TraceWriter<W> {
     fn visits(
         &mut self,
         shown: &LegContext<'_>,
-        spans: &[(Track, Span<'_>)],
+        spans: &[(Track, SegmentSpan<'_>)],
     ) -> io::Result<Option<(TrackLane, Nanos)>> {
         let mut previous = shown.before;
         let mut arrow = None;
@@ -248,7 +248,7 @@ impl<W: Write> TraceWriter<W> {
     fn part(
         &mut self,
         shown: &LegContext<'_>,
-        span: &Span<'_>,
+        span: &SegmentSpan<'_>,
         place: TrackLane,
     ) -> io::Result<()> {
         let LegContext { delivery, topic, index, id, .. } = *shown;
@@ -284,7 +284,7 @@ impl<W: Write> TraceWriter<W> {
 
 /// The spans of a leg that take time, with the dwell before it. A leg of which only one packet was captured has one span
 /// without duration.
-fn spans<'a>(leg: &'a Leg, since: Option<Nanos>) -> Vec<(Track, Span<'a>)> {
+fn spans<'a>(leg: &'a Leg, since: Option<Nanos>) -> Vec<(Track, SegmentSpan<'a>)> {
     let mut spans = Vec::new();
     let Some((_, first)) = leg.times.seen().next() else { return spans };
     let mut add = |span: SegmentSpan<'a>| {

@@ -47,7 +47,7 @@ enum TrackGroup {
 
 impl Track {
     /// The track that a span of a leg is on.
-    pub fn of(span: &Span<'_>, leg: &Leg) -> Track {
+    pub fn of(span: &SegmentSpan<'_>, leg: &Leg) -> Track {
         let thread = |task: Option<TaskId>, or: Track| {
             task.filter(|task| task.pid != Pid(0)).map_or(or, Track::Thread)
         };

@@ -187,7 +187,7 @@ impl From<&correlate::WorstMessage> for WorstMessage {
             one_way_ns: worst.one_way.0,
             legs: legs
                 .map(|(leg, (index, segments))| {
-                    origin.leg(leg, delivery.rests_of(index), &segments)
+                    origin.leg(leg, delivery.off_cpu_of(index), &segments)
                 })
                 .collect(),
         }

@@ -17,7 +17,7 @@ fn check(delivery: &Delivery) {
         assert!(segments.iter().all(|(_, time)| time <= segments.sum()));
     }
     assert!(!delivery.legs.is_empty());
-    assert!(delivery.legs.iter().all(|leg| leg.stretch.range.end >= Offset(0)));
+    assert!(delivery.legs.iter().all(|leg| leg.flow_range.range.end >= Offset(0)));
 }
 
 /// Everything that is said of what was seen.

@@ -8,7 +8,7 @@ use crate::join::Messages;
 use crate::marks::Marks;
 use crate::rows::Rows;
 use wirelap_events::{
-    ByteRange, FlowRange, Nanos, Offset, Packet, PacketHook, Room, Saturate, TcpFields, tcp_flags,
+    ByteRange, FlowRange, Nanos, Offset, Packet, PacketHook, Credit, Saturate, TcpFields, tcp_flags,
 };
 
 /// What a conversation that was given up sends after this long is looked at again.
@@ -194,10 +194,10 @@ fn mark(flow: &mut Flow, packet: &Packet<'_>, range: ByteRange, at: Nanos) -> Op
 
 /// A receiver acknowledged at `at` one of as many messages as ever, of which the last had arrived at `arrived`, when it had
 /// done so at `before`. If it had them all for most of the time between, it is slow, and was so before.
-fn made_room(at: Nanos, arrived: Option<Nanos>, before: Option<Nanos>) -> Room {
+fn made_room(at: Nanos, arrived: Option<Nanos>, before: Option<Nanos>) -> Credit {
     let slow = arrived.zip(before).is_some_and(|(arrived, before)| {
         let (had, between) = (at - arrived, at - before);
         had.0 >= between.0 / 2
     });
-    Room { at, free_since: if slow { Some(Nanos(0)) } else { arrived } }
+    Credit { at, free_since: if slow { Some(Nanos(0)) } else { arrived } }
 }

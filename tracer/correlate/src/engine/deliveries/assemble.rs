@@ -179,7 +179,7 @@ impl Deliveries {
         for leg in legs {
             let is_whole = leg.times.get(Stage::Send).is_some();
             delivery.legs = ArrayVec::from_iter([*leg]);
-            delivery.rests = ArrayVec::new();
+            delivery.off_cpu = ArrayVec::new();
             self.hand_out(&mut delivery, is_whole, out, c);
         }
     }

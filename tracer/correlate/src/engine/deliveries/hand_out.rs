@@ -135,7 +135,7 @@ pub fn nothing() -> Delivery {
         payload_len: 0,
         topic: None,
         legs: ArrayVec::new(),
-        rests: ArrayVec::new(),
+        off_cpu: ArrayVec::new(),
     }
 }
 

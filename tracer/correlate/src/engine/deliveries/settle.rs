@@ -131,7 +131,7 @@ impl Deliveries {
         let mut legs = (0..flow.marks.readers(extent).max(1)).map(|reader| {
             let path = flow.marks.path(extent, reader);
             let (mut leg, backwards) = leg::build(flow_key, from, to, &path, messages.spare());
-            leg.stretch = FlowRange { flow: way.id(), range: own };
+            leg.flow_range = FlowRange { flow: way.id(), range: own };
             dropped.grow(backwards);
             if packets_only {
                 leg::end(&mut leg);
@@ -163,17 +163,17 @@ impl Deliveries {
         };
         let (way, extent, message) = (state.way, state.extent, state.message);
         let (asked, permit, start_up) = (state.asked, state.permit, state.start_up);
-        first.circumstances.room = state.room;
+        first.circumstances.credit = state.room;
         let siblings = self.siblings(state, c.conversations.flows());
         if let Some(asked) = asked {
             let request =
                 c.conversations.flows().flow(way.back()).and_then(|flow| flow.request_at(asked));
-            first.circumstances.asked = Some(asked);
+            first.circumstances.requested = Some(asked);
             let read = request.and_then(|request| request.read);
-            first.circumstances.taken = read.map(|(at, _)| at);
-            first.circumstances.ask_resent = read.is_some_and(|(_, resent)| resent);
-            first.circumstances.asked_after_loss = request.is_some_and(|r| r.after_loss);
-            first.circumstances.ask = request.and_then(|request| request.ask);
+            first.circumstances.request_read = read.map(|(at, _)| at);
+            first.circumstances.request_resent = read.is_some_and(|(_, resent)| resent);
+            first.circumstances.requested_after_loss = request.is_some_and(|r| r.after_loss);
+            first.circumstances.request_limits = request.and_then(|request| request.ask);
             first.circumstances.free_since = request.and_then(|request| request.free_since);
             first.circumstances.awaits_commit = request.is_some_and(|r| r.awaits_commit);
             first.circumstances.filled = request.and_then(|request| request.filled);
@@ -218,7 +218,7 @@ impl Deliveries {
         for leg in others {
             let whole = whole(&leg);
             delivery.legs = ArrayVec::from_iter([*leg]);
-            delivery.rests = ArrayVec::new();
+            delivery.off_cpu = ArrayVec::new();
             self.hand_out(&mut delivery, whole, out, c);
         }
     }

@@ -73,7 +73,7 @@ impl LegParts<'_> {
     /// The reader let `time` pass from `from` on before it asked.
     fn asked_late(&mut self, from: Nanos, time: Nanos) {
         let segment = Segment::BrokerDwell;
-        let Some(rested) = self.rests.asker.filter(|_| self.is_last && time >= SHORT_SLEEP) else {
+        let Some(rested) = self.rests.requester.filter(|_| self.is_last && time >= SHORT_SLEEP) else {
             return self.idle_dwell(from, time, Cause::Of(VerdictKind::FetchWait));
         };
         let own = self.not_lost(from, time);
@@ -130,7 +130,7 @@ impl LegParts<'_> {
     /// The cause where a thread of the forwarder slept. One that is asked for messages hands them out when all is done that
     /// this takes: other threads write them down, other brokers copy them.
     fn slept(&self, asleep: Nanos) -> Cause {
-        if self.leg.circumstances.asked.is_some() && asleep < HANDED_ON {
+        if self.leg.circumstances.requested.is_some() && asleep < HANDED_ON {
             return Cause::Of(VerdictKind::FetchWait);
         }
         Cause::when(asleep >= SHORT_SLEEP, VerdictKind::BrokerStalled)
@@ -224,7 +224,7 @@ impl LegParts<'_> {
         let asleep = rest.advance(hop.woken);
         // Who sleeps for a time of its own choice waits for no request's end.
         let is_awaited = is_awaited && hop.sleep != Sleep::Timer;
-        let cause = match hop.rest {
+        let cause = match hop.reason {
             OffCpuReason::Asleep if is_awaited => Cause::Of(VerdictKind::FetchWait),
             OffCpuReason::Asleep => self.slept(asleep),
             OffCpuReason::Blocked | OffCpuReason::Stopped | OffCpuReason::Preempted => {

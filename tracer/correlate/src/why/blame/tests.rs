@@ -410,7 +410,7 @@ fn threads_that_wake_each_other_pass_it_on() {
 
 #[test]
 fn a_broker_that_is_not_asked_waits() {
-    let late = dwell(|leg| leg.circumstances.asked = Some(Nanos(900_000)));
+    let late = dwell(|leg| leg.circumstances.requested = Some(Nanos(900_000)));
     assert_eq!(late[0], (of(VerdictKind::FetchWait), 800));
     let pending = dwell(|leg| {
         leg.circumstances.requested = Some(Nanos(50_000));

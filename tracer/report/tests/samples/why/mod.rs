@@ -39,8 +39,6 @@ fn healthy() -> RunReport {
         (1, Segment::Read, 900),
     ];
     let why = seen::Why {
-        protocol: "mqtt",
-        broker: Some("rumqttd".into()),
         messages: 2_000,
         typical: rows(&typical),
         tails: vec![Tail {
@@ -78,6 +76,8 @@ fn nagle() -> RunReport {
     ];
     let broker = TaskId { pid: Pid(77), tid: Tid(81) };
     let why = seen::Why {
+        protocol: "mqtt",
+        broker: Some("rumqttd".into()),
         messages: 2_000,
         typical: rows(&typical),
         verdicts: vec![Verdict {
@@ -276,7 +276,7 @@ fn never_delivered() -> RunReport {
     let why = seen::Why {
         verdicts: vec![Verdict {
             leg: None,
-            evidence: vec![Clause::NeverRead { unread: 1, sent: 1 }],
+            evidence: vec![Clause::NobodySubscribes],
             remedy: Remedy::Usual(Circumstance::in_segment(Segment::Wire)),
             ..verdict(VerdictKind::NeverDelivered, 1)
         }],
