@@ -2,7 +2,7 @@
 
 use crate::remedies::Remedies;
 use crate::{Memory, SignatureMatch};
-use wirelap_events::{RequestLimits, ByteRange, Class, Frame, GlobalKey, Offset, Transport};
+use wirelap_events::{ByteRange, Class, Frame, GlobalKey, Offset, RequestLimits, Transport};
 
 /// Bytes that are kept of a PDU that is spread over several packets; further bytes are counted, not stored.
 pub const KEPT_BYTES: usize = 256 * 1024;

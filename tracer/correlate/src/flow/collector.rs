@@ -5,7 +5,7 @@ use super::identity::{content, identify};
 use super::output::DecoderOutput;
 use super::requests::Released;
 use crate::bytes::Ledger;
-use wirelap_events::{RequestLimits, Class, Frame, Offset};
+use wirelap_events::{Class, Frame, Offset, RequestLimits};
 use wirelap_protocols::{Fragments, FrameSink, Protocol, Side};
 
 /// Kinds of frames that bear on messages and are none.

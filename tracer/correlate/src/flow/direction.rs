@@ -20,7 +20,7 @@ use crate::stats::Ring;
 use arrayvec::ArrayVec;
 use std::collections::VecDeque;
 use wirelap_events::{
-    ByteRange, FlowKey, Nanos, Offset, PacketHook, Permit, Credit, Seq, SocketId, TcpFields,
+    ByteRange, Credit, FlowKey, Nanos, Offset, PacketHook, Permit, Seq, SocketId, TcpFields,
     tcp_flags,
 };
 use wirelap_protocols::stream::Stream;

@@ -3,8 +3,8 @@
 use super::kind::VerdictKind;
 use super::whereabouts::Overdue;
 use wirelap_events::{
-    RequestLimits, Comm, Doing, DropCause, Holder, Nanos, OffCpuReason, Pid, Quota, Recovery, Segment, Sleep,
-    Tid, TxState,
+    Comm, Doing, DropCause, Holder, Nanos, OffCpuReason, Pid, Quota, Recovery, RequestLimits,
+    Segment, Sleep, Tid, TxState,
 };
 
 /// A process, and its name as far as it is known.

@@ -8,7 +8,7 @@ use crate::join::Messages;
 use crate::marks::Marks;
 use crate::rows::Rows;
 use wirelap_events::{
-    ByteRange, FlowRange, Nanos, Offset, Packet, PacketHook, Credit, Saturate, TcpFields, tcp_flags,
+    ByteRange, Credit, FlowRange, Nanos, Offset, Packet, PacketHook, Saturate, TcpFields, tcp_flags,
 };
 
 /// What a conversation that was given up sends after this long is looked at again.

@@ -73,7 +73,8 @@ impl LegParts<'_> {
     /// The reader let `time` pass from `from` on before it asked.
     fn asked_late(&mut self, from: Nanos, time: Nanos) {
         let segment = Segment::BrokerDwell;
-        let Some(rested) = self.rests.requester.filter(|_| self.is_last && time >= SHORT_SLEEP) else {
+        let Some(rested) = self.rests.requester.filter(|_| self.is_last && time >= SHORT_SLEEP)
+        else {
             return self.idle_dwell(from, time, Cause::Of(VerdictKind::FetchWait));
         };
         let own = self.not_lost(from, time);
