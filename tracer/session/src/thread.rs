@@ -65,6 +65,9 @@ pub struct SessionThread<S> {
     pub meters: HashMap<u32, Meter>,
     pub unix: UnixServers,
     pub windows: Option<SamplingWindows>,
+    /// Events came faster than they were taken since the sampling window opened or closed. Such a window is not made longer:
+    /// the ring buffer would overflow.
+    pub fell_behind: bool,
     pub alternation: Option<Alternation>,
     pub drain: bool,
     pub publish: bool,
@@ -146,12 +149,14 @@ impl<S: DeliverySink> SessionThread<S> {
                 Err(TryRecvError::Empty) => break,
             }
         }
-        let correlator = &self.correlator;
+        let (correlator, fell_behind) = (&self.correlator, self.fell_behind);
         let change = |windows: &mut SamplingWindows| {
-            windows.change(machine::now(), |from, to| correlator.are_waited_for(from, to))
+            let are_waited_for = |from, to| !fell_behind && correlator.are_waited_for(from, to);
+            windows.change(machine::now(), are_waited_for)
         };
         if let Some(open) = self.windows.as_mut().and_then(change) {
             self.capture.set_window(open)?;
+            self.fell_behind = false;
         }
         self.alternate()?;
         Ok(false)
@@ -190,6 +195,7 @@ impl<S: DeliverySink> SessionThread<S> {
             recorder.event(event);
             annotator.event(event, correlator, sink, recorder);
         })?;
+        self.fell_behind |= count >= MAX_BATCH;
         // A ring buffer that is empty now had all events from before the call. Otherwise the last event is the limit.
         Ok((count, if count < MAX_BATCH { before } else { last.min(before) }))
     }

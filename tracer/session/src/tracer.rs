@@ -67,6 +67,7 @@ impl<S: DeliverySink + Send + 'static> Tracer<S> {
             unix: UnixServers::default(),
             meters: HashMap::new(),
             windows: None,
+            fell_behind: false,
             alternation: None,
             drain: settings.drain,
             publish: settings.publish,

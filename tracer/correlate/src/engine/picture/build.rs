@@ -4,8 +4,6 @@ use super::super::sockets::Sockets;
 use super::Picture;
 use super::notes::notes_of;
 use crate::bytes::{Holes, Overhead, Unseen};
-use crate::flow::Conversation;
-use crate::ids::Way;
 use crate::rows::Row;
 use crate::view::{Group, ProbeLoss, Process, Snapshot, TracerCost, Trust};
 use crate::why::Overdue;
@@ -49,7 +47,9 @@ impl Picture<'_> {
         let mut all: Vec<Overhead> = self.accounts.rows.iter().map(|(_, row)| row.past).collect();
         let mut open = Vec::new();
         for (way, conversation) in self.seen.conversations.flows().iter() {
-            let row = self.row_now(way, conversation);
+            let row = conversation.row.map(|(row, _)| self.accounts.rows.root(row));
+            let row =
+                row.or_else(|| self.seen.conversations.labelled_row(way, &self.accounts.rows));
             if let Some(sum) = row.and_then(|row| all.get_mut(row.0 as usize)) {
                 conversation.ledger.add_to(sum);
             } else {
@@ -61,19 +61,12 @@ impl Picture<'_> {
         all
     }
 
-    /// The row that a conversation belongs to by what is known now: the caller may have named its processes after its last
-    /// packet.
-    fn row_now(&self, way: Way, conversation: &Conversation) -> Option<GroupId> {
-        let labelled = self.seen.conversations.labelled_row(way, &self.accounts.rows);
-        labelled.or_else(|| conversation.row.map(|(row, _)| self.accounts.rows.root(row)))
-    }
-
     /// What of each row's traffic is not known.
     pub(super) fn holes(&self) -> Vec<Holes> {
         let mut all: Vec<Holes> =
             self.accounts.rows.iter().map(|(_, row)| row.past_holes).collect();
-        for (way, conversation) in self.seen.conversations.flows().iter() {
-            let row = self.row_now(way, conversation);
+        for (_, conversation) in self.seen.conversations.flows().iter() {
+            let row = conversation.row.map(|(row, _)| self.accounts.rows.root(row));
             if let Some(sum) = row.and_then(|row| all.get_mut(row.0 as usize)) {
                 *sum += conversation.holes();
             }
