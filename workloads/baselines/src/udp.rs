@@ -9,7 +9,7 @@ use std::time::Duration;
 use wirelap_contract::{About, LinkTransport, Spec};
 use wirelap_harness::clock;
 use wirelap_harness::control::Control;
-use wirelap_harness::link::{self, Facts, Family, Handler, Link, Outlet};
+use wirelap_harness::link::{self, Facts, Family, Handler, Link, Opened, Outlet};
 
 /// What an IPv4 packet of 65,535 bytes leaves after the IP and UDP headers.
 const MAX_PAYLOAD: usize = 65_507;
@@ -31,12 +31,7 @@ impl Family for Udp {
         )
     }
 
-    fn open(
-        &self,
-        spec: &Spec,
-        handler: Option<Handler>,
-        control: &Control,
-    ) -> Result<Box<dyn Link>> {
+    fn open(&self, spec: &Spec, handler: Option<Handler>, control: &Control) -> Result<Opened> {
         let address = link::resolve(&spec.endpoint)?;
         let socket = if link::listens(spec.role) {
             UdpSocket::bind(address).map_err(|error| link::explain(&error, address))?

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use wirelap_contract::{About, History, LinkReliability, LinkTransport, Role, Spec};
 use wirelap_events::Nanos;
 use wirelap_harness::control::Control;
-use wirelap_harness::link::{Facts, Family, Handler, Link, Outlet, Topics, listens};
+use wirelap_harness::link::{Facts, Family, Handler, Link, Opened, Outlet, Topics, listens};
 
 const MATCH_LIMIT: Duration = Duration::from_secs(10);
 /// A write that waits for a slow reader looks this often whether the run is over.
@@ -34,12 +34,7 @@ impl Family for Dds {
         About::new("dds", "DDS, peer to peer (Cyclone DDS)", MAX_PAYLOAD, &[LinkTransport::Udp])
     }
 
-    fn open(
-        &self,
-        spec: &Spec,
-        handler: Option<Handler>,
-        control: &Control,
-    ) -> Result<Box<dyn Link>> {
+    fn open(&self, spec: &Spec, handler: Option<Handler>, control: &Control) -> Result<Opened> {
         let participant = Participant::open(spec.domain, &config(&spec.interface))?;
         let topics = Topics::of(spec);
         let (readers, writers) = (Matched::default(), Matched::default());

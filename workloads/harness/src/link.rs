@@ -70,6 +70,9 @@ pub trait Link: Outlet {
     fn close(self: Box<Self>) {}
 }
 
+/// A [`Link`] that a middleware has opened.
+pub type Opened = Box<dyn Link>;
+
 /// One middleware. Its crate is all that knows it: `wirelap` learns from [`Family::about`].
 pub trait Family: Sync {
     /// What it is, what it can do, and whether it can do it here.
@@ -81,12 +84,7 @@ pub trait Family: Sync {
     /// # Errors
     ///
     /// When the end cannot be made ready, with what to do about it.
-    fn open(
-        &self,
-        spec: &Spec,
-        _handler: Option<Handler>,
-        _control: &Control,
-    ) -> Result<Box<dyn Link>> {
+    fn open(&self, spec: &Spec, _handler: Option<Handler>, _control: &Control) -> Result<Opened> {
         bail!("{} has no {} of ours", spec.middleware, spec.role.name())
     }
 

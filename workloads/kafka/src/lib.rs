@@ -16,7 +16,7 @@ use anyhow::{Result, bail};
 use settings::{APACHE, MAX_PAYLOAD, MOCK};
 use wirelap_contract::{About, Availability, LinkTransport, Spec};
 use wirelap_harness::control::Control;
-use wirelap_harness::link::{Family, Handler, Link};
+use wirelap_harness::link::{Family, Handler, Opened};
 
 /// The middleware `kafka`.
 pub struct Kafka;
@@ -34,12 +34,7 @@ impl Family for Kafka {
         settings::describe(about)
     }
 
-    fn open(
-        &self,
-        spec: &Spec,
-        handler: Option<Handler>,
-        control: &Control,
-    ) -> Result<Box<dyn Link>> {
+    fn open(&self, spec: &Spec, handler: Option<Handler>, control: &Control) -> Result<Opened> {
         link::open(spec, handler, control)
     }
 

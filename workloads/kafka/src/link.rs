@@ -11,7 +11,7 @@ use std::thread;
 use std::time::Duration;
 use wirelap_contract::Spec;
 use wirelap_harness::control::Control;
-use wirelap_harness::link::{self, Facts, Handler, Link, Outlet, Topics};
+use wirelap_harness::link::{self, Facts, Handler, Link, Opened, Outlet, Topics};
 
 const CONNECT_LIMIT: Duration = Duration::from_secs(5);
 
@@ -22,7 +22,7 @@ struct KafkaLink {
     facts: Facts,
 }
 
-pub fn open(spec: &Spec, handler: Option<Handler>, control: &Control) -> Result<Box<dyn Link>> {
+pub fn open(spec: &Spec, handler: Option<Handler>, control: &Control) -> Result<Opened> {
     let broker = link::resolve(&spec.endpoint)?;
     let wanted = Topics::of(spec);
     let named = |topic: Option<String>| topic.map(|topic| topics::name(&topic)).transpose();

@@ -14,7 +14,7 @@ use std::time::Duration;
 use wirelap_contract::Spec;
 use wirelap_harness::clock;
 use wirelap_harness::control::Control;
-use wirelap_harness::link::{self, Facts, Handler, Link, Outlet, Topics};
+use wirelap_harness::link::{self, Facts, Handler, Link, Opened, Outlet, Topics};
 
 const CONNECT_LIMIT: Duration = Duration::from_secs(10);
 const DISCONNECT_LIMIT: Duration = Duration::from_secs(1);
@@ -52,7 +52,7 @@ struct Progress {
     disconnected: AtomicBool,
 }
 
-pub fn open(spec: &Spec, handler: Option<Handler>, control: &Control) -> Result<Box<dyn Link>> {
+pub fn open(spec: &Spec, handler: Option<Handler>, control: &Control) -> Result<Opened> {
     let address = link::resolve(&spec.endpoint)?;
     let qos = rumqttc::qos(spec.qos).map_err(|error| anyhow!("--qos {}: {error:?}", spec.qos))?;
     let topics = Topics::of(spec);

@@ -10,7 +10,7 @@ use anyhow::{Result, bail};
 use settings::{BROKER_NODELAY, CLIENT_NODELAY, MAX_PAYLOAD};
 use wirelap_contract::{About, Availability, LinkTransport, Spec};
 use wirelap_harness::control::Control;
-use wirelap_harness::link::{Family, Handler, Link};
+use wirelap_harness::link::{Family, Handler, Opened};
 
 /// The middleware `mqtt`.
 pub struct Mqtt;
@@ -24,12 +24,7 @@ impl Family for Mqtt {
             .setting(BROKER_NODELAY, "as --nodelay", "TCP_NODELAY of the broker: true or false")
     }
 
-    fn open(
-        &self,
-        spec: &Spec,
-        handler: Option<Handler>,
-        control: &Control,
-    ) -> Result<Box<dyn Link>> {
+    fn open(&self, spec: &Spec, handler: Option<Handler>, control: &Control) -> Result<Opened> {
         client::open(spec, handler, control)
     }
 

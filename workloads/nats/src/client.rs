@@ -15,7 +15,7 @@ use wirelap_contract::Spec;
 use wirelap_events::Nanos;
 use wirelap_harness::clock;
 use wirelap_harness::control::Control;
-use wirelap_harness::link::{self, Facts, Handler, Link, Outlet, Topics};
+use wirelap_harness::link::{self, Facts, Handler, Link, Opened, Outlet, Topics};
 use wirelap_harness::pump::{self, Pump, TICK};
 
 const CONNECT_LIMIT: Duration = Duration::from_secs(10);
@@ -58,7 +58,7 @@ pub fn open(
     settings: Settings,
     handler: Option<Handler>,
     control: &Control,
-) -> Result<Box<dyn Link>> {
+) -> Result<Opened> {
     let address = link::resolve(&spec.endpoint)?;
     let at_once = !pump::is_back_to_back(spec);
     let pump = Pump::new(!at_once, control)?;

@@ -10,7 +10,7 @@ use anyhow::{Result, bail};
 use settings::{HTTP_PORT, JETSTREAM, MAX_PAYLOAD, STORAGE, Settings};
 use wirelap_contract::{About, LinkTransport, Spec};
 use wirelap_harness::control::Control;
-use wirelap_harness::link::{Family, Handler, Link};
+use wirelap_harness::link::{Family, Handler, Opened};
 
 /// The middleware `nats`.
 pub struct Nats;
@@ -28,12 +28,7 @@ impl Family for Nats {
             .setting(HTTP_PORT, 0, "port of the server's monitoring pages; 0: none")
     }
 
-    fn open(
-        &self,
-        spec: &Spec,
-        handler: Option<Handler>,
-        control: &Control,
-    ) -> Result<Box<dyn Link>> {
+    fn open(&self, spec: &Spec, handler: Option<Handler>, control: &Control) -> Result<Opened> {
         client::open(spec, Settings::of(spec)?, handler, control)
     }
 

@@ -15,7 +15,7 @@ use std::time::Duration;
 use wirelap_contract::{About, Availability, Role, Spec};
 use wirelap_harness::clock;
 use wirelap_harness::control::Control;
-use wirelap_harness::link::{self, Facts, Family, Handler, Link, Outlet, Topics};
+use wirelap_harness::link::{self, Facts, Family, Handler, Link, Opened, Outlet, Topics};
 
 /// The server looks for new values this often. Its event loop cannot wait for less than a millisecond.
 const PUBLISHING_INTERVAL_MS: f64 = 1.0;
@@ -41,12 +41,7 @@ impl Family for Brokered {
             .setting(QUEUE_SETTING, "256 MiB", "values that may wait for a subscriber")
     }
 
-    fn open(
-        &self,
-        spec: &Spec,
-        handler: Option<Handler>,
-        control: &Control,
-    ) -> Result<Box<dyn Link>> {
+    fn open(&self, spec: &Spec, handler: Option<Handler>, control: &Control) -> Result<Opened> {
         let address = link::resolve(&spec.endpoint)?;
         let session = Session::open(address, "the broker")?;
         let mut facts = Facts::at(address)

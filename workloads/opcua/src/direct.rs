@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 use wirelap_contract::{About, Spec};
 use wirelap_harness::clock;
 use wirelap_harness::control::Control;
-use wirelap_harness::link::{self, Facts, Family, Handler, Link, Outlet, Topics};
+use wirelap_harness::link::{self, Facts, Family, Handler, Link, Opened, Outlet, Topics};
 
 /// How long the last reply may wait for its reader.
 const LAST_READ: Duration = Duration::from_secs(2);
@@ -32,12 +32,7 @@ impl Family for Direct {
         about("opcua-write", "OPC UA, write to and read from the peer (open62541)")
     }
 
-    fn open(
-        &self,
-        spec: &Spec,
-        handler: Option<Handler>,
-        control: &Control,
-    ) -> Result<Box<dyn Link>> {
+    fn open(&self, spec: &Spec, handler: Option<Handler>, control: &Control) -> Result<Opened> {
         let address = link::resolve(&spec.endpoint)?;
         let topics = Topics::of(spec);
         match handler {

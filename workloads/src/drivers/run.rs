@@ -5,7 +5,7 @@ use anyhow::Result;
 use std::time::Duration;
 use wirelap_contract::{Spec, Stamp};
 use wirelap_harness::control::Control;
-use wirelap_harness::link::{Family, Handler, Link};
+use wirelap_harness::link::{Family, Handler, Opened};
 
 /// How long a run's last messages may take to be written out and acknowledged.
 pub const FLUSH: Duration = Duration::from_secs(30);
@@ -21,7 +21,7 @@ pub struct Run<'a> {
 }
 
 impl Run<'_> {
-    pub fn open(&self, handler: Option<Handler>) -> Result<Box<dyn Link>> {
+    pub fn open(&self, handler: Option<Handler>) -> Result<Opened> {
         let link = self.family.open(self.spec, handler, self.control)?;
         self.control.say_ready(std::process::id(), link.facts());
         Ok(link)

@@ -6,7 +6,7 @@ use crate::{MAX_PAYLOAD, router, zenohd};
 use anyhow::{Context, Result, bail};
 use wirelap_contract::{About, Availability, LinkTransport, Spec};
 use wirelap_harness::control::Control;
-use wirelap_harness::link::{self, Family, Handler, Link};
+use wirelap_harness::link::{self, Family, Handler, Opened};
 
 /// The setting that a router stamps messages with its time.
 const TIMESTAMPING: &str = "timestamping";
@@ -22,12 +22,7 @@ impl Family for Brokered {
             .setting(TIMESTAMPING, true, "the router adds its time to messages: true, false")
     }
 
-    fn open(
-        &self,
-        spec: &Spec,
-        handler: Option<Handler>,
-        control: &Control,
-    ) -> Result<Box<dyn Link>> {
+    fn open(&self, spec: &Spec, handler: Option<Handler>, control: &Control) -> Result<Opened> {
         let opening = Opening {
             mode: "client",
             side: Side::Connect,

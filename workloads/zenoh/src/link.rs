@@ -10,7 +10,7 @@ use std::time::Duration;
 use wirelap_contract::{LinkTransport, Role, Spec};
 use wirelap_harness::clock;
 use wirelap_harness::control::Control;
-use wirelap_harness::link::{Facts, Handler, Link, Outlet, Topics};
+use wirelap_harness::link::{Facts, Handler, Link, Opened, Outlet, Topics};
 use zenoh::pubsub::{Publisher, Subscriber};
 use zenoh::{Session, Wait};
 
@@ -78,7 +78,7 @@ impl ZenohLink {
     }
 
     /// This end with what READY tells about it.
-    pub fn at(self, endpoint: SocketAddr, transport: LinkTransport, spec: &Spec) -> Box<dyn Link> {
+    pub fn at(self, endpoint: SocketAddr, transport: LinkTransport, spec: &Spec) -> Opened {
         let facts = Facts::at(endpoint)
             .version("zenoh", env!("WIRELAP_ZENOH"))
             .setting("link", session::name(transport))

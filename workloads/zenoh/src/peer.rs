@@ -6,7 +6,7 @@ use crate::session::{Opening, Side};
 use anyhow::Result;
 use wirelap_contract::{About, LinkTransport, Spec};
 use wirelap_harness::control::Control;
-use wirelap_harness::link::{self, Family, Handler, Link};
+use wirelap_harness::link::{self, Family, Handler, Opened};
 
 /// The middleware `zenoh-p2p`.
 pub struct Peer;
@@ -17,12 +17,7 @@ impl Family for Peer {
         About::new("zenoh-p2p", "Zenoh, peer to peer", MAX_PAYLOAD, &transports)
     }
 
-    fn open(
-        &self,
-        spec: &Spec,
-        handler: Option<Handler>,
-        control: &Control,
-    ) -> Result<Box<dyn Link>> {
+    fn open(&self, spec: &Spec, handler: Option<Handler>, control: &Control) -> Result<Opened> {
         let opening = Opening {
             mode: "peer",
             side: if link::listens(spec.role) { Side::Listen } else { Side::Connect },

@@ -16,7 +16,7 @@ use settings::{
 };
 use wirelap_contract::{About, LinkTransport, Spec};
 use wirelap_harness::control::Control;
-use wirelap_harness::link::{Family, Handler, Link};
+use wirelap_harness::link::{Family, Handler, Opened};
 
 /// The middleware `zeromq`: libzmq.
 pub struct Libzmq;
@@ -34,12 +34,7 @@ impl Family for Libzmq {
             .setting(LINGER, LINGER_MS, "ms that closing waits for unsent messages; -1: for ever")
     }
 
-    fn open(
-        &self,
-        spec: &Spec,
-        handler: Option<Handler>,
-        control: &Control,
-    ) -> Result<Box<dyn Link>> {
+    fn open(&self, spec: &Spec, handler: Option<Handler>, control: &Control) -> Result<Opened> {
         libzmq::open(spec, handler, control)
     }
 }
@@ -51,12 +46,7 @@ impl Family for Native {
             .setting(PATTERN, "by role", PATTERNS)
     }
 
-    fn open(
-        &self,
-        spec: &Spec,
-        handler: Option<Handler>,
-        control: &Control,
-    ) -> Result<Box<dyn Link>> {
+    fn open(&self, spec: &Spec, handler: Option<Handler>, control: &Control) -> Result<Opened> {
         native::open(spec, handler, control)
     }
 }

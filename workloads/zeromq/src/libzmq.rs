@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use wirelap_contract::Spec;
 use wirelap_harness::clock;
 use wirelap_harness::control::Control;
-use wirelap_harness::link::{self, Facts, Handler, Link, Outlet};
+use wirelap_harness::link::{self, Facts, Handler, Link, Opened, Outlet};
 use zmq::{Context, DONTWAIT, Error, Message, SNDMORE, Socket, SocketType};
 
 /// Messages handed over in one go.
@@ -80,7 +80,7 @@ impl Options {
     }
 }
 
-pub fn open(spec: &Spec, handler: Option<Handler>, control: &Control) -> Result<Box<dyn Link>> {
+pub fn open(spec: &Spec, handler: Option<Handler>, control: &Control) -> Result<Opened> {
     let address = link::resolve(&spec.endpoint)?;
     let pattern = Pattern::of(spec)?;
     let options = Options::of(spec)?;

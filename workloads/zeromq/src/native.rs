@@ -17,7 +17,7 @@ use wirelap_contract::Spec;
 use wirelap_events::Nanos;
 use wirelap_harness::clock;
 use wirelap_harness::control::Control;
-use wirelap_harness::link::{self, Facts, Handler, Link, Outlet};
+use wirelap_harness::link::{self, Facts, Handler, Link, Opened, Outlet};
 use wirelap_harness::own_sockets::{self, Waiting};
 use wirelap_harness::pump::{self, Pump, TICK};
 use zeromq::{
@@ -145,7 +145,7 @@ impl Ours {
     }
 }
 
-pub fn open(spec: &Spec, handler: Option<Handler>, control: &Control) -> Result<Box<dyn Link>> {
+pub fn open(spec: &Spec, handler: Option<Handler>, control: &Control) -> Result<Opened> {
     let address = link::resolve(&spec.endpoint)?;
     let pattern = Pattern::of(spec)?;
     let back_to_back = pump::is_back_to_back(spec);

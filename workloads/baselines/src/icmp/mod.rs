@@ -14,7 +14,7 @@ use std::time::Duration;
 use wirelap_contract::{About, Availability, Role, STAMP_BYTES, Spec, Stamp, WorkloadKind};
 use wirelap_harness::clock;
 use wirelap_harness::control::Control;
-use wirelap_harness::link::{self, Facts, Family, Handler, Link, Outlet};
+use wirelap_harness::link::{self, Facts, Family, Handler, Link, Opened, Outlet};
 
 /// What an IPv4 packet of 65,535 bytes leaves after the IP and ICMP headers.
 const MAX_PAYLOAD: usize = 65_507;
@@ -38,12 +38,7 @@ impl Family for Icmp {
         about
     }
 
-    fn open(
-        &self,
-        spec: &Spec,
-        handler: Option<Handler>,
-        control: &Control,
-    ) -> Result<Box<dyn Link>> {
+    fn open(&self, spec: &Spec, handler: Option<Handler>, control: &Control) -> Result<Opened> {
         let target = link::resolve(&spec.endpoint)?.ip();
         let open = socket::open(target).map_err(refused)?;
         let echo = Echo::new(target, open.identifier);

@@ -17,7 +17,7 @@ use std::time::Duration;
 use wirelap_contract::{About, LinkTransport, Spec};
 use wirelap_harness::clock;
 use wirelap_harness::control::Control;
-use wirelap_harness::link::{self, Facts, Family, Handler, Link, Outlet};
+use wirelap_harness::link::{self, Facts, Family, Handler, Link, Opened, Outlet};
 
 /// Longest frame that a listener accepts: garbage is not taken for a length of gigabytes.
 const MAX_FRAME: usize = 64 << 20;
@@ -37,12 +37,7 @@ impl Family for Tcp {
         )
     }
 
-    fn open(
-        &self,
-        spec: &Spec,
-        handler: Option<Handler>,
-        control: &Control,
-    ) -> Result<Box<dyn Link>> {
+    fn open(&self, spec: &Spec, handler: Option<Handler>, control: &Control) -> Result<Opened> {
         let address = link::resolve(&spec.endpoint)?;
         let mut link = TcpLink {
             listener: None,
