@@ -1,0 +1,80 @@
+//! The counters of the probes, and the events that tell what was lost.
+
+use super::Capture;
+use super::maps::map_error;
+use crate::{CaptureError, clock};
+use aya::maps::PerCpuArray;
+use std::time::{Duration, Instant};
+use wirelap_events::{Body, Cpu, Event, Lost, Probe};
+
+/// How often the counters of lost events are read.
+const LOSS_CHECK: Duration = Duration::from_millis(20);
+
+/// The counters of a probe since it was attached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProbeCounters {
+    /// The probe.
+    pub probe: Probe,
+    /// Events that [`Capture::poll`] has given to its caller.
+    pub emitted: u64,
+    /// How often the probe ran for something that the filter excludes.
+    pub filtered: u64,
+    /// Events lost because the ring buffer was full.
+    pub lost: u64,
+}
+
+impl Capture {
+    /// The counters of each probe.
+    pub fn counters(&self) -> Vec<ProbeCounters> {
+        let sums = self.read_counters().unwrap_or_default();
+        Probe::ALL
+            .into_iter()
+            .map(|probe| {
+                let [filtered, lost] = sums[probe as usize];
+                ProbeCounters { probe, emitted: self.emitted[probe as usize], filtered, lost }
+            })
+            .collect()
+    }
+
+    /// Gives a [`Body::Lost`] to `sink` for each probe that has lost events since its last one.
+    pub(super) fn report_lost(
+        &mut self,
+        sink: &mut dyn FnMut(&Event<'_>),
+    ) -> Result<usize, CaptureError> {
+        let now = Instant::now();
+        if now < self.next_loss_check {
+            return Ok(0);
+        }
+        self.next_loss_check = now + LOSS_CHECK;
+        let sums = self.read_counters()?;
+        let mut count = 0;
+        for (probe, ([_, lost], reported)) in
+            Probe::ALL.into_iter().zip(sums.into_iter().zip(&mut self.lost))
+        {
+            let more = lost.saturating_sub(*reported);
+            if more > 0 {
+                *reported = lost;
+                let body = Body::Lost(Lost { probe, count: more });
+                sink(&Event { at: clock::now(), cpu: Cpu(0), body });
+                count += 1;
+            }
+        }
+        Ok(count)
+    }
+
+    /// The counters `filtered` and `lost` of each probe, summed over the CPUs.
+    fn read_counters(&self) -> Result<[[u64; 2]; Probe::ALL.len()], CaptureError> {
+        let map = self.ebpf.map("counters").ok_or(CaptureError::NoMap("counters"))?;
+        let map: PerCpuArray<_, [u64; 2]> =
+            PerCpuArray::try_from(map).map_err(map_error("counters"))?;
+        let mut sums = [[0; 2]; Probe::ALL.len()];
+        for (index, sum) in (0..).zip(&mut sums) {
+            let values = map.get(&index, 0).map_err(map_error("counters"))?;
+            for &[filtered, lost] in values.iter() {
+                sum[0] += filtered;
+                sum[1] += lost;
+            }
+        }
+        Ok(sums)
+    }
+}

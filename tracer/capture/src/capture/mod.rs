@@ -1,0 +1,163 @@
+//! The running capture.
+
+mod counters;
+mod existing;
+mod filtering;
+mod later;
+mod maps;
+mod reading;
+
+pub use counters::ProbeCounters;
+pub use reading::MAX_BATCH;
+
+use crate::attach::{self, Attached, Links};
+use crate::hooks::{self, AttachTime, ChosenHook, ObservationHook};
+use crate::stash::PayloadStash;
+use crate::{AttachError, CaptureError, Config, clock, kernel};
+use aya::Ebpf;
+use aya::maps::{MapData, RingBuf};
+use maps::{array, map_error};
+use rustix::thread::CapabilitySet;
+use std::collections::VecDeque;
+use std::time::Instant;
+use wirelap_events::{Body, Cpu, Event, Pid, Probe};
+
+/// Attached probes. Dropping this value detaches them, and so does the end of the process, even if it is killed.
+pub struct Capture {
+    ring: RingBuf<MapData>,
+    ebpf: Ebpf,
+    links: Links,
+    /// Programs that [`Capture::detach`] has detached.
+    detached: Vec<&'static str>,
+    hooks: Vec<ChosenHook>,
+    later: Vec<(AttachTime, &'static ObservationHook)>,
+    stash: Option<PayloadStash>,
+    filtered: bool,
+    generation: u32,
+    /// How often the probes were attached.
+    attachment: u32,
+    /// How often the probes began to report (windows).
+    windows: u32,
+    open: bool,
+    emitted: [u64; Probe::ALL.len()],
+    lost: [u64; Probe::ALL.len()],
+    next_loss_check: Instant,
+    empty_ticks: u32,
+    /// Events that are made here and not by the probes, in order of time.
+    pending: VecDeque<Event<'static>>,
+    /// The process id of this process.
+    own: Pid,
+}
+
+impl Capture {
+    /// Loads the probes and attaches each observation with the best hook that this kernel offers.
+    ///
+    /// The first events list the sockets that are already open.
+    ///
+    /// # Errors
+    /// [`AttachError`], a sentence that tells what is missing and the remedy.
+    pub fn attach(config: &Config) -> Result<Capture, AttachError> {
+        let Attached { mut ebpf, links, hooks, later, joins_payload } = attach::attach(config)?;
+        let ring = ebpf.take_map("ring").ok_or(CaptureError::NoMap("ring"))?;
+        let ring = RingBuf::try_from(ring).map_err(map_error("ring"))?;
+        let mut capture = Capture {
+            ring,
+            ebpf,
+            links,
+            detached: Vec::new(),
+            hooks,
+            later,
+            stash: joins_payload.then(PayloadStash::default),
+            filtered: config.is_filtered(),
+            generation: 0,
+            attachment: 0,
+            windows: 1,
+            open: false,
+            emitted: [0; Probe::ALL.len()],
+            lost: [0; Probe::ALL.len()],
+            next_loss_check: Instant::now(),
+            empty_ticks: 0,
+            pending: VecDeque::new(),
+            own: Pid(std::process::id()),
+        };
+        for &port in &config.ports {
+            capture.want_port(port)?;
+        }
+        for &pid in &config.pids {
+            capture.want_tree(pid)?;
+        }
+        // The new generation makes the probes check sockets again that they have seen while the filter was incomplete.
+        capture.generation = 1;
+        capture.write_settings()?;
+        capture.list_existing()?;
+        capture.open = true;
+        capture.write_settings()?;
+        Ok(capture)
+    }
+
+    /// Pauses (`false`) or resumes (`true`) all probes. The events contain a [`Body::Window`] at this time.
+    ///
+    /// # Errors
+    /// [`CaptureError::Map`] if the kernel refuses the change of the setting.
+    pub fn set_window(&mut self, open: bool) -> Result<(), CaptureError> {
+        if self.open == open {
+            return Ok(());
+        }
+        let opening = clock::now();
+        self.open = open;
+        self.windows = self.windows.wrapping_add(u32::from(open)).max(1);
+        self.write_settings()?;
+        let at = if open { opening } else { clock::now() };
+        self.pending.push_back(Event { at, cpu: Cpu(0), body: Body::Window(open) });
+        Ok(())
+    }
+
+    /// Pauses all probes, as [`Capture::set_window`] does, and detaches those that run for messages, so that they cost nothing any
+    /// more. Maps, ring buffer and programs stay loaded. Does nothing if the probes are detached already.
+    ///
+    /// # Errors
+    /// [`CaptureError::Map`] if the kernel refuses the change of the setting.
+    pub fn detach(&mut self) -> Result<(), CaptureError> {
+        self.set_window(false)?;
+        let per_message = self.links.keys().copied().filter(|name| hooks::is_per_message(name));
+        let names: Vec<_> = per_message.collect();
+        self.links.retain(|name, _| !names.contains(name));
+        self.detached.extend(names);
+        Ok(())
+    }
+
+    /// Attaches the probes again that [`Capture::detach`] has detached, and resumes them. What is known of threads and of queues of
+    /// datagrams is forgotten, because they were not observed in between. If the probes are attached, this only resumes them.
+    ///
+    /// # Errors
+    /// [`CaptureError::Attach`] or [`CaptureError::Map`] if the kernel refuses.
+    pub fn attach_again(&mut self) -> Result<(), CaptureError> {
+        if !self.detached.is_empty() {
+            self.attachment = self.attachment.wrapping_add(1);
+            attach::attach_again(&mut self.ebpf, &mut self.links, &self.detached)
+                .map_err(|refused| CaptureError::Attach(refused.reason))?;
+            self.detached.clear();
+        }
+        self.set_window(true)
+    }
+
+    /// The capabilities that this capture needs after attaching; with `again`, also those for [`Capture::attach_again`]. Recent
+    /// kernels require none, because they check rights when programs are loaded.
+    pub fn rights_still_needed(&self, again: bool) -> CapabilitySet {
+        let payload = |hook: &ChosenHook| hook.hook == Some(hooks::PAYLOAD_FROM_CGROUP.name);
+        kernel::needed_after_attaching(again && self.hooks.iter().any(payload))
+    }
+
+    /// The hook that was chosen for each observation.
+    pub fn hooks(&self) -> &[ChosenHook] {
+        &self.hooks
+    }
+
+    fn write_settings(&mut self) -> Result<(), CaptureError> {
+        let open = if self.open { self.windows } else { 0 };
+        let value = [open, self.generation, self.attachment, 0];
+        array::<[u32; 4]>(&mut self.ebpf, "settings")?
+            .set(0, value, 0)
+            .map_err(map_error("settings"))
+    }
+}

@@ -1,0 +1,128 @@
+//! Events out of the ring buffer, in order of time.
+
+use super::Capture;
+use super::later::Needs;
+use crate::{CaptureError, decode};
+use rustix::event::{PollFd, PollFlags, Timespec};
+use std::time::{Duration, Instant};
+use wirelap_events::{Body, Comm, Event, Pid, Wake};
+
+/// How often the ring buffer is polled while it is empty. The probes do not wake the reader, because a wakeup would cost the
+/// traced program more than the record.
+const TICK: Duration = Duration::from_millis(1);
+/// How often the ring buffer is polled after it has been empty for [`IDLE_AFTER`] polls.
+const IDLE_TICK: Duration = Duration::from_millis(5);
+/// After how many empty polls the ring buffer counts as idle.
+const IDLE_AFTER: u32 = 20;
+
+/// About the most events of one [`Capture::poll`], so that a caller can do its other work even if events arrive as fast as they
+/// are taken. The number is small because one event can carry 64 KiB of payload with thousands of messages.
+pub const MAX_BATCH: usize = 256;
+
+impl Capture {
+    /// Takes events out of the ring buffer and calls `sink` for each, in order. Waits up to `timeout` if there is none. Returns
+    /// the number of events; [`MAX_BATCH`] or more mean that the ring buffer may not be empty yet.
+    ///
+    /// # Errors
+    /// [`CaptureError::Record`] for a record that cannot be read, which means that the probes and this program are of different
+    /// builds. [`CaptureError::Wait`] and [`CaptureError::Map`] for errors of the kernel.
+    pub fn poll(
+        &mut self,
+        timeout: Duration,
+        sink: &mut dyn FnMut(&Event<'_>),
+    ) -> Result<usize, CaptureError> {
+        let deadline = Instant::now() + timeout;
+        loop {
+            let count = self.drain(sink)? + self.report_lost(sink)?;
+            let now = Instant::now();
+            if count > 0 {
+                self.empty_ticks = 0;
+                return Ok(count);
+            }
+            if now >= deadline {
+                return Ok(0);
+            }
+            self.empty_ticks = self.empty_ticks.saturating_add(1);
+            let tick = if self.empty_ticks > IDLE_AFTER { IDLE_TICK } else { TICK };
+            self.wait(tick.min(deadline - now))?;
+        }
+    }
+
+    /// Gives the events that are in the ring buffer now to `sink`, in order with the pending ones.
+    fn drain(&mut self, sink: &mut dyn FnMut(&Event<'_>)) -> Result<usize, CaptureError> {
+        let mut needs = Needs::default();
+        let count = self.hand_out(sink, &mut needs)?;
+        if self.detached.is_empty() {
+            self.attach_later(needs);
+        }
+        Ok(count)
+    }
+
+    fn hand_out(
+        &mut self,
+        sink: &mut dyn FnMut(&Event<'_>),
+        needs: &mut Needs,
+    ) -> Result<usize, CaptureError> {
+        let mut count = 0;
+        while count < MAX_BATCH {
+            let Some(record) = self.ring.next() else { break };
+            if let Some(stash) = &mut self.stash
+                && let Some((name, payload)) = decode::payload(&record)?
+            {
+                stash.put(name, payload);
+                continue;
+            }
+            let mut event = decode::decode(&record)?;
+            if let (Some(stash), Body::Packet(packet)) = (&self.stash, &mut event.body)
+                && packet.payload.is_empty()
+                && let Some(name) = decode::packet_name(&record)
+            {
+                packet.payload = stash.get(&name);
+            }
+            if let Body::Wake(wake) = &mut event.body {
+                name_own(wake, self.own);
+            }
+            needs.add(&event);
+            while let Some(own) = self.pending.front().filter(|own| own.at < event.at) {
+                sink(own);
+                count += 1;
+                self.pending.pop_front();
+            }
+            if let Some(probe) = decode::probe_of(&event.body) {
+                self.emitted[probe as usize] += 1;
+            }
+            sink(&event);
+            count += 1;
+        }
+        if count >= MAX_BATCH {
+            return Ok(count);
+        }
+        for own in self.pending.drain(..) {
+            sink(&own);
+            count += 1;
+        }
+        Ok(count)
+    }
+
+    fn wait(&self, time: Duration) -> Result<(), CaptureError> {
+        let timeout = Timespec::try_from(time).ok();
+        let mut fds = [PollFd::new(&self.ring, PollFlags::IN)];
+        match rustix::event::poll(&mut fds, timeout.as_ref()) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
+            Err(error) => Err(CaptureError::Wait(error.into())),
+        }
+    }
+}
+
+/// Replaces the names of this process's threads, where they had the CPU that another thread waited for, by the name of the tracer.
+fn name_own(wake: &mut Wake, own: Pid) {
+    let name = Comm::tracer();
+    for holder in std::iter::once(&mut wake.holder).chain(&mut wake.others) {
+        if holder.task.pid == own {
+            holder.comm = name;
+        }
+    }
+    if wake.waker.pid == own {
+        wake.waker_comm = name;
+    }
+}

@@ -1,0 +1,103 @@
+//! The facts about a leg in addition to its times.
+
+use crate::{DropCause, Nanos, Permit, Recovery, RequestLimits, TxState};
+
+/// Facts about a leg in addition to its times, from which verdicts are made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[allow(clippy::struct_excessive_bools)] // Facts that do not depend on each other.
+pub struct Circumstances {
+    /// The state of the sender's TCP at the send call that brought the last byte.
+    pub tx: Option<TxState>,
+    /// The bytes of that send call.
+    pub send_len: u32,
+    /// When the last acknowledgement of earlier bytes reached the sender after `sent` and before `queue`.
+    pub acked: Option<Nanos>,
+    /// Whether the last byte left in a full segment, or in several segments.
+    pub whole_segment: bool,
+    /// When the reader had read the bytes that were in flight at `sent`, if that was later than `sent`. Bytes that wait in the sender's
+    /// socket until then would otherwise wait in the reader's socket.
+    pub unread_until: Option<Nanos>,
+    /// Whether some of the bytes were lost and sent again: by TCP or, in datagrams, by the protocol.
+    pub resent: bool,
+    /// Whether earlier bytes of the connection were lost, so that the message had to wait for them.
+    pub behind_loss: bool,
+    /// How long earlier bytes or their acknowledgements were missing while the message was being written.
+    pub loss_in_write: Nanos,
+    /// How long earlier bytes or their acknowledgements were missing while the last byte waited in the sender's socket.
+    pub loss_in_socket: Nanos,
+    /// The last interval before the send in which lost bytes of either direction of the connection had not arrived yet. The bytes may
+    /// be a request or an acknowledgement of the receiver.
+    pub missing: Option<(Nanos, Nanos)>,
+    /// Whether a loss shortly before had reduced the congestion window, which had not recovered yet.
+    pub shrunk_by_loss: bool,
+    /// Why TCP retransmitted lost bytes; `None` if it did not, or that was not seen.
+    pub recovery: Option<Recovery>,
+    /// Why the kernel of this host dropped a packet of the message, if it did.
+    pub dropped: Option<DropCause>,
+    /// Whether the processing of the last packet was deferred to `ksoftirqd`.
+    pub deferred: bool,
+    /// When the receiver made the last request for messages on this connection (Kafka `Fetch`, a NATS pull) that the sender had read
+    /// before `send`; `None` if messages are pushed.
+    pub requested: Option<Nanos>,
+    /// When the sender had read that request, if it was seen.
+    pub request_read: Option<Nanos>,
+    /// From when on the receiver could have made that request: it had everything that it got before.
+    pub free_since: Option<Nanos>,
+    /// Whether TCP had to retransmit that request.
+    pub request_resent: bool,
+    /// Whether TCP had to retransmit what the receiver got before that request, so that it could not make it earlier.
+    pub requested_after_loss: bool,
+    /// How long that request let the sender wait; `None` if it did not tell.
+    pub request_limits: Option<RequestLimits>,
+    /// When the sender had read the last of the messages with which it answered that request, if they were seen.
+    pub filled: Option<Nanos>,
+    /// Whether the message is part of a transaction and its receiver takes only committed messages.
+    pub awaits_commit: bool,
+    /// The permission to pass the message on, if the sender had to wait for it after it had read the message.
+    pub permit: Option<Permit>,
+    /// The last acknowledgement that may have been needed before the sender could send more to this receiver.
+    pub credit: Option<Credit>,
+    /// Whether a keep-alive or discovery frame was on the same connection while the message was under way.
+    pub beside_upkeep: bool,
+    /// Whether it is one of the first messages of its connection, or was sent within a second after the connection was opened.
+    pub start_up: bool,
+    /// The position of the leg if its sender sends the message to several readers one after the other. `None` for the first reader, and
+    /// if several threads send.
+    pub fan_out: Option<FanOut>,
+}
+
+impl Circumstances {
+    /// Whether all earlier bytes had left the socket and were acknowledged when the sender wrote the rest of the message.
+    pub fn is_late_write(&self) -> bool {
+        self.tx.is_some_and(|tx| tx.in_flight == 0 && tx.unsent == 0)
+    }
+}
+
+/// An acknowledgement by a receiver that had as many unacknowledged messages as ever, so that its sender may send one more.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Credit {
+    /// When the acknowledgement was seen.
+    pub at: Nanos,
+    /// From when on the receiver could have acknowledged: it had everything that it got before. 0 if it had as many unacknowledged
+    /// messages all the time, so that a slow network is not the reason.
+    pub free_since: Option<Nanos>,
+}
+
+impl Circumstances {
+    /// When the receiver allowed its sender to send, by a request or an acknowledgement, and from when on it could have.
+    pub fn allowed(&self) -> Option<(Nanos, Option<Nanos>)> {
+        let by_request = self.requested.map(|requested| (requested, self.free_since));
+        by_request.or(self.credit.map(|credit| (credit.at, credit.free_since)))
+    }
+}
+
+/// The position of a leg among those on which one thread sends one message, one after the other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FanOut {
+    /// The position, 1 for the first.
+    pub position: u32,
+    /// The number of readers that were seen.
+    pub readers: u32,
+    /// When the thread sent the message to the first reader.
+    pub first_sent: Nanos,
+}

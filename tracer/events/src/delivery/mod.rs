@@ -1,0 +1,94 @@
+//! The delivery of a message to one reader, from its first send on.
+//!
+//! | module | contents |
+//! |---|---|
+//! | `leg` | one socket-to-socket hop of a message, its wake chain and its segments |
+//! | `circumstances` | facts about a leg in addition to its times |
+//! | `off_cpu` | why and how long the threads of a leg did not run |
+
+mod circumstances;
+mod leg;
+mod off_cpu;
+
+pub use circumstances::{Circumstances, Credit, FanOut};
+pub use leg::{Hop, Leg, MAX_HOPS, SegmentSpan};
+pub use off_cpu::{LegOffCpu, OffCpu};
+
+use crate::{Nanos, Segment, Segments, Stage, Stamp};
+use arrayvec::ArrayVec;
+
+/// The most legs of one delivery. Of a message that is forwarded more often, the further legs are not reported.
+pub const MAX_LEGS: usize = 4;
+
+/// The number of a message, unique in one run of wirelap.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct MessageId(pub u64);
+
+/// The number of a topic, subject or key expression.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TopicId(pub u32);
+
+/// The number of a row of the comparison: one middleware at one broker, or one labelled workload.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct GroupId(pub u32);
+
+/// One message at one reader, which is the unit of every statistic.
+///
+/// A message with several readers has several deliveries with the same message id and the same first leg.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Delivery {
+    /// The message.
+    pub message: MessageId,
+    /// The row that it belongs to.
+    pub group: GroupId,
+    /// The stamp of a workload's message, if the payload has one.
+    pub stamp: Option<Stamp>,
+    /// Bytes of its payload.
+    pub payload_len: u64,
+    /// Its topic, if the names of topics are kept.
+    pub topic: Option<TopicId>,
+    /// Its legs in order; at least one.
+    pub legs: ArrayVec<Leg, MAX_LEGS>,
+    /// The off-CPU times of each leg, in the same order; empty if no thread is known.
+    pub off_cpu: ArrayVec<LegOffCpu, MAX_LEGS>,
+}
+
+impl Delivery {
+    /// The off-CPU times of a leg.
+    pub fn off_cpu_of(&self, leg: usize) -> &LegOffCpu {
+        self.off_cpu.get(leg).unwrap_or(&LegOffCpu::NONE)
+    }
+
+    /// The one-way latency: from `send` of the first leg to `read` of the last. It begins with `publish` if the sender's library is
+    /// known to have kept the message. If sends are not observed (UDP on some kernels, a sender on another host), it begins with the
+    /// first stage that was seen. `None` if `read` was not seen, or time ran backwards.
+    pub fn one_way(&self) -> Option<Nanos> {
+        self.legs.last()?.times.get(Stage::Read)?.since(self.begins()?)
+    }
+
+    /// The moment that [`Delivery::one_way`] begins at.
+    pub fn begins(&self) -> Option<Nanos> {
+        self.legs.first()?.times.seen().next().map(|(_, at)| at)
+    }
+
+    /// The segments of each leg, with the dwell before it. Their sum is last stage − first stage.
+    pub fn segments(&self) -> impl Iterator<Item = (usize, Segments)> + '_ {
+        self.legs.iter().enumerate().map(|(index, leg)| {
+            let mut segments = leg.segments();
+            if let Some(dwell) = index.checked_sub(1).and_then(|before| self.dwell_after(before)) {
+                segments.add(Segment::BrokerDwell, dwell);
+            }
+            (index, segments)
+        })
+    }
+
+    /// The time from the last stage of leg `index` to the first stage of the next leg.
+    fn dwell_after(&self, index: usize) -> Option<Nanos> {
+        let (_, left) = self.legs.get(index)?.times.seen().next_back()?;
+        let (_, entered) = self.legs.get(index.saturating_add(1))?.times.seen().next()?;
+        Some(entered - left)
+    }
+}
+
+#[cfg(test)]
+mod tests;

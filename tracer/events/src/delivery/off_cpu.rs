@@ -1,0 +1,143 @@
+//! The off-CPU times: why and how long the threads of a leg did not run while they had the message.
+
+use crate::{CgroupId, Holder, Nanos, OTHERS};
+use std::ops::Add;
+
+/// Why and how long a thread did not run in an interval. It ran for the rest of the interval.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OffCpu {
+    /// How long the thread slept or was stopped.
+    pub asleep: Nanos,
+    /// How long the thread was runnable and waited for a CPU.
+    pub waited: Nanos,
+    /// How often the thread was preempted.
+    pub preemptions: u32,
+    /// The thread that had the CPU the longest while this one waited.
+    pub holder: Holder,
+    /// The other threads that had the CPU, the longest first. Who had the CPU for the rest of `waited`, without `throttled`, is not
+    /// known.
+    pub others: [Holder; OTHERS],
+    /// The part of `waited` in which the thread's cgroup had no CPU quota left.
+    pub throttled: Nanos,
+    /// The cgroup that had no quota left; 0 if `throttled` is 0.
+    pub cgroup: CgroupId,
+    /// The part of `asleep` in which the thread waited for another thread: it slept on a lock until a thread of its own process
+    /// released it, or until another process woke it.
+    pub locked: Nanos,
+    /// The part of `asleep` in which no received data could have woken the thread: it was stopped, blocked in the kernel, or slept
+    /// for a fixed time.
+    pub deaf: Nanos,
+    /// The thread that ended the longest of the sleeps of `locked`. `held` is how long that thread had a CPU meanwhile, 0 if it is not
+    /// known.
+    pub waker: Holder,
+}
+
+impl OffCpu {
+    /// An interval in which the thread always ran.
+    pub const NONE: OffCpu = OffCpu {
+        asleep: Nanos(0),
+        waited: Nanos(0),
+        preemptions: 0,
+        holder: Holder::NOBODY,
+        others: [Holder::NOBODY; OTHERS],
+        throttled: Nanos(0),
+        cgroup: CgroupId(0),
+        locked: Nanos(0),
+        deaf: Nanos(0),
+        waker: Holder::NOBODY,
+    };
+
+    /// The threads that had the CPU while this one waited, the longest first.
+    pub fn holders(&self) -> impl Iterator<Item = &Holder> {
+        std::iter::once(&self.holder).chain(&self.others).filter(|holder| holder.held > Nanos(0))
+    }
+
+    /// Adds a thread that had the CPU for a part of the wait. Those that had it the shortest are dropped if there are too many.
+    pub fn add_holder(&mut self, holder: &Holder) {
+        if holder.held == Nanos(0) {
+            return;
+        }
+        let mut all = [Holder::NOBODY; OTHERS + 1];
+        all[0] = self.holder;
+        all[1..].copy_from_slice(&self.others);
+        let same = |known: &&mut Holder| known.held > Nanos(0) && known.task == holder.task;
+        if let Some(known) = all.iter_mut().find(same) {
+            known.held += holder.held;
+        } else if let Some(least) = all.last_mut()
+            && least.held < holder.held
+        {
+            *least = *holder;
+        }
+        all.sort_by_key(|holder| std::cmp::Reverse(holder.held));
+        self.holder = all[0];
+        self.others.copy_from_slice(&all[1..]);
+    }
+}
+
+impl Add for OffCpu {
+    type Output = OffCpu;
+    fn add(self, rhs: OffCpu) -> OffCpu {
+        let throttled_longer = rhs.throttled > self.throttled;
+        let locked_longer = rhs.locked > self.locked;
+        let mut sum = OffCpu {
+            asleep: self.asleep + rhs.asleep,
+            waited: self.waited + rhs.waited,
+            preemptions: self.preemptions.saturating_add(rhs.preemptions),
+            throttled: self.throttled + rhs.throttled,
+            cgroup: if throttled_longer { rhs.cgroup } else { self.cgroup },
+            locked: self.locked + rhs.locked,
+            deaf: self.deaf + rhs.deaf,
+            waker: if locked_longer { rhs.waker } else { self.waker },
+            ..self
+        };
+        rhs.holders().for_each(|holder| sum.add_holder(holder));
+        sum
+    }
+}
+
+/// The off-CPU times of the threads of a leg while they had the message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LegOffCpu {
+    /// Of the first thread of the wake chain, between ready and wakeup; `None` if that thread was not followed.
+    pub before_wakeup: Option<OffCpu>,
+    /// Of the reader, between running (or ready, if it was running then) and read; `None` if it was not followed.
+    pub reader: Option<OffCpu>,
+    /// Of a leg after the first: of the forwarder's thread that had read the message, during the dwell until it woke the next
+    /// thread or was woken the last time; `None` if it was not followed.
+    pub dwell: Option<OffCpu>,
+    /// Of the sender, between the last time that it was woken during the dwell and its send; `None` if it was not followed.
+    pub sender: Option<OffCpu>,
+    /// Of the reader, while the forwarder had the message and the reader could have requested it but had not yet; `None` if it had
+    /// requested it before, or was not followed.
+    pub requester: Option<OffCpu>,
+    /// Of the threads of the wake chain, while they waited for a CPU after their wakeups.
+    pub chain: OffCpu,
+    /// Of the threads that ran before the send, while they waited for a CPU after their wakeups.
+    pub before: OffCpu,
+    /// Of the threads of the wake chain except the last, from when they ran until they woke the next one.
+    pub handoff: OffCpu,
+    /// Of the threads that ran before the send except the last, from when they ran until they woke the next one.
+    pub handoff_before: OffCpu,
+    /// Between send and sent, of the thread that the rest of the message had to wait for: the reader, or the sender of a
+    /// [late write](crate::Circumstances::is_late_write).
+    pub writing: OffCpu,
+    /// Of the reader, between sent and [`Circumstances::unread_until`](crate::Circumstances::unread_until).
+    pub unread: OffCpu,
+}
+
+impl LegOffCpu {
+    /// All threads always ran.
+    pub const NONE: LegOffCpu = LegOffCpu {
+        before_wakeup: None,
+        reader: Some(OffCpu::NONE),
+        dwell: Some(OffCpu::NONE),
+        sender: Some(OffCpu::NONE),
+        requester: None,
+        chain: OffCpu::NONE,
+        before: OffCpu::NONE,
+        handoff: OffCpu::NONE,
+        handoff_before: OffCpu::NONE,
+        writing: OffCpu::NONE,
+        unread: OffCpu::NONE,
+    };
+}

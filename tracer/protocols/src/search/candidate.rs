@@ -1,0 +1,152 @@
+//! A candidate: a protocol that one direction may have, with the evidence for it.
+
+use crate::{PduSignature, Protocol};
+use wirelap_events::Offset;
+
+/// The most evidence that PDUs without distinctive content, such as acknowledgements, add up to.
+const MOST_WEAK_BITS: u32 = 28;
+
+/// How many PDUs a candidate that was found inside a packet needs.
+const INSIDE_PDUS: u32 = 3;
+
+/// The evidence of a counter that is one more than in the previous PDU.
+const COUNTED_BITS: u32 = 14;
+
+/// The evidence of a PDU that ends where a packet ends.
+const FIT_BITS: u32 = 8;
+
+/// The evidence of a PDU of more than [`LONG_BYTES`] that ends where a packet ends.
+const LONG_FIT_BITS: u32 = 16;
+/// From this length on, a PDU spans several packets.
+const LONG_BYTES: u64 = 16 << 10;
+
+/// A protocol that one direction may have, with the evidence for it.
+#[derive(Clone, Copy)]
+pub struct Candidate {
+    /// The protocol.
+    pub protocol: &'static dyn Protocol,
+    /// Where the candidate's first PDU starts.
+    pub start: Offset,
+    /// Where the candidate's last known PDU starts.
+    last: Offset,
+    /// Where the candidate's next PDU must start.
+    pub(super) next: Offset,
+    /// Evidence of distinctive PDUs, in bits.
+    pub(super) strong: u32,
+    /// Evidence of other PDUs, in bits.
+    weak: u32,
+    /// Evidence that is subtracted because many positions were tried, in bits.
+    pub(super) handicap: u32,
+    /// The end of the packet inside of which the candidate was found. A PDU must have started after it: PDUs that are
+    /// embedded in another protocol, as in a WebSocket, end with that protocol's frame.
+    inside: Option<Offset>,
+    /// Whether the last known PDU is distinctive.
+    is_distinctive: bool,
+    /// The counter in the last known PDU.
+    pub(super) number: Option<(u64, u64)>,
+    /// Number of known PDUs.
+    pub(super) pdus: u32,
+    /// The evidence in the content of all known PDUs, in bits.
+    pub(super) content: u32,
+    /// The evidence in the content of the PDU with the most, in bits.
+    pub(super) most: u32,
+    /// Packets in which a PDU ended.
+    pub(super) packets: u32,
+    /// Packets that ended with a PDU.
+    pub(super) fits: u32,
+    /// PDUs whose counter was one more than in the previous PDU.
+    pub(super) counted: u32,
+}
+
+impl Candidate {
+    pub(super) fn new(
+        protocol: &'static dyn Protocol,
+        start: Offset,
+        handicap: u32,
+        inside: Option<Offset>,
+    ) -> Candidate {
+        let [last, next] = [start; 2];
+        let (strong, weak, is_distinctive, number) = (0, 0, false, None);
+        Candidate {
+            protocol,
+            start,
+            last,
+            next,
+            strong,
+            weak,
+            handicap,
+            inside,
+            is_distinctive,
+            number,
+            pdus: 0,
+            content: 0,
+            most: 0,
+            packets: 0,
+            fits: 0,
+            counted: 0,
+        }
+    }
+
+    /// Whether the candidate's PDUs are in the stream itself and not embedded in another protocol, as far as is known.
+    pub fn is_free(&self) -> bool {
+        self.inside.is_none_or(|end| self.last >= end && self.pdus >= INSIDE_PDUS)
+    }
+
+    /// All evidence so far, in bits.
+    pub fn bits(&self) -> u32 {
+        self.strong_bits().saturating_add(self.weak.min(MOST_WEAK_BITS))
+    }
+
+    /// Evidence of distinctive PDUs so far, in bits.
+    pub fn strong_bits(&self) -> u32 {
+        self.strong.saturating_sub(self.handicap)
+    }
+
+    /// Where the next PDU must start.
+    pub fn next(&self) -> Offset {
+        self.next
+    }
+
+    /// Where the last known PDU starts.
+    pub fn last(&self) -> Offset {
+        self.last
+    }
+
+    /// Whether the first PDU has ended before `end`, or another one has followed it.
+    pub fn is_followed_by(&self, end: Offset) -> bool {
+        self.last > self.start || self.next <= end
+    }
+
+    pub(super) fn add(&mut self, sight: PduSignature) {
+        let follows = matches!((self.number, sight.number), (Some(last), Some(this))
+            if last.0 == this.0 && last.1.checked_add(1) == Some(this.1));
+        let counted = if follows { COUNTED_BITS } else { 0 };
+        let sum = if sight.distinctive { &mut self.strong } else { &mut self.weak };
+        *sum = sum.saturating_add(sight.bits);
+        self.strong = self.strong.saturating_add(counted);
+        self.counted = self.counted.saturating_add(u32::from(follows));
+        self.pdus = self.pdus.saturating_add(1);
+        self.content = self.content.saturating_add(sight.bits);
+        self.most = self.most.max(sight.bits);
+        self.number = sight.number;
+        self.is_distinctive = sight.distinctive;
+        self.last = self.next;
+        self.next = self.next.plus(sight.len);
+    }
+
+    /// Adds the evidence that the last known PDU ends with a packet.
+    pub(super) fn fits(&mut self) {
+        self.fits = self.fits.saturating_add(1);
+        let is_long = self.next.0.saturating_sub(self.last.0) > LONG_BYTES;
+        let bits = if is_long { LONG_FIT_BITS } else { FIT_BITS };
+        let sum = if self.is_distinctive { &mut self.strong } else { &mut self.weak };
+        *sum = sum.saturating_add(bits);
+    }
+}
+
+impl std::fmt::Debug for Candidate {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} from {} to {}: ", self.protocol.name(), self.start.0, self.next.0)?;
+        write!(f, "{} bits", self.bits())
+    }
+}
