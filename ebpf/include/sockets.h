@@ -12,6 +12,14 @@ static __always_inline bool is_inet(const struct sock *sk)
 	       (protocol == IPPROTO_TCP || protocol == IPPROTO_UDP);
 }
 
+/* The socket of an open file; NULL if the file is none. */
+static __always_inline struct sock *sock_of(struct file *file)
+{
+	struct socket *socket = file ? bpf_sock_from_file(file) : NULL;
+
+	return socket ? socket->sk : NULL;
+}
+
 /* Fills in a socket's flow; src is the socket's own side. */
 static __always_inline void fill_socket_flow(struct wl_flow *flow, struct sock *sk)
 {

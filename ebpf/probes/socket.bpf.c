@@ -109,18 +109,10 @@ SEC("iter/task_file")
 int existing_sockets(struct bpf_iter__task_file *ctx)
 {
 	struct task_struct *task = ctx->task;
-	struct file *file = ctx->file;
+	struct sock *sk = sock_of(ctx->file);
 	struct sock_state *state;
-	struct socket *socket;
-	struct sock *sk;
 
-	if (!task || !file)
-		return 0;
-	socket = bpf_sock_from_file(file);
-	if (!socket)
-		return 0;
-	sk = socket->sk;
-	if (!sk || !is_inet(sk))
+	if (!task || !sk || !is_inet(sk))
 		return 0;
 	state = state_of(sk);
 	if (!state || state->announced)

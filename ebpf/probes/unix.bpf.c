@@ -9,20 +9,12 @@ SEC("iter/task_file")
 int unix_connections(struct bpf_iter__task_file *ctx)
 {
 	struct task_struct *task = ctx->task;
-	struct file *file = ctx->file;
+	struct sock *sk = sock_of(ctx->file);
 	struct wl_unix out = {};
 	struct unix_address *addr;
-	struct socket *socket;
-	struct sock *sk;
 	__u32 len;
 
-	if (!task || !file)
-		return 0;
-	socket = bpf_sock_from_file(file);
-	if (!socket)
-		return 0;
-	sk = socket->sk;
-	if (!sk || sk->__sk_common.skc_family != AF_UNIX ||
+	if (!task || !sk || sk->__sk_common.skc_family != AF_UNIX ||
 	    sk->__sk_common.skc_state != TCP_ESTABLISHED ||
 	    (sk->sk_type != SOCK_STREAM && sk->sk_type != SOCK_SEQPACKET))
 		return 0;
