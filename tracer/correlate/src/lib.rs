@@ -59,8 +59,8 @@ pub use view::{
     Group, ProbeLoss, Process, Snapshot, TracerCost, Trust, UnixClients, snapshot, trust,
 };
 pub use why::{
-    BlameSink, Cause, Circumstance, Clause, CpuHolders, Culprit, DelayCause, ENOUGH, Evidence,
-    HolderShare, Losses, Missing, Named, Overdue, Period, Remedy, Setting, Severity, Tail, TailRow,
-    Throttled, TypicalRow, Verdict, VerdictKind, Whereabouts, Why, WorkloadCounts, WorstMessage,
-    blame,
+    BlameSink, BlamedPart, Cause, Circumstance, Clause, CpuHolders, Culprit, DelayCause, ENOUGH,
+    Evidence, HolderShare, Losses, Missing, Named, Overdue, Period, Remedy, Setting, Severity,
+    Tail, TailRow, Throttled, TypicalRow, Verdict, VerdictKind, Whereabouts, Why, WorkloadCounts,
+    WorstMessage, blame,
 };

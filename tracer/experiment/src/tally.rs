@@ -248,38 +248,11 @@ fn lane(stamp: Stamp) -> usize {
 #[cfg(test)]
 pub mod tests {
     use super::*;
-    use wirelap_events::{
-        Circumstances, FlowKey, FlowRange, GroupId, Leg, MessageId, NetNs, StageTimes, Transport,
-    };
+    use wirelap_test_support::delivered;
 
     /// A delivery with a single leg that passed these stages.
     pub fn delivery(stamp: Stamp, stages: &[(Stage, u64)]) -> Delivery {
-        let mut times = StageTimes::default();
-        for &(stage, at) in stages {
-            times.set(stage, Nanos(at));
-        }
-        let any = "127.0.0.1:1".parse().unwrap();
-        let leg = Leg {
-            flow: FlowKey::new(Transport::Tcp, any, any, NetNs(0)),
-            from: None,
-            to: None,
-            sender: None,
-            reader: None,
-            times,
-            chain: Vec::new(),
-            before: Vec::new(),
-            flow_range: FlowRange::default(),
-            circumstances: Circumstances::default(),
-        };
-        Delivery {
-            message: MessageId(1),
-            group: GroupId(0),
-            stamp: Some(stamp),
-            payload_len: 64,
-            topic: None,
-            legs: [leg].into_iter().collect(),
-            off_cpu: [].into_iter().collect(),
-        }
+        Delivery { stamp: Some(stamp), ..delivered::delivery([delivered::leg(stages)]) }
     }
 
     fn stamp(seq: u32) -> Stamp {

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`compose`] | bytes of messages, protocol by protocol |
 //! | [`world`] | a host in miniature: processes, sockets and packets that become events |
+//! | [`delivered`] | messages that were delivered, made of the times of their stages |
 //! | [`event`] | an event that owns its payload |
 //! | [`player`] | conversations played to a decoder, and what holds of its frames |
 //! | [`exercise`] | the same whole, cut, from the other side and from the middle: what fuzz targets do |
@@ -19,6 +20,7 @@
 
 pub mod committed;
 pub mod compose;
+pub mod delivered;
 pub mod dissector;
 pub mod event;
 pub mod exercise;

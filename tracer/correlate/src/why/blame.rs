@@ -41,22 +41,29 @@ const BACKED_UP: Nanos = Nanos::from_millis(1);
 /// A thread that sleeps less than this between reading and sending is not stalled, but waits for another.
 const SHORT_SLEEP: Nanos = Nanos::from_micros(200);
 
+/// A part of a message's time.
+#[derive(Clone, Copy, Debug)]
+pub struct BlamedPart<'a> {
+    /// The leg's number, 0 for the first.
+    pub leg: usize,
+    /// Where in the leg the time was spent.
+    pub segment: Segment,
+    /// What it was spent on.
+    pub cause: Cause,
+    /// How long it is.
+    pub time: Nanos,
+    /// Who had the CPU while the leg waited for one, or whom it waited for until it let go.
+    pub holder: Option<&'a Holder>,
+}
+
 /// Takes the parts of a message's time.
-pub trait Parts {
-    /// `time` of leg number `leg` (0 the first) in `segment` was spent on `cause`; while it waited for a
-    /// CPU, `holder` had it, or it waited until `holder` let go, which had a CPU for `held` of the time.
-    fn part(
-        &mut self,
-        leg: usize,
-        segment: Segment,
-        cause: Cause,
-        time: Nanos,
-        holder: Option<&Holder>,
-    );
+pub trait BlameSink {
+    /// Takes a part.
+    fn part(&mut self, part: BlamedPart<'_>);
 }
 
 /// Hands out every part of a delivery. Together they are last stage − first stage.
-pub fn blame(delivery: &Delivery, out: &mut dyn Parts) {
+pub fn blame(delivery: &Delivery, out: &mut dyn BlameSink) {
     let last = delivery.legs.len().saturating_sub(1);
     for (index, segments) in delivery.segments() {
         let leg = &delivery.legs[index];
@@ -81,14 +88,18 @@ struct LegParts<'a> {
     is_last: bool,
     /// How the forwarder's threads rested before they woke the next, as far as no time was put down to it.
     handing: OffCpu,
-    out: &'a mut dyn Parts,
+    out: &'a mut dyn BlameSink,
 }
 
 impl LegParts<'_> {
     fn put(&mut self, segment: Segment, cause: Cause, time: Nanos) {
         if time > Nanos(0) {
-            self.out.part(self.index, segment, cause, time, None);
+            self.part(segment, cause, time, None);
         }
+    }
+
+    fn part(&mut self, segment: Segment, cause: Cause, time: Nanos, holder: Option<&Holder>) {
+        self.out.part(BlamedPart { leg: self.index, segment, cause, time, holder });
     }
 
     fn put_of(&mut self, segment: Segment, kind: VerdictKind, time: Nanos) {
@@ -285,7 +296,7 @@ impl LegParts<'_> {
             return Nanos(0);
         }
         let cause = Cause::Of(VerdictKind::LockWait);
-        self.out.part(self.index, segment, cause, locked, Some(&rested.waker));
+        self.part(segment, cause, locked, Some(&rested.waker));
         locked
     }
 
@@ -325,7 +336,7 @@ impl LegParts<'_> {
     fn waited(&mut self, segment: Segment, rested: &OffCpu, time: Nanos) {
         if time > Nanos(0) {
             waits::parts(rested, time, |cause, time, holder| {
-                self.out.part(self.index, segment, cause, time, holder);
+                self.part(segment, cause, time, holder);
             });
         }
     }

@@ -38,7 +38,7 @@ mod waits;
 mod weigh;
 mod whereabouts;
 
-pub use blame::{Parts as BlameSink, blame};
+pub use blame::{BlameSink, BlamedPart, blame};
 pub use clause::{Circumstance, Clause, CpuHolders, Named, Remedy};
 pub use evidence::Evidence;
 pub use explanation::{

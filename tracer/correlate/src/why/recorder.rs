@@ -1,6 +1,6 @@
 //! Puts the parts of one message's time where they belong.
 
-use super::blame::{NOTICED, Parts};
+use super::blame::{BlameSink, BlamedPart, NOTICED};
 use super::breakdown::Cell;
 use super::explanation::Cause;
 use super::gathered::Gathered;
@@ -11,8 +11,8 @@ use super::weigh::hit_cell;
 
 use crate::stats::read_at;
 use wirelap_events::{
-    CgroupId, Circumstances, Delivery, Holder, Hop, Leg, Nanos, OffCpu, OffCpuReason, Pid,
-    Saturate, Segment, Sleep, Stage,
+    CgroupId, Circumstances, Delivery, Hop, Leg, Nanos, OffCpu, OffCpuReason, Pid, Saturate,
+    Segment, Sleep, Stage,
 };
 
 /// Puts the parts of one message where they belong.
@@ -23,15 +23,9 @@ pub struct Recorder<'a> {
     pub spending: Spending,
 }
 
-impl Parts for Recorder<'_> {
-    fn part(
-        &mut self,
-        leg: usize,
-        segment: Segment,
-        cause: Cause,
-        time: Nanos,
-        holder: Option<&Holder>,
-    ) {
+impl BlameSink for Recorder<'_> {
+    fn part(&mut self, part: BlamedPart<'_>) {
+        let BlamedPart { leg, segment, cause, time, holder } = part;
         let cell = Cell { leg, segment, cause };
         self.gathered.breakdown.part(self.one_way, cell, time);
         let Cause::Of(kind) = cause else { return self.ordinary(leg, segment, time) };

@@ -2,7 +2,7 @@
 
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
-use wirelap_correlate::{BlameSink, Cause, VerdictKind, blame};
+use wirelap_correlate::{BlameSink, BlamedPart, Cause, VerdictKind, blame};
 use wirelap_events::{Delivery, Holder, Nanos, Segment};
 
 #[derive(Clone, Copy, Debug)]
@@ -19,14 +19,8 @@ struct BlamedTime {
 pub struct BlamedTimes(Vec<BlamedTime>);
 
 impl BlameSink for BlamedTimes {
-    fn part(
-        &mut self,
-        leg: usize,
-        segment: Segment,
-        cause: Cause,
-        time: Nanos,
-        holder: Option<&Holder>,
-    ) {
+    fn part(&mut self, part: BlamedPart<'_>) {
+        let BlamedPart { leg, segment, cause, time, holder } = part;
         // The thread that holds a lock need not have the CPU.
         let holder = holder.filter(|_| cause != Cause::Of(VerdictKind::LockWait)).copied();
         self.0.push(BlamedTime { leg, segment, cause, left: time, holder });

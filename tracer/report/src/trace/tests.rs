@@ -2,9 +2,9 @@ use super::*;
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet};
 use wirelap_events::{
-    Circumstances, Comm, Cpu, FlowKey, FlowRange, GroupId, Holder, Hop, MessageId, NetNs, Pid,
-    StageTimes, TaskId, Tid, Transport,
+    Comm, Cpu, FlowKey, Holder, Hop, MessageId, NetNs, Pid, TaskId, Tid, Transport,
 };
+use wirelap_test_support::delivered;
 
 /// Numbers that look like chance and are the same every time (Knuth's MMIX).
 struct Chance(u64);
@@ -27,34 +27,12 @@ fn flow(from: u16, to: u16) -> FlowKey {
 }
 
 fn leg(flow: FlowKey, stages: &[(Stage, u64)], who: (u32, u32)) -> Leg {
-    let mut times = StageTimes::default();
-    for &(stage, at) in stages {
-        times.set(stage, Nanos(at));
-    }
-    Leg {
-        flow,
-        from: None,
-        to: None,
-        sender: Some(task(who.0)),
-        reader: Some(task(who.1)),
-        times,
-        chain: [].into_iter().collect(),
-        before: [].into_iter().collect(),
-        circumstances: Circumstances::default(),
-        flow_range: FlowRange::default(),
-    }
+    let (sender, reader) = (Some(task(who.0)), Some(task(who.1)));
+    Leg { flow, sender, reader, ..delivered::leg(stages) }
 }
 
 fn delivery(message: u64, legs: impl IntoIterator<Item = Leg>) -> Delivery {
-    Delivery {
-        message: MessageId(message),
-        group: GroupId(0),
-        stamp: None,
-        payload_len: 64,
-        topic: None,
-        legs: legs.into_iter().collect(),
-        off_cpu: [].into_iter().collect(),
-    }
+    Delivery { message: MessageId(message), ..delivered::delivery(legs) }
 }
 
 /// A leg of some stages, with a wake chain now and then.

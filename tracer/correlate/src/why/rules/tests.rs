@@ -2,9 +2,9 @@ use super::super::explanation::Why;
 use super::super::sums::Upkeep;
 use super::*;
 use wirelap_events::{
-    Circumstances, Delivery, FanOut, FlowKey, FlowRange, GroupId, Holder, Hop, Leg, LegOffCpu,
-    MessageId, NetNs, OffCpu, Stage, StageTimes, Tid, Transport,
+    Circumstances, Delivery, FanOut, Holder, Hop, Leg, LegOffCpu, MessageId, OffCpu, Stage, Tid,
 };
+use wirelap_test_support::delivered;
 
 const MS: u64 = 1_000_000;
 
@@ -55,39 +55,23 @@ impl Made {
     fn delivery(&self) -> Delivery {
         let sent = self.at_ms * MS;
         let ready = sent + 60_000;
-        let mut times = StageTimes::default();
-        times.set(Stage::Send, Nanos(sent));
-        times.set(Stage::Ready, Nanos(ready));
         let waits = self.busy_us + self.asleep_us + self.waited_us;
-        times.set(Stage::Read, Nanos(ready + 5_000 + waits * 1_000));
-        let any = "127.0.0.1:1".parse().unwrap();
+        let read = ready + 5_000 + waits * 1_000;
+        let slept_on = self.slept_on.map(|sleep| slept(self.reader.max(2), sent, sleep));
         let leg = Leg {
-            flow: FlowKey::new(Transport::Tcp, any, any, NetNs(0)),
-            from: None,
-            to: None,
             sender: Some(task(1)),
             reader: Some(task(self.reader.max(2))),
-            times,
-            chain: self
-                .slept_on
-                .map(|sleep| slept(self.reader.max(2), sent, sleep))
-                .into_iter()
-                .collect(),
-            before: Vec::new(),
-            flow_range: FlowRange::default(),
+            chain: slept_on.into_iter().collect(),
             circumstances: self.circumstances,
+            ..delivered::leg(&[(Stage::Send, sent), (Stage::Ready, ready), (Stage::Read, read)])
         };
         let waited = Nanos(self.waited_us * 1_000);
         let mut reader = OffCpu { asleep: Nanos(self.asleep_us * 1_000), waited, ..OffCpu::NONE };
         reader.add_holder(&Holder { task: task(self.holder), held: waited, ..Holder::default() });
         Delivery {
             message: MessageId(self.at_ms),
-            group: GroupId(0),
-            stamp: None,
-            payload_len: 64,
-            topic: None,
-            legs: [leg].into_iter().collect(),
             off_cpu: [LegOffCpu { reader: Some(reader), ..LegOffCpu::NONE }].into_iter().collect(),
+            ..delivered::delivery([leg])
         }
     }
 }
@@ -216,43 +200,23 @@ fn the_start_is_told_apart_and_is_never_the_headline() {
 
 /// A message of which its thread sends one copy after the other.
 fn fanned(position: u32, readers: u32, each_us: u64) -> Delivery {
-    let mut times = StageTimes::default();
-    times.set(Stage::Send, Nanos(0));
-    times.set(Stage::Read, Nanos(100_000));
-    let any = "127.0.0.1:1".parse().unwrap();
     let first = Leg {
-        flow: FlowKey::new(Transport::Tcp, any, any, NetNs(0)),
-        from: None,
-        to: None,
         sender: Some(task(1)),
         reader: Some(task(2)),
-        times,
-        chain: Vec::new(),
-        before: Vec::new(),
-        flow_range: FlowRange::default(),
-        circumstances: Circumstances::default(),
+        ..delivered::leg(&[(Stage::Send, 0), (Stage::Read, 100_000)])
     };
     let begins = Nanos(110_000);
     let sent = begins + Nanos(u64::from(position - 1) * each_us * 1_000);
-    let mut times = StageTimes::default();
-    times.set(Stage::Send, sent);
-    times.set(Stage::Read, sent + Nanos(20_000));
     let fan_out = (position > 1).then_some(FanOut { position, readers, first_sent: begins });
     let second = Leg {
         sender: Some(task(2)),
         reader: Some(task(2 + position)),
-        times,
         circumstances: Circumstances { fan_out, ..Circumstances::default() },
-        ..first.clone()
+        ..delivered::leg(&[(Stage::Send, sent.0), (Stage::Read, sent.0 + 20_000)])
     };
     Delivery {
-        message: MessageId(1),
-        group: GroupId(0),
-        stamp: None,
-        payload_len: 64,
-        topic: None,
-        legs: [first, second].into_iter().collect(),
         off_cpu: [LegOffCpu::NONE, LegOffCpu::NONE].into_iter().collect(),
+        ..delivered::delivery([first, second])
     }
 }
 

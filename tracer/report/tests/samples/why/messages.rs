@@ -1,42 +1,22 @@
 //! Slow messages and what held them up.
 
-use std::net::SocketAddr;
 use wirelap_correlate::WorstMessage;
 use wirelap_events::{
-    Circumstances, Comm, Delivery, FlowKey, FlowRange, GroupId, Holder, Hop, Leg, LegOffCpu,
-    MessageId, Nagle, Nanos, NetNs, OffCpu, OffCpuReason, Pid, Stage, StageTimes, Stamp, TaskId,
-    Tid, Transport, TxState,
+    Circumstances, Comm, Delivery, Holder, Hop, Leg, LegOffCpu, MessageId, Nagle, Nanos, OffCpu,
+    OffCpuReason, Pid, Stage, Stamp, TaskId, Tid, TxState,
 };
+use wirelap_test_support::delivered;
 
 fn leg(ports: (u16, u16), ends: (TaskId, TaskId), stages: &[(Stage, u64)]) -> Leg {
-    let address = |port| SocketAddr::from(([127, 0, 0, 1], port));
-    let mut times = StageTimes::default();
-    for &(stage, at) in stages {
-        times.set(stage, Nanos(at));
-    }
-    Leg {
-        flow: FlowKey::new(Transport::Tcp, address(ports.0), address(ports.1), NetNs(0)),
-        from: None,
-        to: None,
-        sender: Some(ends.0),
-        reader: Some(ends.1),
-        times,
-        chain: [].into_iter().collect(),
-        before: [].into_iter().collect(),
-        flow_range: FlowRange::default(),
-        circumstances: Circumstances::default(),
-    }
+    let (sender, reader) = (Some(ends.0), Some(ends.1));
+    Leg { flow: delivered::flow(ports.0, ports.1), sender, reader, ..delivered::leg(stages) }
 }
 
 fn message<const N: usize>(seq: Option<u32>, legs: [Leg; N]) -> WorstMessage {
     let delivery = Delivery {
         message: MessageId(4_711),
-        group: GroupId(0),
         stamp: seq.map(|seq| Stamp { stream: 0, seq, reply: true, warmup: false }),
-        payload_len: 64,
-        topic: None,
-        legs: legs.into_iter().collect(),
-        off_cpu: [].into_iter().collect(),
+        ..delivered::delivery(legs)
     };
     WorstMessage { one_way: delivery.one_way().unwrap(), delivery }
 }

@@ -1,14 +1,13 @@
 //! A row with something to explain.
 
-use std::net::SocketAddr;
 use wirelap_correlate::snapshot::{
     Cause, HolderShare, Severity, Tail, TailRow, Verdict, VerdictKind, Why, WorstMessage,
 };
 use wirelap_correlate::{Circumstance, Clause, CpuHolders, Remedy};
 use wirelap_events::{
-    Circumstances, Comm, Delivery, FlowKey, FlowRange, GroupId, Holder, Hop, Leg, MessageId, Nanos,
-    NetNs, Pid, Segment, Stage, StageTimes, TaskId, Tid, Transport,
+    Comm, Delivery, GroupId, Holder, Hop, Leg, MessageId, Nanos, Pid, Segment, Stage, TaskId, Tid,
 };
+use wirelap_test_support::delivered;
 
 /// Nothing wrong with so many messages.
 pub fn healthy(messages: u64) -> Why {
@@ -86,8 +85,6 @@ fn verdict(kind: VerdictKind, severity: Severity, segment: Segment) -> Verdict {
 }
 
 fn worst(number: u64, waited: u64) -> WorstMessage {
-    let address = SocketAddr::from(([127, 0, 0, 1], 1883));
-    let mut times = StageTimes::default();
     let stages = [
         (Stage::Send, 0),
         (Stage::Ready, 10_000),
@@ -95,9 +92,6 @@ fn worst(number: u64, waited: u64) -> WorstMessage {
         (Stage::Running, 12_000 + waited),
         (Stage::Read, 20_000 + waited),
     ];
-    for (stage, at) in stages {
-        times.set(stage, Nanos(at));
-    }
     let holder = Holder {
         task: task(991),
         comm: Comm::from_name("stress-ng-cpu"),
@@ -111,25 +105,13 @@ fn worst(number: u64, waited: u64) -> WorstMessage {
         ..Hop::default()
     };
     let leg = Leg {
-        flow: FlowKey::new(Transport::Tcp, address, address, NetNs(0)),
-        from: None,
-        to: None,
+        flow: delivered::flow(1883, 1883),
         sender: Some(task(4_020)),
         reader: Some(task(4_021)),
-        times,
-        chain: [hop].into_iter().collect(),
-        before: [].into_iter().collect(),
-        flow_range: FlowRange::default(),
-        circumstances: Circumstances::default(),
+        chain: vec![hop],
+        ..delivered::leg(&stages)
     };
-    let delivery = Delivery {
-        message: MessageId(number),
-        group: GroupId(2),
-        stamp: None,
-        payload_len: 64,
-        topic: None,
-        legs: [leg].into_iter().collect(),
-        off_cpu: [].into_iter().collect(),
-    };
+    let delivery =
+        Delivery { message: MessageId(number), group: GroupId(2), ..delivered::delivery([leg]) };
     WorstMessage { one_way: Nanos(20_000 + waited), delivery }
 }

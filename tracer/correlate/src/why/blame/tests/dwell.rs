@@ -1,0 +1,298 @@
+//! What a broker did between reading and sending.
+
+use super::super::{Cause, VerdictKind};
+use super::{RESTED, blamed, blamed_with, held_up, hop, leg, of};
+use wirelap_events::{
+    Hop, Leg, LegOffCpu, Nanos, OffCpu, Permit, Pid, RequestLimits, Segment, Sleep, Stage, TaskId,
+    Tid,
+};
+
+/// A request that is on its way again keeps a broker waiting that would have answered.
+#[test]
+fn a_request_that_was_lost_is_the_networks() {
+    let before = leg(&[(Stage::Send, 0), (Stage::Read, 10)]);
+    let mut after = leg(&[(Stage::Send, 300_010), (Stage::Read, 300_020)]);
+    after.circumstances.requested = Some(Nanos(290_010_000));
+    after.circumstances.missing = Some((Nanos(90_010_000), Nanos(290_010_000)));
+    let parts = blamed(vec![before, after]);
+    let dwell: Vec<_> = parts.iter().filter(|part| part.1 == Segment::BrokerDwell).collect();
+    assert_eq!(dwell[0], &(1, Segment::BrokerDwell, of(VerdictKind::Retransmission), 200_000_000));
+    assert_eq!(dwell[1], &(1, Segment::BrokerDwell, of(VerdictKind::FetchWait), 90_000_000));
+}
+
+#[test]
+fn a_broker_that_has_the_message_and_sleeps_on_a_lock_does_not_work() {
+    let own = TaskId { pid: Pid(3), tid: Tid(3) };
+    let dwell = |sleep, read_by: TaskId| {
+        let mut first = leg(&[(Stage::Send, 0), (Stage::Read, 100)]);
+        first.reader = Some(read_by);
+        let mut second = leg(&[(Stage::Send, 6_200), (Stage::Read, 6_300)]);
+        // The thread that let go ran before the message came.
+        second.before.push(hop(10, 20, 30, 0));
+        second.before.push(Hop { task: own, sleep, ..hop(150, 6_150, 6_160, 0) });
+        let rests = LegOffCpu { dwell: Some(held_up()), ..LegOffCpu::NONE };
+        let parts = blamed_with(vec![first, second], vec![LegOffCpu::NONE, rests]);
+        let locked = parts.into_iter().filter(|part| part.2 == of(VerdictKind::LockWait));
+        locked.map(|part| part.3).sum::<u64>()
+    };
+    assert_eq!(dwell(Sleep::Lock, own), 5_000_000);
+    // Another thread than the one that read it was handed it.
+    assert_eq!(dwell(Sleep::Lock, TaskId { pid: Pid(3), tid: Tid(4) }), 0);
+    assert_eq!(dwell(Sleep::Call, own), 0);
+}
+
+/// A broker that read at 100 µs and sent at 1100 µs.
+fn dwell(edit: impl FnOnce(&mut Leg)) -> Vec<(Cause, u64)> {
+    dwell_of(1, edit)
+}
+
+/// A broker that took so many times as long.
+fn dwell_of(times: u64, edit: impl FnOnce(&mut Leg)) -> Vec<(Cause, u64)> {
+    let mut second = leg(&[(Stage::Send, 1_100 * times), (Stage::Read, 1_200 * times)]);
+    edit(&mut second);
+    let parts = blamed(vec![leg(&[(Stage::Send, 0), (Stage::Read, 100 * times)]), second]);
+    let dwell = parts.into_iter().filter(|part| part.1 == Segment::BrokerDwell);
+    dwell
+        .map(|(leg, _, cause, time)| {
+            assert_eq!(leg, 1);
+            (cause, time / 1_000 / times)
+        })
+        .collect()
+}
+
+#[test]
+fn a_dwell_without_a_rest_is_work() {
+    let work = dwell(|leg| leg.before.push(hop(0, 50, 60, 0)));
+    assert_eq!(work, [(of(VerdictKind::BrokerCpuBound), 1_000)]);
+    // Of a thread that nothing is known of, nothing is said.
+    assert_eq!(dwell(|_| {}), [(Cause::Ordinary, 1_000)]);
+}
+
+#[test]
+fn a_broker_that_sleeps_with_a_message_is_stalled() {
+    let asleep = dwell(|leg| leg.before.push(hop(200, 900, 1_000, 5)));
+    let expected = [
+        (of(VerdictKind::BrokerCpuBound), 100),
+        (of(VerdictKind::BrokerStalled), 700),
+        (of(VerdictKind::RunQueueContention), 100),
+        (of(VerdictKind::BrokerCpuBound), 100),
+    ];
+    assert_eq!(asleep, expected);
+}
+
+#[test]
+fn threads_that_wake_each_other_pass_it_on() {
+    let passed = dwell(|leg| {
+        leg.before.push(hop(0, 90, 95, 0));
+        leg.before.push(Hop { from_irq: false, ..hop(50, 400, 420, 0) });
+    });
+    let expected = [
+        (of(VerdictKind::BrokerCpuBound), 300),
+        (of(VerdictKind::IdleWakeup), 20),
+        (of(VerdictKind::BrokerCpuBound), 680),
+    ];
+    assert_eq!(passed, expected);
+}
+
+#[test]
+fn a_broker_that_is_not_asked_waits() {
+    let late = dwell(|leg| leg.circumstances.requested = Some(Nanos(900_000)));
+    assert_eq!(late[0], (of(VerdictKind::FetchWait), 800));
+    let pending = dwell(|leg| {
+        leg.circumstances.requested = Some(Nanos(50_000));
+        leg.before.push(hop(100, 1_050, 1_060, 0));
+    });
+    assert_eq!(pending[0], (of(VerdictKind::FetchWait), 950));
+}
+
+/// It was stopped, perhaps. A publisher that does so writes late, by its own choice.
+#[test]
+fn a_broker_that_sleeps_between_two_writes_is_stalled() {
+    let mut late = leg(&[(Stage::Send, 1_000), (Stage::Sent, 90_000), (Stage::Queue, 90_002)]);
+    late.circumstances.tx = Some(RESTED);
+    let asleep = OffCpu { asleep: Nanos(80_000_000), ..OffCpu::NONE };
+    let rests = LegOffCpu { writing: asleep, ..LegOffCpu::NONE };
+    let first = leg(&[(Stage::Send, 0), (Stage::Read, 100)]);
+    let parts = blamed_with(vec![first, late.clone()], vec![LegOffCpu::NONE, rests]);
+    assert!(
+        parts.contains(&(1, Segment::Write, of(VerdictKind::BrokerStalled), 80_000_000)),
+        "{parts:?}"
+    );
+    let parts = blamed_with(vec![late], vec![rests]);
+    assert_eq!(parts[0], (0, Segment::Write, of(VerdictKind::LateWrite), 89_000_000));
+}
+
+#[test]
+fn a_broker_that_sleeps_for_a_time_of_its_own_choice_waits_for_no_request() {
+    let slept = |sleep| {
+        let parts = dwell_of(10, |leg| {
+            leg.circumstances.requested = Some(Nanos(50_000));
+            leg.before.push(Hop { sleep, ..hop(1_000, 10_500, 10_600, 0) });
+        });
+        parts[0].0
+    };
+    assert_eq!(slept(Sleep::Call), of(VerdictKind::FetchWait));
+    assert_eq!(slept(Sleep::Timer), of(VerdictKind::BrokerStalled));
+}
+
+/// As a server of OPC UA, whose publishing interval is its own affair.
+#[test]
+fn who_is_asked_without_a_limit_may_sleep_until_something_comes() {
+    let sleeps = |deaf: u64, ask| {
+        let mut second = leg(&[(Stage::Send, 9_100), (Stage::Read, 9_200)]);
+        second.circumstances.requested = Some(Nanos(50_000));
+        second.circumstances.request_limits = ask;
+        let deaf = Nanos::from_millis(deaf);
+        let rested = OffCpu { asleep: Nanos::from_millis(8), deaf, ..OffCpu::NONE };
+        let rests = LegOffCpu { sender: Some(rested), ..LegOffCpu::NONE };
+        let first = leg(&[(Stage::Send, 0), (Stage::Read, 100)]);
+        let parts = blamed_with(vec![first, second], vec![LegOffCpu::NONE, rests]);
+        let of_kind = |kind| parts.iter().filter(move |part| part.2 == of(kind));
+        [VerdictKind::FetchWait, VerdictKind::BrokerStalled]
+            .map(|kind| of_kind(kind).map(|part| part.3).sum::<u64>())
+    };
+    assert_eq!(sleeps(0, None), [8_000_000, 0]);
+    assert_eq!(sleeps(5, None), [3_000_000, 5_000_000]);
+    let ask = Some(RequestLimits { longest: Nanos::from_millis(500), least_bytes: 1 });
+    assert_eq!(sleeps(0, ask), [0, 8_000_000]);
+}
+
+#[test]
+fn a_broker_waits_until_the_publisher_lets_the_message_go() {
+    let permit = |given: u64, read: u64| {
+        let (given, read) = (Nanos(given * 1000), Nanos(read * 1000));
+        Some(Permit { given, waited: Nanos(0), read, resent: false, after_loss: false })
+    };
+    let slept = |permit| {
+        dwell(move |leg: &mut Leg| {
+            leg.before.push(hop(200, 900, 900, 0));
+            leg.circumstances.permit = permit;
+        })
+    };
+    let of_time = |parts: &[(Cause, u64)], kind| -> u64 {
+        parts.iter().filter(|part| part.0 == of(kind)).map(|part| part.1).sum()
+    };
+    let late = slept(permit(850, 900));
+    assert_eq!(of_time(&late, VerdictKind::ReleaseWait), 750, "{late:?}");
+    assert_eq!(of_time(&late, VerdictKind::BrokerStalled), 0, "{late:?}");
+    // It came soon, and the broker did not read it for long.
+    let unread = slept(permit(210, 900));
+    assert_eq!(of_time(&unread, VerdictKind::ReleaseWait), 110, "{unread:?}");
+    assert_eq!(of_time(&unread, VerdictKind::BrokerStalled), 690, "{unread:?}");
+    // It came only after the message was passed on.
+    let needless = slept(permit(2_000, 2_100));
+    assert_eq!(of_time(&needless, VerdictKind::ReleaseWait), 0, "{needless:?}");
+    let lost = slept(permit(300, 900).map(|permit| Permit { resent: true, ..permit }));
+    assert_eq!(of_time(&lost, VerdictKind::ReleaseWait), 200, "{lost:?}");
+    assert_eq!(of_time(&lost, VerdictKind::Retransmission), 600, "{lost:?}");
+}
+
+/// A broker that was asked at 50 µs, read at 1 ms, slept from 2 to 9 ms and sent at 11 ms: what it is blamed for, in
+/// units of 10 µs.
+fn asked_for(least_bytes: u64, longest: Nanos, filled: Option<u64>) -> Vec<(Cause, u64)> {
+    dwell_of(10, |leg| {
+        leg.before.push(hop(2_000, 9_000, 10_000, 5));
+        let seen = &mut leg.circumstances;
+        seen.requested = Some(Nanos(50_000));
+        seen.request_limits = Some(RequestLimits { longest, least_bytes });
+        seen.filled = filled.map(|us| Nanos(us * 10_000));
+    })
+}
+
+#[test]
+fn a_broker_waits_as_long_as_the_request_lets_it() {
+    let long = Nanos::from_millis(500);
+    let work = (of(VerdictKind::BrokerCpuBound), 100);
+    let after = [(of(VerdictKind::RunQueueContention), 100), work];
+    // The time was over, or nearly.
+    assert_eq!(
+        asked_for(9_999, Nanos::from_millis(10), None),
+        [(of(VerdictKind::FetchWait), 1_000)]
+    );
+    assert_eq!(asked_for(1, Nanos::from_millis(10), None), [(of(VerdictKind::FetchWait), 1_000)]);
+    assert_eq!(
+        asked_for(9_999, Nanos::from_millis(12), Some(200)),
+        [(of(VerdictKind::FetchWait), 1_000)]
+    );
+    // There was enough at 6 ms: the broker slept on.
+    let [wait, slept] = [(of(VerdictKind::FetchWait), 500), (of(VerdictKind::BrokerStalled), 300)];
+    assert_eq!(asked_for(9_999, long, Some(600)), [&[wait, slept], &after[..]].concat());
+    // There was enough all the time.
+    let slept = (of(VerdictKind::BrokerStalled), 700);
+    assert_eq!(asked_for(1, long, None), [&[work, slept], &after[..]].concat());
+    // Nobody saw when there was enough.
+    let wait = (of(VerdictKind::FetchWait), 700);
+    assert_eq!(asked_for(9_999, long, None), [&[work, wait], &after[..]].concat());
+}
+
+/// As one of several brokers, whose others copy each message before it is handed out.
+#[test]
+fn a_broker_that_is_asked_may_sleep_for_a_moment() {
+    let parts = dwell(|leg| {
+        leg.before.push(hop(200, 900, 1_000, 5));
+        leg.circumstances.requested = Some(Nanos(50_000));
+        leg.circumstances.request_limits =
+            Some(RequestLimits { longest: Nanos::from_millis(500), least_bytes: 1 });
+    });
+    assert!(!parts.iter().any(|part| part.0 == of(VerdictKind::BrokerStalled)), "{parts:?}");
+}
+
+#[test]
+fn a_broker_that_is_much_too_late_did_not_wait_for_the_time_to_be_over() {
+    // Due at 100 µs, and 15 ms late.
+    let mut second = leg(&[(Stage::Send, 15_100), (Stage::Read, 15_200)]);
+    second.before.push(hop(200, 15_000, 15_100, 0));
+    second.circumstances.requested = Some(Nanos(50_000));
+    second.circumstances.request_limits =
+        Some(RequestLimits { longest: Nanos(50_000), least_bytes: 1 });
+    let parts = blamed(vec![leg(&[(Stage::Send, 0), (Stage::Read, 100)]), second]);
+    let stalled: Vec<_> =
+        parts.iter().filter(|part| part.2 == of(VerdictKind::BrokerStalled)).collect();
+    assert_eq!(stalled, [&(1, Segment::BrokerDwell, of(VerdictKind::BrokerStalled), 14_800_000)]);
+}
+
+/// A broker that read at 100 µs was asked at 900 µs by a consumer that could have asked at 300 µs.
+#[test]
+fn a_consumer_that_asks_late_is_late_by_itself() {
+    let asked_late = |asker: Option<OffCpu>| {
+        let first = leg(&[(Stage::Send, 0), (Stage::Read, 100)]);
+        let mut second = leg(&[(Stage::Send, 1_100), (Stage::Read, 1_200)]);
+        second.circumstances.requested = Some(Nanos(900_000));
+        second.circumstances.free_since = Some(Nanos(300_000));
+        let parts = blamed_with(
+            vec![first, second],
+            vec![LegOffCpu::NONE, LegOffCpu { requester: asker, ..LegOffCpu::NONE }],
+        );
+        let dwell = parts.into_iter().filter(|part| part.1 == Segment::BrokerDwell);
+        dwell.map(|(_, _, cause, time)| (cause, time / 1_000)).take(4).collect::<Vec<_>>()
+    };
+    let waits = (of(VerdictKind::FetchWait), 200);
+    let asleep = OffCpu { asleep: Nanos(600_000), ..OffCpu::NONE };
+    assert_eq!(asked_late(Some(asleep))[..2], [waits, (of(VerdictKind::ClientStalled), 600)]);
+    assert_eq!(asked_late(Some(OffCpu::NONE))[..2], [waits, (of(VerdictKind::ReaderBusy), 600)]);
+    let mixed = OffCpu { asleep: Nanos(100_000), waited: Nanos(300_000), ..OffCpu::NONE };
+    let parts = [
+        waits,
+        (of(VerdictKind::ClientStalled), 100),
+        (of(VerdictKind::FetchWait), 300),
+        (of(VerdictKind::ReaderBusy), 200),
+    ];
+    assert_eq!(asked_late(Some(mixed)), parts);
+    // What it did is not known.
+    assert_eq!(asked_late(None)[..2], [waits, (of(VerdictKind::FetchWait), 600)]);
+}
+
+#[test]
+fn a_transactions_messages_wait_for_its_end() {
+    let parts = |awaits_commit| {
+        dwell_of(10, |leg| {
+            leg.before.push(hop(2_000, 9_000, 10_000, 5));
+            leg.circumstances.requested = Some(Nanos(50_000));
+            leg.circumstances.request_limits =
+                Some(RequestLimits { longest: Nanos::from_millis(500), least_bytes: 1 });
+            leg.circumstances.awaits_commit = awaits_commit;
+        })
+    };
+    assert_eq!(parts(true)[0], (of(VerdictKind::FetchWait), 800));
+    assert!(parts(false).contains(&(of(VerdictKind::BrokerStalled), 700)));
+}

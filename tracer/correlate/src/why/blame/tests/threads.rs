@@ -1,0 +1,118 @@
+//! What threads waited for on their way to a message.
+
+use super::super::{Cause, VerdictKind};
+use super::{blamed, blamed_with, held_up, hop, leg, of, throttled};
+use wirelap_events::{Holder, LegOffCpu, Nanos, OffCpu, Pid, Segment, Stage, TaskId, Tid};
+
+#[test]
+fn a_wait_is_told_by_who_had_the_cpu() {
+    let stages = [(Stage::Ready, 0), (Stage::Wakeup, 2), (Stage::Running, 52), (Stage::Read, 60)];
+    for (holder, cause) in [(0, VerdictKind::IdleWakeup), (77, VerdictKind::RunQueueContention)] {
+        let mut leg = leg(&stages);
+        leg.chain.push(hop(0, 2, 52, holder));
+        let parts = blamed(vec![leg]);
+        assert!(parts.contains(&(0, Segment::RunQueue, of(cause), 50_000)), "{parts:?}");
+    }
+}
+
+#[test]
+fn a_reader_asleep_elsewhere_is_stalled_and_one_at_work_is_busy() {
+    let stages =
+        [(Stage::Ready, 0), (Stage::Wakeup, 900), (Stage::Running, 902), (Stage::Read, 903)];
+    let mut leg = leg(&stages);
+    leg.chain.push(hop(300, 900, 902, 0));
+    let holder = hop(300, 900, 902, 77).holder;
+    let (asleep, waited) = (Nanos(500_000), Nanos(300_000));
+    let holder = Holder { held: waited, ..holder };
+    let rested = OffCpu { asleep, waited, holder, preemptions: 2, ..OffCpu::NONE };
+    let rests = LegOffCpu { before_wakeup: Some(rested), ..LegOffCpu::NONE };
+    let parts = blamed_with(vec![leg.clone()], vec![rests]);
+    let wakeup = |kind, time| (0, Segment::Wakeup, of(kind), time);
+    assert!(parts.contains(&wakeup(VerdictKind::ClientStalled, 500_000)), "{parts:?}");
+    assert!(parts.contains(&wakeup(VerdictKind::RunQueueContention, 300_000)), "{parts:?}");
+    assert!(parts.contains(&wakeup(VerdictKind::ReaderBusy, 100_000)), "{parts:?}");
+    // Of a thread that was not followed only its last rest is known.
+    let parts = blamed(vec![leg]);
+    assert!(parts.contains(&wakeup(VerdictKind::ClientStalled, 600_000)), "{parts:?}");
+    assert!(parts.contains(&(0, Segment::Wakeup, Cause::Ordinary, 300_000)), "{parts:?}");
+}
+
+#[test]
+fn a_preempted_reader_was_not_busy() {
+    let leg = leg(&[(Stage::Ready, 0), (Stage::Read, 500)]);
+    let holder = Holder {
+        task: TaskId { pid: Pid(9), tid: Tid(9) },
+        held: Nanos(400_000),
+        ..Holder::default()
+    };
+    let reader = OffCpu { waited: Nanos(400_000), holder, ..OffCpu::NONE };
+    let parts = blamed_with(vec![leg], vec![LegOffCpu { reader: Some(reader), ..LegOffCpu::NONE }]);
+    assert!(parts.contains(&(0, Segment::Busy, of(VerdictKind::RunQueueContention), 400_000)));
+    assert!(parts.contains(&(0, Segment::Busy, of(VerdictKind::ReaderBusy), 100_000)));
+}
+
+#[test]
+fn a_thread_without_quota_is_neither_busy_nor_crowded_out() {
+    let waits = |segment| {
+        [
+            (0, segment, of(VerdictKind::CpuThrottled), 70_000_000),
+            (0, segment, of(VerdictKind::RunQueueContention), 10_000_000),
+        ]
+    };
+    let busy = leg(&[(Stage::Ready, 0), (Stage::Read, 81_000)]);
+    let rests = LegOffCpu { reader: Some(throttled()), ..LegOffCpu::NONE };
+    let parts = blamed_with(vec![busy], vec![rests]);
+    assert!(waits(Segment::Busy).iter().all(|part| parts.contains(part)), "{parts:?}");
+    // One that was woken while its group had none.
+    let stages =
+        [(Stage::Ready, 0), (Stage::Wakeup, 2), (Stage::Running, 80_002), (Stage::Read, 80_005)];
+    let mut asleep = leg(&stages);
+    asleep.chain.push(hop(0, 2, 80_002, 0));
+    let rests = LegOffCpu { chain: throttled(), ..LegOffCpu::NONE };
+    let parts = blamed_with(vec![asleep], vec![rests]);
+    assert!(waits(Segment::RunQueue).iter().all(|part| parts.contains(part)), "{parts:?}");
+}
+
+#[test]
+fn a_reader_on_a_lock_waits_for_who_has_it() {
+    let stages =
+        [(Stage::Ready, 0), (Stage::Wakeup, 6_000), (Stage::Running, 6_002), (Stage::Read, 6_003)];
+    let mut leg = leg(&stages);
+    leg.chain.push(hop(5_990, 6_000, 6_002, 0));
+    let rests = LegOffCpu { before_wakeup: Some(held_up()), ..LegOffCpu::NONE };
+    let parts = blamed_with(vec![leg.clone()], vec![rests]);
+    assert!(
+        parts.contains(&(0, Segment::Wakeup, of(VerdictKind::LockWait), 5_000_000)),
+        "{parts:?}"
+    );
+    assert!(parts.contains(&(0, Segment::Wakeup, of(VerdictKind::ClientStalled), 1_000_000)));
+    // A short one is a part of every program's life.
+    let short = OffCpu { locked: Nanos(150_000), ..held_up() };
+    let parts =
+        blamed_with(vec![leg], vec![LegOffCpu { before_wakeup: Some(short), ..LegOffCpu::NONE }]);
+    assert!(parts.contains(&(0, Segment::Wakeup, of(VerdictKind::ClientStalled), 6_000_000)));
+}
+
+#[test]
+fn a_thread_without_quota_that_has_to_wake_the_next_is_throttled() {
+    let stages =
+        [(Stage::Ready, 0), (Stage::Wakeup, 2), (Stage::Running, 80_010), (Stage::Read, 80_020)];
+    let mut leg = leg(&stages);
+    leg.chain.push(hop(0, 2, 4, 0));
+    leg.chain.push(hop(0, 80_006, 80_010, 0));
+    let rests = LegOffCpu { handoff: throttled(), ..LegOffCpu::NONE };
+    let parts = blamed_with(vec![leg.clone()], vec![rests]);
+    let handoff = |kind, time| (0, Segment::Handoff, of(kind), time);
+    assert!(parts.contains(&handoff(VerdictKind::CpuThrottled, 70_000_000)), "{parts:?}");
+    assert!(parts.contains(&handoff(VerdictKind::RunQueueContention, 10_000_000)), "{parts:?}");
+    // A broker does the same between read and send.
+    let mut first = self::leg(&[(Stage::Send, 0), (Stage::Read, 1)]);
+    first.reader = Some(TaskId { pid: Pid(3), tid: Tid(3) });
+    let mut second = self::leg(&[(Stage::Send, 80_020), (Stage::Read, 80_030)]);
+    second.before = leg.chain;
+    second.before[0].running = Nanos(900);
+    let rests = LegOffCpu { handoff_before: throttled(), ..LegOffCpu::NONE };
+    let parts = blamed_with(vec![first, second], vec![LegOffCpu::NONE, rests]);
+    let dwell = (1, Segment::BrokerDwell, of(VerdictKind::CpuThrottled), 70_000_000);
+    assert!(parts.contains(&dwell), "{parts:?}");
+}
