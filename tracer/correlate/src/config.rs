@@ -72,7 +72,7 @@ pub struct Host {
     pub addresses: Vec<IpAddr>,
 }
 
-/// Names a row: traffic of these processes, or on these ports, belongs to it.
+/// Names a row: traffic of these processes, or on these ports, belongs to it. Labels of one name name the same row.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Label {
     /// The middleware's name in the row.

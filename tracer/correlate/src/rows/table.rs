@@ -12,6 +12,7 @@ use wirelap_protocols::{Protocol, Topology};
 /// What makes conversations one row.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum RowKey {
+    /// The first label of a name.
     Label(usize),
     /// The address that serves, and where, for one that cannot leave its namespace.
     Server(&'static str, NetNs, SocketAddr),
@@ -124,15 +125,19 @@ impl Rows {
         self.all.get_mut(id.0 as usize)
     }
 
-    /// A row of the name that the caller has given to these processes, if there is one.
+    /// The row of the name that the caller has given to these processes, if there is one.
     pub fn labelled(&self, pids: &[Pid]) -> Option<GroupId> {
-        let name = &self.labels.get(self.label_of(pids)?)?.name;
-        let same = self.labels.iter().enumerate().filter(|(_, label)| label.name == *name);
-        same.map(|(index, _)| RowKey::Label(index)).find_map(|key| self.known(&key))
+        self.known(&self.label_of(pids)?)
     }
 
-    fn label_of(&self, pids: &[Pid]) -> Option<usize> {
-        self.labels.iter().position(|label| label.pids.iter().any(|pid| pids.contains(pid)))
+    fn label_of(&self, pids: &[Pid]) -> Option<RowKey> {
+        self.label(|label| label.pids.iter().any(|pid| pids.contains(pid)))
+    }
+
+    /// The row of the first label that fits: labels of one name share one row.
+    fn label(&self, fits: impl Fn(&Label) -> bool) -> Option<RowKey> {
+        let name = &self.labels.iter().find(|label| fits(label))?.name;
+        self.labels.iter().position(|label| label.name == *name).map(RowKey::Label)
     }
 
     /// The row of a conversation. A label by process beats one by port.
@@ -144,12 +149,11 @@ impl Rows {
         pids: &[Pid],
     ) -> GroupId {
         let ports = [key.src.port(), key.dst.port()];
-        let label = self.label_of(pids).or_else(|| {
-            self.labels.iter().position(|l| l.ports.iter().any(|port| ports.contains(port)))
-        });
+        let by_port = |label: &Label| label.ports.iter().any(|port| ports.contains(port));
+        let label = self.label_of(pids).or_else(|| self.label(by_port));
         let domain = || ports.iter().find_map(|&port| protocol.domain(port));
         match (label, domain()) {
-            (Some(label), _) => self.find_or_add(RowKey::Label(label), protocol, server.addr),
+            (Some(label), _) => self.find_or_add(label, protocol, server.addr),
             (None, Some(domain)) => {
                 for &pid in pids {
                     self.enrol(protocol.name(), pid, domain);
