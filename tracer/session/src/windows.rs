@@ -15,7 +15,7 @@ use wirelap_events::Nanos;
 const LONGEST: u64 = 20;
 
 /// How often it is looked whether the messages of a window have arrived.
-const CHECK: Nanos = Nanos::from_millis(10);
+const CHECK: Nanos = Nanos::from_millis(50);
 
 /// Decides when the probes see.
 ///

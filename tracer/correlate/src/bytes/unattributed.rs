@@ -14,6 +14,10 @@ const SHOWN: usize = 8;
 /// Rows that get a sentence of their own among the notes.
 const SENTENCES: usize = 4;
 
+/// Datagrams in no known protocol that are less than this together get no sentence: a program that announces itself or
+/// looks whether a port answers.
+const NOTEWORTHY_BYTES: u64 = 64;
+
 /// Names of clients in a row.
 const CLIENTS: usize = 3;
 
@@ -147,11 +151,11 @@ fn merge(row: &mut UnknownTraffic, other: UnknownTraffic) {
 
 /// One sentence for each of the largest rows, and one for the rest.
 pub fn sentences(unknown: &Unknown) -> Vec<String> {
+    let mut rows = unknown.rows.iter().filter(|row| row.is_noteworthy());
     let mut all: Vec<String> =
-        unknown.rows.iter().take(SENTENCES).map(UnknownTraffic::sentence).collect();
-    let rest = unknown.rows.iter().skip(SENTENCES);
+        rows.by_ref().take(SENTENCES).map(UnknownTraffic::sentence).collect();
     let (connections, count) =
-        rest.fold((unknown.other_connections, unknown.other_bytes), |(connections, count), row| {
+        rows.fold((unknown.other_connections, unknown.other_bytes), |(connections, count), row| {
             (connections.saturating_add(row.connections), count.saturating_add(row.bytes()))
         });
     if connections > 0 {
@@ -164,6 +168,10 @@ pub fn sentences(unknown: &Unknown) -> Vec<String> {
 }
 
 impl UnknownTraffic {
+    fn is_noteworthy(&self) -> bool {
+        !self.is_udp || self.protocol.is_some() || self.bytes() >= NOTEWORTHY_BYTES
+    }
+
     /// What it is, where, how much, and what of it is seen.
     pub fn sentence(&self) -> String {
         let row = self;
@@ -203,4 +211,31 @@ fn amount(row: &UnknownTraffic) -> String {
     };
     let (bytes, rate) = (traffic_bytes(row.bytes()), traffic_rate(row.bit_per_s));
     format!("{} {noun}, {bytes}, {rate}", row.connections)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_datagram_that_announces_a_program_gets_no_sentence() {
+        let row = |is_udp, bytes_to_server| UnknownTraffic {
+            is_udp,
+            bytes_to_server,
+            connections: 1,
+            ..UnknownTraffic::default()
+        };
+        let said = |rows: &[UnknownTraffic]| {
+            sentences(&Unknown { rows: rows.to_vec(), ..Unknown::default() }).len()
+        };
+        assert_eq!(said(&[row(true, 16)]), 0);
+        assert_eq!(said(&[row(true, 64)]), 1);
+        assert_eq!(said(&[row(false, 16)]), 1);
+        let named = UnknownTraffic { protocol: Some("DNS".into()), ..row(true, 16) };
+        assert_eq!(said(&[named]), 1);
+        // Nor does it count among those that share one.
+        let mut rows = vec![row(false, 1_000); SENTENCES];
+        rows.push(row(true, 16));
+        assert_eq!(said(&rows), SENTENCES);
+    }
 }
