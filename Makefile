@@ -39,7 +39,7 @@ setup: ## install what building and testing need (apt)
 	@.ci/setup build test
 
 build: setup-build ## compile wirelap and the workloads
-	@test -e "$(CARGO_TARGET_DIR)/debug/wirelap" || echo "The first build compiles the libraries of all middlewares: about ten minutes on two cores."
+	@test -e "$(CARGO_TARGET_DIR)/debug/wirelap" || echo "The first build compiles the libraries of all middlewares: about nine minutes on two cores."
 	cargo build $(WORKSPACE) --bins
 
 live: build ## compare the middlewares on this machine: LIVE=tcp,mqtt,…

@@ -231,20 +231,25 @@ pub fn trust_line(result: &RunResult) -> String {
     if trust.window_share < 0.999 {
         parts.push(format!("sampled {:.0} % of the time", trust.window_share * 100.0));
     }
-    let mut add = |count: u64, what: &str| {
+    let mut add = |count: u64, one: &str, several: &str| {
         if count > 0 {
-            parts.push(format!("{count} {what}"));
+            parts.push(format!("{count} {}", human::one_or(count, one, several)));
         }
     };
-    add(messages.duplicates, "duplicates");
-    add(messages.retained, "retained");
-    add(trust.uncaptured_bytes, "payload bytes not captured");
+    add(messages.duplicates, "duplicate", "duplicates");
+    add(messages.retained, "retained", "retained");
+    add(trust.uncaptured_bytes, "payload byte not captured", "payload bytes not captured");
     // With sampling, all bytes between two windows are undecoded: the sampling itself is listed instead.
     let undecoded = if trust.window_share < 0.999 { 0 } else { trust.undecoded_bytes };
-    add(undecoded, "bytes not decoded");
-    add(trust.unread_messages, "messages in batches that could not be decoded");
-    add(trust.evicted, "flows or messages evicted");
-    add(trust.telescoping_violations, "messages whose segments do not add up");
+    add(undecoded, "byte not decoded", "bytes not decoded");
+    let batches = "in batches that could not be decoded";
+    add(trust.unread_messages, &format!("message {batches}"), &format!("messages {batches}"));
+    add(trust.evicted, "flow or message evicted", "flows or messages evicted");
+    add(
+        trust.telescoping_violations,
+        "message whose segments do not add up",
+        "messages whose segments do not add up",
+    );
     if let Some(truth) = &result.ground_truth {
         parts.push(truth_part(truth));
     }
