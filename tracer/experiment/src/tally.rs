@@ -14,6 +14,12 @@ const LANES: usize = 128;
 /// The most messages of a lane whose exact times are kept, with 16 bytes each.
 const MAX_KEPT: usize = 1 << 24;
 
+/// When there are as many blocks of messages, each two of them become one.
+const MAX_BLOCKS: usize = 16;
+
+/// The messages of a block at first.
+const FIRST_BLOCK: u64 = 64;
+
 /// When a message was first sent and last read; both 0 if it was not matched.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MessageTimes {
@@ -44,17 +50,20 @@ impl SegmentTimes {
         }
     }
 
+    /// The segments that at least one message had, with the number of the leg, in the order in which messages pass them.
+    pub fn iter(&self) -> impl Iterator<Item = (u8, Segment, &Samples)> {
+        self.0.iter().enumerate().flat_map(|(leg, times)| {
+            let leg = u8::try_from(leg.saturating_add(1)).unwrap_or(u8::MAX);
+            life_order().filter_map(move |s| Some((leg, s, times[s as usize].as_deref()?)))
+        })
+    }
+
     /// One row for each segment that at least one message had, in the order in which messages pass them.
     pub fn rows(&self) -> Vec<SegmentRow> {
-        let all = || {
-            self.0.iter().enumerate().flat_map(|(leg, times)| {
-                life_order().filter_map(move |s| Some((leg, s, times[s as usize].as_deref()?)))
-            })
-        };
-        let whole: u128 = all().map(|(_, _, samples)| u128::from(samples.sum().0)).total();
-        all()
+        let whole: u128 = self.iter().map(|(_, _, samples)| u128::from(samples.sum().0)).total();
+        self.iter()
             .map(|(leg, segment, samples)| SegmentRow {
-                leg: u8::try_from(leg.saturating_add(1)).unwrap_or(u8::MAX),
+                leg,
                 segment: segment.name().to_owned(),
                 p50_ns: samples.quantile(0.5).0,
                 p99_ns: samples.quantile(0.99).0,
@@ -63,6 +72,45 @@ impl SegmentTimes {
                 count: samples.count(),
             })
             .collect()
+    }
+}
+
+/// The one-way latency of successive messages, in blocks of as many messages each. Neighbours resemble each other, so a
+/// comparison draws whole blocks and not single messages.
+#[derive(Clone, Debug)]
+pub struct Blocks {
+    done: Vec<Samples>,
+    open: Samples,
+    /// Messages in a block. Doubled when there are too many blocks.
+    length: u64,
+}
+
+impl Default for Blocks {
+    fn default() -> Blocks {
+        Blocks { done: Vec::with_capacity(MAX_BLOCKS), open: Samples::new(), length: FIRST_BLOCK }
+    }
+}
+
+impl Blocks {
+    fn add(&mut self, time: Nanos) {
+        self.open.add(time);
+        if self.open.count() < self.length {
+            return;
+        }
+        self.done.push(std::mem::take(&mut self.open));
+        if self.done.len() == MAX_BLOCKS {
+            for index in 0..MAX_BLOCKS / 2 {
+                let second = self.done.remove(index.saturating_add(1));
+                self.done[index].merge(&second);
+            }
+            self.length = self.length.saturating_mul(2);
+        }
+    }
+
+    /// The whole blocks, in order of time. What is left at the end is in none, unless it is all there is.
+    pub fn iter(&self) -> impl Iterator<Item = &Samples> {
+        let rest = Some(&self.open).filter(|open| self.done.is_empty() && open.count() > 0);
+        self.done.iter().chain(rest)
     }
 }
 
@@ -78,6 +126,8 @@ pub struct Tally {
     lanes: Vec<Vec<MessageTimes>>,
     /// The one-way latency of all messages.
     pub one_way: Samples,
+    /// The same in blocks of successive messages.
+    pub blocks: Blocks,
     /// The one-way latency of stamped messages that are no replies.
     pub requests: Samples,
     /// The one-way latency of replies.
@@ -115,6 +165,7 @@ impl Tally {
         Tally {
             lanes,
             one_way: Samples::new(),
+            blocks: Blocks::default(),
             requests: Samples::new(),
             replies: Samples::new(),
             gap: Samples::new(),
@@ -180,6 +231,7 @@ impl Tally {
         self.matched.grow(1);
         self.payload_bytes.grow(delivery.payload_len);
         self.one_way.add(one_way);
+        self.blocks.add(one_way);
         match stamp.map(|stamp| stamp.reply) {
             Some(true) => self.replies.add(one_way),
             Some(false) => self.requests.add(one_way),

@@ -77,6 +77,17 @@ impl Samples {
         self.max = self.max.max(time.0);
     }
 
+    /// Adds `count` samples of the same time.
+    pub fn add_many(&mut self, time: Nanos, count: u64) {
+        if count == 0 {
+            return;
+        }
+        self.histogram.add_many(time.0.min(LONGEST_NS), count);
+        self.sum = self.sum.saturating_add(time.0.saturating_mul(count));
+        self.min = self.min.min(time.0);
+        self.max = self.max.max(time.0);
+    }
+
     /// Adds all of another's samples.
     pub fn merge(&mut self, other: &Samples) {
         self.histogram.merge(&other.histogram);
@@ -101,6 +112,11 @@ impl Samples {
             return Nanos(0);
         }
         Nanos(self.histogram.quantile(quantile).clamp(self.min, self.max))
+    }
+
+    /// The samples as an encoded histogram ([`crate::Histograms`]); `None` without samples.
+    pub fn histogram(&self) -> Option<String> {
+        self.histogram.encode()
     }
 
     /// Count, extremes and quantiles of the samples.

@@ -19,6 +19,9 @@ pub struct Environment {
     pub clock_source: Option<String>,
     /// Memory of the machine, in bytes.
     pub memory_bytes: u64,
+    /// The CPU's mitigations of hardware vulnerabilities as the kernel names them, by vulnerability; empty if they are not known.
+    #[serde(default)]
+    pub mitigations: BTreeMap<String, String>,
     /// The machine's name.
     pub hostname: Option<String>,
     /// wirelap's own version.

@@ -4,6 +4,7 @@
 //! | module | what |
 //! |---|---|
 //! | [`run`] | [`RunReport`], schema `wirelap/run/1` |
+//! | [`repetition`] | one repetition, with what a later comparison needs |
 //! | [`environment`] | the machine, the versions and the settings that a run was made with |
 //! | [`scenario`] | the settings that a run was started with |
 //! | [`doctor`] | [`DoctorReport`], schema `wirelap/doctor/1` |
@@ -35,6 +36,7 @@ pub mod human;
 pub mod overhead;
 mod process;
 mod reliability;
+pub mod repetition;
 pub mod run;
 pub mod scenario;
 pub mod schema;
@@ -55,6 +57,7 @@ pub use run::{
     Scheduling, SegmentRow, Skipped, Slowdown, Throughput, TracerCost, Trust, TrustReason,
     UnixClients, Unseen,
 };
+pub use repetition::{Histograms, ProcessUse, SegmentHistogram, TimeSpent, TimeSpentRow};
 pub use scenario::{Pacing, RunKind, Scenario};
 pub use unknown::{Unknown, UnknownTraffic};
 pub use why::Why;

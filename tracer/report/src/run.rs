@@ -7,6 +7,7 @@ pub use crate::overhead::{
     EthernetBytes, LegBytes, OperationBytes, Overhead, PartsBytes, PerMessageBytes,
 };
 pub use crate::process::{Process, Scheduling, UnixClients};
+pub use crate::repetition::Repetition;
 pub use crate::reliability::{Reliability, TrustReason, Unseen};
 use crate::why::Why;
 use crate::{ClockOffset, Distribution, Environment, HostClock, Scenario, Unknown};
@@ -348,23 +349,4 @@ pub struct GroundTruth {
     pub unknown: u64,
     /// By how much the worst violation is longer, in nanoseconds.
     pub worst_violation_ns: u64,
-}
-
-/// One repetition.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Repetition {
-    /// 1 for the first.
-    pub number: u32,
-    /// Its position in the order of the whole run, from 1.
-    pub position: u32,
-    /// Whether it ended early, something in it failed, or less than half of the sent messages were delivered.
-    pub partial: bool,
-    /// Numbers of messages: sent, delivered, matched and so on.
-    pub messages: Messages,
-    /// Delivered messages per second.
-    pub throughput: Throughput,
-    /// One-way latency on the wire.
-    pub one_way_ns: Distribution,
-    /// Half the round trip; absent unless pacing is ping-pong.
-    pub rtt_half_ns: Option<RttHalf>,
 }

@@ -14,6 +14,7 @@ pub fn describe(seed: u64) -> Environment {
         governor: machine::governor(),
         clock_source: machine::clock_source(),
         memory_bytes: machine::memory_bytes(),
+        mitigations: machine::mitigations(),
         hostname: machine::hostname(),
         wirelap_version: env!("CARGO_PKG_VERSION").to_owned(),
         versions: BTreeMap::default(),

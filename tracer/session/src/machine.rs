@@ -1,6 +1,7 @@
 //! This machine: its kernel, its processors, and the CPU time and memory that processes use.
 
 use procfs::{Current, WithCurrentSystemInfo};
+use std::collections::BTreeMap;
 use std::fs;
 use std::time::Duration;
 use wirelap_events::{Doing, Nanos, Pid, TaskId, ThreadState, Tid};
@@ -30,6 +31,18 @@ pub fn cpu_model() -> String {
 /// The frequency governor of CPU 0; `None` if there is none.
 pub fn governor() -> Option<String> {
     line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
+}
+
+/// What the kernel does against vulnerabilities of the CPU, by vulnerability; empty if it does not say.
+pub fn mitigations() -> BTreeMap<String, String> {
+    let folder = fs::read_dir("/sys/devices/system/cpu/vulnerabilities");
+    let files = folder.into_iter().flatten().flatten();
+    files
+        .filter_map(|file| {
+            let name = file.file_name().into_string().ok()?;
+            Some((name, line(file.path().to_str()?)?))
+        })
+        .collect()
 }
 
 /// The kernel's clock source; `None` if it is not known.
@@ -140,8 +153,12 @@ impl Meter {
     /// CPU time divided by wall time, from the start to the last sample; 1.0 is one core.
     pub fn cpu_share(&self) -> f64 {
         let wall = (self.last_at - self.started).as_secs_f64();
-        let used = self.last.cpu.saturating_sub(self.first.cpu).as_secs_f64();
-        if wall > 0.0 { used / wall } else { 0.0 }
+        if wall > 0.0 { self.cpu().as_secs_f64() / wall } else { 0.0 }
+    }
+
+    /// CPU time from the start to the last sample.
+    pub fn cpu(&self) -> Duration {
+        self.last.cpu.saturating_sub(self.first.cpu)
     }
 
     /// The most resident memory of all samples, in bytes.

@@ -1,7 +1,7 @@
 //! What is gathered about a row while its messages are handed out.
 
 use super::blame;
-use super::explanation::{ENOUGH, HolderShare, WorstMessage};
+use super::explanation::{ENOUGH, HolderShare, TimeSpent, WorstMessage};
 use super::gathered::Gathered;
 use super::holders::Holders;
 use super::judge::{DelayCause, Spending, Typical};
@@ -9,6 +9,7 @@ use super::loss_counts::{Losses, WorkloadCounts};
 use super::recorder::Recorder;
 use super::setting::Setting;
 use super::sums::Upkeep;
+use super::tails;
 
 use crate::stats::{Distribution, read_at};
 use std::borrow::Cow;
@@ -136,6 +137,13 @@ impl Evidence {
     /// Who had a CPU while its threads waited for one, the longest first.
     pub(super) fn holders(&self) -> Vec<HolderShare> {
         self.holders.longest()
+    }
+
+    /// What all messages spent their time on, those of the start-up included.
+    pub fn time_spent(&self) -> TimeSpent {
+        let mut all = self.steady.breakdown.clone();
+        all.merge(&self.start_up.breakdown);
+        tails::time_spent(&all)
     }
 
     /// The messages that are weighed: those of the start-up are not among them if there are enough others.

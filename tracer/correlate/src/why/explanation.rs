@@ -190,6 +190,34 @@ pub struct TailRow {
     pub share: f64,
 }
 
+/// What messages spent their time on: all of them, those near the median, and the slowest 1 %.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TimeSpent {
+    /// All messages.
+    pub messages: u64,
+    /// The slowest 1 %; 0 where these are too few to tell.
+    pub tail_messages: u64,
+    /// In the order of a message's life. The means of a column add up to the mean one-way latency of its messages.
+    pub rows: Vec<TimeSpentRow>,
+}
+
+/// A part of messages' time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TimeSpentRow {
+    /// 1 for the first leg. The broker's dwell counts to the leg after it.
+    pub leg: u8,
+    /// The segment.
+    pub segment: Segment,
+    /// What for.
+    pub cause: Cause,
+    /// Mean over all messages, in nanoseconds.
+    pub mean_ns: f64,
+    /// Mean over the messages near the median.
+    pub middle_ns: f64,
+    /// Mean over the slowest 1 %; 0 where these are too few.
+    pub tail_ns: f64,
+}
+
 /// One of the slowest messages.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WorstMessage {

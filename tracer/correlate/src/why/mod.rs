@@ -42,8 +42,8 @@ pub use blame::{BlameSink, BlamedPart, blame};
 pub use clause::{Circumstance, Clause, CpuHolders, Named, Remedy};
 pub use evidence::Evidence;
 pub use explanation::{
-    Cause, Culprit, ENOUGH, HolderShare, Severity, Tail, TailRow, TypicalRow, Verdict, Why,
-    WorstMessage,
+    Cause, Culprit, ENOUGH, HolderShare, Severity, Tail, TailRow, TimeSpent, TimeSpentRow,
+    TypicalRow, Verdict, Why, WorstMessage,
 };
 pub use judge::DelayCause;
 pub use kind::VerdictKind;

@@ -1,6 +1,8 @@
 //! Makes results of the outcomes of trials: pools the repetitions of one middleware and payload size.
 
 mod outcome;
+mod repetition;
+mod round_trip;
 mod why;
 
 pub use outcome::is_partial;
@@ -10,7 +12,8 @@ use crate::measure::Outcome;
 use crate::pacing::Pacing;
 use crate::tally::SegmentTimes;
 use crate::workload_processes::RoleProcess;
-use outcome::{done, groups, is_untraced, messages};
+use outcome::{done, groups, is_untraced, payload_bytes};
+use round_trip::rtt_half;
 use std::collections::BTreeMap;
 use wirelap_contract::{Role, WorkloadKind};
 use wirelap_correlate::Overhead as Ledger;
@@ -47,7 +50,7 @@ pub fn pool(outcomes: &[Outcome], order: &[(String, usize)]) -> Vec<RunResult> {
 fn result((middleware, broker, payload): Key, repetitions: &[(u32, &Outcome)]) -> RunResult {
     let all: Vec<&Outcome> = repetitions.iter().map(|(_, outcome)| *outcome).collect();
     let each: Vec<Repetition> =
-        repetitions.iter().map(|&(position, outcome)| repetition(position, outcome)).collect();
+        repetitions.iter().map(|&(position, outcome)| repetition::of(position, outcome)).collect();
     let messages = each.iter().fold(Messages::default(), |sum, one| add(sum, one.messages));
     let mut segments = SegmentTimes::default();
     for outcome in &all {
@@ -80,33 +83,6 @@ fn result((middleware, broker, payload): Key, repetitions: &[(u32, &Outcome)]) -
     result
 }
 
-/// The payload size of a result. The programs of other projects may not use the wanted size: for them, it is the mean of the traced
-/// messages.
-fn payload_bytes(all: &[&Outcome], wanted: u64) -> u64 {
-    let foreign = all.iter().filter(|outcome| outcome.trial.about.kind == WorkloadKind::Foreign);
-    let sum = |(bytes, matched): (u64, u64), outcome: &&Outcome| {
-        (
-            bytes.saturating_add(outcome.tally.payload_bytes),
-            matched.saturating_add(outcome.tally.matched),
-        )
-    };
-    let (bytes, matched) = foreign.fold((0, 0), sum);
-    bytes.checked_div(matched).unwrap_or(wanted)
-}
-
-fn repetition(position: u32, outcome: &Outcome) -> Repetition {
-    let messages = messages(outcome);
-    Repetition {
-        number: outcome.trial.repetition,
-        position,
-        partial: is_partial(outcome) || messages.delivered < messages.sent.div_ceil(2),
-        messages,
-        throughput: throughput(outcome, messages.delivered),
-        one_way_ns: outcome.tally.one_way.distribution(),
-        rtt_half_ns: rtt_half(&[outcome]),
-    }
-}
-
 fn add(a: Messages, b: Messages) -> Messages {
     Messages {
         sent: a.sent.saturating_add(b.sent),
@@ -116,29 +92,6 @@ fn add(a: Messages, b: Messages) -> Messages {
         duplicates: a.duplicates.saturating_add(b.duplicates),
         retained: a.retained.saturating_add(b.retained),
         warmup: a.warmup.saturating_add(b.warmup),
-    }
-}
-
-/// The throughput from the receiver's first to its last message.
-fn throughput(outcome: &Outcome, delivered: u64) -> Throughput {
-    let by = match outcome.trial.pacing {
-        Pacing::PingPong => Role::Ping,
-        Pacing::Rate(_) | Pacing::BackToBack => Role::Sub,
-    };
-    let reported = done(outcome, by).map(|done| (done.first_ns, done.last_ns));
-    let traced = outcome.tally.span.map(|(first, last)| (first.0, last.0));
-    let (first, last) = reported.filter(|(first, _)| *first > 0).or(traced).unwrap_or_default();
-    let seconds = Nanos(last.saturating_sub(first)).as_secs_f64();
-    let msg_per_s = if seconds > 0.0 { delivered.saturating_sub(1) as f64 / seconds } else { 0.0 };
-    let bits = payload_bytes(&[outcome], outcome.trial.payload as u64) as f64 * 8.0;
-    let measured = done(outcome, by).and_then(|done| done.payload_bit_per_s);
-    Throughput {
-        // A sampled trace has not counted all messages of a program that reports nothing but its rate.
-        msg_per_s: match measured {
-            Some(measured) if outcome.trial.about.kind == WorkloadKind::Foreign => measured / bits,
-            _ => msg_per_s,
-        },
-        payload_bit_per_s: measured.unwrap_or(msg_per_s * bits),
     }
 }
 
@@ -197,75 +150,12 @@ fn latency(all: &[&Outcome]) -> Latency {
     }
 }
 
-/// Half of the round-trip times of all repetitions. They come from the truth file of each repetition if it has one, otherwise from
-/// the histogram that the ping reported.
-fn rtt_half(all: &[&Outcome]) -> Option<RttHalf> {
-    let mut times: Vec<(u64, u64)> = Vec::new();
-    for outcome in all {
-        match &outcome.records {
-            Some(records) if !records.round_trips.is_empty() => {
-                times.extend(records.round_trips.iter().map(|&time| (time, 1)));
-            }
-            _ => {
-                let reported = done(outcome, Role::Ping).and_then(|done| done.rtt.as_ref());
-                times.extend(reported.into_iter().flat_map(|rtt| &rtt.times_ns));
-            }
-        }
-    }
-    times.sort_unstable();
-    half_of(&times)
-}
-
-/// The distribution of half of sorted round-trip times, each with its count; `None` if there are none.
-fn half_of(sorted: &[(u64, u64)]) -> Option<RttHalf> {
-    let mut counted = 0u64;
-    let up_to: Vec<u64> = sorted
-        .iter()
-        .map(|(_, count)| {
-            counted = counted.saturating_add(*count);
-            counted
-        })
-        .collect();
-    let last = counted.checked_sub(1)?;
-    let nth = |index: u64| sorted[up_to.partition_point(|&up_to| up_to <= index)].0 / 2;
-    let at = |per_mille: u64| nth(last.saturating_mul(per_mille).div_ceil(1000));
-    // The trimmed median leaves out what is outside the 1st to 99th percentile; a short series is not trimmed.
-    let cut = counted / 100;
-    Some(RttHalf {
-        count: counted,
-        min: at(0),
-        p50: at(500),
-        p90: at(900),
-        p99: at(990),
-        p999: at(999),
-        max: at(1000),
-        trimmed_p50: nth(cut.saturating_add(counted.saturating_sub(cut.saturating_mul(2)) / 2)),
-    })
-}
-
 fn ledger(all: &[&Outcome]) -> Ledger {
     let mut sum = Ledger::default();
     for outcome in all {
-        let mut own = Ledger::default();
-        groups(outcome).for_each(|group| own += &group.overhead);
-        own.deliveries = deliveries_of_bytes(outcome, &own);
-        sum += &own;
+        sum += &outcome::ledger(outcome);
     }
     sum
-}
-
-/// The number of deliveries that a trial's bytes belong to. A sampling window cuts messages at both of its ends, so there the
-/// number follows from the payload bytes.
-fn deliveries_of_bytes(outcome: &Outcome, own: &Ledger) -> u64 {
-    match outcome.trial.sampling {
-        Sampling::Off => own.deliveries,
-        Sampling::Windows { .. } => {
-            let legs = (outcome.tally.last_leg() as u64).saturating_add(1);
-            own.payload
-                .checked_div(legs.saturating_mul(outcome.trial.payload as u64).max(1))
-                .unwrap_or(0)
-        }
-    }
 }
 
 fn processes(all: &[&Outcome]) -> Vec<Process> {
@@ -371,28 +261,4 @@ fn notes(all: &[&Outcome]) -> Vec<String> {
         }
     }
     notes
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_trimmed_median_ignores_the_outer_percents() {
-        let half = half_of(&[(2, 1), (20, 98), (1_000_000, 1)]).unwrap();
-        assert_eq!((half.count, half.min, half.p50, half.trimmed_p50), (100, 1, 10, 10));
-        assert_eq!(half.max, 500_000);
-        assert_eq!(half_of(&[(8, 1)]).unwrap().trimmed_p50, 4);
-        assert_eq!(half_of(&[]), None);
-    }
-
-    #[test]
-    fn repetitions_are_taken_together_whichever_was_the_best() {
-        let (quick, slow) = (vec![(100, 100)], vec![(1000, 300)]);
-        let mut both = [quick, slow].concat();
-        both.sort_unstable();
-        let half = half_of(&both).unwrap();
-        assert_eq!((half.count, half.min, half.max), (400, 50, 500));
-        assert_eq!((half.p50, half.trimmed_p50), (500, 500));
-    }
 }

@@ -3,9 +3,9 @@
 use crate::measure::Outcome;
 use crate::pacing::Pacing;
 use wirelap_contract::{Done, Role, WorkloadKind};
-use wirelap_correlate::Group;
-use wirelap_events::Total;
-use wirelap_report::Messages;
+use wirelap_correlate::{Group, Overhead as Ledger};
+use wirelap_events::{Nanos, Total};
+use wirelap_report::{Messages, Throughput};
 use wirelap_session::Sampling;
 
 /// Whether the measurement did not reach its end.
@@ -69,4 +69,63 @@ fn warmup(outcome: &Outcome) -> u64 {
 pub fn groups(outcome: &Outcome) -> impl Iterator<Item = &Group> {
     let name = outcome.trial.name();
     outcome.snapshot.groups.iter().filter(move |group| group.middleware == name)
+}
+
+/// The payload size of a result. The programs of other projects may not use the wanted size: for them, it is the mean of the traced
+/// messages.
+pub fn payload_bytes(all: &[&Outcome], wanted: u64) -> u64 {
+    let foreign = all.iter().filter(|outcome| outcome.trial.about.kind == WorkloadKind::Foreign);
+    let sum = |(bytes, matched): (u64, u64), outcome: &&Outcome| {
+        (
+            bytes.saturating_add(outcome.tally.payload_bytes),
+            matched.saturating_add(outcome.tally.matched),
+        )
+    };
+    let (bytes, matched) = foreign.fold((0, 0), sum);
+    bytes.checked_div(matched).unwrap_or(wanted)
+}
+
+/// The throughput from the receiver's first to its last message.
+pub fn throughput(outcome: &Outcome, delivered: u64) -> Throughput {
+    let by = match outcome.trial.pacing {
+        Pacing::PingPong => Role::Ping,
+        Pacing::Rate(_) | Pacing::BackToBack => Role::Sub,
+    };
+    let reported = done(outcome, by).map(|done| (done.first_ns, done.last_ns));
+    let traced = outcome.tally.span.map(|(first, last)| (first.0, last.0));
+    let (first, last) = reported.filter(|(first, _)| *first > 0).or(traced).unwrap_or_default();
+    let seconds = Nanos(last.saturating_sub(first)).as_secs_f64();
+    let msg_per_s = if seconds > 0.0 { delivered.saturating_sub(1) as f64 / seconds } else { 0.0 };
+    let bits = payload_bytes(&[outcome], outcome.trial.payload as u64) as f64 * 8.0;
+    let measured = done(outcome, by).and_then(|done| done.payload_bit_per_s);
+    Throughput {
+        // A sampled trace has not counted all messages of a program that reports nothing but its rate.
+        msg_per_s: match measured {
+            Some(measured) if outcome.trial.about.kind == WorkloadKind::Foreign => measured / bits,
+            _ => msg_per_s,
+        },
+        payload_bit_per_s: measured.unwrap_or(msg_per_s * bits),
+    }
+}
+
+/// Where the bytes of a trial's messages went.
+pub fn ledger(outcome: &Outcome) -> Ledger {
+    let mut own = Ledger::default();
+    groups(outcome).for_each(|group| own += &group.overhead);
+    own.deliveries = deliveries_of_bytes(outcome, &own);
+    own
+}
+
+/// The number of deliveries that a trial's bytes belong to. A sampling window cuts messages at both of its ends, so there the
+/// number follows from the payload bytes.
+fn deliveries_of_bytes(outcome: &Outcome, own: &Ledger) -> u64 {
+    match outcome.trial.sampling {
+        Sampling::Off => own.deliveries,
+        Sampling::Windows { .. } => {
+            let legs = (outcome.tally.last_leg() as u64).saturating_add(1);
+            own.payload
+                .checked_div(legs.saturating_mul(outcome.trial.payload as u64).max(1))
+                .unwrap_or(0)
+        }
+    }
 }

@@ -1,0 +1,138 @@
+//! One repetition of a result, with what a later comparison needs: its own distributions, where its time went, its bytes and
+//! its processes.
+
+use crate::{Distribution, Messages, RttHalf, Throughput};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use wirelap_correlate as correlate;
+use wirelap_correlate::Cause;
+
+/// One repetition.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Repetition {
+    /// 1 for the first.
+    pub number: u32,
+    /// Its position in the order of the whole run, from 1.
+    pub position: u32,
+    /// Whether it ended early, something in it failed, or less than half of the sent messages were delivered.
+    pub partial: bool,
+    /// Numbers of messages: sent, delivered, matched and so on.
+    pub messages: Messages,
+    /// Delivered messages per second.
+    pub throughput: Throughput,
+    /// One-way latency on the wire.
+    pub one_way_ns: Distribution,
+    /// Half the round trip; absent unless pacing is ping-pong.
+    pub rtt_half_ns: Option<RttHalf>,
+    /// The whole distributions of its times.
+    #[serde(default)]
+    pub histograms: Histograms,
+    /// Where the time of its matched messages went.
+    #[serde(default)]
+    pub time_spent: TimeSpent,
+    /// Deliveries that its bytes belong to; 0 if none were traced.
+    #[serde(default)]
+    pub byte_deliveries: u64,
+    /// Bytes on the device of these deliveries, with all headers, acknowledgements and retransmissions.
+    #[serde(default)]
+    pub wire_bytes: u64,
+    /// What its processes used.
+    #[serde(default)]
+    pub processes: Vec<ProcessUse>,
+}
+
+/// Distributions of times in nanoseconds, each a histogram in the exchange format of HdrHistogram (V2, compressed with
+/// deflate, in base64), with three significant digits. A distribution without values is absent.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Histograms {
+    /// One-way latency on the wire.
+    pub one_way_ns: Option<String>,
+    /// One-way latency of successive messages in blocks of equal length, in order of time: messages of one block resemble each
+    /// other, so what is drawn at random is a block. At most 15.
+    pub one_way_blocks_ns: Vec<String>,
+    /// Half the round trip by the pinging application's clock.
+    pub rtt_half_ns: Option<String>,
+    /// From the application's publish to the application's callback.
+    pub publish_to_deliver_ns: Option<String>,
+    /// From the intended send time to the application's callback.
+    pub intended_to_deliver_ns: Option<String>,
+    /// The time in each segment, over the messages that have it, in the order in which messages pass them.
+    pub segments: Vec<SegmentHistogram>,
+}
+
+/// The distribution of the time in one segment of one leg.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SegmentHistogram {
+    /// 1 for the first leg. The broker's dwell counts to the leg after it.
+    pub leg: u8,
+    /// The segment's name.
+    pub segment: String,
+    /// The exact sum of all messages' time in this segment.
+    pub total_ns: u64,
+    /// The histogram.
+    pub histogram: String,
+}
+
+/// Where messages' time went. The means of a column add up to the mean one-way latency of its messages.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TimeSpent {
+    /// Messages that were examined: all matched messages.
+    pub messages: u64,
+    /// How many messages are the slowest 1 %; 0 if they are fewer than ten, and then `tail_ns` is 0.
+    pub tail_messages: u64,
+    /// One row for each leg, segment and cause, in the order in which a message passes the segments.
+    pub rows: Vec<TimeSpentRow>,
+}
+
+/// A part of messages' time.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TimeSpentRow {
+    /// 1 for the first leg. The broker's dwell counts to the leg after it.
+    pub leg: u8,
+    /// The segment's name.
+    pub segment: String,
+    /// The kind of verdict that the time belongs to; absent for what the segment takes anyway.
+    pub cause: Option<String>,
+    /// Mean over all messages.
+    pub mean_ns: f64,
+    /// Mean over the messages near the median: the middle fifth.
+    pub middle_ns: f64,
+    /// Mean over the slowest 1 %.
+    pub tail_ns: f64,
+}
+
+/// What a process used in one repetition.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ProcessUse {
+    /// `pub`, `sub`, `ping`, `pong` or `broker`.
+    pub role: String,
+    /// Its name.
+    pub name: String,
+    /// CPU time over wall time, 1.0 = one core.
+    pub cpu_share: Option<f64>,
+    /// CPU time for each delivered message, in nanoseconds.
+    pub cpu_ns_per_message: Option<f64>,
+    /// The largest resident memory that was measured.
+    pub rss_bytes: Option<u64>,
+}
+
+impl From<&correlate::TimeSpent> for TimeSpent {
+    fn from(spent: &correlate::TimeSpent) -> TimeSpent {
+        let rows = spent.rows.iter().map(|row| TimeSpentRow {
+            leg: row.leg,
+            segment: row.segment.name().to_owned(),
+            cause: match row.cause {
+                Cause::Of(kind) => Some(kind.name().to_owned()),
+                Cause::Ordinary => None,
+            },
+            mean_ns: row.mean_ns,
+            middle_ns: row.middle_ns,
+            tail_ns: row.tail_ns,
+        });
+        TimeSpent {
+            messages: spent.messages,
+            tail_messages: spent.tail_messages,
+            rows: rows.collect(),
+        }
+    }
+}
