@@ -6,6 +6,7 @@
 //! | `common`, `quantity` | arguments that several commands have in common |
 //! | `doctor`, `list`, `run`, `live`, `record`, `analyze`, `export`, `explain` | the commands, each with its arguments |
 //! | `json` | the option `--json` |
+//! | `report_file` | the JSON files of earlier runs, as commands read them |
 
 // Numbers from a file or a packet can have any value, so arithmetic must not overflow.
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects, clippy::disallowed_methods))]
@@ -23,6 +24,7 @@ mod list;
 mod live;
 mod quantity;
 mod record;
+mod report_file;
 mod run;
 
 use args::{Cli, Command};

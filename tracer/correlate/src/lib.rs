@@ -61,6 +61,6 @@ pub use view::{
 pub use why::{
     BlameSink, BlamedPart, Cause, Circumstance, Clause, CpuHolders, Culprit, DelayCause, ENOUGH,
     Evidence, HolderShare, Losses, Missing, Named, Overdue, Period, Remedy, Setting, Severity,
-    Tail, TailRow, Throttled, TimeSpent, TimeSpentRow, TypicalRow, Verdict, VerdictKind, Whereabouts, Why, WorkloadCounts,
-    WorstMessage, blame,
+    Tail, TailRow, Throttled, TimeSpent, TimeSpentRow, TypicalRow, Verdict, VerdictKind,
+    Whereabouts, Why, WorkloadCounts, WorstMessage, blame,
 };

@@ -51,13 +51,13 @@ pub use clocks::{ClockOffset, HostClock};
 pub use distribution::{Distribution, Samples};
 pub use doctor::{Capability, DoctorReport, Observation};
 pub use environment::Environment;
+pub use repetition::{Histograms, ProcessUse, SegmentHistogram, TimeSpent, TimeSpentRow};
 pub use run::{
     EthernetBytes, GroundTruth, Hook, Latency, LegBytes, Messages, OperationBytes, Overhead,
     PartsBytes, PerMessageBytes, Process, Reliability, Repetition, RttHalf, RunReport, RunResult,
     Scheduling, SegmentRow, Skipped, Slowdown, Throughput, TracerCost, Trust, TrustReason,
     UnixClients, Unseen,
 };
-pub use repetition::{Histograms, ProcessUse, SegmentHistogram, TimeSpent, TimeSpentRow};
 pub use scenario::{Pacing, RunKind, Scenario};
 pub use unknown::{Unknown, UnknownTraffic};
 pub use why::Why;

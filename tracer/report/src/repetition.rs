@@ -41,7 +41,7 @@ pub struct Repetition {
     pub processes: Vec<ProcessUse>,
 }
 
-/// Distributions of times in nanoseconds, each a histogram in the exchange format of HdrHistogram (V2, compressed with
+/// Distributions of times in nanoseconds, each a histogram in the exchange format of `HdrHistogram` (V2, compressed with
 /// deflate, in base64), with three significant digits. A distribution without values is absent.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Histograms {

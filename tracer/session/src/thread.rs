@@ -7,7 +7,7 @@ use crate::notes;
 use crate::sampling::Sampling;
 use crate::schedule::{Alternation, TracingPhase};
 use crate::unix::UnixServers;
-use crate::windows::SamplingWindows;
+use crate::windows::{SamplingWindows, WindowCut};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::mpsc::{Receiver, TryRecvError};
@@ -189,8 +189,16 @@ impl<S: DeliverySink> SessionThread<S> {
         let (recorder, annotator) = (&mut self.recorder, &mut self.annotator);
         let before = machine::now();
         let mut last = Nanos(0);
+        let windows = &mut self.windows;
         let count = self.capture.poll(WAIT, &mut |event| {
             last = last.max(event.at);
+            let cut = windows.as_mut().map(|w| w.cut(event, || correlator.is_nearly_full()));
+            let closed = Event { body: Body::Window(false), ..*event };
+            let event = match cut.unwrap_or_default() {
+                WindowCut::None => event,
+                WindowCut::Here => &closed,
+                WindowCut::Before => return,
+            };
             let Some(recorder) = recorder else { return correlator.take(event, sink) };
             recorder.event(event);
             annotator.event(event, correlator, sink, recorder);

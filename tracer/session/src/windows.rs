@@ -9,24 +9,39 @@
 //! ```
 
 use std::time::Duration;
-use wirelap_events::Nanos;
+use wirelap_events::{Body, Event, Nanos};
 
 /// A window waits for its messages until it has been open for so many times the shortest.
 const LONGEST: u64 = 20;
 
 /// How often it is looked whether the messages of a window have arrived.
-const CHECK: Nanos = Nanos::from_millis(50);
+const CHECK: Nanos = Nanos::from_millis(10);
 
 /// Decides when the probes see.
 ///
 /// A window is open for at least `open`. It stays open until the messages that were found in that time have arrived: where
 /// a message takes longer than the window, none would be followed to its end otherwise. The pause is longer in the same
-/// proportion, so that the probes see for the same share of the time.
+/// proportion, so that the probes see for the same share of the time. Where the room for messages runs out, a window is cut
+/// short ([`SamplingWindows::cut`]).
 #[derive(Debug)]
 pub struct SamplingWindows {
     open: Nanos,
     every: Nanos,
     state: State,
+    /// The rest of this window is left out.
+    is_cut: bool,
+}
+
+/// What becomes of an event in a sampling window.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum WindowCut {
+    /// It is taken.
+    #[default]
+    None,
+    /// The window ends here: it is left out, and the end of the window stands in its place.
+    Here,
+    /// The window has ended before: it is left out.
+    Before,
 }
 
 #[derive(Debug)]
@@ -47,7 +62,26 @@ impl SamplingWindows {
     pub fn new(open: Duration, every: Duration, now: Nanos) -> SamplingWindows {
         let nanos = |time: Duration| Nanos(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
         let state = State::Open { since: now, checked: now };
-        SamplingWindows { open: nanos(open), every: nanos(every), state }
+        SamplingWindows { open: nanos(open), every: nanos(every), state, is_cut: false }
+    }
+
+    /// Whether an event is left out because its window was cut short: where the room for messages runs out, it is as if the
+    /// probes had been closed, so that messages need not be given up.
+    pub fn cut(&mut self, event: &Event<'_>, is_full: impl FnOnce() -> bool) -> WindowCut {
+        match event.body {
+            Body::Window(open) => {
+                self.is_cut &= !open;
+                WindowCut::None
+            }
+            // What was lost is counted in any case.
+            Body::Lost(_) => WindowCut::None,
+            _ if self.is_cut => WindowCut::Before,
+            _ if is_full() => {
+                self.is_cut = true;
+                WindowCut::Here
+            }
+            _ => WindowCut::None,
+        }
     }
 
     /// The state to change to, if it is time. `are_waited_for` says whether messages that were found between two times have
@@ -64,10 +98,10 @@ impl SamplingWindows {
             }
             State::Open { since, checked } => {
                 let age = now - *since;
-                if age < self.open {
+                if age < self.open && !self.is_cut {
                     return None;
                 }
-                if age.0 < self.open.0.saturating_mul(LONGEST) {
+                if !self.is_cut && age.0 < self.open.0.saturating_mul(LONGEST) {
                     if now - *checked < CHECK {
                         return None;
                     }
@@ -99,6 +133,7 @@ impl SamplingWindows {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use wirelap_events::{Cpu, Lost, Probe, SocketId};
 
     const SECOND: Duration = Duration::from_secs(1);
 
@@ -129,6 +164,27 @@ mod tests {
     fn a_window_does_not_wait_for_ever() {
         let mut windows = SamplingWindows::new(SECOND, 2 * SECOND, Nanos(0));
         assert_eq!(changes(&mut windows, &[(19_999, true), (20_000, true)]), [None, Some(false)]);
+    }
+
+    #[test]
+    fn a_window_is_cut_short_where_the_room_for_messages_runs_out() {
+        let mut windows = SamplingWindows::new(SECOND, 10 * SECOND, Nanos(0));
+        let event = |body| Event { at: Nanos(0), cpu: Cpu(0), body };
+        let any = || event(Body::Closed(SocketId(1)));
+        assert_eq!(windows.cut(&any(), || false), WindowCut::None);
+        assert_eq!(changes(&mut windows, &[(300, true)]), [None]);
+        assert_eq!(windows.cut(&any(), || true), WindowCut::Here);
+        // Even where there is room again before the probes are closed.
+        assert_eq!(windows.cut(&any(), || false), WindowCut::Before);
+        let lost = Lost { probe: Probe::Read, count: 1 };
+        assert_eq!(windows.cut(&event(Body::Lost(lost)), || false), WindowCut::None);
+        assert_eq!(changes(&mut windows, &[(400, true)]), [Some(false)]);
+        assert_eq!(windows.cut(&event(Body::Window(false)), || false), WindowCut::None);
+        assert_eq!(windows.cut(&any(), || false), WindowCut::Before);
+        // The pause is shorter in the same proportion.
+        assert_eq!(changes(&mut windows, &[(3_900, true), (4_100, true)]), [None, Some(true)]);
+        assert_eq!(windows.cut(&event(Body::Window(true)), || false), WindowCut::None);
+        assert_eq!(windows.cut(&any(), || false), WindowCut::None);
     }
 
     #[test]

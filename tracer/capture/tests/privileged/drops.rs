@@ -182,10 +182,11 @@ fn packets_are_deferred_while_ksoftirqd_has_work() {
             })
             .join()
             .unwrap();
-            // Nearly all: a softirq that interrupts a process closed to BPF is not seen (docs/results/0010).
+            // The CPU's backlog takes 1,000 of them (net.core.netdev_max_backlog) and may drop the others. Not all of these
+            // are seen: a softirq may interrupt a process that is closed to BPF (docs/results/0010).
             let they_came = |seen: &Seen| {
                 let packets = seen.packets(PacketHook::Rx);
-                packets.filter(|(packet, _)| packet.flow.src.port() == from).count() >= 2_800
+                packets.filter(|(packet, _)| packet.flow.src.port() == from).count() >= 900
             };
             seen.collect(&mut capture, "the packets", they_came);
         }

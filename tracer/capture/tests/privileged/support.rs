@@ -80,6 +80,9 @@ impl Departures {
     }
 }
 
+/// Events that a failed test prints.
+const SHOWN: usize = 50;
+
 /// What was seen in one namespace, in order.
 pub struct Seen {
     netns: NetNs,
@@ -113,8 +116,14 @@ impl Seen {
             if was_done && count < MAX_BATCH {
                 return;
             }
-            assert!(Instant::now() < deadline, "{what} did not come: {:#?}", self.events);
+            assert!(Instant::now() < deadline, "{what} did not come; {}", self.last());
         }
+    }
+
+    /// The number of events, and the last ones.
+    fn last(&self) -> String {
+        let from = self.events.len().saturating_sub(SHOWN);
+        format!("{} events, the last ones: {:#?}", self.events.len(), &self.events[from..])
     }
 
     /// The same for two namespaces at once.

@@ -136,6 +136,12 @@ impl Correlator {
         self.event(event);
     }
 
+    /// Whether nearly all of the room for messages is taken by what is waited for. Where more are found before these arrive, some
+    /// have to be given up.
+    pub fn is_nearly_full(&self) -> bool {
+        self.deliveries.is_nearly_full()
+    }
+
     /// Whether messages that were found between two times are still on their way.
     pub fn are_waited_for(&self, from: Nanos, to: Nanos) -> bool {
         self.deliveries.are_waited_for(from, to)

@@ -57,6 +57,11 @@ impl Messages {
         self.waiting >= (self.limit / 4).saturating_mul(3)
     }
 
+    /// Whether nearly all of the room is taken by what is waited for.
+    pub fn is_nearly_full(&self) -> bool {
+        self.waiting >= (self.limit / 16).saturating_mul(15)
+    }
+
     pub fn leg(&self, key: LegKey) -> Option<&LegState> {
         self.legs.get(key.0).filter(|leg| leg.serial == key.1)
     }

@@ -71,7 +71,7 @@ impl Distribution {
         recorded.map(|step| (step.value_iterated_to(), step.count_at_value()))
     }
 
-    /// The histogram in the exchange format of HdrHistogram, V2, compressed and in base64; `None` without values. The sum is
+    /// The histogram in the exchange format of `HdrHistogram`, V2, compressed and in base64; `None` without values. The sum is
     /// not in it.
     pub fn encode(&self) -> Option<String> {
         let histogram = self.histogram.as_ref().filter(|histogram| !histogram.is_empty())?;

@@ -20,8 +20,7 @@ use wirelap_correlate::Overhead as Ledger;
 use wirelap_events::Nanos;
 use wirelap_events::{Saturate, Total};
 use wirelap_report::{
-    GroundTruth, Latency, Messages, Process, Repetition, RttHalf, RunResult, Samples, Throughput,
-    Trust,
+    GroundTruth, Latency, Messages, Process, Repetition, RunResult, Samples, Throughput, Trust,
 };
 use wirelap_session::Sampling;
 

@@ -2,10 +2,12 @@
 
 use super::outcome::{is_partial, ledger, messages, throughput};
 use super::round_trip::{self, rtt_half};
+use crate::ground_truth::Records;
 use crate::measure::Outcome;
 use crate::pacing::Pacing;
 use crate::workload_processes::RoleProcess;
 use wirelap_report::{Histograms, ProcessUse, Repetition, Samples, SegmentHistogram, TimeSpent};
+use wirelap_session::machine::Meter;
 
 /// A repetition at its `position` in the order of the run.
 pub fn of(position: u32, outcome: &Outcome) -> Repetition {
@@ -33,8 +35,7 @@ pub fn of(position: u32, outcome: &Outcome) -> Repetition {
 
 fn histograms(outcome: &Outcome) -> Histograms {
     let tally = &outcome.tally;
-    let (actual, intended) =
-        outcome.records.as_ref().map(|records| records.times()).unwrap_or_default();
+    let (actual, intended) = outcome.records.as_ref().map(Records::times).unwrap_or_default();
     let segments = tally.segments.iter().filter_map(|(leg, segment, samples)| {
         Some(SegmentHistogram {
             leg,
@@ -61,8 +62,8 @@ fn process_use(process: &RoleProcess, delivered: u64) -> ProcessUse {
     ProcessUse {
         role: process.role.name().to_owned(),
         name: process.name.clone(),
-        cpu_share: meter.map(|meter| meter.cpu_share()),
+        cpu_share: meter.map(Meter::cpu_share),
         cpu_ns_per_message: meter.and_then(|meter| per_message(meter.cpu().as_nanos() as f64)),
-        rss_bytes: meter.map(|meter| meter.peak_rss()),
+        rss_bytes: meter.map(Meter::peak_rss),
     }
 }

@@ -79,6 +79,11 @@ impl Deliveries {
         self.messages.is_pressed()
     }
 
+    /// Whether nearly all of the room for messages is taken by what is waited for.
+    pub fn is_nearly_full(&self) -> bool {
+        self.messages.is_nearly_full()
+    }
+
     /// Whether messages that were found between two times are still on their way.
     pub fn are_waited_for(&self, from: Nanos, to: Nanos) -> bool {
         self.messages.are_waited_for(from, to)
