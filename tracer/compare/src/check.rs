@@ -77,3 +77,13 @@ fn percent(ratio: f64) -> String {
         _ => "0".into(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ratios_are_said_as_changes() {
+        assert_eq!([1.0512, 0.997, 1.000_01, 2.0].map(percent), ["+5.1", "−0.3", "0", "+100.0"]);
+    }
+}

@@ -91,3 +91,30 @@ pub fn seed_of(seed: u64, name: &str) -> u64 {
         (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counterparts_have_the_same_number() {
+        let of = |numbers: &[u32]| -> Vec<Repetition> {
+            let each = numbers.iter();
+            each.map(|&number| Repetition { number, ..Repetition::default() }).collect()
+        };
+        let (a, b) = (of(&[3, 1, 2, 5, 1]), of(&[1, 3, 4]));
+        let (a, b): (Vec<_>, Vec<_>) = (a.iter().collect(), b.iter().collect());
+        let numbers = |side: &[&Repetition]| -> Vec<u32> {
+            side.iter().map(|repetition| repetition.number).collect()
+        };
+        assert_eq!(numbers(&with_counterpart(&a, &b)), [1, 3]);
+        assert_eq!(numbers(&with_counterpart(&b, &a)), [1, 3]);
+    }
+
+    #[test]
+    fn seeds_differ_by_name_and_by_seed() {
+        let seeds = [seed_of(1, "tcp"), seed_of(1, "udp"), seed_of(2, "tcp")];
+        assert!(seeds[0] != seeds[1] && seeds[0] != seeds[2]);
+        assert_eq!(seed_of(1, "tcp"), seeds[0]);
+    }
+}

@@ -1,10 +1,12 @@
 //! Whole comparisons of simulated runs.
 
+mod chance;
+
 use crate::comparison::{Cell, Comparison, ObstacleKind, PairedResult};
 use crate::samples::{Simulation, report, simulated};
 use crate::{
     Answer, Criterion, Design, Metric, Options, Outcome, bencher, compare, compare_variants,
-    markdown, otava, self_test, text,
+    markdown, otava, text,
 };
 use proptest::prelude::*;
 use wirelap_report::RunReport;
@@ -157,56 +159,6 @@ fn damaged_histograms_are_passed_over() {
     });
     let found = compare(&run, &run, &quick());
     assert!(cells(&found).all(|cell| cell.metric > Metric::RttHalfP50Ns));
-}
-
-#[test]
-fn false_alarms_between_equal_runs_are_rare() {
-    let pairs = 200;
-    let run = |seed| {
-        simulated(Simulation { seed, repetitions: 6, messages: 200, spread: 0.05, dwell: 1.0 })
-    };
-    let compared = |pair: u64| compare(&run(pair * 2 + 1), &run(pair * 2 + 2), &quick());
-    let false_alarms = (0..pairs).filter(|&pair| alarms(&compared(pair))).count();
-    assert!(false_alarms <= 10, "{false_alarms} of {pairs}");
-}
-
-#[test]
-fn the_self_test_counts_false_alarms() {
-    let run = simulated(Simulation { repetitions: 16, messages: 200, ..Simulation::default() });
-    let test = self_test(&run, &quick(), 100);
-    assert_eq!((test.pairs, test.cells), (100, 700));
-    assert!(
-        test.rate <= 0.05 && test.rate_low <= test.rate && test.rate < test.rate_high,
-        "{test:?}"
-    );
-    let short = report(3, |_, _| {});
-    assert_eq!(self_test(&short, &quick(), 10).cells, 0);
-}
-
-/// Nine middlewares with ten repetitions on each side, with 15 000 messages each.
-#[test]
-fn a_large_comparison_takes_seconds() {
-    let large = |seed| {
-        let mut run = simulated(Simulation { seed, messages: 15_000, ..Simulation::default() });
-        let result = run.results[0].clone();
-        run.results = (0..9)
-            .map(|index| {
-                let mut result = result.clone();
-                result.middleware = format!("m{index}");
-                result
-            })
-            .collect();
-        run
-    };
-    let (a, b) = (large(1), large(2));
-    let begin = std::time::Instant::now();
-    let found = compare(&a, &b, &Options::default());
-    let took = begin.elapsed();
-    println!(
-        "{took:?} for {} cells",
-        found.results.iter().map(|one| one.cells.len()).sum::<usize>()
-    );
-    assert!(took.as_secs() < 60, "{took:?}");
 }
 
 #[test]
