@@ -73,6 +73,9 @@ pub struct RunResult {
     pub middleware: String,
     /// The broker between publisher and subscriber; absent without one.
     pub broker: Option<String>,
+    /// `A` or `B` of `--ab`: the settings under comparison; absent otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub variant: Option<String>,
     /// Bytes of a message's payload.
     pub payload_bytes: u64,
     /// Whether there are no messages that can be traced (ICMP echo, iperf3). Messages, throughput and round trips are then

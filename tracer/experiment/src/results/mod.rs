@@ -59,6 +59,7 @@ fn result((middleware, broker, payload): Key, repetitions: &[(u32, &Outcome)]) -
     let mut result = RunResult {
         middleware,
         broker,
+        variant: None,
         payload_bytes: payload_bytes(&all, payload as u64),
         untraced: all.iter().any(|outcome| is_untraced(outcome)),
         partial: all.iter().any(|outcome| is_partial(outcome)),

@@ -1,0 +1,93 @@
+//! What differs between two runs and is no obstacle: usually, what is compared.
+
+use crate::comparison::Difference;
+use std::collections::{BTreeMap, BTreeSet};
+use wirelap_report::{Environment, RunReport, Scenario};
+
+/// Versions and settings of each middleware.
+type Named = BTreeMap<String, BTreeMap<String, String>>;
+
+/// All differences of two runs.
+pub fn of_runs(a: &RunReport, b: &RunReport) -> Vec<Difference> {
+    let mut found = environment(&a.environment, &b.environment);
+    found.extend(named("version of", &a.environment.versions, &b.environment.versions));
+    found.extend(named("setting of", &a.environment.settings, &b.environment.settings));
+    found.extend(scenario(&a.scenario, &b.scenario));
+    found
+}
+
+fn differ(what: &str, a: Option<String>, b: Option<String>) -> Option<Difference> {
+    (a != b).then(|| Difference { what: what.to_owned(), a, b })
+}
+
+fn environment(a: &Environment, b: &Environment) -> Vec<Difference> {
+    let each = |what, of: fn(&Environment) -> Option<String>| differ(what, of(a), of(b));
+    let text = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+    [
+        differ("version of wirelap", text(&a.wirelap_version), text(&b.wirelap_version)),
+        differ("kernel", text(&a.kernel), text(&b.kernel)),
+        each("machine", |side| side.hostname.clone()),
+        each("clock source", |side| side.clock_source.clone()),
+        each("memory in bytes", |side| Some(side.memory_bytes.to_string())),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+fn named(kind: &str, a: &Named, b: &Named) -> Vec<Difference> {
+    let keys = |side: &Named| -> Vec<(String, String)> {
+        let each = side.iter().flat_map(|(of, names)| names.keys().map(move |name| (of, name)));
+        each.map(|(of, name)| (of.clone(), name.clone())).collect()
+    };
+    let all: BTreeSet<(String, String)> = keys(a).into_iter().chain(keys(b)).collect();
+    let value = |side: &Named, of: &str, name: &str| side.get(of)?.get(name).cloned();
+    let each = all.iter().filter_map(|(of, name)| {
+        differ(&format!("{kind} {of}: {name}"), value(a, of, name), value(b, of, name))
+    });
+    each.collect()
+}
+
+fn scenario(a: &Scenario, b: &Scenario) -> Vec<Difference> {
+    let each = |what, of: fn(&Scenario) -> Option<String>| differ(what, of(a), of(b));
+    [
+        each("messages of a repetition", |side| side.messages.map(|count| count.to_string())),
+        each("seconds of a repetition", |side| side.duration_s.map(|time| time.to_string())),
+        each("repetitions", |side| Some(side.repeat.to_string())),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples;
+
+    #[test]
+    fn versions_settings_and_lengths_are_listed() {
+        let a = samples::report(3, |_, _| {});
+        assert!(of_runs(&a, &a).is_empty());
+        let mut b = a.clone();
+        let mqtt = |name: &str, value: &str| -> Named {
+            [("mqtt".to_owned(), [(name.to_owned(), value.to_owned())].into())].into()
+        };
+        b.environment.versions = mqtt("rumqttc", "0.26");
+        b.environment.settings = mqtt("pub.qos", "1");
+        b.environment.kernel = "6.18.1".into();
+        b.scenario.messages = Some(5);
+        let found = of_runs(&a, &b);
+        let what: Vec<&str> = found.iter().map(|one| one.what.as_str()).collect();
+        assert_eq!(
+            what,
+            [
+                "kernel",
+                "version of mqtt: rumqttc",
+                "setting of mqtt: pub.qos",
+                "messages of a repetition"
+            ]
+        );
+        assert_eq!((found[2].a.as_deref(), found[2].b.as_deref()), (None, Some("1")));
+    }
+}

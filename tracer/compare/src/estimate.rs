@@ -1,0 +1,206 @@
+//! The ratio B/A of each metric of a result, with its intervals and its p-value.
+
+use crate::blocks::QUANTILES;
+use crate::figures::Figures;
+use crate::metric::Metric;
+use crate::statistics::bootstrap::{Drawing, Redraw, differences};
+use crate::statistics::interval::{Interval, Spread, around, of_mean};
+use crate::statistics::{mann_whitney, signed_rank};
+use wirelap_events::Total;
+
+const LATENCIES: [Metric; QUANTILES.len()] =
+    [Metric::OneWayP50Ns, Metric::OneWayP99Ns, Metric::OneWayP999Ns];
+
+/// The repetitions of both sides that are compared. As pairs, both sides have as many.
+#[derive(Clone, Debug)]
+pub struct Sides<'a> {
+    /// Those of A.
+    pub a: Vec<&'a Figures>,
+    /// Those of B.
+    pub b: Vec<&'a Figures>,
+    /// How they belong together.
+    pub drawing: Drawing,
+}
+
+/// What is known of a metric. All but counts and p-values is in logarithms.
+#[derive(Clone, Debug)]
+pub struct Estimate {
+    /// The metric.
+    pub metric: Metric,
+    /// The value of A.
+    pub a: f64,
+    /// The value of B.
+    pub b: f64,
+    /// The repetitions of A and B that have this metric.
+    pub repetitions: (usize, usize),
+    /// What several repetitions tell; `None` for bytes, and with fewer than two repetitions on a side.
+    pub uncertainty: Option<Uncertainty>,
+    /// How the repetitions belong together.
+    pub drawing: Drawing,
+}
+
+/// What several repetitions tell of a ratio.
+#[derive(Clone, Copy, Debug)]
+pub struct Uncertainty {
+    /// The 95 % interval of the logarithm of B/A.
+    pub likely: Interval,
+    /// The 90 % interval: two one-sided tests at 5 % each.
+    pub equivalence: Interval,
+    /// The 95 % interval of A's own value.
+    pub a: Interval,
+    /// The 95 % interval of B's own value.
+    pub b: Interval,
+    /// The p-value of the rank test.
+    pub p: f64,
+}
+
+impl Estimate {
+    /// The logarithm of B/A.
+    pub fn difference(&self) -> f64 {
+        self.b - self.a
+    }
+}
+
+/// The smallest p-value that so many repetitions can have.
+pub fn smallest_p((a, b): (usize, usize), drawing: Drawing) -> f64 {
+    match drawing {
+        Drawing::Independent => mann_whitney::smallest_p(a, b),
+        Drawing::Pairs => signed_rank::smallest_p(a.min(b)),
+    }
+}
+
+/// All metrics that both sides have, in the order of [`Metric::ALL`].
+pub fn estimates(sides: &Sides, draws: usize, seed: u64) -> Vec<Estimate> {
+    let one = |metric, of: fn(&Figures) -> Option<&f64>| estimate([metric], sides, of, draws, seed);
+    let mut found = estimate(LATENCIES, sides, |one| one.latency.as_ref(), draws, seed);
+    found.extend(one(Metric::RttHalfP50Ns, |one| one.rtt_half.as_ref()));
+    found.extend(one(Metric::ThroughputMsgPerS, |one| one.throughput.as_ref()));
+    found.extend(bytes(sides));
+    found.extend(one(Metric::CpuNsPerMessage, |one| one.cpu.as_ref()));
+    found
+}
+
+/// Bytes are those of the protocol and do not vary by chance: they are compared as they are.
+fn bytes(sides: &Sides) -> Option<Estimate> {
+    let each = |side: &[&Figures]| -> Option<f64> {
+        let bytes: u64 = side.iter().map(|one| one.wire_bytes).total();
+        let deliveries: u64 = side.iter().map(|one| one.byte_deliveries).total();
+        Some((bytes as f64 / deliveries as f64).ln()).filter(|log| log.is_finite())
+    };
+    Some(Estimate {
+        metric: Metric::WireBytesPerDelivery,
+        a: each(&sides.a)?,
+        b: each(&sides.b)?,
+        repetitions: (sides.a.len(), sides.b.len()),
+        uncertainty: None,
+        drawing: sides.drawing,
+    })
+}
+
+/// Metrics that are drawn together, because they are of the same messages.
+fn estimate<'a, const K: usize, R: Redraw<K> + 'a>(
+    metrics: [Metric; K],
+    sides: &Sides<'a>,
+    of: impl Fn(&'a Figures) -> Option<&'a R>,
+    draws: usize,
+    seed: u64,
+) -> Vec<Estimate> {
+    let (a, b) = with_figure(sides, of);
+    if a.is_empty() || b.is_empty() {
+        return Vec::new();
+    }
+    let several = a.len() > 1 && b.len() > 1;
+    let draws = if several { draws } else { 0 };
+    let drawn = differences((&a, &b), sides.drawing, draws, seed);
+    let estimates = metrics.into_iter().enumerate().map(|(k, metric)| {
+        let logs = |side: &[&R]| -> Vec<f64> { side.iter().map(|one| one.logs()[k]).collect() };
+        let (a, b) = (logs(&a), logs(&b));
+        let mut draws: Vec<f64> = drawn.iter().map(|difference| difference[k]).collect();
+        draws.sort_by(f64::total_cmp);
+        Estimate {
+            metric,
+            a: mean(&a),
+            b: mean(&b),
+            repetitions: (a.len(), b.len()),
+            uncertainty: several.then(|| uncertainty(&a, &b, &draws, sides.drawing)),
+            drawing: sides.drawing,
+        }
+    });
+    estimates.collect()
+}
+
+/// The repetitions that have a figure; as pairs, those of which both have it.
+fn with_figure<'a, R>(
+    sides: &Sides<'a>,
+    of: impl Fn(&'a Figures) -> Option<&'a R>,
+) -> (Vec<&'a R>, Vec<&'a R>) {
+    let (a, b) = (sides.a.iter().map(|one| of(one)), sides.b.iter().map(|one| of(one)));
+    match sides.drawing {
+        Drawing::Independent => (a.flatten().collect(), b.flatten().collect()),
+        Drawing::Pairs => a.zip(b).filter_map(|(a, b)| a.zip(b)).unzip(),
+    }
+}
+
+fn uncertainty(a: &[f64], b: &[f64], draws: &[f64], drawing: Drawing) -> Uncertainty {
+    let centre = mean(b) - mean(a);
+    let (spreads, p) = match drawing {
+        Drawing::Independent => (vec![Spread::of(a), Spread::of(b)], mann_whitney::p_value(a, b)),
+        Drawing::Pairs => {
+            let differences: Vec<f64> = a.iter().zip(b).map(|(a, b)| b - a).collect();
+            (vec![Spread::of(&differences)], signed_rank::p_value(&differences))
+        }
+    };
+    Uncertainty {
+        likely: around(centre, draws, &spreads, 0.95),
+        equivalence: around(centre, draws, &spreads, 0.9),
+        a: of_mean(a, 0.95),
+        b: of_mean(b, 0.95),
+        p,
+    }
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().total::<f64>() / values.len() as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn figures(throughput: Option<f64>, wire_bytes: u64) -> Figures {
+        Figures {
+            latency: None,
+            rtt_half: None,
+            throughput,
+            cpu: None,
+            wire_bytes,
+            byte_deliveries: 10,
+        }
+    }
+
+    #[test]
+    fn only_what_both_sides_have_is_estimated() {
+        let all = [figures(Some(1.0), 100), figures(Some(2.0), 300), figures(None, 1000)];
+        let sides =
+            Sides { a: vec![&all[0], &all[1]], b: vec![&all[2]], drawing: Drawing::Independent };
+        let found = estimates(&sides, 100, 1);
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].metric, Metric::WireBytesPerDelivery);
+        assert!(
+            (found[0].difference() - 5_f64.ln()).abs() < 1e-12 && found[0].uncertainty.is_none()
+        );
+    }
+
+    #[test]
+    fn a_pair_needs_both() {
+        let all = [figures(Some(1.0), 0), figures(None, 0), figures(Some(3.0), 0)];
+        let sides = Sides {
+            a: vec![&all[0], &all[1], &all[2]],
+            b: vec![&all[2], &all[0], &all[1]],
+            drawing: Drawing::Pairs,
+        };
+        let found = estimates(&sides, 100, 1);
+        assert_eq!(found[0].repetitions, (1, 1));
+        assert!((found[0].difference() - 2.0).abs() < 1e-12);
+    }
+}

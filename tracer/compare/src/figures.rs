@@ -1,0 +1,133 @@
+//! The figures of one repetition, decoded once.
+
+use crate::blocks::{Blocks, QUANTILES};
+use crate::statistics::bootstrap::Redraw;
+use fastrand::Rng;
+use wirelap_correlate::Histogram;
+use wirelap_report::{Distribution, Repetition};
+
+/// The figures of one repetition. Times and rates are natural logarithms, because ratios are compared.
+#[derive(Clone, Debug)]
+pub struct Figures {
+    /// Quantiles of one-way latency.
+    pub latency: Option<Latencies>,
+    /// Median of half the round trip.
+    pub rtt_half: Option<f64>,
+    /// Delivered messages per second.
+    pub throughput: Option<f64>,
+    /// CPU time for each message, of all processes.
+    pub cpu: Option<f64>,
+    /// Bytes on the device.
+    pub wire_bytes: u64,
+    /// Deliveries that these bytes belong to.
+    pub byte_deliveries: u64,
+}
+
+impl Figures {
+    /// The figures of a repetition.
+    pub fn of(repetition: &Repetition) -> Figures {
+        let histograms = &repetition.histograms;
+        let rtt_p50 = decode(histograms.rtt_half_ns.as_ref())
+            .map(|histogram| histogram.quantile(0.5))
+            .or(repetition.rtt_half_ns.map(|rtt| rtt.p50));
+        Figures {
+            latency: Latencies::of(repetition),
+            rtt_half: rtt_p50.and_then(|ns| log(ns as f64)),
+            throughput: log(repetition.throughput.msg_per_s),
+            cpu: cpu(repetition).and_then(log),
+            wire_bytes: repetition.wire_bytes,
+            byte_deliveries: repetition.byte_deliveries,
+        }
+    }
+}
+
+/// Quantiles of one-way latency, as logarithms, and the blocks to draw others from.
+#[derive(Clone, Debug)]
+pub struct Latencies {
+    quantiles: [f64; QUANTILES.len()],
+    blocks: Option<Blocks>,
+}
+
+impl Latencies {
+    fn of(repetition: &Repetition) -> Option<Latencies> {
+        let histograms = &repetition.histograms;
+        let ns = match decode(histograms.one_way_ns.as_ref()) {
+            Some(histogram) => QUANTILES.map(|quantile| histogram.quantile(quantile)),
+            None => of_distribution(&repetition.one_way_ns)?,
+        };
+        let quantiles = ns.map(|ns| (ns.max(1) as f64).ln());
+        Some(Latencies { quantiles, blocks: Blocks::decode(&histograms.one_way_blocks_ns) })
+    }
+}
+
+impl Redraw<{ QUANTILES.len() }> for Latencies {
+    fn logs(&self) -> [f64; QUANTILES.len()] {
+        self.quantiles
+    }
+
+    fn redraw(&self, rng: &mut Rng) -> [f64; QUANTILES.len()] {
+        self.blocks.as_ref().map_or(self.quantiles, |blocks| blocks.redraw(rng))
+    }
+}
+
+/// Files of older versions have quantiles only.
+fn of_distribution(distribution: &Distribution) -> Option<[u64; QUANTILES.len()]> {
+    let Distribution { count, p50, p99, p999, .. } = *distribution;
+    (count > 0).then_some([p50, p99, p999])
+}
+
+fn decode(text: Option<&String>) -> Option<Histogram> {
+    Histogram::decode(text?).filter(|histogram| histogram.count() > 0)
+}
+
+/// The sum over all processes; `None` if that of one is not known, because then the sides may count different processes.
+fn cpu(repetition: &Repetition) -> Option<f64> {
+    repetition
+        .processes
+        .iter()
+        .try_fold(0.0, |sum, process| Some(sum + process.cpu_ns_per_message?))
+}
+
+/// The logarithm of a figure; `None` if there is none: zero, or not a number.
+fn log(value: f64) -> Option<f64> {
+    Some(value.ln()).filter(|log| log.is_finite())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wirelap_report::{ProcessUse, Throughput};
+
+    #[test]
+    fn nothing_has_no_figures() {
+        let figures = Figures::of(&Repetition::default());
+        assert!(figures.latency.is_none() && figures.rtt_half.is_none());
+        assert!(figures.throughput.is_none() && figures.cpu.is_none());
+    }
+
+    #[test]
+    fn a_sum_with_an_unknown_process_is_unknown() {
+        let process = |ns| ProcessUse { cpu_ns_per_message: ns, ..ProcessUse::default() };
+        let mut repetition = Repetition {
+            processes: vec![process(Some(3.0)), process(Some(4.0))],
+            throughput: Throughput { msg_per_s: f64::NAN, ..Throughput::default() },
+            ..Repetition::default()
+        };
+        let figures = Figures::of(&repetition);
+        assert!((figures.cpu.unwrap().exp() - 7.0).abs() < 1e-9);
+        assert!(figures.throughput.is_none());
+        repetition.processes.push(process(None));
+        assert!(Figures::of(&repetition).cpu.is_none());
+    }
+
+    #[test]
+    fn without_a_histogram_the_quantiles_of_the_repetition_are_used() {
+        let one_way_ns =
+            Distribution { count: 3, p50: 5, p99: 8, p999: 9, ..Distribution::default() };
+        let repetition = Repetition { one_way_ns, ..Repetition::default() };
+        let latency = Figures::of(&repetition).latency.unwrap();
+        let shown = latency.logs().map(|log| log.exp().round());
+        assert!(shown == [5.0, 8.0, 9.0], "{shown:?}");
+        assert_eq!(latency.redraw(&mut Rng::with_seed(1)), latency.logs());
+    }
+}

@@ -1,0 +1,155 @@
+//! What is compared of a result, and the answers that there are.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use wirelap_events::Nanos;
+use wirelap_report::human;
+
+/// A figure that is compared. The unit is in the name.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Metric {
+    /// Median of the one-way latency on the wire.
+    OneWayP50Ns,
+    /// 99th percentile of the one-way latency on the wire.
+    OneWayP99Ns,
+    /// 99.9th percentile of the one-way latency on the wire.
+    OneWayP999Ns,
+    /// Median of half the round trip.
+    RttHalfP50Ns,
+    /// Delivered messages per second.
+    ThroughputMsgPerS,
+    /// Bytes on the device for each delivery, with all headers, acknowledgements and retransmissions.
+    WireBytesPerDelivery,
+    /// CPU time of all processes for each delivered message.
+    CpuNsPerMessage,
+}
+
+/// What is said of a metric. For bytes and CPU time, `slower` means more and `faster` means less ([`Metric::word`]).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Answer {
+    /// B is worse: longer times, fewer messages per second, more bytes, more CPU time.
+    Slower,
+    /// B is better.
+    Faster,
+    /// The difference, with its uncertainty, is inside the margin.
+    Same,
+    /// The repetitions do not decide it, or the results are not comparable.
+    CannotTell,
+}
+
+impl Answer {
+    /// The answer if A and B are exchanged.
+    #[must_use]
+    pub fn opposite(self) -> Answer {
+        match self {
+            Answer::Slower => Answer::Faster,
+            Answer::Faster => Answer::Slower,
+            same => same,
+        }
+    }
+}
+
+impl Metric {
+    /// All metrics, in the order of the tables.
+    pub const ALL: [Metric; 7] = [
+        Metric::OneWayP50Ns,
+        Metric::OneWayP99Ns,
+        Metric::OneWayP999Ns,
+        Metric::RttHalfP50Ns,
+        Metric::ThroughputMsgPerS,
+        Metric::WireBytesPerDelivery,
+        Metric::CpuNsPerMessage,
+    ];
+
+    /// The name in `--fail-if`.
+    pub const fn short(self) -> &'static str {
+        match self {
+            Metric::OneWayP50Ns => "p50",
+            Metric::OneWayP99Ns => "p99",
+            Metric::OneWayP999Ns => "p99.9",
+            Metric::RttHalfP50Ns => "rtt",
+            Metric::ThroughputMsgPerS => "throughput",
+            Metric::WireBytesPerDelivery => "bytes",
+            Metric::CpuNsPerMessage => "cpu",
+        }
+    }
+
+    /// The name in tables.
+    pub const fn heading(self) -> &'static str {
+        match self {
+            Metric::RttHalfP50Ns => "RTT/2 p50",
+            Metric::ThroughputMsgPerS => "msg/s",
+            Metric::WireBytesPerDelivery => "wire/msg",
+            Metric::CpuNsPerMessage => "CPU/msg",
+            latency => latency.short(),
+        }
+    }
+
+    /// The name in JSON, with its unit.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Metric::OneWayP50Ns => "one_way_p50_ns",
+            Metric::OneWayP99Ns => "one_way_p99_ns",
+            Metric::OneWayP999Ns => "one_way_p999_ns",
+            Metric::RttHalfP50Ns => "rtt_half_p50_ns",
+            Metric::ThroughputMsgPerS => "throughput_msg_per_s",
+            Metric::WireBytesPerDelivery => "wire_bytes_per_delivery",
+            Metric::CpuNsPerMessage => "cpu_ns_per_message",
+        }
+    }
+
+    /// What it means that B has more of it.
+    pub const fn if_more(self) -> Answer {
+        match self {
+            Metric::ThroughputMsgPerS => Answer::Faster,
+            _ => Answer::Slower,
+        }
+    }
+
+    /// An answer in this metric's words.
+    pub const fn word(self, answer: Answer) -> &'static str {
+        match (self, answer) {
+            (_, Answer::Same) => "same",
+            (_, Answer::CannotTell) => "cannot tell",
+            (Metric::WireBytesPerDelivery | Metric::CpuNsPerMessage, Answer::Slower) => "more",
+            (Metric::WireBytesPerDelivery, Answer::Faster) => "fewer",
+            (Metric::CpuNsPerMessage, Answer::Faster) => "less",
+            (_, Answer::Slower) => "slower",
+            (_, Answer::Faster) => "faster",
+        }
+    }
+
+    /// A value as people read it.
+    pub fn show(self, value: f64) -> String {
+        match self {
+            Metric::ThroughputMsgPerS => human::count(value),
+            Metric::WireBytesPerDelivery => human::bytes(value),
+            _ => Nanos::from_f64(value).to_string(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_those_of_the_json() {
+        for metric in Metric::ALL {
+            let json = serde_json::to_string(&metric).unwrap();
+            assert_eq!(json, format!("\"{}\"", metric.name()));
+        }
+    }
+
+    #[test]
+    fn more_is_worse_except_for_throughput() {
+        let words = Metric::ALL.map(|metric| metric.word(metric.if_more()));
+        assert_eq!(words, ["slower", "slower", "slower", "slower", "faster", "more", "more"]);
+        assert_eq!(Answer::Slower.opposite(), Answer::Faster);
+        assert_eq!(Answer::Same.opposite(), Answer::Same);
+    }
+}

@@ -1,0 +1,244 @@
+//! Reasons why two runs, or two of their results, are not comparable.
+
+use crate::comparison::{Obstacle, ObstacleKind};
+use wirelap_report::{Environment, Pacing, Reliability, RunKind, RunReport, RunResult, Scenario};
+
+/// Coverages may differ by this much.
+const COVERAGE: f64 = 0.05;
+
+/// Why nothing of two runs can be compared.
+pub fn of_runs(a: &RunReport, b: &RunReport) -> Vec<Obstacle> {
+    let mut found = machine(&a.environment, &b.environment);
+    found.extend(scenario(&a.scenario, &b.scenario));
+    found
+}
+
+/// Why two results cannot be compared.
+pub fn of_results(a: &RunResult, b: &RunResult) -> Vec<Obstacle> {
+    let mut found = Vec::new();
+    for (side, result) in [("A", a), ("B", b)] {
+        if result.trust.verdict == Reliability::Unusable {
+            let why = result.trust.reasons.first().map(|reason| format!(": {}", reason.text));
+            let text = format!("{side} is unusable{}", why.unwrap_or_default());
+            found.push(obstacle(ObstacleKind::Unusable, text));
+        }
+    }
+    let (from, to) = (a.trust.coverage, b.trust.coverage);
+    if !a.untraced && !b.untraced && (from - to).abs() > COVERAGE {
+        let text = format!(
+            "{:.0} % of A's messages were followed from end to end, and {:.0} % of B's",
+            from * 100.0,
+            to * 100.0
+        );
+        found.push(obstacle(ObstacleKind::Coverage, text));
+    }
+    found.extend(tracing_cost(a, b));
+    found
+}
+
+fn obstacle(kind: ObstacleKind, text: String) -> Obstacle {
+    Obstacle { kind, text }
+}
+
+fn differ(kind: ObstacleKind, what: &str, a: &str, b: &str) -> Option<Obstacle> {
+    (a != b).then(|| obstacle(kind, format!("{what}: {a} and {b}")))
+}
+
+/// What is not known on one side does not count as a difference.
+fn machine(a: &Environment, b: &Environment) -> Vec<Obstacle> {
+    let known = |what: &str, a: &str, b: &str| {
+        if a.is_empty() || b.is_empty() {
+            return None;
+        }
+        differ(ObstacleKind::Machine, what, a, b)
+    };
+    let governor = |side: &Environment| side.governor.clone().unwrap_or_else(|| "none".into());
+    let mut found: Vec<Obstacle> = [
+        known("other CPU models", &a.cpu_model, &b.cpu_model),
+        known("other kernels", series(&a.kernel), series(&b.kernel)),
+        known("other numbers of CPUs", &a.cores.to_string(), &b.cores.to_string()),
+        known("other frequency governors", &governor(a), &governor(b)),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    if !a.mitigations.is_empty() && !b.mitigations.is_empty() {
+        let names = a
+            .mitigations
+            .keys()
+            .chain(b.mitigations.keys().filter(|name| !a.mitigations.contains_key(*name)));
+        found.extend(names.filter_map(|name| {
+            let of = |side: &Environment| {
+                side.mitigations.get(name).cloned().unwrap_or_else(|| "not known".into())
+            };
+            known(&format!("other mitigations of {name}"), &of(a), &of(b))
+        }));
+    }
+    found
+}
+
+/// Major and minor number of a kernel: `6.18` of `6.18.5-amd64`.
+fn series(kernel: &str) -> &str {
+    let end = kernel.match_indices(['.', '-', '+']).nth(1).map(|(at, _)| at);
+    end.and_then(|end| kernel.get(..end)).unwrap_or(kernel)
+}
+
+fn scenario(a: &Scenario, b: &Scenario) -> Vec<Obstacle> {
+    let pin = |side: &Scenario| {
+        let mut pin: Vec<String> =
+            side.pin.iter().map(|(role, cpu)| format!("{role} on {cpu}")).collect();
+        pin.sort_unstable();
+        if pin.is_empty() { "none".into() } else { pin.join(", ") }
+    };
+    let common = a.payload_bytes.iter().any(|bytes| b.payload_bytes.contains(bytes));
+    let payloads = a.payload_bytes.is_empty() || b.payload_bytes.is_empty() || common;
+    let found = [
+        kind(a.kind, b.kind),
+        differ(ObstacleKind::Pacing, "other pacing", pacing(a.pacing), pacing(b.pacing)),
+        differ(ObstacleKind::Pacing, "other rates", &rate(a), &rate(b))
+            .filter(|_| a.pacing == b.pacing),
+        (!payloads).then(|| {
+            let text = format!(
+                "other payloads: {} and {}",
+                bytes(&a.payload_bytes),
+                bytes(&b.payload_bytes)
+            );
+            obstacle(ObstacleKind::Payload, text)
+        }),
+        differ(ObstacleKind::Pinning, "other pinning", &pin(a), &pin(b)),
+        differ(
+            ObstacleKind::WarmUp,
+            "other numbers of messages for warming up",
+            &a.warmup.to_string(),
+            &b.warmup.to_string(),
+        ),
+    ];
+    found.into_iter().flatten().collect()
+}
+
+fn kind(a: RunKind, b: RunKind) -> Option<Obstacle> {
+    if (a == RunKind::Live) != (b == RunKind::Live) {
+        let (live, run) = if a == RunKind::Live { ("A", "B") } else { ("B", "A") };
+        let text = format!(
+            "{live} watched programs that were already running (`live`), and {run} measured workloads (`run`)"
+        );
+        return Some(obstacle(ObstacleKind::Kind, text));
+    }
+    differ(ObstacleKind::Kind, "other measurements", a.name(), b.name())
+}
+
+fn pacing(pacing: Pacing) -> &'static str {
+    match pacing {
+        Pacing::PingPong => "ping-pong",
+        Pacing::Rate => "rate",
+        Pacing::BackToBack => "back to back",
+        Pacing::Foreign => "as observed",
+    }
+}
+
+fn rate(side: &Scenario) -> String {
+    side.rate_msg_per_s.map_or_else(|| "none".into(), |rate| format!("{rate} msg/s"))
+}
+
+fn bytes(payloads: &[u64]) -> String {
+    payloads.iter().map(|bytes| format!("{bytes} B")).collect::<Vec<_>>().join(", ")
+}
+
+/// Tracing that slows one side down more than the other would be taken for a difference of the sides.
+fn tracing_cost(a: &RunResult, b: &RunResult) -> Option<Obstacle> {
+    let (from, to) = (a.trust.tracer.slowdown?, b.trust.tracer.slowdown?);
+    if from.ratio_low <= to.ratio_high && to.ratio_low <= from.ratio_high {
+        return None;
+    }
+    let text = format!(
+        "tracing multiplied A's latency by {:.2} to {:.2} and B's by {:.2} to {:.2}",
+        from.ratio_low, from.ratio_high, to.ratio_low, to.ratio_high
+    );
+    Some(obstacle(ObstacleKind::TracingCost, text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples;
+    use wirelap_report::Slowdown;
+
+    fn kinds(found: &[Obstacle]) -> Vec<ObstacleKind> {
+        found.iter().map(|one| one.kind).collect()
+    }
+
+    #[test]
+    fn the_same_circumstances_are_no_obstacle() {
+        let run = samples::report(3, |_, _| {});
+        assert!(of_runs(&run, &run).is_empty());
+        assert!(of_results(&run.results[0], &run.results[0]).is_empty());
+    }
+
+    #[test]
+    fn a_series_of_kernels_is_two_numbers() {
+        assert_eq!(
+            ["6.18.5-amd64", "6.18", "6.18-rc1", "6", ""].map(series),
+            ["6.18", "6.18", "6.18", "6", ""]
+        );
+    }
+
+    #[test]
+    fn each_circumstance_is_an_obstacle() {
+        use ObstacleKind::{Kind, Machine, Pacing as PacingKind, Payload, Pinning, WarmUp};
+        let changes: [(fn(&mut RunReport), &[ObstacleKind]); 11] = [
+            (|run| run.environment.kernel = "6.18.9".into(), &[]),
+            (|run| run.environment.kernel = "6.19.0".into(), &[Machine]),
+            (|run| run.environment.cpu_model = "Another".into(), &[Machine]),
+            (|run| run.environment.cpu_model = String::new(), &[]),
+            (|run| run.environment.governor = Some("powersave".into()), &[Machine]),
+            (|run| run.environment.cores = 9, &[Machine]),
+            (|run| run.scenario.kind = RunKind::Live, &[Kind]),
+            (|run| run.scenario.pacing = Pacing::BackToBack, &[PacingKind]),
+            (|run| run.scenario.rate_msg_per_s = Some(5.0), &[PacingKind]),
+            (|run| run.scenario.payload_bytes = vec![9], &[Payload]),
+            (
+                |run| {
+                    run.scenario.pin = vec![("pub".into(), 1)];
+                    run.scenario.warmup = 7;
+                },
+                &[Pinning, WarmUp],
+            ),
+        ];
+        let a = samples::report(3, |_, _| {});
+        for (index, (change, want)) in changes.into_iter().enumerate() {
+            let mut b = a.clone();
+            change(&mut b);
+            assert_eq!(kinds(&of_runs(&a, &b)), want, "change {index}");
+        }
+    }
+
+    #[test]
+    fn mitigations_count_where_both_sides_know_them() {
+        let mut a = samples::report(3, |_, _| {});
+        let mut b = a.clone();
+        b.environment.mitigations = [("meltdown".to_owned(), "Mitigation: PTI".to_owned())].into();
+        assert!(of_runs(&a, &b).is_empty());
+        a.environment.mitigations = [("meltdown".to_owned(), "Vulnerable".to_owned())].into();
+        let text = "other mitigations of meltdown: Vulnerable and Mitigation: PTI";
+        assert_eq!(of_runs(&a, &b)[0].text, text);
+    }
+
+    #[test]
+    fn results_that_cannot_be_trusted_alike_are_not_compared() {
+        let cost =
+            |low, high| Some(Slowdown { ratio_low: low, ratio_high: high, ..Slowdown::default() });
+        let mut a = samples::report(3, |_, _| {}).results[0].clone();
+        a.trust.tracer.slowdown = cost(1.05, 1.1);
+        let of = |change: &dyn Fn(&mut RunResult)| {
+            let mut b = a.clone();
+            change(&mut b);
+            kinds(&of_results(&a, &b))
+        };
+        assert_eq!(of(&|b| b.trust.verdict = Reliability::Unusable), [ObstacleKind::Unusable]);
+        assert_eq!(of(&|b| b.trust.coverage = 0.94), [ObstacleKind::Coverage]);
+        assert_eq!(of(&|b| b.trust.coverage = 0.96), []);
+        assert_eq!(of(&|b| b.trust.tracer.slowdown = cost(1.2, 1.3)), [ObstacleKind::TracingCost]);
+        assert_eq!(of(&|b| b.trust.tracer.slowdown = cost(1.0, 1.3)), []);
+        assert_eq!(of(&|b| b.trust.tracer.slowdown = None), []);
+    }
+}

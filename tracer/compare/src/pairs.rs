@@ -1,0 +1,101 @@
+//! Which result of A belongs to which of B.
+
+use crate::comparison::{Unpaired, WhichSide};
+use wirelap_report::{RunResult, human};
+
+/// A result with the rate that its run was made with.
+#[derive(Clone, Copy, Debug)]
+pub struct Rated<'a> {
+    /// The result.
+    pub result: &'a RunResult,
+    /// Messages per second, if pacing is a rate.
+    pub rate_msg_per_s: Option<f64>,
+    /// Whether the variant is one of the things that must be the same.
+    pub by_variant: bool,
+}
+
+impl Rated<'_> {
+    /// `mqtt/mosquitto 64 B`, `mqtt A 64 B at 5 k msg/s`.
+    pub fn name(&self) -> String {
+        let mut name = self.result.label();
+        if let Some(variant) = self.result.variant.as_ref().filter(|_| self.by_variant) {
+            name = format!("{name} {variant}");
+        }
+        name = format!("{name} {}", human::bytes(self.result.payload_bytes as f64));
+        match self.rate_msg_per_s {
+            Some(rate) => format!("{name} at {} msg/s", human::count(rate)),
+            None => name,
+        }
+    }
+
+    fn belongs_to(&self, other: &Rated) -> bool {
+        let (a, b) = (self.result, other.result);
+        a.middleware == b.middleware
+            && a.broker == b.broker
+            && a.payload_bytes == b.payload_bytes
+            && self.rate_msg_per_s == other.rate_msg_per_s
+            && (!self.by_variant || a.variant == b.variant)
+    }
+}
+
+/// The pairs in the order of A, and the results without a counterpart.
+pub fn pair<'a>(a: &[Rated<'a>], b: &[Rated<'a>]) -> (Vec<(Rated<'a>, Rated<'a>)>, Vec<Unpaired>) {
+    let mut left: Vec<Rated> = b.to_vec();
+    let (mut pairs, mut unpaired) = (Vec::new(), Vec::new());
+    for one in a {
+        match left.iter().position(|other| one.belongs_to(other)) {
+            Some(index) => pairs.push((*one, left.remove(index))),
+            None => unpaired.push(Unpaired { side: WhichSide::A, name: one.name() }),
+        }
+    }
+    let rest = left.iter().map(|one| Unpaired { side: WhichSide::B, name: one.name() });
+    unpaired.extend(rest);
+    (pairs, unpaired)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn result(middleware: &str, broker: Option<&str>, payload_bytes: u64) -> RunResult {
+        RunResult {
+            middleware: middleware.into(),
+            broker: broker.map(str::to_owned),
+            payload_bytes,
+            ..RunResult::default()
+        }
+    }
+
+    fn rated(results: &[RunResult], rate_msg_per_s: Option<f64>) -> Vec<Rated<'_>> {
+        let rated = results.iter().map(|result| Rated { result, rate_msg_per_s, by_variant: true });
+        rated.collect()
+    }
+
+    #[test]
+    fn results_belong_together_by_middleware_broker_payload_and_rate() {
+        let a = [result("tcp", None, 64), result("mqtt", Some("mosquitto"), 64)];
+        let b = [
+            result("mqtt", Some("rumqttd"), 64),
+            result("tcp", None, 64),
+            result("tcp", None, 1024),
+        ];
+        let (pairs, unpaired) = pair(&rated(&a, None), &rated(&b, None));
+        assert_eq!(pairs.len(), 1);
+        assert_eq!(pairs[0].1.name(), "tcp 64 B");
+        let names: Vec<&str> = unpaired.iter().map(|one| one.name.as_str()).collect();
+        assert_eq!(names, ["mqtt/mosquitto 64 B", "mqtt/rumqttd 64 B", "tcp 1 KiB"]);
+        let (pairs, unpaired) = pair(&rated(&a, Some(5000.0)), &rated(&a, Some(6000.0)));
+        assert!(pairs.is_empty());
+        assert_eq!(unpaired[3].name, "mqtt/mosquitto 64 B at 6 k msg/s");
+    }
+
+    #[test]
+    fn variants_of_two_files_belong_together_by_variant() {
+        let variant =
+            |variant: &str| RunResult { variant: Some(variant.into()), ..result("mqtt", None, 64) };
+        let (a, b) = ([variant("A"), variant("B")], [variant("B")]);
+        let (pairs, unpaired) = pair(&rated(&a, None), &rated(&b, None));
+        assert_eq!((pairs.len(), unpaired[0].name.as_str()), (1, "mqtt A 64 B"));
+        assert_eq!(pairs[0].0.name(), "mqtt B 64 B");
+    }
+}

@@ -1,0 +1,120 @@
+//! A pair of results, decoded, with the repetitions that are compared.
+
+use crate::breakdown;
+use crate::comparison::{Cell, Design, Obstacle, PairedResult};
+use crate::estimate::{Estimate, Sides, estimates};
+use crate::figures::Figures;
+use crate::judge::drawing;
+use crate::obstacles;
+use crate::pairs::Rated;
+use wirelap_report::{Repetition, TimeSpent};
+
+/// A pair of results with the repetitions that are compared.
+#[derive(Debug)]
+pub struct Prepared<'a> {
+    pair: (Rated<'a>, Rated<'a>),
+    design: Design,
+    a: Vec<&'a Repetition>,
+    b: Vec<&'a Repetition>,
+    /// Why the results are not comparable.
+    pub obstacles: Vec<Obstacle>,
+    /// All metrics that both sides have.
+    pub estimates: Vec<Estimate>,
+}
+
+impl<'a> Prepared<'a> {
+    /// Decodes the repetitions and draws.
+    pub fn of(pair: (Rated<'a>, Rated<'a>), design: Design, draws: usize, seed: u64) -> Self {
+        let (from, to) = (pair.0.result, pair.1.result);
+        let (mut a, mut b) = (whole(&from.repetitions), whole(&to.repetitions));
+        if design == Design::SideBySide {
+            (a, b) = (with_counterpart(&a, &b), with_counterpart(&b, &a));
+        }
+        let figures = |side: &[&Repetition]| -> Vec<Figures> {
+            side.iter().map(|repetition| Figures::of(repetition)).collect()
+        };
+        let (figures_a, figures_b) = (figures(&a), figures(&b));
+        let sides = Sides {
+            a: figures_a.iter().collect(),
+            b: figures_b.iter().collect(),
+            drawing: drawing(design),
+        };
+        let estimates = estimates(&sides, draws, seed_of(seed, &pair.0.name()));
+        Prepared { pair, design, a, b, obstacles: obstacles::of_results(from, to), estimates }
+    }
+
+    /// The result with its cells.
+    pub fn result(self, cells: Vec<Cell>) -> PairedResult {
+        let result = self.pair.0.result;
+        let spent = |side: &[&'a Repetition]| -> Vec<&'a TimeSpent> {
+            side.iter().map(|repetition| &repetition.time_spent).collect()
+        };
+        let (a, b) = (spent(&self.a), spent(&self.b));
+        let of_two_files = self.design == Design::TwoRuns;
+        let all_b = self.pair.1.result.repetitions.len();
+        PairedResult {
+            name: self.pair.0.name(),
+            middleware: result.middleware.clone(),
+            broker: result.broker.clone(),
+            variant: result.variant.clone().filter(|_| of_two_files),
+            payload_bytes: result.payload_bytes,
+            rate_msg_per_s: self.pair.0.rate_msg_per_s,
+            repetitions_a: a.len(),
+            repetitions_b: b.len(),
+            left_out_a: result.repetitions.len().saturating_sub(a.len()),
+            left_out_b: all_b.saturating_sub(b.len()),
+            not_comparable: self.obstacles,
+            cells,
+            mean: breakdown::of_mean(&a, &b),
+            tail: breakdown::of_tail(&a, &b),
+        }
+    }
+}
+
+/// The repetitions that are not partial.
+pub fn whole(repetitions: &[Repetition]) -> Vec<&Repetition> {
+    repetitions.iter().filter(|repetition| !repetition.partial).collect()
+}
+
+/// Those whose number the other side has, too, by number.
+fn with_counterpart<'a>(side: &[&'a Repetition], other: &[&Repetition]) -> Vec<&'a Repetition> {
+    let has = |one: &&Repetition| other.iter().any(|other| other.number == one.number);
+    let mut found: Vec<&Repetition> = side.iter().copied().filter(has).collect();
+    found.sort_by_key(|repetition| repetition.number);
+    found.dedup_by_key(|repetition| repetition.number);
+    found
+}
+
+/// A seed for each result, so that a result's intervals do not depend on the others (FNV-1a).
+pub fn seed_of(seed: u64, name: &str) -> u64 {
+    name.bytes().fold(seed ^ 0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counterparts_have_the_same_number() {
+        let of = |numbers: &[u32]| -> Vec<Repetition> {
+            let each = numbers.iter();
+            each.map(|&number| Repetition { number, ..Repetition::default() }).collect()
+        };
+        let (a, b) = (of(&[3, 1, 2, 5, 1]), of(&[1, 3, 4]));
+        let (a, b): (Vec<_>, Vec<_>) = (a.iter().collect(), b.iter().collect());
+        let numbers = |side: &[&Repetition]| -> Vec<u32> {
+            side.iter().map(|repetition| repetition.number).collect()
+        };
+        assert_eq!(numbers(&with_counterpart(&a, &b)), [1, 3]);
+        assert_eq!(numbers(&with_counterpart(&b, &a)), [1, 3]);
+    }
+
+    #[test]
+    fn seeds_differ_by_name_and_by_seed() {
+        let seeds = [seed_of(1, "tcp"), seed_of(1, "udp"), seed_of(2, "tcp")];
+        assert!(seeds[0] != seeds[1] && seeds[0] != seeds[2]);
+        assert_eq!(seed_of(1, "tcp"), seeds[0]);
+    }
+}
