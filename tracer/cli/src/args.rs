@@ -1,6 +1,7 @@
 //! The command line.
 
 use crate::analyze::AnalyzeArgs;
+use crate::compare::CompareArgs;
 use crate::doctor::DoctorArgs;
 use crate::explain::ExplainArgs;
 use crate::export::ExportArgs;
@@ -46,6 +47,8 @@ pub enum Command {
     Run(RunArgs),
     /// Explain the results in a JSON file: where the time went, what is wrong, what to change
     Explain(ExplainArgs),
+    /// Compare two runs: what became slower or faster, how sure that is, and where the time went
+    Compare(CompareArgs),
     /// Record the events on this machine to a file, for Wireshark and `wirelap analyze`
     Record(RecordArgs),
     /// Show the results of recordings, or of captures of tcpdump and Wireshark

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `args` | the command line |
 //! | `common`, `quantity` | arguments that several commands have in common |
-//! | `doctor`, `list`, `run`, `live`, `record`, `analyze`, `export`, `explain` | the commands, each with its arguments |
+//! | `doctor`, `list`, `run`, `live`, `record`, `analyze`, `export`, `explain`, `compare`, `report` | the commands, each with its arguments |
 //! | `json` | the option `--json` |
 //! | `report_file` | the JSON files of earlier runs, as commands read them |
 
@@ -16,6 +16,7 @@
 mod analyze;
 mod args;
 mod common;
+mod compare;
 mod doctor;
 mod explain;
 mod export;
@@ -55,6 +56,7 @@ fn run_command(command: &Command) -> Result<ExitCode, Failure> {
         Command::Live(args) => live::run(args),
         Command::Run(args) => run::run(args),
         Command::Explain(args) => explain::run(args),
+        Command::Compare(args) => compare::run(args),
         Command::Record(args) => record::run(args),
         Command::Analyze(args) => analyze::run(args),
         Command::Export(args) => export::run(args),
