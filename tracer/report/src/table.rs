@@ -18,13 +18,16 @@
 
 use crate::grid::{Align, hang, lay_out};
 use crate::{
-    Distribution, GroundTruth, Pacing, Reliability, RunReport, RunResult, Scenario, Skipped, Unseen,
+    Distribution, GroundTruth, Pacing, Reliability, RunReport, RunResult, Saturation, Scenario,
+    Skipped, Unseen,
 };
 use crate::{bytes_table, explain, human};
 use wirelap_events::human::one_or;
 
 /// The index of the column with round trips, or with bits per second if messages go one way only.
 const ROUND_TRIP: usize = 4;
+/// The index of the column with the requested rates, if there are several.
+const RATE: usize = 2;
 const HEADINGS: [(&str, Align); 9] = [
     ("middleware", Align::Left),
     ("payload", Align::Right),
@@ -40,7 +43,9 @@ const HEADINGS: [(&str, Align); 9] = [
 /// The whole report: table, lines on each result, notes.
 pub fn render(report: &RunReport) -> String {
     let pacing = report.scenario.pacing;
-    let lines: String = report.results.iter().map(|result| result_lines(result, pacing)).collect();
+    let with_rate = report.has_several_rates();
+    let lines: String =
+        report.results.iter().map(|result| result_lines(result, pacing, with_rate)).collect();
     format!("{}\n{lines}{}", overview(report), closing(report))
 }
 
@@ -56,7 +61,7 @@ pub fn explained(report: &RunReport) -> String {
 fn overview(report: &RunReport) -> String {
     let mut out = title(&report.scenario);
     out.push_str("\n\n");
-    let align: Vec<Align> = HEADINGS.iter().map(|(_, align)| *align).collect();
+    let mut align: Vec<Align> = HEADINGS.iter().map(|(_, align)| *align).collect();
     let one_way = report.scenario.pacing != Pacing::PingPong;
     let mut heading: Vec<String> = HEADINGS.iter().map(|(name, _)| (*name).to_owned()).collect();
     if one_way {
@@ -64,6 +69,13 @@ fn overview(report: &RunReport) -> String {
     }
     let mut rows = vec![heading];
     rows.extend(report.results.iter().map(|result| row(result, one_way)));
+    if report.has_several_rates() {
+        align.insert(RATE, Align::Right);
+        rows[0].insert(RATE, "rate/s".into());
+        for (row, result) in rows[1..].iter_mut().zip(&report.results) {
+            row.insert(RATE, rate(result.rate_msg_per_s.unwrap_or_default()));
+        }
+    }
     out.push_str(&lay_out(&align, &rows));
     out.push_str(&legend(report));
     out
@@ -92,8 +104,11 @@ fn closing(report: &RunReport) -> String {
         let remedy = remedy.as_ref().map(|remedy| format!(": {remedy}")).unwrap_or_default();
         out.push_str(&hang("skipped: ", &format!("{middleware}: {why}{remedy}")));
     }
+    for saturation in &report.saturation_msg_per_s {
+        out.push_str(&hang("saturation: ", &saturated(saturation)));
+    }
     if report.partial {
-        let text = "the run ended early, or less than half of the sent messages were delivered";
+        let text = "something failed, the run ended early, or less than half of the messages were delivered";
         out.push_str(&hang("partial: ", text));
     }
     for note in &report.notes {
@@ -102,11 +117,36 @@ fn closing(report: &RunReport) -> String {
     out
 }
 
+/// Between which rates a middleware was saturated, in one sentence.
+fn saturated(saturation: &Saturation) -> String {
+    let Saturation { middleware, broker, variant, payload_bytes, .. } = saturation;
+    let name = RunResult {
+        middleware: middleware.clone(),
+        broker: broker.clone(),
+        variant: variant.clone(),
+        ..RunResult::default()
+    };
+    let (name, size) = (name.label(), human::bytes(*payload_bytes as f64));
+    let rate = |rate: f64| format!("{} msg/s", human::count(rate));
+    match (saturation.highest_reached, saturation.lowest_missed) {
+        (Some(reached), Some(missed)) => {
+            format!("{name}, {size}: {} were reached, {} were not", rate(reached), rate(missed))
+        }
+        (Some(reached), None) => format!("{name}, {size}: above {}", rate(reached)),
+        (None, Some(missed)) => format!("{name}, {size}: below {}", rate(missed)),
+        (None, None) => format!("{name}, {size}: not known"),
+    }
+}
+
 fn title(scenario: &Scenario) -> String {
     let mut parts = vec![scenario.kind.name().to_owned()];
     parts.push(match (scenario.pacing, scenario.rate_msg_per_s) {
         (Pacing::Rate, Some(rate)) => format!("{} msg/s", human::count(rate)),
-        (Pacing::Rate, None) => "at a rate".into(),
+        (Pacing::Rate, None) if scenario.rates_msg_per_s.is_empty() => "at a rate".into(),
+        (Pacing::Rate, None) => {
+            let rates = scenario.rates_msg_per_s.iter().map(|&rate| human::count(rate));
+            format!("{} msg/s", rates.collect::<Vec<_>>().join(", "))
+        }
         (Pacing::PingPong, _) => "ping-pong".into(),
         (Pacing::BackToBack, _) => "back to back".into(),
         (Pacing::Foreign, _) => "as observed".into(),
@@ -122,6 +162,9 @@ fn title(scenario: &Scenario) -> String {
     }
     if scenario.repeat > 1 {
         parts.push(format!("{} repetitions in random order", scenario.repeat));
+    }
+    if let Some([a, b]) = &scenario.ab {
+        parts.push(format!("A: {a}, B: {b}"));
     }
     parts.join(" · ")
 }
@@ -168,8 +211,11 @@ fn seen(distribution: &Distribution) -> Option<&Distribution> {
     (distribution.count > 0).then_some(distribution)
 }
 
-fn result_lines(result: &RunResult, pacing: Pacing) -> String {
-    let head = format!("{}: ", result.label());
+fn result_lines(result: &RunResult, pacing: Pacing, with_rate: bool) -> String {
+    let head = match result.rate_msg_per_s.filter(|_| with_rate) {
+        Some(rate) => format!("{} at {} msg/s: ", result.label(), human::count(rate)),
+        None => format!("{}: ", result.label()),
+    };
     let mut out = hang(&head, &trust_line(result));
     out.push_str(&reasons(result));
     if let Some(reached) = result.missed_rate() {
