@@ -91,7 +91,7 @@ pub struct RunArgs {
     pub max_payload: Option<usize>,
 
     /// Messages a second, each sent at its intended time even if earlier ones are late; several rates are
-    /// measured one after the other; latency only [default: ping-pong]
+    /// measured separately; latency only [default: ping-pong]
     #[arg(long, value_name = "MSG_PER_S,…", value_delimiter = ',', value_parser = quantity::rate)]
     pub rate: Vec<f64>,
 

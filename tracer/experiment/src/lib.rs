@@ -5,6 +5,7 @@
 //! |---|---|
 //! | [`Request`] | the wanted run |
 //! | [`Catalogue`], [`Choices`] | the known middlewares, and those to run |
+//! | `cases` | what a run repeats: middlewares with payload sizes and rates |
 //! | [`Plan`], [`Trial`], [`Pacing`] | the trials of a run in order, one trial, and when it sends |
 //! | `processes` | the process group of a trial, and a single workload process |
 //! | [`WorkloadProcesses`] | the processes of one middleware |
@@ -24,6 +25,7 @@
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 mod ab;
+mod cases;
 mod catalogue;
 mod choice;
 mod cost;
@@ -47,11 +49,12 @@ mod tally;
 mod trial;
 mod workload_processes;
 
+pub use cases::{check_workloads, unique};
 pub use catalogue::Catalogue;
 pub use choice::{Choice, Choices, choose};
 pub use pacing::Pacing;
 pub use payload::Payload;
-pub use plan::{MAX_SEED, Plan, check_workloads, plan, random_domain, unique};
+pub use plan::{MAX_SEED, Plan, plan, random_domain};
 pub use processes::{TrialStopped, WorkloadInstallation};
 pub use request::{Comparison, Measure, Request, TruthCheck, WorkloadOptions};
 pub use run::{FinishedRun, run};

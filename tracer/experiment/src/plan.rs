@@ -1,19 +1,17 @@
 //! Plans a run: its trials one after the other, in a random order that is determined by the seed.
 
 use crate::ab::{self, Variant};
+use crate::cases::{Case, cases, check_comparison, in_order, named, unique};
 use crate::catalogue::Catalogue;
-use crate::choice::{self, Choice, Choices};
+use crate::choice::Choice;
 use crate::pacing::Pacing;
-use crate::payload::{self, Carried};
-use crate::request::{Measure, Request, TruthCheck, WorkloadOptions};
+use crate::request::{Request, TruthCheck};
 use crate::trial::Trial;
 use std::time::Duration;
 use wirelap_contract::WorkloadKind;
-use wirelap_events::human;
 use wirelap_process::Failure;
 use wirelap_report::Skipped;
 use wirelap_session::Sampling;
-use wirelap_session::machine::cpus;
 
 /// The largest seed: JavaScript and jq round larger numbers when they read JSON.
 pub const MAX_SEED: u64 = (1 << 53) - 1;
@@ -49,25 +47,6 @@ pub fn random_domain() -> u32 {
     fastrand::u32(DOMAINS)
 }
 
-/// What is repeated: a middleware with a payload size and a pacing, as one variant of the request wants it.
-#[derive(Clone, Debug)]
-struct Case<'a> {
-    request: &'a Request,
-    variant: Option<Variant>,
-    choice: Choice,
-    payload: usize,
-    pacing: Pacing,
-    several_rates: bool,
-}
-
-/// The cases of a request, and what was left out.
-#[derive(Debug, Default)]
-struct Cases<'a> {
-    cases: Vec<Case<'a>>,
-    skipped: Vec<Skipped>,
-    notes: Vec<String>,
-}
-
 /// Plans a run.
 ///
 /// # Errors
@@ -75,31 +54,31 @@ struct Cases<'a> {
 pub fn plan(request: &Request, catalogue: &Catalogue) -> Result<Plan, Failure> {
     let seed = request.seed.unwrap_or_else(|| fastrand::u64(..=MAX_SEED));
     let mut random = fastrand::Rng::with_seed(seed);
-    let (found, trials) = if let Some(comparison) = &request.ab {
+    let (cases, trials) = if let Some(comparison) = &request.ab {
         let [a, b] = &comparison.variants;
         let [mut a, b] =
             [cases(a, catalogue, Some(Variant::A))?, cases(b, catalogue, Some(Variant::B))?];
-        check_comparison(&a.cases, &b.cases)?;
-        let trials = in_blocks(&a.cases, &b.cases, request.repeat, &mut random);
-        a.cases.extend(b.cases);
+        check_comparison(&a.found, &b.found)?;
+        let trials = in_blocks(&a.found, &b.found, request.repeat, &mut random);
+        a.found.extend(b.found);
         a.skipped = unique(&[a.skipped, b.skipped].concat());
         a.notes = unique(&[a.notes, b.notes].concat());
         (a, trials)
     } else {
-        let found = cases(request, catalogue, None)?;
-        let trials = in_rounds(&found.cases, request.repeat, &mut random);
-        (found, trials)
+        let all = cases(request, catalogue, None)?;
+        let trials = in_rounds(&all.found, request.repeat, &mut random);
+        (all, trials)
     };
     let names: Vec<String> =
-        found.cases.iter().map(|case| case.choice.about.name.clone()).collect();
-    let payloads: Vec<usize> = found.cases.iter().map(|case| case.payload).collect();
+        cases.found.iter().map(|case| case.choice.about.name.clone()).collect();
+    let payloads: Vec<usize> = cases.found.iter().map(|case| case.payload).collect();
     Ok(Plan {
         trials,
         seed,
         middlewares: unique(&names),
         payloads: in_order(&unique(&payloads), request),
-        skipped: found.skipped,
-        notes: found.notes,
+        skipped: cases.skipped,
+        notes: cases.notes,
     })
 }
 
@@ -135,136 +114,6 @@ fn in_blocks(
         }
     }
     trials
-}
-
-/// The cases of a middleware.
-fn named<'a>(cases: &[Case<'a>], name: &str) -> Vec<Case<'a>> {
-    cases.iter().filter(|case| case.choice.about.name == name).cloned().collect()
-}
-
-/// All cases of a request or of one variant of it.
-fn cases<'a>(
-    request: &'a Request,
-    catalogue: &Catalogue,
-    variant: Option<Variant>,
-) -> Result<Cases<'a>, Failure> {
-    check(request)?;
-    let pacings = request.pacings();
-    let Choices { chosen, skipped } =
-        choice::choose(catalogue, &request.on, &request.workloads, pacings[0])?;
-    let mut found = Cases { skipped, ..Cases::default() };
-    for choice in chosen {
-        let most = choice.about.max_payload;
-        let Carried { sizes, left_out } =
-            payload::carried(&request.payload, request.max_payload, most);
-        check_workloads(&request.workloads, std::slice::from_ref(&choice), &sizes)?;
-        let name = choice.about.name.clone();
-        if sizes.is_empty() && !left_out.is_empty() {
-            let why = format!("a message has at most {most} bytes of payload");
-            found.skipped.push(Skipped { middleware: name, broker: None, why, remedy: None });
-            continue;
-        }
-        if !left_out.is_empty() {
-            found.notes.push(format!(
-                "{name}: payloads above {most} B are left out ({})",
-                human::counted(left_out.len() as u64, "size")
-            ));
-        }
-        for (payload, &pacing) in
-            sizes.iter().flat_map(|&size| pacings.iter().map(move |pacing| (size, pacing)))
-        {
-            let (choice, several_rates) = (choice.clone(), pacings.len() > 1 || request.saturation);
-            found.cases.push(Case { request, variant, choice, payload, pacing, several_rates });
-        }
-    }
-    found.notes = unique(&found.notes);
-    if found.cases.is_empty() && !request.on.is_empty() {
-        return Err(Failure::Usage(
-            "no payload size is left: raise --max-payload, or choose smaller sizes with --payload"
-                .into(),
-        ));
-    }
-    Ok(found)
-}
-
-/// The payload sizes in the order in which the user named them.
-fn in_order(payloads: &[usize], request: &Request) -> Vec<usize> {
-    let wanted: Vec<usize> = request.payload.iter().flat_map(|payload| payload.sizes()).collect();
-    let place =
-        |size: &usize| wanted.iter().position(|other| other == size).unwrap_or(wanted.len());
-    let mut payloads = payloads.to_vec();
-    payloads.sort_by_key(place);
-    payloads
-}
-
-/// The list without its later repetitions, in its order.
-pub fn unique<T: Clone + PartialEq>(list: &[T]) -> Vec<T> {
-    let mut unique: Vec<T> = Vec::new();
-    for item in list {
-        if !unique.contains(item) {
-            unique.push(item.clone());
-        }
-    }
-    unique
-}
-
-fn check(request: &Request) -> Result<(), Failure> {
-    if request.measure == Measure::Throughput && !request.rates.is_empty() {
-        return Err(Failure::Usage(
-            "throughput sends messages back to back: remove --rate, or measure `latency --rate`"
-                .into(),
-        ));
-    }
-    if request.duration.is_some_and(|time| time.is_zero()) {
-        return Err(Failure::Usage("--duration must be longer than 0".into()));
-    }
-    if request.saturation && request.rates.is_empty() {
-        return Err(Failure::Usage(
-            "the search for the highest rate begins at the rates of --rate, and there is none"
-                .into(),
-        ));
-    }
-    Ok(())
-}
-
-/// Checks that two variants send in the same way: otherwise their figures mean different things.
-fn check_comparison(a: &[Case<'_>], b: &[Case<'_>]) -> Result<(), Failure> {
-    let (Some(a), Some(b)) = (a.first(), b.first()) else { return Ok(()) };
-    if std::mem::discriminant(&a.pacing) == std::mem::discriminant(&b.pacing) {
-        return Ok(());
-    }
-    Err(Failure::Usage(
-        "--ab: one side sends at a rate and the other does not: give a rate to both, or to none"
-            .into(),
-    ))
-}
-
-/// Checks that the middlewares support the options and payload sizes, and that the CPUs of `--pin` exist.
-///
-/// # Errors
-/// `Failure::Usage` for the first option that is not supported.
-pub fn check_workloads(
-    options: &WorkloadOptions,
-    chosen: &[Choice],
-    payloads: &[usize],
-) -> Result<(), Failure> {
-    if let Some(cpu) = options.pin.iter().find(|&&cpu| cpu >= cpus()) {
-        let last = cpus().saturating_sub(1);
-        return Err(Failure::Usage(format!(
-            "--pin {cpu}: there is no such CPU; this machine has CPUs 0 to {last}"
-        )));
-    }
-    for Choice { about, .. } in chosen {
-        about.transport(options.transport).map_err(Failure::Usage)?;
-        let most = about.max_payload;
-        if let Some(payload) = payloads.iter().find(|&&payload| payload > most) {
-            return Err(Failure::Usage(format!(
-                "a message on {} has at most {most} bytes of payload, not {payload}",
-                about.name
-            )));
-        }
-    }
-    Ok(())
 }
 
 fn trial(case: &Case<'_>, repetition: u32, random: &mut fastrand::Rng) -> Trial {
@@ -318,6 +167,7 @@ pub fn end(request: &Request, pacing: Pacing) -> (Option<u64>, Option<Duration>)
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::choice;
     use crate::request::Comparison;
     use crate::request::tests::request;
     use wirelap_contract::{LinkTransport, Role};

@@ -6,7 +6,6 @@ use crate::plan::Plan;
 use crate::request::{Measure, Request};
 use crate::results;
 use crate::series::Measured;
-use crate::trial::Trial;
 use wirelap_process::Failure;
 use wirelap_report::{Environment, Reliability, RunKind, RunReport, RunResult, Scenario};
 
@@ -31,7 +30,7 @@ pub fn report(
         schema: wirelap_report::run::RUN_SCHEMA.to_owned(),
         partial: done < measured.planned || results.iter().any(|result| result.partial),
         environment,
-        scenario: scenario(request, plan),
+        scenario: scenario(request, plan, outcomes),
         results,
         hooks: outcomes.first().map(|outcome| outcome.hooks.clone()).unwrap_or_default(),
         skipped: plan.skipped.clone(),
@@ -41,7 +40,7 @@ pub fn report(
     }
 }
 
-fn scenario(request: &Request, plan: &Plan) -> Scenario {
+fn scenario(request: &Request, plan: &Plan, outcomes: &[Outcome]) -> Scenario {
     let first = &plan.trials[0];
     let rates = rates(plan);
     let several_rates = rates.len() > 1;
@@ -70,7 +69,7 @@ fn scenario(request: &Request, plan: &Plan) -> Scenario {
         repeat: plan.trials.iter().map(|trial| trial.repetition).max().unwrap_or(request.repeat),
         ab: request.ab.as_ref().map(|comparison| comparison.settings.clone()),
         pin,
-        order: plan.trials.iter().map(Trial::title).collect(),
+        order: outcomes.iter().map(|outcome| outcome.trial.title()).collect(),
     }
 }
 

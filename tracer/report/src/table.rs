@@ -59,9 +59,9 @@ pub fn explained(report: &RunReport) -> String {
 
 /// Title and table.
 fn overview(report: &RunReport) -> String {
-    let mut out = title(&report.scenario);
-    out.push_str("\n\n");
-    let mut align: Vec<Align> = HEADINGS.iter().map(|(_, align)| *align).collect();
+    let mut out = hang("", &title(&report.scenario));
+    out.push('\n');
+    let align: Vec<Align> = HEADINGS.iter().map(|(_, align)| *align).collect();
     let one_way = report.scenario.pacing != Pacing::PingPong;
     let mut heading: Vec<String> = HEADINGS.iter().map(|(name, _)| (*name).to_owned()).collect();
     if one_way {
@@ -70,7 +70,10 @@ fn overview(report: &RunReport) -> String {
     let mut rows = vec![heading];
     rows.extend(report.results.iter().map(|result| row(result, one_way)));
     if report.has_several_rates() {
-        align.insert(RATE, Align::Right);
+        // The bits a second follow from the rate and the size, and there is no room for both.
+        for row in &mut rows {
+            row.remove(ROUND_TRIP);
+        }
         rows[0].insert(RATE, "rate/s".into());
         for (row, result) in rows[1..].iter_mut().zip(&report.results) {
             row.insert(RATE, rate(result.rate_msg_per_s.unwrap_or_default()));
@@ -160,11 +163,11 @@ fn title(scenario: &Scenario) -> String {
     if let Some(seconds) = scenario.duration_s {
         parts.push(format!("{} s", (seconds * 100.0).round() / 100.0));
     }
-    if scenario.repeat > 1 {
-        parts.push(format!("{} repetitions in random order", scenario.repeat));
-    }
     if let Some([a, b]) = &scenario.ab {
+        parts.push(format!("{} repetitions each in blocks ABBA", scenario.repeat));
         parts.push(format!("A: {a}, B: {b}"));
+    } else if scenario.repeat > 1 {
+        parts.push(format!("{} repetitions in random order", scenario.repeat));
     }
     parts.join(" · ")
 }

@@ -169,6 +169,7 @@ fn results_of_several_rates_and_of_two_variants_have_names_of_their_own() {
     let mut report = samples::report();
     report.scenario.pacing = Pacing::Rate;
     report.scenario.rates_msg_per_s = vec![100.0, 20_000.0];
+    report.scenario.repeat = 4;
     report.scenario.ab = Some(["qos=0".into(), "qos=1".into()]);
     let of = |variant: &str, rate| RunResult {
         variant: Some(variant.to_owned()),
@@ -198,7 +199,7 @@ fn results_of_several_rates_and_of_two_variants_have_names_of_their_own() {
     assert_fits(&text);
     for expected in [
         "latency · 100, 20 k msg/s · ",
-        " · A: qos=0, B: qos=1\n",
+        " · 4 repetitions each in blocks ABBA · A: qos=0, B: qos=1\n",
         "  payload  rate/s  1-way p50 ",
         "\nmqtt/rumqttd B     64 B     100 ",
         "\nmqtt/rumqttd A at 20 k msg/s: ",

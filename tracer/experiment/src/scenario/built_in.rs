@@ -1,9 +1,10 @@
 //! The scenarios that are part of wirelap, and the word on the command line that names one of them or a file.
 
-use super::{ScenarioSettings, parse};
+use super::parse::parse;
+use super::settings::ScenarioSettings;
 use std::fs::File;
 use std::io::{self, Read};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use wirelap_process::Failure;
 
 /// The largest file that is read as a scenario, in bytes.
@@ -52,8 +53,9 @@ impl ScenarioSource {
     /// # Errors
     /// The word is neither the path of a file nor the name of a built-in scenario.
     pub fn of(word: &str) -> Result<ScenarioSource, String> {
-        if word.contains('/') || word.ends_with(".toml") {
-            return Ok(ScenarioSource::File(word.into()));
+        let path = Path::new(word);
+        if word.contains('/') || path.extension().is_some_and(|extension| extension == "toml") {
+            return Ok(ScenarioSource::File(path.into()));
         }
         if let Some((name, _)) = TEXTS.iter().find(|(name, _)| *name == word) {
             return Ok(ScenarioSource::BuiltIn(name));
@@ -86,7 +88,7 @@ impl ScenarioSource {
     }
 }
 
-fn text(path: &PathBuf) -> io::Result<String> {
+fn text(path: &Path) -> io::Result<String> {
     let mut text = String::new();
     File::open(path)?.take(MOST).read_to_string(&mut text)?;
     Ok(text)

@@ -1,7 +1,7 @@
 //! `--ab`: the two requests under comparison.
 
-use super::ScenarioSettings;
 use super::parse::setting;
+use super::settings::ScenarioSettings;
 use crate::request::{Comparison, Request};
 use toml::{Table, Value};
 use wirelap_process::Failure;

@@ -1,6 +1,6 @@
 //! Reads scenario files. An error is one sentence with the file, the place and the setting.
 
-use super::{NAMES, ScenarioSettings};
+use super::settings::{NAMES, ScenarioSettings};
 use serde::Deserialize;
 use toml::de::DeTable;
 use toml::{Table, Value};
