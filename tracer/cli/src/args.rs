@@ -20,6 +20,7 @@ Examples:
   sudo wirelap run latency --on tcp,mqtt,zenoh-p2p,dds
   sudo wirelap run latency --on mqtt --broker mosquitto --rate 2000 --messages 100000 --json out.json
   sudo wirelap run throughput --on zenoh-p2p,dds --payload 64,1K,64K --duration 10s
+  sudo wirelap run rate --on tcp,mqtt              the highest rate; `wirelap list scenarios` shows more
   wirelap explain out.json                         why it took so long, and what to change
   sudo wirelap record -o trace.pcapng --payload --duration 10s
   wirelap analyze trace.pcapng
@@ -43,7 +44,7 @@ pub enum Command {
     Doctor(DoctorArgs),
     /// Watch the messages of the programs that run on this machine, a row for each middleware
     Live(LiveArgs),
-    /// Measure middlewares against each other with wirelap's own workloads
+    /// Measure middlewares against each other with wirelap's own workloads: a scenario of `wirelap list scenarios`, or a file
     Run(RunArgs),
     /// Explain the results in a JSON file: where the time went, what is wrong, what to change
     Explain(ExplainArgs),
@@ -55,7 +56,7 @@ pub enum Command {
     Analyze(AnalyzeArgs),
     /// Convert recordings and captures for other programs: a time line of messages for Perfetto
     Export(ExportArgs),
-    /// List the middlewares that can be run, their brokers and how to get them
+    /// List the middlewares that can be run, their brokers and how to get them; or the scenarios
     List(ListArgs),
     /// Print completions for a shell
     Completions {
@@ -97,6 +98,8 @@ mod tests {
     use super::*;
     use clap::CommandFactory;
     use std::time::Duration;
+    use wirelap_experiment::Payload;
+    use wirelap_experiment::scenario::ScenarioSource;
 
     fn run(words: &str) -> Result<RunArgs, String> {
         let words = format!("wirelap run {words}");
@@ -133,10 +136,25 @@ mod tests {
         )
         .unwrap();
         assert_eq!(args.on, ["tcp", "dds"]);
-        assert_eq!(args.payload, [8, 1024]);
+        assert_eq!(args.payload, [Payload::Bytes(8), Payload::Bytes(1024)]);
         assert_eq!(args.duration, Some(Duration::from_millis(1500)));
         assert_eq!(args.traced.workload.pin, [0, 1]);
         assert!(matches!(args.sample, Some(wirelap_session::Sampling::Windows { .. })));
+    }
+
+    #[test]
+    fn a_scenario_is_a_name_or_a_file_and_rates_and_sizes_are_lists() {
+        let args =
+            run("rate --on tcp --rate 100,2.5 --payload 64,8..64K --max-payload 1K").unwrap();
+        assert_eq!(args.scenario, ScenarioSource::BuiltIn("rate"));
+        assert_eq!((args.rate.as_slice(), args.max_payload), (&[100.0, 2.5][..], Some(1024)));
+        let range = Payload::PowersOfTwo { first: 8, last: 64 << 10 };
+        assert_eq!(args.payload, [Payload::Bytes(64), range]);
+        let args = run("mine.toml --ab qos=0 qos=1").unwrap();
+        assert_eq!(args.scenario, ScenarioSource::File("mine.toml".into()));
+        assert_eq!(args.ab, ["qos=0", "qos=1"]);
+        let error = run("speed --on tcp").unwrap_err();
+        assert!(error.starts_with("there is no scenario `speed`; known: latency,"), "{error}");
     }
 
     #[test]
@@ -151,6 +169,10 @@ mod tests {
             "latency --on tcp --sample 2s/1s",
             "latency --on tcp --snap 0",
             "latency --on tcp --seed 9007199254740992",
+            "latency --on tcp --payload 64..8",
+            "latency --on tcp --rate 10,0",
+            "latency --on tcp --ab qos=1",
+            "rate",
             "speed --on tcp",
         ] {
             assert!(run(words).is_err(), "{words} was accepted");

@@ -44,9 +44,9 @@ pub struct WorkloadArgs {
     #[arg(long = "set", value_name = "[MIDDLEWARE:]NAME=VALUE", value_parser = spec::setting)]
     pub set: Vec<(String, String)>,
 
-    /// MQTT quality of service
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(0..=2), default_value_t = 0)]
-    pub qos: u8,
+    /// MQTT quality of service [default: 0]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(0..=2))]
+    pub qos: Option<u8>,
 
     /// The transport, for middlewares that have a choice (Zenoh: tcp, udp) [default: the first that
     /// `wirelap list` shows]
@@ -57,9 +57,9 @@ pub struct WorkloadArgs {
     #[arg(long, value_enum, value_name = "RELIABILITY")]
     pub reliability: Option<LinkReliability>,
 
-    /// Set `TCP_NODELAY` where the library allows it
-    #[arg(long, value_name = "BOOL", default_value_t = true, action = clap::ArgAction::Set)]
-    pub nodelay: bool,
+    /// Set `TCP_NODELAY` where the library allows it [default: true]
+    #[arg(long, value_name = "BOOL")]
+    pub nodelay: Option<bool>,
 
     /// The port that brokers and peers listen on [default: a free one]
     #[arg(long, value_name = "PORT", default_value_t = 0, hide_default_value = true)]
@@ -87,10 +87,10 @@ impl From<&WorkloadArgs> for WorkloadOptions {
         WorkloadOptions {
             broker: args.broker.clone(),
             set: args.set.clone(),
-            qos: args.qos,
+            qos: args.qos.unwrap_or(0),
             transport: args.transport,
             reliability: args.reliability,
-            nodelay: args.nodelay,
+            nodelay: args.nodelay.unwrap_or(true),
             port: args.port,
             domain: args.domain,
             interface: args.interface.clone(),

@@ -1,19 +1,34 @@
-//! `wirelap list`: shows the middlewares, their brokers and settings, and how to get what is not installed.
+//! `wirelap list`: shows the middlewares, their brokers and settings, and how to get what is not installed; and the
+//! scenarios.
 
 use crate::common::ProgramArgs;
-use clap::Args;
+use clap::{Args, ValueEnum};
 use std::process::ExitCode;
 use std::sync::Arc;
 use wirelap_contract::{About, Availability};
+use wirelap_experiment::scenario::{BuiltIn, built_in};
 use wirelap_experiment::{Catalogue, WorkloadInstallation};
 use wirelap_process::Failure;
 use wirelap_process::output;
 use wirelap_process::steward::{Steward, StewardRole};
 use wirelap_report::grid::{Align, hang, lay_out};
 
+/// What `wirelap list` lists.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ListedThing {
+    /// The middlewares, their brokers, and how to get what is missing
+    Middlewares,
+    /// The scenarios of `wirelap run`, and how many trials each has for a middleware
+    Scenarios,
+}
+
 /// `wirelap list`.
 #[derive(Debug, Args)]
 pub struct ListArgs {
+    /// What to list [default: middlewares]
+    #[arg(value_enum, value_name = "WHAT")]
+    pub what: Option<ListedThing>,
+
     /// Print JSON in place of the table
     #[arg(long)]
     pub json: bool,
@@ -32,6 +47,9 @@ pub struct ListArgs {
 /// # Errors
 /// The workloads' program is missing, or stdout cannot be written.
 pub fn run(args: &ListArgs) -> Result<ExitCode, Failure> {
+    if args.what == Some(ListedThing::Scenarios) {
+        return list_scenarios(args.json);
+    }
     let catalogue = Catalogue::read(&WorkloadInstallation::open(
         Steward::start(StewardRole::Workloads)?,
         &args.programs.variables(),
@@ -45,6 +63,36 @@ pub fn run(args: &ListArgs) -> Result<ExitCode, Failure> {
         output::print(&render(&all))?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Prints the built-in scenarios.
+fn list_scenarios(json: bool) -> Result<ExitCode, Failure> {
+    let scenarios = built_in();
+    if json {
+        let rows = scenarios.iter().map(|BuiltIn { name, settings }| {
+            let ((trials, most), about) = (settings.trials(), &settings.about);
+            serde_json::json!({ "name": name, "about": about, "trials": trials, "most_trials": most })
+        });
+        output::json_to_stdout(&rows.collect::<Vec<_>>())?;
+    } else {
+        output::print(&render_scenarios(&scenarios))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A table with a line for each scenario.
+fn render_scenarios(scenarios: &[BuiltIn]) -> String {
+    let mut lines = vec![["scenario", "trials", "what"].map(String::from).to_vec()];
+    for BuiltIn { name, settings } in scenarios {
+        let trials = match settings.trials() {
+            (least, most) if least == most => least.to_string(),
+            (least, most) => format!("{least} to {most}"),
+        };
+        let about = settings.about.clone().unwrap_or_default();
+        lines.push(vec![(*name).to_owned(), trials, about]);
+    }
+    let table = lay_out(&[Align::Left, Align::Right, Align::Left], &lines);
+    format!("{table}\nThe trials are those of one middleware with one broker.\n")
 }
 
 /// A table with a line for each middleware and broker, and below it how to get what is missing.
@@ -121,5 +169,9 @@ mod tests {
         ];
         let all: Vec<&About> = all.iter().collect();
         insta::assert_snapshot!(format!("{}\n{}", render(&all), settings(&all)));
+    }
+    #[test]
+    fn every_scenario_has_a_line() {
+        insta::assert_snapshot!(render_scenarios(&built_in()));
     }
 }

@@ -45,7 +45,7 @@ pub struct LiveArgs {
     pub rate: f64,
 
     /// Payload bytes of the workloads that --on starts
-    #[arg(long, value_name = "BYTES", default_value = "64", value_parser = quantity::payload)]
+    #[arg(long, value_name = "BYTES", default_value = "64", value_parser = quantity::payload_size)]
     pub payload: usize,
 
     /// Which traffic is traced.
@@ -211,9 +211,11 @@ fn trial(args: &LiveArgs, options: &WorkloadOptions, Choice { about, broker }: C
     Trial {
         about,
         broker,
+        variant: None,
         payload: args.payload,
         repetition: 1,
         pacing: Pacing::Rate(args.rate),
+        several_rates: false,
         messages: None,
         duration: None,
         warmup: 0,

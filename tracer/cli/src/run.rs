@@ -3,28 +3,23 @@
 use crate::common::TracedWorkloadArgs;
 use crate::json::Json;
 use crate::quantity;
+use clap::builder::{PossibleValue, TypedValueParser};
+use clap::error::ErrorKind;
 use clap::{Args, ValueEnum};
+use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
+use wirelap_experiment::scenario::{self, ScenarioSettings, ScenarioSource, built_in};
 use wirelap_experiment::{
-    Catalogue, FinishedRun, MAX_SEED, Measure, Request, WorkloadInstallation, WorkloadOptions,
+    Catalogue, FinishedRun, MAX_SEED, Payload, Request, WorkloadInstallation, WorkloadOptions,
     plan, run as run_all,
 };
 use wirelap_process::steward::{Steward, StewardRole};
 use wirelap_process::{Failure, Outputs, catch_signals, rights};
 use wirelap_report::{RunReport, table};
 use wirelap_session::{environment, preflight};
-
-/// What `wirelap run` measures.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum RunKind {
-    /// The time that a message takes: ping-pong, or one way at a given --rate
-    Latency,
-    /// The messages a second that are delivered when they are sent back to back
-    Throughput,
-}
 
 /// Whether the workloads write truth files, for comparison with the trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -37,26 +32,68 @@ pub enum TruthCheck {
     Off,
 }
 
+/// The built-in scenarios, none of which says what to measure.
+const NEED_ON: [(&str, &str); 5] = [
+    ("scenario", "latency"),
+    ("scenario", "throughput"),
+    ("scenario", "throughput-sweep"),
+    ("scenario", "rate"),
+    ("scenario", "overhead"),
+];
+
+/// Parses the name of a built-in scenario or the path of a file. The help lists the names.
+#[derive(Clone, Debug)]
+pub struct ScenarioParser;
+
+impl TypedValueParser for ScenarioParser {
+    type Value = ScenarioSource;
+
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        _argument: Option<&clap::Arg>,
+        value: &OsStr,
+    ) -> Result<ScenarioSource, clap::Error> {
+        let parsed = match value.to_str() {
+            Some(word) => ScenarioSource::of(word),
+            None => Ok(ScenarioSource::File(value.into())),
+        };
+        parsed.map_err(|text| clap::Error::raw(ErrorKind::ValueValidation, text).with_cmd(command))
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        let values = built_in().into_iter().map(|scenario| {
+            PossibleValue::new(scenario.name).help(scenario.settings.about.unwrap_or_default())
+        });
+        Some(Box::new(values))
+    }
+}
+
 /// `wirelap run`.
 #[derive(Clone, Debug, Args)]
 pub struct RunArgs {
-    /// What to measure
-    #[arg(value_enum)]
-    pub kind: RunKind,
+    /// What to measure: a scenario of wirelap's own, or a file with one (a path with a slash, or ending in .toml)
+    #[arg(value_name = "SCENARIO", value_parser = ScenarioParser)]
+    pub scenario: ScenarioSource,
 
     /// The middlewares, separated by commas; `wirelap list` shows them; `all` means all that can be run on
     /// this machine, and reports the others as skipped
-    #[arg(long, value_name = "LIST", value_delimiter = ',', required = true)]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', required_if_eq_any = NEED_ON)]
     pub on: Vec<String>,
 
-    /// Payload sizes, at least 8 bytes; K and M are binary
-    #[arg(long, value_name = "BYTES,…", value_delimiter = ',', default_value = "64", value_parser = quantity::payload)]
-    pub payload: Vec<usize>,
+    /// Payload sizes, at least 8 bytes; K and M are binary; 8..64K means the powers of two from 8 bytes to 64 KiB that the
+    /// middleware carries [default: 64]
+    #[arg(long, value_name = "BYTES,…", value_delimiter = ',', value_parser = quantity::payload)]
+    pub payload: Vec<Payload>,
 
-    /// Messages a second, each sent at its intended time even if earlier ones are late; latency only
-    /// [default: ping-pong]
-    #[arg(long, value_name = "MSG_PER_S", value_parser = quantity::rate)]
-    pub rate: Option<f64>,
+    /// Leave out payload sizes above this
+    #[arg(long, value_name = "BYTES", value_parser = quantity::payload_size)]
+    pub max_payload: Option<usize>,
+
+    /// Messages a second, each sent at its intended time even if earlier ones are late; several rates are
+    /// measured separately; latency only [default: ping-pong]
+    #[arg(long, value_name = "MSG_PER_S,…", value_delimiter = ',', value_parser = quantity::rate)]
+    pub rate: Vec<f64>,
 
     /// Messages (round trips in a ping-pong) of each repetition [default: 10000 round trips]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=u64::from(u32::MAX)))]
@@ -66,17 +103,17 @@ pub struct RunArgs {
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
     pub duration: Option<Duration>,
 
-    /// Messages of the warm-up, which are not counted
-    #[arg(long, value_name = "N", default_value_t = 1000)]
-    pub warmup: u64,
+    /// Messages of the warm-up, which are not counted [default: 1000]
+    #[arg(long, value_name = "N")]
+    pub warmup: Option<u64>,
 
-    /// The longest time of the warm-up
-    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration, default_value = "5s")]
-    pub warmup_time: Duration,
+    /// The longest time of the warm-up [default: 5s]
+    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
+    pub warmup_time: Option<Duration>,
 
-    /// Repetitions, in random order across the middlewares
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000), default_value_t = 1)]
-    pub repeat: u32,
+    /// Repetitions, in random order across the middlewares [default: 1]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub repeat: Option<u32>,
 
     /// Seed of that order, below 2^53 [default: random, and reported]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(..=MAX_SEED))]
@@ -88,9 +125,15 @@ pub struct RunArgs {
     #[arg(long, value_name = "WINDOW/PERIOD|off", value_parser = quantity::sampling)]
     pub sample: Option<wirelap_session::Sampling>,
 
-    /// Compare the trace with the times that the workloads record themselves
-    #[arg(long, value_enum, value_name = "WHEN", default_value = "auto")]
-    pub truth_check: TruthCheck,
+    /// Compare the trace with the times that the workloads record themselves [default: auto]
+    #[arg(long, value_enum, value_name = "WHEN")]
+    pub truth_check: Option<TruthCheck>,
+
+    /// Compare two settings, such as `qos=0` and `qos=1`: each middleware is measured with both, in the order A B B A,
+    /// --repeat times with each. The keys are those of scenario files; several settings are separated by spaces, and
+    /// `set:NAME=VALUE` is a library's own setting
+    #[arg(long, num_args = 2, value_names = ["SETTINGS A", "SETTINGS B"])]
+    pub ab: Vec<String>,
 
     /// Write JSON (schema wirelap/run/1) to this file; - for stdout
     #[arg(long, value_name = "FILE|-")]
@@ -122,34 +165,68 @@ pub struct RunArgs {
     pub traced: TracedWorkloadArgs,
 }
 
-impl From<&RunArgs> for Request {
-    fn from(args: &RunArgs) -> Request {
-        Request {
-            measure: match args.kind {
-                RunKind::Latency => Measure::Latency,
-                RunKind::Throughput => Measure::Throughput,
-            },
-            on: args.on.clone(),
-            payload: args.payload.clone(),
-            rate: args.rate,
+/// The list, unless it is empty.
+fn given<T: Clone>(list: &[T]) -> Option<Vec<T>> {
+    (!list.is_empty()).then(|| list.to_vec())
+}
+
+/// The settings that the command line gives.
+impl From<&RunArgs> for ScenarioSettings {
+    fn from(args: &RunArgs) -> ScenarioSettings {
+        let workload = &args.traced.workload;
+        ScenarioSettings {
+            on: given(&args.on),
+            broker: given(&workload.broker),
+            payload: given(&args.payload),
+            max_payload: args.max_payload,
+            rate: given(&args.rate),
             messages: args.messages,
             duration: args.duration,
             warmup: args.warmup,
             warmup_time: args.warmup_time,
             repeat: args.repeat,
             seed: args.seed,
+            qos: workload.qos,
+            transport: workload.transport,
+            reliability: workload.reliability,
+            nodelay: workload.nodelay,
+            pin: given(&workload.pin),
+            set: given(&workload.set),
             sample: args.sample,
-            truth_check: match args.truth_check {
+            truth_check: args.truth_check.map(|check| match check {
                 TruthCheck::Auto => wirelap_experiment::TruthCheck::Auto,
                 TruthCheck::On => wirelap_experiment::TruthCheck::On,
                 TruthCheck::Off => wirelap_experiment::TruthCheck::Off,
-            },
-            measure_cost: args.measure_cost,
-            recording: args.pcapng.clone(),
-            workloads: WorkloadOptions::from(&args.traced.workload),
-            snap_bytes: args.traced.tracer.snap,
-            ring_bytes: args.traced.tracer.ring_size,
+            }),
+            ..ScenarioSettings::default()
         }
+    }
+}
+
+/// The request that a command line and its scenario mean.
+///
+/// # Errors
+/// The scenario cannot be read, names no middleware, or cannot be compared in the two variants.
+fn request(args: &RunArgs) -> Result<Request, Failure> {
+    let settings = ScenarioSettings::from(args).over(&args.scenario.read()?);
+    if settings.on.is_none() {
+        return Err(Failure::Usage(
+            "the scenario does not say which middlewares to measure: add `on` to it, or --on"
+                .into(),
+        ));
+    }
+    // What scenarios cannot say.
+    let rest = Request {
+        measure_cost: args.measure_cost,
+        recording: args.pcapng.clone(),
+        workloads: WorkloadOptions::from(&args.traced.workload),
+        snap_bytes: args.traced.tracer.snap,
+        ring_bytes: args.traced.tracer.ring_size,
+        ..Request::default()
+    };
+    match args.ab.as_slice() {
+        [a, b] => scenario::compare(&settings, [a, b], &rest),
+        _ => Ok(settings.request(&rest)),
     }
 }
 
@@ -158,16 +235,16 @@ impl From<&RunArgs> for Request {
 /// # Errors
 /// Nothing could be measured, or the results could not be written.
 pub fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
+    let request = request(args)?;
     let steward = Steward::start(StewardRole::Workloads)?;
     let outputs = Outputs::new(args.traced.force, Some(Arc::clone(&steward)));
     let json = Json::open(args.json.as_deref(), &outputs)?;
     preflight()?;
-    let request = Request::from(args);
     let installation =
         WorkloadInstallation::open(steward, &args.traced.workload.programs.variables())?;
     let plan = plan(&request, &Catalogue::read(&installation)?)?;
     if let Some(path) = &args.pcapng {
-        outputs.allow(path, plan.trials.len() > 1)?;
+        outputs.allow(path, plan.trials.len() > 1 || request.saturation)?;
     }
     outputs.seal()?;
     rights::confine_tracer();
@@ -183,4 +260,15 @@ pub fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
 /// The readable report: the table with a few lines on each result, or with a page on each.
 fn text_of(report: &RunReport, explain: bool) -> String {
     if explain { table::explained(report) } else { table::render(report) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_built_in_scenario_needs_to_be_told_what_to_measure() {
+        let names: Vec<&str> = built_in().iter().map(|scenario| scenario.name).collect();
+        assert_eq!(NEED_ON.map(|(_, name)| name).to_vec(), names);
+    }
 }

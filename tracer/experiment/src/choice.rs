@@ -285,7 +285,7 @@ pub mod tests {
 
     fn chosen(words: &str) -> Result<Choices, Failure> {
         let request = request(words);
-        choose(&world(), &request.on, &request.workloads, request.pacing())
+        choose(&world(), &request.on, &request.workloads, request.pacings()[0])
     }
 
     fn names(choices: &Choices) -> Vec<String> {

@@ -51,6 +51,9 @@ pub fn measure(
     let settings = SessionSettings { later, ..context.settings.clone() };
     let context = Context { phase: Some(PHASE), recording: None, settings, ..context.clone() };
     let outcome = measure::run(&context, &trial)?;
+    if let Some(failure @ Failure::Machine(_)) = outcome.error {
+        return Err(failure);
+    }
     let seed = trial.domain.into();
     Ok(outcome.records.as_ref().and_then(|records| slowdown(records, &outcome.phases, seed)))
 }

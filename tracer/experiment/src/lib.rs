@@ -5,41 +5,58 @@
 //! |---|---|
 //! | [`Request`] | the wanted run |
 //! | [`Catalogue`], [`Choices`] | the known middlewares, and those to run |
+//! | `cases` | what a run repeats: middlewares with payload sizes and rates |
 //! | [`Plan`], [`Trial`], [`Pacing`] | the trials of a run in order, one trial, and when it sends |
 //! | `processes` | the process group of a trial, and a single workload process |
 //! | [`WorkloadProcesses`] | the processes of one middleware |
 //! | `measure`, `cost` | runs a trial, and measures what tracing costs its workload |
 //! | `tally`, `ground_truth` | sums of a trial's deliveries, and their comparison with the workloads' records |
 //! | `results` | the pooled outcomes of trials |
-//! | [`run()`] | runs a plan |
+//! | [`run()`], `series`, `queue` | runs a plan, its trials in order, and knows which of them are left |
+//! | `saturation` | the search for the highest rate that is reached |
+//! | [`Payload`], [`quantity`] | payload sizes, and the parsers of quantities |
+//! | [`scenario`] | scenarios: built in, and in files |
+//! | `ab` | which trial is of which variant, and in which order |
+//! | `summary` | the report of a run, and its failures in words |
 
 // Numbers from a file or a packet can have any value, so arithmetic must not overflow.
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects, clippy::disallowed_methods))]
 // `print!` panics when stdout cannot be written and blocks when nobody reads; `wirelap_process::output` does neither.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
+mod ab;
+mod cases;
 mod catalogue;
 mod choice;
 mod cost;
 mod ground_truth;
 mod measure;
 mod pacing;
+mod payload;
 mod plan;
 mod processes;
 mod progress;
+pub mod quantity;
+mod queue;
 mod request;
 mod results;
 mod run;
+mod saturation;
+pub mod scenario;
+mod series;
+mod summary;
 mod tally;
 mod trial;
 mod workload_processes;
 
+pub use cases::{check_workloads, unique};
 pub use catalogue::Catalogue;
 pub use choice::{Choice, Choices, choose};
 pub use pacing::Pacing;
-pub use plan::{MAX_SEED, Plan, check_workloads, plan, random_domain, unique};
+pub use payload::Payload;
+pub use plan::{MAX_SEED, Plan, plan, random_domain};
 pub use processes::{TrialStopped, WorkloadInstallation};
-pub use request::{Measure, Request, TruthCheck, WorkloadOptions};
+pub use request::{Comparison, Measure, Request, TruthCheck, WorkloadOptions};
 pub use run::{FinishedRun, run};
 pub use trial::Trial;
 pub use workload_processes::WorkloadProcesses;

@@ -86,7 +86,9 @@ pub struct Outcome {
     /// The trial.
     pub trial: Trial,
     /// Why the trial failed; `None` if it did not.
-    pub error: Option<String>,
+    pub error: Option<Failure>,
+    /// Whether the failure also concerns all further trials: tracing failed, or the recording could not be written.
+    pub ends_run: bool,
     /// The signal by which the user stopped the trial.
     pub interrupted: Option<&'static str>,
     /// The sums of the trace's deliveries.
@@ -113,10 +115,11 @@ pub struct Outcome {
     pub slowdown: Option<Slowdown>,
 }
 
-/// Runs a trial to its end, or until it fails.
+/// Runs a trial to its end, or until it fails. A failure of its processes is in the outcome.
 ///
 /// # Errors
-/// Nothing could be measured: the probes cannot be attached, or a program cannot be started.
+/// Nothing could be measured, nor can it be in a further trial: the probes cannot be attached, or the recording cannot be
+/// created.
 pub fn run(context: &Context<'_>, trial: &Trial) -> Result<Outcome, Failure> {
     let counted = Arc::new(AtomicU64::new(0));
     let expected = usize::try_from(trial.messages.unwrap_or(0)).unwrap_or(usize::MAX);
@@ -132,7 +135,7 @@ pub fn run(context: &Context<'_>, trial: &Trial) -> Result<Outcome, Failure> {
     workload_processes.sample();
     workload_processes.group.stop();
     let findings = tracer.end()?;
-    finish(context, trial, &workload_processes, findings, hooks, stopped)
+    Ok(finish(context, trial, &workload_processes, findings, hooks, stopped))
 }
 
 /// The tally for a trial, which depends on whether its messages have stamps.
@@ -237,14 +240,13 @@ fn finish(
     findings: Findings<Tally>,
     hooks: Vec<Hook>,
     stopped: Option<TrialStopped>,
-) -> Result<Outcome, Failure> {
+) -> Outcome {
     let Findings { sink: mut tally, snapshot, evidence, error, phases, recorder } = findings;
     let mut evidence = own_evidence(trial, &evidence);
     let (interrupted, failed) = match stopped {
         None => (None, None),
         Some(TrialStopped::Interrupted(name)) => (Some(name), None),
-        Some(TrialStopped::Failed(Failure::Measured(what))) => (None, Some(what)),
-        Some(TrialStopped::Failed(failure)) => return Err(failure),
+        Some(TrialStopped::Failed(failure)) => (None, Some(failure)),
     };
     let (records, unread) = match read_records(trial, workload_processes) {
         Ok(records) => (records, None),
@@ -256,11 +258,13 @@ fn finish(
     // An error of the recording does not make the measurement invalid: it is reported with it.
     let unrecorded = recorder.and_then(|recorder| {
         let report = context.recorded(&snapshot, &hooks);
-        notes::close(recorder, &report).err().map(|failure| failure.to_string())
+        notes::close(recorder, &report).err()
     });
-    Ok(Outcome {
+    let error = error.map(Failure::Measured);
+    Outcome {
         trial: trial.clone(),
-        error: error.or(failed).or(unread).or(unrecorded),
+        ends_run: error.is_some() || unrecorded.is_some(),
+        error: error.or(failed).or(unread.map(Failure::Measured)).or(unrecorded),
         interrupted,
         tally,
         snapshot,
@@ -273,7 +277,7 @@ fn finish(
         settings,
         phases,
         slowdown: None,
-    })
+    }
 }
 
 /// The evidence of the rows that belong to the trial.

@@ -1,16 +1,17 @@
 //! Plans a run: its trials one after the other, in a random order that is determined by the seed.
 
+use crate::ab::{self, Variant};
+use crate::cases::{Case, cases, check_comparison, in_order, named, unique};
 use crate::catalogue::Catalogue;
-use crate::choice::{self, Choice, Choices};
+use crate::choice::Choice;
 use crate::pacing::Pacing;
-use crate::request::{Measure, Request, TruthCheck, WorkloadOptions};
+use crate::request::{Request, TruthCheck};
 use crate::trial::Trial;
 use std::time::Duration;
 use wirelap_contract::WorkloadKind;
 use wirelap_process::Failure;
 use wirelap_report::Skipped;
 use wirelap_session::Sampling;
-use wirelap_session::machine::cpus;
 
 /// The largest seed: JavaScript and jq round larger numbers when they read JSON.
 pub const MAX_SEED: u64 = (1 << 53) - 1;
@@ -24,8 +25,12 @@ pub struct Plan {
     pub seed: u64,
     /// The names of the middlewares, in the order in which tables show them.
     pub middlewares: Vec<String>,
+    /// The payload sizes in bytes, in the order in which tables show them.
+    pub payloads: Vec<usize>,
     /// The middlewares and brokers that were left out because they cannot be run here.
     pub skipped: Vec<Skipped>,
+    /// What else was left out, a sentence each.
+    pub notes: Vec<String>,
 }
 
 /// The round trips of a ping-pong when the user sets no end.
@@ -47,94 +52,77 @@ pub fn random_domain() -> u32 {
 /// # Errors
 /// The request is for a combination that does not exist, or for a middleware that cannot be run.
 pub fn plan(request: &Request, catalogue: &Catalogue) -> Result<Plan, Failure> {
-    check(request)?;
-    let Choices { chosen, skipped } =
-        choice::choose(catalogue, &request.on, &request.workloads, request.pacing())?;
-    let payloads = unique(&request.payload);
-    check_workloads(&request.workloads, &chosen, &payloads)?;
     let seed = request.seed.unwrap_or_else(|| fastrand::u64(..=MAX_SEED));
     let mut random = fastrand::Rng::with_seed(seed);
+    let (cases, trials) = if let Some(comparison) = &request.ab {
+        let [a, b] = &comparison.variants;
+        let [mut a, b] =
+            [cases(a, catalogue, Some(Variant::A))?, cases(b, catalogue, Some(Variant::B))?];
+        check_comparison(&a.found, &b.found)?;
+        let trials = in_blocks(&a.found, &b.found, request.repeat, &mut random);
+        a.found.extend(b.found);
+        a.skipped = unique(&[a.skipped, b.skipped].concat());
+        a.notes = unique(&[a.notes, b.notes].concat());
+        (a, trials)
+    } else {
+        let all = cases(request, catalogue, None)?;
+        let trials = in_rounds(&all.found, request.repeat, &mut random);
+        (all, trials)
+    };
+    let names: Vec<String> =
+        cases.found.iter().map(|case| case.choice.about.name.clone()).collect();
+    let payloads: Vec<usize> = cases.found.iter().map(|case| case.payload).collect();
+    Ok(Plan {
+        trials,
+        seed,
+        middlewares: unique(&names),
+        payloads: in_order(&unique(&payloads), request),
+        skipped: cases.skipped,
+        notes: cases.notes,
+    })
+}
+
+/// Each repetition of all cases in a random order of its own.
+fn in_rounds(cases: &[Case<'_>], repeat: u32, random: &mut fastrand::Rng) -> Vec<Trial> {
     let mut trials = Vec::new();
-    for repetition in 1..=request.repeat {
-        let mut round = Vec::new();
-        for choice in &chosen {
-            for &payload in &payloads {
-                round.push(trial(request, choice, payload, repetition, &mut random));
-            }
-        }
+    for repetition in 1..=repeat {
+        let mut round: Vec<_> = cases.iter().map(|case| trial(case, repetition, random)).collect();
         random.shuffle(&mut round);
         trials.append(&mut round);
     }
-    let middlewares =
-        unique(&chosen.iter().map(|choice| choice.about.name.clone()).collect::<Vec<_>>());
-    Ok(Plan { trials, seed, middlewares, skipped })
+    trials
 }
 
-/// The list without its later repetitions, in its order.
-pub fn unique<T: Clone + PartialEq>(list: &[T]) -> Vec<T> {
-    let mut unique: Vec<T> = Vec::new();
-    for item in list {
-        if !unique.contains(item) {
-            unique.push(item.clone());
-        }
-    }
-    unique
-}
-
-fn check(request: &Request) -> Result<(), Failure> {
-    if request.measure == Measure::Throughput && request.rate.is_some() {
-        return Err(Failure::Usage(
-            "throughput sends messages back to back: remove --rate, or measure `latency --rate`"
-                .into(),
-        ));
-    }
-    if request.duration.is_some_and(|time| time.is_zero()) {
-        return Err(Failure::Usage("--duration must be longer than 0".into()));
-    }
-    Ok(())
-}
-
-/// Checks that the middlewares support the options and payload sizes, and that the CPUs of `--pin` exist.
-///
-/// # Errors
-/// `Failure::Usage` for the first option that is not supported.
-pub fn check_workloads(
-    options: &WorkloadOptions,
-    chosen: &[Choice],
-    payloads: &[usize],
-) -> Result<(), Failure> {
-    if let Some(cpu) = options.pin.iter().find(|&&cpu| cpu >= cpus()) {
-        let last = cpus().saturating_sub(1);
-        return Err(Failure::Usage(format!(
-            "--pin {cpu}: there is no such CPU; this machine has CPUs 0 to {last}"
-        )));
-    }
-    for Choice { about, .. } in chosen {
-        about.transport(options.transport).map_err(Failure::Usage)?;
-        let most = about.max_payload;
-        if let Some(payload) = payloads.iter().find(|&&payload| payload > most) {
-            return Err(Failure::Usage(format!(
-                "a message on {} has at most {most} bytes of payload, not {payload}",
-                about.name
-            )));
-        }
-    }
-    Ok(())
-}
-
-fn trial(
-    request: &Request,
-    choice: &Choice,
-    payload: usize,
-    repetition: u32,
+/// The cases of two variants in blocks A B B A, in a random order of the blocks.
+fn in_blocks(
+    a: &[Case<'_>],
+    b: &[Case<'_>],
+    repeat: u32,
     random: &mut fastrand::Rng,
-) -> Trial {
-    let pacing = request.pacing();
+) -> Vec<Trial> {
+    let names = a.iter().chain(b).map(|case| case.choice.about.name.clone());
+    let names = unique(&names.collect::<Vec<_>>());
+    let pairs: Vec<_> =
+        names.iter().flat_map(|name| ab::pairs(&named(a, name), &named(b, name))).collect();
+    let mut trials = Vec::new();
+    for first in (1..=ab::repetitions(repeat)).step_by(2) {
+        let mut round: Vec<_> =
+            pairs.iter().map(|(a, b)| ab::block(a.as_ref(), b.as_ref(), first)).collect();
+        random.shuffle(&mut round);
+        for (case, repetition) in round.into_iter().flatten() {
+            trials.push(trial(&case, repetition, random));
+        }
+    }
+    trials
+}
+
+fn trial(case: &Case<'_>, repetition: u32, random: &mut fastrand::Rng) -> Trial {
+    let Case { request, pacing, .. } = *case;
     let (messages, duration) = end(request, pacing);
     let windows =
         Sampling::Windows { open: Duration::from_millis(50), every: Duration::from_millis(500) };
     let one_way = pacing == Pacing::BackToBack;
-    let Choice { about, broker } = choice.clone();
+    let Choice { about, broker } = case.choice.clone();
     let stamped = about.kind == WorkloadKind::Stamped;
     let untraced = about.kind == WorkloadKind::Untraced;
     // Tracing a program without messages to follow would slow it down for nothing.
@@ -142,9 +130,11 @@ fn trial(
     Trial {
         about,
         broker,
-        payload,
+        variant: case.variant,
+        payload: case.payload,
         repetition,
         pacing,
+        several_rates: case.several_rates,
         messages,
         duration,
         warmup: request.warmup,
@@ -177,6 +167,8 @@ pub fn end(request: &Request, pacing: Pacing) -> (Option<u64>, Option<Duration>)
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::choice;
+    use crate::request::Comparison;
     use crate::request::tests::request;
     use wirelap_contract::{LinkTransport, Role};
 
@@ -247,8 +239,82 @@ mod tests {
             "latency --on tcp --pin 4096",
             "latency --on tcp --seconds 0",
             "throughput --on ping",
+            "latency --on udp --payload 128..1K --max-payload 100",
+            "latency --on tcp --saturation true",
         ] {
             assert!(matches!(planned(words), Err(Failure::Usage(_))), "{words} was planned");
         }
+    }
+    #[test]
+    fn each_rate_and_each_size_is_a_trial_of_its_own() {
+        let plan =
+            planned("latency --on tcp --rate 100,1000,100 --payload 64,8..32 --seed 1").unwrap();
+        assert_eq!(plan.trials.len(), 8);
+        assert_eq!(plan.payloads, [64, 8, 16, 32]);
+        let titles: Vec<_> = plan.trials.iter().map(Trial::title).collect();
+        assert!(titles.contains(&"tcp 8 B 1000 msg/s #1".to_owned()), "{titles:?}");
+        let one = planned("latency --on tcp --rate 100").unwrap();
+        assert_eq!(one.trials[0].title(), "tcp 64 B #1");
+    }
+
+    #[test]
+    fn a_range_ends_at_what_a_middleware_carries() {
+        let plan = planned("throughput --on tcp,udp,mqtt,ping --payload 8..128K").unwrap_err();
+        assert!(matches!(plan, Failure::Usage(_)), "ping has no one-way messages");
+        let plan = planned("latency --on tcp,udp,ping --payload 32..128K").unwrap();
+        let of = |name| plan.trials.iter().filter(|trial| trial.name() == name).count();
+        assert_eq!((of("tcp"), of("udp"), of("ping")), (13, 11, 2));
+        let notes = [
+            "udp: payloads above 65507 B are left out (2 sizes)",
+            "ping: payloads above 64 B are left out (11 sizes)",
+        ];
+        assert_eq!(plan.notes, notes);
+        let plan = planned("latency --on tcp,ping --payload 128..1K").unwrap();
+        assert_eq!((plan.trials.len(), plan.skipped[0].middleware.as_str()), (4, "ping"));
+        let plan = planned("latency --on tcp --payload 8..1M --max-payload 1024").unwrap();
+        assert_eq!((plan.payloads.len(), plan.notes.len()), (8, 0));
+    }
+
+    fn compared(words: &str, a: &str, b: &str) -> Result<Plan, Failure> {
+        let whole = |more: &str| request(&format!("{words} {more}"));
+        let comparison =
+            Comparison { settings: [a.into(), b.into()], variants: [whole(a), whole(b)] };
+        let request = Request { ab: Some(Box::new(comparison)), ..request(words) };
+        plan(&request, &choice::tests::world())
+    }
+
+    #[test]
+    fn two_variants_are_measured_in_blocks_of_four() {
+        let words = "latency --on tcp,mqtt --repeat 3 --seed 2";
+        let plan = compared(words, "--qos 0", "--qos 1").unwrap();
+        assert_eq!(plan.trials.len(), 16, "two blocks for each of two middlewares");
+        for (block, trials) in plan.trials.chunks(4).enumerate() {
+            let variants: Vec<String> =
+                trials.iter().filter_map(|trial| Some(trial.variant?.to_string())).collect();
+            assert_eq!(variants, ["A", "B", "B", "A"]);
+            let first = u32::try_from(block / 2 * 2).unwrap() + 1;
+            let repetitions: Vec<_> = trials.iter().map(|trial| trial.repetition).collect();
+            assert_eq!(repetitions, [first, first, first + 1, first + 1]);
+            assert!(trials.iter().all(|trial| trial.name() == trials[0].name()));
+            assert_eq!((trials[0].workloads.qos, trials[1].workloads.qos), (0, 1));
+        }
+        assert!(plan.trials[0].title().contains(" A "), "{}", plan.trials[0].title());
+    }
+
+    #[test]
+    fn variants_may_differ_in_broker_and_size_but_not_in_what_is_measured() {
+        let plan = compared("latency --on mqtt --seed 1", "--broker mosquitto", "--broker rumqttd")
+            .unwrap();
+        let titles: Vec<_> = plan.trials.iter().map(Trial::title).collect();
+        let expected = [
+            "mqtt A (mosquitto) 64 B #1",
+            "mqtt B (rumqttd) 64 B #1",
+            "mqtt B (rumqttd) 64 B #2",
+            "mqtt A (mosquitto) 64 B #2",
+        ];
+        assert_eq!(titles, expected);
+        let plan = compared("latency --on tcp", "--payload 64", "--payload 128").unwrap();
+        assert_eq!(plan.payloads, [64, 128]);
+        assert!(compared("latency --on tcp", "--rate 5", "--qos 1").is_err());
     }
 }

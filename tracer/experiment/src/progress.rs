@@ -5,6 +5,8 @@ use std::io::IsTerminal;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
+use wirelap_events::Nanos;
+use wirelap_events::human::column::clock;
 use wirelap_process::rights;
 
 /// The interval between two frames of the spinner.
@@ -17,7 +19,7 @@ const LEAVE: Duration = Duration::from_millis(500);
 pub struct Progress {
     changes: Option<Sender<Change>>,
     thread: Option<JoinHandle<()>>,
-    trials: usize,
+    began: Instant,
 }
 
 enum Change {
@@ -26,19 +28,23 @@ enum Change {
 }
 
 impl Progress {
-    /// Shows the progress of this many trials; shows nothing if stderr is not a terminal.
-    pub fn new(trials: usize) -> Progress {
+    /// Shows nothing if stderr is not a terminal.
+    pub fn new() -> Progress {
+        let began = Instant::now();
         if !std::io::stderr().is_terminal() {
-            return Progress { changes: None, thread: None, trials };
+            return Progress { changes: None, thread: None, began };
         }
         let (sender, changes) = channel();
         let thread = rights::spawn("progress", move || draw(&changes));
-        Progress { changes: Some(sender), thread: thread.ok(), trials }
+        Progress { changes: Some(sender), thread: thread.ok(), began }
     }
 
-    /// Shows that a trial begins; `number` counts from 1.
-    pub fn begin(&self, number: usize, title: &str) {
-        self.change(Change::Trial(format!("[{number}/{}] {title}", self.trials)));
+    /// Shows that a trial begins; `number` counts from 1 to `trials`.
+    pub fn begin(&self, number: usize, trials: usize, title: &str) {
+        let left = time_left(self.began.elapsed(), number, trials)
+            .map(|left| format!(" · {} left", clock(Nanos::from_f64(left.as_nanos() as f64))));
+        let left = left.unwrap_or_default();
+        self.change(Change::Trial(format!("[{number}/{trials}{left}] {title}")));
     }
 
     /// Shows how many messages of the trial have been delivered so far.
@@ -52,6 +58,14 @@ impl Progress {
             let _ = changes.send(change);
         }
     }
+}
+
+/// The time that trial `number` and those after it will take, if they take as long as the finished ones on average; `None` for
+/// the first trial.
+fn time_left(elapsed: Duration, number: usize, trials: usize) -> Option<Duration> {
+    let finished = u32::try_from(number).ok()?.checked_sub(1)?;
+    let left = u32::try_from(trials).ok()?.checked_sub(finished)?;
+    elapsed.checked_div(finished)?.checked_mul(left)
 }
 
 fn draw(changes: &Receiver<Change>) {
@@ -82,5 +96,20 @@ impl Drop for Progress {
         {
             thread::sleep(Duration::from_millis(5));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_left_follows_from_the_finished_trials() {
+        let left = |seconds, number, trials| {
+            time_left(Duration::from_secs(seconds), number, trials).map(|left| left.as_secs())
+        };
+        assert_eq!(left(0, 1, 10), None, "nothing is known before the first trial");
+        assert_eq!(left(30, 4, 10), Some(70));
+        assert_eq!(left(90, 10, 10), Some(10));
     }
 }

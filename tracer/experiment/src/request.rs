@@ -1,6 +1,7 @@
 //! The request for a run, independent of the command line.
 
 use crate::pacing::Pacing;
+use crate::payload::Payload;
 use std::path::PathBuf;
 use std::time::Duration;
 use wirelap_contract::{LinkReliability, LinkTransport};
@@ -60,10 +61,14 @@ pub struct Request {
     pub measure: Measure,
     /// The names of the middlewares, or `all`.
     pub on: Vec<String>,
-    /// Payload sizes in bytes.
-    pub payload: Vec<usize>,
-    /// The rate in messages a second.
-    pub rate: Option<f64>,
+    /// Payload sizes.
+    pub payload: Vec<Payload>,
+    /// The largest payload size in bytes; larger ones of `payload` are left out.
+    pub max_payload: Option<usize>,
+    /// The rates in messages a second, each measured separately; empty for messages without a rate.
+    pub rates: Vec<f64>,
+    /// Whether to search for the highest rate that is reached, after all `rates` were measured.
+    pub saturation: bool,
     /// The number of messages of each repetition.
     pub messages: Option<u64>,
     /// How long each repetition sends messages.
@@ -90,15 +95,34 @@ pub struct Request {
     pub snap_bytes: u32,
     /// The size of the ring buffer in bytes.
     pub ring_bytes: u32,
+    /// The two variants to compare in place of this request.
+    pub ab: Option<Box<Comparison>>,
+}
+
+/// The comparison of two variants of a request.
+#[derive(Clone, Debug)]
+pub struct Comparison {
+    /// The settings in which they differ, as the user wrote them.
+    pub settings: [String; 2],
+    /// The request of each variant.
+    pub variants: [Request; 2],
 }
 
 impl Request {
-    /// When messages are sent.
-    pub fn pacing(&self) -> Pacing {
-        match (self.measure, self.rate) {
-            (Measure::Throughput, _) => Pacing::BackToBack,
-            (Measure::Latency, Some(rate)) => Pacing::Rate(rate),
-            (Measure::Latency, None) => Pacing::PingPong,
+    /// When messages are sent: one pacing for each rate.
+    pub fn pacings(&self) -> Vec<Pacing> {
+        match self.measure {
+            Measure::Throughput => vec![Pacing::BackToBack],
+            Measure::Latency if self.rates.is_empty() => vec![Pacing::PingPong],
+            Measure::Latency => {
+                let mut rates: Vec<Pacing> = Vec::new();
+                for &rate in &self.rates {
+                    if !rates.contains(&Pacing::Rate(rate)) {
+                        rates.push(Pacing::Rate(rate));
+                    }
+                }
+                rates
+            }
         }
     }
 }
@@ -106,14 +130,20 @@ impl Request {
 #[cfg(test)]
 pub mod tests {
     use super::*;
+    use crate::quantity;
 
     /// The request that a command line means.
     pub fn request(words: &str) -> Request {
         let mut words = words.split(' ');
         let workloads =
             WorkloadOptions { nodelay: true, interface: "lo".into(), ..WorkloadOptions::default() };
-        let mut request =
-            Request { payload: vec![64], warmup: 1000, repeat: 1, workloads, ..Request::default() };
+        let mut request = Request {
+            payload: vec![Payload::Bytes(64)],
+            warmup: 1000,
+            repeat: 1,
+            workloads,
+            ..Request::default()
+        };
         request.measure = match words.next() {
             Some("latency") => Measure::Latency,
             Some("throughput") => Measure::Throughput,
@@ -121,15 +151,22 @@ pub mod tests {
         };
         while let (Some(option), Some(value)) = (words.next(), words.next()) {
             let list = || value.split(',').map(str::to_owned);
-            let numbers = || list().map(|number| number.parse().unwrap()).collect();
             match option {
                 "--on" => request.on = list().collect(),
                 "--broker" => request.workloads.broker = list().collect(),
-                "--payload" => request.payload = numbers(),
-                "--pin" => request.workloads.pin = numbers(),
+                "--payload" => {
+                    request.payload =
+                        list().map(|size| quantity::payload(&size).unwrap()).collect();
+                }
+                "--max-payload" => request.max_payload = Some(value.parse().unwrap()),
+                "--pin" => {
+                    request.workloads.pin = list().map(|cpu| cpu.parse().unwrap()).collect();
+                }
+                "--saturation" => request.saturation = value.parse().unwrap(),
+                "--qos" => request.workloads.qos = value.parse().unwrap(),
                 "--repeat" => request.repeat = value.parse().unwrap(),
                 "--seed" => request.seed = Some(value.parse().unwrap()),
-                "--rate" => request.rate = Some(value.parse().unwrap()),
+                "--rate" => request.rates = list().map(|rate| rate.parse().unwrap()).collect(),
                 "--seconds" => request.duration = Some(Duration::from_secs(value.parse().unwrap())),
                 "--set" => {
                     let (name, value) = value.split_once('=').unwrap();

@@ -1,5 +1,6 @@
-//! A trial: one middleware, one payload size, one repetition.
+//! A trial: one middleware, one payload size, one rate, one repetition.
 
+use crate::ab::Variant;
 use crate::choice::{self, Broker};
 use crate::pacing::Pacing;
 use crate::request::WorkloadOptions;
@@ -15,12 +16,16 @@ pub struct Trial {
     pub about: Arc<About>,
     /// Its broker, if it has one.
     pub broker: Option<Broker>,
+    /// The variant under comparison, if any.
+    pub variant: Option<Variant>,
     /// The payload bytes of each message.
     pub payload: usize,
     /// The number of the repetition, 1 for the first.
     pub repetition: u32,
     /// When messages are sent.
     pub pacing: Pacing,
+    /// Whether the run has trials at other rates, so that the title needs this one's.
+    pub several_rates: bool,
     /// The number of messages or round trips that ends the trial.
     pub messages: Option<u64>,
     /// The time of sending that ends the trial.
@@ -59,13 +64,26 @@ impl Trial {
         self.about.transport(self.workloads.transport).ok().flatten()
     }
 
-    /// The name of the trial: `mqtt (rumqttd) 64 B #1`.
+    /// The name of the trial: `mqtt (rumqttd) 64 B #1`, or `mqtt A (rumqttd) 64 B 100 msg/s #1`.
     pub fn title(&self) -> String {
-        let (name, payload, repetition) = (self.name(), self.payload, self.repetition);
-        match &self.broker {
-            Some(broker) => format!("{name} ({}) {payload} B #{repetition}", broker.name()),
-            None => format!("{name} {payload} B #{repetition}"),
+        let (subject, payload, repetition) = (self.subject(), self.payload, self.repetition);
+        let rate = match self.pacing {
+            Pacing::Rate(rate) if self.several_rates => format!(" {rate} msg/s"),
+            _ => String::new(),
+        };
+        format!("{subject} {payload} B{rate} #{repetition}")
+    }
+
+    /// What the trial measures: `mqtt (rumqttd)`, or `mqtt A (rumqttd)`.
+    pub fn subject(&self) -> String {
+        let mut subject = self.name().to_owned();
+        if let Some(variant) = self.variant {
+            subject = format!("{subject} {variant}");
         }
+        if let Some(broker) = &self.broker {
+            subject = format!("{subject} ({})", broker.name());
+        }
+        subject
     }
 
     /// The command line of the process with a role.

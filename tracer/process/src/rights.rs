@@ -81,6 +81,11 @@ pub fn keep(kept: CapabilitySet) {
     set(kept, kept);
 }
 
+/// Gives up all capabilities of this thread, permanently.
+pub fn give_up() {
+    keep(CapabilitySet::empty());
+}
+
 /// Makes this thread's capabilities ineffective until [`resume`].
 pub fn suspend() {
     let Ok(held) = capabilities(None) else { return };

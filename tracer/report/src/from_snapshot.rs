@@ -25,10 +25,12 @@ pub fn run_report(snapshot: &Snapshot) -> RunReport {
             middlewares: vec![],
             payload_bytes: vec![],
             rate_msg_per_s: None,
+            rates_msg_per_s: vec![],
             messages: None,
             duration_s: Some((snapshot.at - snapshot.since).as_secs_f64()),
             warmup: 0,
             repeat: 1,
+            ab: None,
             pin: vec![],
             order: vec![],
         },
@@ -36,6 +38,7 @@ pub fn run_report(snapshot: &Snapshot) -> RunReport {
         hooks: vec![],
         skipped: vec![],
         notes: snapshot.notes.clone(),
+        saturation_msg_per_s: vec![],
         unknown: (&snapshot.unknown).into(),
     }
 }

@@ -55,8 +55,8 @@ pub use repetition::{Histograms, ProcessUse, SegmentHistogram, TimeSpent, TimeSp
 pub use run::{
     EthernetBytes, GroundTruth, Hook, Latency, LegBytes, Messages, OperationBytes, Overhead,
     PartsBytes, PerMessageBytes, Process, Reliability, Repetition, RttHalf, RunReport, RunResult,
-    Scheduling, SegmentRow, Skipped, Slowdown, Throughput, TracerCost, Trust, TrustReason,
-    UnixClients, Unseen,
+    Saturation, Scheduling, SegmentRow, Skipped, Slowdown, Throughput, TracerCost, Trust,
+    TrustReason, UnixClients, Unseen,
 };
 pub use scenario::{Pacing, RunKind, Scenario};
 pub use unknown::{Unknown, UnknownTraffic};

@@ -30,7 +30,7 @@ pub struct RunReport {
     pub environment: Environment,
     /// The settings that the run was started with.
     pub scenario: Scenario,
-    /// One for each middleware, broker and payload size, over all repetitions.
+    /// One for each middleware, broker, variant, payload size and rate, over all repetitions.
     pub results: Vec<RunResult>,
     /// The hook that each observation was made with.
     pub hooks: Vec<Hook>,
@@ -39,6 +39,9 @@ pub struct RunReport {
     pub skipped: Vec<Skipped>,
     /// Further facts that matter for the figures, one sentence each.
     pub notes: Vec<String>,
+    /// The highest rates that were reached, if the run searched for them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub saturation_msg_per_s: Vec<Saturation>,
     /// Traffic that is not decoded: it is encrypted, or in a protocol that wirelap only names or does not know.
     #[serde(default)]
     pub unknown: Unknown,
@@ -57,6 +60,25 @@ pub struct Skipped {
     pub remedy: Option<String>,
 }
 
+/// The rates between which a middleware cannot keep up any more. A rate is reached if at least 95 % of its messages were sent in
+/// time, and if the 99th percentile of their latency is at most ten times that of the lowest rate.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Saturation {
+    /// The middleware's name.
+    pub middleware: String,
+    /// The broker between publisher and subscriber; absent without one.
+    pub broker: Option<String>,
+    /// `A` or `B` of `--ab`; absent otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub variant: Option<String>,
+    /// Bytes of a message's payload.
+    pub payload_bytes: u64,
+    /// The highest rate that was reached, below all rates that were missed; absent if none was.
+    pub highest_reached: Option<f64>,
+    /// The lowest rate that was missed; absent if all were reached.
+    pub lowest_missed: Option<f64>,
+}
+
 /// The hook that an observation was made with.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Hook {
@@ -66,7 +88,7 @@ pub struct Hook {
     pub hook: Option<String>,
 }
 
-/// One middleware at one payload size.
+/// One middleware at one payload size and, if pacing is a rate, at one rate.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RunResult {
     /// The middleware's name on the command line, or the protocol that was found.
@@ -78,6 +100,9 @@ pub struct RunResult {
     pub variant: Option<String>,
     /// Bytes of a message's payload.
     pub payload_bytes: u64,
+    /// The requested rate in messages per second; absent unless pacing is a rate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate_msg_per_s: Option<f64>,
     /// Whether there are no messages that can be traced (ICMP echo, iperf3). Messages, throughput and round trips are then
     /// the program's own figures, and everything else is empty.
     #[serde(default)]
@@ -118,13 +143,26 @@ pub struct RunResult {
     pub notes: Vec<String>,
 }
 
+impl RunReport {
+    /// Whether the results are of several rates, so that their names need the rate.
+    pub fn has_several_rates(&self) -> bool {
+        let mut rates = self.results.iter().map(|result| result.rate_msg_per_s);
+        let first = rates.next();
+        rates.any(|rate| Some(rate) != first)
+    }
+}
+
 impl RunResult {
-    /// The result's name in tables: `tcp`, `mqtt/mosquitto`.
+    /// The result's name in tables: `tcp`, `mqtt/mosquitto`, `mqtt/mosquitto A`.
     pub fn label(&self) -> String {
-        match &self.broker {
-            Some(broker) => format!("{}/{broker}", self.middleware),
-            None => self.middleware.clone(),
+        let mut label = self.middleware.clone();
+        if let Some(broker) = &self.broker {
+            label = format!("{label}/{broker}");
         }
+        if let Some(variant) = &self.variant {
+            label = format!("{label} {variant}");
+        }
+        label
     }
 
     /// The achieved share of the requested rate; `None` if the rate was reached.
@@ -135,7 +173,7 @@ impl RunResult {
 
 /// From this share of the requested rate on, the rate counts as reached: a few messages may be missing at the end because
 /// a thread woke late.
-const REACHED: f64 = 0.95;
+pub const REACHED: f64 = 0.95;
 
 /// Numbers of messages, without the warm-up. A round trip is two messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -52,16 +52,22 @@ pub struct Scenario {
     pub middlewares: Vec<String>,
     /// Payload sizes, each measured separately.
     pub payload_bytes: Vec<u64>,
-    /// Messages per second, if pacing is a rate.
+    /// Messages per second, if pacing is a rate and there is only one.
     pub rate_msg_per_s: Option<f64>,
+    /// The rates, each measured separately, if there are several.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rates_msg_per_s: Vec<f64>,
     /// Messages (round trips when pacing is ping-pong) after which a repetition ends; absent if it ends after a time.
     pub messages: Option<u64>,
     /// Seconds after which a repetition ends; absent if it ends after a number of messages.
     pub duration_s: Option<f64>,
     /// Messages sent before those that are counted.
     pub warmup: u64,
-    /// Repetitions of each middleware and payload size.
+    /// Repetitions of each middleware, payload size and rate.
     pub repeat: u32,
+    /// The settings that `--ab` compares, those of variant A first; absent otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ab: Option<[String; 2]>,
     /// CPUs that the processes were pinned to, by role; empty if they were not pinned.
     pub pin: Vec<(String, usize)>,
     /// All repetitions in the order in which they ran: `mqtt 64 B #1`.

@@ -18,13 +18,16 @@
 
 use crate::grid::{Align, hang, lay_out};
 use crate::{
-    Distribution, GroundTruth, Pacing, Reliability, RunReport, RunResult, Scenario, Skipped, Unseen,
+    Distribution, GroundTruth, Pacing, Reliability, RunReport, RunResult, Saturation, Scenario,
+    Skipped, Unseen,
 };
 use crate::{bytes_table, explain, human};
 use wirelap_events::human::one_or;
 
 /// The index of the column with round trips, or with bits per second if messages go one way only.
 const ROUND_TRIP: usize = 4;
+/// The index of the column with the requested rates, if there are several.
+const RATE: usize = 2;
 const HEADINGS: [(&str, Align); 9] = [
     ("middleware", Align::Left),
     ("payload", Align::Right),
@@ -40,7 +43,9 @@ const HEADINGS: [(&str, Align); 9] = [
 /// The whole report: table, lines on each result, notes.
 pub fn render(report: &RunReport) -> String {
     let pacing = report.scenario.pacing;
-    let lines: String = report.results.iter().map(|result| result_lines(result, pacing)).collect();
+    let with_rate = report.has_several_rates();
+    let lines: String =
+        report.results.iter().map(|result| result_lines(result, pacing, with_rate)).collect();
     format!("{}\n{lines}{}", overview(report), closing(report))
 }
 
@@ -54,8 +59,8 @@ pub fn explained(report: &RunReport) -> String {
 
 /// Title and table.
 fn overview(report: &RunReport) -> String {
-    let mut out = title(&report.scenario);
-    out.push_str("\n\n");
+    let mut out = hang("", &title(&report.scenario));
+    out.push('\n');
     let align: Vec<Align> = HEADINGS.iter().map(|(_, align)| *align).collect();
     let one_way = report.scenario.pacing != Pacing::PingPong;
     let mut heading: Vec<String> = HEADINGS.iter().map(|(name, _)| (*name).to_owned()).collect();
@@ -64,6 +69,16 @@ fn overview(report: &RunReport) -> String {
     }
     let mut rows = vec![heading];
     rows.extend(report.results.iter().map(|result| row(result, one_way)));
+    if report.has_several_rates() {
+        // The bits a second follow from the rate and the size, and there is no room for both.
+        for row in &mut rows {
+            row.remove(ROUND_TRIP);
+        }
+        rows[0].insert(RATE, "rate/s".into());
+        for (row, result) in rows[1..].iter_mut().zip(&report.results) {
+            row.insert(RATE, rate(result.rate_msg_per_s.unwrap_or_default()));
+        }
+    }
     out.push_str(&lay_out(&align, &rows));
     out.push_str(&legend(report));
     out
@@ -92,8 +107,11 @@ fn closing(report: &RunReport) -> String {
         let remedy = remedy.as_ref().map(|remedy| format!(": {remedy}")).unwrap_or_default();
         out.push_str(&hang("skipped: ", &format!("{middleware}: {why}{remedy}")));
     }
+    for saturation in &report.saturation_msg_per_s {
+        out.push_str(&hang("saturation: ", &saturated(saturation)));
+    }
     if report.partial {
-        let text = "the run ended early, or less than half of the sent messages were delivered";
+        let text = "something failed, the run ended early, or less than half of the messages were delivered";
         out.push_str(&hang("partial: ", text));
     }
     for note in &report.notes {
@@ -102,11 +120,36 @@ fn closing(report: &RunReport) -> String {
     out
 }
 
+/// Between which rates a middleware was saturated, in one sentence.
+fn saturated(saturation: &Saturation) -> String {
+    let Saturation { middleware, broker, variant, payload_bytes, .. } = saturation;
+    let name = RunResult {
+        middleware: middleware.clone(),
+        broker: broker.clone(),
+        variant: variant.clone(),
+        ..RunResult::default()
+    };
+    let (name, size) = (name.label(), human::bytes(*payload_bytes as f64));
+    let rate = |rate: f64| format!("{} msg/s", human::count(rate));
+    match (saturation.highest_reached, saturation.lowest_missed) {
+        (Some(reached), Some(missed)) => {
+            format!("{name}, {size}: {} were reached, {} were not", rate(reached), rate(missed))
+        }
+        (Some(reached), None) => format!("{name}, {size}: above {}", rate(reached)),
+        (None, Some(missed)) => format!("{name}, {size}: below {}", rate(missed)),
+        (None, None) => format!("{name}, {size}: not known"),
+    }
+}
+
 fn title(scenario: &Scenario) -> String {
     let mut parts = vec![scenario.kind.name().to_owned()];
     parts.push(match (scenario.pacing, scenario.rate_msg_per_s) {
         (Pacing::Rate, Some(rate)) => format!("{} msg/s", human::count(rate)),
-        (Pacing::Rate, None) => "at a rate".into(),
+        (Pacing::Rate, None) if scenario.rates_msg_per_s.is_empty() => "at a rate".into(),
+        (Pacing::Rate, None) => {
+            let rates = scenario.rates_msg_per_s.iter().map(|&rate| human::count(rate));
+            format!("{} msg/s", rates.collect::<Vec<_>>().join(", "))
+        }
         (Pacing::PingPong, _) => "ping-pong".into(),
         (Pacing::BackToBack, _) => "back to back".into(),
         (Pacing::Foreign, _) => "as observed".into(),
@@ -120,7 +163,10 @@ fn title(scenario: &Scenario) -> String {
     if let Some(seconds) = scenario.duration_s {
         parts.push(format!("{} s", (seconds * 100.0).round() / 100.0));
     }
-    if scenario.repeat > 1 {
+    if let Some([a, b]) = &scenario.ab {
+        parts.push(format!("{} repetitions each in blocks ABBA", scenario.repeat));
+        parts.push(format!("A: {a}, B: {b}"));
+    } else if scenario.repeat > 1 {
         parts.push(format!("{} repetitions in random order", scenario.repeat));
     }
     parts.join(" · ")
@@ -168,8 +214,11 @@ fn seen(distribution: &Distribution) -> Option<&Distribution> {
     (distribution.count > 0).then_some(distribution)
 }
 
-fn result_lines(result: &RunResult, pacing: Pacing) -> String {
-    let head = format!("{}: ", result.label());
+fn result_lines(result: &RunResult, pacing: Pacing, with_rate: bool) -> String {
+    let head = match result.rate_msg_per_s.filter(|_| with_rate) {
+        Some(rate) => format!("{} at {} msg/s: ", result.label(), human::count(rate)),
+        None => format!("{}: ", result.label()),
+    };
     let mut out = hang(&head, &trust_line(result));
     out.push_str(&reasons(result));
     if let Some(reached) = result.missed_rate() {

@@ -4,7 +4,8 @@ mod samples;
 
 use unicode_width::UnicodeWidthStr;
 use wirelap_report::{
-    Capability, DoctorReport, Observation, Pacing, RttHalf, RunResult, Unseen, doctor_table, table,
+    Capability, DoctorReport, Observation, Pacing, RttHalf, RunResult, Saturation, Unseen,
+    doctor_table, table,
 };
 
 fn assert_fits(text: &str) {
@@ -161,4 +162,52 @@ fn doctor_without_root() {
     let text = doctor_table::render(&report);
     assert_fits(&text);
     insta::assert_snapshot!(text);
+}
+
+#[test]
+fn results_of_several_rates_and_of_two_variants_have_names_of_their_own() {
+    let mut report = samples::report();
+    report.scenario.pacing = Pacing::Rate;
+    report.scenario.rates_msg_per_s = vec![100.0, 20_000.0];
+    report.scenario.repeat = 4;
+    report.scenario.ab = Some(["qos=0".into(), "qos=1".into()]);
+    let of = |variant: &str, rate| RunResult {
+        variant: Some(variant.to_owned()),
+        broker: Some("rumqttd".to_owned()),
+        middleware: "mqtt".to_owned(),
+        rate_msg_per_s: Some(rate),
+        ..samples::tcp()
+    };
+    report.results = vec![of("A", 100.0), of("B", 100.0), of("A", 20_000.0)];
+    report.saturation_msg_per_s = vec![
+        Saturation {
+            middleware: "mqtt".into(),
+            broker: Some("rumqttd".into()),
+            variant: Some("A".into()),
+            payload_bytes: 16,
+            highest_reached: Some(20_000.0),
+            lowest_missed: Some(23_500.0),
+        },
+        Saturation {
+            middleware: "tcp".into(),
+            payload_bytes: 16,
+            highest_reached: Some(1e6),
+            ..Saturation::default()
+        },
+    ];
+    let text = table::render(&report);
+    assert_fits(&text);
+    for expected in [
+        "latency · 100, 20 k msg/s · ",
+        " · 4 repetitions each in blocks ABBA · A: qos=0, B: qos=1\n",
+        "  payload  rate/s  1-way p50 ",
+        "\nmqtt/rumqttd B     64 B     100 ",
+        "\nmqtt/rumqttd A at 20 k msg/s: ",
+        "\nsaturation: mqtt/rumqttd A, 16 B: 20 k msg/s were reached, 23.5 k msg/s were not\n",
+        "\nsaturation: tcp, 16 B: above 1 M msg/s\n",
+    ] {
+        assert!(text.contains(expected), "{expected} is missing in\n{text}");
+    }
+    let pages = table::explained(&report);
+    assert!(pages.contains("\nmqtt/rumqttd A, 64 B, 20 k msg/s\n"), "{pages}");
 }

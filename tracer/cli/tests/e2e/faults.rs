@@ -121,6 +121,30 @@ fn who_is_killed_as_soon_as_it_is_there_leaves_nothing() {
     assert_killed_well("mqtt --broker mosquitto", "mosquitto", Phase::Ends);
 }
 
+/// The trials before and after it are measured.
+#[test]
+fn a_broker_that_is_killed_costs_its_trial_only() {
+    let _alone = lock();
+    let bench = Bench::new();
+    let words = "run latency --on tcp,mqtt,udp --broker mosquitto --warmup 0 --rate 500 --messages 500 \
+        --measure-cost=false";
+    let run = bench.wirelap(words).json().start();
+    kill(poll("the broker", LONG, || descendant(&run, "mosquitto")), Signal::KILL);
+    let ended = run.end(LONG);
+    assert_eq!(ended.status, Some(1), "{}", ended.stderr);
+    assert!(ended.stderr.contains("mqtt (mosquitto) 64 B #1: "), "{}", ended.stderr);
+    let report = bench.report();
+    assert_eq!(report["partial"], true);
+    let results = report["results"].as_array().unwrap();
+    assert_eq!(results.len(), 3, "{results:#?}");
+    for result in results {
+        let failed = result["middleware"] == "mqtt";
+        assert_eq!((&result["partial"], result["error"].is_string()), (&failed.into(), failed));
+        assert!(failed || result["messages"]["matched"] == 500, "{result:#}");
+    }
+    bench.assert_clean();
+}
+
 /// Stops a process for so long.
 fn stop_for(pid: u32, time: Duration) {
     kill(pid, Signal::STOP);

@@ -1,4 +1,4 @@
-//! Makes results of the outcomes of trials: pools the repetitions of one middleware and payload size.
+//! Makes results of the outcomes of trials: pools the repetitions of one middleware, payload size and rate.
 
 mod outcome;
 mod repetition;
@@ -7,10 +7,12 @@ mod why;
 
 pub use outcome::is_partial;
 
+use crate::ab::Variant;
 use crate::choice::Broker;
 use crate::measure::Outcome;
 use crate::pacing::Pacing;
 use crate::tally::SegmentTimes;
+use crate::trial::Trial;
 use crate::workload_processes::RoleProcess;
 use outcome::{done, groups, is_untraced, payload_bytes};
 use round_trip::rtt_half;
@@ -24,29 +26,52 @@ use wirelap_report::{
 };
 use wirelap_session::Sampling;
 
-/// Middleware, broker and payload size: trials that have these in common are repetitions of each other.
-type Key = (String, Option<String>, usize);
-
-fn key(outcome: &Outcome) -> Key {
-    let trial = &outcome.trial;
-    let broker = trial.broker.as_ref().map(|broker| broker.name().to_owned());
-    (trial.name().to_owned(), broker, trial.payload)
+/// What trials have in common that are repetitions of each other.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Key {
+    middleware: String,
+    broker: Option<String>,
+    variant: Option<Variant>,
+    payload: usize,
+    /// The bits of the rate, which are in the order of rates above 0.
+    rate: Option<u64>,
 }
 
-/// One result for each middleware, broker and payload size, in the order of `order`.
-pub fn pool(outcomes: &[Outcome], order: &[(String, usize)]) -> Vec<RunResult> {
+fn key(trial: &Trial) -> Key {
+    Key {
+        middleware: trial.name().to_owned(),
+        broker: trial.broker.as_ref().map(|broker| broker.name().to_owned()),
+        variant: trial.variant,
+        payload: trial.payload,
+        rate: rate(trial).map(f64::to_bits),
+    }
+}
+
+/// The wanted rate of a trial.
+fn rate(trial: &Trial) -> Option<f64> {
+    match trial.pacing {
+        Pacing::Rate(rate) => Some(rate),
+        Pacing::PingPong | Pacing::BackToBack => None,
+    }
+}
+
+/// One result for each middleware, broker, variant, payload size and rate. Middlewares and sizes are in the order of the lists,
+/// rates ascend.
+pub fn pool(outcomes: &[Outcome], middlewares: &[String], payloads: &[usize]) -> Vec<RunResult> {
     let mut groups: BTreeMap<Key, Vec<(u32, &Outcome)>> = BTreeMap::new();
     for (position, outcome) in (1..).zip(outcomes) {
-        groups.entry(key(outcome)).or_default().push((position, outcome));
+        groups.entry(key(&outcome.trial)).or_default().push((position, outcome));
     }
     let mut groups: Vec<_> = groups.into_iter().collect();
-    let place =
-        |(name, _, payload): &Key| order.iter().position(|at| at.0 == *name && at.1 == *payload);
-    groups.sort_by_key(|(key, _)| place(key));
+    groups.sort_by_key(|(key, _)| {
+        let middleware = middlewares.iter().position(|name| *name == key.middleware);
+        let payload = payloads.iter().position(|&size| size == key.payload);
+        (middleware, payload, key.rate)
+    });
     groups.into_iter().map(|(key, repetitions)| result(key, &repetitions)).collect()
 }
 
-fn result((middleware, broker, payload): Key, repetitions: &[(u32, &Outcome)]) -> RunResult {
+fn result(key: Key, repetitions: &[(u32, &Outcome)]) -> RunResult {
     let all: Vec<&Outcome> = repetitions.iter().map(|(_, outcome)| *outcome).collect();
     let each: Vec<Repetition> =
         repetitions.iter().map(|&(position, outcome)| repetition::of(position, outcome)).collect();
@@ -57,13 +82,14 @@ fn result((middleware, broker, payload): Key, repetitions: &[(u32, &Outcome)]) -
     }
     let processes = processes(&all);
     let mut result = RunResult {
-        middleware,
-        broker,
-        variant: None,
-        payload_bytes: payload_bytes(&all, payload as u64),
+        middleware: key.middleware,
+        broker: key.broker,
+        variant: key.variant.map(|variant| variant.to_string()),
+        payload_bytes: payload_bytes(&all, key.payload as u64),
+        rate_msg_per_s: key.rate.map(f64::from_bits),
         untraced: all.iter().any(|outcome| is_untraced(outcome)),
         partial: all.iter().any(|outcome| is_partial(outcome)),
-        error: all.iter().find_map(|outcome| outcome.error.clone()),
+        error: all.iter().find_map(|outcome| outcome.error.as_ref()).map(ToString::to_string),
         messages,
         throughput: mean_throughput(&each),
         rate_reached: rate_reached(&all),
@@ -83,6 +109,30 @@ fn result((middleware, broker, payload): Key, repetitions: &[(u32, &Outcome)]) -
     result
 }
 
+/// What was measured at one rate.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct AtRate {
+    /// The share of the wanted rate at which messages were sent; `None` if that is not known.
+    pub sent_share: Option<f64>,
+    /// The 99th percentile of the latency, from the intended time of sending where that is known; `None` if more than 1 % of the
+    /// messages did not arrive, or if a trial failed.
+    pub p99_ns: Option<u64>,
+}
+
+/// What the trials of one rate have measured.
+pub fn at_rate(all: &[&Outcome]) -> AtRate {
+    let messages =
+        all.iter().fold(Messages::default(), |sum, one| add(sum, outcome::messages(one)));
+    let missing = messages.sent.saturating_sub(messages.delivered);
+    let whole = !all.iter().any(|outcome| is_partial(outcome));
+    let latency = latency(all);
+    let times = latency.intended_to_deliver_ns.unwrap_or(latency.one_way_ns);
+    AtRate {
+        sent_share: rate_reached(all),
+        p99_ns: (whole && times.count > 0 && missing <= messages.sent / 100).then_some(times.p99),
+    }
+}
+
 fn add(a: Messages, b: Messages) -> Messages {
     Messages {
         sent: a.sent.saturating_add(b.sent),
@@ -99,7 +149,7 @@ fn add(a: Messages, b: Messages) -> Messages {
 fn rate_reached(all: &[&Outcome]) -> Option<f64> {
     let sums = all.iter().filter_map(|outcome| {
         let trial = &outcome.trial;
-        let Pacing::Rate(rate) = trial.pacing else { return None };
+        let rate = rate(trial)?;
         let done = done(outcome, Role::Pub)?;
         let sent = done.sent.filter(|&sent| sent > 0)?;
         let took = Nanos(done.last_ns.saturating_sub(done.first_ns)).as_secs_f64() + 1.0 / rate;

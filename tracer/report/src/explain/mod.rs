@@ -76,7 +76,7 @@ pub fn page(report: &RunReport, result: &RunResult, options: Options) -> String 
     if let Some(headline) = found::headline(result, &participants) {
         opening.push_str(&hang("In short: ", &format!("{headline}.")));
     }
-    let mut sections = vec![format!("{}{opening}", title(result))];
+    let mut sections = vec![format!("{}{opening}", title(result, report.has_several_rates()))];
     if !result.untraced {
         sections.extend(path::text(result, &participants));
         match &result.why {
@@ -93,12 +93,14 @@ pub fn page(report: &RunReport, result: &RunResult, options: Options) -> String 
     fit(&sections.join("\n"))
 }
 
-fn title(result: &RunResult) -> String {
+fn title(result: &RunResult, with_rate: bool) -> String {
     let size = match result.payload_bytes {
         0 => String::new(),
         bytes => format!(", {}", human::bytes(bytes as f64)),
     };
-    let title = format!("{}{size}", result.label());
+    let rate = result.rate_msg_per_s.filter(|_| with_rate);
+    let rate = rate.map(|rate| format!(", {} msg/s", human::count(rate))).unwrap_or_default();
+    let title = format!("{}{size}{rate}", result.label());
     let title = words::cut(&words::clean(&title), MAX_WIDTH);
     format!("{title}\n{}\n", "─".repeat(unicode_width::UnicodeWidthStr::width(title.as_str())))
 }

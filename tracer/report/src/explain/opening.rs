@@ -88,7 +88,7 @@ fn size(result: &RunResult) -> String {
 fn pace(result: &RunResult, scenario: &Scenario) -> Option<String> {
     let measured = result.throughput.msg_per_s;
     let measured = (measured > 0.0).then(|| format!("{} a second", human::count(measured)));
-    match (scenario.pacing, scenario.rate_msg_per_s) {
+    match (scenario.pacing, result.rate_msg_per_s.or(scenario.rate_msg_per_s)) {
         (Pacing::PingPong, _) => Some("each after the answer to the one before".into()),
         (Pacing::Rate, Some(rate)) => {
             let asked = format!("{} a second", human::count(rate));

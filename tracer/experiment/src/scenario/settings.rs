@@ -1,0 +1,184 @@
+//! The settings of a scenario, their names, and the request that they mean.
+
+use super::described::{OneOrMore, Quantity, SettingValue};
+use super::values;
+use crate::payload::Payload;
+use crate::request::{Measure, Request, TruthCheck};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::time::Duration;
+use wirelap_contract::{LinkReliability, LinkTransport};
+use wirelap_session::Sampling;
+
+/// Defines the settings with the list of their names, and how some settings replace others.
+macro_rules! settings {
+    ($($(#[$meta:meta])* $name:ident: $type:ty,)*) => {
+        /// A scenario of `wirelap run`. The command line's options have the same names and replace these settings.
+        #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+        #[serde(deny_unknown_fields)]
+        #[schemars(rename = "Scenario")]
+        pub struct ScenarioSettings {
+            $($(#[$meta])* pub $name: Option<$type>,)*
+        }
+
+        /// The names of all settings.
+        pub const NAMES: &[&str] = &[$(stringify!($name)),*];
+
+        impl ScenarioSettings {
+            /// These settings, and those of `base` where these say nothing.
+            #[must_use]
+            pub fn over(self, base: &ScenarioSettings) -> ScenarioSettings {
+                let set = merged(self.set.as_deref(), base.set.as_deref());
+                let settings =
+                    ScenarioSettings { $($name: self.$name.or_else(|| base.$name.clone()),)* };
+                ScenarioSettings { set, ..settings }
+            }
+        }
+    };
+}
+
+settings! {
+    /// The scenario's name.
+    #[serde(default, deserialize_with = "values::text")]
+    name: String,
+    /// What the scenario shows, in one line.
+    #[serde(default, deserialize_with = "values::text")]
+    about: String,
+    /// What to measure: `latency` (the default) or `throughput`.
+    #[serde(default, deserialize_with = "values::measure")]
+    #[schemars(with = "Option<String>")]
+    measure: Measure,
+    /// The middlewares; `all` means all that can be run on this machine.
+    #[serde(default, deserialize_with = "values::words")]
+    #[schemars(with = "Option<OneOrMore<String>>")]
+    on: Vec<String>,
+    /// Brokers, by name or address; `all` means all that are installed.
+    #[serde(default, deserialize_with = "values::words")]
+    #[schemars(with = "Option<OneOrMore<String>>")]
+    broker: Vec<String>,
+    /// Payload sizes in bytes (64 by default); `"8..64K"` means the powers of two from 8 bytes to 64 KiB.
+    #[serde(default, deserialize_with = "values::payload")]
+    #[schemars(with = "Option<OneOrMore<Quantity>>")]
+    payload: Vec<Payload>,
+    /// Payload sizes above this are left out.
+    #[serde(default, deserialize_with = "values::payload_size")]
+    #[schemars(with = "Option<Quantity>")]
+    max_payload: usize,
+    /// Messages a second, each rate measured separately. Without a rate, `latency` is ping-pong.
+    #[serde(default, deserialize_with = "values::rates")]
+    #[schemars(with = "Option<OneOrMore<f64>>")]
+    rate: Vec<f64>,
+    /// Whether to search for the highest rate that is reached, after all of `rate` were measured.
+    #[serde(default, deserialize_with = "values::flag")]
+    saturation: bool,
+    /// Messages (round trips in a ping-pong) of each repetition.
+    #[serde(default, deserialize_with = "values::messages")]
+    messages: u64,
+    /// How long each repetition sends messages: `"10s"`.
+    #[serde(default, deserialize_with = "values::time")]
+    #[schemars(with = "Option<String>")]
+    duration: Duration,
+    /// Messages of the warm-up, which are not counted (1000 by default).
+    #[serde(default, deserialize_with = "values::count")]
+    warmup: u64,
+    /// The longest time of the warm-up (`"5s"` by default).
+    #[serde(default, deserialize_with = "values::time")]
+    #[schemars(with = "Option<String>")]
+    warmup_time: Duration,
+    /// Repetitions, in random order across the middlewares (1 by default).
+    #[serde(default, deserialize_with = "values::repeat")]
+    repeat: u32,
+    /// The seed of that order, below 2^53.
+    #[serde(default, deserialize_with = "values::seed")]
+    seed: u64,
+    /// MQTT quality of service, 0 to 2.
+    #[serde(default, deserialize_with = "values::qos")]
+    qos: u8,
+    /// The transport, for middlewares that have a choice: `tcp` or `udp`.
+    #[serde(default, deserialize_with = "values::transport")]
+    #[schemars(with = "Option<String>")]
+    transport: LinkTransport,
+    /// Zenoh and DDS reliability: `reliable` or `best-effort`.
+    #[serde(default, deserialize_with = "values::reliability")]
+    #[schemars(with = "Option<String>")]
+    reliability: LinkReliability,
+    /// Whether to set `TCP_NODELAY` where the library allows it (`true` by default).
+    #[serde(default, deserialize_with = "values::flag")]
+    nodelay: bool,
+    /// CPUs of the sender, the receiver and the broker; a single CPU is for all three.
+    #[serde(default, deserialize_with = "values::cpus")]
+    #[schemars(with = "Option<OneOrMore<u16>>")]
+    pin: Vec<usize>,
+    /// Settings of libraries and brokers by their own names, as in `{ "linger.ms" = 5, "kafka:acks" = 1 }`.
+    #[serde(default, deserialize_with = "values::settings")]
+    #[schemars(with = "Option<BTreeMap<String, SettingValue>>")]
+    set: Vec<(String, String)>,
+    /// Trace only a window out of every period, as in `"50ms/500ms"`, or `"off"`.
+    #[serde(default, deserialize_with = "values::sample")]
+    #[schemars(with = "Option<String>")]
+    sample: Sampling,
+    /// Whether to compare the trace with the times that the workloads record: `auto`, `on` or `off`.
+    #[serde(default, deserialize_with = "values::truth_check")]
+    #[schemars(with = "Option<String>")]
+    truth_check: TruthCheck,
+}
+
+impl ScenarioSettings {
+    /// The request that these settings mean; what they say nothing about is that of `rest`, or a default.
+    pub fn request(&self, rest: &Request) -> Request {
+        let own = self.clone();
+        let mut request = Request {
+            measure: own.measure.unwrap_or_default(),
+            on: own.on.unwrap_or_default(),
+            payload: own.payload.unwrap_or_else(|| vec![Payload::Bytes(64)]),
+            max_payload: own.max_payload,
+            rates: own.rate.unwrap_or_default(),
+            saturation: own.saturation.unwrap_or_default(),
+            messages: own.messages,
+            duration: own.duration,
+            warmup: own.warmup.unwrap_or(1000),
+            warmup_time: own.warmup_time.unwrap_or(Duration::from_secs(5)),
+            repeat: own.repeat.unwrap_or(1),
+            seed: own.seed,
+            sample: own.sample,
+            truth_check: own.truth_check.unwrap_or_default(),
+            ..rest.clone()
+        };
+        let workloads = &mut request.workloads;
+        workloads.broker = own.broker.unwrap_or_default();
+        workloads.set = own.set.unwrap_or_default();
+        workloads.qos = own.qos.unwrap_or_default();
+        workloads.transport = own.transport;
+        workloads.reliability = own.reliability;
+        workloads.nodelay = own.nodelay.unwrap_or(true);
+        workloads.pin = own.pin.unwrap_or_default();
+        request
+    }
+
+    /// About how many trials there are for each middleware and broker: without and with those of a search.
+    pub fn trials(&self) -> (usize, usize) {
+        let request = self.request(&Request::default());
+        let payloads: usize = request
+            .payload
+            .iter()
+            .map(|payload| payload.sizes().len())
+            .fold(0, usize::saturating_add);
+        let repeat = usize::try_from(request.repeat).unwrap_or(usize::MAX);
+        let list = payloads.saturating_mul(request.pacings().len()).saturating_mul(repeat);
+        let steps = if request.saturation { crate::saturation::STEPS as usize } else { 0 };
+        (list, list.saturating_add(payloads.saturating_mul(steps)))
+    }
+}
+
+/// The settings of libraries in both lists; those of `over` replace those of the same name.
+fn merged(
+    over: Option<&[(String, String)]>,
+    base: Option<&[(String, String)]>,
+) -> Option<Vec<(String, String)>> {
+    let (Some(over), Some(base)) = (over, base) else {
+        return over.or(base).map(<[_]>::to_vec);
+    };
+    let kept = base.iter().filter(|(name, _)| over.iter().all(|(other, _)| other != name));
+    Some(kept.chain(over).cloned().collect())
+}

@@ -1,0 +1,203 @@
+//! The report of a run, and its failures in words.
+
+use crate::measure::Outcome;
+use crate::pacing::Pacing;
+use crate::plan::Plan;
+use crate::request::{Measure, Request};
+use crate::results;
+use crate::series::Measured;
+use wirelap_process::Failure;
+use wirelap_report::{Environment, Reliability, RunKind, RunReport, RunResult, Scenario};
+
+/// The report of a run.
+pub fn report(
+    request: &Request,
+    plan: &Plan,
+    mut environment: Environment,
+    measured: &Measured,
+) -> RunReport {
+    let outcomes = measured.outcomes.as_slice();
+    for outcome in outcomes {
+        let name = outcome.trial.name();
+        let versions = environment.versions.entry(name.to_owned()).or_default();
+        versions.extend(outcome.versions.clone());
+        let settings = environment.settings.entry(name.to_owned()).or_default();
+        settings.extend(outcome.settings.clone());
+    }
+    let done = outcomes.iter().filter(|outcome| !results::is_partial(outcome)).count();
+    let results = results::pool(outcomes, &plan.middlewares, &plan.payloads);
+    RunReport {
+        schema: wirelap_report::run::RUN_SCHEMA.to_owned(),
+        partial: done < measured.planned || results.iter().any(|result| result.partial),
+        environment,
+        scenario: scenario(request, plan, outcomes),
+        results,
+        hooks: outcomes.first().map(|outcome| outcome.hooks.clone()).unwrap_or_default(),
+        skipped: plan.skipped.clone(),
+        notes: notes(plan, measured),
+        saturation_msg_per_s: measured.saturation.clone(),
+        unknown: wirelap_report::Unknown::default(),
+    }
+}
+
+fn scenario(request: &Request, plan: &Plan, outcomes: &[Outcome]) -> Scenario {
+    let first = &plan.trials[0];
+    let rates = rates(plan);
+    let several_rates = rates.len() > 1;
+    let roles = ["sender", "receiver", "broker"];
+    let pin = match request.workloads.pin.as_slice() {
+        [only] => roles.iter().map(|role| ((*role).to_owned(), *only)).collect(),
+        cpus => roles.iter().zip(cpus).map(|(role, cpu)| ((*role).to_owned(), *cpu)).collect(),
+    };
+    Scenario {
+        kind: match request.measure {
+            Measure::Latency => RunKind::Latency,
+            Measure::Throughput => RunKind::Throughput,
+        },
+        pacing: match first.pacing {
+            Pacing::PingPong => wirelap_report::Pacing::PingPong,
+            Pacing::Rate(_) => wirelap_report::Pacing::Rate,
+            Pacing::BackToBack => wirelap_report::Pacing::BackToBack,
+        },
+        middlewares: plan.middlewares.clone(),
+        payload_bytes: plan.payloads.iter().map(|&size| size as u64).collect(),
+        rate_msg_per_s: rates.first().copied().filter(|_| rates.len() == 1),
+        rates_msg_per_s: rates.into_iter().filter(|_| several_rates).collect(),
+        messages: first.messages,
+        duration_s: first.duration.map(|time| time.as_secs_f64()),
+        warmup: request.warmup,
+        repeat: plan.trials.iter().map(|trial| trial.repetition).max().unwrap_or(request.repeat),
+        ab: request.ab.as_ref().map(|comparison| comparison.settings.clone()),
+        pin,
+        order: outcomes.iter().map(|outcome| outcome.trial.title()).collect(),
+    }
+}
+
+/// The wanted rates, the lowest first.
+fn rates(plan: &Plan) -> Vec<f64> {
+    let mut rates: Vec<f64> = Vec::new();
+    for trial in &plan.trials {
+        if let Pacing::Rate(rate) = trial.pacing
+            && !rates.contains(&rate)
+        {
+            rates.push(rate);
+        }
+    }
+    rates.sort_by(f64::total_cmp);
+    rates
+}
+
+fn notes(plan: &Plan, measured: &Measured) -> Vec<String> {
+    let Measured { outcomes, planned, failure, notes, .. } = measured;
+    let mut notes = [plan.notes.as_slice(), notes].concat();
+    let ran = outcomes.len();
+    if let Some(signal) = outcomes.iter().find_map(|outcome| outcome.interrupted) {
+        notes.push(format!("stopped by {signal} in trial {ran} of {planned}"));
+    }
+    let last = outcomes.last().filter(|outcome| outcome.ends_run);
+    let failure = failure.as_ref().or_else(|| last?.error.as_ref());
+    if let Some(failure) = failure.filter(|_| ran < *planned) {
+        notes.push(format!("ended after {ran} of {planned} trials: {failure}"));
+    }
+    notes
+}
+
+/// Why a run ended early, which of its trials failed, and which of its results cannot be used.
+pub fn failures(measured: &Measured, report: &RunReport) -> Vec<Failure> {
+    let unusable = || unusable_results(report).map(Failure::Measured);
+    let problem = trial_failure(&measured.outcomes, measured.planned).or_else(unusable);
+    measured.failure.clone().into_iter().chain(problem).collect()
+}
+
+/// Which trials failed or were stopped, in one sentence; `None` if all were complete.
+fn trial_failure(outcomes: &[Outcome], planned: usize) -> Option<Failure> {
+    let failed = || outcomes.iter().filter_map(|one| Some((&one.trial, one.error.as_ref()?)));
+    if let Some((trial, error)) = failed().next() {
+        let also = match failed().count() {
+            1 => String::new(),
+            n => format!(" ({n} of {planned} trials failed)"),
+        };
+        let text = format!("{}: {error}{also}", trial.title());
+        return Some(match error {
+            Failure::Measured(_) => Failure::Measured(text),
+            Failure::Usage(_) => Failure::Usage(text),
+            Failure::Machine(_) => Failure::Machine(text),
+        });
+    }
+    let signal = outcomes.iter().find_map(|outcome| outcome.interrupted)?;
+    Some(Failure::Measured(format!("stopped by {signal}; the results are partial")))
+}
+
+/// Which results cannot be used, or are of less than half of the messages that were sent, in one sentence.
+fn unusable_results(report: &RunReport) -> Option<String> {
+    let problem = |result: &RunResult| {
+        let unusable = result.trust.verdict == Reliability::Unusable;
+        let mostly_undelivered = result.is_mostly_undelivered();
+        let reason = result.trust.reasons.iter().find(|reason| {
+            if unusable {
+                reason.verdict == Reliability::Unusable
+            } else {
+                reason.kind == "undelivered"
+            }
+        })?;
+        let rate = result.rate_msg_per_s.filter(|_| report.has_several_rates());
+        let rate = rate.map(|rate| format!(", {rate} msg/s")).unwrap_or_default();
+        let name = format!("{}, {} B{rate}", result.label(), result.payload_bytes);
+        match (unusable, mostly_undelivered) {
+            (true, _) => Some(format!("the result of {name} cannot be used: {}", reason.text)),
+            (false, true) => Some(format!("{name}: {}", reason.text)),
+            (false, false) => None,
+        }
+    };
+    let problems: Vec<String> = report.results.iter().filter_map(problem).collect();
+    let first = problems.first()?;
+    Some(match problems.len() {
+        1 => first.clone(),
+        n => format!("{first} ({n} of {} results)", report.results.len()),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wirelap_report::from_snapshot::run_report;
+    use wirelap_report::{Messages, Overhead, Repetition, Trust};
+
+    fn report_of(change: impl FnOnce(&mut RunResult)) -> RunReport {
+        let mut result = RunResult {
+            middleware: "tcp".into(),
+            payload_bytes: 64,
+            messages: Messages {
+                sent: 1000,
+                delivered: 1000,
+                matched: 1000,
+                ..Messages::default()
+            },
+            overhead: Overhead { packets: 2000, ..Overhead::default() },
+            trust: Trust { events: 10_000, window_share: 1.0, ..Trust::default() },
+            repetitions: vec![Repetition::default()],
+            ..RunResult::default()
+        };
+        change(&mut result);
+        result.judge();
+        RunReport { results: vec![result], ..run_report(&wirelap_correlate::Snapshot::default()) }
+    }
+
+    #[test]
+    fn what_cannot_be_used_and_what_was_not_delivered_fail_a_run() {
+        assert_eq!(unusable_results(&report_of(|_| {})), None);
+        let lossy = report_of(|result| {
+            result.trust.events_lost.insert("rx".into(), 13_000);
+        });
+        let problem = unusable_results(&lossy).unwrap_or_default();
+        assert!(problem.starts_with("the result of tcp, 64 B cannot be used: 13,000 of 23,000"));
+        let half = |delivered| {
+            unusable_results(&report_of(|result| {
+                (result.messages.delivered, result.messages.matched) = (delivered, delivered);
+            }))
+        };
+        assert_eq!(half(500), None, "half of it was");
+        let problem = half(499).unwrap_or_default();
+        assert!(problem.starts_with("tcp, 64 B: 501 of 1,000 messages were never delivered"));
+    }
+}
