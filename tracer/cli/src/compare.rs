@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use wirelap_compare::{Comparison, Criterion, Options, SelfTest};
 use wirelap_compare::{bencher, compare, compare_variants, markdown, otava, self_test, text};
-use wirelap_process::{Failure, Outputs, output, rights};
+use wirelap_process::{Failure, Outputs, rights};
 use wirelap_report::RunReport;
 
 const EXAMPLES: &str = "\
@@ -161,15 +161,12 @@ fn status(comparison: &Comparison) -> ExitCode {
     }
 }
 
-fn test_itself(
-    report: &RunReport,
-    options: &Options,
-    json: Json<'_>,
-) -> Result<ExitCode, Failure> {
+fn test_itself(report: &RunReport, options: &Options, json: Json<'_>) -> Result<ExitCode, Failure> {
     let test = self_test(report, options, SELF_TEST_PAIRS);
     if test.cells == 0 {
         return Err(Failure::Usage(
-            "too few repetitions to compare halves: four of a result are needed (`--repeat`)".into(),
+            "too few repetitions to compare halves: four of a result are needed (`--repeat`)"
+                .into(),
         ));
     }
     json.write(&test, &self_test_text(&test))?;

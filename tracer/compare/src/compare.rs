@@ -7,7 +7,7 @@ use crate::comparison::{
 };
 use crate::estimate::Estimate;
 use crate::options::Options;
-use crate::pairs::{Rated, pair};
+use crate::pairs::{Rated, Varied, pair};
 use crate::prepared::Prepared;
 use crate::{differences, judge, obstacles};
 use wirelap_events::Total;
@@ -28,7 +28,7 @@ pub fn compare(a: &RunReport, b: &RunReport, options: &Options) -> Comparison {
     let by_rate = !options.anyway || rates[0] == rates[1];
     let [rate_a, rate_b] = rates.map(|rate| rate.filter(|_| by_rate));
     let (pairs, unpaired) =
-        pair(&side(a, rate_a, |_| true, true), &side(b, rate_b, |_| true, true));
+        pair(&side(a, rate_a, |_| true, true), &side(b, rate_b, |_| true, true), Varied::default());
     let mut not_comparable = obstacles::of_runs(a, b);
     if pairs.is_empty() && not_comparable.is_empty() {
         not_comparable.push(nothing_in_common());
@@ -49,7 +49,8 @@ pub fn compare_variants(report: &RunReport, a: &str, b: &str, options: &Options)
         let of_variant = |result: &RunResult| result.variant.as_deref() == Some(variant);
         side(report, report.scenario.rate_msg_per_s, of_variant, false)
     };
-    let (pairs, unpaired) = pair(&results(a), &results(b));
+    let (a, b) = (results(a), results(b));
+    let (pairs, unpaired) = pair(&a, &b, Varied::between(&a, &b));
     let not_comparable = if pairs.is_empty() { vec![nothing_in_common()] } else { Vec::new() };
     let circumstances = Circumstances {
         runs: [report, report],
@@ -67,14 +68,19 @@ fn nothing_in_common() -> Obstacle {
     Obstacle { kind: ObstacleKind::NothingInCommon, text: text.into() }
 }
 
-fn side(
-    run: &RunReport,
+fn side<'a>(
+    run: &'a RunReport,
     rate_msg_per_s: Option<f64>,
     which: impl Fn(&RunResult) -> bool,
     by_variant: bool,
-) -> Vec<Rated<'_>> {
+) -> Vec<Rated<'a>> {
     let results = run.results.iter().filter(|result| which(result));
-    results.map(|result| Rated { result, rate_msg_per_s, by_variant }).collect()
+    let rated = |result: &'a RunResult| {
+        // The rate of a run with several is that of each result.
+        let rate_msg_per_s = result.rate_msg_per_s.or(rate_msg_per_s);
+        Rated { result, rate_msg_per_s, by_variant }
+    };
+    results.map(rated).collect()
 }
 
 /// Everything of a comparison but its pairs.

@@ -14,10 +14,32 @@ pub struct Rated<'a> {
     pub by_variant: bool,
 }
 
+/// What two variants do not have in common, because it is what they differ in: their results need not agree on it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Varied {
+    broker: bool,
+    payload: bool,
+    rate: bool,
+}
+
+impl Varied {
+    /// What no result of one side has in common with any of the other.
+    pub fn between(a: &[Rated<'_>], b: &[Rated<'_>]) -> Varied {
+        let none = |same: fn(&Rated<'_>, &Rated<'_>) -> bool| {
+            !a.iter().any(|one| b.iter().any(|other| same(one, other)))
+        };
+        Varied {
+            broker: none(|a, b| a.result.broker == b.result.broker),
+            payload: none(|a, b| a.result.payload_bytes == b.result.payload_bytes),
+            rate: none(|a, b| a.rate_msg_per_s == b.rate_msg_per_s),
+        }
+    }
+}
+
 impl Rated<'_> {
     /// `mqtt/mosquitto 64 B`, `mqtt A 64 B at 5 k msg/s`.
     pub fn name(&self) -> String {
-        let mut name = self.result.label();
+        let mut name = self.result.name();
         if let Some(variant) = self.result.variant.as_ref().filter(|_| self.by_variant) {
             name = format!("{name} {variant}");
         }
@@ -28,22 +50,26 @@ impl Rated<'_> {
         }
     }
 
-    fn belongs_to(&self, other: &Rated) -> bool {
+    fn belongs_to(&self, other: &Rated, varied: Varied) -> bool {
         let (a, b) = (self.result, other.result);
         a.middleware == b.middleware
-            && a.broker == b.broker
-            && a.payload_bytes == b.payload_bytes
-            && self.rate_msg_per_s == other.rate_msg_per_s
+            && (varied.broker || a.broker == b.broker)
+            && (varied.payload || a.payload_bytes == b.payload_bytes)
+            && (varied.rate || self.rate_msg_per_s == other.rate_msg_per_s)
             && (!self.by_variant || a.variant == b.variant)
     }
 }
 
 /// The pairs in the order of A, and the results without a counterpart.
-pub fn pair<'a>(a: &[Rated<'a>], b: &[Rated<'a>]) -> (Vec<(Rated<'a>, Rated<'a>)>, Vec<Unpaired>) {
+pub fn pair<'a>(
+    a: &[Rated<'a>],
+    b: &[Rated<'a>],
+    varied: Varied,
+) -> (Vec<(Rated<'a>, Rated<'a>)>, Vec<Unpaired>) {
     let mut left: Vec<Rated> = b.to_vec();
     let (mut pairs, mut unpaired) = (Vec::new(), Vec::new());
     for one in a {
-        match left.iter().position(|other| one.belongs_to(other)) {
+        match left.iter().position(|other| one.belongs_to(other, varied)) {
             Some(index) => pairs.push((*one, left.remove(index))),
             None => unpaired.push(Unpaired { side: WhichSide::A, name: one.name() }),
         }
@@ -79,9 +105,13 @@ mod tests {
             result("tcp", None, 64),
             result("tcp", None, 1024),
         ];
+        let pair = |a: &[Rated], b: &[Rated]| {
+            let (pairs, unpaired) = pair(a, b, Varied::default());
+            (pairs.iter().map(|(_, b)| b.name()).collect::<Vec<_>>(), unpaired)
+        };
         let (pairs, unpaired) = pair(&rated(&a, None), &rated(&b, None));
         assert_eq!(pairs.len(), 1);
-        assert_eq!(pairs[0].1.name(), "tcp 64 B");
+        assert_eq!(pairs[0], "tcp 64 B");
         let names: Vec<&str> = unpaired.iter().map(|one| one.name.as_str()).collect();
         assert_eq!(names, ["mqtt/mosquitto 64 B", "mqtt/rumqttd 64 B", "tcp 1 KiB"]);
         let (pairs, unpaired) = pair(&rated(&a, Some(5000.0)), &rated(&a, Some(6000.0)));
@@ -94,8 +124,24 @@ mod tests {
         let variant =
             |variant: &str| RunResult { variant: Some(variant.into()), ..result("mqtt", None, 64) };
         let (a, b) = ([variant("A"), variant("B")], [variant("B")]);
-        let (pairs, unpaired) = pair(&rated(&a, None), &rated(&b, None));
+        let (pairs, unpaired) = pair(&rated(&a, None), &rated(&b, None), Varied::default());
         assert_eq!((pairs.len(), unpaired[0].name.as_str()), (1, "mqtt A 64 B"));
         assert_eq!(pairs[0].0.name(), "mqtt B 64 B");
+    }
+
+    #[test]
+    fn variants_may_differ_in_what_is_compared() {
+        let variant = |variant: &str, broker: &str, payload| RunResult {
+            variant: Some(variant.into()),
+            ..result("mqtt", Some(broker), payload)
+        };
+        let a = [variant("A", "rumqttd", 64), variant("A", "rumqttd", 1024)];
+        let b = [variant("B", "mosquitto", 64), variant("B", "mosquitto", 1024)];
+        let (mut a, mut b) = (rated(&a, None), rated(&b, None));
+        a.iter_mut().chain(&mut b).for_each(|one| one.by_variant = false);
+        let (pairs, unpaired) = pair(&a, &b, Varied::between(&a, &b));
+        let names: Vec<_> = pairs.iter().map(|(a, b)| (a.name(), b.name())).collect();
+        assert_eq!(names[1], ("mqtt/rumqttd 1 KiB".to_owned(), "mqtt/mosquitto 1 KiB".to_owned()));
+        assert_eq!((names.len(), unpaired.len()), (2, 0));
     }
 }

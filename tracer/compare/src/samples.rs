@@ -65,6 +65,8 @@ pub fn simulated(simulation: Simulation) -> RunReport {
             middlewares: vec!["mqtt".into()],
             payload_bytes: vec![64],
             rate_msg_per_s: None,
+            rates_msg_per_s: vec![],
+            ab: None,
             messages: Some(simulation.messages as u64),
             duration_s: None,
             warmup: 100,
@@ -75,6 +77,7 @@ pub fn simulated(simulation: Simulation) -> RunReport {
         results: vec![result],
         hooks: vec![],
         skipped: vec![],
+        saturation_msg_per_s: vec![],
         notes: vec![],
         unknown: wirelap_report::Unknown::default(),
     }

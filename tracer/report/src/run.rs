@@ -153,16 +153,20 @@ impl RunReport {
 }
 
 impl RunResult {
+    /// Middleware and broker: `tcp`, `mqtt/mosquitto`.
+    pub fn name(&self) -> String {
+        match &self.broker {
+            Some(broker) => format!("{}/{broker}", self.middleware),
+            None => self.middleware.clone(),
+        }
+    }
+
     /// The result's name in tables: `tcp`, `mqtt/mosquitto`, `mqtt/mosquitto A`.
     pub fn label(&self) -> String {
-        let mut label = self.middleware.clone();
-        if let Some(broker) = &self.broker {
-            label = format!("{label}/{broker}");
+        match &self.variant {
+            Some(variant) => format!("{} {variant}", self.name()),
+            None => self.name(),
         }
-        if let Some(variant) = &self.variant {
-            label = format!("{label} {variant}");
-        }
-        label
     }
 
     /// The achieved share of the requested rate; `None` if the rate was reached.

@@ -3,12 +3,13 @@
 use super::words;
 use crate::comparison::{Comparison, Obstacle, PairedResult};
 use crate::metric::Answer;
+use std::fmt::Write;
 
 /// The whole comparison in GitHub's Markdown.
 pub fn markdown(comparison: &Comparison) -> String {
     let mut out = format!("### wirelap: {}\n\n", summary(comparison));
-    out.push_str(&format!("- A: {}\n", escape(&words::side(&comparison.a))));
-    out.push_str(&format!("- B: {}\n\n", escape(&words::side(&comparison.b))));
+    let _ = writeln!(out, "- A: {}", escape(&words::side(&comparison.a)));
+    let _ = writeln!(out, "- B: {}\n", escape(&words::side(&comparison.b)));
     out.push_str(&obstacles("**Not comparable**", &comparison.not_comparable));
     let criteria = comparison.criteria.iter().map(|one| escape(&words::criterion(one)));
     out.push_str(&list("**--fail-if**", criteria));
@@ -56,11 +57,11 @@ fn table(comparison: &Comparison) -> String {
             if matches!(cell.answer, Answer::Slower | Answer::Faster) {
                 row[5] = format!("**{}**", row[5]);
             }
-            out.push_str(&format!("| {} | {} |\n", escape(&result.name), row.join(" | ")));
+            let _ = writeln!(out, "| {} | {} |", escape(&result.name), row.join(" | "));
         }
     }
     if words::has_undecided(comparison) {
-        out.push_str(&format!("\n{}\n", words::UNDECIDED));
+        let _ = writeln!(out, "\n{}", words::UNDECIDED);
     }
     out.push('\n');
     for result in &comparison.results {
@@ -87,7 +88,7 @@ fn obstacles(head: &str, obstacles: &[Obstacle]) -> String {
 
 /// A list of Markdown; nothing without items.
 fn list(head: &str, items: impl Iterator<Item = String>) -> String {
-    let items: String = items.map(|item| format!("- {item}\n")).collect();
+    let items = items.fold(String::new(), |all, item| all + "- " + &item + "\n");
     if items.is_empty() { String::new() } else { format!("{head}\n\n{items}\n") }
 }
 

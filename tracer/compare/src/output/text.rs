@@ -18,6 +18,7 @@
 use super::words;
 use crate::comparison::{Comparison, PairedResult};
 use wirelap_report::grid::{Align, lay_out, wrap};
+use std::fmt::Write;
 
 const WIDTH: usize = 80;
 
@@ -82,7 +83,7 @@ fn where_it_went(results: &[PairedResult]) -> String {
         if out.is_empty() {
             out.push_str("\nwhere it went (B − A)\n");
         }
-        out.push_str(&format!("{}\n", result.name));
+        let _ = writeln!(out, "{}", result.name);
         for (what, breakdown) in breakdowns {
             let sentence = breakdown.sentence.as_deref().unwrap_or_default();
             out.push_str(&hang(&format!("  {what}: "), sentence));
@@ -129,5 +130,5 @@ fn hang(head: &str, text: &str) -> String {
     let lines = wrap(text, WIDTH.saturating_sub(indent));
     let lead = |number| if number == 0 { head.to_owned() } else { " ".repeat(indent) };
     let lines = lines.iter().enumerate();
-    lines.map(|(number, line)| format!("{}{line}\n", lead(number))).collect()
+    lines.fold(String::new(), |all, (number, line)| all + &lead(number) + line + "\n")
 }
