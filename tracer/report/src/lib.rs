@@ -12,7 +12,7 @@
 //! | [`from_snapshot`] | conversions from the correlator's `Snapshot` |
 //! | [`why`] | verdicts, the tail, the worst messages |
 //! | [`explain`] | a result with its verdicts and their evidence as a page of text |
-//! | [`grid`], [`table`], [`doctor_table`] | tables for the terminal |
+//! | [`grid`], [`table`], [`bytes_table`], [`doctor_table`] | tables for the terminal |
 //! | [`schema`] | the JSON Schemas, generated from the types |
 //! | [`trace`] | messages on a time line, for Perfetto and Chrome |
 //! | [`unknown`] | traffic that is not decoded |
@@ -22,7 +22,7 @@
 // Numbers from a file or a packet may have any value, so plain arithmetic could overflow.
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects, clippy::disallowed_methods))]
 
-mod bytes_table;
+pub mod bytes_table;
 mod clocks;
 pub mod distribution;
 pub mod doctor;
@@ -51,13 +51,13 @@ pub use clocks::{ClockOffset, HostClock};
 pub use distribution::{Distribution, Samples};
 pub use doctor::{Capability, DoctorReport, Observation};
 pub use environment::Environment;
+pub use repetition::{Histograms, ProcessUse, SegmentHistogram, TimeSpent, TimeSpentRow};
 pub use run::{
     EthernetBytes, GroundTruth, Hook, Latency, LegBytes, Messages, OperationBytes, Overhead,
     PartsBytes, PerMessageBytes, Process, Reliability, Repetition, RttHalf, RunReport, RunResult,
     Scheduling, SegmentRow, Skipped, Slowdown, Throughput, TracerCost, Trust, TrustReason,
     UnixClients, Unseen,
 };
-pub use repetition::{Histograms, ProcessUse, SegmentHistogram, TimeSpent, TimeSpentRow};
 pub use scenario::{Pacing, RunKind, Scenario};
 pub use unknown::{Unknown, UnknownTraffic};
 pub use why::Why;

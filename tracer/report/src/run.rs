@@ -7,8 +7,8 @@ pub use crate::overhead::{
     EthernetBytes, LegBytes, OperationBytes, Overhead, PartsBytes, PerMessageBytes,
 };
 pub use crate::process::{Process, Scheduling, UnixClients};
-pub use crate::repetition::Repetition;
 pub use crate::reliability::{Reliability, TrustReason, Unseen};
+pub use crate::repetition::Repetition;
 use crate::why::Why;
 use crate::{ClockOffset, Distribution, Environment, HostClock, Scenario, Unknown};
 use schemars::JsonSchema;

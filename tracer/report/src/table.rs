@@ -57,6 +57,13 @@ fn overview(report: &RunReport) -> String {
     let mut out = title(&report.scenario);
     out.push_str("\n\n");
     let align: Vec<Align> = HEADINGS.iter().map(|(_, align)| *align).collect();
+    out.push_str(&lay_out(&align, &cells(report)));
+    out.push_str(&legend(report));
+    out
+}
+
+/// The table's cells: the heading, then one row for each result.
+pub fn cells(report: &RunReport) -> Vec<Vec<String>> {
     let one_way = report.scenario.pacing != Pacing::PingPong;
     let mut heading: Vec<String> = HEADINGS.iter().map(|(name, _)| (*name).to_owned()).collect();
     if one_way {
@@ -64,13 +71,11 @@ fn overview(report: &RunReport) -> String {
     }
     let mut rows = vec![heading];
     rows.extend(report.results.iter().map(|result| row(result, one_way)));
-    out.push_str(&lay_out(&align, &rows));
-    out.push_str(&legend(report));
-    out
+    rows
 }
 
 /// The meaning of the marks before the names; empty if no result has one.
-fn legend(report: &RunReport) -> String {
+pub fn legend(report: &RunReport) -> String {
     let has = |verdict| report.results.iter().any(|result| result.trust.verdict == verdict);
     let mut marks = Vec::new();
     if has(Reliability::Unusable) {
@@ -102,7 +107,8 @@ fn closing(report: &RunReport) -> String {
     out
 }
 
-fn title(scenario: &Scenario) -> String {
+/// What was run, in one line: `latency · ping-pong · 1000 round trips`.
+pub fn title(scenario: &Scenario) -> String {
     let mut parts = vec![scenario.kind.name().to_owned()];
     parts.push(match (scenario.pacing, scenario.rate_msg_per_s) {
         (Pacing::Rate, Some(rate)) => format!("{} msg/s", human::count(rate)),
