@@ -7,6 +7,9 @@ use wirelap_report::{Distribution, RttHalf, RunResult};
 /// Points of a curve: enough for a smooth line.
 const POINTS: u32 = 160;
 
+/// The share of messages that cumulative curves show.
+pub const SHOWN: f64 = 0.999;
+
 /// Which latency is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Measure {
@@ -51,16 +54,18 @@ impl Latencies {
         (0..=POINTS).map(at).map(|x| (x, self.quantile(1.0 - 1.0 / x))).collect()
     }
 
-    /// Share of messages against latency: x nanoseconds, y the share with at most that latency.
+    /// Share of messages against latency: x nanoseconds, y the share with at most that latency. A whole distribution ends at
+    /// [`SHOWN`]: the slowest messages would make the rest narrow.
     pub fn cumulative(&self) -> Vec<(f64, f64)> {
         if !self.is_whole {
             return self.steps.iter().map(|step| (step.1, step.0)).collect();
         }
-        let first = self.steps.first().map(|step| (step.1, 0.0));
-        let every = self.steps.len().div_ceil(POINTS as usize).max(1);
-        let last = self.steps.last().map(|step| (step.1, step.0));
-        let some = self.steps.iter().step_by(every).map(|step| (step.1, step.0));
-        first.into_iter().chain(some).chain(last).collect()
+        let shown = self.steps.partition_point(|step| step.0 <= SHOWN).saturating_add(1);
+        let steps = self.steps.get(..shown).unwrap_or(&self.steps);
+        let every = steps.len().div_ceil(POINTS as usize).max(1);
+        let (first, last) = (steps.first().map(|step| (step.1, 0.0)), steps.last());
+        let some = steps.iter().step_by(every).chain(last).map(|step| (step.1, step.0));
+        first.into_iter().chain(some).collect()
     }
 }
 

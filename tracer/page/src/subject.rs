@@ -123,8 +123,10 @@ impl<'a> Subjects<'a> {
                 of_file.filter_map(|subject| Some((subject, content(subject)?))).collect();
             (!parts.is_empty()).then(|| {
                 html! {
+                    div class="results" {
                     @for (subject, part) in parts {
                         article class="result" { (self.heading(0, &html! { (subject.name) })) (part) }
+                    }
                     }
                 }
             })

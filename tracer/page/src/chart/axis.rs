@@ -1,5 +1,6 @@
 //! Axes: lines, ticks, their labels and titles.
 
+use super::frame::WIDTH;
 use super::number::coordinate;
 use super::scale::Scale;
 use maud::{Markup, html};
@@ -27,29 +28,29 @@ impl Axis {
         Axis { scale, ticks, title: title.to_owned() }
     }
 
-    /// As the horizontal axis at `bottom`, with grid lines up to `top`. Labels that would touch the one before are left out.
+    /// As the horizontal axis at `bottom`, with grid lines up to `top`. Labels stay inside the chart; those that would touch
+    /// the one before are left out, and where that happens on a logarithmic axis, all but those of powers of ten.
     pub fn horizontal(&self, top: f64, bottom: f64, (left, right): (f64, f64)) -> Markup {
-        let mut free = f64::NEG_INFINITY;
-        let ticks: Vec<(f64, Option<&str>)> = self
+        let placed: Vec<(f64, f64, &str)> = self
             .ticks
             .iter()
-            .filter_map(|(value, label)| Some((self.scale.place(*value)?, label)))
-            .map(|(x, label)| {
-                let half = label.chars().count() as f64 * 3.4;
-                let fits = x - half > free;
-                if fits {
-                    free = x + half + 4.0;
-                }
-                (x, fits.then_some(label.as_str()))
-            })
+            .filter_map(|(value, label)| Some((*value, self.scale.place(*value)?, label.as_str())))
             .collect();
+        let mut labels = without_overlap(placed.iter().map(|&(_, x, label)| (x, label)));
+        if self.scale.is_log() && labels.len() < placed.len() {
+            let round =
+                placed.iter().filter(|(value, ..)| is_power_of_ten(*value)).collect::<Vec<_>>();
+            if round.len() > 1 {
+                labels = without_overlap(round.into_iter().map(|&(_, x, label)| (x, label)));
+            }
+        }
         html! {
             g class="axis" {
-                @for (x, label) in ticks {
+                @for (_, x, _) in placed {
                     path class="grid" d=(format!("M{} {}V{}", coordinate(x), coordinate(top), coordinate(bottom))) {}
-                    @if let Some(label) = label {
-                        text x=(coordinate(x)) y=(coordinate(bottom + 16.0)) text-anchor="middle" { (label) }
-                    }
+                }
+                @for (x, label) in labels {
+                    text x=(coordinate(x)) y=(coordinate(bottom + 16.0)) text-anchor="middle" { (label) }
                 }
                 path class="edge" d=(format!("M{} {}H{}", coordinate(left), coordinate(bottom), coordinate(right))) {}
                 text class="title" x=(coordinate(f64::midpoint(left, right))) y=(coordinate(bottom + 34.0))
@@ -85,4 +86,24 @@ impl Axis {
             }
         }
     }
+}
+
+/// Where labels stand, inside the chart, without those that would touch the one before.
+fn without_overlap<'a>(labels: impl Iterator<Item = (f64, &'a str)>) -> Vec<(f64, &'a str)> {
+    let mut free = f64::NEG_INFINITY;
+    let placed = labels.filter_map(|(x, label)| {
+        let half = label.chars().count() as f64 * 3.2;
+        let x = x.clamp(half + 3.0, WIDTH - half - 3.0);
+        let fits = x - half > free;
+        if fits {
+            free = x + half + 4.0;
+        }
+        fits.then_some((x, label))
+    });
+    placed.collect()
+}
+
+fn is_power_of_ten(value: f64) -> bool {
+    let power = value.log10();
+    (power - power.round()).abs() < 1e-6
 }

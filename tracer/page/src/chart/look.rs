@@ -20,12 +20,12 @@ impl Look {
 
     /// The class that sets the colour.
     pub fn class(self) -> String {
-        format!("c{}", (self.0 % COLOURS).saturating_add(1))
+        format!("c{}", self.0.checked_rem(COLOURS).unwrap_or_default().saturating_add(1))
     }
 
     /// The dash pattern of its lines.
     pub fn dash(self) -> &'static str {
-        DASHES.get(self.0 % DASHES.len()).copied().unwrap_or("none")
+        DASHES.get(self.0.checked_rem(DASHES.len()).unwrap_or_default()).copied().unwrap_or("none")
     }
 
     /// Its marker: circle, square, triangle, diamond, … around a point. Every second turn through them is hollow.

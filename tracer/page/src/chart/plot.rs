@@ -14,11 +14,12 @@ use super::frame::{Caption, WIDTH, svg};
 use super::look::Look;
 use super::number::{coordinate, cut};
 use maud::{Markup, html};
+use std::fmt::Write;
 
 /// The plot's edges in the view box: what axes and names leave.
 pub const LEFT: f64 = 62.0;
 /// The right edge.
-pub const RIGHT: f64 = WIDTH - 96.0;
+pub const RIGHT: f64 = WIDTH - 108.0;
 /// The upper edge.
 pub const TOP: f64 = 26.0;
 /// The lower edge.
@@ -103,11 +104,12 @@ fn path(points: &[(f64, f64)], joined: Joined) -> String {
     let mut out = String::new();
     for (number, &(x, y)) in points.iter().enumerate() {
         let (x, y) = (coordinate(x), coordinate(y));
-        out.push_str(&match (number, joined) {
-            (0, _) => format!("M{x} {y}"),
-            (_, Joined::Straight) => format!("L{x} {y}"),
-            (_, Joined::Steps) => format!("H{x}V{y}"),
-        });
+        // Writing to a string cannot fail.
+        let _ = match (number, joined) {
+            (0, _) => write!(out, "M{x} {y}"),
+            (_, Joined::Straight) => write!(out, "L{x} {y}"),
+            (_, Joined::Steps) => write!(out, "H{x}V{y}"),
+        };
     }
     out
 }

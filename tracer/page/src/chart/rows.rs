@@ -55,7 +55,7 @@ fn draw(row: &Row, axis: &Axis, top: f64) -> Markup {
     let ends =
         row.range.and_then(|(low, high)| Some((axis.scale.place(low)?, axis.scale.place(high)?)));
     html! {
-        text class="over" x="2" y=(coordinate(top + 13.0)) { (cut(&row.name, 52)) }
+        text class="over" x="2" y=(coordinate(top + 13.0)) { (cut(&row.name, 60)) }
         path class="track" d=(format!("M{} {}H{}", coordinate(ENDS.0), coordinate(y), coordinate(ENDS.1))) {}
         @if let Some((low, high)) = ends {
             path class={ "range " (row.look.class()) } d=(format!(

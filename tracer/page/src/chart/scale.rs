@@ -64,6 +64,11 @@ impl Scale {
         }
     }
 
+    /// Whether the scale is logarithmic.
+    pub fn is_log(&self) -> bool {
+        self.spread == Spread::Log
+    }
+
     /// The coordinate of a value, inside the axis; `None` if the value has no place on it.
     pub fn place(&self, value: f64) -> Option<f64> {
         if !value.is_finite() {
@@ -92,7 +97,7 @@ impl Scale {
 
     fn log_ticks(&self) -> Vec<f64> {
         let decades = (self.high / self.low).log10();
-        let multiples: &[f64] = if decades <= 2.0 { &[1.0, 2.0, 5.0] } else { &[1.0] };
+        let multiples: &[f64] = if decades <= 3.0 { &[1.0, 2.0, 5.0] } else { &[1.0] };
         let every = (decades / 6.0).ceil().max(1.0);
         let first = self.low.log10().floor();
         let mut ticks = Vec::new();

@@ -52,7 +52,7 @@ pub fn content(subjects: &Subjects<'_>) -> Option<Markup> {
                 @for (head, line) in lines {
                     p { strong { (sentence(head)) } " " (line) "." }
                 }
-                @if subject.result.overhead.operations.len() > 0 { (operations(subject)) }
+                @if !subject.result.overhead.operations.is_empty() { (operations(subject)) }
             })
         }).unwrap_or_default())
     })

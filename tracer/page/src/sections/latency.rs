@@ -82,7 +82,7 @@ fn by_percentile(curves: &[Curve<'_>]) -> Markup {
     let x = Scale::log([1.0, most].into_iter(), LEFT, RIGHT);
     // Decades are 90 %, 99 % …; the median has a tick of its own.
     let decades = std::iter::successors(Some(10.0), |tick| Some(tick * 10.0));
-    let ticks = [1.0, 2.0].into_iter().chain(decades.take_while(|&tick| tick <= most * 1.001));
+    let ticks = [2.0].into_iter().chain(decades.take_while(|&tick| tick <= most * 1.001));
     let ticks = ticks.map(|tick| (tick, percentile(tick))).collect();
     let caption = Caption {
         id: "latency-percentiles".into(),
@@ -103,7 +103,7 @@ fn cumulative(curves: &[Curve<'_>]) -> Markup {
         id: "latency-distribution".into(),
         title: "Cumulative distribution".into(),
         description: "The share of messages (upwards) that took at most a time (to the right). Further left is better; the \
-                      steeper, the more alike the messages are."
+                      steeper, the more alike the messages are. The slowest 0.1 % are not shown."
             .into(),
     };
     draw(curves, points, caption, |points| Plotted {

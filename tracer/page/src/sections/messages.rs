@@ -29,7 +29,7 @@ fn draw(subject: &Subject<'_>, number: usize, message: &WorstMessage) -> Markup 
     let participants = subject.participants();
     let caption = Caption {
         id: format!("message-{}-{number}", subject.number),
-        title: sentence(&format!("{}, {}", subject.name, explain::message_name(message))),
+        title: format!("{}, {}", subject.name, explain::message_name(message)),
         description: sentence(&explain::timeline(message, &participants)),
     };
     let steps: Vec<Step> = steps(message);
@@ -44,7 +44,7 @@ fn draw(subject: &Subject<'_>, number: usize, message: &WorstMessage) -> Markup 
 fn steps(message: &WorstMessage) -> Vec<Step> {
     let legs = (1_usize..).zip(&message.legs);
     let of_leg = |(number, leg): (usize, &wirelap_report::why::MessageLeg)| {
-        let segments = leg.segments.iter();
+        let segments = leg.segments.iter().filter(|one| one.time_ns > 0);
         let step = move |one: &wirelap_report::why::SegmentTime| Step {
             name: format!("{number} {}", one.segment),
             look: look(&one.segment),
@@ -71,7 +71,7 @@ fn table(subject: &Subject<'_>, message: &WorstMessage, caption: &Caption) -> Ta
         ]
     });
     Table::of_text(
-        format!("{} Its steps", caption.title),
+        format!("{}: its steps", caption.title),
         &["leg, segment", "what happens", "connection", "time"],
         rows.collect(),
         3,

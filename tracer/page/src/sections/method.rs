@@ -131,9 +131,12 @@ fn facts(report: &RunReport) -> Vec<(&'static str, String)> {
 /// The command line as it would be typed: arguments with anything but plain characters in quotes.
 fn command(environment: &Environment) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_=+:,./@%".contains(c);
-    let quoted = |argument: &String| match argument.chars().all(is_plain) && !argument.is_empty() {
-        true => argument.clone(),
-        false => format!("'{}'", argument.replace('\'', "'\\''")),
+    let quoted = |argument: &String| {
+        if !argument.is_empty() && argument.chars().all(is_plain) {
+            argument.clone()
+        } else {
+            format!("'{}'", argument.replace('\'', "'\\''"))
+        }
     };
     environment.command_line.iter().map(quoted).collect::<Vec<_>>().join(" ")
 }

@@ -34,12 +34,12 @@ pub fn all(subjects: &Subjects<'_>, worst: usize) -> Vec<Section> {
     let sections = [
         ("summary", "Summary", summary::content(subjects)),
         ("results", "Results", results::content(subjects)),
-        ("verdicts", "What was found", verdicts::content(subjects)),
         ("latency", "Latency", latency::content(subjects)),
         ("rates", "Latency against rate", rates::content(subjects)),
         ("throughput", "Throughput", throughput::content(subjects)),
         ("published", "Published beside measured", published::content(subjects)),
         ("stages", "Where the time went", stages::content(subjects)),
+        ("verdicts", "What was found", verdicts::content(subjects)),
         ("tail", "The slowest messages", tail::content(subjects)),
         ("messages", "The slowest messages, step by step", messages::content(subjects, worst)),
         ("bytes", "Where the bytes went", bytes::content(subjects)),

@@ -73,57 +73,95 @@ fn repeated(subject: &Subject<'_>) -> Option<Markup> {
     if repetitions.iter().filter(|one| !one.processes.is_empty()).count() < 2 {
         return None;
     }
-    let cpu = chart(subject, "cpu", "CPU share", |one| one.cpu_share, percent);
-    let memory = chart(
-        subject,
-        "memory",
-        "resident memory",
-        |one| one.rss_bytes.map(|bytes| bytes as f64),
-        human::bytes,
-    );
-    Some(html! { div class="figures" { (cpu) (memory) } })
+    let cpu = Measure {
+        id: "cpu",
+        name: "CPU share",
+        axis: "CPU share",
+        unit: 1.0,
+        of: |one| one.cpu_share,
+        tick: percent,
+        format: percent,
+    };
+    let memory = Measure {
+        id: "memory",
+        name: "resident memory",
+        axis: "resident memory, MiB",
+        unit: 1_048_576.0,
+        of: |one| one.rss_bytes.map(|bytes| bytes as f64),
+        tick: human::count,
+        format: human::bytes,
+    };
+    Some(html! { div class="figures" { (chart(subject, &cpu)) (chart(subject, &memory)) } })
 }
 
-fn chart(
-    subject: &Subject<'_>,
-    id: &str,
-    what: &str,
+/// What a chart of processes shows.
+struct Measure {
+    id: &'static str,
+    name: &'static str,
+    axis: &'static str,
+    /// What 1 on the axis is.
+    unit: f64,
     of: fn(&ProcessUse) -> Option<f64>,
+    tick: fn(f64) -> String,
     format: fn(f64) -> String,
-) -> Markup {
-    let repetitions = &subject.result.repetitions;
+}
+
+/// The role of each process of each repetition, with a number from the second process of a role on.
+fn roles<'a>(subject: &'a Subject<'_>) -> Vec<Vec<(String, &'a ProcessUse)>> {
+    let of_repetition = |processes: &'_ [ProcessUse]| -> Vec<String> {
+        let before = |number: usize, role: &str| {
+            processes.iter().take(number).filter(|one| one.role == role).count()
+        };
+        let numbered =
+            processes.iter().enumerate().map(|(number, one)| match before(number, &one.role) {
+                0 => one.role.clone(),
+                earlier => format!("{} {}", one.role, earlier.saturating_add(1)),
+            });
+        numbered.collect()
+    };
+    let all = subject.result.repetitions.iter().map(|one| one.processes.as_slice());
+    all.map(|processes| of_repetition(processes).into_iter().zip(processes).collect()).collect()
+}
+
+fn chart(subject: &Subject<'_>, measure: &Measure) -> Markup {
+    let repetitions = roles(subject);
     let mut roles: Vec<&str> = Vec::new();
-    for process in repetitions.iter().flat_map(|one| &one.processes) {
-        if !roles.contains(&process.role.as_str()) {
-            roles.push(&process.role);
+    for (role, _) in repetitions.iter().flatten() {
+        if !roles.contains(&role.as_str()) {
+            roles.push(role);
         }
     }
-    let value = |role: &str, number: usize| {
-        let processes = &repetitions.get(number)?.processes;
-        processes.iter().find(|process| process.role == role).and_then(of)
+    let values = |role: &str| -> Vec<Option<f64>> {
+        let of = |all: &Vec<(String, &ProcessUse)>| {
+            all.iter().find(|one| one.0 == role).and_then(|one| (measure.of)(one.1))
+        };
+        repetitions.iter().map(of).collect()
     };
-    let numbers = 0..repetitions.len();
-    let groups: Vec<Group> = roles
-        .iter()
-        .enumerate()
-        .map(|(look, role)| Group {
-            name: (*role).to_owned(),
-            look: Look::of(look),
-            values: numbers.clone().map(|number| value(role, number)).collect(),
-        })
-        .collect();
+    let group = |(look, role): (usize, &&str)| Group {
+        name: (*role).to_owned(),
+        look: Look::of(look),
+        values: values(role).into_iter().map(|value| Some(value? / measure.unit)).collect(),
+    };
+    let groups: Vec<Group> = roles.iter().enumerate().map(group).collect();
     let caption = Caption {
-        id: format!("processes-{id}-{}", subject.number),
-        title: format!("{}: {what} by repetition", subject.name),
+        id: format!("processes-{}-{}", measure.id, subject.number),
+        title: format!("{}: {} by repetition", subject.name, measure.name),
         description: "One group for each role, one bar for each repetition in order.".into(),
     };
-    let rows = groups.iter().map(|group| {
-        let cells = group.values.iter().map(|value| value.map_or_else(|| NONE.to_owned(), format));
-        std::iter::once(group.name.clone()).chain(cells).collect()
-    });
+    let row = |role: &&str| {
+        let cells = values(role)
+            .into_iter()
+            .map(|value| value.map_or_else(|| NONE.to_owned(), measure.format));
+        std::iter::once((*role).to_owned()).chain(cells).collect()
+    };
     let mut headings = vec!["role".to_owned()];
-    headings.extend(repetitions.iter().map(|one| format!("repetition {}", one.number)));
-    let table =
-        Table { caption: caption.title.clone(), headings, rows: rows.collect(), text_columns: 1 };
-    figure(&caption, &columns(&caption, what, &groups, format), &[], &table)
+    headings
+        .extend(subject.result.repetitions.iter().map(|one| format!("repetition {}", one.number)));
+    let table = Table {
+        caption: caption.title.clone(),
+        headings,
+        rows: roles.iter().map(row).collect(),
+        text_columns: 1,
+    };
+    figure(&caption, &columns(&caption, measure.axis, &groups, measure.tick), &[], &table)
 }

@@ -56,6 +56,7 @@ pub fn content(subjects: &Subjects<'_>) -> Option<Markup> {
                 rates,
             ).render())
         }
+        @for sentence in subjects.all.iter().filter_map(|one| slower_or_faster(&study, one)) { p { (sentence) } }
         p { "Absolute times of two machines cannot be compared; the order of the middlewares, and ratios between them, can." }
     })
 }
@@ -121,7 +122,13 @@ fn latency(pairs: &[Pair<'_>]) -> Markup {
 
 fn row(pair: &Pair<'_>) -> Row {
     Row {
-        name: format!("{}: {} of {}", pair.subject.name, ratio(pair.ratio()), pair.name),
+        name: format!(
+            "{}: {}; {} {} published",
+            pair.subject.name,
+            time(pair.ours),
+            pair.name,
+            time(pair.published.median_us * 1e3)
+        ),
         look: pair.subject.look(),
         points: vec![(pair.published.median_us * 1e3, Mark::Diamond), (pair.ours, Mark::Dot)],
         range: Some((pair.published.p5_us * 1e3, pair.published.p95_us * 1e3)),
@@ -168,27 +175,40 @@ fn table(pairs: &[Pair<'_>]) -> Table {
     )
 }
 
-/// What a large difference consists of; `None` for a small one.
+/// What a large difference of latencies consists of; `None` for a small one.
 fn difference(pair: &Pair<'_>) -> Option<String> {
-    let times = pair.ratio();
-    let inverse = 1.0 / times;
+    large(pair.subject, pair.ratio(), ["slower", "faster"])
+}
+
+/// A sentence on a ratio of ours to theirs, with the largest parts of our time; `None` for a small one.
+fn large(subject: &Subject<'_>, times: f64, [above, below]: [&str; 2]) -> Option<String> {
     let (factor, word) = if times > LARGE {
-        (times, "slower")
-    } else if inverse > LARGE {
-        (inverse, "faster")
+        (times, above)
+    } else if times > 0.0 && 1.0 / times > LARGE {
+        (1.0 / times, below)
     } else {
         return None;
     };
-    let label = &pair.subject.name;
-    let mut out = format!("{label} is {factor:.1} times {word} here than published");
-    if let Some(other) = other_broker(pair.subject.result) {
+    let mut out = format!("{} is {factor:.1} times {word} here than published", subject.name);
+    if let Some(other) = other_broker(subject.result) {
         out = format!("{out} ({other})");
     }
-    let parts = largest(pair.subject, 3);
+    let parts = largest(subject, 3);
     if !parts.is_empty() {
-        out = format!("{out}. Most of its time here: {}", list(&parts));
+        out = format!("{out}. Of a message's time here, {}", list(&parts));
     }
     Some(format!("{out}."))
+}
+
+/// The sentences on large differences of throughput, where the more is the faster.
+fn slower_or_faster(study: &Study, subject: &Subject<'_>) -> Option<String> {
+    if subject.report.scenario.kind != RunKind::Throughput {
+        return None;
+    }
+    let result = subject.result;
+    let mut rates = study.throughput(name_of(result)?).into_iter();
+    let (_, theirs) = rates.find(|(size, _)| *size == result.payload_bytes)?;
+    large(subject, result.throughput.msg_per_s / theirs.msg_per_s, ["faster", "slower"])
 }
 
 /// The rows of throughput, published beside measured, at payloads of which both are known.

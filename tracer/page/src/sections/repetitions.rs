@@ -24,7 +24,9 @@ pub fn content(subjects: &Subjects<'_>) -> Option<Markup> {
         p { "The further apart a result's repetitions are, the less a small difference between two results means." }
         (drawn.unwrap_or_default())
         (subjects.each_result(|subject| {
-            (subject.result.repetitions.len() > 1).then(|| table(subject).render())
+            (subject.result.repetitions.len() > 1).then(|| {
+                html! { details { summary { "Each repetition" } (table(subject).render()) } }
+            })
         }).unwrap_or_default())
     })
 }

@@ -75,6 +75,10 @@ fn portions(subject: &Subject<'_>) -> Vec<Portion> {
         };
         return typical.iter().map(portion).collect();
     }
+    of_all_messages(subject)
+}
+
+fn of_all_messages(subject: &Subject<'_>) -> Vec<Portion> {
     let matched = subject.result.messages.matched.max(1) as f64;
     let segments = subject.result.segments.iter().filter(|row| row.share > 0.0);
     let portion = |row: &wirelap_report::SegmentRow| Portion {
@@ -86,14 +90,15 @@ fn portions(subject: &Subject<'_>) -> Vec<Portion> {
     segments.map(portion).collect()
 }
 
-/// The largest parts of a result's time in words, at most `most` of a twentieth or more.
+/// The largest parts of all messages' time in words, at most `most` of a twentieth or more. What client libraries take is in
+/// them, as it is in round trips.
 pub fn largest(subject: &Subject<'_>, most: usize) -> Vec<String> {
-    let mut parts = portions(subject);
+    let mut parts = of_all_messages(subject);
     parts.sort_by(|a, b| b.share.total_cmp(&a.share));
     let participants = subject.participants();
     let words = |part: &Portion| {
         let step = participants.step(part.leg, &part.segment);
-        format!("{} of it in {} ({step})", percent(part.share), place(part, participants.legs()))
+        format!("{} in {} ({step})", percent(part.share), place(part, participants.legs()))
     };
     parts.iter().filter(|part| part.share >= 0.05).take(most).map(words).collect()
 }
@@ -173,14 +178,14 @@ pub fn number(segment: &str) -> usize {
 pub fn look(segment: &str) -> Look {
     let known = Segment::ALL.into_iter().find(|one| one.name() == segment);
     Look::of(match known {
-        Some(Segment::SocketTx | Segment::Busy) => 1,
-        Some(Segment::Qdisc | Segment::ClientTx | Segment::ClientRx) => 6,
+        Some(Segment::SocketTx | Segment::ClientRx) => 1,
+        Some(Segment::Qdisc | Segment::ClientTx | Segment::Busy) => 6,
         Some(Segment::Wire | Segment::Loss) => 5,
         Some(Segment::StackRx) => 2,
-        Some(Segment::Wakeup | Segment::Write) => 4,
+        Some(Segment::Wakeup | Segment::Write | Segment::Handoff) => 4,
         Some(Segment::RunQueue) => 3,
         Some(Segment::BrokerDwell) => 7,
-        Some(Segment::Handoff | Segment::Read) | None => 0,
+        Some(Segment::Read) | None => 0,
     })
 }
 

@@ -4,7 +4,7 @@ use crate::subject::{Subject, Subjects};
 use crate::tables::Table;
 use crate::write::sentence;
 use maud::{Markup, html};
-use wirelap_events::human::percent;
+use wirelap_events::human::{counted, percent};
 use wirelap_report::explain;
 use wirelap_report::why::{Severity, Verdict, Why};
 
@@ -17,42 +17,98 @@ pub fn content(subjects: &Subjects<'_>) -> Option<Markup> {
 }
 
 fn of_result(subjects: &Subjects<'_>, subject: &Subject<'_>, why: &Why) -> Markup {
+    let of = |severity| why.verdicts.iter().filter(move |verdict| verdict.severity == severity);
+    let notes = of(Severity::Note).count() as u64;
     html! {
-        @if why.problem().is_none() { p class="good" { (explain::nothing(why, &subject.participants())) } }
-        @for severity in [Severity::Problem, Severity::Note] {
-            @for verdict in why.verdicts.iter().filter(|verdict| verdict.severity == severity) {
-                (one(subjects, subject, verdict))
+        @if why.problem().is_none() { p class="fine" { (explain::nothing(why, &subject.participants())) } }
+        @for verdict in of(Severity::Problem) { (alike(subjects, subject, &[verdict])) }
+        @if notes > 0 {
+            details {
+                summary { (counted(notes, "note")) ": no problem" }
+                @for notes in grouped(of(Severity::Note)) { (alike(subjects, subject, &notes)) }
             }
         }
     }
 }
 
-fn one(subjects: &Subjects<'_>, subject: &Subject<'_>, verdict: &Verdict) -> Markup {
-    let participants = subject.participants();
-    let (class, word) = match verdict.severity {
+/// Notes that differ only in their process and segment, together.
+fn grouped<'a>(notes: impl Iterator<Item = &'a Verdict>) -> Vec<Vec<&'a Verdict>> {
+    let mut groups: Vec<Vec<&Verdict>> = Vec::new();
+    for note in notes {
+        let is_alike = |other: &&Verdict| {
+            (&note.kind, &note.title, &note.evidence, &note.remedy)
+                == (&other.kind, &other.title, &other.evidence, &other.remedy)
+        };
+        match groups.iter_mut().find(|group| group.first().is_some_and(is_alike)) {
+            Some(group) => group.push(note),
+            None => groups.push(vec![note]),
+        }
+    }
+    groups
+}
+
+/// Verdicts with the same evidence and remedy: mostly one.
+fn alike(subjects: &Subjects<'_>, subject: &Subject<'_>, verdicts: &[&Verdict]) -> Markup {
+    let Some(first) = verdicts.first() else { return Markup::default() };
+    let (class, word) = match first.severity {
         Severity::Problem => ("problem", "Problem: "),
-        Severity::Note => ("note", "Note (no problem): "),
+        Severity::Note => ("note", "Note: "),
     };
-    let evidence: Vec<&String> =
-        verdict.evidence.iter().filter(|clause| !clause.trim().is_empty()).collect();
+    let heading = if verdicts.len() == 1 { name(subject, first) } else { title(first) };
+    let evidence = first.evidence.iter().filter(|clause| !clause.trim().is_empty());
+    let evidence: Vec<String> = evidence.map(|clause| explain::clean(clause)).collect();
     html! {
         div class={ "verdict " (class) } {
             (subjects.heading(1, &html! {
                 span class="badge" { (word) }
-                (sentence(&explain::verdict_name(verdict, &participants)).trim_end_matches('.'))
+                (sentence(&heading).trim_end_matches('.'))
             }))
-            @if let Some(cost) = explain::cost(verdict) { p { (sentence(&cost)) } }
-            @if let Some(when) = explain::when(verdict) { p { (sentence(&when)) } }
-            @if !evidence.is_empty() {
-                p { "Evidence:" }
-                ul { @for clause in evidence { li { (explain::clean(clause)) } } }
+            @match verdicts {
+                [one] => @for line in costs(one) { p { (sentence(&line)) } },
+                several => ul { @for one in several { li { (place(subject, one)) } } },
             }
-            @if !verdict.culprits.is_empty() { (culprits(subject, verdict)) }
-            @if !verdict.remedy.trim().is_empty() {
-                p class="remedy" { strong { "What helps: " } (explain::clean(&verdict.remedy)) }
+            @match evidence.as_slice() {
+                [] => {},
+                [one] => p { strong { "Evidence: " } (one) "." },
+                several => {
+                    p { strong { "Evidence:" } }
+                    ul { @for clause in several { li { (clause) } } }
+                },
+            }
+            @for verdict in verdicts { @if !verdict.culprits.is_empty() { (culprits(subject, verdict)) } }
+            @if !first.remedy.trim().is_empty() {
+                p class="remedy" { strong { "What helps: " } (explain::clean(&first.remedy)) "." }
             }
         }
     }
+}
+
+/// The verdict's title with its process and segment.
+fn name(subject: &Subject<'_>, verdict: &Verdict) -> String {
+    explain::verdict_name(verdict, &subject.participants())
+}
+
+fn title(verdict: &Verdict) -> String {
+    if verdict.title.is_empty() {
+        explain::cause_title(&verdict.kind)
+    } else {
+        explain::clean(&verdict.title)
+    }
+}
+
+/// What it costs, and when it was active.
+fn costs(verdict: &Verdict) -> Vec<String> {
+    [explain::cost(verdict), explain::when(verdict)].into_iter().flatten().collect()
+}
+
+/// Process and segment, and what it costs there.
+fn place(subject: &Subject<'_>, verdict: &Verdict) -> String {
+    let name = name(subject, verdict);
+    let place = name.strip_prefix(&title(verdict)).map(|rest| rest.trim_start_matches(", "));
+    let mut parts = vec![place.unwrap_or(&name).to_owned()];
+    parts.extend(costs(verdict));
+    parts.retain(|part| !part.is_empty());
+    parts.join(": ")
 }
 
 /// Who had the CPU or the lock.

@@ -69,10 +69,10 @@ fn sections_without_data_are_left_out() {
     let expected = [
         "summary",
         "results",
-        "verdicts",
         "latency",
         "published",
         "stages",
+        "verdicts",
         "tail",
         "messages",
         "bytes",
