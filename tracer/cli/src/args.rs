@@ -8,6 +8,7 @@ use crate::export::ExportArgs;
 use crate::list::ListArgs;
 use crate::live::LiveArgs;
 use crate::record::RecordArgs;
+use crate::report::ReportArgs;
 use crate::run::RunArgs;
 use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
@@ -50,6 +51,8 @@ pub enum Command {
     Explain(ExplainArgs),
     /// Compare two runs: what became slower or faster, how sure that is, and where the time went
     Compare(CompareArgs),
+    /// Draw the results of runs on one HTML page
+    Report(ReportArgs),
     /// Record the events on this machine to a file, for Wireshark and `wirelap analyze`
     Record(RecordArgs),
     /// Show the results of recordings, or of captures of tcpdump and Wireshark

@@ -25,6 +25,7 @@ mod list;
 mod live;
 mod quantity;
 mod record;
+mod report;
 mod report_file;
 mod run;
 
@@ -57,6 +58,7 @@ fn run_command(command: &Command) -> Result<ExitCode, Failure> {
         Command::Run(args) => run::run(args),
         Command::Explain(args) => explain::run(args),
         Command::Compare(args) => compare::run(args),
+        Command::Report(args) => report::run(args),
         Command::Record(args) => record::run(args),
         Command::Analyze(args) => analyze::run(args),
         Command::Export(args) => export::run(args),

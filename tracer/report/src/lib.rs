@@ -12,7 +12,7 @@
 //! | [`from_snapshot`] | conversions from the correlator's `Snapshot` |
 //! | [`why`] | verdicts, the tail, the worst messages |
 //! | [`explain`] | a result with its verdicts and their evidence as a page of text |
-//! | [`grid`], [`table`], [`doctor_table`] | tables for the terminal |
+//! | [`grid`], [`table`], [`bytes_table`], [`doctor_table`] | tables for the terminal |
 //! | [`schema`] | the JSON Schemas, generated from the types |
 //! | [`trace`] | messages on a time line, for Perfetto and Chrome |
 //! | [`unknown`] | traffic that is not decoded |
@@ -22,7 +22,7 @@
 // Numbers from a file or a packet may have any value, so plain arithmetic could overflow.
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects, clippy::disallowed_methods))]
 
-mod bytes_table;
+pub mod bytes_table;
 mod clocks;
 pub mod distribution;
 pub mod doctor;

@@ -62,6 +62,13 @@ fn overview(report: &RunReport) -> String {
     let mut out = hang("", &title(&report.scenario));
     out.push('\n');
     let align: Vec<Align> = HEADINGS.iter().map(|(_, align)| *align).collect();
+    out.push_str(&lay_out(&align, &cells(report)));
+    out.push_str(&legend(report));
+    out
+}
+
+/// The table's cells: the heading, then one row for each result.
+pub fn cells(report: &RunReport) -> Vec<Vec<String>> {
     let one_way = report.scenario.pacing != Pacing::PingPong;
     let mut heading: Vec<String> = HEADINGS.iter().map(|(name, _)| (*name).to_owned()).collect();
     if one_way {
@@ -79,13 +86,11 @@ fn overview(report: &RunReport) -> String {
             row.insert(RATE, rate(result.rate_msg_per_s.unwrap_or_default()));
         }
     }
-    out.push_str(&lay_out(&align, &rows));
-    out.push_str(&legend(report));
-    out
+    rows
 }
 
 /// The meaning of the marks before the names; empty if no result has one.
-fn legend(report: &RunReport) -> String {
+pub fn legend(report: &RunReport) -> String {
     let has = |verdict| report.results.iter().any(|result| result.trust.verdict == verdict);
     let mut marks = Vec::new();
     if has(Reliability::Unusable) {
@@ -141,7 +146,8 @@ fn saturated(saturation: &Saturation) -> String {
     }
 }
 
-fn title(scenario: &Scenario) -> String {
+/// What was run, in one line: `latency · ping-pong · 1000 round trips`.
+pub fn title(scenario: &Scenario) -> String {
     let mut parts = vec![scenario.kind.name().to_owned()];
     parts.push(match (scenario.pacing, scenario.rate_msg_per_s) {
         (Pacing::Rate, Some(rate)) => format!("{} msg/s", human::count(rate)),

@@ -17,8 +17,8 @@
 
 use super::words;
 use crate::comparison::{Comparison, PairedResult};
-use wirelap_report::grid::{Align, lay_out, wrap};
 use std::fmt::Write;
+use wirelap_report::grid::{Align, lay_out, wrap};
 
 const WIDTH: usize = 80;
 

@@ -40,7 +40,8 @@ pub fn text(why: &Why, participants: &Participants<'_>) -> String {
     out
 }
 
-fn nothing(why: &Why, participants: &Participants<'_>) -> String {
+/// What is said where there is no problem: that nothing is wrong, or why there is no verdict.
+pub fn nothing(why: &Why, participants: &Participants<'_>) -> String {
     match why.examined_messages {
         n if n > 0 && !participants.is_usable() => {
             let examined = counted(n, "message");
@@ -79,7 +80,7 @@ fn item(head: &str, verdict: &Verdict, participants: &Participants<'_>) -> Strin
 }
 
 /// A verdict's heading, process, leg and segment.
-fn name(verdict: &Verdict, participants: &Participants<'_>) -> String {
+pub fn name(verdict: &Verdict, participants: &Participants<'_>) -> String {
     let mut parts = vec![heading(verdict)];
     parts.extend(verdict.process.as_ref().map(|task| participants.who(task)));
     match (verdict.leg, &verdict.segment) {
@@ -103,7 +104,7 @@ fn heading(verdict: &Verdict) -> String {
 }
 
 /// What the cause costs a typical message, slow messages and the tail; `None` if it costs no time.
-fn cost(verdict: &Verdict) -> Option<String> {
+pub fn cost(verdict: &Verdict) -> Option<String> {
     let time = |ns| human::time_ns(Some(ns));
     let mut parts = Vec::new();
     if verdict.median_ns > 0 {
@@ -127,7 +128,7 @@ fn cost(verdict: &Verdict) -> Option<String> {
 
 /// The period in which the cause was active, counted from the beginning of the observation, and the messages that it
 /// still held up at the end.
-fn when(verdict: &Verdict) -> Option<String> {
+pub fn when(verdict: &Verdict) -> Option<String> {
     let mut parts = Vec::new();
     if let Some(open) = &verdict.open {
         let messages = counted(open.messages, "message");

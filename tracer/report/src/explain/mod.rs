@@ -27,12 +27,16 @@ mod trust;
 mod unknown;
 mod words;
 
-pub use found::in_short;
-pub(crate) use words::clean;
+pub use found::{cost, headline, in_short, name as verdict_name, nothing, when};
+pub use opening::text as opening;
+pub use participants::Participants;
+pub use slowest::{name as message_name, timeline};
+pub use tail::{heading as tail_heading, holders, words as tail_words};
+pub use trust::clock;
+pub use words::{clean, title as cause_title};
 
 use crate::grid::{MAX_WIDTH, hang};
 use crate::{Reliability, RunReport, RunResult, bytes_table, human};
-use participants::Participants;
 
 /// What the reader of a page can choose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

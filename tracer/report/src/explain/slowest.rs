@@ -34,7 +34,8 @@ pub fn text(messages: &[WorstMessage], participants: &Participants<'_>, most: us
     out
 }
 
-fn name(message: &WorstMessage) -> String {
+/// A message's number and latency.
+pub fn name(message: &WorstMessage) -> String {
     let number = match message.seq {
         Some(seq) if message.reply => format!("answer {}", exact(seq.into())),
         Some(seq) => format!("number {}", exact(seq.into())),
@@ -43,7 +44,8 @@ fn name(message: &WorstMessage) -> String {
     format!("{number}, {}", human::time_ns(Some(message.one_way_ns)))
 }
 
-fn timeline(message: &WorstMessage, participants: &Participants<'_>) -> String {
+/// The steps that took most of a message's time, and what delayed it.
+pub fn timeline(message: &WorstMessage, participants: &Participants<'_>) -> String {
     let mut parts = steps(message, participants);
     let threshold = DelayThreshold(message.one_way_ns / LEAST_DELAY);
     for (number, leg) in message.legs.iter().enumerate() {

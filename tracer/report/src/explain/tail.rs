@@ -45,17 +45,7 @@ fn too_few(messages: u64) -> String {
 }
 
 fn blame(tail: &Tail, participants: &Participants<'_>) -> String {
-    let each = if tail.messages == 1 { "it" } else { "each" };
-    let mut out = hang(
-        "  ",
-        &format!(
-            "The slowest {} ({}, {each} {} or more) took {} longer than a typical one:",
-            tail_share(tail.share),
-            counted(tail.messages, "message"),
-            human::time_ns(Some(tail.least_ns)),
-            human::time_ns(Some(tail.excess_ns)),
-        ),
-    );
+    let mut out = hang("  ", &heading(tail));
     let large = |row: &&TailRow| row.share.abs() >= LEAST;
     let mut shown: Vec<&TailRow> = tail.rows.iter().filter(large).collect();
     shown.truncate(ROWS);
@@ -81,6 +71,18 @@ fn blame(tail: &Tail, participants: &Participants<'_>) -> String {
     out
 }
 
+/// Which messages are in a tail, and how much longer than a typical one they took.
+pub fn heading(tail: &Tail) -> String {
+    let each = if tail.messages == 1 { "it" } else { "each" };
+    format!(
+        "The slowest {} ({}, {each} {} or more) took {} longer than a typical one:",
+        tail_share(tail.share),
+        counted(tail.messages, "message"),
+        human::time_ns(Some(tail.least_ns)),
+        human::time_ns(Some(tail.excess_ns)),
+    )
+}
+
 fn line(out: &mut String, percents: i64, excess_ns: i64, what: &str) {
     let minus = if excess_ns < 0 { "−" } else { "" };
     let time = format!("{minus}{}", human::time_ns(Some(excess_ns.unsigned_abs())));
@@ -89,7 +91,7 @@ fn line(out: &mut String, percents: i64, excess_ns: i64, what: &str) {
 }
 
 /// What happens in the row's segment, the segment's name, and its cause.
-fn words(row: &TailRow, participants: &Participants<'_>) -> String {
+pub fn words(row: &TailRow, participants: &Participants<'_>) -> String {
     let segment = clean(&row.segment);
     let place =
         if participants.legs() > 1 { format!("leg {} {segment}", row.leg) } else { segment };
@@ -106,7 +108,7 @@ fn tail_share(share: f64) -> String {
 }
 
 /// The threads that had a CPU while threads of this result waited for it.
-fn holders(why: &Why, participants: &Participants<'_>) -> Option<String> {
+pub fn holders(why: &Why, participants: &Participants<'_>) -> Option<String> {
     let all: u64 = why.cpu_holders.iter().map(|holder| holder.held_ns).fold(0, u64::saturating_add);
     let shown = why.cpu_holders.iter().take(HOLDERS).filter(|holder| holder.held_ns > 0);
     let names: Vec<String> = shown

@@ -128,7 +128,8 @@ fn wrong(truth: &GroundTruth) -> u64 {
     truth.violations.saturating_add(truth.order_violations).saturating_add(truth.unknown)
 }
 
-fn clock(result: &RunResult, environment: &Environment) -> String {
+/// By which clock the times are, and how exact it is.
+pub fn clock(result: &RunResult, environment: &Environment) -> String {
     if let Some((within, at_most)) = result.trust.between_hosts() {
         return clocks(result, within, at_most);
     }

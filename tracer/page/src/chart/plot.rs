@@ -1,0 +1,175 @@
+//! Lines, steps and points over two axes. The name of each line stands at its end.
+//!
+//! ```text
+//!  one-way latency
+//!  50 µs ┤            ╭──── mqtt
+//!  20 µs ┤     ╭──────╯ ╭── tcp
+//!  10 µs ┤─────╯────────╯
+//!        └┬─────┬─────┬────
+//!        50 %  90 %  99 %
+//! ```
+
+use super::axis::Axis;
+use super::frame::{Caption, WIDTH, svg};
+use super::look::Look;
+use super::number::{coordinate, cut};
+use maud::{Markup, html};
+use std::fmt::Write;
+
+/// The plot's edges in the view box: what axes and names leave.
+pub const LEFT: f64 = 62.0;
+/// The right edge.
+pub const RIGHT: f64 = WIDTH - 108.0;
+/// The upper edge.
+pub const TOP: f64 = 26.0;
+/// The lower edge.
+pub const BOTTOM: f64 = 266.0;
+const HEIGHT: f64 = 306.0;
+
+/// The most lines that have their name at the end; of more lines, only the legend tells them apart.
+const MOST_NAMES: usize = 14;
+/// The least distance between two names.
+const NAME_HEIGHT: f64 = 14.0;
+
+/// How the points of a line are joined.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Joined {
+    /// By straight lines.
+    Straight,
+    /// By steps: each value holds until the next point.
+    Steps,
+}
+
+/// One line.
+pub struct Line {
+    /// Stands at its end; empty for none.
+    pub name: String,
+    /// Its colour, marker and, unless `dash` is given, dash pattern.
+    pub look: Look,
+    /// A dash pattern of its own.
+    pub dash: Option<&'static str>,
+    /// Whether each point has a marker.
+    pub has_markers: bool,
+    /// How its points are joined.
+    pub joined: Joined,
+    /// Its points in order of x.
+    pub points: Vec<(f64, f64)>,
+}
+
+/// Lines over two axes, whose scales go from [`LEFT`] to [`RIGHT`] and from [`BOTTOM`] to [`TOP`].
+pub struct Plot {
+    /// What it is.
+    pub caption: Caption,
+    /// The horizontal axis.
+    pub x: Axis,
+    /// The vertical axis.
+    pub y: Axis,
+    /// The lines.
+    pub lines: Vec<Line>,
+}
+
+impl Plot {
+    /// The plot as SVG.
+    pub fn render(&self) -> Markup {
+        let placed: Vec<(&Line, Vec<(f64, f64)>)> =
+            self.lines.iter().map(|line| (line, self.placed(line))).collect();
+        let content = html! {
+            (self.x.horizontal(TOP, BOTTOM, (LEFT, RIGHT)))
+            (self.y.vertical(LEFT, RIGHT, 13.0))
+            @for (line, points) in &placed { (draw(line, points)) }
+            (names(&placed))
+        };
+        svg(&self.caption, HEIGHT, &content)
+    }
+
+    fn placed(&self, line: &Line) -> Vec<(f64, f64)> {
+        let place = |&(x, y): &(f64, f64)| Some((self.x.scale.place(x)?, self.y.scale.place(y)?));
+        line.points.iter().filter_map(place).collect()
+    }
+}
+
+fn draw(line: &Line, points: &[(f64, f64)]) -> Markup {
+    let dash = line.dash.unwrap_or(line.look.dash());
+    html! {
+        @if points.len() > 1 {
+            path class={ "line " (line.look.class()) } d=(path(points, line.joined)) stroke-dasharray=(dash) {}
+        }
+        @if line.has_markers || points.len() == 1 {
+            @for &(x, y) in points { (line.look.marker(x, y)) }
+        }
+    }
+}
+
+fn path(points: &[(f64, f64)], joined: Joined) -> String {
+    let mut out = String::new();
+    for (number, &(x, y)) in points.iter().enumerate() {
+        let (x, y) = (coordinate(x), coordinate(y));
+        // Writing to a string cannot fail.
+        let _ = match (number, joined) {
+            (0, _) => write!(out, "M{x} {y}"),
+            (_, Joined::Straight) => write!(out, "L{x} {y}"),
+            (_, Joined::Steps) => write!(out, "H{x}V{y}"),
+        };
+    }
+    out
+}
+
+/// The lines' names at their ends, moved apart where they would overlap.
+fn names(placed: &[(&Line, Vec<(f64, f64)>)]) -> Markup {
+    let mut names: Vec<(f64, f64, &Line)> = placed
+        .iter()
+        .filter(|(line, _)| !line.name.is_empty())
+        .filter_map(|(line, points)| points.last().map(|&(x, y)| (x, y, *line)))
+        .collect();
+    if names.len() > MOST_NAMES {
+        names.clear();
+    }
+    names.sort_by(|a, b| a.1.total_cmp(&b.1));
+    let places = spread(&names.iter().map(|name| name.1).collect::<Vec<_>>());
+    html! {
+        @for ((x, y, line), place) in names.iter().zip(places) {
+            path class={ "lead " (line.look.class()) }
+                d=(format!("M{} {}L{} {}", coordinate(x + 3.0), coordinate(*y), coordinate(RIGHT + 8.0), coordinate(place))) {}
+            text class={ "name " (line.look.class()) } x=(coordinate(RIGHT + 10.0)) y=(coordinate(place + 4.0)) {
+                (cut(&line.name, 13))
+            }
+        }
+    }
+}
+
+/// Moves sorted places apart so that names at them do not overlap, and keeps all of them inside the plot.
+fn spread(wanted: &[f64]) -> Vec<f64> {
+    let mut places = Vec::with_capacity(wanted.len());
+    let mut free = TOP - 8.0;
+    for &y in wanted {
+        let place = y.max(free);
+        places.push(place);
+        free = place + NAME_HEIGHT;
+    }
+    let mut limit = BOTTOM + 6.0;
+    for place in places.iter_mut().rev() {
+        *place = place.min(limit);
+        limit = *place - NAME_HEIGHT;
+    }
+    places
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_do_not_overlap() {
+        let places = spread(&[50.0, 50.0, 51.0, 265.0, 266.0, 266.0]);
+        assert!(places.is_sorted(), "{places:?}");
+        assert!(places.windows(2).all(|two| two[1] - two[0] >= NAME_HEIGHT - 1e-9), "{places:?}");
+        assert!(places.iter().all(|&y| y <= BOTTOM + 6.0 && y >= TOP - 8.0), "{places:?}");
+    }
+
+    #[test]
+    fn steps_go_sideways_first() {
+        let points = [(0.0, 0.0), (2.0, 5.0)];
+        assert_eq!(path(&points, Joined::Steps), "M0 0H2V5");
+        assert_eq!(path(&points, Joined::Straight), "M0 0L2 5");
+    }
+}

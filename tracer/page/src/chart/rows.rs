@@ -1,0 +1,75 @@
+//! Rows of points over one horizontal axis: repetitions, or published beside measured.
+//!
+//! ```text
+//! tcp
+//!       ●●  ●        ◇ ◇   ◇
+//! mqtt
+//!             ● ●●              ◇◇ ◇
+//! ```
+
+use super::axis::Axis;
+use super::frame::{Caption, WIDTH, svg};
+use super::look::{Look, diamond, dot};
+use super::number::{coordinate, cut};
+use maud::{Markup, html};
+
+/// The left and the right end of the axis.
+pub const ENDS: (f64, f64) = (16.0, WIDTH - 24.0);
+
+const TOP: f64 = 4.0;
+const ROW: f64 = 38.0;
+
+/// How a point is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mark {
+    /// A filled circle.
+    Dot,
+    /// A hollow diamond.
+    Diamond,
+}
+
+/// A row of points.
+pub struct Row {
+    /// The name above it.
+    pub name: String,
+    /// Its colour.
+    pub look: Look,
+    /// Its points.
+    pub points: Vec<(f64, Mark)>,
+    /// A range drawn as a line with ends.
+    pub range: Option<(f64, f64)>,
+}
+
+/// Rows as SVG. The axis goes from the first to the second of [`ENDS`].
+pub fn rows(caption: &Caption, axis: &Axis, rows: &[Row]) -> Markup {
+    let bottom = TOP + rows.len() as f64 * ROW + 2.0;
+    let content = html! {
+        (axis.horizontal(TOP, bottom, ENDS))
+        @for (number, row) in rows.iter().enumerate() { (draw(row, axis, TOP + number as f64 * ROW)) }
+    };
+    svg(caption, bottom + 40.0, &content)
+}
+
+fn draw(row: &Row, axis: &Axis, top: f64) -> Markup {
+    let y = top + 26.0;
+    let ends =
+        row.range.and_then(|(low, high)| Some((axis.scale.place(low)?, axis.scale.place(high)?)));
+    html! {
+        text class="over" x="2" y=(coordinate(top + 13.0)) { (cut(&row.name, 60)) }
+        path class="track" d=(format!("M{} {}H{}", coordinate(ENDS.0), coordinate(y), coordinate(ENDS.1))) {}
+        @if let Some((low, high)) = ends {
+            path class={ "range " (row.look.class()) } d=(format!(
+                "M{0} {2}V{3}M{0} {4}H{1}M{1} {2}V{3}", coordinate(low), coordinate(high), coordinate(y - 5.0),
+                coordinate(y + 5.0), coordinate(y)
+            )) {}
+        }
+        @for &(value, mark) in &row.points {
+            @if let Some(x) = axis.scale.place(value) {
+                @match mark {
+                    Mark::Dot => (dot(row.look, x, y)),
+                    Mark::Diamond => (diamond(row.look, x, y)),
+                }
+            }
+        }
+    }
+}

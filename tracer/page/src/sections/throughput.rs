@@ -1,0 +1,153 @@
+//! Throughput against payload, ours as solid lines and published ones dashed.
+
+use crate::chart::axis::Axis;
+use crate::chart::frame::{Caption, figure};
+use crate::chart::look::{Look, swatch};
+use crate::chart::plot::{BOTTOM, Joined, LEFT, Line, Plot, RIGHT, TOP};
+use crate::chart::scale::Scale;
+use crate::published::{Study, name_of};
+use crate::subject::Subjects;
+use crate::tables::Table;
+use crate::write::tick_count;
+use maud::{Markup, html};
+use wirelap_report::{RunKind, human};
+
+/// Ours or a published one, over payloads.
+struct Curve {
+    name: String,
+    look: Look,
+    is_published: bool,
+    /// Payload, messages per second, payload bits per second.
+    points: Vec<(u64, f64, f64)>,
+}
+
+/// The section; `None` unless a middleware was measured with several payloads.
+pub fn content(subjects: &Subjects<'_>) -> Option<Markup> {
+    let mut curves = measured(subjects);
+    if !curves.iter().any(|curve| curve.points.len() > 1) {
+        return None;
+    }
+    curves.retain(|curve| !curve.points.is_empty());
+    let is_throughput =
+        subjects.files.iter().any(|file| file.report.scenario.kind == RunKind::Throughput);
+    if is_throughput {
+        curves.extend(published(subjects));
+    }
+    let shown = |title, id, of: fn(&(u64, f64, f64)) -> f64| chart(&curves, title, id, of);
+    Some(html! {
+        @if is_throughput && curves.iter().any(|curve| curve.is_published) {
+            p { "Solid lines with marks are measured here; dotted lines without marks are published, on another machine "
+                "(" a href="#published" { "conditions" } ")." }
+        }
+        div class="figures" {
+            (shown("Messages per second", "throughput-messages", |point| point.1))
+            (shown("Payload bits per second", "throughput-bits", |point| point.2))
+        }
+    })
+}
+
+fn measured(subjects: &Subjects<'_>) -> Vec<Curve> {
+    let mut curves: Vec<Curve> = Vec::new();
+    for subject in &subjects.all {
+        let (result, rate) = (subject.result, &subject.result.throughput);
+        if result.payload_bytes == 0 || rate.msg_per_s <= 0.0 {
+            continue;
+        }
+        let point = (result.payload_bytes, rate.msg_per_s, rate.payload_bit_per_s);
+        match curves.iter_mut().find(|curve| curve.name == subject.middleware) {
+            Some(curve) => curve.points.push(point),
+            None => curves.push(Curve {
+                name: subject.middleware.clone(),
+                look: Look::of(curves.len()),
+                is_published: false,
+                points: vec![point],
+            }),
+        }
+    }
+    curves.iter_mut().for_each(|curve| curve.points.sort_by_key(|point| point.0));
+    curves
+}
+
+/// The published curves of the middlewares that were measured, each once, over the payloads that were measured.
+fn published(subjects: &Subjects<'_>) -> Vec<Curve> {
+    let Some(study) = Study::load() else { return Vec::new() };
+    let sizes =
+        || subjects.all.iter().map(|subject| subject.result.payload_bytes).filter(|&size| size > 0);
+    let (low, high) = (sizes().min().unwrap_or_default(), sizes().max().unwrap_or_default());
+    let mut curves: Vec<Curve> = Vec::new();
+    let mut looks: Vec<&str> = Vec::new();
+    for subject in &subjects.all {
+        if !looks.contains(&subject.middleware.as_str()) {
+            looks.push(&subject.middleware);
+        }
+        let Some(name) = name_of(subject.result) else { continue };
+        let title = format!("{name}, published");
+        let rates = study.throughput(name).into_iter();
+        let points: Vec<_> = rates
+            .filter(|(size, _)| (low..=high).contains(size))
+            .map(|(size, rate)| (size, rate.msg_per_s, rate.bit_per_s))
+            .collect();
+        if points.is_empty() || curves.iter().any(|curve| curve.name == title) {
+            continue;
+        }
+        let look = looks.iter().position(|&one| one == subject.middleware).unwrap_or_default();
+        curves.push(Curve { name: title, look: Look::of(look), is_published: true, points });
+    }
+    curves
+}
+
+fn chart(curves: &[Curve], title: &str, id: &str, of: fn(&(u64, f64, f64)) -> f64) -> Markup {
+    let caption = Caption {
+        id: id.into(),
+        title: format!("{title} against payload"),
+        description: "Both axes are logarithmic. Higher is better.".into(),
+    };
+    let all = || curves.iter().flat_map(|curve| &curve.points);
+    let sizes = all().map(|point| point.0 as f64);
+    let plot = Plot {
+        x: Axis::of_sizes(Scale::log(sizes, LEFT, RIGHT), "payload", human::bytes),
+        y: Axis::new(Scale::log(all().map(of), BOTTOM, TOP), &title.to_lowercase(), tick_count),
+        lines: curves
+            .iter()
+            .map(|curve| Line {
+                name: if curve.is_published { String::new() } else { curve.name.clone() },
+                look: curve.look,
+                dash: Some(if curve.is_published { "2 4" } else { "none" }),
+                has_markers: !curve.is_published,
+                joined: Joined::Straight,
+                points: curve.points.iter().map(|point| (point.0 as f64, of(point))).collect(),
+            })
+            .collect(),
+        caption,
+    };
+    let ours = curves.iter().filter(|curve| !curve.is_published);
+    let legend: Vec<_> = ours.map(|curve| (swatch(curve.look), curve.name.clone())).collect();
+    figure(&plot.caption, &plot.render(), &legend, &table(curves, title, of))
+}
+
+fn table(curves: &[Curve], title: &str, of: fn(&(u64, f64, f64)) -> f64) -> Table {
+    let mut sizes: Vec<u64> = curves
+        .iter()
+        .filter(|curve| !curve.is_published)
+        .flat_map(|curve| &curve.points)
+        .map(|p| p.0)
+        .collect();
+    sizes.sort_unstable();
+    sizes.dedup();
+    let cell = |curve: &Curve, size: u64| {
+        let point = curve.points.iter().find(|point| point.0 == size);
+        point.map_or_else(|| "–".to_owned(), |point| human::count(of(point)))
+    };
+    let row = |curve: &Curve| {
+        let cells = sizes.iter().map(|&size| cell(curve, size));
+        std::iter::once(curve.name.clone()).chain(cells).collect()
+    };
+    let mut headings = vec!["result".to_owned()];
+    headings.extend(sizes.iter().map(|&size| human::bytes(size as f64)));
+    Table {
+        caption: format!("{title} by payload"),
+        headings,
+        rows: curves.iter().map(row).collect(),
+        text_columns: 1,
+    }
+}

@@ -1,0 +1,123 @@
+//! Every section that has data, and charts without numbers that are none.
+
+use crate::fixtures::{all, at_rates, latency, page_of, throughput};
+use crate::markup::{Element, read};
+use wirelap_page::{File, Options, page};
+
+/// Attributes of SVG that are numbers or lists of them.
+const NUMBERS: [&str; 11] =
+    ["x", "y", "x1", "cx", "cy", "r", "width", "height", "d", "points", "viewBox"];
+
+fn assert_finite(name: &str, html: &Element) {
+    let elements = html.find("svg");
+    for element in elements.iter().flat_map(|svg| svg.all()) {
+        for (attribute, value) in &element.attributes {
+            if NUMBERS.contains(&attribute.as_str()) {
+                assert!(!value.is_empty(), "{name}: {attribute} is empty");
+                let numbers =
+                    value.split(|c: char| c.is_ascii_whitespace() || ",MLHVZ".contains(c));
+                for number in numbers.filter(|number| !number.is_empty()) {
+                    let number: f64 =
+                        number.parse().unwrap_or_else(|_| panic!("{name}: {attribute}={value}"));
+                    assert!(
+                        number.is_finite() && number.abs() <= 1e5,
+                        "{name}: {attribute}={value}"
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn no_attribute_is_anything_but_a_number() {
+    for (name, report) in all() {
+        let text = page_of(&report);
+        assert_finite(name, &read(&text));
+    }
+}
+
+#[test]
+fn nothing_is_drawn_outside_its_chart() {
+    for (name, report) in all() {
+        let html = read(&page_of(&report));
+        for svg in html.find("svg") {
+            let size: Vec<f64> = svg
+                .attribute("viewBox")
+                .unwrap()
+                .split(' ')
+                .map(|side| side.parse().unwrap())
+                .collect();
+            for element in svg.all() {
+                let number =
+                    |name| element.attribute(name).and_then(|value| value.parse::<f64>().ok());
+                let (x, y) = (number("x").or(number("cx")), number("y").or(number("cy")));
+                assert!(x.is_none_or(|x| x >= 0.0 && x <= size[2]), "{name}: {element:?}");
+                assert!(y.is_none_or(|y| y >= 0.0 && y <= size[3]), "{name}: {element:?}");
+            }
+        }
+    }
+}
+
+fn sections(html: &Element) -> Vec<String> {
+    html.find("section").iter().filter_map(|one| one.attribute("id")).map(str::to_owned).collect()
+}
+
+#[test]
+fn sections_without_data_are_left_out() {
+    let html = read(&page_of(&latency()));
+    let expected = [
+        "summary",
+        "results",
+        "latency",
+        "published",
+        "stages",
+        "verdicts",
+        "tail",
+        "messages",
+        "bytes",
+        "processes",
+        "repetitions",
+        "trust",
+        "method",
+    ];
+    assert_eq!(sections(&html), expected);
+    let html = read(&page(&[], Options::default()));
+    assert!(sections(&html).is_empty());
+}
+
+#[test]
+fn payloads_and_rates_have_charts_of_their_own() {
+    let html = read(&page_of(&throughput()));
+    let chart = html.with_id("throughput-messages").expect("a chart");
+    // Two measured ones and a published one.
+    assert_eq!(chart.find("table")[0].rows().len(), 3);
+    assert!(chart.text().contains("zenoh-p2p, published"));
+    let [one, two] = at_rates();
+    let files = [File { name: "one.json", report: &one }, File { name: "two.json", report: &two }];
+    let html = read(&page(&files, Options::default()));
+    let chart = html.with_id("latency-rates").expect("a chart");
+    assert_eq!(chart.find("table")[0].rows().len(), 10);
+}
+
+#[test]
+fn results_of_several_files_are_told_apart() {
+    let [one, two] = at_rates();
+    let files = [File { name: "one.json", report: &one }, File { name: "two.json", report: &two }];
+    let html = read(&page(&files, Options::default()));
+    let summary = html.with_id("summary").unwrap();
+    let headings: Vec<String> = summary.find("h3").iter().map(|heading| heading.text()).collect();
+    assert_eq!(headings, ["A: one.json", "B: two.json"]);
+    let legend = html.with_id("latency-percentiles").unwrap().find("li").len();
+    assert_eq!(legend, 12);
+}
+
+#[test]
+fn curves_are_of_all_repetitions() {
+    let html = read(&page_of(&latency()));
+    let rows = html.with_id("latency-percentiles").unwrap().find("table")[0].rows();
+    let tcp = rows.iter().find(|row| row[0] == "tcp").unwrap();
+    assert_eq!(tcp[1], "12,000");
+    let ping = rows.iter().find(|row| row[0] == "ping (RTT/2)").unwrap();
+    assert_eq!((ping[5].as_str(), ping[4].as_str()), ("5.0 µs", "–"));
+}
