@@ -46,6 +46,7 @@ struct Baselines {
 
 /// A published latency in microseconds.
 #[derive(Clone, Copy, Debug, Deserialize)]
+#[expect(clippy::struct_field_names, reason = "the unit, as in the file")]
 pub struct PublishedLatency {
     /// 5th percentile.
     pub p5_us: f64,

@@ -17,7 +17,7 @@ pub struct File<'a> {
 
 /// A result of one of the files.
 pub struct Subject<'a> {
-    /// Its number on the page, from 0; its look in all charts.
+    /// Its number on the page, from 0.
     pub number: usize,
     /// The number of its file, from 0.
     pub file: usize,
@@ -29,12 +29,13 @@ pub struct Subject<'a> {
     pub name: String,
     /// The same without the payload, for charts whose axis is the payload.
     pub middleware: String,
+    look: Look,
 }
 
 impl Subject<'_> {
     /// How it looks in charts.
     pub fn look(&self) -> Look {
-        Look::of(self.number)
+        self.look
     }
 
     /// The names of who takes part in it.
@@ -63,6 +64,7 @@ impl<'a> Subjects<'a> {
         for (file, _, result) in results() {
             sizes.entry((file, result.label())).or_default().push(result.payload_bytes);
         }
+        let mut kinds: Vec<(String, u64)> = Vec::new();
         let mut taken: BTreeMap<String, usize> = BTreeMap::new();
         let mut all = Vec::new();
         for (number, (file, report, result)) in results().enumerate() {
@@ -80,7 +82,15 @@ impl<'a> Subjects<'a> {
             if *count > 1 {
                 name = format!("{name} (no. {count})");
             }
-            all.push(Subject { number, file, report, result, name, middleware });
+            // One colour is one middleware and payload in all files, and one pattern a file.
+            let kind = (result.label(), result.payload_bytes);
+            let colour = kinds.iter().position(|known| *known == kind).unwrap_or(kinds.len());
+            if colour == kinds.len() {
+                kinds.push(kind);
+            }
+            let look =
+                if files.len() > 1 { Look::with_pattern(colour, file) } else { Look::of(number) };
+            all.push(Subject { number, file, report, result, name, middleware, look });
         }
         Subjects { files, all }
     }

@@ -1,7 +1,7 @@
 //! Axes: lines, ticks, their labels and titles.
 
 use super::frame::WIDTH;
-use super::number::coordinate;
+use super::number::{coordinate, cut};
 use super::scale::Scale;
 use maud::{Markup, html};
 
@@ -80,7 +80,7 @@ impl Axis {
                 @for (y, label) in ticks {
                     path class="grid" d=(format!("M{} {}H{}", coordinate(left), coordinate(y), coordinate(right))) {}
                     @if let Some(label) = label {
-                        text x=(coordinate(left - 6.0)) y=(coordinate(y + 4.0)) text-anchor="end" { (label) }
+                        text x=(coordinate(left - 6.0)) y=(coordinate(y + 4.0)) text-anchor="end" { (cut(label, 8)) }
                     }
                 }
             }

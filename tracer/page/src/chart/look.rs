@@ -10,28 +10,38 @@ const DASHES: [&str; 5] = ["none", "8 3", "3 2", "9 3 2 3", "14 3"];
 
 /// The look of one result in all charts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Look(usize);
+pub struct Look {
+    colour: usize,
+    /// The number of its dash pattern and marker.
+    pattern: usize,
+}
 
 impl Look {
-    /// The look of the result at this index.
+    /// The look of the result at this index: colour and pattern are its own.
     pub fn of(index: usize) -> Look {
-        Look(index)
+        Look { colour: index, pattern: index }
+    }
+
+    /// A colour and a pattern, which other looks may share.
+    pub fn with_pattern(colour: usize, pattern: usize) -> Look {
+        Look { colour, pattern }
     }
 
     /// The class that sets the colour.
     pub fn class(self) -> String {
-        format!("c{}", self.0.checked_rem(COLOURS).unwrap_or_default().saturating_add(1))
+        format!("c{}", self.colour.checked_rem(COLOURS).unwrap_or_default().saturating_add(1))
     }
 
     /// The dash pattern of its lines.
     pub fn dash(self) -> &'static str {
-        DASHES.get(self.0.checked_rem(DASHES.len()).unwrap_or_default()).copied().unwrap_or("none")
+        let number = self.pattern.checked_rem(DASHES.len()).unwrap_or_default();
+        DASHES.get(number).copied().unwrap_or("none")
     }
 
     /// Its marker: circle, square, triangle, diamond, … around a point. Every second turn through them is hollow.
     pub fn marker(self, x: f64, y: f64) -> Markup {
-        let hollow = if (self.0 / 4).is_multiple_of(2) { "" } else { " hollow" };
-        shape(self.0 % 4, x, y, &format!("mark {}{hollow}", self.class()))
+        let hollow = if (self.pattern / 4).is_multiple_of(2) { "" } else { " hollow" };
+        shape(self.pattern % 4, x, y, &format!("mark {}{hollow}", self.class()))
     }
 }
 

@@ -163,7 +163,7 @@ mod tests {
         let places = spread(&[50.0, 50.0, 51.0, 265.0, 266.0, 266.0]);
         assert!(places.is_sorted(), "{places:?}");
         assert!(places.windows(2).all(|two| two[1] - two[0] >= NAME_HEIGHT - 1e-9), "{places:?}");
-        assert!(places.iter().all(|&y| y <= BOTTOM + 6.0 && y >= TOP - 8.0), "{places:?}");
+        assert!(places.iter().all(|y| (TOP - 8.0..=BOTTOM + 6.0).contains(y)), "{places:?}");
     }
 
     #[test]

@@ -56,6 +56,8 @@ pub fn content(subjects: &Subjects<'_>) -> Option<Markup> {
 /// The points of each middleware and payload, over all files, in order of the rate.
 fn points(subjects: &Subjects<'_>) -> BTreeMap<String, Vec<Point>> {
     let mut by_name: BTreeMap<String, Vec<Point>> = BTreeMap::new();
+    let sizes = || subjects.all.iter().map(|subject| subject.result.payload_bytes);
+    let is_one_size = sizes().min() == sizes().max();
     for subject in &subjects.all {
         let (rate, latency) =
             (subject.report.scenario.rate_msg_per_s, subject.result.latency.one_way_ns);
@@ -63,11 +65,14 @@ fn points(subjects: &Subjects<'_>) -> BTreeMap<String, Vec<Point>> {
             && latency.count > 0
         {
             let size = human::bytes(subject.result.payload_bytes as f64);
-            let name = format!("{}, {size}", subject.result.label());
+            let label = subject.result.label();
+            let name = if is_one_size { label } else { format!("{label}, {size}") };
             by_name.entry(name).or_default().push((rate, latency.p50, latency.p99));
         }
     }
-    by_name.values_mut().for_each(|points| points.sort_by(|a, b| a.0.total_cmp(&b.0)));
+    for points in by_name.values_mut() {
+        points.sort_by(|a, b| a.0.total_cmp(&b.0));
+    }
     by_name
 }
 

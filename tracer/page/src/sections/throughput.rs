@@ -64,7 +64,9 @@ fn measured(subjects: &Subjects<'_>) -> Vec<Curve> {
             }),
         }
     }
-    curves.iter_mut().for_each(|curve| curve.points.sort_by_key(|point| point.0));
+    for curve in &mut curves {
+        curve.points.sort_by_key(|point| point.0);
+    }
     curves
 }
 

@@ -52,8 +52,8 @@ fn nothing_is_drawn_outside_its_chart() {
                 let number =
                     |name| element.attribute(name).and_then(|value| value.parse::<f64>().ok());
                 let (x, y) = (number("x").or(number("cx")), number("y").or(number("cy")));
-                assert!(x.is_none_or(|x| x >= 0.0 && x <= size[2]), "{name}: {element:?}");
-                assert!(y.is_none_or(|y| y >= 0.0 && y <= size[3]), "{name}: {element:?}");
+                assert!(x.is_none_or(|x| (0.0..=size[2]).contains(&x)), "{name}: {element:?}");
+                assert!(y.is_none_or(|y| (0.0..=size[3]).contains(&y)), "{name}: {element:?}");
             }
         }
     }
@@ -108,8 +108,15 @@ fn results_of_several_files_are_told_apart() {
     let summary = html.with_id("summary").unwrap();
     let headings: Vec<String> = summary.find("h3").iter().map(|heading| heading.text()).collect();
     assert_eq!(headings, ["A: one.json", "B: two.json"]);
-    let legend = html.with_id("latency-percentiles").unwrap().find("li").len();
-    assert_eq!(legend, 12);
+    let chart = html.with_id("latency-percentiles").unwrap();
+    let legend: Vec<&Element> =
+        chart.find("li").into_iter().map(|one| one.find("path")[0]).collect();
+    assert_eq!(legend.len(), 12);
+    // One colour is one middleware, one dash pattern one file.
+    for (first, second) in legend[..6].iter().zip(&legend[6..]) {
+        assert_eq!(first.attribute("class"), second.attribute("class"));
+        assert_ne!(first.attribute("stroke-dasharray"), second.attribute("stroke-dasharray"));
+    }
 }
 
 #[test]
