@@ -43,10 +43,8 @@ fn of_result(result: &PairedResult, judged: bool, criterion: &Criterion) -> (Out
         let text = cell.reason.clone().unwrap_or_else(|| "there is no interval".into());
         return (Outcome::NotJudged, text);
     };
-    let outcome = match criterion.fires(interval.low, interval.high) {
-        true => Outcome::Fired,
-        false => Outcome::Held,
-    };
+    let fires = criterion.fires(interval.low, interval.high);
+    let outcome = if fires { Outcome::Fired } else { Outcome::Held };
     (outcome, seen(cell, interval))
 }
 

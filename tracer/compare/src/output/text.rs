@@ -82,7 +82,7 @@ fn where_it_went(results: &[PairedResult]) -> String {
         if out.is_empty() {
             out.push_str("\nwhere it went (B − A)\n");
         }
-        out.push_str(&format!("{}\n", result.name));
+        out.push_str(&[result.name.as_str(), "\n"].concat());
         for (what, breakdown) in breakdowns {
             let sentence = breakdown.sentence.as_deref().unwrap_or_default();
             out.push_str(&hang(&format!("  {what}: "), sentence));
@@ -129,5 +129,5 @@ fn hang(head: &str, text: &str) -> String {
     let lines = wrap(text, WIDTH.saturating_sub(indent));
     let lead = |number| if number == 0 { head.to_owned() } else { " ".repeat(indent) };
     let lines = lines.iter().enumerate();
-    lines.map(|(number, line)| format!("{}{line}\n", lead(number))).collect()
+    lines.flat_map(|(number, line)| [lead(number), line.clone(), "\n".into()]).collect()
 }
