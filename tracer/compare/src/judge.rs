@@ -162,8 +162,7 @@ fn more(needed: f64, has: usize) -> u32 {
 /// From how many repetitions of each side on the most extreme ranks are significant among so many tests.
 fn repetitions_to_be_significant(drawing: Drawing, tests: usize) -> u32 {
     let significant = |n: &usize| smallest_p((*n, *n), drawing) * tests as f64 <= SIGNIFICANT;
-    let most = MOST_REPETITIONS as usize;
-    let least = (2..=most).find(significant).unwrap_or(most);
+    let least = (2..=10_000).find(significant).unwrap_or(10_000);
     u32::try_from(least).unwrap_or(u32::MAX)
 }
 

@@ -185,7 +185,8 @@ mod tests {
     #[test]
     fn each_circumstance_is_an_obstacle() {
         use ObstacleKind::{Kind, Machine, Pacing as PacingKind, Payload, Pinning, WarmUp};
-        let changes: [(fn(&mut RunReport), &[ObstacleKind]); 11] = [
+        type Change = (fn(&mut RunReport), &'static [ObstacleKind]);
+        let changes: [Change; 11] = [
             (|run| run.environment.kernel = "6.18.9".into(), &[]),
             (|run| run.environment.kernel = "6.19.0".into(), &[Machine]),
             (|run| run.environment.cpu_model = "Another".into(), &[Machine]),

@@ -2,6 +2,7 @@
 
 use fastrand::Rng;
 use wirelap_correlate::Histogram;
+use wirelap_events::Nanos;
 use wirelap_report::{
     Environment, Histograms, Pacing, ProcessUse, Repetition, RunKind, RunReport, RunResult,
     Scenario, Throughput, TimeSpent, TimeSpentRow, Trust,
@@ -97,7 +98,8 @@ fn repetition(number: u32, simulation: Simulation, rng: &mut Rng) -> Repetition 
             [wire, 30e3 * level * simulation.dwell * (0.3 * normal(rng)).exp()]
         })
         .collect();
-    let one_way: Vec<u64> = times.iter().map(|[wire, dwell]| (wire + dwell) as u64).collect();
+    let one_way: Vec<u64> =
+        times.iter().map(|[wire, dwell]| Nanos::from_f64(wire + dwell).0).collect();
     let blocks = one_way.chunks(one_way.len().div_ceil(BLOCKS)).map(encode).collect();
     let mean = one_way.iter().sum::<u64>() as f64 / one_way.len() as f64;
     Repetition {
@@ -124,7 +126,9 @@ fn repetition(number: u32, simulation: Simulation, rng: &mut Rng) -> Repetition 
 
 fn encode(values: &[u64]) -> String {
     let mut histogram = Histogram::new(3);
-    values.iter().for_each(|&value| histogram.add(value));
+    for &value in values {
+        histogram.add(value);
+    }
     histogram.encode().unwrap()
 }
 

@@ -3,13 +3,15 @@
 use super::words;
 use crate::comparison::{Comparison, Obstacle, PairedResult};
 use crate::metric::Answer;
-use std::fmt::Write;
 
 /// The whole comparison in GitHub's Markdown.
 pub fn markdown(comparison: &Comparison) -> String {
     let mut out = format!("### wirelap: {}\n\n", summary(comparison));
-    let _ = writeln!(out, "- A: {}", escape(&words::side(&comparison.a)));
-    let _ = writeln!(out, "- B: {}\n", escape(&words::side(&comparison.b)));
+    let sides = [("A", &comparison.a), ("B", &comparison.b)];
+    out.push_str(&list(
+        "**Sides**",
+        sides.into_iter().map(|(name, side)| format!("{name}: {}", escape(&words::side(side)))),
+    ));
     out.push_str(&obstacles("**Not comparable**", &comparison.not_comparable));
     let criteria = comparison.criteria.iter().map(|one| escape(&words::criterion(one)));
     out.push_str(&list("**--fail-if**", criteria));
@@ -57,11 +59,11 @@ fn table(comparison: &Comparison) -> String {
             if matches!(cell.answer, Answer::Slower | Answer::Faster) {
                 row[5] = format!("**{}**", row[5]);
             }
-            let _ = writeln!(out, "| {} | {} |", escape(&result.name), row.join(" | "));
+            out.push_str(&["| ", &escape(&result.name), " | ", &row.join(" | "), " |\n"].concat());
         }
     }
     if words::has_undecided(comparison) {
-        let _ = writeln!(out, "\n{}", words::UNDECIDED);
+        out.push_str(&["\n", words::UNDECIDED, "\n"].concat());
     }
     out.push('\n');
     for result in &comparison.results {
@@ -88,8 +90,8 @@ fn obstacles(head: &str, obstacles: &[Obstacle]) -> String {
 
 /// A list of Markdown; nothing without items.
 fn list(head: &str, items: impl Iterator<Item = String>) -> String {
-    let items = items.fold(String::new(), |all, item| all + "- " + &item + "\n");
-    if items.is_empty() { String::new() } else { format!("{head}\n\n{items}\n") }
+    let items: Vec<String> = items.map(|item| format!("- {item}")).collect();
+    if items.is_empty() { String::new() } else { format!("{head}\n\n{}\n\n", items.join("\n")) }
 }
 
 /// Text from a file, so that it makes no markup, no line of its own, and calls nobody.

@@ -17,7 +17,6 @@
 
 use super::words;
 use crate::comparison::{Comparison, PairedResult};
-use std::fmt::Write;
 use wirelap_report::grid::{Align, lay_out, wrap};
 
 const WIDTH: usize = 80;
@@ -83,7 +82,7 @@ fn where_it_went(results: &[PairedResult]) -> String {
         if out.is_empty() {
             out.push_str("\nwhere it went (B − A)\n");
         }
-        let _ = writeln!(out, "{}", result.name);
+        out.push_str(&[result.name.as_str(), "\n"].concat());
         for (what, breakdown) in breakdowns {
             let sentence = breakdown.sentence.as_deref().unwrap_or_default();
             out.push_str(&hang(&format!("  {what}: "), sentence));
@@ -130,5 +129,5 @@ fn hang(head: &str, text: &str) -> String {
     let lines = wrap(text, WIDTH.saturating_sub(indent));
     let lead = |number| if number == 0 { head.to_owned() } else { " ".repeat(indent) };
     let lines = lines.iter().enumerate();
-    lines.fold(String::new(), |all, (number, line)| all + &lead(number) + line + "\n")
+    lines.flat_map(|(number, line)| [lead(number), line.clone(), "\n".into()]).collect()
 }

@@ -129,12 +129,12 @@ fn one_result_that_is_not_comparable_leaves_the_others() {
 
 #[test]
 fn criteria_fire_hold_or_are_not_judged() {
+    use Outcome::{Fired, Held, NotJudged};
     let b = Simulation { seed: 2, dwell: 1.3, ..Simulation::default() };
     let text = ["p50>5%", "p50>90%", "bytes>0%", "kafka:p50>5%", "throughput<-3%"];
     let fail_if = text.iter().map(|text| text.parse().unwrap()).collect();
     let found = pair_of(Simulation::default(), b, &Options { fail_if, ..quick() });
     let outcomes: Vec<Outcome> = found.criteria.iter().map(|one| one.outcome).collect();
-    use Outcome::{Fired, Held, NotJudged};
     assert_eq!(outcomes, [Fired, Held, Held, NotJudged, Fired]);
 }
 
