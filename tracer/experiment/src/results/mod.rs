@@ -56,7 +56,7 @@ fn rate(trial: &Trial) -> Option<f64> {
 }
 
 /// One result for each middleware, broker, variant, payload size and rate. Middlewares and sizes are in the order of the lists,
-/// rates ascend.
+/// rates ascend, and the two variants stand side by side.
 pub fn pool(outcomes: &[Outcome], middlewares: &[String], payloads: &[usize]) -> Vec<RunResult> {
     let mut groups: BTreeMap<Key, Vec<(u32, &Outcome)>> = BTreeMap::new();
     for (position, outcome) in (1..).zip(outcomes) {
@@ -66,7 +66,7 @@ pub fn pool(outcomes: &[Outcome], middlewares: &[String], payloads: &[usize]) ->
     groups.sort_by_key(|(key, _)| {
         let middleware = middlewares.iter().position(|name| *name == key.middleware);
         let payload = payloads.iter().position(|&size| size == key.payload);
-        (middleware, payload, key.rate)
+        (middleware, payload, key.rate, key.variant)
     });
     groups.into_iter().map(|(key, repetitions)| result(key, &repetitions)).collect()
 }
@@ -162,9 +162,11 @@ fn rate_reached(all: &[&Outcome]) -> Option<f64> {
     (wanted > 0.0).then(|| (sent / wanted).min(1.0))
 }
 
+/// The mean of the repetitions, without those that failed before a message arrived.
 fn mean_throughput(each: &[Repetition]) -> Throughput {
+    let counted = || each.iter().filter(|one| !one.partial || one.throughput.msg_per_s > 0.0);
     let mean = |of: fn(&Throughput) -> f64| {
-        each.iter().map(|one| of(&one.throughput)).total::<f64>() / each.len().max(1) as f64
+        counted().map(|one| of(&one.throughput)).total::<f64>() / counted().count().max(1) as f64
     };
     Throughput {
         msg_per_s: mean(|one| one.msg_per_s),
