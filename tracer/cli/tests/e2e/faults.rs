@@ -129,7 +129,13 @@ fn a_broker_that_is_killed_costs_its_trial_only() {
     let words = "run latency --on tcp,mqtt,udp --broker mosquitto --warmup 0 --rate 500 --messages 500 \
         --measure-cost=false";
     let run = bench.wirelap(words).json().start();
-    kill(poll("the broker", LONG, || descendant(&run, "mosquitto")), Signal::KILL);
+    // A mosquitto that tells its version runs before the one of the trial.
+    let publishes = |pid: u32| {
+        let words = words_of(pid);
+        ["pub", "mqtt"].iter().all(|word| words.iter().any(|other| other == word))
+    };
+    poll("the publisher", LONG, || run.descendants().into_iter().any(publishes).then_some(()));
+    kill(descendant(&run, "mosquitto").unwrap(), Signal::KILL);
     let ended = run.end(LONG);
     assert_eq!(ended.status, Some(1), "{}", ended.stderr);
     assert!(ended.stderr.contains("mqtt (mosquitto) 64 B #1: "), "{}", ended.stderr);
