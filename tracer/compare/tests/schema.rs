@@ -1,0 +1,18 @@
+//! The committed schema is that of the types.
+
+use std::path::Path;
+use wirelap_compare::schema;
+
+#[test]
+fn committed_schema_is_current() {
+    let (name, text) = schema::compare();
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/schema").join(name);
+    if std::env::var_os("UPDATE_SCHEMA").is_some() {
+        std::fs::write(&path, &text).unwrap();
+    }
+    let committed = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        committed == text,
+        "docs/schema/{name} differs from the types: run UPDATE_SCHEMA=1 cargo test -p wirelap-compare"
+    );
+}
