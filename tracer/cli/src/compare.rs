@@ -96,7 +96,7 @@ pub enum CompareFormat {
 /// # Errors
 /// A file cannot be read or is not a report, no result has a wanted name, or the comparison cannot be written.
 pub fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
-    let outputs = Outputs::new(args.force, None);
+    let outputs = Outputs::of(args.json.iter(), args.force)?;
     let json = Json::open(args.json.as_deref(), &outputs)?;
     outputs.seal()?;
     rights::confine_reader();

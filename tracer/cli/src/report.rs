@@ -43,7 +43,7 @@ pub struct ReportArgs {
 /// A file cannot be read or is not a report, no result has a wanted name, or the page cannot be written.
 pub fn run(args: &ReportArgs) -> Result<ExitCode, Failure> {
     let is_stdout = args.output == Path::new("-");
-    let outputs = Outputs::new(args.force, None);
+    let outputs = Outputs::of(std::iter::once(&args.output), args.force)?;
     let file = if is_stdout {
         None
     } else {
