@@ -9,6 +9,9 @@ use super::kind::VerdictKind;
 use super::sums::{Class, Excess, Hits, Sums, Upkeep};
 use wirelap_events::{MAX_LEGS, Nanos, Saturate, Segment};
 
+/// Fewer messages than this are no tail.
+pub const LEAST_IN_TAIL: u64 = 10;
+
 /// Classes an octave: as many as four bits tell apart.
 const BITS: u32 = 4;
 

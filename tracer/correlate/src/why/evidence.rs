@@ -9,7 +9,7 @@ use super::loss_counts::{Losses, WorkloadCounts};
 use super::recorder::Recorder;
 use super::setting::Setting;
 use super::sums::Upkeep;
-use super::tails;
+use super::time_spent::time_spent;
 
 use crate::stats::{Distribution, read_at};
 use std::borrow::Cow;
@@ -143,7 +143,7 @@ impl Evidence {
     pub fn time_spent(&self) -> TimeSpent {
         let mut all = self.steady.breakdown.clone();
         all.merge(&self.start_up.breakdown);
-        tails::time_spent(&all)
+        time_spent(&all)
     }
 
     /// The messages that are weighed: those of the start-up are not among them if there are enough others.

@@ -33,6 +33,7 @@ mod setting;
 mod start_up;
 mod sums;
 mod tails;
+mod time_spent;
 mod timeline;
 mod waits;
 mod weigh;

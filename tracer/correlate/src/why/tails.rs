@@ -1,34 +1,11 @@
 //! What the typical message was made of, and where the slowest lost more time.
 
-use super::breakdown::Breakdown;
-use super::explanation::{Tail, TailRow, TimeSpent, TimeSpentRow, TypicalRow};
+use super::breakdown::{Breakdown, LEAST_IN_TAIL};
+use super::explanation::{Tail, TailRow, TypicalRow};
 use super::rules::leg_number;
 use super::sums::Sums;
 use std::collections::BTreeMap;
 use wirelap_events::{Nanos, Segment};
-
-/// Fewer messages than this are no tail.
-const LEAST: u64 = 10;
-
-/// What all messages, those near the median and the slowest 1 % spent their time on.
-pub fn time_spent(breakdown: &Breakdown) -> TimeSpent {
-    let messages = breakdown.messages();
-    let tail_messages = Some(messages / 100).filter(|&count| count >= LEAST).unwrap_or(0);
-    let (all, middle) = (breakdown.all(), breakdown.middle());
-    let tail = breakdown.slowest(tail_messages);
-    let rows = breakdown.cells().iter().enumerate().map(|(slot, cell)| TimeSpentRow {
-        leg: leg_number(cell.leg).unwrap_or(u8::MAX),
-        segment: cell.segment,
-        cause: cell.cause,
-        mean_ns: all.mean(slot),
-        middle_ns: middle.mean(slot),
-        tail_ns: tail.mean(slot),
-    });
-    let mut rows: Vec<_> = rows.collect();
-    // The dwell lies before the leg that it counts to.
-    rows.sort_by_key(|row| (row.leg, row.segment != Segment::BrokerDwell, row.segment, row.cause));
-    TimeSpent { messages, tail_messages, rows }
-}
 
 /// What the message near the median was made of.
 pub fn typical(breakdown: &Breakdown) -> Vec<TypicalRow> {
@@ -61,7 +38,7 @@ pub fn tails(breakdown: &Breakdown) -> Vec<Tail> {
 
 fn tail(breakdown: &Breakdown, middle: &Sums, share: f64, one_in: u64) -> Option<Tail> {
     let messages = breakdown.messages().checked_div(one_in).unwrap_or(0);
-    if messages < LEAST {
+    if messages < LEAST_IN_TAIL {
         return None;
     }
     let slowest = breakdown.slowest(messages);
