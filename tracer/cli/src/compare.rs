@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use wirelap_compare::{Comparison, Criterion, Options, SelfTest};
-use wirelap_compare::{bencher, compare, compare_variants, markdown, otava, self_test, text};
+use wirelap_compare::{bencher, compare, compare_ab, markdown, otava, self_test, text};
 use wirelap_process::{Failure, Outputs, rights};
 use wirelap_report::RunReport;
 
@@ -16,7 +16,7 @@ Examples:
   wirelap compare before.json after.json
   wirelap compare before.json after.json --fail-if 'p99>5%' --fail-if 'mqtt:bytes>0%'
   wirelap compare before.json after.json --format markdown                for a pull request
-  sudo wirelap run latency --on mqtt --ab qos=0 qos=1 --repeat 10 --json ab.json && wirelap compare ab.json
+  sudo wirelap run latency --on mqtt --ab qos=0 qos=1 --repeat 10 --json ab.json
   wirelap compare before.json --self-test                                 how often this machine raises a false alarm
 
 Exit status: 0; 1 if a criterion of --fail-if holds over the whole 95 % interval; 2 for a mistake in the command line or a
@@ -116,12 +116,9 @@ pub fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
 }
 
 fn options(args: &CompareArgs, reports: &[(String, RunReport)]) -> Options {
-    let name = |index: usize, other: &str| {
-        let file = reports.get(index).filter(|_| reports.len() > 1);
-        file.map_or_else(|| other.to_owned(), |(name, _)| name.clone())
-    };
+    let name = |index: usize| reports.get(index).map(|(name, _)| name.clone()).unwrap_or_default();
     Options {
-        names: [name(0, "A"), name(1, "B")],
+        names: [name(0), name(1)],
         seed: args.seed,
         margin: args.margin / 100.0,
         anyway: args.anyway,
@@ -132,13 +129,12 @@ fn options(args: &CompareArgs, reports: &[(String, RunReport)]) -> Options {
 
 /// The comparison of the variants of one run.
 fn variants(name: &str, report: &RunReport, options: &Options) -> Result<Comparison, Failure> {
-    if report.results.iter().all(|result| result.variant.is_none()) {
-        return Err(Failure::Usage(format!(
+    compare_ab(report, options).ok_or_else(|| {
+        Failure::Usage(format!(
             "{name} is one run without --ab: name a second file, or measure both settings in one run \
              (`wirelap run … --ab 'SETTINGS A' 'SETTINGS B'`)"
-        )));
-    }
-    Ok(compare_variants(report, "A", "B", options))
+        ))
+    })
 }
 
 fn printed(comparison: &Comparison, format: CompareFormat) -> String {

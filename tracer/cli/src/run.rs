@@ -11,6 +11,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
+use wirelap_compare::{Options, compare_ab};
 use wirelap_experiment::scenario::{self, ScenarioSettings, ScenarioSource, built_in};
 use wirelap_experiment::{
     Catalogue, FinishedRun, MAX_SEED, Payload, Request, WorkloadInstallation, WorkloadOptions,
@@ -257,8 +258,17 @@ pub fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
     Failure::all(failures).map_or(Ok(ExitCode::SUCCESS), Err)
 }
 
-/// The readable report: the table with a few lines on each result, or with a page on each.
+/// The readable report, with the answers to the comparison of `--ab`.
 fn text_of(report: &RunReport, explain: bool) -> String {
+    let text = results_of(report, explain);
+    match compare_ab(report, &Options::default()) {
+        Some(comparison) => format!("{text}\n{}", wirelap_compare::text(&comparison)),
+        None => text,
+    }
+}
+
+/// The table with a few lines on each result, or with a page on each.
+fn results_of(report: &RunReport, explain: bool) -> String {
     if explain { table::explained(report) } else { table::render(report) }
 }
 

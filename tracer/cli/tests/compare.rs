@@ -123,6 +123,7 @@ fn what_is_not_comparable_says_why_and_ends_with_status_3() {
 fn two_variants_of_one_run_are_compared() {
     let bench = Bench::new();
     bench.run("ab.json", 100, |report| {
+        report.scenario.ab = Some(["broker=mosquitto".into(), "broker=rumqttd".into()]);
         report.results[0].variant = Some("A".into());
         let slower = (1..=10).map(|number| repetition(number, 120)).collect();
         let b = RunResult {
@@ -137,6 +138,7 @@ fn two_variants_of_one_run_are_compared() {
     let text = stdout(&output);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     assert!(text.contains("slower") && text.contains("signed-rank"), "{text}");
+    assert!(text.starts_with("A: broker=mosquitto"), "{text}");
 }
 
 #[test]

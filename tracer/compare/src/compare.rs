@@ -62,6 +62,13 @@ pub fn compare_variants(report: &RunReport, a: &str, b: &str, options: &Options)
     assemble(circumstances, pairs, options)
 }
 
+/// Compares the two settings of a run with `--ab`, under the names that they have on the command line; `None` for a run without.
+pub fn compare_ab(report: &RunReport, options: &Options) -> Option<Comparison> {
+    let [a, b] = report.scenario.ab.clone()?;
+    let names = [a, b];
+    Some(compare_variants(report, "A", "B", &Options { names, ..options.clone() }))
+}
+
 fn nothing_in_common() -> Obstacle {
     let text =
         "no result of one side has the same middleware, broker and payload as one of the other";

@@ -47,7 +47,7 @@ mod statistics;
 #[cfg(test)]
 mod tests;
 
-pub use compare::{compare, compare_variants};
+pub use compare::{compare, compare_ab, compare_variants};
 pub use comparison::{Comparison, Design, Outcome};
 pub use criterion::Criterion;
 pub use metric::{Answer, Metric};

@@ -4,7 +4,7 @@ mod bencher;
 mod markdown;
 mod otava;
 mod text;
-mod words;
+pub mod words;
 
 pub use bencher::bencher;
 pub use markdown::markdown;

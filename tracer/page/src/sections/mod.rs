@@ -1,6 +1,7 @@
 //! The sections of the page, a file each; a section without data is left out.
 
 mod bytes;
+mod comparison;
 mod latency;
 mod messages;
 mod method;
@@ -34,6 +35,7 @@ pub fn all(subjects: &Subjects<'_>, worst: usize) -> Vec<Section> {
     let sections = [
         ("summary", "Summary", summary::content(subjects)),
         ("results", "Results", results::content(subjects)),
+        ("comparison", "What is slower or faster", comparison::content(subjects)),
         ("latency", "Latency", latency::content(subjects)),
         ("rates", "Latency against rate", rates::content(subjects)),
         ("throughput", "Throughput", throughput::content(subjects)),
