@@ -48,7 +48,7 @@ pub struct CompareArgs {
     #[arg(long, value_name = "PERCENT", default_value_t = 5.0, value_parser = percent)]
     pub margin: f64,
 
-    /// Exit with status 1 if the whole 95 % interval lies beyond: p50, p99, p999, rtt, throughput, bytes or cpu, as in p99>5%
+    /// Exit with status 1 if the whole 95 % interval lies beyond: p50, p99, p99.9, rtt, throughput, bytes or cpu, as in p99>5%
     #[arg(long, value_name = "[NAME:]METRIC>PERCENT")]
     pub fail_if: Vec<Criterion>,
 
