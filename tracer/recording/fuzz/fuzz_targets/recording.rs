@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use wirelap_recording::{Encoder, Entry, Recording, Section, Settings, Shown};
+use wirelap_recording::{Encoder, Recording, Section, Settings, Shown};
 
 fuzz_target!(|bytes: &[u8]| {
     let Ok(mut recording) = Recording::new(bytes) else { return };
