@@ -115,10 +115,7 @@ pub struct PairedResult {
 impl PairedResult {
     /// Middleware and broker: `mqtt/mosquitto`.
     pub fn label(&self) -> String {
-        match &self.broker {
-            Some(broker) => format!("{}/{broker}", self.middleware),
-            None => self.middleware.clone(),
-        }
+        wirelap_report::run::name(&self.middleware, self.broker.as_deref())
     }
 }
 

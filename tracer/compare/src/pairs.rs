@@ -39,11 +39,8 @@ impl Varied {
 impl Rated<'_> {
     /// `mqtt/mosquitto 64 B`, `mqtt A 64 B at 5 k msg/s`.
     pub fn name(&self) -> String {
-        let mut name = self.result.name();
-        if let Some(variant) = self.result.variant.as_ref().filter(|_| self.by_variant) {
-            name = format!("{name} {variant}");
-        }
-        name = format!("{name} {}", human::bytes(self.result.payload_bytes as f64));
+        let name = if self.by_variant { self.result.label() } else { self.result.name() };
+        let name = format!("{name} {}", human::bytes(self.result.payload_bytes as f64));
         match self.rate_msg_per_s {
             Some(rate) => format!("{name} at {} msg/s", human::count(rate)),
             None => name,

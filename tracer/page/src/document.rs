@@ -11,25 +11,13 @@
 use crate::sections;
 use crate::subject::{File, Subjects};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
+use wirelap_report::explain::Options;
 
 const STYLE: &str = include_str!("style.css");
 
 /// What a browser may load for the page: nothing. Should a part of a file ever be taken for markup, it still cannot run.
 const POLICY: &str =
     "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
-
-/// What the reader of a page can choose.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Options {
-    /// How many of the slowest messages of each result are drawn.
-    pub worst: usize,
-}
-
-impl Default for Options {
-    fn default() -> Options {
-        Options { worst: 3 }
-    }
-}
 
 /// One self-contained HTML document about the reports of one or several runs. It loads nothing and runs nothing.
 pub fn page(files: &[File<'_>], options: Options) -> String {

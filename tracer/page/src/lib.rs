@@ -26,5 +26,6 @@ mod subject;
 mod tables;
 mod write;
 
-pub use document::{Options, page};
+pub use document::page;
 pub use subject::File;
+pub use wirelap_report::explain::Options;

@@ -1,5 +1,7 @@
 //! Numbers and lists as the page writes them, in terms of the report's own functions.
 
+pub use wirelap_report::explain::list;
+
 use wirelap_report::human;
 
 /// A number of nanoseconds: `13.3 µs`.
@@ -46,15 +48,6 @@ pub fn ratio(ratio: f64) -> String {
 /// Bits per second on an axis: `100 M`.
 pub fn tick_count(value: f64) -> String {
     human::count((value * 1e6).round() / 1e6)
-}
-
-/// A list as it is spoken: `a, b and c`.
-pub fn list(parts: &[String]) -> String {
-    match parts {
-        [] => String::new(),
-        [only] => only.clone(),
-        [rest @ .., last] => format!("{} and {last}", rest.join(", ")),
-    }
 }
 
 /// The text's first letter large, and a full stop at its end.

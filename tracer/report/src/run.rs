@@ -155,23 +155,30 @@ impl RunReport {
 impl RunResult {
     /// Middleware and broker: `tcp`, `mqtt/mosquitto`.
     pub fn name(&self) -> String {
-        match &self.broker {
-            Some(broker) => format!("{}/{broker}", self.middleware),
-            None => self.middleware.clone(),
-        }
+        name(&self.middleware, self.broker.as_deref())
     }
 
     /// The result's name in tables: `tcp`, `mqtt/mosquitto`, `mqtt/mosquitto A`.
     pub fn label(&self) -> String {
-        match &self.variant {
-            Some(variant) => format!("{} {variant}", self.name()),
-            None => self.name(),
-        }
+        label(self.name(), self.variant.as_deref())
     }
 
     /// The achieved share of the requested rate; `None` if the rate was reached.
     pub fn missed_rate(&self) -> Option<f64> {
         self.rate_reached.filter(|&reached| reached < REACHED)
+    }
+}
+
+/// Middleware and broker: `tcp`, `mqtt/mosquitto`.
+pub fn name(middleware: &str, broker: Option<&str>) -> String {
+    broker.map_or_else(|| middleware.to_owned(), |broker| format!("{middleware}/{broker}"))
+}
+
+/// A name with the variant of `--ab`, if there is one: `mqtt/mosquitto A`.
+pub fn label(name: String, variant: Option<&str>) -> String {
+    match variant {
+        Some(variant) => format!("{name} {variant}"),
+        None => name,
     }
 }
 

@@ -17,12 +17,12 @@
 //! If messages go one way only, there is no round trip, and the column shows payload bits per second.
 
 use crate::grid::{Align, hang, lay_out};
+use crate::run::{label, name};
 use crate::{
     Distribution, GroundTruth, Pacing, Reliability, RunReport, RunResult, Saturation, Scenario,
     Skipped, Unseen,
 };
 use crate::{bytes_table, explain, human};
-use wirelap_events::human::one_or;
 
 /// The index of the column with round trips, or with bits per second if messages go one way only.
 const ROUND_TRIP: usize = 4;
@@ -128,13 +128,8 @@ fn closing(report: &RunReport) -> String {
 /// Between which rates a middleware was saturated, in one sentence.
 fn saturated(saturation: &Saturation) -> String {
     let Saturation { middleware, broker, variant, payload_bytes, .. } = saturation;
-    let name = RunResult {
-        middleware: middleware.clone(),
-        broker: broker.clone(),
-        variant: variant.clone(),
-        ..RunResult::default()
-    };
-    let (name, size) = (name.label(), human::bytes(*payload_bytes as f64));
+    let name = label(name(middleware, broker.as_deref()), variant.as_deref());
+    let size = human::bytes(*payload_bytes as f64);
     let rate = |rate: f64| format!("{} msg/s", human::count(rate));
     match (saturation.highest_reached, saturation.lowest_missed) {
         (Some(reached), Some(missed)) => {
@@ -339,7 +334,7 @@ fn unseen(result: &RunResult) -> Option<String> {
         });
     }
     let way = |unseen: Unseen, when: &str| {
-        let packets = one_or(unseen.packets, "packet", "packets");
+        let packets = human::one_or(unseen.packets, "packet", "packets");
         let bytes = human::bytes(unseen.bytes as f64);
         (unseen.packets > 0).then(|| format!("{} {packets} when {when} ({bytes})", unseen.packets))
     };

@@ -193,10 +193,13 @@ impl<S: DeliverySink> SessionThread<S> {
         let count = self.capture.poll(WAIT, &mut |event| {
             last = last.max(event.at);
             let cut = windows.as_mut().map(|w| w.cut(event, || correlator.is_nearly_full()));
-            let closed = Event { body: Body::Window(false), ..*event };
+            let closed;
             let event = match cut.unwrap_or_default() {
                 WindowCut::None => event,
-                WindowCut::Here => &closed,
+                WindowCut::Here => {
+                    closed = Event { body: Body::Window(false), ..*event };
+                    &closed
+                }
                 WindowCut::Before => return,
             };
             let Some(recorder) = recorder else { return correlator.take(event, sink) };

@@ -1,4 +1,4 @@
-//! How often the answers are wrong by chance, and how long a large comparison takes.
+//! How often the answers are wrong by chance, and a large comparison.
 
 use super::{alarms, cell, quick};
 use crate::samples::{Simulation, report, simulated};
@@ -65,7 +65,7 @@ fn the_self_test_counts_false_alarms() {
 
 /// Nine middlewares with ten repetitions on each side, with 15 000 messages each.
 #[test]
-fn a_large_comparison_takes_seconds() {
+fn a_large_comparison_answers_every_cell() {
     let large = |seed| {
         let mut run = simulated(Simulation { seed, messages: 15_000, ..Simulation::default() });
         let result = run.results[0].clone();
@@ -79,12 +79,8 @@ fn a_large_comparison_takes_seconds() {
         run
     };
     let (a, b) = (large(1), large(2));
-    let begin = std::time::Instant::now();
     let found = compare(&a, &b, &Options::default());
-    let took = begin.elapsed();
-    println!(
-        "{took:?} for {} cells",
-        found.results.iter().map(|one| one.cells.len()).sum::<usize>()
-    );
-    assert!(took.as_secs() < 60, "{took:?}");
+    let cells = found.results.iter().flat_map(|result| &result.cells);
+    assert_eq!(cells.clone().count(), 63);
+    assert!(cells.clone().all(|cell| cell.answer != Answer::CannotTell || cell.reason.is_some()));
 }

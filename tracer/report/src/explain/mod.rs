@@ -33,7 +33,7 @@ pub use participants::Participants;
 pub use slowest::{name as message_name, timeline};
 pub use tail::{heading as tail_heading, holders, words as tail_words};
 pub use trust::clock;
-pub use words::{clean, title as cause_title};
+pub use words::{clean, list, title as cause_title};
 
 use crate::grid::{MAX_WIDTH, hang};
 use crate::{Reliability, RunReport, RunResult, bytes_table, human};
@@ -41,7 +41,7 @@ use crate::{Reliability, RunReport, RunResult, bytes_table, human};
 /// What the reader of a page can choose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// How many of the slowest messages are described one by one.
+    /// How many of the slowest messages of each result are shown one by one.
     pub worst: usize,
 }
 
