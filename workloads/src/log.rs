@@ -50,10 +50,24 @@ impl Log {
         self.truth.push(TruthRecord { kind: TruthKind::Publish, stamp, at, aux: intended.0 });
     }
 
-    /// The callback got a message. Returns how many different ones came so far, warm-up left out.
-    pub fn delivered(&mut self, stamp: Stamp, at: Nanos) -> u64 {
-        self.truth.push(TruthRecord { kind: TruthKind::Deliver, stamp, at, aux: 0 });
-        self.tally.received(stamp, at)
+    /// The callback of a subscriber got a message. Returns how many came so far, each counted once for each subscriber, warm-up
+    /// left out.
+    pub fn delivered(&mut self, subscriber: u32, stamp: Stamp, at: Nanos) -> u64 {
+        let aux = u64::from(subscriber);
+        self.truth.push(TruthRecord { kind: TruthKind::Deliver, stamp, at, aux });
+        self.tally.received(subscriber, stamp, at)
+    }
+
+    /// A publisher in a thread of its own has sent this.
+    pub fn sent_apart(&mut self, tally: &Tally) {
+        self.tally.add_sent(tally);
+    }
+
+    /// A connection was meant to be opened `took` before it was ready, at `at`.
+    pub fn connected(&mut self, seq: u32, at: Nanos, took: Nanos) {
+        let stamp = Stamp { stream: 0, seq, reply: false, warmup: false };
+        self.tally.sent(stamp, at);
+        self.round_trips.push(took);
     }
 
     /// The ping `stamp` was answered at `at`, `rtt` after it was published.

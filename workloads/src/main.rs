@@ -9,6 +9,7 @@
 //! - `drivers` has the roles (`publish`, `subscribe`, `ping`, `pong`), written once over `Link`.
 
 mod drivers;
+mod limits;
 mod log;
 mod pace;
 mod registry;
@@ -102,6 +103,7 @@ fn run(spec: &Spec) -> Result<()> {
     // A sleeper that is woken within 50 µs of its time (the default) is too coarse for pacing.
     rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1))
         .context("cannot set the timer slack")?;
+    limits::raise(spec)?;
     let control = Control::start()?;
     let done = match spec.role {
         Role::Broker => control.excuse(family.serve(spec, &control)).map(|()| Done::default()),

@@ -12,7 +12,8 @@ pub struct Tally {
     done: Done,
     sent: u64,
     received: u64,
-    seen: Seen,
+    /// What each subscriber has received.
+    seen: Vec<Seen>,
 }
 
 impl Tally {
@@ -24,10 +25,10 @@ impl Tally {
         }
     }
 
-    /// A message arrived. Returns how many different ones did so far.
-    pub fn received(&mut self, stamp: Stamp, at: Nanos) -> u64 {
+    /// A message arrived at a subscriber. Returns how many did so far, each counted once for each subscriber.
+    pub fn received(&mut self, subscriber: u32, stamp: Stamp, at: Nanos) -> u64 {
         if !stamp.warmup {
-            if self.seen.insert(stamp) {
+            if self::at(&mut self.seen, subscriber as usize).insert(stamp) {
                 self.received += 1;
                 self.note(at);
             } else {
@@ -38,10 +39,19 @@ impl Tally {
     }
 
     fn note(&mut self, at: Nanos) {
-        if self.done.first_ns == 0 {
+        if self.done.first_ns == 0 || at.0 < self.done.first_ns {
             self.done.first_ns = at.0;
         }
         self.done.last_ns = self.done.last_ns.max(at.0);
+    }
+
+    /// Adds what another tally has sent.
+    pub fn add_sent(&mut self, other: &Tally) {
+        let Done { first_ns, last_ns, .. } = other.done;
+        self.sent += other.sent;
+        for at in [first_ns, last_ns].into_iter().filter(|&at| at > 0) {
+            self.note(Nanos(at));
+        }
     }
 
     /// The counts so far.
@@ -91,13 +101,35 @@ mod tests {
     fn each_message_counts_once_and_warmup_never() {
         let mut tally = Tally::default();
         for seq in [0, 1, 65_536, 1, u32::MAX, u32::MAX] {
-            tally.received(stamp(3, seq, false), Nanos(10 + u64::from(seq)));
-            tally.received(stamp(3, seq, true), Nanos(1));
+            tally.received(0, stamp(3, seq, false), Nanos(10 + u64::from(seq)));
+            tally.received(0, stamp(3, seq, true), Nanos(1));
         }
-        assert_eq!(tally.received(stamp(4, 1, false), Nanos(12)), 5);
+        assert_eq!(tally.received(0, stamp(4, 1, false), Nanos(12)), 5);
         let done = tally.done();
         assert_eq!((done.received, done.duplicates), (Some(5), 2));
         assert_eq!((done.first_ns, done.last_ns), (10, 10 + u64::from(u32::MAX)));
+    }
+
+    #[test]
+    fn each_subscriber_counts_its_own() {
+        let mut tally = Tally::default();
+        for subscriber in [0, 7, 7] {
+            tally.received(subscriber, stamp(0, 1, false), Nanos(5));
+        }
+        let done = tally.done();
+        assert_eq!((done.received, done.duplicates), (Some(2), 1));
+    }
+
+    #[test]
+    fn publishers_in_threads_of_their_own_are_summed_up() {
+        let mut all = Tally::default();
+        for (seq, at) in [(0, 9), (1, 4), (2, 6)] {
+            let mut one = Tally::default();
+            one.sent(stamp(0, seq, false), Nanos(at));
+            all.add_sent(&one);
+        }
+        let done = all.done();
+        assert_eq!((done.sent, done.first_ns, done.last_ns), (Some(3), 4, 9));
     }
 
     #[test]

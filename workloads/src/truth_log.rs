@@ -74,7 +74,7 @@ fn expected_records(spec: &Spec) -> u64 {
     };
     let messages = spec.messages.or(by_time).unwrap_or(1 << 20) + spec.warmup;
     match spec.role {
-        Role::Broker | Role::Pub | Role::Sub => messages,
+        Role::Broker | Role::Connect | Role::Pub | Role::Sub => messages,
         Role::Pong => messages * 2,
         Role::Ping => messages * 3,
     }

@@ -1,7 +1,7 @@
 //! What the command line's types cannot say.
 
 use anyhow::{Error, Result, ensure};
-use wirelap_contract::{About, STAMP_BYTES, Spec};
+use wirelap_contract::{About, Role, STAMP_BYTES, Spec};
 
 /// Sequences and counts have 32 bits in a stamp.
 const MAX_MESSAGES: u64 = 1 << 32;
@@ -31,10 +31,28 @@ pub fn spec(spec: &Spec, about: &About) -> Result<()> {
         ensure!((0.0..=1e9).contains(&seconds), "{name} {seconds}: must be 0 or more");
     }
     about.transport(spec.transport).map_err(Error::msg)?;
+    topology(spec, about)?;
     for (setting, _) in &spec.set {
         let known = about.settings.iter().any(|known| known.name == *setting);
         ensure!(known, "--set {setting}: {}", known_settings(about));
     }
+    Ok(())
+}
+
+/// Refuses clients that the middleware cannot have, or that the role does not go with.
+fn topology(spec: &Spec, about: &About) -> Result<()> {
+    let topology = spec.topology;
+    topology.check().and_then(|()| about.check_topology(topology)).map_err(Error::msg)?;
+    ensure!(
+        topology.handles.is_none() || spec.truth.is_none(),
+        "--truth does not go with --handles"
+    );
+    let pairs = matches!(spec.role, Role::Ping | Role::Pong);
+    ensure!(!pairs || topology.is_pair(), "a ping-pong has one publisher and one subscriber");
+    ensure!(
+        spec.role != Role::Connect || topology.connections > 0,
+        "connect needs --connections: how many to open"
+    );
     Ok(())
 }
 

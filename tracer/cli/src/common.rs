@@ -3,7 +3,7 @@
 use crate::quantity;
 use clap::Args;
 use std::path::PathBuf;
-use wirelap_contract::{LinkReliability, LinkTransport, spec};
+use wirelap_contract::{LinkReliability, LinkTransport, Topology, spec};
 use wirelap_events::Pid;
 use wirelap_experiment::WorkloadOptions;
 use wirelap_session::ring_bytes;
@@ -88,6 +88,8 @@ impl From<&WorkloadArgs> for WorkloadOptions {
             broker: args.broker.clone(),
             set: args.set.clone(),
             qos: args.qos.unwrap_or(0),
+            topology: Topology::default(),
+            fit: false,
             transport: args.transport,
             reliability: args.reliability,
             nodelay: args.nodelay.unwrap_or(true),

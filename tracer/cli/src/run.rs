@@ -12,6 +12,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 use wirelap_compare::{Options, compare_ab};
+use wirelap_contract::{Handles, Subscription};
 use wirelap_experiment::scenario::{self, ScenarioSettings, ScenarioSource, built_in};
 use wirelap_experiment::{
     Catalogue, FinishedRun, MAX_SEED, Payload, Request, WorkloadInstallation, WorkloadOptions,
@@ -33,7 +34,7 @@ pub enum TruthCheck {
     Off,
 }
 
-/// The built-in scenarios, none of which says what to measure.
+/// The built-in scenarios that do not say which middlewares to measure.
 const NEED_ON: [(&str, &str); 5] = [
     ("scenario", "latency"),
     ("scenario", "throughput"),
@@ -68,6 +69,40 @@ impl TypedValueParser for ScenarioParser {
         });
         Some(Box::new(values))
     }
+}
+
+/// How many clients there are, and on which topics.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Clients")]
+pub struct ClientArgs {
+    /// Publishers, each with a connection of its own; they send in turn, and a rate is that of all together [default: 1]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub publishers: Option<u32>,
+
+    /// Subscribers, each with a connection of its own [default: 1]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub subscribers: Option<u32>,
+
+    /// Topics, at most as many as publishers: publisher 1 has topic 1, and so on, and again from the first [default: 1]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub topics: Option<u32>,
+
+    /// Connections that the scenario `mqtt-connections` opens, --rate of them a second
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub connections: Option<u32>,
+
+    /// The topics of a subscriber: one of its own, all, or all shared with the other subscribers, so that each message goes to
+    /// one of them [default: own]
+    #[arg(long, value_enum, value_name = "WHICH")]
+    pub subscription: Option<Subscription>,
+
+    /// Publish from a thread for each publisher, each with a connection of its own, or all with one behind a mutex
+    #[arg(long, value_enum, value_name = "WHOSE")]
+    pub handles: Option<Handles>,
+
+    /// Reduce clients, topics and rates in proportion to what this machine can hold
+    #[arg(long)]
+    pub fit_clients: bool,
 }
 
 /// `wirelap run`.
@@ -125,6 +160,10 @@ pub struct RunArgs {
     /// latency, 50ms/500ms for throughput]
     #[arg(long, value_name = "WINDOW/PERIOD|off", value_parser = quantity::sampling)]
     pub sample: Option<wirelap_session::Sampling>,
+
+    /// How many clients there are.
+    #[command(flatten)]
+    pub clients: ClientArgs,
 
     /// Compare the trace with the times that the workloads record themselves [default: auto]
     #[arg(long, value_enum, value_name = "WHEN")]
@@ -187,6 +226,13 @@ impl From<&RunArgs> for ScenarioSettings {
             warmup_time: args.warmup_time,
             repeat: args.repeat,
             seed: args.seed,
+            publishers: args.clients.publishers,
+            subscribers: args.clients.subscribers,
+            topics: args.clients.topics,
+            connections: args.clients.connections,
+            subscription: args.clients.subscription,
+            handles: args.clients.handles,
+            fit_clients: args.clients.fit_clients.then_some(true),
             qos: workload.qos,
             transport: workload.transport,
             reliability: workload.reliability,
@@ -225,9 +271,10 @@ fn request(args: &RunArgs) -> Result<Request, Failure> {
         ring_bytes: args.traced.tracer.ring_size,
         ..Request::default()
     };
-    match args.ab.as_slice() {
-        [a, b] => scenario::compare(&settings, [a, b], &rest),
-        _ => Ok(settings.request(&rest)),
+    let ab = <[String; 2]>::try_from(args.ab.clone()).ok().or_else(|| settings.ab.clone());
+    match ab {
+        Some([a, b]) => scenario::compare(&settings, [&a, &b], &rest),
+        None => Ok(settings.request(&rest)),
     }
 }
 
@@ -277,8 +324,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_built_in_scenario_needs_to_be_told_what_to_measure() {
-        let names: Vec<&str> = built_in().iter().map(|scenario| scenario.name).collect();
+    fn scenarios_without_middlewares_need_to_be_told_them() {
+        let open = built_in().into_iter().filter(|scenario| scenario.settings.on.is_none());
+        let names: Vec<&str> = open.map(|scenario| scenario.name).collect();
         assert_eq!(NEED_ON.map(|(_, name)| name).to_vec(), names);
     }
 }

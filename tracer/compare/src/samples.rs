@@ -67,6 +67,7 @@ pub fn simulated(simulation: Simulation) -> RunReport {
             payload_bytes: vec![64],
             rate_msg_per_s: None,
             rates_msg_per_s: vec![],
+            topology: None,
             ab: None,
             messages: Some(simulation.messages as u64),
             duration_s: None,

@@ -5,7 +5,7 @@ use crate::catalogue::{ALL, Catalogue};
 use crate::pacing::Pacing;
 use crate::request::WorkloadOptions;
 use std::sync::Arc;
-use wirelap_contract::{About, Availability, Role};
+use wirelap_contract::{About, Availability, Role, Topology};
 use wirelap_process::Failure;
 use wirelap_report::Skipped;
 
@@ -60,7 +60,7 @@ pub fn choose(
     check_names(&abouts, options)?;
     let mut choices = Choices::default();
     for about in abouts {
-        match unable(&about, pacing) {
+        match unable(&about, pacing, options.topology) {
             Some(obstacle) => leave_out(&mut choices, &about, None, obstacle, all)?,
             None => add(&mut choices, &about, options, all)?,
         }
@@ -92,8 +92,16 @@ impl Obstacle {
     }
 }
 
-fn unable(about: &About, pacing: Pacing) -> Option<Obstacle> {
-    if let Some(what) = lacking(about, pacing) {
+fn unable(about: &About, pacing: Pacing, topology: Topology) -> Option<Obstacle> {
+    if let Err(why) = about.check_topology(topology) {
+        return Some(Obstacle { why, remedy: None });
+    }
+    let connects = topology.connections > 0;
+    if connects && !about.can(Role::Connect) {
+        let why = format!("{} has no connections of its own to a broker", about.name);
+        return Some(Obstacle { why, remedy: None });
+    }
+    if !connects && let Some(what) = lacking(about, pacing) {
         return Some(Obstacle {
             why: format!("{} does not support {what}", about.name),
             remedy: None,
@@ -252,6 +260,7 @@ pub mod tests {
     use super::*;
     use crate::request::tests::request;
     use wirelap_contract::LinkTransport::{Tcp, Udp};
+    use wirelap_contract::Scaling;
 
     /// A small catalogue: two middlewares with brokers, several without, and one that cannot be run.
     pub fn world() -> Catalogue {
@@ -269,6 +278,7 @@ pub mod tests {
             ping,
             z_pub,
             About::new("mqtt", "MQTT", 1 << 28, &[Tcp])
+                .scaling(Scaling::BROKERED)
                 .broker("rumqttd", Availability::BuiltIn)
                 .broker("mosquitto", Availability::Installed { version: None })
                 .broker("nanomq", missing())

@@ -1,6 +1,7 @@
 //! Compares the trace with the workloads' own records (the truth files).
 
-use crate::tally::Tally;
+use crate::tally::{MessageTimes, Tally};
+use std::cmp::Reverse;
 use std::fs::File;
 use std::io::{BufReader, Seek};
 use wirelap_contract::{TruthError, TruthKind, TruthReader, TruthRecord};
@@ -25,6 +26,10 @@ struct MessageRecord {
 pub struct Records {
     requests: Vec<MessageRecord>,
     replies: Vec<MessageRecord>,
+    /// The further deliveries of requests that several subscribers got: the sequence and the time.
+    further: Vec<(u32, Nanos)>,
+    /// Whether a message may have several subscribers.
+    several: bool,
     /// How many messages were published, without the warm-up.
     pub published: u64,
     /// How many messages were delivered, without the warm-up; duplicates are counted.
@@ -34,12 +39,15 @@ pub struct Records {
 }
 
 impl Records {
-    /// Reads the truth files of all processes of a trial.
+    /// Reads the truth files of all processes of a trial; `several` if a message may have several subscribers.
     ///
     /// # Errors
     /// A file cannot be read; the text says why.
-    pub fn read<'a>(files: impl Iterator<Item = &'a File>) -> Result<Records, String> {
-        let mut records = Records::default();
+    pub fn read<'a>(
+        files: impl Iterator<Item = &'a File>,
+        several: bool,
+    ) -> Result<Records, String> {
+        let mut records = Records { several, ..Records::default() };
         for file in files {
             records
                 .read_file(file)
@@ -69,8 +77,11 @@ impl Records {
         let Some(record) = self.record_mut(truth.stamp) else { return };
         match truth.kind {
             TruthKind::Publish => (record.publish, record.intended) = (truth.at.0, truth.aux),
-            // Of duplicates, the first counts.
             TruthKind::Deliver if record.deliver == 0 => record.deliver = truth.at.0,
+            TruthKind::Deliver if self.several && !truth.stamp.reply => {
+                self.further.push((truth.stamp.seq, truth.at));
+            }
+            // Of duplicates, the first counts.
             TruthKind::Deliver | TruthKind::RoundTrip => {}
         }
     }
@@ -114,7 +125,43 @@ impl Records {
                 intended.add(Nanos(record.deliver.saturating_sub(record.intended)));
             }
         }
+        for (record, deliver) in self.further() {
+            actual.add(Nanos(deliver.0.saturating_sub(record.publish)));
+            intended.add(Nanos(deliver.0.saturating_sub(record.intended)));
+        }
         (actual, intended)
+    }
+
+    /// The further deliveries of requests that were published, each with the record of its request.
+    fn further(&self) -> impl Iterator<Item = (MessageRecord, Nanos)> + '_ {
+        let record = |seq: u32| self.requests.get(seq as usize).copied().unwrap_or_default();
+        let all = self.further.iter().map(move |&(seq, deliver)| (record(seq), deliver));
+        all.filter(|(record, _)| record.publish > 0)
+    }
+
+    /// Each matched delivery with its record. Which of its subscribers a delivery of the trace went to is not known: so the
+    /// latest read is compared with the latest record, and so on. No delivery is read after its own record, so none is read
+    /// after the one that it is compared with, even if the trace has fewer of them.
+    fn beside(&self, tally: &Tally) -> Vec<(MessageTimes, MessageRecord)> {
+        let of_first = |(stamp, times)| (times, self.record(stamp));
+        if self.further.is_empty() {
+            return tally.messages().map(of_first).collect();
+        }
+        let mut reads: Vec<(u32, Nanos, MessageTimes)> =
+            tally.messages().map(|(stamp, times)| (stamp.seq, times.read, times)).collect();
+        let first = (0..).zip(&self.requests).map(|(seq, record)| (seq, Nanos(record.deliver)));
+        let mut delivers: Vec<(u32, Nanos)> =
+            first.filter(|(_, at)| at.0 > 0).chain(self.further.iter().copied()).collect();
+        reads.sort_unstable_by_key(|&(seq, read, _)| (seq, Reverse(read)));
+        delivers.sort_unstable_by_key(|&(seq, at)| (seq, Reverse(at)));
+        let mut delivers = delivers.into_iter().peekable();
+        let beside = reads.into_iter().map(|(seq, _, times)| {
+            while delivers.next_if(|&(other, _)| other < seq).is_some() {}
+            let deliver = delivers.next_if(|&(other, _)| other == seq).map_or(0, |(_, at)| at.0);
+            let record = self.requests.get(seq as usize).copied().unwrap_or_default();
+            (times, MessageRecord { deliver, ..record })
+        });
+        beside.collect()
     }
 }
 
@@ -127,8 +174,7 @@ pub fn compare(tally: &mut Tally, evidence: &mut Evidence, records: &Records) ->
         ..GroundTruth::default()
     };
     let mut outer = Vec::new();
-    for (stamp, slot) in tally.messages() {
-        let record = records.record(stamp);
+    for (slot, record) in records.beside(tally) {
         if record.deliver == 0 {
             truth.unknown.grow(1);
             continue;
@@ -206,6 +252,28 @@ mod tests {
         let mut other = records(90, 230);
         other.requests[3].deliver = 0;
         assert_eq!(compare(&mut tally(), &mut Evidence::default(), &other).unknown, 1);
+    }
+
+    #[test]
+    fn deliveries_of_one_message_are_compared_latest_with_latest() {
+        let mut tally = Tally::new(8, Arc::default()).with_copies(3);
+        let mut records = Records { several: true, ..records(90, 230) };
+        for (read, deliver) in [(300, 301), (250, 290)] {
+            tally.delivery(&delivery(PING, &[(Stage::Send, 100), (Stage::Read, read)]));
+            let at = Nanos(deliver);
+            records.take(&TruthRecord { kind: TruthKind::Deliver, stamp: PING, at, aux: 1 });
+        }
+        // The read of the first delivery was not traced.
+        let truth = compare(&mut tally, &mut Evidence::default(), &records);
+        assert_eq!((truth.compared, truth.violations, truth.order_violations), (2, 0, 0));
+        assert_eq!((truth.unknown, records.delivered), (0, 3));
+        assert_eq!(records.times().0.count(), 3);
+        // A read that is later than any delivery is not of this message.
+        tally.delivery(&delivery(PING, &[(Stage::Send, 100), (Stage::Read, 302)]));
+        let truth = compare(&mut tally, &mut Evidence::default(), &records);
+        assert_eq!((truth.compared, truth.violations), (3, 1));
+        tally.delivery(&delivery(PING, &[(Stage::Send, 100), (Stage::Read, 303)]));
+        assert_eq!((tally.matched, tally.duplicates), (3, 1));
     }
 
     #[test]

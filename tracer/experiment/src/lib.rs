@@ -6,6 +6,7 @@
 //! | [`Request`] | the wanted run |
 //! | [`Catalogue`], [`Choices`] | the known middlewares, and those to run |
 //! | `cases` | what a run repeats: middlewares with payload sizes and rates |
+//! | `clients` | how many clients this machine can hold |
 //! | [`Plan`], [`Trial`], [`Pacing`] | the trials of a run in order, one trial, and when it sends |
 //! | `processes` | the process group of a trial, and a single workload process |
 //! | [`WorkloadProcesses`] | the processes of one middleware |
@@ -28,6 +29,7 @@ mod ab;
 mod cases;
 mod catalogue;
 mod choice;
+mod clients;
 mod cost;
 mod ground_truth;
 mod measure;

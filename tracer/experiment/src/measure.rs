@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
-use wirelap_contract::WorkloadKind;
+use wirelap_contract::{Topology, WorkloadKind};
 use wirelap_correlate::{Evidence, Snapshot};
 use wirelap_process::Failure;
 use wirelap_process::Outputs;
@@ -123,7 +123,8 @@ pub struct Outcome {
 pub fn run(context: &Context<'_>, trial: &Trial) -> Result<Outcome, Failure> {
     let counted = Arc::new(AtomicU64::new(0));
     let expected = usize::try_from(trial.messages.unwrap_or(0)).unwrap_or(usize::MAX);
-    let tally = tally(trial, Tally::new(expected, Arc::clone(&counted)));
+    let tally = tally(trial, Tally::new(expected, Arc::clone(&counted)))
+        .with_copies(trial.workloads.topology.most_copies());
     let recorder = context.recorder()?;
     let settings =
         SessionSettings { alternates: context.phase.is_some(), ..context.settings.clone() };
@@ -200,6 +201,7 @@ struct EndDetector {
     moved: Instant,
     /// When the sender was done.
     sent: Option<Instant>,
+    topology: Topology,
 }
 
 impl EndDetector {
@@ -210,7 +212,8 @@ impl EndDetector {
             Sampling::Windows { every, .. } => STALLED.max(every.saturating_mul(2)),
         };
         let ping_pong = trial.pacing == Pacing::PingPong;
-        EndDetector { ping_pong, stalled, count: 0, moved: Instant::now(), sent: None }
+        let (moved, topology) = (Instant::now(), trial.workloads.topology);
+        EndDetector { ping_pong, stalled, count: 0, moved, sent: None, topology }
     }
 
     /// Whether the measurement is over, when the trace has seen `count` deliveries so far.
@@ -226,7 +229,7 @@ impl EndDetector {
         if count != std::mem::replace(&mut self.count, count) {
             self.moved = Instant::now();
         }
-        let all_seen = done.sent.is_some_and(|sent| count >= sent);
+        let all_seen = done.sent.is_some_and(|sent| count >= self.topology.deliveries(sent));
         let enough = if all_seen { LAST_CALLBACK } else { self.stalled };
         self.moved.elapsed() > enough
     }
@@ -301,5 +304,5 @@ fn read_records(
     // A process that was never ready has not written its truth file.
     let ready = workload_processes.group.children().iter().filter(|child| child.ready.is_some());
     let files = ready.filter_map(|child| child.truth.as_ref());
-    Records::read(files).map(Some)
+    Records::read(files, trial.workloads.topology.most_copies() > 1).map(Some)
 }

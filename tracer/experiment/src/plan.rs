@@ -4,8 +4,9 @@ use crate::ab::{self, Variant};
 use crate::cases::{Case, cases, check_comparison, in_order, named, unique};
 use crate::catalogue::Catalogue;
 use crate::choice::Choice;
+use crate::clients;
 use crate::pacing::Pacing;
-use crate::request::{Request, TruthCheck};
+use crate::request::{Measure, Request, TruthCheck};
 use crate::trial::Trial;
 use std::time::Duration;
 use wirelap_contract::WorkloadKind;
@@ -52,6 +53,8 @@ pub fn random_domain() -> u32 {
 /// # Errors
 /// The request is for a combination that does not exist, or for a middleware that cannot be run.
 pub fn plan(request: &Request, catalogue: &Catalogue) -> Result<Plan, Failure> {
+    let (request, reduced) = clients::fitted(request)?;
+    let request = &request;
     let seed = request.seed.unwrap_or_else(|| fastrand::u64(..=MAX_SEED));
     let mut random = fastrand::Rng::with_seed(seed);
     let (cases, trials) = if let Some(comparison) = &request.ab {
@@ -78,7 +81,7 @@ pub fn plan(request: &Request, catalogue: &Catalogue) -> Result<Plan, Failure> {
         middlewares: unique(&names),
         payloads: in_order(&unique(&payloads), request),
         skipped: cases.skipped,
-        notes: cases.notes,
+        notes: reduced.into_iter().chain(cases.notes).collect(),
     })
 }
 
@@ -146,6 +149,8 @@ fn trial(case: &Case<'_>, repetition: u32, random: &mut fastrand::Rng) -> Trial 
             None => Sampling::Off,
         },
         truth: match request.truth_check {
+            _ if request.measure == Measure::Connections => false,
+            _ if request.workloads.topology.handles.is_some() => false,
             TruthCheck::Auto => stamped && !one_way,
             TruthCheck::On => stamped,
             TruthCheck::Off => false,

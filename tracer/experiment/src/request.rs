@@ -4,7 +4,7 @@ use crate::pacing::Pacing;
 use crate::payload::Payload;
 use std::path::PathBuf;
 use std::time::Duration;
-use wirelap_contract::{LinkReliability, LinkTransport};
+use wirelap_contract::{LinkReliability, LinkTransport, Topology};
 use wirelap_session::Sampling;
 
 /// What a run measures.
@@ -15,6 +15,8 @@ pub enum Measure {
     Latency,
     /// The number of messages a second that are delivered.
     Throughput,
+    /// How long it takes to open connections, and what they cost the broker.
+    Connections,
 }
 
 /// Whether the workloads write truth files, for comparison with the trace.
@@ -38,6 +40,10 @@ pub struct WorkloadOptions {
     pub set: Vec<(String, String)>,
     /// MQTT quality of service, 0 to 2.
     pub qos: u8,
+    /// How many clients there are, and on which topics.
+    pub topology: Topology,
+    /// Whether to reduce the clients to what this machine can hold.
+    pub fit: bool,
     /// The transport, for middlewares that have a choice.
     pub transport: Option<LinkTransport>,
     /// The reliability of Zenoh and DDS.
@@ -113,8 +119,9 @@ impl Request {
     pub fn pacings(&self) -> Vec<Pacing> {
         match self.measure {
             Measure::Throughput => vec![Pacing::BackToBack],
+            Measure::Connections if self.rates.is_empty() => vec![Pacing::BackToBack],
             Measure::Latency if self.rates.is_empty() => vec![Pacing::PingPong],
-            Measure::Latency => {
+            Measure::Latency | Measure::Connections => {
                 let mut rates: Vec<Pacing> = Vec::new();
                 for &rate in &self.rates {
                     if !rates.contains(&Pacing::Rate(rate)) {
@@ -163,6 +170,11 @@ pub mod tests {
                     request.workloads.pin = list().map(|cpu| cpu.parse().unwrap()).collect();
                 }
                 "--saturation" => request.saturation = value.parse().unwrap(),
+                "--publishers" => request.workloads.topology.publishers = value.parse().unwrap(),
+                "--subscribers" => {
+                    request.workloads.topology.subscribers = value.parse().unwrap();
+                }
+                "--topics" => request.workloads.topology.topics = value.parse().unwrap(),
                 "--qos" => request.workloads.qos = value.parse().unwrap(),
                 "--repeat" => request.repeat = value.parse().unwrap(),
                 "--seed" => request.seed = Some(value.parse().unwrap()),

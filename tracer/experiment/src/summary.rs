@@ -6,6 +6,7 @@ use crate::plan::Plan;
 use crate::request::{Measure, Request};
 use crate::results;
 use crate::series::Measured;
+use crate::trial::Trial;
 use wirelap_process::Failure;
 use wirelap_report::{Environment, Reliability, RunKind, RunReport, RunResult, Scenario};
 
@@ -53,6 +54,7 @@ fn scenario(request: &Request, plan: &Plan, outcomes: &[Outcome]) -> Scenario {
         kind: match request.measure {
             Measure::Latency => RunKind::Latency,
             Measure::Throughput => RunKind::Throughput,
+            Measure::Connections => RunKind::Connections,
         },
         pacing: match first.pacing {
             Pacing::PingPong => wirelap_report::Pacing::PingPong,
@@ -67,10 +69,19 @@ fn scenario(request: &Request, plan: &Plan, outcomes: &[Outcome]) -> Scenario {
         duration_s: first.duration.map(|time| time.as_secs_f64()),
         warmup: request.warmup,
         repeat: plan.trials.iter().map(|trial| trial.repetition).max().unwrap_or(request.repeat),
+        topology: same_topology(plan),
         ab: request.ab.as_ref().map(|comparison| comparison.settings.clone()),
         pin,
         order: outcomes.iter().map(|outcome| outcome.trial.title()).collect(),
     }
+}
+
+/// The clients of all trials; `None` for a pair, and if trials differ in them.
+fn same_topology(plan: &Plan) -> Option<wirelap_report::Topology> {
+    let of = |trial: &Trial| trial.workloads.topology;
+    let first = of(&plan.trials[0]);
+    let same = plan.trials.iter().all(|trial| of(trial) == first);
+    if same { results::topology(first) } else { None }
 }
 
 /// The wanted rates, the lowest first.

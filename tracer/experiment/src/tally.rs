@@ -124,6 +124,12 @@ fn life_order() -> impl Iterator<Item = Segment> {
 #[derive(Debug)]
 pub struct Tally {
     lanes: Vec<Vec<MessageTimes>>,
+    /// The times of the further deliveries of messages that have several.
+    further: Vec<(Stamp, MessageTimes)>,
+    /// How often a message may be delivered: to each of its subscribers once.
+    most_copies: u64,
+    /// How often each message of the first stream was delivered, if it may be more than once.
+    copies: Vec<u32>,
     /// The one-way latency of all messages.
     pub one_way: Samples,
     /// The same in blocks of successive messages.
@@ -164,6 +170,9 @@ impl Tally {
         }
         Tally {
             lanes,
+            further: Vec::new(),
+            most_copies: 1,
+            copies: Vec::new(),
             one_way: Samples::new(),
             blocks: Blocks::default(),
             requests: Samples::new(),
@@ -188,6 +197,11 @@ impl Tally {
         Tally { unstamped: Some(warmup), ..self }
     }
 
+    /// A tally of messages that several subscribers get.
+    pub fn with_copies(self, most_copies: u64) -> Tally {
+        Tally { most_copies, ..self }
+    }
+
     /// The index of the last leg, which is the same for all messages of a trial.
     pub fn last_leg(&self) -> usize {
         self.segments.0.iter().rposition(|leg| leg.iter().any(Option::is_some)).unwrap_or_default()
@@ -195,7 +209,7 @@ impl Tally {
 
     /// The stamp and the times of every matched message whose times were kept.
     pub fn messages(&self) -> impl Iterator<Item = (Stamp, MessageTimes)> + '_ {
-        self.lanes.iter().enumerate().flat_map(|(lane, slots)| {
+        let first = self.lanes.iter().enumerate().flat_map(|(lane, slots)| {
             slots.iter().enumerate().filter(|(_, slot)| **slot != MessageTimes::default()).map(
                 move |(seq, &slot)| {
                     // The function `lane` numbers the lanes, and `MAX_KEPT` bounds the sequence.
@@ -204,7 +218,8 @@ impl Tally {
                     (Stamp { stream, seq, reply: lane % 2 == 1, warmup: false }, slot)
                 },
             )
-        })
+        });
+        first.chain(self.further.iter().copied())
     }
 
     fn take(&mut self, delivery: &Delivery) {
@@ -274,11 +289,32 @@ impl Tally {
         if lane.len() <= seq {
             lane.resize(seq.saturating_add(1), MessageTimes::default());
         }
-        let fresh = lane[seq] == MessageTimes::default();
-        if fresh {
+        if lane[seq] == MessageTimes::default() {
             lane[seq] = slot;
+            return true;
         }
-        fresh
+        self.most_copies > 1 && self.keep_further(stamp, slot)
+    }
+
+    /// Keeps the times of a further delivery; returns false if all subscribers have had the message.
+    fn keep_further(&mut self, stamp: Stamp, slot: MessageTimes) -> bool {
+        if stamp.stream != 0 || stamp.reply {
+            return false;
+        }
+        let seq = stamp.seq as usize;
+        if self.copies.len() <= seq {
+            self.copies.resize(seq.saturating_add(1), 0);
+        }
+        // The first delivery is in its lane.
+        let further = &mut self.copies[seq];
+        if u64::from(*further).saturating_add(1) >= self.most_copies {
+            return false;
+        }
+        further.grow(1);
+        if self.further.len() < MAX_KEPT {
+            self.further.push((stamp, slot));
+        }
+        true
     }
 }
 

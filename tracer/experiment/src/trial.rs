@@ -53,9 +53,15 @@ impl Trial {
     /// The roles of the sending and the receiving process.
     pub fn roles(&self) -> (Role, Role) {
         match self.pacing.sender() {
+            _ if self.connects() => (Role::Connect, Role::Connect),
             Role::Ping => (Role::Ping, Role::Pong),
             _ => (Role::Pub, Role::Sub),
         }
+    }
+
+    /// Whether it opens connections and sends no messages.
+    pub fn connects(&self) -> bool {
+        self.workloads.topology.connections > 0
     }
 
     /// The transport of the messages; `None` if it is neither TCP nor UDP.
@@ -96,10 +102,14 @@ impl Trial {
         }
         spec.set = choice::settings(&self.about, &options.set);
         spec.payload = self.payload;
-        spec.messages = self.messages;
+        spec.topology = options.topology;
+        spec.messages = match role {
+            Role::Sub => self.messages.map(|messages| options.topology.deliveries(messages)),
+            _ => self.messages,
+        };
         spec.warmup = self.warmup;
         // The time of sending is for the sender alone: the receiver takes whatever arrives.
-        if matches!(role, Role::Pub | Role::Ping) {
+        if matches!(role, Role::Pub | Role::Ping | Role::Connect) {
             spec.warmup_seconds = Some(self.warmup_time.as_secs_f64());
             spec.seconds = self.duration.map(|time| time.as_secs_f64());
             if let Pacing::Rate(rate) = self.pacing {
@@ -120,7 +130,7 @@ impl Trial {
 /// The CPU of a role in the list `sender, receiver, broker`; a single CPU is for all roles.
 fn pin(cpus: &[usize], role: Role) -> Option<usize> {
     let place = match role {
-        Role::Pub | Role::Ping => 0,
+        Role::Pub | Role::Ping | Role::Connect => 0,
         Role::Sub | Role::Pong => 1,
         Role::Broker => 2,
     };

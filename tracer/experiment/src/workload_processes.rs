@@ -10,7 +10,9 @@ use wirelap_contract::{Done, Role};
 use wirelap_correlate::Label;
 use wirelap_events::Pid;
 use wirelap_session::Commands;
-use wirelap_session::machine::{self, Meter};
+use wirelap_session::listening;
+use wirelap_session::machine;
+use wirelap_session::meter::Meter;
 
 /// A process of a trial with its role.
 #[derive(Clone, Debug)]
@@ -32,6 +34,8 @@ pub struct WorkloadProcesses<'a> {
     trial: &'a Trial,
     commands: Commands,
     processes: Vec<RoleProcess>,
+    /// The broker, if it was running before on this machine.
+    running_broker: Option<RoleProcess>,
     /// The process group.
     pub group: ProcessGroup<'a>,
     /// The sender's number in the group, once it is ready.
@@ -53,6 +57,7 @@ impl<'a> WorkloadProcesses<'a> {
             trial,
             commands,
             processes: Vec::new(),
+            running_broker: None,
             group,
             sender: 0,
             receiver: None,
@@ -68,7 +73,7 @@ impl<'a> WorkloadProcesses<'a> {
         let broker = self.start_broker()?;
         let own = self.own_address();
         // A middleware without a receiver is answered by something else: ICMP echo by the kernel, for instance.
-        if self.trial.about.can(receiver) {
+        if !self.trial.connects() && self.trial.about.can(receiver) {
             self.receiver = Some(self.start(receiver, broker.as_deref().unwrap_or(&own))?);
         }
         let server = broker.or_else(|| Some(self.endpoint(self.receiver?))).unwrap_or(own);
@@ -78,7 +83,7 @@ impl<'a> WorkloadProcesses<'a> {
 
     /// Starts to measure the processes and lets the sender begin.
     pub fn go(&mut self) {
-        for process in &mut self.processes {
+        for process in self.processes.iter_mut().chain(&mut self.running_broker) {
             process.meter = Meter::start(process.pid);
         }
         self.group.go();
@@ -101,7 +106,7 @@ impl<'a> WorkloadProcesses<'a> {
 
     /// Samples the CPU time, the memory and the names of the processes.
     pub fn sample(&mut self) {
-        for process in &mut self.processes {
+        for process in self.processes.iter_mut().chain(&mut self.running_broker) {
             process.meter.iter_mut().for_each(Meter::sample);
             // A process may have executed another program since it was ready.
             let name = machine::name(process.pid);
@@ -118,6 +123,7 @@ impl<'a> WorkloadProcesses<'a> {
             .iter()
             .zip(done)
             .map(|(process, done)| RoleProcess { done, ..process.clone() })
+            .chain(self.running_broker.clone())
             .collect()
     }
 
@@ -145,6 +151,7 @@ impl<'a> WorkloadProcesses<'a> {
             }
             Some(Broker::Running(address)) => {
                 self.follow(address);
+                self.running_broker = running(address);
                 Ok(Some(address.clone()))
             }
         }
@@ -171,7 +178,7 @@ impl<'a> WorkloadProcesses<'a> {
         }
         let (name, meter) = (machine::name(pid), Meter::start(pid));
         self.processes.push(RoleProcess { role, pid, name, meter, done: None });
-        if !matches!(role, Role::Ping | Role::Pub) {
+        if !matches!(role, Role::Ping | Role::Pub | Role::Connect) {
             self.follow(&self.endpoint(number));
         }
         Ok(number)
@@ -192,6 +199,14 @@ impl<'a> WorkloadProcesses<'a> {
         let name = self.trial.name().to_owned();
         self.commands.label(Label { name, broker, ports, pids });
     }
+}
+
+/// The process of a broker that was running before; `None` if it is not on this machine.
+fn running(address: &str) -> Option<RoleProcess> {
+    let address = address.to_socket_addrs().ok()?.next()?;
+    let pid = listening::process(address)?;
+    let (name, meter) = (machine::name(pid), Meter::start(pid));
+    Some(RoleProcess { role: Role::Broker, pid, name, meter, done: None })
 }
 
 /// The name of a process in messages: `the mqtt broker (mosquitto)`.

@@ -30,6 +30,7 @@ pub fn run_report(snapshot: &Snapshot) -> RunReport {
             duration_s: Some((snapshot.at - snapshot.since).as_secs_f64()),
             warmup: 0,
             repeat: 1,
+            topology: None,
             ab: None,
             pin: vec![],
             order: vec![],
@@ -85,6 +86,7 @@ impl From<Counts> for Messages {
         Messages {
             sent: counts.sent,
             delivered: counts.delivered,
+            expected: None,
             matched: counts.matched,
             uncovered: counts.uncovered,
             duplicates: counts.duplicates,

@@ -23,6 +23,7 @@
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects, clippy::disallowed_methods))]
 
 pub mod bytes_table;
+mod clients_table;
 mod clocks;
 pub mod distribution;
 pub mod doctor;
@@ -41,6 +42,7 @@ pub mod run;
 pub mod scenario;
 pub mod schema;
 pub mod table;
+mod topology;
 pub mod trace;
 pub mod unknown;
 pub mod why;
@@ -51,7 +53,7 @@ pub use clocks::{ClockOffset, HostClock};
 pub use distribution::{Distribution, Samples};
 pub use doctor::{Capability, DoctorReport, Observation};
 pub use environment::Environment;
-pub use repetition::{Histograms, ProcessUse, SegmentHistogram, TimeSpent, TimeSpentRow};
+pub use repetition::{Histograms, ProcessUse, SegmentHistogram, TimeSpent, TimeSpentRow, UsageAt};
 pub use run::{
     EthernetBytes, GroundTruth, Hook, Latency, LegBytes, Messages, OperationBytes, Overhead,
     PartsBytes, PerMessageBytes, Process, Reliability, Repetition, RttHalf, RunReport, RunResult,
@@ -59,6 +61,7 @@ pub use run::{
     TrustReason, UnixClients, Unseen,
 };
 pub use scenario::{Pacing, RunKind, Scenario};
+pub use topology::{Connections, Topology};
 pub use unknown::{Unknown, UnknownTraffic};
 pub use why::Why;
 pub use write::write_json;

@@ -107,14 +107,15 @@ impl RunResult {
             .collect();
     }
 
-    /// How many messages the programs themselves counted as sent and delivered; `None` for programs that `run` did not start.
+    /// How many deliveries the programs themselves expected and counted; `None` for programs that `run` did not start.
     pub fn own_counts(&self) -> Option<(u64, u64)> {
-        (!self.repetitions.is_empty()).then_some((self.messages.sent, self.messages.delivered))
+        (!self.repetitions.is_empty())
+            .then_some((self.messages.expected(), self.messages.delivered))
     }
 
     /// Whether less than half of what was sent was delivered, by the programs' own counts.
     pub fn is_mostly_undelivered(&self) -> bool {
-        self.own_counts().is_some_and(|(sent, delivered)| delivered < sent.div_ceil(2))
+        self.own_counts().is_some_and(|(expected, delivered)| delivered < expected.div_ceil(2))
     }
 
     fn facts(&self) -> TrustFacts {

@@ -1,7 +1,7 @@
 //! One repetition of a result, with what a later comparison needs: its own distributions, where its time went, its bytes and
 //! its processes.
 
-use crate::{Distribution, Messages, RttHalf, Throughput};
+use crate::{Connections, Distribution, Messages, RttHalf, Throughput};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wirelap_correlate as correlate;
@@ -24,6 +24,9 @@ pub struct Repetition {
     pub one_way_ns: Distribution,
     /// Half the round trip; absent unless pacing is ping-pong.
     pub rtt_half_ns: Option<RttHalf>,
+    /// Connections that were opened; absent unless that was measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub connections: Option<Connections>,
     /// The whole distributions of its times.
     #[serde(default)]
     pub histograms: Histograms,
@@ -114,6 +117,20 @@ pub struct ProcessUse {
     pub cpu_ns_per_message: Option<f64>,
     /// The largest resident memory that was measured.
     pub rss_bytes: Option<u64>,
+    /// How both changed while messages were sent, at most 120 points.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub over_time: Vec<UsageAt>,
+}
+
+/// What a process used in one part of a repetition.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct UsageAt {
+    /// When the part ended, in seconds after the sender was told to begin.
+    pub at_s: f64,
+    /// CPU time over wall time in this part, 1.0 = one core.
+    pub cpu_share: f64,
+    /// The largest resident memory in this part.
+    pub rss_bytes: u64,
 }
 
 impl From<&correlate::TimeSpent> for TimeSpent {

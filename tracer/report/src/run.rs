@@ -10,7 +10,9 @@ pub use crate::process::{Process, Scheduling, UnixClients};
 pub use crate::reliability::{Reliability, TrustReason, Unseen};
 pub use crate::repetition::Repetition;
 use crate::why::Why;
-use crate::{ClockOffset, Distribution, Environment, HostClock, Scenario, Unknown};
+use crate::{
+    ClockOffset, Connections, Distribution, Environment, HostClock, Scenario, Topology, Unknown,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -103,6 +105,9 @@ pub struct RunResult {
     /// The requested rate in messages per second; absent unless pacing is a rate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate_msg_per_s: Option<f64>,
+    /// The clients; absent for one publisher and one subscriber on one topic.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub topology: Option<Topology>,
     /// Whether there are no messages that can be traced (ICMP echo, iperf3). Messages, throughput and round trips are then
     /// the program's own figures, and everything else is empty.
     #[serde(default)]
@@ -119,6 +124,9 @@ pub struct RunResult {
     /// Absent unless pacing is a rate.
     #[serde(default)]
     pub rate_reached: Option<f64>,
+    /// Connections that were opened; absent unless that was measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub connections: Option<Connections>,
     /// How long a message took.
     pub latency: Latency,
     /// Where the time went, in the order in which a message passes the segments.
@@ -195,6 +203,9 @@ pub struct Messages {
     /// Messages that arrived, as counted by the workloads, or by the trace if there are no workloads. A message to a
     /// hundred subscribers counts a hundred times.
     pub delivered: u64,
+    /// Deliveries that the sent messages should have, if not one each: all their subscribers' together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expected: Option<u64>,
     /// Deliveries that the trace followed from first send to last read.
     pub matched: u64,
     /// Deliveries that the trace did not follow from end to end.
@@ -206,6 +217,13 @@ pub struct Messages {
     pub retained: u64,
     /// Messages of the warm-up in the trace. They are not in the other figures.
     pub warmup: u64,
+}
+
+impl Messages {
+    /// Deliveries that the sent messages should have.
+    pub fn expected(&self) -> u64 {
+        self.expected.unwrap_or(self.sent)
+    }
 }
 
 /// Delivered messages per second.

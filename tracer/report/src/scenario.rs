@@ -1,5 +1,6 @@
 //! The settings that a run was started with.
 
+use crate::Topology;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -12,6 +13,8 @@ pub enum RunKind {
     Latency,
     /// How many messages per second are delivered.
     Throughput,
+    /// How long it takes to open connections.
+    Connections,
     /// The messages of programs that were already running.
     Live,
 }
@@ -22,6 +25,7 @@ impl RunKind {
         match self {
             RunKind::Latency => "latency",
             RunKind::Throughput => "throughput",
+            RunKind::Connections => "connections",
             RunKind::Live => "live",
         }
     }
@@ -68,6 +72,9 @@ pub struct Scenario {
     /// The settings that `--ab` compares, those of variant A first; absent otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ab: Option<[String; 2]>,
+    /// The clients; absent for one publisher and one subscriber on one topic, and where A and B differ in them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub topology: Option<Topology>,
     /// CPUs that the processes were pinned to, by role; empty if they were not pinned.
     pub pin: Vec<(String, usize)>,
     /// All repetitions in the order in which they ran: `mqtt 64 B #1`.

@@ -19,10 +19,11 @@
 use crate::grid::{Align, hang, lay_out};
 use crate::run::{label, name};
 use crate::{
-    Distribution, GroundTruth, Pacing, Reliability, RunReport, RunResult, Saturation, Scenario,
-    Skipped, Unseen,
+    Distribution, GroundTruth, Pacing, Reliability, RunKind, RunReport, RunResult, Saturation,
+    Scenario, Skipped, Topology, Unseen,
 };
-use crate::{bytes_table, explain, human};
+use crate::{bytes_table, clients_table, explain, human};
+use wirelap_events::human::{counted, exact};
 
 /// The index of the column with round trips, or with bits per second if messages go one way only.
 const ROUND_TRIP: usize = 4;
@@ -61,7 +62,12 @@ pub fn explained(report: &RunReport) -> String {
 fn overview(report: &RunReport) -> String {
     let mut out = hang("", &title(&report.scenario));
     out.push('\n');
-    let align: Vec<Align> = HEADINGS.iter().map(|(_, align)| *align).collect();
+    let headings = if report.scenario.kind == RunKind::Connections {
+        clients_table::HEADINGS
+    } else {
+        HEADINGS
+    };
+    let align: Vec<Align> = headings.iter().map(|(_, align)| *align).collect();
     out.push_str(&lay_out(&align, &cells(report)));
     out.push_str(&legend(report));
     out
@@ -69,6 +75,9 @@ fn overview(report: &RunReport) -> String {
 
 /// The table's cells: the heading, then one row for each result.
 pub fn cells(report: &RunReport) -> Vec<Vec<String>> {
+    if report.scenario.kind == RunKind::Connections {
+        return clients_table::cells(report);
+    }
     let one_way = report.scenario.pacing != Pacing::PingPong;
     let mut heading: Vec<String> = HEADINGS.iter().map(|(name, _)| (*name).to_owned()).collect();
     if one_way {
@@ -164,6 +173,7 @@ pub fn title(scenario: &Scenario) -> String {
     if let Some(seconds) = scenario.duration_s {
         parts.push(format!("{} s", (seconds * 100.0).round() / 100.0));
     }
+    parts.extend(scenario.topology.as_ref().map(Topology::in_words));
     if let Some([a, b]) = &scenario.ab {
         parts.push(format!("{} repetitions each in blocks ABBA", scenario.repeat));
         parts.push(format!("A: {a}, B: {b}"));
@@ -231,6 +241,9 @@ fn result_lines(result: &RunResult, pacing: Pacing, with_rate: bool) -> String {
     for (head, line) in bytes_table::lines(&result.overhead) {
         out.push_str(&hang(head, &line));
     }
+    if let Some(line) = clients_table::broker_line(result) {
+        out.push_str(&hang("  broker: ", &line));
+    }
     if let Some(why) = explain::in_short(result, pacing) {
         out.push_str(&hang("  why: ", &why));
     }
@@ -257,6 +270,13 @@ fn reasons(result: &RunResult) -> String {
 pub fn trust_line(result: &RunResult) -> String {
     let messages = &result.messages;
     let trust = &result.trust;
+    if let Some(connections) = &result.connections {
+        return format!(
+            "{} of {} opened, by the client's own count",
+            exact(connections.opened),
+            counted(connections.wanted, "connection")
+        );
+    }
     if result.untraced {
         return match messages.sent {
             0 => "not traced".into(),
@@ -266,8 +286,9 @@ pub fn trust_line(result: &RunResult) -> String {
     let mut parts = vec![if messages.delivered == 0 && trust.to_unseen_readers > 0 {
         format!("{} sent, reads not observable on this host", messages.sent)
     } else {
+        let expected = messages.expected.map(|all| format!(" of {all}")).unwrap_or_default();
         format!(
-            "{} sent, {} delivered, {} followed end to end",
+            "{} sent, {}{expected} delivered, {} followed end to end",
             messages.sent, messages.delivered, messages.matched
         )
     }];

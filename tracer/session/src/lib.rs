@@ -22,8 +22,9 @@
 pub mod annotate;
 mod commands;
 pub mod environment;
-mod listening;
+pub mod listening;
 pub mod machine;
+pub mod meter;
 pub mod notes;
 mod preflight;
 mod sampling;

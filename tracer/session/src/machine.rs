@@ -122,68 +122,15 @@ pub fn name(pid: u32) -> String {
     line(&format!("/proc/{pid}/comm")).unwrap_or_default()
 }
 
-/// Measures the CPU time and memory of a process over a period.
-#[derive(Clone, Copy, Debug)]
-pub struct Meter {
-    pid: u32,
-    started: Nanos,
-    first: ProcessUsage,
-    last: ProcessUsage,
-    last_at: Nanos,
-    peak_rss: u64,
-}
-
-impl Meter {
-    /// Starts to measure now; `None` if there is no such process.
-    pub fn start(pid: u32) -> Option<Meter> {
-        let (first, started) = (usage(pid)?, now());
-        let peak_rss = first.rss_bytes;
-        Some(Meter { pid, started, first, last: first, last_at: started, peak_rss })
-    }
-
-    /// Takes a sample, which ends the measured period until the next sample.
-    pub fn sample(&mut self) {
-        if let Some(usage) = usage(self.pid) {
-            self.last = usage;
-            self.last_at = now();
-            self.peak_rss = self.peak_rss.max(usage.rss_bytes);
-        }
-    }
-
-    /// CPU time divided by wall time, from the start to the last sample; 1.0 is one core.
-    pub fn cpu_share(&self) -> f64 {
-        let wall = (self.last_at - self.started).as_secs_f64();
-        if wall > 0.0 { self.cpu().as_secs_f64() / wall } else { 0.0 }
-    }
-
-    /// CPU time from the start to the last sample.
-    pub fn cpu(&self) -> Duration {
-        self.last.cpu.saturating_sub(self.first.cpu)
-    }
-
-    /// The most resident memory of all samples, in bytes.
-    pub fn peak_rss(&self) -> u64 {
-        self.peak_rss
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn this_process_uses_memory_and_time_passes() {
-        let before = now();
-        let mut meter = Meter::start(std::process::id()).unwrap();
-        meter.sample();
-        assert!(meter.peak_rss() > 0);
-        assert!(now() > before);
+    fn this_process_uses_memory_and_has_a_name() {
+        assert!(usage(std::process::id()).unwrap().rss_bytes > 0);
+        assert!(usage(u32::MAX).is_none());
         assert!(cpus() >= 1);
         assert!(!name(std::process::id()).is_empty());
-    }
-
-    #[test]
-    fn a_process_that_never_was_has_no_meter() {
-        assert!(Meter::start(u32::MAX).is_none());
     }
 }

@@ -2,7 +2,8 @@
 
 use crate::annotate::Annotator;
 use crate::commands::SessionCommand;
-use crate::machine::{self, Meter};
+use crate::machine;
+use crate::meter::Meter;
 use crate::notes;
 use crate::sampling::Sampling;
 use crate::schedule::{Alternation, TracingPhase};

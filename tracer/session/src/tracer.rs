@@ -3,7 +3,8 @@
 use crate::annotate::Annotator;
 use crate::commands::{Commands, SessionCommand};
 use crate::listening;
-use crate::machine::{Meter, wall_offset};
+use crate::machine::wall_offset;
+use crate::meter::Meter;
 use crate::preflight::needs_root;
 use crate::settings::{AttachLater, SessionSettings};
 use crate::thread::{Findings, SessionThread};

@@ -1,7 +1,7 @@
 //! The description of a middleware by its folder in `wirelap-workload`. `wirelap-workload list` prints the descriptions, and
 //! `wirelap` knows nothing else about middlewares.
 
-use crate::{LinkTransport, Role};
+use crate::{LinkTransport, Role, Subscription, Topology};
 use serde::{Deserialize, Serialize};
 
 /// The description of a middleware.
@@ -27,6 +27,39 @@ pub struct About {
     pub kind: WorkloadKind,
     /// Whether it can send at a given rate.
     pub paced: bool,
+    /// What it can have several of.
+    #[serde(default)]
+    pub scaling: Scaling,
+}
+
+/// What a middleware can have several of, beside one publisher and one subscriber on one topic.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(clippy::struct_excessive_bools, reason = "each stands for itself")]
+pub struct Scaling {
+    /// Several publishers.
+    pub publishers: bool,
+    /// Several subscribers.
+    pub subscribers: bool,
+    /// Several topics.
+    pub topics: bool,
+    /// Subscribers of all topics at once.
+    pub wildcards: bool,
+    /// Subscribers that share what they have subscribed to.
+    pub shared: bool,
+    /// Publishers in threads of their own that share a connection.
+    pub handles: bool,
+}
+
+impl Scaling {
+    /// Everything that clients of a broker usually have.
+    pub const BROKERED: Scaling = Scaling {
+        publishers: true,
+        subscribers: true,
+        topics: true,
+        wildcards: true,
+        shared: true,
+        handles: true,
+    };
 }
 
 /// Which programs make the messages of a middleware.
@@ -103,6 +136,38 @@ impl About {
             settings: Vec::new(),
             kind: WorkloadKind::Stamped,
             paced: true,
+            scaling: Scaling::default(),
+        }
+    }
+
+    /// Says what it can have several of.
+    #[must_use]
+    pub fn scaling(self, scaling: Scaling) -> About {
+        About { scaling, ..self }
+    }
+
+    /// Checks that the middleware can have these clients.
+    ///
+    /// # Errors
+    /// It cannot; the text is a message for the user.
+    pub fn check_topology(&self, topology: Topology) -> Result<(), String> {
+        let Topology { publishers, subscribers, topics, subscription, handles, .. } = topology;
+        let Scaling { publishers: p, subscribers: s, topics: k, wildcards, shared, handles: h } =
+            self.scaling;
+        let wanted = [
+            (publishers > 1 && !p, "several publishers"),
+            (subscribers > 1 && !s, "several subscribers"),
+            (topics > 1 && !k, "several topics"),
+            (subscription == Subscription::Shared && !shared, "shared subscriptions"),
+            (
+                topics > 1 && subscription != Subscription::Own && !wildcards,
+                "subscriptions to all topics",
+            ),
+            (handles.is_some() && !h, "publishers in threads of their own"),
+        ];
+        match wanted.iter().find(|(lacking, _)| *lacking) {
+            Some((_, what)) => Err(format!("{} does not support {what}", self.name)),
+            None => Ok(()),
         }
     }
 
@@ -129,6 +194,7 @@ impl About {
     pub fn can(&self, role: Role) -> bool {
         match role {
             Role::Broker => !self.brokers.is_empty(),
+            Role::Connect => !self.brokers.is_empty() && self.scaling.publishers,
             role => self.roles.contains(&role),
         }
     }

@@ -14,10 +14,12 @@
 pub mod about;
 pub mod lines;
 pub mod spec;
+pub mod topology;
 pub mod truth;
 
-pub use about::{About, Availability, Setting, WorkloadKind};
+pub use about::{About, Availability, Scaling, Setting, WorkloadKind};
 pub use lines::{Done, LineError, Ready, RttSummary};
 pub use spec::{History, LinkReliability, LinkTransport, Role, Spec};
+pub use topology::{Handles, Subscription, Topology};
 pub use truth::{TruthError, TruthKind, TruthReader, TruthRecord, TruthWriter};
 pub use wirelap_events::stamp::{STAMP_BYTES, Stamp};

@@ -1,5 +1,6 @@
 //! The command line of one workload process.
 
+use crate::topology::{Topology, name};
 use clap::{Args, ValueEnum};
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
@@ -19,6 +20,8 @@ pub enum Role {
     Ping,
     /// Reply to each ping.
     Pong,
+    /// Open connections to a broker, at a rate, and keep them open.
+    Connect,
 }
 
 impl Role {
@@ -30,6 +33,7 @@ impl Role {
             Role::Sub => "sub",
             Role::Ping => "ping",
             Role::Pong => "pong",
+            Role::Connect => "connect",
         }
     }
 }
@@ -64,6 +68,8 @@ pub enum LinkTransport {
 
 /// The command line of a workload process.
 #[derive(Clone, Debug, PartialEq, Args)]
+// With arguments flattened into it, the group would have no member that tells whether there is a spec at all.
+#[group(args = ["role"])]
 pub struct Spec {
     /// What the process does.
     #[arg(value_enum)]
@@ -89,15 +95,24 @@ pub struct Spec {
     #[arg(long, default_value = "wirelap/data")]
     pub topic: String,
 
+    /// How many clients there are, and on which topics.
+    #[command(flatten)]
+    pub topology: Topology,
+
+    /// The number of the client among those of its process.
+    #[arg(skip)]
+    pub client: u32,
+
     /// Payload bytes of a message, at least 8.
     #[arg(long, default_value_t = 64)]
     pub payload: usize,
 
-    /// Messages a second, each with an intended time of sending; back to back without it.
+    /// Messages a second of all publishers together, each with an intended time of sending; back to back without it. Of
+    /// `connect`: connections a second.
     #[arg(long)]
     pub rate: Option<f64>,
 
-    /// Messages to send or to expect, without the warm-up.
+    /// Messages to send or to expect, without the warm-up. A `sub` counts each delivery.
     #[arg(long)]
     pub messages: Option<u64>,
 
@@ -168,6 +183,8 @@ impl Spec {
             broker: None,
             apache: false,
             topic: "wirelap/data".into(),
+            topology: Topology::default(),
+            client: 0,
             payload: 64,
             rate: None,
             messages: None,
@@ -202,9 +219,15 @@ impl Spec {
         self
     }
 
+    /// The spec of one of the clients of a process.
+    #[must_use]
+    pub fn of_client(&self, client: u32, topic: String) -> Spec {
+        Spec { client, topic, ..self.clone() }
+    }
+
     /// The arguments that give this spec when they are parsed.
     pub fn to_args(&self) -> Vec<OsString> {
-        let mut args: Vec<OsString> = vec![value_name(&self.role), self.middleware.clone().into()];
+        let mut args: Vec<OsString> = vec![name(&self.role).into(), self.middleware.clone().into()];
         let mut flag = |name: &str, value: OsString| args.extend([name.into(), value]);
         flag("--endpoint", self.endpoint.clone().into());
         flag("--topic", self.topic.clone().into());
@@ -215,6 +238,7 @@ impl Spec {
         flag("--nodelay", self.nodelay.to_string().into());
         flag("--interface", self.interface.clone().into());
         flag("--domain", self.domain.to_string().into());
+        args.extend(self.topology.to_args());
         if self.apache {
             args.push("--apache".into());
         }
@@ -227,9 +251,9 @@ impl Spec {
                 flag(name, value);
             }
         };
-        option("--transport", self.transport.as_ref().map(value_name));
-        option("--reliability", self.reliability.as_ref().map(value_name));
-        option("--history", self.history.as_ref().map(value_name));
+        option("--transport", self.transport.as_ref().map(|value| name(value).into()));
+        option("--reliability", self.reliability.as_ref().map(|value| name(value).into()));
+        option("--history", self.history.as_ref().map(|value| name(value).into()));
         option("--broker", self.broker.clone().map(Into::into));
         option("--rate", self.rate.map(|rate| rate.to_string().into()));
         option("--messages", self.messages.map(|n| n.to_string().into()));
@@ -252,13 +276,10 @@ pub fn setting(text: &str) -> Result<(String, String), String> {
     }
 }
 
-fn value_name<V: ValueEnum>(value: &V) -> OsString {
-    value.to_possible_value().map(|v| v.get_name().into()).unwrap_or_default()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::topology::{Handles, Subscription};
     use clap::Parser;
 
     #[derive(Parser)]
@@ -288,6 +309,14 @@ mod tests {
             transport: Some(LinkTransport::Udp),
             reliability: Some(LinkReliability::BestEffort),
             history: Some(History::KeepAll),
+            topology: Topology {
+                publishers: 5,
+                subscribers: 1000,
+                topics: 3,
+                connections: 9,
+                subscription: Subscription::Shared,
+                handles: Some(Handles::Own),
+            },
             set: vec![("linger.ms".into(), "5".into()), ("x".into(), "a=b".into())],
             ..Spec::new(Role::Pub, "zenoh-p2p")
         };

@@ -27,7 +27,7 @@ pub enum TruthKind {
     /// The application passed the message to the library. `aux` is the intended time of sending (equal to `at` when sent back to
     /// back).
     Publish,
-    /// The callback of the application got the message. `aux` is 0.
+    /// The callback of the application got the message. `aux` is the number of the subscriber in its process.
     Deliver,
     /// A ping got its reply. `aux` is the round-trip time in nanoseconds.
     RoundTrip,

@@ -132,7 +132,7 @@ fn reliability(spec: &Spec) -> LinkReliability {
 fn history(spec: &Spec) -> History {
     spec.history.unwrap_or(match spec.role {
         Role::Ping | Role::Pong => History::KeepLast,
-        Role::Pub | Role::Sub | Role::Broker => History::KeepAll,
+        Role::Pub | Role::Sub | Role::Broker | Role::Connect => History::KeepAll,
     })
 }
 

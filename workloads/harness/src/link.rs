@@ -8,7 +8,7 @@ use std::net::{SocketAddr, ToSocketAddrs};
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
-use wirelap_contract::{About, Done, Role, Spec};
+use wirelap_contract::{About, Done, Role, Spec, Subscription, Topology};
 use wirelap_events::Nanos;
 
 /// Where messages go out.
@@ -43,7 +43,7 @@ impl<O: Outlet> Outlet for Arc<O> {
 pub type Handler = Box<dyn Fn(Nanos, &[u8], &dyn Outlet) + Send + Sync>;
 
 /// An open end of a middleware: connected and matched, or listening and subscribed.
-pub trait Link: Outlet {
+pub trait Link: Outlet + Send {
     /// What READY tells about it.
     fn facts(&self) -> Facts;
 
@@ -56,6 +56,11 @@ pub trait Link: Outlet {
     fn poll(&mut self, wait: Duration) -> Result<()> {
         thread::park_timeout(wait);
         Ok(())
+    }
+
+    /// Whether messages come in only while [`Link::poll`] is called.
+    fn is_polled(&self) -> bool {
+        true
     }
 
     /// Waits up to `limit` until everything that was published has been written out, and acknowledged where the
@@ -124,6 +129,10 @@ pub struct Topics {
     pub outgoing: Option<String>,
     /// What this role subscribes to, if it does.
     pub incoming: Option<String>,
+    /// Whether it subscribes to all topics below `incoming` instead.
+    pub below: bool,
+    /// Whether it shares its subscription with the other subscribers.
+    pub shared: bool,
 }
 
 impl Topics {
@@ -131,12 +140,20 @@ impl Topics {
     pub fn of(spec: &Spec) -> Topics {
         let there = Some(spec.topic.clone());
         let back = Some(format!("{}/reply", spec.topic));
-        match spec.role {
-            Role::Broker => Topics { outgoing: None, incoming: None },
-            Role::Pub => Topics { outgoing: there, incoming: None },
-            Role::Sub => Topics { outgoing: None, incoming: there },
-            Role::Ping => Topics { outgoing: there, incoming: back },
-            Role::Pong => Topics { outgoing: back, incoming: there },
+        let (outgoing, incoming) = match spec.role {
+            Role::Broker | Role::Connect => (None, None),
+            Role::Pub => (there, None),
+            Role::Sub => (None, there),
+            Role::Ping => (there, back),
+            Role::Pong => (back, there),
+        };
+        let several = incoming.is_some() && spec.role == Role::Sub;
+        let Topology { topics, subscription, .. } = spec.topology;
+        Topics {
+            outgoing,
+            incoming,
+            below: several && topics > 1 && subscription != Subscription::Own,
+            shared: several && subscription == Subscription::Shared,
         }
     }
 }

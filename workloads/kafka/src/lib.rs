@@ -14,7 +14,7 @@ mod window;
 
 use anyhow::{Result, bail};
 use settings::{APACHE, MAX_PAYLOAD, MOCK};
-use wirelap_contract::{About, Availability, LinkTransport, Spec};
+use wirelap_contract::{About, Availability, LinkTransport, Scaling, Spec};
 use wirelap_harness::control::Control;
 use wirelap_harness::link::{Family, Handler, Opened};
 
@@ -29,6 +29,7 @@ impl Family for Kafka {
             MAX_PAYLOAD,
             &[LinkTransport::Tcp],
         )
+        .scaling(Scaling { wildcards: false, shared: false, ..Scaling::BROKERED })
         .broker(MOCK, Availability::BuiltIn)
         .broker(APACHE, jars::availability());
         settings::describe(about)

@@ -1,15 +1,15 @@
-//! The client, rumqttc. Its event loop runs in a thread of its own, which is also where messages are
-//! delivered.
+//! The client, rumqttc. Its event loop runs in a thread of its own, which is also where messages are delivered. The event loops
+//! of several clients share this thread.
 
+use crate::event_loops;
 use crate::settings::{self, CLIENT_NODELAY, IN_FLIGHT, MAX_PACKET};
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Result, anyhow, bail};
 use rumqttc::mqttbytes::Error as MqttError;
-use rumqttc::{Client, Connection, ConnectionError, Event, MqttOptions, Outgoing, Packet, QoS};
+use rumqttc::{AsyncClient, ConnectionError, Event, MqttOptions, Outgoing, Packet, QoS};
 use rumqttc::{StateError, SubscribeReasonCode};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::thread;
 use std::time::Duration;
 use wirelap_contract::Spec;
 use wirelap_harness::clock;
@@ -32,7 +32,7 @@ struct MqttLink {
 
 /// What goes into the event loop, from outside.
 struct Publisher {
-    client: Client,
+    client: AsyncClient,
     topic: String,
     qos: QoS,
     progress: Arc<Progress>,
@@ -57,11 +57,11 @@ pub fn open(spec: &Spec, handler: Option<Handler>, control: &Control) -> Result<
     let qos = rumqttc::qos(spec.qos).map_err(|error| anyhow!("--qos {}: {error:?}", spec.qos))?;
     let topics = Topics::of(spec);
     let capacity = (QUEUE_BYTES / spec.payload).clamp(2, QUEUE_MESSAGES);
-    let (client, mut connection) = Client::new(options(spec, address), capacity);
-    let mut network = connection.eventloop.network_options();
+    let (client, mut connection) = AsyncClient::new(options(spec, address), capacity);
+    let mut network = connection.network_options();
     let nodelay = settings::nodelay(spec, CLIENT_NODELAY)?;
     network.set_tcp_nodelay(nodelay);
-    connection.eventloop.set_network_options(network);
+    connection.set_network_options(network);
 
     let progress = Arc::new(Progress::default());
     let publisher = |client| Publisher {
@@ -72,15 +72,12 @@ pub fn open(spec: &Spec, handler: Option<Handler>, control: &Control) -> Result<
     };
     let driver = EventLoop {
         publisher: publisher(client.clone()),
-        incoming: topics.incoming.clone(),
+        incoming: filter(&topics),
         handler,
         control: control.clone(),
         address,
     };
-    thread::Builder::new()
-        .name("rumqttc".into())
-        .spawn(move || driver.run(connection))
-        .context("cannot start a thread")?;
+    event_loops::spawn(driver.run(connection))?;
 
     let is_ready = || progress.ready.load(Ordering::Acquire);
     control.wait_or(CONNECT_LIMIT, is_ready, || {
@@ -102,7 +99,7 @@ pub fn open(spec: &Spec, handler: Option<Handler>, control: &Control) -> Result<
 }
 
 fn options(spec: &Spec, address: SocketAddr) -> MqttOptions {
-    let id = format!("wirelap-{}-{}", std::process::id(), spec.stream);
+    let id = format!("wirelap-{}-{}-{}", std::process::id(), spec.stream, spec.client);
     let mut options = MqttOptions::new(id, address.ip().to_string(), address.port());
     options
         .set_keep_alive(KEEP_ALIVE)
@@ -111,10 +108,20 @@ fn options(spec: &Spec, address: SocketAddr) -> MqttOptions {
     options
 }
 
+/// What a role subscribes to.
+fn filter(topics: &Topics) -> Option<String> {
+    let topic = topics.incoming.as_ref()?;
+    let below = if topics.below { "/#" } else { "" };
+    // MQTT 5.0 section 4.8.2; brokers of MQTT 3.1.1 have it as well.
+    let share = if topics.shared { "$share/wirelap/" } else { "" };
+    Some(format!("{share}{topic}{below}"))
+}
+
 impl Outlet for MqttLink {
     fn publish(&self, payload: &[u8]) -> Result<()> {
         let Publisher { client, topic, qos, progress } = &self.publisher;
-        client.publish(topic, *qos, false, payload).map_err(|_| match self.control.check() {
+        let publish = client.publish(topic, *qos, false, payload);
+        event_loops::wait(publish)?.map_err(|_| match self.control.check() {
             Err(failure) => failure,
             Ok(()) => anyhow!("the connection to the broker is closed"),
         })?;
@@ -126,6 +133,10 @@ impl Outlet for MqttLink {
 impl Link for MqttLink {
     fn facts(&self) -> Facts {
         self.facts.clone()
+    }
+
+    fn is_polled(&self) -> bool {
+        false
     }
 
     fn flush(&mut self, limit: Duration) -> Result<()> {
@@ -159,7 +170,7 @@ impl Outlet for InLoopPublisher<'_> {
     }
 }
 
-/// The thread that owns the connection.
+/// The task that owns the connection.
 struct EventLoop {
     publisher: Publisher,
     incoming: Option<String>,
@@ -169,11 +180,11 @@ struct EventLoop {
 }
 
 impl EventLoop {
-    fn run(self, mut connection: Connection) {
+    async fn run(self, mut connection: rumqttc::EventLoop) {
         // rumqttc would connect again after an error; a run with a gap in it is worth nothing, so the first
         // error ends it.
-        for event in connection.iter() {
-            match event {
+        loop {
+            match connection.poll().await {
                 Ok(Event::Outgoing(Outgoing::Disconnect)) => break,
                 Ok(event) => {
                     if let Err(error) = self.event(&event) {

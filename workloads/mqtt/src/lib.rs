@@ -2,13 +2,14 @@
 //! default) and `mosquitto` (a child process).
 
 mod client;
+mod event_loops;
 mod mosquitto;
 mod rumqttd;
 mod settings;
 
 use anyhow::{Result, bail};
 use settings::{BROKER_NODELAY, CLIENT_NODELAY, MAX_PAYLOAD};
-use wirelap_contract::{About, Availability, LinkTransport, Spec};
+use wirelap_contract::{About, Availability, LinkTransport, Scaling, Spec};
 use wirelap_harness::control::Control;
 use wirelap_harness::link::{Family, Handler, Opened};
 
@@ -20,6 +21,7 @@ impl Family for Mqtt {
         About::new("mqtt", "MQTT through a broker (rumqttc)", MAX_PAYLOAD, &[LinkTransport::Tcp])
             .broker("rumqttd", Availability::BuiltIn)
             .broker("mosquitto", mosquitto::availability())
+            .scaling(Scaling::BROKERED)
             .setting(CLIENT_NODELAY, "as --nodelay", "TCP_NODELAY of the clients: true or false")
             .setting(BROKER_NODELAY, "as --nodelay", "TCP_NODELAY of the broker: true or false")
     }

@@ -26,6 +26,8 @@ const QUEUE_MESSAGES: usize = 2048;
 /// the subscription's queue then. On the wire a message has at least 24 bytes beside its payload.
 const TURN_BYTES: usize = 128 << 16;
 const FRAMING: usize = 24;
+/// The group of the subscribers that share a subscription.
+const QUEUE_GROUP: &str = "wirelap";
 /// Messages handed over at once.
 const BATCH: usize = 256;
 /// A subject that nobody listens to: the server says so, in order with everything else on the connection.
@@ -78,7 +80,7 @@ pub fn open(
         None
     };
     let incoming = match &topics.incoming {
-        Some(topic) => Some(pump.drive(subscribe(&client, stream.as_ref(), topic))??),
+        Some(topic) => Some(pump.drive(subscribe(&client, stream.as_ref(), topic, &topics))??),
         None => None,
     };
     let facts =
@@ -136,12 +138,25 @@ fn explain(error: anyhow::Error, address: SocketAddr) -> anyhow::Error {
 }
 
 /// Returns when the subscription is in force.
-async fn subscribe(client: &Client, stream: Option<&Stream>, topic: &str) -> Result<Incoming> {
-    let subject = subject(topic);
+async fn subscribe(
+    client: &Client,
+    stream: Option<&Stream>,
+    topic: &str,
+    topics: &Topics,
+) -> Result<Incoming> {
+    let below = if topics.below { ".>" } else { "" };
+    let subject = format!("{}{below}", subject(topic));
     let incoming = if let Some(stream) = stream {
+        ensure!(
+            !topics.below && !topics.shared,
+            "JetStream's consumers have one subject each: choose --subscription own"
+        );
         Incoming::Stored(Box::new(stream.consume(&subject).await?))
     } else {
-        let made = client.subscribe(subject).await;
+        let made = match topics.shared {
+            true => client.queue_subscribe(subject, QUEUE_GROUP.into()).await,
+            false => client.subscribe(subject).await,
+        };
         Incoming::Plain(made.map_err(|error| anyhow!("--topic {topic}: {error}"))?)
     };
     round_trip(client).await?;

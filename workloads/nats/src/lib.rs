@@ -8,7 +8,7 @@ mod stream;
 
 use anyhow::{Result, bail};
 use settings::{HTTP_PORT, JETSTREAM, MAX_PAYLOAD, STORAGE, Settings};
-use wirelap_contract::{About, LinkTransport, Spec};
+use wirelap_contract::{About, LinkTransport, Scaling, Spec};
 use wirelap_harness::control::Control;
 use wirelap_harness::link::{Family, Handler, Opened};
 
@@ -18,6 +18,7 @@ pub struct Nats;
 impl Family for Nats {
     fn about(&self) -> About {
         About::new("nats", "NATS through a server (async-nats)", MAX_PAYLOAD, &[LinkTransport::Tcp])
+            .scaling(Scaling::BROKERED)
             .broker(server::PROGRAM, server::availability())
             .setting(
                 JETSTREAM,

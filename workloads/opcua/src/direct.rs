@@ -41,7 +41,7 @@ impl Family for Direct {
                 let shelf = Shelf::default();
                 let on_server = shelf.clone();
                 let server = server::start(address, limits, control, |server| {
-                    let (shelf, Topics { incoming, outgoing }) = (shelf.clone(), topics);
+                    let (shelf, Topics { incoming, outgoing, .. }) = (shelf.clone(), topics);
                     if let Some(topic) = outgoing {
                         server.add_data_source_variable_node(variable(&topic), shelf.clone())?;
                     }

@@ -27,7 +27,7 @@ const LINES_PER_S: u32 = 10;
 pub fn program(role: Role) -> &'static str {
     match role {
         Role::Ping => "z_ping",
-        Role::Pong | Role::Broker => "z_pong",
+        Role::Pong | Role::Broker | Role::Connect => "z_pong",
         Role::Pub => "z_pub_thr",
         Role::Sub => "z_sub_thr",
     }
@@ -49,7 +49,7 @@ pub fn command(spec: &Spec, place: &Place, pings: u64) -> Result<Command> {
             command.args(["-k", &spec.topic, "-s", &size, "-f", &lines])
         }
         Role::Sub => command.args(["-k", &spec.topic, "-f", &LINES_PER_S.to_string()]),
-        Role::Pong | Role::Broker => &mut command,
+        Role::Pong | Role::Broker | Role::Connect => &mut command,
     };
     // `z_pong` reads its input over and over when that has ended.
     command.stdin(Stdio::piped()).stdout(Stdio::piped());

@@ -28,7 +28,7 @@ pub fn play(spec: &Spec, place: Place, control: &Control) -> Result<Done> {
     match spec.role {
         Role::Ping => part.ping(),
         Role::Pub => part.publish(),
-        Role::Sub | Role::Pong | Role::Broker => part.wait(),
+        Role::Sub | Role::Pong | Role::Broker | Role::Connect => part.wait(),
     }
 }
 

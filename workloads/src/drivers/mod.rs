@@ -1,5 +1,7 @@
 //! The roles, written once for all middlewares.
 
+mod connect;
+mod handles;
 mod ping;
 mod pong;
 mod publish;
@@ -18,7 +20,11 @@ pub fn drive(spec: &Spec, family: &dyn Family, control: &Control) -> Result<Done
     let log = SharedLog::create(spec)?;
     let run = Run { spec, family, control, log: &log };
     let result = match spec.role {
-        Role::Pub => publish::run(&run),
+        Role::Pub => match spec.topology.handles {
+            Some(handles) => handles::run(&run, handles),
+            None => publish::run(&run),
+        },
+        Role::Connect => connect::run(&run),
         Role::Sub => subscribe::run(&run),
         Role::Ping => ping::run(&run),
         Role::Pong | Role::Broker => pong::run(&run),

@@ -84,7 +84,7 @@ fn handler(run: &Run<'_>, outstanding: Outstanding) -> Handler {
             return;
         }
         let ping = Stamp { reply: false, ..reply };
-        log.lock().delivered(reply, at);
+        log.lock().delivered(0, reply, at);
         let mut waiting = outstanding.lock();
         // A reply to a ping that was given up is delivered, but no round trip.
         if let Some((_, published)) = waiting.take_if(|(stamp, _)| *stamp == ping) {

@@ -33,7 +33,7 @@ fn handler(run: &Run<'_>, complete: Arc<AtomicBool>) -> Handler {
         let published = clock::now();
         let sent = outlet.publish(&bytes);
         let mut log = log.lock();
-        let count = log.delivered(ping, delivered);
+        let count = log.delivered(0, ping, delivered);
         match sent {
             Ok(()) => log.published(reply, published, published),
             Err(error) => control.fail(error),

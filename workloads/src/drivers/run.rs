@@ -27,6 +27,29 @@ impl Run<'_> {
         Ok(link)
     }
 
+    /// Opens an end for each of several clients; `client` has the topic and the handler of each.
+    pub fn open_each(
+        &self,
+        clients: u32,
+        client: impl Fn(u32) -> (String, Option<Handler>),
+    ) -> Result<Vec<Opened>> {
+        let links = (0..clients).map(|number| {
+            let (topic, handler) = client(number);
+            self.family.open(&self.spec.of_client(number, topic), handler, self.control)
+        });
+        let links: Vec<Opened> = links.collect::<Result<_>>()?;
+        if let Some(first) = links.first() {
+            self.control.say_ready(std::process::id(), first.facts());
+        }
+        Ok(links)
+    }
+
+    /// The topic of a publisher.
+    pub fn topic_of_publisher(&self, publisher: u32) -> String {
+        let topology = self.spec.topology;
+        topology.topic(&self.spec.topic, topology.topic_of_publisher(publisher))
+    }
+
     /// The payload of this run's messages, with room for the stamp in front. Behind it are bytes that differ, so
     /// that nothing on the way can shorten them.
     pub fn payload(&self) -> Payload {

@@ -1,29 +1,82 @@
 //! `sub`: counts what arrives.
 
 use super::run::{POLL, Run};
-use anyhow::Result;
+use anyhow::{Context, Result};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use wirelap_contract::Stamp;
-use wirelap_harness::link::Handler;
+use std::thread;
+use wirelap_contract::{Stamp, Subscription};
+use wirelap_harness::control::Control;
+use wirelap_harness::link::{Handler, Opened};
 
 pub(super) fn run(run: &Run<'_>) -> Result<()> {
     let complete = Arc::new(AtomicBool::new(run.spec.messages == Some(0)));
-    let mut link = run.open(Some(handler(run, complete.clone())))?;
-    while !complete.load(Ordering::Acquire) && !run.control.interrupted() {
-        link.poll(POLL)?;
+    let topology = run.spec.topology;
+    let links = run.open_each(topology.subscribers, |number| {
+        let topic = match topology.subscription {
+            Subscription::Own => {
+                let topic = topology.topics_of_subscriber(number).start;
+                topology.topic(&run.spec.topic, topic)
+            }
+            Subscription::All | Subscription::Shared => run.spec.topic.clone(),
+        };
+        // Those that share a subscription count as one: a message may come to any of them, but only once.
+        let counted_as = if topology.subscription == Subscription::Shared { 0 } else { number };
+        (topic, Some(handler(run, counted_as, complete.clone())))
+    })?;
+    poll(run.control, links, &complete)?;
+    run.control.check()
+}
+
+/// Lets messages come in until all have come: on this thread if there is one subscriber or the library calls back by itself,
+/// otherwise on a thread for each.
+fn poll(control: &Control, mut links: Vec<Opened>, complete: &Arc<AtomicBool>) -> Result<()> {
+    let (stop, finished) = (control.clone(), complete.clone());
+    let is_over = move || finished.load(Ordering::Acquire) || stop.interrupted();
+    if let [link] = links.as_mut_slice() {
+        while !is_over() {
+            link.poll(POLL)?;
+        }
+    } else if links.iter().all(|link| !link.is_polled()) {
+        while !is_over() {
+            links[0].poll(POLL)?;
+        }
+    } else {
+        let threads = links.into_iter().map(|link| {
+            let (control, is_over) = (control.clone(), is_over.clone());
+            let body = move || poll_one(&control, link, is_over);
+            thread::Builder::new().name("subscriber".into()).spawn(body)
+        });
+        let threads: Vec<_> = threads.collect::<Result<_, _>>().context("cannot start a thread")?;
+        while !is_over() {
+            thread::park_timeout(POLL);
+        }
+        for one in threads {
+            // A panic has been written to stderr already.
+            drop(one.join());
+        }
+        return Ok(());
     }
-    run.control.check()?;
-    link.close();
+    control.check()?;
+    links.into_iter().for_each(|link| link.close());
     Ok(())
 }
 
-fn handler(run: &Run<'_>, complete: Arc<AtomicBool>) -> Handler {
+fn poll_one(control: &Control, mut link: Opened, is_over: impl Fn() -> bool) {
+    while !is_over() {
+        if let Err(error) = link.poll(POLL) {
+            return control.fail(error);
+        }
+    }
+    link.close();
+}
+
+fn handler(run: &Run<'_>, subscriber: u32, complete: Arc<AtomicBool>) -> Handler {
     let (log, control, expected) = (run.log.clone(), run.control.clone(), run.spec.messages);
     Box::new(move |at, payload, _| {
         // Payloads of others on the same topic are none of our business.
         let Some(stamp) = Stamp::decode(payload) else { return };
-        let count = log.lock().delivered(stamp, at);
+        let count = log.lock().delivered(subscriber, stamp, at);
         if expected == Some(count) && !complete.swap(true, Ordering::AcqRel) {
             control.wake();
         }

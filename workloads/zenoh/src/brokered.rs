@@ -4,7 +4,7 @@ use crate::link::{Uplink, ZenohLink};
 use crate::session::{Opening, Side};
 use crate::{MAX_PAYLOAD, router, zenohd};
 use anyhow::{Context, Result, bail};
-use wirelap_contract::{About, Availability, LinkTransport, Spec};
+use wirelap_contract::{About, Availability, LinkTransport, Scaling, Spec};
 use wirelap_harness::control::Control;
 use wirelap_harness::link::{self, Family, Handler, Opened};
 
@@ -17,6 +17,7 @@ pub struct Brokered;
 impl Family for Brokered {
     fn about(&self) -> About {
         About::new("zenoh-brokered", "Zenoh through a router", MAX_PAYLOAD, &[LinkTransport::Tcp])
+            .scaling(Scaling { shared: false, ..Scaling::BROKERED })
             .broker("router", Availability::BuiltIn)
             .broker("zenohd", zenohd::availability())
             .setting(TIMESTAMPING, true, "the router adds its time to messages: true, false")

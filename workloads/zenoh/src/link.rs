@@ -58,6 +58,7 @@ impl ZenohLink {
         let outlet = outlet.transpose()?.map(Arc::new);
         let subscriber = match (topics.incoming, handler) {
             (Some(key), Some(handler)) => {
+                let key = if topics.below { format!("{key}/*") } else { key };
                 Some(subscribe(&uplink.session, key, handler, outlet.clone())?)
             }
             _ => None,
@@ -166,6 +167,10 @@ impl Link for ZenohLink {
     fn poll(&mut self, wait: Duration) -> Result<()> {
         thread::park_timeout(wait);
         self.uplink.check()
+    }
+
+    fn is_polled(&self) -> bool {
+        false
     }
 
     fn flush(&mut self, _limit: Duration) -> Result<()> {

@@ -4,7 +4,7 @@ use crate::MAX_PAYLOAD;
 use crate::link::{Uplink, ZenohLink};
 use crate::session::{Opening, Side};
 use anyhow::Result;
-use wirelap_contract::{About, LinkTransport, Spec};
+use wirelap_contract::{About, LinkTransport, Scaling, Spec};
 use wirelap_harness::control::Control;
 use wirelap_harness::link::{self, Family, Handler, Opened};
 
@@ -14,7 +14,10 @@ pub struct Peer;
 impl Family for Peer {
     fn about(&self) -> About {
         let transports = [LinkTransport::Tcp, LinkTransport::Udp];
-        About::new("zenoh-p2p", "Zenoh, peer to peer", MAX_PAYLOAD, &transports)
+        About::new("zenoh-p2p", "Zenoh, peer to peer", MAX_PAYLOAD, &transports).scaling(
+            // A subscriber listens, and a second one would need an address of its own.
+            Scaling { publishers: true, handles: true, ..Scaling::default() },
+        )
     }
 
     fn open(&self, spec: &Spec, handler: Option<Handler>, control: &Control) -> Result<Opened> {

@@ -20,6 +20,6 @@ pub fn express(spec: &Spec) -> bool {
 fn reliability(spec: &Spec) -> LinkReliability {
     spec.reliability.unwrap_or(match spec.role {
         Role::Ping | Role::Pong => LinkReliability::BestEffort,
-        Role::Pub | Role::Sub | Role::Broker => LinkReliability::Reliable,
+        Role::Pub | Role::Sub | Role::Broker | Role::Connect => LinkReliability::Reliable,
     })
 }

@@ -14,9 +14,19 @@ use anyhow::Result;
 use settings::{
     LINGER, LINGER_MS, MAX_PAYLOAD, NODROP, PATTERN, PATTERNS, RCVHWM, SNDHWM, hwm_rule,
 };
-use wirelap_contract::{About, LinkTransport, Spec};
+use wirelap_contract::{About, LinkTransport, Scaling, Spec};
 use wirelap_harness::control::Control;
 use wirelap_harness::link::{Family, Handler, Opened};
+
+/// A subscriber binds, and a second one would need an address of its own.
+const SCALING: Scaling = Scaling {
+    publishers: true,
+    handles: true,
+    subscribers: false,
+    topics: false,
+    wildcards: false,
+    shared: false,
+};
 
 /// The middleware `zeromq`: libzmq.
 pub struct Libzmq;
@@ -27,6 +37,7 @@ pub struct Native;
 impl Family for Libzmq {
     fn about(&self) -> About {
         About::new("zeromq", "ZeroMQ, peer to peer (libzmq)", MAX_PAYLOAD, &[LinkTransport::Tcp])
+            .scaling(SCALING)
             .setting(PATTERN, "by role", PATTERNS)
             .setting(SNDHWM, hwm_rule(), "messages that may wait to be sent; 0: no limit")
             .setting(RCVHWM, hwm_rule(), "messages that may wait to be received; 0: no limit")
@@ -43,6 +54,7 @@ impl Family for Native {
     fn about(&self) -> About {
         let about = "ZeroMQ, peer to peer (crate zeromq)";
         About::new("zeromq-rust", about, MAX_PAYLOAD, &[LinkTransport::Tcp])
+            .scaling(SCALING)
             .setting(PATTERN, "by role", PATTERNS)
     }
 

@@ -40,6 +40,8 @@ pub struct WorkloadProcess {
     pub role: Role,
     /// The name of the process in messages: `the mqtt broker (mosquitto)`.
     pub title: String,
+    /// The most clients that the process may have.
+    pub clients: u32,
     /// The statement `READY`, once it was received.
     pub ready: Option<Ready>,
     /// The statement `DONE`, once it was received.
@@ -89,6 +91,7 @@ impl WorkloadProcess {
             .map_err(failed)?;
         Ok(WorkloadProcess {
             role: spec.role,
+            clients: spec.topology.publishers.max(spec.topology.subscribers),
             title,
             ready: None,
             done: None,

@@ -11,6 +11,9 @@ use wirelap_process::Signals;
 /// How long a process may take until it is ready.
 const START: Duration = Duration::from_secs(30);
 
+/// How much longer it may take for each of its clients.
+const EACH_CLIENT: Duration = Duration::from_millis(5);
+
 /// How long a process may take to end after it was asked to.
 const END: Duration = Duration::from_secs(3);
 
@@ -86,14 +89,15 @@ impl<'a> ProcessGroup<'a> {
     /// # Errors
     /// The process ends or takes too long, or the user stops the run.
     pub fn wait_ready(&mut self, number: usize) -> Result<(), TrialStopped> {
-        let deadline = Instant::now() + START;
+        let limit = START + EACH_CLIENT.saturating_mul(self.children[number].clients);
+        let deadline = Instant::now() + limit;
         while self.children[number].ready.is_none() {
             if Instant::now() > deadline {
                 let child = &self.children[number];
                 return Err(TrialStopped::Failed(Failure::Measured(format!(
                     "{} was not ready within {} s",
                     child.title,
-                    START.as_secs()
+                    limit.as_secs()
                 ))));
             }
             self.listen()?;
@@ -196,7 +200,7 @@ impl<'a> ProcessGroup<'a> {
     pub fn stop(&mut self) {
         let mut order: Vec<usize> = (0..self.children.len()).collect();
         order.sort_by_key(|&number| match self.children[number].role {
-            Role::Pub | Role::Ping => 0,
+            Role::Pub | Role::Ping | Role::Connect => 0,
             Role::Sub | Role::Pong => 1,
             Role::Broker => 2,
         });

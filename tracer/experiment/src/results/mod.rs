@@ -1,5 +1,6 @@
 //! Makes results of the outcomes of trials: pools the repetitions of one middleware, payload size and rate.
 
+mod clients;
 mod outcome;
 mod repetition;
 mod round_trip;
@@ -14,6 +15,8 @@ use crate::pacing::Pacing;
 use crate::tally::SegmentTimes;
 use crate::trial::Trial;
 use crate::workload_processes::RoleProcess;
+use clients::connections;
+pub use clients::topology;
 use outcome::{done, groups, is_untraced, payload_bytes};
 use round_trip::rtt_half;
 use std::collections::BTreeMap;
@@ -25,6 +28,7 @@ use wirelap_report::{
     GroundTruth, Latency, Messages, Process, Repetition, RunResult, Samples, Throughput, Trust,
 };
 use wirelap_session::Sampling;
+use wirelap_session::meter::Meter;
 
 /// What trials have in common that are repetitions of each other.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -87,12 +91,14 @@ fn result(key: Key, repetitions: &[(u32, &Outcome)]) -> RunResult {
         variant: key.variant.map(|variant| variant.to_string()),
         payload_bytes: payload_bytes(&all, key.payload as u64),
         rate_msg_per_s: key.rate.map(f64::from_bits),
+        topology: topology(all[0].trial.workloads.topology),
         untraced: all.iter().any(|outcome| is_untraced(outcome)),
         partial: all.iter().any(|outcome| is_partial(outcome)),
         error: all.iter().find_map(|outcome| outcome.error.as_ref()).map(ToString::to_string),
         messages,
         throughput: mean_throughput(&each),
         rate_reached: rate_reached(&all),
+        connections: connections(&all),
         latency: latency(&all),
         segments: segments.rows(),
         sched_gap_ns: merged(&all, |outcome| &outcome.tally.gap).distribution(),
@@ -123,13 +129,14 @@ pub struct AtRate {
 pub fn at_rate(all: &[&Outcome]) -> AtRate {
     let messages =
         all.iter().fold(Messages::default(), |sum, one| add(sum, outcome::messages(one)));
-    let missing = messages.sent.saturating_sub(messages.delivered);
+    let missing = messages.expected().saturating_sub(messages.delivered);
     let whole = !all.iter().any(|outcome| is_partial(outcome));
     let latency = latency(all);
     let times = latency.intended_to_deliver_ns.unwrap_or(latency.one_way_ns);
     AtRate {
         sent_share: rate_reached(all),
-        p99_ns: (whole && times.count > 0 && missing <= messages.sent / 100).then_some(times.p99),
+        p99_ns: (whole && times.count > 0 && missing <= messages.expected() / 100)
+            .then_some(times.p99),
     }
 }
 
@@ -137,6 +144,10 @@ fn add(a: Messages, b: Messages) -> Messages {
     Messages {
         sent: a.sent.saturating_add(b.sent),
         delivered: a.delivered.saturating_add(b.delivered),
+        expected: match (a.expected, b.expected) {
+            (None, None) => None,
+            _ => Some(a.expected().saturating_add(b.expected())),
+        },
         matched: a.matched.saturating_add(b.matched),
         uncovered: a.uncovered.saturating_add(b.uncovered),
         duplicates: a.duplicates.saturating_add(b.duplicates),
@@ -214,10 +225,12 @@ fn processes(all: &[&Outcome]) -> Vec<Process> {
     let Some(last) = all.last() else { return Vec::new() };
     let of_role = |role| {
         let parts = all.iter().flat_map(|outcome| &outcome.processes);
-        parts.filter(move |part: &&RoleProcess| part.role == role).filter_map(|part| part.meter)
+        parts
+            .filter(move |part: &&RoleProcess| part.role == role)
+            .filter_map(|part| part.meter.as_ref())
     };
     let process = |part: &RoleProcess| {
-        let shares: Vec<f64> = of_role(part.role).map(|meter| meter.cpu_share()).collect();
+        let shares: Vec<f64> = of_role(part.role).map(Meter::cpu_share).collect();
         Process {
             role: part.role.name().to_owned(),
             pid: part.pid,
@@ -225,7 +238,7 @@ fn processes(all: &[&Outcome]) -> Vec<Process> {
             name: part.name.clone(),
             cpu_share: (!shares.is_empty())
                 .then(|| shares.iter().total::<f64>() / shares.len() as f64),
-            rss_bytes: of_role(part.role).map(|meter| meter.peak_rss()).max(),
+            rss_bytes: of_role(part.role).map(Meter::peak_rss).max(),
             scheduling: why::scheduling(last, part.pid),
             unix_clients: why::unix_clients(last, part.pid),
         }

@@ -5,7 +5,7 @@ use crate::pacing::Pacing;
 use wirelap_contract::{Done, Role, WorkloadKind};
 use wirelap_correlate::{Group, Overhead as Ledger};
 use wirelap_events::{Nanos, Total};
-use wirelap_report::{Messages, Throughput};
+use wirelap_report::{Connections, Messages, Throughput};
 use wirelap_session::Sampling;
 
 /// Whether the measurement did not reach its end.
@@ -41,11 +41,15 @@ pub fn messages(outcome: &Outcome) -> Messages {
         (_, Some(publisher), Some(subscriber)) => publisher.sent.zip(subscriber.received),
         _ => None,
     };
+    if outcome.trial.connects() {
+        return Messages::default();
+    }
     let recorded = outcome.records.as_ref().map(|records| (records.published, records.delivered));
     let (sent, delivered) = counts.or(recorded).unwrap_or((seen, seen));
     Messages {
         sent,
         delivered,
+        expected: expected(outcome, sent),
         matched: tally.matched,
         uncovered: match outcome.trial.sampling {
             // The trace has nothing to follow.
@@ -57,6 +61,25 @@ pub fn messages(outcome: &Outcome) -> Messages {
         retained: groups(outcome).map(|group| group.messages.retained).total(),
         warmup: warmup(outcome),
     }
+}
+
+/// How many deliveries `sent` messages should have; `None` if one each.
+fn expected(outcome: &Outcome, sent: u64) -> Option<u64> {
+    let topology = outcome.trial.workloads.topology;
+    // Publishers in threads of their own publish on one topic, in any order.
+    (!topology.is_pair()).then(|| topology.deliveries(sent)).filter(|&expected| expected != sent)
+}
+
+/// The connections that a trial opened; `None` if it was to open none.
+pub fn connections(outcome: &Outcome) -> Option<Connections> {
+    let wanted = outcome.trial.workloads.topology.connections;
+    let done = done(outcome, Role::Connect);
+    let opened = done.and_then(|done| done.sent).unwrap_or_default();
+    outcome.trial.connects().then(|| Connections {
+        wanted: wanted.into(),
+        opened,
+        ..Connections::default()
+    })
 }
 
 /// The number of warm-up messages: stamped ones are counted by the correlator, others by the tally.

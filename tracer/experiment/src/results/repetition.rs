@@ -1,13 +1,16 @@
 //! One repetition, with what a later comparison needs.
 
+use super::clients;
 use super::outcome::{is_partial, ledger, messages, throughput};
 use super::round_trip::{self, rtt_half};
 use crate::ground_truth::Records;
 use crate::measure::Outcome;
 use crate::pacing::Pacing;
 use crate::workload_processes::RoleProcess;
-use wirelap_report::{Histograms, ProcessUse, Repetition, Samples, SegmentHistogram, TimeSpent};
-use wirelap_session::machine::Meter;
+use wirelap_report::{
+    Histograms, ProcessUse, Repetition, Samples, SegmentHistogram, TimeSpent, UsageAt,
+};
+use wirelap_session::meter::{Meter, UsagePoint};
 
 /// A repetition at its `position` in the order of the run.
 pub fn of(position: u32, outcome: &Outcome) -> Repetition {
@@ -16,11 +19,12 @@ pub fn of(position: u32, outcome: &Outcome) -> Repetition {
     Repetition {
         number: outcome.trial.repetition,
         position,
-        partial: is_partial(outcome) || messages.delivered < messages.sent.div_ceil(2),
+        partial: is_partial(outcome) || messages.delivered < messages.expected().div_ceil(2),
         messages,
         throughput: throughput(outcome, messages.delivered),
         one_way_ns: outcome.tally.one_way.distribution(),
         rtt_half_ns: rtt_half(&[outcome]),
+        connections: clients::connections(&[outcome]),
         histograms: histograms(outcome),
         time_spent: TimeSpent::from(&outcome.evidence.time_spent()),
         byte_deliveries: ledger.deliveries,
@@ -65,5 +69,15 @@ fn process_use(process: &RoleProcess, delivered: u64) -> ProcessUse {
         cpu_share: meter.map(Meter::cpu_share),
         cpu_ns_per_message: meter.and_then(|meter| per_message(meter.cpu().as_nanos() as f64)),
         rss_bytes: meter.map(Meter::peak_rss),
+        over_time: meter.map(over_time).unwrap_or_default(),
     }
+}
+
+fn over_time(meter: &Meter) -> Vec<UsageAt> {
+    let point = |point: &UsagePoint| UsageAt {
+        at_s: point.at.as_secs_f64(),
+        cpu_share: point.cpu.as_secs_f64() / point.wall.as_secs_f64().max(1e-9),
+        rss_bytes: point.rss_bytes,
+    };
+    meter.series().iter().map(point).collect()
 }

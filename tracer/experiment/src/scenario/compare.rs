@@ -7,7 +7,7 @@ use toml::{Table, Value};
 use wirelap_process::Failure;
 
 /// Settings that both variants have in common, whatever is compared.
-const COMMON: [&str; 7] = ["name", "about", "measure", "on", "repeat", "seed", "saturation"];
+const COMMON: [&str; 8] = ["name", "about", "measure", "on", "repeat", "seed", "saturation", "ab"];
 
 /// The request that compares the settings `a` and `b`, each added to `base`.
 ///

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::time::Duration;
-use wirelap_contract::{LinkReliability, LinkTransport};
+use wirelap_contract::{Handles, LinkReliability, LinkTransport, Subscription, Topology};
 use wirelap_session::Sampling;
 
 /// Defines the settings with the list of their names, and how some settings replace others.
@@ -45,7 +45,7 @@ settings! {
     /// What the scenario shows, in one line.
     #[serde(default, deserialize_with = "values::text")]
     about: String,
-    /// What to measure: `latency` (the default) or `throughput`.
+    /// What to measure: `latency` (the default), `throughput` or `connections`.
     #[serde(default, deserialize_with = "values::measure")]
     #[schemars(with = "Option<String>")]
     measure: Measure,
@@ -95,6 +95,33 @@ settings! {
     /// MQTT quality of service, 0 to 2.
     #[serde(default, deserialize_with = "values::qos")]
     qos: u8,
+    /// Publishers, each with a connection of its own; they send in turn (1 by default). A rate is that of all together.
+    #[serde(default, deserialize_with = "values::clients")]
+    publishers: u32,
+    /// Subscribers, each with a connection of its own (1 by default).
+    #[serde(default, deserialize_with = "values::clients")]
+    subscribers: u32,
+    /// Topics, at most as many as publishers (1 by default).
+    #[serde(default, deserialize_with = "values::clients")]
+    topics: u32,
+    /// Connections that `connections` opens, `rate` of them a second; they stay open until `duration` is over.
+    #[serde(default, deserialize_with = "values::clients")]
+    connections: u32,
+    /// The topics of a subscriber: `own` (one topic each), `all`, or `shared` (each message goes to one of the subscribers).
+    #[serde(default, deserialize_with = "values::subscription")]
+    #[schemars(with = "Option<String>")]
+    subscription: Subscription,
+    /// Publish from a thread for each publisher, with a connection each (`own`) or one behind a mutex (`shared`).
+    #[serde(default, deserialize_with = "values::handles")]
+    #[schemars(with = "Option<String>")]
+    handles: Handles,
+    /// Whether to reduce the clients, topics and rates in proportion to what this machine can hold.
+    #[serde(default, deserialize_with = "values::flag")]
+    fit_clients: bool,
+    /// Two settings to compare, as with `--ab`: `["qos=0", "qos=1"]`.
+    #[serde(default, deserialize_with = "values::pair")]
+    #[schemars(with = "Option<[String; 2]>")]
+    ab: [String; 2],
     /// The transport, for middlewares that have a choice: `tcp` or `udp`.
     #[serde(default, deserialize_with = "values::transport")]
     #[schemars(with = "Option<String>")]
@@ -148,6 +175,16 @@ impl ScenarioSettings {
         let workloads = &mut request.workloads;
         workloads.broker = own.broker.unwrap_or_default();
         workloads.set = own.set.unwrap_or_default();
+        let one = Topology::default();
+        workloads.topology = Topology {
+            publishers: own.publishers.unwrap_or(one.publishers),
+            subscribers: own.subscribers.unwrap_or(one.subscribers),
+            topics: own.topics.unwrap_or(one.topics),
+            connections: own.connections.unwrap_or(one.connections),
+            subscription: own.subscription.unwrap_or(one.subscription),
+            handles: own.handles,
+        };
+        workloads.fit = own.fit_clients.unwrap_or_default();
         workloads.qos = own.qos.unwrap_or_default();
         workloads.transport = own.transport;
         workloads.reliability = own.reliability;

@@ -7,7 +7,7 @@ use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 use std::time::Duration;
 use toml::Value;
-use wirelap_contract::{LinkReliability, LinkTransport};
+use wirelap_contract::{Handles, LinkReliability, LinkTransport, Subscription};
 use wirelap_session::Sampling;
 
 /// Deserializes a value by a function of it.
@@ -61,7 +61,29 @@ readers! {
     sample: Sampling = |value| quantity::sampling(&word(value)?);
     /// What is measured.
     measure: Measure = |value| {
-        choice(value, &[("latency", Measure::Latency), ("throughput", Measure::Throughput)])
+        let (latency, throughput) = (Measure::Latency, Measure::Throughput);
+        let connections = Measure::Connections;
+        choice(
+            value,
+            &[("latency", latency), ("throughput", throughput), ("connections", connections)],
+        )
+    };
+    /// A number of clients or topics.
+    clients: u32 = |value| whole(value, 1, 10_000_000);
+    /// The topics of a subscriber.
+    subscription: Subscription = |value| {
+        let (own, all) = (Subscription::Own, Subscription::All);
+        choice(value, &[("own", own), ("all", all), ("shared", Subscription::Shared)])
+    };
+    /// The connections of publishers in threads of their own.
+    handles: Handles = |value| {
+        choice(value, &[("own", Handles::Own), ("shared", Handles::Shared)])
+    };
+    /// Two texts.
+    pair: [String; 2] = |value| {
+        let both = value.as_array().and_then(|items| <&[Value; 2]>::try_from(items.as_slice()).ok());
+        let [a, b] = both.ok_or("must be a list of two texts")?;
+        Ok([word(a)?, word(b)?])
     };
     /// A transport.
     transport: LinkTransport = |value| {

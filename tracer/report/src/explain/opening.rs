@@ -57,6 +57,10 @@ fn traffic(result: &RunResult, scenario: &Scenario, participants: &Participants<
         format!("from {sender} to {receiver}")
     };
     let arrived = match (messages.sent, messages.delivered) {
+        (_, delivered) if delivered > 0 && messages.expected.is_some_and(|all| all > delivered) => {
+            let all = counted(messages.expected(), "delivery");
+            format!("; they made {} of {all}", exact(delivered))
+        }
         (_, 0) if result.trust.to_unseen_readers > 0 => {
             "; whether they arrived cannot be observed on this host".into()
         }

@@ -72,9 +72,12 @@ fn coverage(result: &RunResult) -> String {
             counted(messages.uncovered, "delivery")
         ));
     }
-    if messages.sent > messages.delivered && messages.delivered > 0 {
-        let missing = messages.sent.saturating_sub(messages.delivered);
-        sides.push(format!("{} sent without a captured arrival", counted(missing, "message")));
+    if messages.expected() > messages.delivered && messages.delivered > 0 {
+        let missing = messages.expected().saturating_sub(messages.delivered);
+        sides.push(match messages.expected {
+            Some(_) => format!("{} did not arrive", counted(missing, "delivery")),
+            None => format!("{} sent without a captured arrival", counted(missing, "message")),
+        });
     }
     if messages.duplicates > 0 {
         sides.push(format!("{} arrived again", counted(messages.duplicates, "message")));

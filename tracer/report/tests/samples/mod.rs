@@ -35,6 +35,7 @@ pub fn report() -> RunReport {
             duration_s: None,
             warmup: 100,
             repeat: 1,
+            topology: None,
             ab: None,
             pin: vec![],
             order: vec!["mqtt 64 B #1".into(), "tcp 64 B #1".into()],

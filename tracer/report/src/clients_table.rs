@@ -1,0 +1,154 @@
+//! The text of results with several clients: the table of connections, and what their broker used.
+
+use crate::grid::Align;
+use crate::{ProcessUse, RunReport, RunResult, UsageAt};
+use wirelap_events::human;
+
+/// The headings of the table of connections.
+pub const HEADINGS: [(&str, Align); 9] = [
+    ("middleware", Align::Left),
+    ("opened", Align::Right),
+    ("connect p50", Align::Right),
+    ("p99", Align::Right),
+    ("max", Align::Right),
+    ("wire/conn", Align::Right),
+    ("broker CPU", Align::Right),
+    ("memory", Align::Right),
+    ("mem/conn", Align::Right),
+];
+
+/// The table's cells: the heading, then one row for each result that opened connections.
+pub fn cells(report: &RunReport) -> Vec<Vec<String>> {
+    let heading = HEADINGS.iter().map(|(name, _)| (*name).to_owned()).collect();
+    std::iter::once(heading).chain(report.results.iter().filter_map(row)).collect()
+}
+
+fn row(result: &RunResult) -> Option<Vec<String>> {
+    let connections = result.connections?;
+    let times = Some(connections.connect_ns).filter(|times| times.count > 0);
+    let each = |all: Option<f64>| match (all, connections.opened) {
+        (Some(all), opened) if opened > 0 => human::bytes((all / opened as f64).round()),
+        _ => human::NONE.to_owned(),
+    };
+    let broker = BrokerUse::of(result);
+    Some(vec![
+        format!("{}{}", result.trust.verdict.mark(), result.label()),
+        human::exact(connections.opened),
+        human::time_ns(times.map(|times| times.p50)),
+        human::time_ns(times.map(|times| times.p99)),
+        human::time_ns(times.map(|times| times.max)),
+        each(Some(result.overhead.total_bytes as f64).filter(|&bytes| bytes > 0.0)),
+        broker.as_ref().map_or_else(|| human::NONE.to_owned(), |broker| cores(broker.cpu_share)),
+        broker.as_ref().map_or_else(|| human::NONE.to_owned(), |b| human::bytes(b.most_rss as f64)),
+        each(broker.map(|broker| broker.grown() as f64)),
+    ])
+}
+
+/// What the broker used, in one line; `None` if there was none, or it was not measured.
+pub fn broker_line(result: &RunResult) -> Option<String> {
+    result.topology.as_ref()?;
+    let broker = BrokerUse::of(result)?;
+    Some(format!(
+        "{} cores on average, at most {}; memory {} at first, at most {}",
+        cores(broker.cpu_share),
+        cores(broker.most_cpu),
+        human::bytes(broker.first_rss as f64),
+        human::bytes(broker.most_rss as f64)
+    ))
+}
+
+fn cores(share: f64) -> String {
+    format!("{share:.2}")
+}
+
+/// What a broker used, over all repetitions.
+struct BrokerUse {
+    /// CPU time over wall time; the mean of the repetitions.
+    cpu_share: f64,
+    /// The largest CPU time over wall time of any part of a repetition.
+    most_cpu: f64,
+    /// Memory at the beginning of the first repetition that measured it.
+    first_rss: u64,
+    /// The largest memory.
+    most_rss: u64,
+}
+
+impl BrokerUse {
+    fn of(result: &RunResult) -> Option<BrokerUse> {
+        let all: Vec<&ProcessUse> = result
+            .repetitions
+            .iter()
+            .flat_map(|one| &one.processes)
+            .filter(|process| process.role == "broker")
+            .collect();
+        let shares: Vec<f64> = all.iter().filter_map(|process| process.cpu_share).collect();
+        let points = || all.iter().flat_map(|process| &process.over_time);
+        let first: &UsageAt = points().next()?;
+        Some(BrokerUse {
+            cpu_share: shares.iter().sum::<f64>() / shares.len().max(1) as f64,
+            most_cpu: points().map(|point| point.cpu_share).fold(0.0, f64::max),
+            first_rss: first.rss_bytes,
+            most_rss: points().map(|point| point.rss_bytes).max()?,
+        })
+    }
+
+    /// How much memory it took in the course of the run.
+    fn grown(&self) -> u64 {
+        self.most_rss.saturating_sub(self.first_rss)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Connections, Distribution, Repetition, RunKind, Topology, from_snapshot};
+
+    fn report() -> RunReport {
+        let point = |at_s, cpu_share, rss_bytes| UsageAt { at_s, cpu_share, rss_bytes };
+        let broker = ProcessUse {
+            role: "broker".into(),
+            cpu_share: Some(0.25),
+            over_time: vec![point(1.0, 0.2, 10 << 20), point(2.0, 0.5, 30 << 20)],
+            ..ProcessUse::default()
+        };
+        let repetition = Repetition { processes: vec![broker], ..Repetition::default() };
+        let connect_ns = Distribution {
+            count: 1000,
+            p50: 600_000,
+            p99: 1_200_000,
+            max: 4_000_000,
+            ..Distribution::default()
+        };
+        let mut result = RunResult {
+            middleware: "mqtt".into(),
+            connections: Some(Connections { wanted: 1024, opened: 1024, connect_ns }),
+            topology: Some(Topology { connections: 1024, ..Topology::default() }),
+            repetitions: vec![repetition],
+            ..RunResult::default()
+        };
+        result.overhead.total_bytes = 1024 * 900;
+        let mut report = from_snapshot::run_report(&wirelap_correlate::Snapshot::default());
+        report.scenario.kind = RunKind::Connections;
+        report.results = vec![result];
+        report
+    }
+
+    #[test]
+    fn connections_have_a_table_of_their_own() {
+        let report = report();
+        let cells = cells(&report);
+        let expected =
+            ["mqtt", "1,024", "600.0 µs", "1.2 ms", "4.0 ms", "900 B", "0.25", "30.0 MiB", "20.0 KiB"];
+        assert_eq!(cells[1], expected);
+        assert_eq!(cells[0].len(), HEADINGS.len());
+    }
+
+    #[test]
+    fn the_broker_is_told_where_there_are_several_clients() {
+        let mut report = report();
+        let line = broker_line(&report.results[0]).unwrap();
+        assert!(line.starts_with("0.25 cores on average, at most 0.50; memory"), "{line}");
+        report.results[0].topology = None;
+        assert_eq!(broker_line(&report.results[0]), None);
+    }
+}
