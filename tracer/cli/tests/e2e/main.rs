@@ -5,6 +5,7 @@
 mod agreement;
 mod bench;
 mod bytes;
+mod clients;
 mod crowd;
 mod failures;
 mod faults;
