@@ -4,6 +4,7 @@ use crate::{columns, text, verdicts};
 use wirelap_correlate::Reliability;
 use wirelap_correlate::snapshot::{Snapshot, Trust};
 use wirelap_events::Nanos;
+use wirelap_report::words::snapshot_notes;
 
 /// Whether this is the empty snapshot from before the probes were attached. Its trust has no meaning yet.
 fn is_blank(snapshot: &Snapshot) -> bool {
@@ -121,7 +122,7 @@ pub fn warnings(snapshot: &Snapshot) -> Vec<String> {
             text::exact(trust.evicted)
         ));
     }
-    out.extend(snapshot.notes.iter().map(|note| text::clean(note)));
+    out.extend(snapshot_notes(snapshot).iter().map(|note| text::clean(note)));
     out
 }
 

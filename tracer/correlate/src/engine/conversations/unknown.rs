@@ -22,7 +22,7 @@ impl Conversations {
         let key = conversation.flow(serves).key;
         let row = self.row_of_unknown(conversation, way, serves);
         let (addr, scope) = self.flows.place(key.src, key.scope);
-        Some(((normal(addr), scope, key.transport, row.name.clone()), row))
+        Some(((normal(addr), scope, key.transport, row.protocol.clone()), row))
     }
 
     fn row_of_unknown(
@@ -36,14 +36,8 @@ impl Conversations {
         let process = |way| Some(self.sockets.name(self.sender_of(way)?)?.to_owned());
         let [from_server, to_server] =
             [down, down.back()].map(|way| conversation.unread.bytes[way.side as usize]);
-        let name = conversation.foreign_name();
         UnknownTraffic {
-            name: name.map(ToString::to_string).unwrap_or_default(),
-            protocol: name.map(|name| name.protocol.to_owned()),
-            version: name.and_then(|name| name.version).map(str::to_owned),
-            server_name: name.and_then(|name| name.server_name.as_deref()).map(str::to_owned),
-            inside: name.and_then(|name| name.inside.as_deref()).map(str::to_owned),
-            is_encrypted: name.is_some_and(|name| name.is_encrypted),
+            protocol: conversation.foreign_name().cloned(),
             is_udp: key.transport == Transport::Udp,
             endpoint: Some(key.src),
             server: process(down),

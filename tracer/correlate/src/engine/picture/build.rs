@@ -2,7 +2,7 @@
 
 use super::super::sockets::Sockets;
 use super::Picture;
-use super::notes::notes_of;
+use super::notes::{notes_of, notes_of_all};
 use crate::bytes::{Holes, Overhead, Unseen};
 use crate::rows::Row;
 use crate::view::{Group, ProbeLoss, Process, Snapshot, TracerCost, Trust};
@@ -32,14 +32,13 @@ impl Picture<'_> {
         let mut groups: Vec<Group> = groups.collect();
         self.tell_brokers_apart(&mut groups);
         self.note_encrypted(&mut groups);
-        let unknown = self.unknown(now);
         Snapshot {
             at: now,
             since,
             trust: self.trust(&groups, since, now),
-            notes: self.notes(&unknown),
+            notes: notes_of_all(&self.accounts.totals),
             groups,
-            unknown,
+            unknown: self.unknown(now),
         }
     }
 
