@@ -136,10 +136,10 @@ impl Correlator {
         self.event(event);
     }
 
-    /// Whether nearly all of the room for messages is taken by what is waited for. Where more are found before these arrive, some
-    /// have to be given up.
-    pub fn is_nearly_full(&self) -> bool {
-        self.deliveries.is_nearly_full()
+    /// Whether there is room for the messages of one more event. Where there is none, a message that was found since the
+    /// observation went on last has to be given up for a new one, though it is still on its way.
+    pub fn has_room(&mut self) -> bool {
+        self.deliveries.has_room(self.coverage.cut())
     }
 
     /// Whether messages that were found between two times are still on their way.

@@ -49,17 +49,28 @@ impl Messages {
     }
 
     pub fn is_full(&self) -> bool {
-        self.open.len() >= self.limit || self.legs.len() >= self.limit.saturating_mul(2)
+        self.is_short_of(0)
+    }
+
+    /// Whether there is no room for so many messages.
+    fn is_short_of(&self, messages: usize) -> bool {
+        let room = self.limit.saturating_sub(messages);
+        self.open.len() >= room || self.legs.len() >= room.saturating_mul(2)
+    }
+
+    /// Whether the messages of one more event have room without one being given up that was found after `since` and is still
+    /// waited for.
+    pub fn has_room(&mut self, since: Nanos) -> bool {
+        // One event can carry thousands of messages.
+        !self.is_short_of(self.limit / 16)
+            || self
+                .least()
+                .is_none_or(|least| self.open[least].at < since || !self.is_waited_for(least))
     }
 
     /// Whether most of the room is taken by what is waited for. What is only remembered makes room.
     pub fn is_pressed(&self) -> bool {
         self.waiting >= (self.limit / 4).saturating_mul(3)
-    }
-
-    /// Whether nearly all of the room is taken by what is waited for.
-    pub fn is_nearly_full(&self) -> bool {
-        self.waiting >= (self.limit / 16).saturating_mul(15)
     }
 
     pub fn leg(&self, key: LegKey) -> Option<&LegState> {

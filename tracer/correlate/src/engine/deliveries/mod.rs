@@ -79,9 +79,9 @@ impl Deliveries {
         self.messages.is_pressed()
     }
 
-    /// Whether nearly all of the room for messages is taken by what is waited for.
-    pub fn is_nearly_full(&self) -> bool {
-        self.messages.is_nearly_full()
+    /// Whether the messages of one more event have room without one being given up that was found after `since`.
+    pub fn has_room(&mut self, since: Nanos) -> bool {
+        self.messages.has_room(since)
     }
 
     /// Whether messages that were found between two times are still on their way.
