@@ -211,7 +211,7 @@ mod tests {
             place: Whereabouts::BrokerQueue,
             leg: 1,
             process: None,
-            doing: None,
+            activity: None,
         }];
         snapshot.groups.push(group);
         let said = warnings(&snapshot)[0].replace('\u{a0}', " ");

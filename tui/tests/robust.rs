@@ -146,7 +146,7 @@ prop_compose! {
             slow_messages, slow: times[0], slow_share: shares[1],
             period: period.map(|(began, ended, times)| Period { began, ended, times }),
             open: open.map(|(messages, oldest)| Overdue {
-                messages, oldest, place: Whereabouts::Broker, leg: 1, process, doing: None,
+                messages, oldest, place: Whereabouts::Broker, leg: 1, process, activity: None,
             }),
         }
     }

@@ -148,7 +148,7 @@ impl SamplingWindows {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wirelap_events::{Cpu, Lost, Probe, SocketId};
+    use wirelap_events::{Cpu, LostEvents, Probe, SocketId};
 
     const SECOND: Duration = Duration::from_secs(1);
 
@@ -191,7 +191,7 @@ mod tests {
         assert_eq!(windows.cut(&any(), || false), WindowCut::Here);
         // Even where there is room again before the probes are closed.
         assert_eq!(windows.cut(&any(), || true), WindowCut::Before);
-        let lost = Lost { probe: Probe::Read, count: 1 };
+        let lost = LostEvents { probe: Probe::Read, count: 1 };
         assert_eq!(windows.cut(&event(Body::Lost(lost)), || true), WindowCut::None);
         assert_eq!(changes(&mut windows, &[(400, true)]), [Some(false)]);
         assert_eq!(windows.cut(&event(Body::Window(false)), || true), WindowCut::None);

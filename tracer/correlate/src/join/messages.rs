@@ -14,7 +14,7 @@ use super::open::{LegState, Message, NewLeg};
 use crate::ids::{LegKey, Node, Way};
 use slab::Slab;
 use std::collections::VecDeque;
-use wirelap_events::{GroupId, Leg, MessageId, Nanos, Permit, Pid, Saturate, Stamp};
+use wirelap_events::{GroupId, Leg, MessageId, Nanos, Pid, Release, Saturate, Stamp};
 use wirelap_protocols::Topology;
 
 /// The most legs' room that is kept for others.
@@ -107,9 +107,9 @@ impl Messages {
     }
 
     /// The sender of a leg had to wait until it was allowed to pass the message on.
-    pub fn permit(&mut self, key: LegKey, permit: Permit) {
+    pub fn release(&mut self, key: LegKey, release: Release) {
         if let Some(leg) = self.legs.get_mut(key.0).filter(|leg| leg.serial == key.1) {
-            leg.permit = Some(permit);
+            leg.release = Some(release);
         }
     }
 

@@ -3,7 +3,7 @@
 use crate::flow::{Content, Identity};
 use crate::ids::{LegKey, Node, Way};
 use wirelap_events::{
-    ByteRange, Credit, GroupId, Leg, MessageId, Nanos, Permit, Stage, Stamp, TopicId, Transport,
+    ByteRange, Credit, GroupId, Leg, MessageId, Nanos, Release, Stage, Stamp, TopicId, Transport,
 };
 use wirelap_protocols::Topology;
 
@@ -79,7 +79,7 @@ pub struct LegState {
     pub asked: Option<Nanos>,
     pub room: Option<Credit>,
     /// Since when its sender was allowed to pass the message on, if it had to wait for that.
-    pub permit: Option<Permit>,
+    pub release: Option<Release>,
     pub transport: Transport,
     pub sender: Node,
     pub receiver: Node,

@@ -12,8 +12,8 @@ use crate::join::Assemblies;
 use crate::marks::{Marks, Sending};
 use crate::threads::Threads;
 use wirelap_events::{
-    ByteRange, FlowKey, Nanos, Offset, Origin, PacketHook, Probe, ReadCall, ReadKind, Ready,
-    ReadyKind, Saturate, SendCall, SendKind, Socket, SocketId, Transport, TxState,
+    ByteRange, FlowKey, Nanos, Offset, PacketHook, Probe, ReadCall, ReadKind, Ready, ReadyKind,
+    Saturate, SendCall, SendKind, Socket, SocketId, SocketOrigin, Transport, TxState,
 };
 use wirelap_protocols::{Protocol, Side};
 
@@ -58,13 +58,13 @@ impl Conversations {
         let other = way.back().side;
         conversation.claim = Claim::Possible;
         conversation.flow_mut(other).receiver = Some(socket.id);
-        if matches!(socket.origin, Origin::Connected | Origin::Accepted) {
+        if matches!(socket.origin, SocketOrigin::Connected | SocketOrigin::Accepted) {
             conversation.opened.get_or_insert(at);
         }
         match socket.origin {
-            Origin::Connected => conversation.server = Some(other),
-            Origin::Accepted => conversation.server = Some(way.side),
-            Origin::Existing | Origin::FirstSeen => {}
+            SocketOrigin::Connected => conversation.server = Some(other),
+            SocketOrigin::Accepted => conversation.server = Some(way.side),
+            SocketOrigin::Existing | SocketOrigin::FirstSeen => {}
         }
         let flow = conversation.flow_mut(way.side);
         flow.sender = Some(socket.id);

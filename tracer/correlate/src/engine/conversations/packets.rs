@@ -4,7 +4,7 @@ use super::super::accounts::Accounts;
 use super::Conversations;
 use crate::ids::Way;
 use crate::join::Messages;
-use wirelap_events::{Nanos, Packet, Portion, Saturate, Transport};
+use wirelap_events::{Nanos, Packet, PacketKind, Saturate, Transport};
 
 impl Conversations {
     /// Takes a packet in. Returns the way that it goes, on which messages may have been found. Legs of `messages` are moved
@@ -16,7 +16,7 @@ impl Conversations {
         messages: &mut Messages,
         accounts: &mut Accounts,
     ) -> Option<Way> {
-        if packet.portion == Portion::Refusal {
+        if packet.kind == PacketKind::IcmpError {
             self.refused(packet);
             return None;
         }

@@ -8,7 +8,7 @@ use crate::flow::State;
 use crate::ids::Way;
 use crate::join::Messages;
 use crate::marks::{Marks, UdpMarks};
-use wirelap_events::{FlowRange, Nanos, Packet, PacketHook, Portion, Saturate, SocketId};
+use wirelap_events::{FlowRange, Nanos, Packet, PacketHook, PacketKind, Saturate, SocketId};
 
 /// Packets in memory that are remembered; when there are more, those of flows that are gone go.
 const PACKETS: usize = 262_144;
@@ -22,7 +22,7 @@ impl Conversations {
         accounts: &mut Accounts,
     ) -> Option<Way> {
         let known = self.datagrams.get(&packet.id).copied();
-        if matches!(packet.portion, Portion::Fragment { start, .. } if start > 0) {
+        if matches!(packet.kind, PacketKind::Fragment { start, .. } if start > 0) {
             return self.later_fragment(at, packet, known);
         }
         let way = self.way_of(at, packet, false, accounts);

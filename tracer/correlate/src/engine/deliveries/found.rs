@@ -3,7 +3,7 @@
 use super::new_leg::new_leg;
 use super::{Context, Deliveries};
 use crate::bytes::Part;
-use crate::flow::{Flow, FlowTable, Found, Release};
+use crate::flow::{Flow, FlowTable, Found, PendingRelease};
 use crate::ids::{LegKey, Way};
 use crate::join::{Joined, NewLeg};
 use crate::rows::{Counts, Rows};
@@ -37,8 +37,8 @@ impl Deliveries {
             return;
         };
         let flow = flows.flow(before.way);
-        if let Some(permit) = flow.and_then(|flow| flow.permit_for(before.own.start)) {
-            self.messages.permit(key, permit);
+        if let Some(release) = flow.and_then(|flow| flow.release_for(before.own.start)) {
+            self.messages.release(key, release);
         }
     }
 
@@ -221,7 +221,7 @@ fn note_released(way: Way, c: &mut Context<'_>) {
     for released in released.drain(..) {
         let way = Way { side: released.side, ..way };
         let after_loss = c.conversations.flows().flow(way.back()).is_some_and(Flow::came_late);
-        let release = Release { of: released, after_loss, permit: None };
+        let release = PendingRelease { of: released, after_loss, read: None };
         if let Some(flow) = c.conversations.flows_mut().flow_mut(way) {
             flow.lets_go(release);
         }

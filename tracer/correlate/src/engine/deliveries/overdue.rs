@@ -75,7 +75,7 @@ impl Deliveries {
                 place,
                 leg: u8::try_from(leg).unwrap_or(u8::MAX),
                 process: (pid != Pid(0)).then(named),
-                doing: seen.host.states().of(pid, now),
+                activity: seen.host.states().of(pid, now),
             };
             (row, overdue)
         });

@@ -162,7 +162,7 @@ impl Deliveries {
             return;
         };
         let (way, extent, message) = (state.way, state.extent, state.message);
-        let (asked, permit, start_up) = (state.asked, state.permit, state.start_up);
+        let (asked, release, start_up) = (state.asked, state.release, state.start_up);
         first.circumstances.credit = state.room;
         let siblings = self.siblings(state, c.conversations.flows());
         if let Some(asked) = asked {
@@ -179,7 +179,7 @@ impl Deliveries {
             first.circumstances.filled = request.and_then(|request| request.filled);
         }
         first.circumstances.start_up = start_up;
-        first.circumstances.permit = permit;
+        first.circumstances.release = release;
         let missing = missing_before(
             c.conversations.flows(),
             way,

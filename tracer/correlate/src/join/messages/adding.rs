@@ -82,7 +82,7 @@ impl Messages {
             at: new.at,
             asked: new.asked,
             room: new.room,
-            permit: None,
+            release: None,
             transport: new.transport,
             sender: new.sender,
             receiver: new.receiver,
