@@ -24,11 +24,22 @@ const CHECK: Nanos = Nanos::from_millis(10);
 /// proportion, so that the probes see for the same share of the time.
 ///
 /// One rule bounds a window: there is room for what it brings. There are two rooms, and the window ends where one of them runs
-/// out, however long it was open. Messages that wait for their stages have room in the correlator. It fills with the events that
+/// out, however long it was open. Messages that are on their way have room in the correlator. It fills with the events that
 /// are taken, so the window ends at the event that fills it ([`SamplingWindows::cut`]), and no message need be given up.
 /// Events have room in the ring buffer. It fills while events come faster than they are taken, and has to hold the events
 /// of a shortest window in any case, so the window ends once the taken events are older than that
 /// ([`SamplingWindows::taken`]). For the same reason the next window does not open before.
+#[derive(Debug)]
+pub struct SamplingWindows {
+    open: Nanos,
+    every: Nanos,
+    state: State,
+    /// The rest of this window is left out.
+    is_cut: bool,
+    /// How much older than the clock the events are that were taken last.
+    behind: Nanos,
+}
+
 /// What becomes of an event in a sampling window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WindowCut {
