@@ -11,7 +11,7 @@ pub enum Part {
     Payload,
     /// Application payload of the second and every later delivery of one message: fan-out.
     Copies,
-    /// Application payload that the protocol, not TCP, sent again on the same way.
+    /// Application payload that the protocol, not TCP, sent again in the same direction.
     Repeats,
     /// Protocol headers of frames that carry data.
     Header,

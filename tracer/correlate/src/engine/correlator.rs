@@ -8,7 +8,7 @@ use super::host::HostState;
 use super::picture::{Picture, broker_of};
 use super::sink::DeliverySink;
 use crate::config::{Config, Label};
-use crate::ids::Way;
+use crate::ids::Direction;
 use crate::view::Snapshot;
 use crate::why::{Evidence, Overdue};
 use std::sync::Arc;
@@ -86,10 +86,10 @@ impl Correlator {
             }
             Body::Packet(packet) => {
                 let (messages, accounts) = (self.deliveries.messages_mut(), &mut self.accounts);
-                let way = self.conversations.packet(at, packet, messages, accounts);
-                self.take_found(at, way);
-                if let Some(way) = way {
-                    self.conversations.weigh(way, &mut self.accounts);
+                let direction = self.conversations.packet(at, packet, messages, accounts);
+                self.take_found(at, direction);
+                if let Some(direction) = direction {
+                    self.conversations.weigh(direction, &mut self.accounts);
                 }
             }
             Body::Wake(wake) => self.wake(at, wake),
@@ -119,11 +119,11 @@ impl Correlator {
         }
     }
 
-    /// Takes in what decoders may have found on a way.
-    fn take_found(&mut self, at: Nanos, way: Option<Way>) {
-        let Some(way) = way else { return };
+    /// Takes in what decoders may have found in a direction.
+    fn take_found(&mut self, at: Nanos, direction: Option<Direction>) {
+        let Some(direction) = direction else { return };
         let (deliveries, mut context) = self.split();
-        deliveries.take_found(at, way, &mut context);
+        deliveries.take_found(at, direction, &mut context);
     }
 
     /// Takes one event in, and ticks by the events' own clock. For a source that hands over many at

@@ -14,7 +14,7 @@ use super::unwrap::Unwrap;
 use super::window::Window;
 use crate::bytes::Unseen;
 use crate::config::Config;
-use crate::ids::{AssemblyId, Way};
+use crate::ids::{AssemblyId, Direction};
 use crate::marks::Marks;
 use crate::stats::Ring;
 use arrayvec::ArrayVec;
@@ -85,7 +85,7 @@ pub struct Flow {
     pub forwarded: u64,
     pub forwarded_to: Nanos,
     /// Where that one went on.
-    pub forwarded_by: Option<Way>,
+    pub forwarded_by: Option<Direction>,
     /// Cuts PDUs, once the protocol is known (TCP).
     pub stream: Option<Stream>,
 }

@@ -11,7 +11,7 @@ use super::contents::Contents;
 use super::forwarders::Forwarders;
 use super::index::Index;
 use super::open::{LegState, Message, NewLeg};
-use crate::ids::{LegKey, Node, Way};
+use crate::ids::{Direction, LegKey, Node};
 use slab::Slab;
 use std::collections::VecDeque;
 use wirelap_events::{GroupId, Leg, MessageId, Nanos, Pid, Release, Saturate, Stamp};
@@ -113,10 +113,10 @@ impl Messages {
         }
     }
 
-    /// A leg is on another way, or between others, than was known when it was found: two conversations were one.
-    pub fn goes(&mut self, key: LegKey, way: Way, sender: Node, receiver: Node) {
+    /// A leg is in another direction, or between others, than was known when it was found: two conversations were one.
+    pub fn goes(&mut self, key: LegKey, direction: Direction, sender: Node, receiver: Node) {
         if let Some(leg) = self.legs.get_mut(key.0).filter(|leg| leg.serial == key.1) {
-            (leg.way, leg.sender, leg.receiver) = (way, sender, receiver);
+            (leg.direction, leg.sender, leg.receiver) = (direction, sender, receiver);
         }
     }
 
@@ -166,13 +166,17 @@ impl Messages {
         self.forwarders.is_relay(pid)
     }
 
-    /// The way between a client and a proxy, and the way between the proxy and the server, of a leg that goes on at a proxy.
-    pub fn relayed(&self, key: LegKey, new: &NewLeg) -> Option<(Way, Way)> {
+    /// The direction between a client and a proxy, and the direction between the proxy and the server, of a leg that goes on at a proxy.
+    pub fn relayed(&self, key: LegKey, new: &NewLeg) -> Option<(Direction, Direction)> {
         let pid = new.sender.pid.filter(|&pid| self.is_relay(pid))?;
         let parent = self.legs.get(self.leg(key)?.parent?)?;
         match (parent.to_server, new.to_server) {
-            (true, true) if parent.receiver.pid == Some(pid) => Some((parent.way, new.way)),
-            (false, false) if parent.receiver.pid == Some(pid) => Some((new.way, parent.way)),
+            (true, true) if parent.receiver.pid == Some(pid) => {
+                Some((parent.direction, new.direction))
+            }
+            (false, false) if parent.receiver.pid == Some(pid) => {
+                Some((new.direction, parent.direction))
+            }
             _ => None,
         }
     }

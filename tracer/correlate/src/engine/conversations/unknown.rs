@@ -3,24 +3,28 @@
 use super::Conversations;
 use crate::bytes::{UnknownKey, UnknownTraffic};
 use crate::flow::{Conversation, State};
-use crate::ids::{Way, normal};
+use crate::ids::{Direction, normal};
 use crate::rows::Rows;
 use wirelap_events::Transport;
 use wirelap_protocols::Side;
 
 impl Conversations {
     /// One conversation as a row; `None` if it is decoded, carried nothing, or belongs to a row that the caller has named.
-    pub fn unknown_of(&self, way: Way, rows: &Rows) -> Option<(UnknownKey, UnknownTraffic)> {
-        let conversation = self.flows.get(way)?;
+    pub fn unknown_of(
+        &self,
+        direction: Direction,
+        rows: &Rows,
+    ) -> Option<(UnknownKey, UnknownTraffic)> {
+        let conversation = self.flows.get(direction)?;
         if matches!(conversation.state, State::Decoding(..))
             || conversation.unread.total() == 0
-            || self.labelled_row(way, rows).is_some()
+            || self.labelled_row(direction, rows).is_some()
         {
             return None;
         }
-        let serves = self.flows.server(way)?;
+        let serves = self.flows.server(direction)?;
         let key = conversation.flow(serves).key;
-        let row = self.row_of_unknown(conversation, way, serves);
+        let row = self.row_of_unknown(conversation, direction, serves);
         let (addr, scope) = self.flows.place(key.src, key.scope);
         Some(((normal(addr), scope, key.transport, row.protocol.clone()), row))
     }
@@ -28,14 +32,14 @@ impl Conversations {
     fn row_of_unknown(
         &self,
         conversation: &Conversation,
-        way: Way,
+        direction: Direction,
         serves: Side,
     ) -> UnknownTraffic {
         let key = conversation.flow(serves).key;
-        let down = Way { side: serves, ..way };
-        let process = |way| Some(self.sockets.name(self.sender_of(way)?)?.to_owned());
+        let down = Direction { side: serves, ..direction };
+        let process = |direction| Some(self.sockets.name(self.sender_of(direction)?)?.to_owned());
         let [from_server, to_server] =
-            [down, down.back()].map(|way| conversation.unread.bytes[way.side as usize]);
+            [down, down.back()].map(|direction| conversation.unread.bytes[direction.side as usize]);
         UnknownTraffic {
             protocol: conversation.foreign_name().cloned(),
             is_udp: key.transport == Transport::Udp,

@@ -116,7 +116,7 @@ impl Deliveries {
         lies: Lies,
         seen: Observed<'_>,
     ) -> Option<(Whereabouts, Pid)> {
-        let flow = seen.conversations.flows().flow(leg.way)?;
+        let flow = seen.conversations.flows().flow(leg.direction)?;
         let receiver = leg.receiver.pid.unwrap_or_default();
         if leg.was_read() {
             let goes_on = self.messages.goes_on(message, leg)

@@ -45,10 +45,10 @@ impl Picture<'_> {
     pub(super) fn overheads(&self) -> Vec<Overhead> {
         let mut all: Vec<Overhead> = self.accounts.rows.iter().map(|(_, row)| row.past).collect();
         let mut open = Vec::new();
-        for (way, conversation) in self.seen.conversations.flows().iter() {
+        for (direction, conversation) in self.seen.conversations.flows().iter() {
             let row = conversation.row.map(|(row, _)| self.accounts.rows.root(row));
-            let row =
-                row.or_else(|| self.seen.conversations.labelled_row(way, &self.accounts.rows));
+            let row = row
+                .or_else(|| self.seen.conversations.labelled_row(direction, &self.accounts.rows));
             if let Some(sum) = row.and_then(|row| all.get_mut(row.0 as usize)) {
                 conversation.ledger.add_to(sum);
             } else {

@@ -12,7 +12,7 @@ impl Picture<'_> {
         let conversations = self.seen.conversations;
         let open = conversations.flows().iter().filter(|(_, one)| one.unread.total() > 0);
         let rows = &self.accounts.rows;
-        let open = open.filter_map(|(way, _)| conversations.unknown_of(way, rows));
+        let open = open.filter_map(|(direction, _)| conversations.unknown_of(direction, rows));
         self.accounts.unknown(open, now)
     }
 

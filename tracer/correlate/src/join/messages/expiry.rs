@@ -124,13 +124,13 @@ impl Messages {
         }
         let (identity, row, entry) = (message.identity, message.row, (message.serial, index));
         let (subject, at) = (message.subject, message.at);
-        let (keeps_ways, content) = (message.keeps_ways, message.content);
+        let (keeps_directions, content) = (message.keeps_directions, message.content);
         self.waiting.shrink(message.open as usize);
         let is_warmup = message.stamp.is_some_and(|stamp| stamp.warmup);
         let mut next = Some(message.first);
         while let Some(leg) = next.and_then(|leg| self.legs.try_remove(leg)) {
-            if keeps_ways {
-                self.index.remove_way(identity, leg.way, entry);
+            if keeps_directions {
+                self.index.remove_direction(identity, leg.direction, entry);
             }
             next = leg.next;
             self.forget(leg.leg);
